@@ -1,0 +1,52 @@
+# make crawl                          the demonstration Web, or SEEDS="https://example.org" CONTACT="you@example.org"
+# make test                           everything that CI runs
+# make install                        .venv/bin/gossamer
+# make bench                          the figures of docs/architecture.md, measured on this machine
+
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
+PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
+
+.PHONY: crawl install test check bench clean
+
+crawl: install
+ifeq ($(strip $(SEEDS)),)
+	$(BIN)/gossamer crawl $(DIR) --demo $(ARGS)
+else
+	$(BIN)/gossamer crawl $(DIR) $(foreach seed,$(SEEDS),--seed '$(seed)') $(if $(CONTACT),--contact '$(CONTACT)') $(ARGS)
+endif
+
+install: $(VENV)/installed
+
+test: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+bench: $(VENV)/installed-dev
+	for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf $(VENV) demo-crawl
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Gossamer needs Python 3.11 or later; name one: make PYTHON=python3.11 ..."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo "No virtual environment could be made; on Debian: apt-get install python3-venv"; exit 1; }
+
+# The compiled kernels are made once here, so that the first crawl starts at once.
+$(VENV)/installed: pyproject.toml requirements.lock | $(VENV)/bin/python
+	@echo "Installing into $(VENV) (once) ..."
+	@$(PIP) install -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@echo "Compiling the kernels (once) ..."
+	@$(BIN)/python -m gossamer.warm
+	@touch $@
+
+$(VENV)/installed-dev: requirements-dev.lock $(VENV)/installed
+	@echo "Installing what the tests need ..."
+	@$(PIP) install -r requirements-dev.lock
+	@touch $@
