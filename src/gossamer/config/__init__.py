@@ -1,0 +1,10 @@
+"""Settings: a typed tree, read from TOML with units, checked with messages that name the cure.
+
+Imports nothing heavy: `--help` and `status` need it.
+"""
+
+from gossamer.config.dump import differences, dump, to_json
+from gossamer.config.load import from_json, load, loads, override
+from gossamer.config.settings import Settings
+
+__all__ = ["Settings", "differences", "dump", "from_json", "load", "loads", "override", "to_json"]

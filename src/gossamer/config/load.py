@@ -1,0 +1,132 @@
+"""Settings from TOML, from `--set KEY=VALUE`, from JSON. Every mistake names its file, line and what is accepted."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+from gossamer.config.settings import Settings
+from gossamer.config.values import known, read
+from gossamer.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where settings come from, for messages."""
+
+    name: str
+    text: str = ""
+
+    def at(self, section: str, key: str = "") -> str:
+        line = line_of(self.text, section, key)
+        return f"{self.name}, line {line}" if line else self.name
+
+
+def load(path: Path) -> Settings:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", "Name a settings file that can be read.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 at byte {error.start}", "Save the file as UTF-8.") from error
+    return loads(text, str(path))
+
+
+def loads(text: str, name: str = "settings") -> Settings:
+    """`name` stands in messages for where the text came from."""
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name}: not TOML: {error}", "Mend what is at that line and column.") from error
+    return _apply(Settings(), tree, _Source(name, text))
+
+
+def override(settings: Settings, assignments: Iterable[str]) -> Settings:
+    """Each like `harvester.wait=5s`: the value as in TOML, texts without quotes, lists as `a,b` too."""
+    for assignment in assignments:
+        key, equals, text = (part.strip() for part in assignment.partition("="))
+        section, dot, name = key.partition(".")
+        if not (equals and dot and name):
+            raise UsageError(f"--set {assignment}: not of the form section.key=value", "As in --set harvester.wait=5s")
+        tree = {section: {name: _bare(key, text)}}
+        settings = _apply(settings, tree, _Source(f"--set {assignment}"))
+    return settings
+
+
+def from_json(text: str) -> Settings:
+    return _apply(Settings(), json.loads(text), _Source("settings sent to a worker"))
+
+
+def _bare(key: str, text: str) -> object:
+    """A value of the command line, where quotes are tiresome."""
+    kind = known().get(key)
+    try:
+        parsed: object = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = text
+    if kind is str and not isinstance(parsed, str):
+        return text
+    if kind == tuple[str, ...] and not isinstance(parsed, list):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return parsed
+
+
+def _apply(settings: Settings, tree: Mapping[str, object], source: _Source) -> Settings:
+    for section, values in tree.items():
+        if not hasattr(settings, section):
+            raise _unknown(section, source.at(section), section)
+        if not isinstance(values, dict):
+            raise UsageError(f"{source.at(section)}: {section} is a section, not a value", f"Write it as [{section}].")
+        read_values = {}
+        for name, raw in values.items():
+            key, place = f"{section}.{name}", source.at(section, name)
+            if key not in known():
+                raise _unknown(key, place, name)
+            try:
+                read_values[name] = read(key, raw)
+            except ValueError as error:
+                raise UsageError(f"{place}: {key}: {error}") from error
+        settings = replace(settings, **{section: replace(getattr(settings, section), **read_values)})
+    return settings
+
+
+def _unknown(key: str, place: str, name: str) -> UsageError:
+    """The nearest known key: by its whole name, else by the last part of it in whatever section."""
+    near = get_close_matches(key, known(), 1, 0.7)
+    if not near:
+        by_name = {each.partition(".")[2]: each for each in known()}
+        near = [by_name[n] for n in get_close_matches(name, by_name, 1)]
+    if not near and key == name:
+        near = get_close_matches(key, {each.partition(".")[0] for each in known()}, 1)
+    cure = f"Did you mean {near[0]}?" if near else "`gossamer config` lists all settings."
+    return UsageError(f"{place}: unknown setting {key}", cure)
+
+
+_TABLE: Final = re.compile(r"""\s*\[\s*(?P<name>[^\]#]+?)\s*\]""")
+
+
+def line_of(text: str, section: str, key: str = "") -> int:
+    """The line that sets `key` in the table `section`, or that begins the table; 0 if neither is found.
+
+    A scan of lines, not a parse: enough to point a reader to the place, in a text that tomllib has accepted.
+    """
+    name = rf"""\s*["']?{re.escape(key)}["']?\s*[.=]""" if key else r"(?!)"
+    in_table = re.compile(name)
+    dotted = re.compile(rf"""\s*["']?{re.escape(section)}["']?\s*""" + (rf"\.{name}" if key else "[.=]"))
+    table, begins = "", 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _TABLE.match(line):
+            table = re.sub(r"""[\s"']""", "", header["name"])
+            if key and table == f"{section}.{key}":
+                return number
+            if table == section or table.startswith(f"{section}."):
+                begins = begins or number
+        elif (table == section and in_table.match(line)) or (not table and dotted.match(line)):
+            return number
+    return begins
