@@ -1,0 +1,145 @@
+"""The canonical form of a URL: what makes two spellings one page.
+
+It is the serialisation of the WHATWG URL standard (resolved against the base; host lower-cased, IDNA, numeric
+addresses in dotted form; dot segments, tabs, backslashes, default ports gone; unsafe characters percent-encoded), and
+of ours: only http and https; no fragment, no user information, no empty query; no parameter that carries a session.
+A URL that can't be brought to this form is None. Nothing else is changed: case of the path, order of parameters,
+trailing slashes and percent-encodings that the standard keeps may all mean something to the server.
+
+Invariants: `canonical_is_idempotent`: canonical(canonical(x)) == canonical(x).
+`joiner_agrees_with_canonical`: Joiner(base)(x) == canonical(x, base).
+
+Cost, measured: `canonical` 3 µs without and 4 µs with a base (2.6 of it in ada-url, most of that in its binding); a
+`Joiner` 0.8 to 1.6 µs for a plain link, which it joins as strings. Refused: ada-url's C functions called directly
+(0.6 µs faster, but private); w3lib and yarl (slower, and not the standard's rules).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from ada_url import join_url, normalize_url
+
+SESSION_IDS: Final = (
+    "cfid", "cftoken", "phpsessid", "jsessionid", "aspsessionid*", "sessionid", "session_id", "sessid", "sid",
+    "zenid", "oscsid", "osc_sid",
+)  # fmt: skip
+"""Parameters that carry a session; case does not matter, * ends a prefix."""
+
+_PLAIN: Final = re.compile(r"(?:/|/?[\w~+,=-][\w~+,=./-]*)(?:\?[\w~+,=./&%:-]+)?(?:#[!-~]*)?", re.ASCII).fullmatch
+"""A reference that the standard's rules leave as it is, but for dot segments and the fragment."""
+
+
+def canonical(url: str, base: str | None = None, session_ids: tuple[str, ...] = SESSION_IDS) -> str | None:
+    """The canonical form of `url`, resolved against `base`; None if there is none."""
+    try:
+        href: str = normalize_url(url) if base is None else join_url(base, url)
+    except ValueError:
+        return None
+    if not href.startswith(("http://", "https://")):
+        return None
+    if "#" in href:
+        href = href[: href.index("#")]
+    if href[-1] == "?" and href.index("?") == len(href) - 1:
+        href = href[:-1]
+    if "@" in href:
+        href = _without_user(href)
+    if "?" in href or ";" in href:
+        sessions = _sessions(session_ids)
+        if sessions.occur(href):
+            shorter = sessions.remove(href)
+            return href if shorter == href else canonical(shorter, None, session_ids)
+    return href
+
+
+class Joiner:
+    """`canonical` for the many links of one page: the base is taken apart once, plain links are joined as strings."""
+
+    __slots__ = ("_base", "_folder", "_root", "_session_ids", "_sessions_occur")
+
+    def __init__(self, base: str, session_ids: tuple[str, ...] = SESSION_IDS) -> None:
+        """`base` is in canonical form."""
+        self._base = base
+        self._root = base[: base.index("/", 8)]
+        self._folder = base[: base.rindex("/", 0, max(base.find("?"), 0) or len(base)) + 1]
+        self._session_ids = session_ids
+        self._sessions_occur = _sessions(session_ids).occur
+
+    def __call__(self, url: str) -> str | None:
+        start, rest, first = self._folder, url, url[:1]
+        if first == "/":
+            start = self._root
+        elif first == ".":
+            while rest[:3] == "../":
+                start, rest = self._parent(start), rest[3:]
+        elif url[:4] == "http":
+            slash = url.find("/", 8)
+            start, rest = url[:slash], url[slash:]
+            if slash < 0 or (start != self._root and start not in _plain_roots):
+                return self._by_the_standard(url)
+        if not _PLAIN(rest) or "/." in rest:
+            return self._by_the_standard(url)
+        if "#" in rest:
+            rest = rest[: rest.index("#")]
+        if "?" in rest and self._sessions_occur(rest):
+            return self._by_the_standard(url)
+        return start + rest
+
+    def _parent(self, folder: str) -> str:
+        """One segment less, but never less than the root folder."""
+        return folder[: max(folder.rindex("/", 0, -1), len(self._root)) + 1]
+
+    def _by_the_standard(self, url: str) -> str | None:
+        """Remembers roots that were canonical as they stood, so that the next URL below them is a plain one."""
+        href = canonical(url, self._base, self._session_ids)
+        if href is not None and url[:4] == "http":
+            root = href[: href.index("/", 8)]
+            if url.startswith(root + "/"):
+                if len(_plain_roots) >= _MOST_ROOTS:
+                    _plain_roots.clear()
+                _plain_roots.add(root)
+        return href
+
+
+_plain_roots: Final = set[str]()
+_MOST_ROOTS: Final = 10_000
+
+
+def _without_user(href: str) -> str:
+    """The standard writes an "@" inside user information as %40: the last one before the path ends it."""
+    scheme, _, rest = href.partition("//")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}//{authority.rpartition('@')[2]}{slash}{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sessions:
+    """The parameters to remove: `;name=value` of the path, `name=value` of the query."""
+
+    occur: Callable[[str], re.Match[str] | None]
+    """A quick look; may cry wolf."""
+    in_path: re.Pattern[str]
+    in_query: re.Pattern[str]
+
+    def remove(self, href: str) -> str:
+        path, mark, query = href.partition("?")
+        kept = self.in_query.sub("", query)
+        if kept[-1:] in ("&", ";") and query[-1:] not in ("&", ";"):
+            kept = kept[:-1]
+        return self.in_path.sub("", path) + (mark + kept if kept else "")
+
+
+@lru_cache(maxsize=64)
+def _sessions(session_ids: tuple[str, ...]) -> _Sessions:
+    each = [re.escape(s.removesuffix("*")) + ("[^=&;/?]*" if s.endswith("*") else "") for s in session_ids]
+    names = f"(?:{'|'.join(each)})" if each else "(?!)"
+    flags = re.IGNORECASE | re.ASCII
+    return _Sessions(
+        re.compile(f"[?&;]{names}=", flags).search,
+        re.compile(f";{names}=[^;/]*", flags),
+        re.compile(f"(?:^|(?<=[&;])){names}=[^&;]*(?:[&;]|$)", flags),
+    )
