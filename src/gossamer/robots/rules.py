@@ -1,0 +1,88 @@
+"""The rules of a robots.txt that concern us.
+
+`Rules.parse` reads the file after RFC 9309: the groups that name our product token, merged; without any, those of "*".
+Rules are then ordered so that the first that matches decides: the longest first, Allow before Disallow of the same
+length (2.2.2). In this order they are also stored, in a form that files with the same rules share byte for byte:
+
+    uint8 format (1), then for each rule: uint8 1 = Allow, 0 = Disallow; uint16 length; path in normal form
+
+and nothing at all if they forbid nothing. Refused: protego (11 KB a site, patterns as regular expressions).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from gossamer.robots.parse import Group, groups_and_sitemaps, product_token
+from gossamer.robots.pattern import allows, normalised
+
+FORMAT: Final = 1
+_HEAD: Final = struct.Struct("<BH")
+_LONGEST: Final = 0xFFFF
+
+
+@dataclass(frozen=True)
+class Rules:
+    delay: float | None = None
+    """Crawl-delay in seconds: the longest that our groups name."""
+    sitemaps: tuple[str, ...] = ()
+    """As written, of the whole file."""
+    _compiled: bytes = field(default=b"", repr=False)
+
+    @staticmethod
+    def parse(data: bytes, agent: str) -> Rules:
+        groups, sitemaps = groups_and_sitemaps(data)
+        token = product_token(agent)
+        ours = [g for g in groups if token in g.agents] or [g for g in groups if "*" in g.agents]
+        name = token if any(token in g.agents for g in ours) else "*"
+        delays = [g.delays[name] for g in ours if name in g.delays]
+        return Rules(max(delays, default=None), sitemaps, _compile(ours))
+
+    @staticmethod
+    def from_compiled(compiled: bytes) -> Rules:
+        return Rules(_compiled=bytes(compiled))
+
+    def compiled(self) -> bytes:
+        return self._compiled
+
+    def allows(self, url: str) -> bool:
+        """Any URL of the origin, or only its path and query; /robots.txt itself is always allowed."""
+        path = _path_of(url)
+        if path == b"/robots.txt":
+            return True
+        return allows(self._rules, path)
+
+    @cached_property
+    def _rules(self) -> list[tuple[bool, bytes]]:
+        return list(_each(self._compiled))
+
+
+def _compile(groups: Iterable[Group]) -> bytes:
+    rules = {(allow, normalised(path)) for group in groups for allow, path in group.rules}
+    rules = {(allow, path) for allow, path in rules if path[:1] in (b"/", b"*") and len(path) <= _LONGEST}
+    if all(allow for allow, _ in rules):
+        return b""
+    ordered = sorted(rules, key=lambda rule: (-len(rule[1]), not rule[0], rule[1]))
+    return bytes([FORMAT]) + b"".join(_HEAD.pack(allow, len(path)) + path for allow, path in ordered)
+
+
+def _each(compiled: bytes) -> Iterator[tuple[bool, bytes]]:
+    at = 1
+    while at < len(compiled):
+        allow, length = _HEAD.unpack_from(compiled, at)
+        at += _HEAD.size
+        yield bool(allow), compiled[at : at + length]
+        at += length
+
+
+def _path_of(url: str) -> bytes:
+    scheme, separator, rest = url.partition("://")
+    if separator and "/" not in scheme:
+        start = min((at for c in "/?#" if (at := rest.find(c)) >= 0), default=len(rest))
+        url = rest[start:]
+    url = url.partition("#")[0]
+    return (url if url[:1] == "/" else "/" + url).encode(errors="surrogatepass")
