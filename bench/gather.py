@@ -1,0 +1,141 @@
+"""CPU of gathering a page of about 25 KB and 75 links, and of its parts. Prints milliseconds a page.
+
+python bench/gather.py [--pages 200] [--repeat 5] [--seed 1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
+
+from selectolax.lexbor import LexborHTMLParser
+
+from gossamer.config.settings import GathererSettings
+from gossamer.gatherer.charset import decode
+from gossamer.gatherer.gather import gather, visible_text
+from gossamer.urls import Scope
+
+WORDS = """
+    the of and to a in that is was for on with as at by from crawl page archive river station history museum garden
+    market winter letters council society annual report number system network library university science research
+    department students public information service city region country people government development international
+    überblick straße información niño français été
+""".split()  # noqa: SIM905
+
+
+def page(seed: int, links: int = 75, size: int = 25_000) -> tuple[str, bytes]:
+    """Varied, plain markup: head, menu, articles with lists and tables, footer. The same for the same seed."""
+    dice = random.Random(seed)
+    url = f"https://www.site{seed % 90}.example/section{seed % 7}/page{seed}.html"
+    targets = [_target(dice) for _ in range(links)]
+    chunks = [_head(dice, seed), _menu(targets[:12]), '<main id="content">\n']
+    for number, target in enumerate(targets[12:-8]):
+        chunks.append(_block(dice, number, target))
+    frame = sum(map(len, chunks)) + 1_500
+    for at in islice(cycle(range(3, len(chunks))), 10_000):
+        if frame >= size:
+            break
+        extra = f'<p class="body-text">{_words(dice, 45)}</p>\n'
+        chunks[at] += extra
+        frame += len(extra)
+    chunks += [
+        "</main>\n",
+        _footer(targets[-8:]),
+        "<script>var counter = [];\ncounter.push('view');</script></body></html>\n",
+    ]
+    return url, "".join(chunks).encode()
+
+
+def _target(dice: random.Random) -> str:
+    name = f"{dice.choice(WORDS[20:40])}-{dice.randrange(10_000)}"
+    return dice.choices(
+        [f"/section{dice.randrange(7)}/{name}.html", f"{name}.html", f"../archive/{dice.randrange(1990, 2025)}/{name}/",
+         f"https://www.site{dice.randrange(90)}.example/{name}.html",
+         f"/search.php?id={dice.randrange(9999)}&amp;lang=en",
+         f"/files/{name}.pdf", f"{name}.html#part{dice.randrange(9)}", f"mailto:{name}@mail.example"],
+        [30, 20, 12, 14, 10, 5, 6, 3],
+    )[0]  # fmt: skip
+
+
+def _words(dice: random.Random, n: int) -> str:
+    return " ".join(dice.choices(WORDS, k=n)).capitalize() + "."
+
+
+def _head(dice: random.Random, seed: int) -> str:
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{_words(dice, 6)} &mdash; Site {seed % 90}</title>\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="description" content="{_words(dice, 15)}">\n<meta name="robots" content="index, follow">\n'
+        f'<link rel="canonical" href="page{seed}.html">\n<link rel="stylesheet" href="/style/main.css?v=3">\n'
+        '<link rel="icon" href="/favicon.ico">\n<script src="/js/main.js" defer></script>\n'
+        "<style>body { margin: 0 } .menu li { display: inline }</style>\n</head>\n<body>\n"
+    )
+
+
+def _menu(targets: Sequence[str]) -> str:
+    items = "".join(f'<li class="item"><a href="{t}" title="go to">Menu {i}</a></li>\n' for i, t in enumerate(targets))
+    return f'<nav class="menu"><ul>\n{items}</ul></nav>\n'
+
+
+def _block(dice: random.Random, number: int, target: str) -> str:
+    text, label = _words(dice, 12), " ".join(dice.choices(WORDS, k=3))
+    match number % 4:
+        case 0:
+            return f'<h2 id="h{number}">{label}</h2>\n<p>{text} <a href="{target}">{label}</a> <em>{text}</em></p>\n'
+        case 1:
+            return f'<ul><li>{label}</li><li><a class="ref" href="{target}"><b>{label}</b></a> {text}</li></ul>\n'
+        case 2:
+            return f'<table><tr><td>{number}</td><td><a href="{target}" rel="nofollow">{label}</a></td></tr></table>\n'
+        case _:
+            image = f'<img src="/img/{number}.jpg" alt="{label}" width="200" height="150">'
+            return f'<div class="box"><div class="inner">{image}<a href="{target}">{label}</a><br>{text}</div></div>\n'
+
+
+def _footer(targets: Sequence[str]) -> str:
+    links = " | ".join(f'<a href="{t}">{i}</a>' for i, t in enumerate(targets))
+    return f'<footer class="foot"><!-- footer --><p>{links}</p><p>&copy; 2024 Example</p></footer>\n'
+
+
+def _measure(work: Callable[[tuple[str, bytes]], object], pages: Sequence[tuple[str, bytes]], repeat: int) -> float:
+    """Milliseconds of CPU a page: the best of several times for each page, for others may use this machine too."""
+    best = [float("inf")] * len(pages)
+    for _ in range(repeat):
+        for number, each in enumerate(pages):
+            start = time.process_time_ns()
+            work(each)
+            best[number] = min(best[number], time.process_time_ns() - start)
+    return sum(best) / len(pages) / 1e6
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--pages", type=int, default=200)
+    options.add_argument("--repeat", type=int, default=5)
+    options.add_argument("--seed", type=int, default=1)
+    given = options.parse_args()
+    pages = [page(given.seed + i) for i in range(given.pages)]
+    settings, scope = GathererSettings(), Scope(("example",))
+
+    def whole(each: tuple[str, bytes]) -> object:
+        return gather(each[0], "text/html; charset=utf-8", (), each[1], settings, scope, "Gossamer")
+
+    found = [gather(u, "text/html; charset=utf-8", (), b, settings, scope, "Gossamer") for u, b in pages]
+    size = sum(len(body) for _, body in pages) / len(pages)
+    links = sum(g.out_degree for g in found) / len(pages)
+    print(f"{len(pages)} pages of {size / 1000:.1f} KB, {links:.1f} distinct links")
+    parts: dict[str, Callable[[tuple[str, bytes]], object]] = {
+        "decode": lambda p: decode(p[1], "utf-8"),
+        "decode, parse": lambda p: LexborHTMLParser(decode(p[1], "utf-8")[0]),
+        "decode, parse, text": lambda p: visible_text(LexborHTMLParser(decode(p[1], "utf-8")[0])),
+        "gather (all)": whole,
+    }
+    for name, work in parts.items():
+        print(f"{name:20} {_measure(work, pages, given.repeat):.3f} ms a page")
+
+
+if __name__ == "__main__":
+    main()

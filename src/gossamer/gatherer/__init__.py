@@ -1,0 +1,1 @@
+"""The gatherer: bytes become charset, title, cleaned text, links, digest, directives. Pure, in the worker."""

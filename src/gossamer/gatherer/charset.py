@@ -1,0 +1,67 @@
+"""Bytes to text: byte order mark, HTTP header, meta element, UTF-8 on trial, then detection.
+
+Labels mean what the WHATWG Encoding standard says they mean: who writes ISO-8859-1 sends windows-1252. Nothing is
+refused: octets that do not fit become U+FFFD, for a page with a few wrong letters still has its links.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from functools import lru_cache
+from typing import Final
+
+import cchardet
+
+_MARKS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_META: Final = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
+_PRESCAN: Final = 2_048
+_DETECT: Final = 100_000
+"""Bytes of a body in which the charset is declared, or detected."""
+
+_MEANT: Final = {
+    "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
+    "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs",
+    "utf-16": "utf-16-le",
+}  # fmt: skip
+_SINGLE: Final = {f"iso8859-{n}" for n in range(2, 17)} | {f"cp125{n}" for n in range(9)}
+_KNOWN: Final = _SINGLE | {
+    "utf-8", "utf-16-le", "utf-16-be", "gb18030", "cp932", "cp949", "big5hkscs", "euc_jp", "iso2022_jp", "cp866",
+    "cp874", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "hz", "johab",
+}  # fmt: skip
+"""Codecs that are encodings of text on the Web; Python has others, which a page must not be able to choose."""
+
+
+def decode(body: bytes, declared: str) -> tuple[str, str]:
+    """Text without byte order mark, and the name of the charset; `declared` is the header's, or ""."""
+    for mark, name in _MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(name, "replace"), name
+    name = codec(declared) or _from_meta(body)
+    if name:
+        return body.decode(name, "replace"), name
+    try:
+        return body.decode(), "utf-8"
+    except UnicodeDecodeError as error:
+        if error.end >= len(body) and len(body) - error.start < 4:  # a character that the largest download cut
+            return body.decode(errors="replace"), "utf-8"
+    name = codec(cchardet.detect(body[:_DETECT])["encoding"] or "") or "cp1252"
+    return body.decode(name, "replace"), name
+
+
+@lru_cache(maxsize=1024)
+def codec(label: str) -> str:
+    """The codec that a label means; "" if it means none."""
+    try:
+        name = codecs.lookup(label.strip().lower()).name
+    except (LookupError, ValueError):
+        return ""
+    name = _MEANT.get(name, name)
+    return name if name in _KNOWN else ""
+
+
+def _from_meta(body: bytes) -> str:
+    """A page whose meta element can be read as ASCII is not UTF-16, whatever it says there."""
+    found = _META.search(body, 0, _PRESCAN)
+    name = codec(found[1].decode("ascii")) if found else ""
+    return "utf-8" if name.startswith("utf-16") else name
