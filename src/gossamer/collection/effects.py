@@ -1,0 +1,181 @@
+"""Effects: all that one tick changes, as arrays. The unit of the journal and of recovery.
+
+A tick is never applied from anything but its effects: live, it is identified, journalled and then applied; in recovery
+the same `apply` gets the same arrays back, from journal records or from sealed segments. So the state after a replay
+equals the state before the kill because the same function made both.
+
+In a journal record an `Effects` is: `HEAD` (tick number, wall and monotonic time), then sections, each a uint8 id, a
+uint32 number of bytes, the bytes. Sections that are empty are left out; unknown ids are an error of format version.
+
+Order of application: sites, origins, pages, robots, visits with their links, verdicts, site events. Numbers of sites,
+origins and pages are given in order: the first new one of a tick is the number of those known before it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.errors import GossamerError
+from gossamer.model import VISIT, Texts
+
+Records = npt.NDArray[np.void]
+
+HEAD: Final = struct.Struct("<QdddIII")
+SECTION: Final = struct.Struct("<BI")
+
+ORIGIN: Final = np.dtype([("site", "<u4"), ("port", "<u2"), ("secure", "u1")])
+
+PAGE: Final = np.dtype(
+    [
+        ("fingerprint", "<u8"),
+        ("site", "<u4"),
+        ("origin", "<u4"),
+        ("source", "<u4"),  # page it was found on, NONE for seeds
+        ("depth", "u1"),
+        ("flags", "u1"),  # PageFlag
+        ("kind", "u1"),  # LinkKind it was found by
+        ("state", "u1"),  # State: PENDING or EXCLUDED
+        ("reason", "u1"),  # Reason
+    ]
+)
+
+VERDICT: Final = np.dtype([("page", "<u4"), ("state", "u1"), ("reason", "u1"), ("judged", "u1")])
+
+SITE_EVENT: Final = np.dtype(
+    [
+        ("site", "<u4"),
+        ("event", "u1"),  # SiteEvent
+        ("failures", "u1"),  # lookups that failed in a row
+        ("port", "<u2"),  # port to use instead of the origin's; 0: the origin's
+        ("time", "<f8"),  # wall
+        ("until", "<f8"),  # wall: RESOLVED: address valid until; others: site not asked before
+        ("address", "u1", (16,)),  # IPv6, or IPv4 mapped
+    ]
+)
+
+
+class SiteEvent(IntEnum):
+    RESOLVED = 1
+    NAME_FAILED = 2
+    ADDRESS_REFUSED = 3
+    PATIENCE = 4
+    """Not to be asked before `until`: learned from records behind the last commit mark."""
+
+
+class _Id(IntEnum):
+    SITES = 1
+    SITE_LENGTHS = 2
+    ORIGINS = 3
+    PAGES = 4
+    URL_LENGTHS = 5
+    URLS = 6
+    VISITS = 7
+    VISIT_TEXTS = 8
+    LINK_TARGETS = 9
+    LINK_KINDS = 10
+    VERDICTS = 11
+    SITE_EVENTS = 12
+
+
+def _empty(dtype: np.dtype[np.void]) -> Records:
+    return np.zeros(0, dtype)
+
+
+def _no_texts() -> Texts:
+    return Texts(np.zeros(0, "<u2"), b"")
+
+
+@dataclass(slots=True)
+class Effects:
+    tick: int
+    wall: float
+    monotonic: float
+    first_site: int = 0
+    first_origin: int = 0
+    first_page: int = 0
+    sites: Texts = field(default_factory=_no_texts)
+    """Names of new sites."""
+    origins: Records = field(default_factory=lambda: _empty(ORIGIN))
+    pages: Records = field(default_factory=lambda: _empty(PAGE))
+    urls: Texts = field(default_factory=_no_texts)
+    """URLs of `pages`."""
+    visits: Records = field(default_factory=lambda: _empty(VISIT))
+    """Of pages and of robots.txt, in order of absorption."""
+    visit_texts: bytes = b""
+    link_targets: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, "<u4"))
+    """Known pages that the visited ones link to; `visits["links"]` says how many belong to each."""
+    link_kinds: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, "u1"))
+    """LinkKind | LinkFlag << 4."""
+    verdicts: Records = field(default_factory=lambda: _empty(VERDICT))
+    site_events: Records = field(default_factory=lambda: _empty(SITE_EVENT))
+
+    def __bool__(self) -> bool:
+        return any(
+            len(a) for a in (self.sites.lengths, self.origins, self.pages, self.visits, self.verdicts, self.site_events)
+        )
+
+    def encode(self) -> bytes:
+        parts = [
+            HEAD.pack(
+                self.tick, self.wall, self.monotonic, 0.0, self.first_site, self.first_origin, self.first_page
+            )
+        ]
+        for section, data in self._sections():
+            if data:
+                parts += [SECTION.pack(section, len(data)), data]
+        return b"".join(parts)
+
+    def _sections(self) -> Iterator[tuple[_Id, bytes]]:
+        yield _Id.SITE_LENGTHS, self.sites.lengths.tobytes()
+        yield _Id.SITES, self.sites.buffer
+        yield _Id.ORIGINS, self.origins.tobytes()
+        yield _Id.PAGES, self.pages.tobytes()
+        yield _Id.URL_LENGTHS, self.urls.lengths.tobytes()
+        yield _Id.URLS, self.urls.buffer
+        yield _Id.VISITS, self.visits.tobytes()
+        yield _Id.VISIT_TEXTS, self.visit_texts
+        yield _Id.LINK_TARGETS, self.link_targets.tobytes()
+        yield _Id.LINK_KINDS, self.link_kinds.tobytes()
+        yield _Id.VERDICTS, self.verdicts.tobytes()
+        yield _Id.SITE_EVENTS, self.site_events.tobytes()
+
+    @staticmethod
+    def decode(body: bytes) -> Effects:
+        tick, wall, monotonic, _, first_site, first_origin, first_page = HEAD.unpack_from(body)
+        found: dict[int, bytes] = {}
+        at = HEAD.size
+        while at < len(body):
+            section, size = SECTION.unpack_from(body, at)
+            at += SECTION.size
+            found[section] = body[at : at + size]
+            at += size
+        unknown = set(found) - set(_Id)
+        if unknown or at != len(body):
+            raise GossamerError(
+                f"the journal record of tick {tick} has sections that this version does not know: {sorted(unknown)}",
+                "Use the version of Gossamer that wrote it, or a newer one.",
+            )
+
+        def array(section: _Id, dtype: np.dtype[np.void] | str) -> npt.NDArray[Any]:
+            return np.frombuffer(found.get(section, b""), dtype)
+
+        return Effects(
+            tick, wall, monotonic, first_site, first_origin, first_page,
+            Texts(array(_Id.SITE_LENGTHS, "<u2"), found.get(_Id.SITES, b"")),
+            array(_Id.ORIGINS, ORIGIN),
+            array(_Id.PAGES, PAGE),
+            Texts(array(_Id.URL_LENGTHS, "<u2"), found.get(_Id.URLS, b"")),
+            array(_Id.VISITS, VISIT),
+            found.get(_Id.VISIT_TEXTS, b""),
+            array(_Id.LINK_TARGETS, "<u4"),
+            array(_Id.LINK_KINDS, "u1"),
+            array(_Id.VERDICTS, VERDICT),
+            array(_Id.SITE_EVENTS, SITE_EVENT),
+        )  # fmt: skip

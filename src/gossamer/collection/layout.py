@@ -1,0 +1,89 @@
+"""Where everything lies in a collection's folder, and the words that more than one of its files uses.
+
+    DIR/crawl.toml
+    DIR/shard-000/lock  manifest.jsonl
+                  journal/000000000001.log …
+                  ticks/ pages/ visits/ links/ sites/ origins/ events/ verdicts/   000000000001.parquet …
+                  urls/  image/000000000123/  warc/000000.warc.gz …
+
+A segment has the number of the journal file that it was made from. Paths inside lines, marks and tables are relative
+to the shard's folder, with forward slashes.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from gossamer import disk
+from gossamer.errors import UsageError
+
+FORMAT: Final = 1
+"""Version of everything in the folder. A new one is only needed when an old reader would go wrong."""
+
+MANIFEST: Final = "manifest.jsonl"
+JOURNAL: Final = "journal"
+IMAGES: Final = "image"
+URLS: Final = "urls"
+ARCHIVE: Final = "warc"
+TABLES: Final = ("ticks", "pages", "visits", "links", "sites", "origins", "events", "verdicts")
+
+_ARCHIVE_NAME: Final = re.compile(r"(\d{6})\.warc\.gz")
+_JOURNAL_NAME: Final = re.compile(r"(\d{12})\.log")
+
+
+def shard_folder(folder: Path, shard: int = 0) -> Path:
+    return folder / f"shard-{shard:03d}"
+
+
+def make_folders(shard: Path) -> None:
+    """Harmless to repeat; a collection begins to exist only with its manifest."""
+    for name in (JOURNAL, *TABLES, URLS, IMAGES, ARCHIVE):
+        disk.make_directory(shard / name)
+
+
+def is_collection(folder: Path) -> bool:
+    return (shard_folder(folder) / MANIFEST).exists()
+
+
+def require_collection(folder: Path) -> None:
+    if not is_collection(folder):
+        raise UsageError(
+            f"{folder} is not a collection: it has no {shard_folder(Path()) / MANIFEST}",
+            "Name the folder that was given to `gossamer crawl`, or start one there: gossamer crawl DIR --seed URL",
+        )
+
+
+def journal_path(shard: Path, number: int) -> Path:
+    return shard / JOURNAL / f"{number:012d}.log"
+
+
+def journal_files(shard: Path) -> dict[int, Path]:
+    """Number to path, in order of number."""
+    return _numbered(shard / JOURNAL, _JOURNAL_NAME)
+
+
+def table_name(table: str, number: int) -> str:
+    return f"{table}/{number:012d}.parquet"
+
+
+def archive_name(number: int) -> str:
+    """The relative path of archive file `number`: visits store the number only."""
+    return f"{ARCHIVE}/{number:06d}.warc.gz"
+
+
+def archive_files(shard: Path) -> dict[int, Path]:
+    return _numbered(shard / ARCHIVE, _ARCHIVE_NAME)
+
+
+def image_name(tick: int) -> str:
+    return f"{IMAGES}/{tick:012d}"
+
+
+def _numbered(folder: Path, pattern: re.Pattern[str]) -> dict[int, Path]:
+    if not folder.is_dir():
+        return {}
+    with disk.naming("read", folder):
+        found = [(pattern.fullmatch(p.name), p) for p in folder.iterdir()]
+    return dict(sorted((int(m[1]), p) for m, p in found if m))

@@ -1,0 +1,141 @@
+"""manifest.jsonl: what the collection is, and one line for every sealed segment and image.
+
+Each line is a JSON object whose last field is the checksum of all before it. The desk is the only writer; it appends a
+line when all that the line names is synced. A last line that a power cut tore is ignored, and cut away when the
+manifest is next opened for writing; any other bad line is damage and said so, with its number.
+
+The first line is written with the file itself, atomically: a folder has a whole manifest or is no collection.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import xxhash
+
+from gossamer import disk
+from gossamer.collection.layout import FORMAT, MANIFEST
+from gossamer.errors import GossamerError, UsageError
+
+Line = dict[str, Any]
+
+_SIGN: Final = b',"checksum":"'
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """The first line."""
+
+    format: int
+    shard: int
+    seed: int
+    """Of the fingerprints of this collection; random, so that nobody can prepare URLs that collide."""
+    created: float
+
+    def line(self) -> Line:
+        return {"gossamer": "collection", "format": self.format, "shard": self.shard, "seed": f"{self.seed:016x}",
+                "created": self.created}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A manifest as read. Segment lines by number; see `segments.seal` for their fields."""
+
+    meta: Meta
+    segments: dict[int, Line]
+    image: Line | None
+    """The newest."""
+    length: int
+    """Bytes of whole lines."""
+
+
+class Manifest:
+    """Open for appending: the desk's."""
+
+    def __init__(self, file: disk.Appender, contents: Contents) -> None:
+        self._file = file
+        self.contents = contents
+
+    @staticmethod
+    def create(shard: Path, meta: Meta) -> None:
+        disk.write_atomic(shard / MANIFEST, encode(meta.line()))
+
+    @staticmethod
+    def open(shard: Path) -> Manifest:
+        contents = read(shard)
+        file = disk.Appender(shard / MANIFEST)
+        if file.length > contents.length:
+            file.truncate(contents.length)
+            file.sync()
+        return Manifest(file, contents)
+
+    def append(self, line: Line) -> None:
+        """A segment's or an image's line; everything that it names must be synced. Returns when the line is."""
+        self._file.append(encode(line))
+        self._file.sync()
+        self.contents = _with(self.contents, line, self._file.length)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def encode(line: Line) -> bytes:
+    body = json.dumps(line, separators=(",", ":"), ensure_ascii=True).encode()[:-1]
+    return body + _SIGN + xxhash.xxh3_64_hexdigest(body).encode() + b'"}\n'
+
+
+def decode(raw: bytes) -> Line | None:
+    """None for a line that is torn or damaged."""
+    body, sign, rest = raw.rpartition(_SIGN)
+    if not sign or rest != xxhash.xxh3_64_hexdigest(body).encode() + b'"}\n':
+        return None
+    line: Line = json.loads(body + b"}")
+    return line
+
+
+def read(shard: Path) -> Contents:
+    """Without changing anything, so a crawl may be running."""
+    path = shard / MANIFEST
+    if not path.exists():
+        raise UsageError(f"{shard.parent} is not a collection: {path} is missing", "Name a folder that has one.")
+    with disk.naming("read", path):
+        raw = path.read_bytes()
+    lines = raw.splitlines(keepends=True)
+    contents = Contents(_meta(path, lines[0] if lines else b""), {}, None, len(lines[0]))
+    for number, encoded in enumerate(lines[1:], 2):
+        line = decode(encoded)
+        if line is None and number == len(lines):
+            break
+        if line is None:
+            raise GossamerError(f"{path} is damaged in line {number}", "Restore it from a backup of the collection.")
+        contents = _with(contents, line, contents.length + len(encoded))
+    return contents
+
+
+def _with(contents: Contents, line: Line, length: int) -> Contents:
+    if "image" in line:
+        return Contents(contents.meta, contents.segments, line, length)
+    contents.segments[line["segment"]] = line
+    return Contents(contents.meta, contents.segments, contents.image, length)
+
+
+def _meta(path: Path, raw: bytes) -> Meta:
+    """The format is looked at before the checksum, which a newer format may compute otherwise."""
+    try:
+        line = json.loads(raw)
+        version = int(line["format"]) if line["gossamer"] == "collection" else None
+    except (ValueError, KeyError, TypeError):
+        version = None
+    if version is None:
+        raise UsageError(f"{path} is not the manifest of a collection", "Name the folder of a Gossamer crawl.")
+    if version > FORMAT:
+        raise UsageError(
+            f"{path.parent.parent} has format {version}; this Gossamer reads up to {FORMAT}",
+            "Use the version of Gossamer that made it, or a newer one.",
+        )
+    if decode(raw) is None:
+        raise GossamerError(f"{path} is damaged in line 1", "Restore it from a backup of the collection.")
+    return Meta(version, int(line["shard"]), int(line["seed"], 16), float(line["created"]))

@@ -1,0 +1,226 @@
+"""Recovery: what a start finds in the folder, after a clean stop, a kill or a power cut. Always the same way:
+
+    recovered = recover(shard)             reads only; what was committed, and a little of what was not
+    … recovered.image, recovered.effects() applied by the desk …
+    journal = cut(recovered, patience)     writes; from here on the folder is that of a new run
+
+*Committed* is what the last mark covers: image, segments after it, journal up to the mark. Nothing else is applied, and
+archive and URL files are cut to the lengths of the mark, so nothing is there twice or by halves. From records behind
+the mark (`patience`) the desk takes only what makes it more patient, and hands that back to `cut` as effects.
+
+*Idempotent*: a crash inside `recover` or `cut` is harmless, the next start does the same again. `cut` first makes the
+new journal file, whole or not at all; it supersedes the uncommitted records, and what is cut and removed after that
+would be cut and removed by any later start too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gossamer import disk
+from gossamer.collection import image, journal, manifest, records
+from gossamer.collection.effects import Effects
+from gossamer.collection.image import Image, ImageDamagedError
+from gossamer.collection.journal import Journal
+from gossamer.collection.layout import (
+    ARCHIVE,
+    IMAGES,
+    JOURNAL,
+    TABLES,
+    URLS,
+    archive_files,
+    journal_files,
+)
+from gossamer.collection.manifest import Line, Meta
+from gossamer.collection.records import Kind, Mark
+from gossamer.errors import GossamerError, StorageError
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A segment or a journal file: committed records `first` to `last`."""
+
+    number: int
+    first: int
+    last: int
+    tick: int
+    """Of the last."""
+    lengths: dict[str, int]
+    segment: Line | None = None
+    path: Path = Path()
+
+    def effects(self, shard: Path, shard_number: int, after: int) -> Iterator[Effects]:
+        if self.segment is not None:
+            from gossamer.collection import seal  # pyarrow: a third of a second that a clean start does not need
+
+            numbered = enumerate(seal.effects_of(self.segment, shard, shard_number), self.first)
+            yield from (e for number, e in numbered if number > after)
+            return
+        for record in records.read(self.path):
+            if record.kind is Kind.EFFECTS and after < record.number <= self.last:
+                yield Effects.decode(record.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    shard: Path
+    meta: Meta
+    mark: Mark
+    """The last commit; its lengths are those of every archive and URL file that was ever committed."""
+    image: Image | None
+    """Checked; None if there is none that can be used."""
+    patience: list[Effects]
+    """Behind the mark, in order, as far as they can be read: never to be applied."""
+    warnings: list[str]
+    sources: list[_Source] = field(repr=False)
+    leftover: list[Path] = field(repr=False)
+    """Journal files without a committed record that no segment has."""
+    next_journal: int
+    newest: Line | None = field(repr=False)
+
+    @property
+    def next_record(self) -> int:
+        return self.mark.record + 1
+
+    @property
+    def next_tick(self) -> int:
+        return self.mark.tick + 1
+
+    @property
+    def next_archive(self) -> int:
+        """Number for the next archive file: no committed one has it."""
+        return max((int(Path(p).name[:6]) for p in self.mark.lengths if p.startswith(ARCHIVE + "/")), default=-1) + 1
+
+    @property
+    def unsealed(self) -> list[int]:
+        """Journal files to be sealed, in order."""
+        return [s.number for s in self.sources if s.segment is None]
+
+    def effects(self) -> Iterator[Effects]:
+        """Of all committed records that are not in the image, in order."""
+        after = self.image.record if self.image else 0
+        for source in self.sources:
+            if source.last > after:
+                yield from source.effects(self.shard, self.meta.shard, after)
+
+
+def recover(shard: Path) -> Recovered:
+    """Reads only. UsageError if the folder is no collection or of a newer format, GossamerError if it is damaged."""
+    contents = manifest.read(shard)
+    files = journal_files(shard)
+    leftover = [path for number, path in files.items() if number in contents.segments]
+    sources = [_of_segment(line) for line in contents.segments.values()]
+    for number, path in files.items():
+        found = None if number in contents.segments else _of_journal(number, path)
+        if found is not None:
+            sources.append(found)
+        elif path not in leftover:
+            leftover.append(path)
+    sources.sort(key=lambda s: s.number)
+    mark = _committed(sources, shard)
+    warnings: list[str] = []
+    return Recovered(
+        shard, contents.meta, mark, _image(shard, contents.image, mark, warnings), _patience(files, mark), warnings,
+        sources, leftover, max([*files, *contents.segments], default=0) + 1, contents.image,
+    )  # fmt: skip
+
+
+def _of_segment(line: Line) -> _Source:
+    return _Source(line["segment"], line["first_record"], line["last_record"], line["last_tick"], line["lengths"], line)
+
+
+def _of_journal(number: int, path: Path) -> _Source | None:
+    """None if nothing in the file is committed."""
+    head = records.read_head(path)
+    marks = [Mark.decode(r.body) for r in records.read(path) if r.kind is Kind.MARK]
+    if head is None or not marks or marks[-1].record < head.first:
+        return None
+    lengths: dict[str, int] = {}
+    for mark in marks:
+        lengths |= mark.lengths
+    return _Source(number, head.first, marks[-1].record, marks[-1].tick, lengths, path=path)
+
+
+def _committed(sources: Sequence[_Source], shard: Path) -> Mark:
+    """Where the sources end; they must follow one another without a gap."""
+    record, tick, lengths = 0, 0, dict[str, int]()
+    for source in sources:
+        if source.first != record + 1:
+            raise GossamerError(
+                f"{shard} is damaged: records {record + 1} to {source.first - 1} of the journal are missing",
+                "A file of journal/ or a line of manifest.jsonl was lost: restore the folder from a backup.",
+            )
+        record, tick = source.last, source.tick if source.last >= source.first else tick
+        lengths |= source.lengths
+    return Mark(record, tick, lengths)
+
+
+def _image(shard: Path, line: Line | None, mark: Mark, warnings: list[str]) -> Image | None:
+    if line is None:
+        return None
+    try:
+        found = image.read(shard, line)
+        found.check()
+    except (ImageDamagedError, StorageError) as error:
+        warnings.append(f"{error.message}; starting from the segments instead, which takes longer")
+        return None
+    if found.record > mark.record:
+        warnings.append(f"{found.folder} is ahead of the journal; starting from the segments instead")
+        return None
+    return found
+
+
+def _patience(files: dict[int, Path], mark: Mark) -> list[Effects]:
+    """Records behind the mark that no later start has superseded."""
+    found: list[Effects] = []
+    superseded: float = float("inf")
+    for number in sorted(files, reverse=True):
+        head = records.read_head(files[number])
+        if head is None:
+            continue
+        these = [
+            Effects.decode(r.body)
+            for r in records.read(files[number])
+            if r.kind is Kind.EFFECTS and mark.record < r.number < superseded
+        ]
+        found = these + found
+        superseded = min(superseded, head.first)
+    return found
+
+
+def cut(recovered: Recovered, patience: Sequence[Effects] = ()) -> Journal:
+    """Makes the folder that of a new run and returns its journal, with `patience` committed in it already."""
+    shard = recovered.shard
+    opened = journal.begin(
+        shard, recovered.meta.shard, recovered.next_journal, Mark(recovered.mark.record, recovered.mark.tick), patience
+    )
+    for name, length in recovered.mark.lengths.items():
+        _cut_file(shard, name, length, recovered.warnings)
+    strange = [p for p in _growing(shard) if p.relative_to(shard).as_posix() not in recovered.mark.lengths]
+    beside = [p for folder in (JOURNAL, URLS, ARCHIVE, *TABLES) for p in (shard / folder).glob("*" + disk.TEMPORARY)]
+    beside += shard.glob("*" + disk.TEMPORARY)
+    for path in [*recovered.leftover, *strange, *beside]:
+        disk.remove(path)
+    for folder in {path.parent for path in [*recovered.leftover, *strange, *beside]}:
+        disk.sync_directory(folder)
+    if (shard / IMAGES).is_dir():
+        image.clean(shard, recovered.newest)
+    return opened
+
+
+def _growing(shard: Path) -> list[Path]:
+    """Archive and URL files: those whose lengths marks name."""
+    return [*archive_files(shard).values(), *(shard / URLS).glob("*.blocks")]
+
+
+def _cut_file(shard: Path, name: str, length: int, warnings: list[str]) -> None:
+    path = shard / name
+    if path.exists():
+        if path.stat().st_size != length:
+            disk.truncate(path, length)
+    elif name.startswith(ARCHIVE + "/"):
+        warnings.append(f"{path} is missing: its visits are known, their bodies are not")
+    else:
+        raise StorageError(f"{path} is missing, and {length} bytes of it were committed", "Restore it from a backup.")

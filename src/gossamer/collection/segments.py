@@ -1,0 +1,301 @@
+"""Segments: what a journal file held, as Parquet tables that anyone may read, and the effects again from them.
+
+    ticks     a row a tick: time, numbers reached, rows of each other table
+    pages     a row a known page, when it became known
+    visits    a row a request, with everything that is known about it but the body
+    links     a row a link: source, target, kind, flags
+    sites     a row a site that is new (name, tick) or was active: what this segment adds to its counts
+    origins   a row a new origin
+    events    a row a change of a site's address or patience
+    verdicts  a row a page whose state was decided anew
+
+Lossless: `effects(tables(e)) == e`, byte for byte of `Effects.encode()` (see `forms` for how).
+
+*Links* are rows of source and target, not lists: that is what SQL joins and counts. They are ordered by the source's
+site, then by visit: pages of a site repeat their menus, so what repeats lies near, and zstd finds it (1.2 to 1.3 bytes
+a link, 2.1 to 2.6 in the order of visits), and a query about one site reads a small part of the file. `visits` has the
+number of links of each, so a stable sort finds the journal's order again. Refused: delta-packed numbers (1.4 to 1.5),
+a dictionary (1.4 to 1.9), byte streams (1.0 to 1.1, but readers older than two years do not know them for integers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gossamer.collection.effects import ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects, SiteEvent
+from gossamer.collection.forms import (
+    Address,
+    Archive,
+    Column,
+    Fields,
+    Page,
+    Plain,
+    Time,
+    Word,
+    fields_of,
+    one_chunk,
+    pack,
+    split_texts,
+    text_column,
+    unpack,
+)
+from gossamer.errors import GossamerError
+from gossamer.model import (
+    NONE,
+    SITE_FAILURES,
+    VISIT,
+    VISIT_TEXTS,
+    Ask,
+    Counted,
+    LinkKind,
+    Outcome,
+    PageFlag,
+    Reason,
+    State,
+    Texts,
+)
+
+Tables = dict[str, pa.Table]
+
+TICK: Final = np.dtype(
+    [("tick", "<u8"), ("wall", "<f8"), ("monotonic", "<f8"), ("first_site", "<u4"), ("first_origin", "<u4"),
+     ("first_page", "<u4"), ("sites", "<u4"), ("origins", "<u4"), ("pages", "<u4"), ("visits", "<u4"),
+     ("links", "<u4"), ("verdicts", "<u4"), ("events", "<u4")]
+)  # fmt: skip
+LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
+_RULES: Final = "rules"
+"""The one text of a visit that is not text."""
+
+
+def _plain(*names: str) -> list[Column]:
+    return [Column(name, name, Plain()) for name in names]
+
+
+class Shape:
+    """The columns of each table, for the pages of one shard."""
+
+    def __init__(self, shard: int) -> None:
+        page = Page(shard)
+        self.ticks = [Column("time", "wall", Time()), *_plain(*(n for n in TICK.names or () if n != "wall"))]
+        self.pages = [
+            *_plain("site", "origin", "fingerprint", "depth", "flags"), Column("source", "source", page),
+            Column("kind", "kind", Word(LinkKind)), Column("state", "state", Word(State)),
+            Column("reason", "reason", Word(Reason)),
+        ]  # fmt: skip
+        self.visits = [
+            *_plain("number", "site", "origin", "flags", "start", "connect", "end", "received", "sent", "length",
+                    "text_length", "out_degree", "links", "warc_offset", "warc_end"),
+            Column("page", "page", page), Column("duplicate_of", "duplicate_of", page),
+            Column("ask", "ask", Word(Ask)), Column("outcome", "outcome", Word(Outcome)),
+            Column("status", "status", Plain(0)), Column("time", "time", Time()), Column("latency", "first", Plain()),
+            Column("digest", "digest", Plain(0)), Column("retry_after", "retry_after", Plain(-1)),
+            Column("delay", "delay", Plain(-1)), Column("warc_file", "warc_file", Archive()),
+            *(Column(f"counted_{c.name.lower()}", f"counted.{int(c)}", Plain()) for c in Counted),
+        ]  # fmt: skip
+        self.links = [Column("target", "target", page), Column("kind", "kind", Word(LinkKind)), *_plain("flags")]
+        self.origins = _plain("site", "port", "secure")
+        self.events = [
+            *_plain("site", "failures", "port"), Column("event", "event", Word(SiteEvent)),
+            Column("time", "time", Time()), Column("until", "until", Time()), Column("address", "address", Address()),
+        ]  # fmt: skip
+        self.verdicts = [
+            Column("page", "page", page), Column("state", "state", Word(State)),
+            Column("reason", "reason", Word(Reason)), *_plain("judged"),
+        ]  # fmt: skip
+
+
+def tables(effects: Sequence[Effects], shard: int) -> Tables:
+    """Those that have rows. `effects` in the order of the journal."""
+    shape = Shape(shard)
+    ticks = _ticks(effects)
+    visits = np.concatenate([e.visits for e in effects])
+    made = {
+        "ticks": pack(shape.ticks, fields_of(ticks)),
+        "pages": _pages(effects, ticks, shape, shard),
+        "visits": _visits(visits, b"".join(e.visit_texts for e in effects), ticks, shape),
+        "links": _links(effects, visits, shape, shard),
+        "sites": _sites(effects, ticks, visits),
+        "origins": _rows(np.concatenate([e.origins for e in effects]), shape.origins, ticks, "origins"),
+        "events": _rows(np.concatenate([e.site_events for e in effects]), shape.events, ticks, "events"),
+        "verdicts": _rows(np.concatenate([e.verdicts for e in effects]), shape.verdicts, ticks, "verdicts"),
+    }
+    made["origins"] = {"origin": pa.array(_numbers(ticks, "first_origin", "origins")), **made["origins"]}
+    return {name: table for name, columns in made.items() if len(table := pa.table(columns))}
+
+
+def _ticks(effects: Sequence[Effects]) -> npt.NDArray[np.void]:
+    rows = [
+        (e.tick, e.wall, e.monotonic, e.first_site, e.first_origin, e.first_page, len(e.sites.lengths), len(e.origins),
+         len(e.pages), len(e.visits), len(e.link_targets), len(e.verdicts), len(e.site_events))
+        for e in effects
+    ]  # fmt: skip
+    for e in effects:
+        if int(e.visits["links"].sum()) != len(e.link_targets) or len(e.link_targets) != len(e.link_kinds):
+            raise GossamerError(f"the visits of tick {e.tick} do not have the links that they claim")
+    return np.array(rows, TICK)
+
+
+def _per_row(ticks: npt.NDArray[np.void], what: str, table: str) -> npt.NDArray[Any]:
+    """A field of each tick, for each of its rows in `table`."""
+    repeated: npt.NDArray[Any] = np.repeat(ticks[what], ticks[table])
+    return repeated
+
+
+def _numbers(ticks: npt.NDArray[np.void], first: str, table: str) -> npt.NDArray[np.int64]:
+    """The numbers given to the new rows of each tick."""
+    count = ticks[table].astype(np.int64)
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    numbers: npt.NDArray[np.int64] = _per_row(ticks, first, table).astype(np.int64) + within
+    return numbers
+
+
+def _rows(
+    records: npt.NDArray[np.void], columns: Sequence[Column], ticks: npt.NDArray[np.void], table: str
+) -> dict[str, pa.Array]:
+    return {"tick": pa.array(_per_row(ticks, "tick", table)), **pack(columns, fields_of(records))}
+
+
+def _pages(effects: Sequence[Effects], ticks: npt.NDArray[np.void], shape: Shape, shard: int) -> dict[str, pa.Array]:
+    records = np.concatenate([e.pages for e in effects])
+    urls = [u for e in effects for u in e.urls.split()]
+    page = {"page": _numbers(ticks, "first_page", "pages"), "wall": _per_row(ticks, "wall", "pages")}
+    return {
+        "page": Page(shard).write(page, "page"),
+        "tick": pa.array(_per_row(ticks, "tick", "pages")),
+        "time": Time().write(page, "wall"),
+        **pack(shape.pages, fields_of(records), {"url": urls}),
+    }
+
+
+def _visits(visits: npt.NDArray[np.void], raw: bytes, ticks: npt.NDArray[np.void], shape: Shape) -> dict[str, pa.Array]:
+    texts = split_texts(visits["texts"], raw, VISIT_TEXTS)
+    rules = texts.pop(_RULES)
+    fields = fields_of(visits, ("counted",))
+    with np.errstate(all="ignore"):
+        seconds = visits["end"] - visits["start"] - visits["first"]
+        moving = np.isfinite(seconds) & (seconds > 0)
+        speed = (visits["received"] / np.where(moving, seconds, 1)).astype(np.float32)
+    return {
+        "tick": pa.array(_per_row(ticks, "tick", "visits")),
+        **pack(shape.visits, fields, texts),
+        "speed": pa.array(np.round(speed), mask=~moving),
+        _RULES: pa.array([r or None for r in rules], pa.large_binary()),
+    }
+
+
+def _links(effects: Sequence[Effects], visits: npt.NDArray[np.void], shape: Shape, shard: int) -> dict[str, pa.Array]:
+    order = link_order(visits)
+    kinds = np.concatenate([e.link_kinds for e in effects])[order]
+    source = {"page": np.repeat(visits["page"], visits["links"])[order]}
+    fields: Fields = {
+        "target": np.concatenate([e.link_targets for e in effects])[order], "kind": kinds & 15, "flags": kinds >> 4,
+    }  # fmt: skip
+    return {"source": Page(shard).write(source, "page"), **pack(shape.links, fields)}
+
+
+def link_order(visits: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
+    """Row of the table to place in the journal: by site of the source, then as they came."""
+    return np.argsort(np.repeat(visits["site"], visits["links"]), kind="stable")
+
+
+def _sites(
+    effects: Sequence[Effects], ticks: npt.NDArray[np.void], visits: npt.NDArray[np.void]
+) -> dict[str, pa.Array]:
+    """New sites in order, then those known before that had visits or new pages.
+
+    Counts are of this segment alone: pages found (static, dynamic), visits of pages, of them `ok` and failures of the
+    site (`errors`), and bytes received, robots.txt included.
+    """
+    new = _numbers(ticks, "first_site", "sites")
+    pages = np.concatenate([e.pages[["site", "flags"]] for e in effects])
+    asked = visits[visits["ask"] == Ask.PAGE]
+    active = np.setdiff1d(np.concatenate([pages["site"], visits["site"]]).astype(np.int64), new)
+    sites = np.concatenate([new, active[active != NONE]])
+    names, bad = text_column([n for e in effects for n in e.sites.split()])
+    if bad:
+        raise GossamerError("a site's name is not UTF-8; names of hosts are ASCII")
+
+    def total(where: npt.NDArray[Any], weight: npt.NDArray[Any] | None = None) -> pa.Array:
+        used, at = np.unique(where, return_inverse=True)
+        sums = np.bincount(at, weight, len(used)).astype(np.int64) if len(where) else np.zeros(0, np.int64)
+        known = np.searchsorted(used, sites)
+        found = (known < len(used)) & (np.append(used, 0)[known] == sites)
+        return pa.array(np.where(found, np.append(sums, 0)[known], 0))
+
+    dynamic = (pages["flags"] & PageFlag.DYNAMIC) != 0
+    known = pa.nulls(len(sites) - len(new), pa.large_string())
+    return {
+        "site": pa.array(sites),
+        "name": pa.concat_arrays([names, known]),
+        "tick": pa.concat_arrays([pa.array(_per_row(ticks, "tick", "sites")), known.cast(pa.uint64())]),
+        "pages": total(pages["site"]), "static": total(pages["site"][~dynamic]),
+        "dynamic": total(pages["site"][dynamic]), "visits": total(asked["site"]),
+        "ok": total(asked["site"][asked["outcome"] == Outcome.OK]),
+        "errors": total(asked["site"][np.isin(asked["outcome"], list(SITE_FAILURES))]),
+        "bytes": total(visits["site"], visits["received"].astype(np.float64)),
+    }  # fmt: skip
+
+
+def effects(found: Tables, shard: int) -> Iterator[Effects]:
+    """What `tables` was given."""
+    shape = Shape(shard)
+    ticks = _records(found.get("ticks"), shape.ticks, TICK)
+    pages, urls = _with_texts(found.get("pages"), shape.pages, PAGE, ("url",))
+    visits, texts = _with_texts(found.get("visits"), shape.visits, VISIT, VISIT_TEXTS)
+    links = _records(found.get("links"), shape.links, LINK)
+    order = link_order(visits)
+    targets, kinds = np.zeros(len(links), "<u4"), np.zeros(len(links), "u1")
+    targets[order], kinds[order] = links["target"], links["kind"] | links["flags"] << 4
+    origins = _records(found.get("origins"), shape.origins, ORIGIN)
+    events = _records(found.get("events"), shape.events, SITE_EVENT)
+    verdicts = _records(found.get("verdicts"), shape.verdicts, VERDICT)
+    sites = _names(found.get("sites"))
+    counted = (TICK.names or ())[6:]
+    at = {name: np.concatenate([[0], np.cumsum(ticks[name], dtype=np.int64)]).tolist() for name in counted}
+    for i, t in enumerate(ticks):
+        here = {name: slice(ends[i], ends[i + 1]) for name, ends in at.items()}
+        yield Effects(
+            int(t["tick"]), float(t["wall"]), float(t["monotonic"]),
+            int(t["first_site"]), int(t["first_origin"]), int(t["first_page"]),
+            Texts.join(sites[here["sites"]], "<u2"), origins[here["origins"]], pages[here["pages"]],
+            Texts.join(urls["url"][here["pages"]], "<u2"), visits[here["visits"]],
+            b"".join(b"".join(row) for row in zip(*(texts[n][here["visits"]] for n in VISIT_TEXTS), strict=True)),
+            targets[here["links"]], kinds[here["links"]], verdicts[here["verdicts"]], events[here["events"]],
+        )  # fmt: skip
+
+
+def _records(table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
+    return _with_texts(table, columns, dtype, ())[0]
+
+
+def _with_texts(
+    table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void], names: Sequence[str]
+) -> tuple[npt.NDArray[np.void], dict[str, list[bytes]]]:
+    if table is None:
+        return np.zeros(0, dtype), {name: [] for name in names}
+    kinds = {c.field: dtype[c.field.partition(".")[0]].base for c in columns}
+    fields, texts = unpack(columns, table, kinds, [n for n in names if n != _RULES])
+    if _RULES in names:
+        texts[_RULES] = [r or b"" for r in one_chunk(table, _RULES).to_pylist()]
+    records = np.zeros(len(table), dtype)
+    for field, values in fields.items():
+        name, _, element = field.partition(".")
+        if element:
+            records[name][:, int(element)] = values
+        else:
+            records[name] = values
+    if "texts" in (dtype.names or ()):
+        records["texts"] = np.array([[len(t) for t in texts[n]] for n in names], np.uint32).T
+    return records, texts
+
+
+def _names(table: pa.Table | None) -> list[bytes]:
+    if table is None:
+        return []
+    new = one_chunk(table, "tick").is_valid().to_numpy(zero_copy_only=False)
+    return [(n or "").encode() for n in one_chunk(table, "name").to_pylist()[: int(new.sum())]]

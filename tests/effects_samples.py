@@ -1,0 +1,64 @@
+"""Effects for tests: wild ones (any bytes in any field) and small sensible ones."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import strategies as st
+
+from gossamer.collection.effects import ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects
+from gossamer.model import NONE, VISIT, VISIT_TEXTS, Texts
+
+_FLOATS = st.floats(allow_nan=False, width=64)
+_TEXTS = st.one_of(st.just(b""), st.binary(max_size=12), st.text(max_size=8).map(str.encode))
+_NUMBERS = st.integers(0, NONE)
+
+
+def wild_records(draw: st.DrawFn, dtype: np.dtype[np.void], most: int = 4) -> npt.NDArray[np.void]:
+    """Records whose bytes are anything at all, or all zero, or all ones."""
+    rows = draw(st.integers(0, most))
+    size = dtype.itemsize
+    row = st.one_of(st.binary(min_size=size, max_size=size), st.just(bytes(size)), st.just(b"\xff" * size))
+    raw = b"".join(draw(st.lists(row, min_size=rows, max_size=rows)))
+    return np.frombuffer(raw, dtype).copy()
+
+
+@st.composite
+def wild_effects(draw: st.DrawFn) -> Effects:
+    pages = wild_records(draw, PAGE)
+    visits = wild_records(draw, VISIT)
+    texts = [draw(_TEXTS) for _ in range(len(visits) * len(VISIT_TEXTS))]
+    visits["texts"] = np.array([len(t) for t in texts], np.uint32).reshape(len(visits), len(VISIT_TEXTS))
+    visits["links"] = [draw(st.integers(0, 3)) for _ in visits]
+    links = int(visits["links"].sum())
+    kinds = draw(st.binary(min_size=links, max_size=links))
+    names = draw(st.lists(st.text("abc.-", max_size=5).map(str.encode), max_size=3))
+    urls = [draw(_TEXTS) for _ in pages]
+    return Effects(
+        draw(st.integers(0, 2**64 - 1)), draw(_FLOATS), draw(_FLOATS), draw(_NUMBERS), draw(_NUMBERS), draw(_NUMBERS),
+        Texts.join(names, "<u2"), wild_records(draw, ORIGIN), pages, Texts.join(urls, "<u2"), visits, b"".join(texts),
+        np.array([draw(_NUMBERS) for _ in range(links)], "<u4"), np.frombuffer(kinds, "u1"),
+        wild_records(draw, VERDICT), wild_records(draw, SITE_EVENT),
+    )  # fmt: skip
+
+
+def small_effects(rng: random.Random, tick: int, first_page: int, **visit: Any) -> Effects:
+    """One visit with two links, and one to three new pages; `visit` sets fields of the visit."""
+    count = rng.randint(1, 3)
+    pages = np.zeros(count, PAGE)
+    pages["fingerprint"] = [rng.getrandbits(64) for _ in range(count)]
+    visits = np.zeros(1, VISIT)
+    visits["page"], visits["number"], visits["links"], visits["duplicate_of"] = 0, tick, 2, NONE
+    for name, value in visit.items():
+        visits[name] = value
+    title = b"Page of tick %d" % tick
+    visits["texts"][0, VISIT_TEXTS.index("title")] = len(title)
+    urls = [b"http://site.example/%d/%d" % (tick, i) for i in range(count)]
+    return Effects(
+        tick, 1_700_000_000.0 + tick, float(tick), 0, 0, first_page, pages=pages, urls=Texts.join(urls, "<u2"),
+        visits=visits, visit_texts=title, link_targets=np.array([0, first_page], "<u4"),
+        link_kinds=np.array([0, 17], "u1"),
+    )  # fmt: skip

@@ -1,0 +1,173 @@
+"""A disk that loses power: plays recorded operations back and shows what may be left of them.
+
+    model = Disk()
+    for operation in disk.read_recordings(tape, root):
+        model.apply(operation)
+        model.leave(folder, Loss.DROPPED, random.Random(1))      # a folder as a power cut at this point may leave it
+
+What is promised, and nothing more: a sync of a file keeps every byte whose write had ended before it began; a sync
+of a folder keeps the names in it. Everything else may be there, may be missing, may be there in part. Writes to a file
+may be lost out of order (zeros remain in between); changes of names in one folder are kept or lost in their order, each
+folder by itself. A file whose name was not synced is gone, however well its bytes were.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from gossamer.disk import Operation
+
+
+class Loss(Enum):
+    """What becomes of that which was not synced."""
+
+    KEPT = "all of it is there"
+    DROPPED = "none of it is there"
+    TORN = "all is there but the last write to each file, which is there in part"
+    MIXED = "each write and each change of a name by chance"
+
+
+@dataclass(slots=True)
+class _Change:
+    end: int
+    offset: int
+    data: bytes
+    cut: bool = False
+    """A truncate to `offset`, not a write."""
+
+    def apply(self, content: bytearray) -> None:
+        if self.cut:
+            del content[self.offset :]
+        content += bytes(max(0, self.offset - len(content)))
+        if not self.cut:
+            content[self.offset : self.offset + len(self.data)] = self.data
+
+
+@dataclass(slots=True)
+class _File:
+    synced: bytearray = field(default_factory=bytearray)
+    changes: list[_Change] = field(default_factory=list)
+
+    def sync(self, start: int) -> None:
+        for change in [c for c in self.changes if c.end <= start]:
+            change.apply(self.synced)
+        self.changes = [c for c in self.changes if c.end > start]
+
+    def left(self, loss: Loss, rng: random.Random) -> bytes:
+        content = bytearray(self.synced)
+        for number, change in enumerate(self.changes, 1):
+            last = number == len(self.changes)
+            torn = _Change(0, change.offset, change.data[: rng.randrange(len(change.data) + 1)], change.cut)
+            chosen = {
+                Loss.KEPT: change,
+                Loss.DROPPED: None,
+                Loss.TORN: (None if change.cut else torn) if last else change,
+                Loss.MIXED: rng.choice([change, None, torn]),
+            }[loss]
+            if chosen is not None:
+                chosen.apply(content)
+        return bytes(content)
+
+
+@dataclass(slots=True)
+class _Naming:
+    end: int
+    name: str
+    node: _File | _Folder | None
+    """None: the name goes."""
+    old: str = ""
+    """Of a rename: the name that goes in the same moment."""
+
+    def apply(self, names: dict[str, _File | _Folder]) -> None:
+        names.pop(self.old, None)
+        if self.node is None:
+            names.pop(self.name, None)
+        else:
+            names[self.name] = self.node
+
+
+@dataclass(slots=True)
+class _Folder:
+    synced: dict[str, _File | _Folder] = field(default_factory=dict)
+    changes: list[_Naming] = field(default_factory=list)
+    now: dict[str, _File | _Folder] = field(default_factory=dict)
+    """As programs see it."""
+
+    def change(self, naming: _Naming) -> None:
+        self.changes.append(naming)
+        naming.apply(self.now)
+
+    def sync(self, start: int) -> None:
+        while self.changes and self.changes[0].end <= start:
+            self.changes.pop(0).apply(self.synced)
+
+    def left(self, loss: Loss, rng: random.Random) -> dict[str, _File | _Folder]:
+        count = len(self.changes)
+        kept = {Loss.KEPT: count, Loss.DROPPED: 0, Loss.TORN: count, Loss.MIXED: rng.randint(0, count)}[loss]
+        names = dict(self.synced)
+        for naming in self.changes[:kept]:
+            naming.apply(names)
+        return names
+
+
+class Disk:
+    """The state after the operations applied so far. The root is there from the start, with the files of `found`."""
+
+    def __init__(self, found: Path | None = None) -> None:
+        self.root = _loaded(found) if found else _Folder()
+
+    def apply(self, operation: Operation) -> None:
+        folder, name = self._folder(operation.path)
+        node = folder.now.get(name) if name else self.root
+        match operation.kind:
+            case "create" if operation.offset and isinstance(node, _File):
+                node.changes.append(_Change(operation.end, 0, b"", cut=True))
+            case "create":
+                folder.change(_Naming(operation.end, name, _File()))
+            case "mkdir":
+                folder.change(_Naming(operation.end, name, _Folder()))
+            case "remove":
+                folder.change(_Naming(operation.end, name, None))
+            case "rename":
+                target, new = self._folder(operation.to)
+                assert target is folder, "names move within one folder"
+                folder.change(_Naming(operation.end, new, node, name))
+            case "write" | "truncate":
+                assert isinstance(node, _File), operation.path
+                cut = operation.kind == "truncate"
+                node.changes.append(_Change(operation.end, operation.offset, operation.data, cut))
+            case "sync" | "sync_directory":
+                assert node is not None, operation.path
+                node.sync(operation.start)
+            case other:
+                raise AssertionError(f"unknown operation {other}")
+
+    def _folder(self, path: str) -> tuple[_Folder, str]:
+        folder = self.root
+        *above, name = path.split("/")
+        for part in above:
+            found = folder.now[part]
+            assert isinstance(found, _Folder)
+            folder = found
+        return folder, name
+
+    def leave(self, folder: Path, loss: Loss, rng: random.Random) -> None:
+        """Makes `folder` (empty or missing) what a power cut may leave."""
+        _write(self.root, folder, loss, rng)
+
+
+def _write(node: _Folder, folder: Path, loss: Loss, rng: random.Random) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, child in node.left(loss, rng).items():
+        if isinstance(child, _Folder):
+            _write(child, folder / name, loss, rng)
+        else:
+            (folder / name).write_bytes(child.left(loss, rng))
+
+
+def _loaded(path: Path) -> _Folder:
+    names = {p.name: _loaded(p) if p.is_dir() else _File(bytearray(p.read_bytes())) for p in path.iterdir()}
+    return _Folder(dict(names), [], dict(names))
