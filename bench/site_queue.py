@@ -1,0 +1,62 @@
+"""What the site queue costs a request: python bench/queue.py
+
+A request is one hand-out by `ready` and one answer by `done`, in batches as a tick of a busy crawl has them. Waits are
+zero, so that every site is always due: the heap and the lines are as full as they can be. Where few addresses let only
+few sites be asked at a time, the figure is mostly that of the two calls from Python.
+"""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+
+from gossamer.harvester.queue import SiteQueue
+
+PER_SITE = 20
+BATCH = 100
+
+
+def measure(sites: int, per_address: int, requests: int = 200_000) -> str:
+    """ns a request, and requests at a time."""
+    addresses = max(1, sites // per_address)
+    queue = SiteQueue(sites, addresses, wait=0.0, address_wait=0.0)
+    known = sites * PER_SITE
+    state, flags, due = np.zeros(known, np.uint8), np.zeros(known, np.uint8), np.zeros(known, np.uint32)
+    origin, valid = np.zeros(known, np.uint32), np.full(1, 2.0)
+    everyone = np.arange(sites, dtype=np.uint32)
+    shuffled = np.random.default_rng(1).permutation(sites)
+    for site in range(sites):
+        queue.set_address(site, int(shuffled[site] % addresses))
+    order = SimpleNamespace(
+        sites=everyone, offsets=np.arange(sites + 1) * PER_SITE, pages=np.arange(known, dtype=np.uint32)
+    )
+    now, done, ticks, spent = 1.0, 0, 0, 0.0
+    while done < requests:
+        flags[:] = 0
+        queue.install(order)
+        queue.enter(everyone, now)
+        start = time.perf_counter()
+        while done < requests:
+            now += 0.02
+            found, _, _ = queue.ready(now, BATCH, state, flags, due, origin, valid, 1.0)
+            if not len(found):
+                break
+            queue.done(found, np.full(len(found), now + 0.01), now + 0.01)
+            done += len(found)
+            ticks += 1
+        spent += time.perf_counter() - start
+    return f"{spent / done * 1e9:,.0f} ({done / ticks:.0f})"
+
+
+def main() -> None:
+    measure(10, 1, 100)
+    print("ns a request, ready and done (in brackets: requests at a time)")
+    print(f"{'sites':>8}  {'1 site an address':>18}  {'1,000 an address':>18}")
+    for sites in (100, 1_000, 10_000, 100_000):
+        print(f"{sites:>8,}  {measure(sites, 1):>18}  {measure(sites, 1_000):>18}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Short term: which site is asked now (thesis 3.3, 7.2.2)."""
