@@ -1,0 +1,1 @@
+"""The web seam: assignments out, results back. Behind it the worker pool, or the simulator."""

@@ -1,0 +1,312 @@
+"""The real Web, seen from the desk: worker processes behind one epoll.
+
+Invariants, each a test of the same name: every assignment comes back in exactly one result, whatever dies; results come
+by worker number, then in order of arrival; no worker holds more than its share; a site stays on its worker while that
+has room and was used within a minute; a page that must run alone does.
+
+A worker that dies: its wire is read to the end, its archive file cut to the end of the last whole result, what it had
+in hand comes back as RETURNED, ended now. The page that it was gathering is asked for alone the next time; if it kills
+again, that is its outcome.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import struct
+from collections import deque
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from gossamer.clock import Clock
+from gossamer.config import Settings, to_json
+from gossamer.errors import GossamerError, StorageError
+from gossamer.model import NONE, VISIT, VISIT_TEXTS, Assignment, Outcome
+from gossamer.web.message import HEAD, Links, Results, Type, decode_results, encode_result
+from gossamer.web.process import Worker
+from gossamer.web.warcs import Warcs
+
+STAY: Final = 60.0
+"""Seconds for which a site goes to the worker that asked it last: so long its connection may be open."""
+MOST_DEATHS: Final = 10
+"""Within a minute; more than that is no accident."""
+_NUMBER: Final = struct.Struct("<Q")
+_FILE: Final = struct.Struct("<H")
+_NUMBER_AT, _FILE_AT, _END_AT = (int(VISIT.fields[name][1]) for name in ("number", "warc_file", "warc_end"))  # type: ignore[index]
+_REMEMBERED: Final = 20_000
+
+
+class Pool:
+    def __init__(self, settings: Settings, seed: int, lock_fd: int, shard: Path, next_warc: int, clock: Clock) -> None:
+        """`lock_fd`: inherited by the workers, so that no second desk starts while one of them lives; -1: none.
+
+        Workers die with the *thread* that started them (so the kernel has it): the one that calls `results`.
+        """
+        self._clock = clock
+        self._lock_fd = lock_fd
+        count = settings.harvester.workers or os.cpu_count() or 1
+        self._connections = settings.harvester.connections
+        self._share = -(-self._connections // count)
+        self._warc_size = settings.collection.warc_size
+        self._settings = json.dumps({"settings": json.loads(to_json(settings)), "seed": seed}).encode()
+        self._warcs = Warcs(shard, next_warc, settings.harvester.contact)
+        self._epoll = select.epoll()
+        self._workers: list[Worker] = []
+        self._waiting: deque[Assignment] = deque()
+        """Assignments that must run alone and have no worker yet."""
+        self._sites: dict[int, tuple[int, float]] = {}
+        """Site to worker and time of its last use."""
+        self._suspects: set[bytes] = set()
+        """URLs of pages that killed a worker once."""
+        self._returned: list[bytes] = []
+        self._deaths: deque[float] = deque(maxlen=MOST_DEATHS)
+        self._fault: GossamerError | None = None
+        self._stopping = False
+        for number in range(count):
+            self._workers.append(self._start(number))
+
+    @property
+    def open(self) -> int:
+        return sum(len(w.open) for w in self._workers) + self._held()
+
+    def _held(self) -> int:
+        """Not with a worker yet."""
+        unsent = sum(w.reserved is not None and w.reserved.number not in w.open for w in self._workers)
+        return len(self._waiting) + unsent
+
+    def free(self) -> int:
+        if self._stopping or self._waiting:
+            return 0
+        room = sum(max(0, self._share - len(w.open)) for w in self._workers if w.reserved is None)
+        return max(0, min(room, self._connections - self.open))
+
+    def pids(self) -> list[int]:
+        return [w.pid for w in self._workers]
+
+    def register(self, fd: int) -> None:
+        """`results` returns when `fd` becomes readable, too; whoever owns it reads it."""
+        self._epoll.register(fd, select.EPOLLIN)
+
+    # --- out ----------------------------------------------------------------------------------------------------
+
+    def assign(self, assignments: list[Assignment]) -> None:
+        now = self._clock.monotonic()
+        for assignment in assignments:
+            if assignment.alone or assignment.url in self._suspects:
+                self._waiting.append(replace(assignment, alone=True))
+            else:
+                worker = self._choose(assignment.site, now)
+                self._sites[assignment.site] = (worker.number, now)
+                worker.give(assignment)
+        self._serve_waiting()
+        self._watch()
+        if len(self._sites) > _REMEMBERED:
+            self._sites = {site: last for site, last in self._sites.items() if now - last[1] < STAY}
+
+    def _choose(self, site: int, now: float) -> Worker:
+        number, last = self._sites.get(site, (-1, 0.0))
+        if number >= 0 and now - last < STAY:
+            worker = self._workers[number]
+            if worker.reserved is None and len(worker.open) < self._share:
+                return worker
+        unreserved = [w for w in self._workers if w.reserved is None]
+        return min(unreserved or self._workers, key=lambda w: len(w.open))
+
+    def _serve_waiting(self) -> None:
+        """Reserves the emptiest worker for each that must run alone, and sends it once that worker has nothing else.
+
+        With more than one worker, one is always left for the others.
+        """
+        unreserved = [w for w in self._workers if w.reserved is None]
+        while self._waiting and (len(unreserved) > 1 or len(self._workers) == 1) and unreserved:
+            worker = min(unreserved, key=lambda w: len(w.open))
+            unreserved.remove(worker)
+            worker.reserved = self._waiting.popleft()
+        for worker in self._workers:
+            if worker.reserved is not None and not worker.open:
+                worker.give(worker.reserved)
+
+    # --- back ---------------------------------------------------------------------------------------------------
+
+    def results(self, timeout: float) -> Results:
+        """Faults of the pool as a whole are raised when nothing is left to hand over."""
+        bodies = self._poll(0.0 if self._returned else timeout)
+        if not bodies and self._fault is not None:
+            raise self._fault
+        return decode_results(bodies)
+
+    def _poll(self, timeout: float) -> list[bytes]:
+        ready = {fd for fd, _ in self._epoll.poll(max(0.0, timeout))}
+        bodies, self._returned = self._returned, []
+        for worker in list(self._workers):
+            if worker.wire.fileno() in ready:
+                worker.wire.flush()
+                bodies += self._drain(worker)
+                if worker.wire.ended:
+                    bodies += self._bury(worker)
+        self._serve_waiting()
+        self._watch()
+        return bodies
+
+    def _drain(self, worker: Worker) -> list[bytes]:
+        bodies = []
+        for kind, body in worker.wire.receive():
+            if kind is Type.RESULT:
+                if self._take(worker, body):
+                    bodies.append(body)
+            elif kind is Type.FAULT:
+                self._fault = self._fault or _fault(body)
+        if bodies and self._warcs.length(worker.file) >= self._warc_size and not self._stopping:
+            self._open_archive(worker)
+        return bodies
+
+    def _take(self, worker: Worker, body: bytes) -> bool:
+        number: int = _NUMBER.unpack_from(body, _NUMBER_AT)[0]
+        assignment = worker.open.pop(number, None)
+        if assignment is None:
+            return False
+        self._sites[assignment.site] = (worker.number, self._clock.monotonic())
+        if assignment is worker.reserved:
+            worker.reserved = None
+            self._suspects.discard(assignment.url)
+        end: int = _NUMBER.unpack_from(body, _END_AT)[0]
+        if end:
+            file: int = _FILE.unpack_from(body, _FILE_AT)[0]
+            self._warcs.grew(file, end)
+            while worker.files[0] != file:
+                self._warcs.finish(worker.files.pop(0))
+        return True
+
+    def _watch(self) -> None:
+        """Writing is waited for only while something is unsent."""
+        for worker in self._workers:
+            mask = select.EPOLLIN | (select.EPOLLOUT if worker.wire.unsent else 0)
+            if worker.mask != mask:
+                worker.mask = mask
+                self._epoll.modify(worker.wire.fileno(), mask)
+
+    # --- life and death of workers ------------------------------------------------------------------------------
+
+    def _start(self, number: int) -> Worker:
+        worker = Worker(number, self._settings, self._lock_fd)
+        self._open_archive(worker)
+        worker.mask = select.EPOLLIN
+        self._epoll.register(worker.wire.fileno(), worker.mask)
+        return worker
+
+    def _open_archive(self, worker: Worker) -> None:
+        number, path = self._warcs.create()
+        worker.archive(number, str(path))
+
+    def _bury(self, worker: Worker) -> list[bytes]:
+        """Its wire has ended and everything in it was taken."""
+        self._epoll.unregister(worker.wire.fileno())
+        worker.kill()
+        code = worker.reap()
+        for file in worker.files:
+            self._warcs.cut(file)
+        bodies = self._give_up(worker, code)
+        worker.slot.close()
+        if self._stopping:
+            self._workers.remove(worker)
+            return bodies
+        now = self._clock.monotonic()
+        if len(self._deaths) == MOST_DEATHS and now - self._deaths[0] < 60 and self._fault is None:
+            self._fault = GossamerError(
+                f"workers died {MOST_DEATHS + 1} times within a minute, the last with exit code {code}",
+                "Their messages stand above; a signal (negative code) often means that memory is used up.",
+            )
+        self._deaths.append(now)
+        self._workers[worker.number] = self._start(worker.number)
+        return bodies
+
+    def _give_up(self, worker: Worker, code: int) -> list[bytes]:
+        """What it had in hand comes back; the page that it was gathering is held responsible."""
+        now = self._clock.monotonic()
+        named = worker.slot.read()
+        if worker.reserved is not None and worker.reserved.number not in worker.open:
+            self._waiting.appendleft(worker.reserved)
+        bodies = []
+        for number, assignment in worker.open.items():
+            outcome = Outcome.RETURNED
+            if number == named and assignment.alone:
+                outcome = Outcome.WORKER_DIED
+                self._suspects.discard(assignment.url)
+            elif number == named:
+                self._suspects.add(assignment.url)
+            bodies.append(_ended(assignment, outcome, now, f"exit code {code}"))
+        worker.open.clear()
+        return bodies
+
+    def stop(self, grace: float) -> Results:
+        """Open transfers end within `grace` seconds or come back as RETURNED; no worker is left."""
+        self._stopping = True
+        now = self._clock.monotonic()
+        deadline = now + grace
+        bodies = [_ended(a, Outcome.RETURNED, now, "stopped") for a in self._unsent()]
+        for worker in self._workers:
+            worker.stop()
+        self._watch()
+        while self._workers and (left := deadline - self._clock.monotonic()) > 0:
+            bodies += self._poll(left)
+        for worker in list(self._workers):
+            worker.kill()
+            while not worker.wire.ended:
+                worker.wire.wait()
+                bodies += self._drain(worker)
+            bodies += self._bury(worker)
+        return decode_results(bodies + self._returned)
+
+    def _unsent(self) -> list[Assignment]:
+        """Those that wait to run alone; they are forgotten here."""
+        unsent = list(self._waiting)
+        self._waiting.clear()
+        for worker in self._workers:
+            if worker.reserved is not None and worker.reserved.number not in worker.open:
+                unsent.append(worker.reserved)
+                worker.reserved = None
+        return unsent
+
+    def close(self) -> None:
+        """Ends what is left, for whoever did not `stop`; archive files are synced and closed."""
+        if self._workers:
+            self.stop(0.0)
+        self._warcs.close()
+        if not self._epoll.closed:
+            self._epoll.close()
+
+    # --- what is asked about it ---------------------------------------------------------------------------------
+
+    def warc_lengths(self) -> dict[str, int]:
+        return self._warcs.lengths()
+
+    def sync_warc(self, names: Collection[str] | None = None) -> None:
+        """Archive files, by their names in `warc_lengths`; may be called by another thread."""
+        self._warcs.sync(names)
+
+    def cpu_seconds(self) -> float:
+        """Of the workers that live; those that have ended count among the children of this process."""
+        return sum(w.cpu_seconds() for w in self._workers)
+
+
+def _ended(assignment: Assignment, outcome: Outcome, now: float, detail: str) -> bytes:
+    """A result that no worker sent. Its request may have been made: it counts as one that ended now."""
+    visit = np.zeros((), VISIT)
+    for name in ("number", "page", "origin", "site", "ask"):
+        visit[name] = getattr(assignment, name)
+    visit["outcome"], visit["duplicate_of"] = outcome, NONE
+    visit["start"] = visit["end"] = now
+    visit["retry_after"] = visit["delay"] = -1
+    texts = [detail.encode() if name == "detail" else b"" for name in VISIT_TEXTS]
+    return encode_result(visit, texts, Links.none())[HEAD.size :]
+
+
+def _fault(body: bytes) -> GossamerError:
+    message, _, cure = body[1:].decode(errors="replace").partition("\0")
+    kind = StorageError if body[0] == StorageError.exit_code else GossamerError
+    return kind(message, cure)

@@ -1,0 +1,83 @@
+"""A worker seen from the desk: its process, its wire, and what it has in hand."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import socket
+import struct
+import subprocess
+import sys
+from typing import Final
+
+from gossamer.model import Assignment
+from gossamer.web.message import Type, encode_assignment, frame
+from gossamer.web.wire import Slot, Wire
+
+_BUFFER: Final = 1 << 20
+
+
+class Worker:
+    """Started as a fresh interpreter, never forked from the desk's state."""
+
+    def __init__(self, number: int, settings: bytes, lock_fd: int) -> None:
+        self.number = number
+        self.open: dict[int, Assignment] = {}
+        self.reserved: Assignment | None = None
+        """It gets nothing else until this one, which must run alone, has ended."""
+        self.mask = 0
+        """What the desk's epoll waits for on its wire."""
+        self.file = -1
+        """Number of the archive file that it was told to append to."""
+        self.files: list[int] = []
+        """Archive files that results may still name, the newest last."""
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
+        slot = os.memfd_create("gossamer-slot")
+        os.ftruncate(slot, mmap.PAGESIZE)
+        self.slot = Slot(slot)
+        inherited = [theirs.fileno(), slot, *([lock_fd] if lock_fd >= 0 else [])]
+        command = [sys.executable, "-P", "-m", "gossamer.worker", str(theirs.fileno()), str(slot)]
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=inherited)
+        theirs.close()
+        os.close(slot)
+        self.wire = Wire(ours)
+        self.wire.send(frame(Type.SETTINGS, settings))
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def give(self, assignment: Assignment) -> None:
+        self.open[assignment.number] = assignment
+        self.wire.send(encode_assignment(assignment))
+
+    def archive(self, number: int, path: str) -> None:
+        self.file = number
+        self.files.append(number)
+        self.wire.send(frame(Type.ARCHIVE, struct.pack("<H", number), path.encode()))
+
+    def stop(self) -> None:
+        self.wire.send(frame(Type.STOP))
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, 9)
+
+    def reap(self) -> int:
+        """Waits for its end and returns the exit code."""
+        code = self._process.wait()
+        self.wire.close()
+        return code
+
+    def cpu_seconds(self) -> float:
+        """Of a live process; 0 when it has just gone."""
+        try:
+            with open(f"/proc/{self.pid}/stat", "rb") as stream:
+                fields = stream.read().rpartition(b")")[2].split()
+        except OSError:
+            return 0.0
+        ticks: int = os.sysconf("SC_CLK_TCK")
+        return (int(fields[11]) + int(fields[12])) / ticks

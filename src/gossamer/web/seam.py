@@ -1,0 +1,57 @@
+"""What a crawl needs of the outside: the Web, and names. Real ones in `pool` and `resolver`, others simulated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from gossamer.model import Assignment
+from gossamer.web.message import Results
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a name."""
+
+    site: int
+    host: str
+    address: str | None
+    """IP address in text form; None when there is none, or none that may be visited."""
+    port: int = 0
+    """Port to use instead of the URL's (`harvester.resolve`); 0: the URL's."""
+    ttl: float = 0.0
+    """Seconds for which the address holds."""
+    error: str = ""
+    """"forbidden" when the only addresses are ones that must not be visited; else what failed."""
+
+
+class Web(Protocol):
+    @property
+    def open(self) -> int:
+        """Assignments in flight."""
+
+    def free(self) -> int:
+        """How many more may be assigned now."""
+
+    def assign(self, assignments: list[Assignment]) -> None: ...
+
+    def results(self, timeout: float) -> Results:
+        """What came back, in order of worker and arrival; waits for something to happen, at most `timeout` seconds."""
+
+    def warc_lengths(self) -> dict[str, int]:
+        """Lengths of the archive files (relative to the shard folder) as of the results returned so far."""
+
+    def stop(self, grace: float) -> Results:
+        """No more assignments: open ones end within `grace` seconds or come back as RETURNED."""
+
+    def cpu_seconds(self) -> float: ...
+
+
+class Names(Protocol):
+    def ask(self, site: int, host: str) -> None: ...
+
+    def answers(self) -> list[Answer]: ...
+
+    @property
+    def open(self) -> int:
+        """Names asked for and not answered."""

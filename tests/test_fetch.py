@@ -1,0 +1,306 @@
+"""Requests by libcurl, against a server made of faults."""
+
+from __future__ import annotations
+
+import select
+import shutil
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gossamer import __version__
+from gossamer.config.settings import HarvesterSettings
+from gossamer.model import Ask, Assignment, Outcome
+from gossamer.units import Duration, Size
+from gossamer.web.answer import named, outcome_of, parse_head, retry_after
+from gossamer.web.fetch import MAX_ROBOTS, Fetched, Fetcher
+from tests.server import ANSWERS, PAGE, Server
+
+SETTINGS = HarvesterSettings(contact="crawl@example.org", allow_private=True)
+HASTY = replace(SETTINGS, first_byte_timeout=Duration(0.4), slow_time=Duration(0.6))
+
+
+class Loop:
+    """What a worker does with a `Fetcher`, and no more."""
+
+    def __init__(self, settings: HarvesterSettings = SETTINGS) -> None:
+        self.epoll = select.epoll()
+        self.fetcher = Fetcher(settings, self.epoll)
+        self.number = 0
+
+    def start(self, url: bytes, ask: Ask = Ask.PAGE, address: str = "127.0.0.1", port: int = 0) -> None:
+        self.number += 1
+        port = port or int(url.rpartition(b":")[2].partition(b"/")[0])
+        self.fetcher.start(Assignment(self.number, ask, 1, 1, 1, url, address, port))
+
+    def run(self, seconds: float = 20.0) -> list[Fetched]:
+        done: list[Fetched] = []
+        end = time.monotonic() + seconds
+        while (len(self.fetcher) or self.fetcher.timeout() == 0.0) and time.monotonic() < end:
+            done += self.fetcher.act(self.epoll.poll(min(self.fetcher.timeout(), 0.5)))
+        assert not len(self.fetcher)
+        return done
+
+    def get(self, url: bytes, ask: Ask = Ask.PAGE, address: str = "127.0.0.1", port: int = 0) -> Fetched:
+        self.start(url, ask, address, port)
+        (fetched,) = self.run()
+        return fetched
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server() as server:
+        yield server
+
+
+def test_a_page_is_fetched_with_its_times_and_sizes(server: Server) -> None:
+    before = time.monotonic()
+    fetched = Loop().get(server.url("/ok"))
+    assert (fetched.failure, fetched.status, fetched.body, fetched.cut) == (None, 200, PAGE, False)
+    assert before <= fetched.start <= fetched.end <= time.monotonic()
+    assert 0 < fetched.connect <= fetched.first <= fetched.end - fetched.start
+    assert fetched.received == len(ANSWERS["/ok"])
+    assert fetched.headers["content-type"] == "text/html"
+
+
+def test_the_request_is_what_we_say_it_is(server: Server) -> None:
+    fetched = Loop().get(server.url("/ok?a=b&c=%20d"))
+    assert fetched.request == server.requests[-1]
+    assert fetched.sent == len(fetched.request)
+    lines = fetched.request.decode().split("\r\n")
+    assert lines[0] == "GET /ok?a=b&c=%20d HTTP/1.1"
+    assert f"User-Agent: Gossamer/{__version__} (+crawl@example.org)" in lines
+    assert "From: crawl@example.org" in lines
+    assert "Accept-Encoding: gzip, deflate, br, zstd" in lines
+    assert f"Host: site.test:{server.port}" in lines
+
+
+def test_a_contact_that_is_a_web_page_is_no_mail_address(server: Server) -> None:
+    settings = HarvesterSettings(contact="https://example.org/@us", allow_private=True)
+    fetched = Loop(settings).get(server.url("/ok"))
+    assert b"From:" not in fetched.request
+    assert b"(+https://example.org/@us)" in fetched.request
+
+
+def test_bodies_come_dechunked_and_undecoded(server: Server) -> None:
+    loop = Loop()
+    assert loop.get(server.url("/chunked")).body == PAGE
+    for path in ("/gzip", "/br", "/zstd", "/lie"):
+        fetched = loop.get(server.url(path))
+        assert fetched.failure is None
+        assert fetched.body == ANSWERS[path].partition(b"\r\n\r\n")[2]
+
+
+def test_connections_are_used_again(server: Server) -> None:
+    loop = Loop()
+    before = server.connections
+    first, *more = [loop.get(server.url("/ok")) for _ in range(5)]
+    assert server.connections == before + 1
+    assert not first.reused
+    assert all(each.reused for each in more)
+
+
+def test_a_changed_address_forces_a_new_connection(server: Server) -> None:
+    loop = Loop()
+    loop.get(server.url("/ok"))
+    fetched = loop.get(server.url("/ok"), address="127.0.0.9")
+    assert fetched.failure is Outcome.CONNECT_FAILED
+
+
+def test_a_request_is_sent_once(server: Server) -> None:
+    loop = Loop()
+    loop.get(server.url("/ok"))
+    before = len(server.requests)
+    fetched = loop.get(server.url("/nothing"))
+    assert len(server.requests) == before + 1
+    assert (fetched.failure, fetched.reused) == (Outcome.RETURNED, True)
+    assert loop.get(server.url("/nothing")).failure is Outcome.BROKEN_OFF
+    assert loop.get(server.url("/ok")).failure is None
+
+
+def test_redirects_are_not_followed(server: Server) -> None:
+    before = len(server.requests)
+    fetched = Loop().get(server.url("/redirect"))
+    assert (fetched.status, fetched.headers["location"]) == (302, "/ok?from=redirect#part")
+    assert len(server.requests) == before + 1
+
+
+def test_of_a_body_no_more_than_its_limit_is_kept(server: Server) -> None:
+    loop = Loop()
+    for path in ("/big", "/endless"):
+        fetched = loop.get(server.url(path))
+        assert (fetched.failure, fetched.cut, len(fetched.body)) == (None, True, 400_000)
+        assert fetched.received < 3_000_000
+    fetched = loop.get(server.url("/long-robots.txt"), Ask.ROBOTS)
+    assert (fetched.cut, len(fetched.body)) == (True, MAX_ROBOTS)
+
+
+def test_a_body_of_just_the_limit_is_not_cut(server: Server) -> None:
+    settings = HarvesterSettings(allow_private=True, max_download=Size(len(PAGE)))
+    fetched = Loop(settings).get(server.url("/ok"))
+    assert (fetched.cut, fetched.body) == (False, PAGE)
+
+
+def test_nothing_of_a_type_that_is_not_gathered_is_kept(server: Server) -> None:
+    loop = Loop()
+    fetched = loop.get(server.url("/other-type"))
+    assert (fetched.failure, fetched.status, fetched.body) == (Outcome.OTHER_TYPE, 200, b"")
+    assert loop.get(server.url("/no-type")).body == PAGE
+    assert loop.get(server.url("/other-type"), Ask.ROBOTS).failure is None
+
+
+@pytest.mark.parametrize(
+    ("path", "outcome"),
+    [
+        ("/silent", Outcome.TIMED_OUT),
+        ("/slow", Outcome.TOO_SLOW),
+        ("/broken", Outcome.BROKEN_OFF),
+        ("/broken-chunks", Outcome.BROKEN_OFF),
+        ("/broken-head", Outcome.BROKEN_OFF),
+        ("/nothing", Outcome.BROKEN_OFF),
+        ("/not-http", Outcome.PROTOCOL_ERROR),
+        ("/long-head", Outcome.PROTOCOL_ERROR),
+        ("/endless-head", Outcome.PROTOCOL_ERROR),
+    ],
+)
+def test_every_fault_has_its_outcome(server: Server, path: str, outcome: Outcome) -> None:
+    settings = HASTY if path in ("/silent", "/slow") else SETTINGS
+    fetched = Loop(settings).get(server.url(path))
+    assert fetched.failure is outcome
+    assert fetched.detail
+
+
+@pytest.mark.parametrize("path", ["/until-close", "/lf", "/folded", "/accents", "/early-hints"])
+def test_odd_answers_are_read(server: Server, path: str) -> None:
+    fetched = Loop().get(server.url(path))
+    assert (fetched.failure, fetched.status, fetched.body) == (None, 200, PAGE)
+    assert fetched.line.startswith(b"HTTP/1.1 200")
+
+
+def test_folded_and_accented_fields_are_whole(server: Server) -> None:
+    loop = Loop()
+    assert loop.get(server.url("/folded")).headers["x-long"] == "one two three"
+    assert loop.get(server.url("/accents")).headers["x-name"] == "Jos\xe9 \xa9"
+
+
+def test_the_whole_time_is_bounded(server: Server) -> None:
+    settings = HarvesterSettings(allow_private=True, whole_timeout=Duration(0.5))
+    fetched = Loop(settings).get(server.url("/slow"))
+    assert fetched.failure is Outcome.TIMED_OUT
+    assert fetched.end - fetched.start < 5
+
+
+def test_a_closed_port_is_a_failed_connection() -> None:
+    assert Loop().get(b"http://site.test:1/ok").failure is Outcome.CONNECT_FAILED
+
+
+def test_a_socket_opens_only_to_the_pinned_address_and_to_no_forbidden_one(server: Server) -> None:
+    public = HarvesterSettings()
+    before = server.connections
+    fetched = Loop(public).get(server.url("/ok"))
+    assert fetched.failure is Outcome.FORBIDDEN_ADDRESS
+    loop = Loop()
+    assert loop.get(server.url("/ok", "127.0.0.1"), address="127.0.0.2").failure is Outcome.CONNECT_FAILED
+    assert loop.get(server.url("/ok", "[::1]"), address="127.0.0.1").failure is None
+    assert server.connections == before + 1
+
+
+def test_the_socket_hook_refuses_whatever_else_libcurl_would_connect_to(server: Server) -> None:
+    import pycurl
+
+    from gossamer.web.addresses import pack
+
+    loop = Loop()
+    loop.start(server.url("/ok"))
+    (transfer,) = loop.fetcher._open.values()
+    transfer.pinned = pack("127.0.0.77")
+    (fetched,) = loop.run()
+    assert fetched.failure is Outcome.FORBIDDEN_ADDRESS
+    transfer.private = False
+    transfer.pinned = pack("10.0.0.1")
+    assert transfer._open(0, (2, 1, 6, ("10.0.0.1", transfer.assignment.port))) == pycurl.SOCKET_BAD
+
+
+def test_the_port_of_the_assignment_wins_over_the_url(server: Server) -> None:
+    fetched = Loop().get(b"http://site.test/ok", port=server.port)
+    assert fetched.body == PAGE
+    assert b"Host: site.test\r\n" in fetched.request
+
+
+def test_proxies_of_the_environment_are_ignored(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("all_proxy", "http://127.0.0.1:1")
+    assert Loop().get(server.url("/ok")).failure is None
+
+
+def test_every_assignment_ends_in_exactly_one_fetched(server: Server) -> None:
+    loop = Loop()
+    paths = ["/ok", "/gzip", "/nothing", "/broken", "/not-found", "/redirect", "/big", "/other-type"] * 15
+    for path in paths:
+        loop.start(server.url(path))
+    assert sorted(f.assignment.number for f in loop.run()) == list(range(1, len(paths) + 1))
+    assert [f.body for f in [loop.get(server.url("/ok")) for _ in range(3)]] == [PAGE] * 3
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    if not shutil.which("openssl"):
+        pytest.skip("needs openssl to make a certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+               "-keyout", str(key), "-out", str(cert), "-days", "2", "-subj", "/CN=site.test",
+               "-addext", "subjectAltName=DNS:site.test"]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    return key, cert
+
+
+def test_certificates_are_verified_for_the_name_in_the_url(
+    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, cert = certificate
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    with Server(context) as server:
+        assert Loop().get(server.url("/ok")).failure is Outcome.TLS_FAILED
+        monkeypatch.setenv("SSL_CERT_FILE", str(cert))
+        fetched = Loop().get(server.url("/ok"))
+        assert (fetched.failure, fetched.body) == (None, PAGE)
+        assert Loop().get(server.url("/ok", "other.test")).failure is Outcome.TLS_FAILED
+
+
+def test_plain_http_where_tls_is_expected_is_a_tls_failure(server: Server) -> None:
+    url = server.url("/ok").replace(b"http:", b"https:")
+    assert Loop().get(url).failure is Outcome.TLS_FAILED
+
+
+def test_heads_are_parsed_whatever_their_line_ends() -> None:
+    lines = [b"HTTP/1.1 100 Continue\r\n", b"\r\n", b"HTTP/1.1 200 OK\n", b"A: 1\n", b"a:2\n", b"\n", b"Trailer: x\r\n"]
+    status, fields = parse_head(lines)
+    assert (status, fields) == (b"HTTP/1.1 200 OK", [(b"A", b"1"), (b"a", b"2")])
+    assert named(fields) == {"a": "1, 2"}
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(200, Outcome.OK), (204, Outcome.NO_CONTENT), (206, Outcome.OK), (301, Outcome.REDIRECT),
+     (304, Outcome.NO_CONTENT), (404, Outcome.NOT_FOUND), (410, Outcome.NOT_FOUND), (401, Outcome.REFUSED),
+     (429, Outcome.TOO_MANY_REQUESTS), (500, Outcome.SERVER_ERROR), (503, Outcome.SERVER_ERROR),
+     (799, Outcome.NO_CONTENT)],
+)  # fmt: skip
+def test_a_status_means_one_thing(status: int, outcome: Outcome) -> None:
+    assert outcome_of(status, {"location": "/x"}, b"" if status == 204 else b"x") is outcome
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("120", 120.0), (" 0 ", 0.0), ("Thu, 01 Jan 1970 00:02:00 GMT", 20.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+     ("", -1.0), ("soon", -1.0), ("-5", -1.0), ("1.5", -1.0), ("99999999999999", 1e9)],
+)  # fmt: skip
+def test_retry_after_is_read_in_both_forms(value: str, seconds: float) -> None:
+    assert retry_after(value, now=100.0) == seconds

@@ -1,0 +1,165 @@
+"""What a real worker makes of every way to answer: the whole way of an assignment, and back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from gossamer.model import NONE, Ask, Counted, LinkFlag, LinkKind, Outcome, VisitFlag
+from gossamer.robots import Rules
+from gossamer.urls import fingerprint, origin
+from tests.pooling import SEED, Start, archived, ask, collect, make_pool, outcomes, server, start
+from tests.server import PAGE, Server
+
+__all__ = ["server", "start"]
+
+PATHS = {
+    "/ok": Outcome.OK, "/plain": Outcome.OK, "/chunked": Outcome.OK, "/chunked-gzip": Outcome.OK, "/gzip": Outcome.OK,
+    "/deflate": Outcome.OK, "/bare-deflate": Outcome.OK, "/br": Outcome.OK, "/zstd": Outcome.OK, "/lie": Outcome.OK,
+    "/bad-encoding": Outcome.BAD_ENCODING, "/bomb": Outcome.BAD_ENCODING, "/empty": Outcome.NO_CONTENT,
+    "/no-content": Outcome.NO_CONTENT, "/no-type": Outcome.OK, "/other-type": Outcome.OTHER_TYPE,
+    "/redirect": Outcome.REDIRECT, "/redirect-away": Outcome.REDIRECT, "/redirect-mail": Outcome.REDIRECT,
+    "/redirect-nowhere": Outcome.NO_CONTENT, "/not-found": Outcome.NOT_FOUND, "/gone": Outcome.NOT_FOUND,
+    "/refused": Outcome.REFUSED, "/error": Outcome.SERVER_ERROR, "/wait": Outcome.TOO_MANY_REQUESTS,
+    "/wait-date": Outcome.SERVER_ERROR, "/odd-status": Outcome.NO_CONTENT, "/big": Outcome.OK, "/big-gzip": Outcome.OK,
+    "/lf": Outcome.OK, "/folded": Outcome.OK, "/accents": Outcome.OK, "/noindex": Outcome.OK,
+    "/validators": Outcome.OK, "/early-hints": Outcome.OK, "/until-close": Outcome.OK, "/broken": Outcome.BROKEN_OFF,
+    "/broken-chunks": Outcome.BROKEN_OFF, "/nothing": Outcome.BROKEN_OFF, "/not-http": Outcome.PROTOCOL_ERROR,
+    "/silent": Outcome.TIMED_OUT, "/slow": Outcome.TOO_SLOW, "/endless": Outcome.OK,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tour(
+    server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, tuple[Any, dict[str, bytes]]], Path, dict[str, int]]:
+    """Every path once: visit and texts by path, the shard's folder, the archive's lengths."""
+    folder = tmp_path_factory.mktemp("shard")
+    pool = make_pool(folder, "harvester.first_byte_timeout=3s", "harvester.slow_time=2s")
+    pool.assign([ask(i, server.url(path), server) for i, path in enumerate(PATHS)])
+    found = collect(pool, len(PATHS))
+    lengths = pool.warc_lengths()
+    pool.close()
+    return {path: found[i] for i, path in enumerate(PATHS)}, folder, lengths
+
+
+Tour = tuple[dict[str, tuple[Any, dict[str, bytes]]], Path, dict[str, int]]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_way_to_answer_has_its_outcome(tour: Tour, path: str) -> None:
+    visit, texts = tour[0][path]
+    assert Outcome(visit["outcome"]) is PATHS[path]
+    assert visit["start"] < visit["end"]
+    assert texts["address"] == b"127.0.0.1"
+    assert bool(visit["warc_end"]) == (PATHS[path] not in _FAILED)
+    assert bool(texts["detail"]) == (PATHS[path] in (*_FAILED, Outcome.OTHER_TYPE) or path in ("/big", "/endless"))
+
+
+_FAILED = (Outcome.BROKEN_OFF, Outcome.PROTOCOL_ERROR, Outcome.TIMED_OUT, Outcome.TOO_SLOW)
+
+
+def test_pages_are_gathered_whatever_their_encoding(tour: Tour) -> None:
+    same = [tour[0][path] for path in ("/ok", "/chunked", "/gzip", "/deflate", "/bare-deflate", "/br", "/zstd", "/lie")]
+    for visit, texts in same:
+        assert texts["title"] == b"A page"
+        assert (visit["length"], visit["links"], visit["out_degree"]) == (len(PAGE), 20, 20)
+        assert visit["digest"] == same[0][0]["digest"] != 0
+        assert visit["flags"] & VisitFlag.STORED
+
+
+def test_what_the_desk_acts_on_comes_back(tour: Tour) -> None:
+    visits = tour[0]
+    assert visits["/wait"][0]["retry_after"] == 120
+    assert visits["/wait-date"][0]["retry_after"] > 1e8
+    assert visits["/ok"][0]["retry_after"] == -1
+    assert visits["/validators"][1]["etag"] == b'"abc"'
+    assert visits["/validators"][1]["last_modified"] == b"Fri, 01 Jan 2021 00:00:00 GMT"
+    assert visits["/plain"][1]["mime"] == b"text/plain"
+    assert visits["/noindex"][0]["flags"] & VisitFlag.NOINDEX
+    assert visits["/noindex"][0]["flags"] & VisitFlag.NOFOLLOW
+    assert visits["/big"][0]["flags"] & VisitFlag.CUT
+    assert not visits["/ok"][0]["flags"] & VisitFlag.CUT
+    assert not visits["/other-type"][0]["flags"] & VisitFlag.STORED
+    assert (visits["/ok"][0]["page"], visits["/ok"][0]["origin"], visits["/ok"][0]["site"]) == (0, 5, 0)
+
+
+def test_redirects_are_one_link_or_counted(tour: Tour, server: Server) -> None:
+    visits = tour[0]
+    visit, texts = visits["/redirect"]
+    assert texts["redirect"] == server.url("/ok?from=redirect")
+    assert (visit["links"], visit["out_degree"]) == (1, 1)
+    visit, texts = visits["/redirect-away"]
+    assert (texts["redirect"], visit["links"]) == (b"https://other.example/x", 0)
+    assert visit["counted"][Counted.OUT_OF_SCOPE] == 1
+    assert visits["/redirect-mail"][0]["counted"][Counted.NOT_HTTP] == 1
+
+
+def test_the_archive_holds_every_answer_and_nothing_else(tour: Tour, server: Server) -> None:
+    visits, folder, lengths = tour
+    found: dict[str, bytes] = {}
+    for name, length in lengths.items():
+        assert (folder / name).stat().st_size == length
+        found.update(archived(folder / name))
+    assert set(found) == {server.url(path).decode() for path in PATHS if PATHS[path] not in _FAILED}
+    for path in ("/ok", "/chunked", "/gzip", "/br", "/zstd", "/lie"):
+        assert found[server.url(path).decode()] == PAGE
+    visit = visits["/gzip"][0]
+    with (folder / f"warc/{visit['warc_file']:06d}.warc.gz").open("rb") as stream:
+        stream.seek(int(visit["warc_offset"]))
+        record = next(iter(ArchiveIterator(stream)))
+    assert record.rec_headers["WARC-Target-URI"] == server.url("/gzip").decode()
+
+
+def test_links_cross_with_fingerprints_kinds_and_flags(start: Start, server: Server) -> None:
+    pool = start(workers=1)
+    pool.assign([ask(1, server.url("/redirect"), server)])
+    pool.assign([ask(2, server.url("/ok"), server)])
+    links: dict[bytes, tuple[int, int, int, int]] = {}
+    count = 0
+    while count < 2:
+        results = pool.results(1.0)
+        count += len(results)
+        each = zip(
+            results.links.texts.split(), results.links.fingerprint, results.links.origin, results.links.kind,
+            results.links.flags, strict=True,
+        )  # fmt: skip
+        links |= {text: (int(f), int(o), int(k), int(g)) for text, f, o, k, g in each}
+    assert len(links) == 21
+    for text, (page, home, kind, flags) in links.items():
+        assert page == fingerprint(text, SEED)
+        assert home == fingerprint(origin(text.decode()), SEED)
+        moved = b"?" in text
+        assert kind == (LinkKind.REDIRECT if moved else LinkKind.ANCHOR)
+        assert flags == (LinkFlag.DYNAMIC if moved else 0)
+
+
+def test_robots_come_back_compiled(start: Start, server: Server) -> None:
+    pool = start()
+    paths = ["/robots.txt", "/long-robots.txt", "/redirect", "/not-found", "/empty", "/error"]
+    pool.assign([ask(i, server.url(path), server, Ask.ROBOTS) for i, path in enumerate(paths, 1)])
+    found = collect(pool, len(paths))
+    visit, texts = found[1]
+    assert (visit["ask"], visit["outcome"], visit["delay"], visit["page"]) == (Ask.ROBOTS, Outcome.OK, 3.0, NONE)
+    rules = Rules.from_compiled(texts["rules"])
+    assert not rules.allows("/private/x")
+    assert rules.allows("/public")
+    assert texts["sitemaps"] == b"https://example.org/sitemap.xml"
+    assert visit["warc_end"] > 0
+    assert found[2][0]["flags"] & VisitFlag.CUT
+    assert not Rules.from_compiled(found[2][1]["rules"]).allows("/x")
+    assert (found[3][0]["outcome"], found[3][1]["redirect"]) == (Outcome.REDIRECT, server.url("/ok?from=redirect"))
+    assert found[3][0]["links"] == 0
+    assert outcomes(found)[4] is Outcome.NOT_FOUND
+    assert (outcomes(found)[5], found[5][1]["rules"]) == (Outcome.OK, b"")
+    assert outcomes(found)[6] is Outcome.SERVER_ERROR
+
+
+def test_workers_do_not_import_numba() -> None:
+    program = "import sys, gossamer.worker; sys.exit('numba' in sys.modules or 'pyarrow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
