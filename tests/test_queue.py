@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gossamer.harvester.queue import SiteQueue
 from gossamer.model import NONE, Ask, PageFlag, State
 
-PAGES = 60
+PAGES = 40
 WALL = 1_000_000.0
 ASSIGNED = int(PageFlag.ASSIGNED)
 
@@ -47,6 +47,7 @@ class World:
         """By site: page, ask, address, start, plan, requests of the turn before this one."""
         self.planned: dict[int, list[int]] = {}
         self.plan = 0
+        self.drafted: list[int] = []
         self.errands: set[int] = set()
         self.last: dict[int, tuple[int, float]] = {}  # site: address and end of its last answer
         self.last_at: dict[int, tuple[int, float]] = {}  # address: site and end of the last answer
@@ -111,10 +112,17 @@ class World:
 
     # what is done
 
+    def draft(self) -> None:
+        """A plan is made beside the loop: some of its pages are asked for before it is installed."""
+        share = self.random.choice([0.9, 0.5, 0.1])
+        self.drafted = [p for p in range(PAGES) if self.askable(p) and self.random.random() < share]
+        self.random.shuffle(self.drafted)
+
     def install(self) -> None:
         self.plan += 1
-        chosen = [p for p in range(PAGES) if self.askable(p) and self.random.random() < 0.7]
-        self.random.shuffle(chosen)
+        if not self.drafted:
+            self.draft()
+        chosen, self.drafted = self.drafted, []
         self.planned = defaultdict(list)
         for page in chosen:
             self.planned[self.site_of(page)].append(page)
@@ -283,9 +291,9 @@ class World:
         self.install()
         rare = [
             self.install, self.move, self.be_patient, self.change_page, self.forget_rules, self.enter, self.skip,
-            self.send,
+            self.send, self.draft,
         ]  # fmt: skip
-        for _ in range(self.random.randint(5, 60)):
+        for _ in range(self.random.randint(10, 100)):
             self.random.choice([self.advance, self.ready, self.done, self.random.choice(rare)])()
             self.look()
         self.drain()

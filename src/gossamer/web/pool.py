@@ -15,6 +15,7 @@ import json
 import os
 import select
 import struct
+import time
 from collections import deque
 from collections.abc import Collection
 from dataclasses import replace
@@ -67,6 +68,7 @@ class Pool:
         self._deaths: deque[float] = deque(maxlen=MOST_DEATHS)
         self._fault: GossamerError | None = None
         self._stopping = False
+        self._last = 0.0
         for number in range(count):
             self._workers.append(self._start(number))
 
@@ -133,8 +135,13 @@ class Pool:
 
     # --- back ---------------------------------------------------------------------------------------------------
 
-    def results(self, timeout: float) -> Results:
+    def results(self, timeout: float, gather: float = 0.0) -> Results:
         """Faults of the pool as a whole are raised when nothing is left to hand over."""
+        if gather and not self._returned:
+            self._epoll.poll(max(0.0, timeout))
+            time.sleep(max(0.0, self._last + gather - self._clock.monotonic()))
+            timeout = 0.0
+        self._last = self._clock.monotonic()
         bodies = self._poll(0.0 if self._returned else timeout)
         if not bodies and self._fault is not None:
             raise self._fault

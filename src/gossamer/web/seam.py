@@ -35,8 +35,12 @@ class Web(Protocol):
 
     def assign(self, assignments: list[Assignment]) -> None: ...
 
-    def results(self, timeout: float) -> Results:
-        """What came back, in order of worker and arrival; waits for something to happen, at most `timeout` seconds."""
+    def results(self, timeout: float, gather: float = 0.0) -> Results:
+        """What came back, in order of worker and arrival. Waits at most `timeout` seconds for something to happen.
+
+        `gather`: at least so many seconds pass between one call and the next that returns something, so that what
+        arrives together is returned together.
+        """
 
     def warc_lengths(self) -> dict[str, int]:
         """Lengths of the archive files (relative to the shard folder) as of the results returned so far."""

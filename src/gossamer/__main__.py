@@ -1,0 +1,5 @@
+"""`python -m gossamer`: the command line."""
+
+from gossamer.cli import main
+
+main()

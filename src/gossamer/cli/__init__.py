@@ -1,0 +1,55 @@
+"""The command line: one file per verb, each a thin function over the layer below. Heavy imports wait for their verb."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gossamer import __version__
+from gossamer.cli.check import check
+from gossamer.cli.crawl import crawl
+from gossamer.cli.status import status
+from gossamer.cli.stop import stop
+from gossamer.cli.web import web
+from gossamer.errors import GossamerError
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+    help="A Web crawler: the important pages first, politely, and nothing that was fetched is ever lost.",
+)  # fmt: skip
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"gossamer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="The version.")] = False,
+) -> None:
+    pass
+
+
+for command in (crawl, status, stop, web, check):
+    app.command()(command)
+
+
+def main() -> None:
+    """Exit codes: 0 done, 1 fault, 2 usage, 3 locked, 4 disk or memory, 130 interrupted after a clean stop."""
+    try:
+        app()
+    except GossamerError as error:
+        print(f"gossamer: {error.message}", file=sys.stderr)
+        if error.cure:
+            print(f"          {error.cure}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except MemoryError:
+        print("gossamer: out of memory; all that was committed is intact", file=sys.stderr)
+        print("          Lower collection.max_pages or run on a larger machine, then start again.", file=sys.stderr)
+        sys.exit(4)

@@ -1,0 +1,70 @@
+"""`gossamer crawl`: starts or resumes a crawl."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gossamer.errors import UsageError
+from gossamer.units import Duration
+
+
+def crawl(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection: made, or gone on with.")],
+    seed: Annotated[list[str] | None, typer.Option(help="A URL to start from; repeatable.")] = None,
+    seeds: Annotated[list[Path] | None, typer.Option(help="A file of URLs, one a line; repeatable.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve the demonstration Web and crawl it.")] = False,
+    config: Annotated[Path | None, typer.Option(help="Settings to begin with, as crawl.toml.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="One setting.")] = None,
+    contact: Annotated[str | None, typer.Option(help="Mail address or web page of whoever runs the crawl.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
+    pages: Annotated[int | None, typer.Option(min=1, help="Stop after this many stored pages.")] = None,
+    for_: Annotated[str | None, typer.Option("--for", metavar="TIME", help="Stop after this time (10min).")] = None,
+    patience: Annotated[str, typer.Option(metavar="TIME", help="End when nothing is due within this time.")] = "1min",
+    log: Annotated[Path | None, typer.Option(help="With --demo: where the demonstration Web logs requests.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")] = False,
+) -> None:
+    """Crawl into DIR: start, or go on where it stopped."""
+    from gossamer.demo import DemoWeb
+    from gossamer.run import Plea, run
+
+    changes = list(settings or [])
+    if contact is not None:
+        changes.append(f"harvester.contact={json.dumps(contact)}")
+    if workers is not None:
+        changes.append(f"harvester.workers={workers}")
+    plea = Plea(
+        folder, tuple(seed or ()), tuple(seeds or ()), DemoWeb() if demo else None, config, tuple(changes), pages,
+        _time("--for", for_), _time("--patience", patience) or 0.0, log, user_settings(),
+    )  # fmt: skip
+    from gossamer.cli.progress import Progress
+
+    with Progress(sys.stderr) as progress:
+        report = run(plea, progress)
+    if as_json:
+        print(json.dumps(report.figures))
+    else:
+        for line in report.lines():
+            print(line, file=sys.stderr)
+    if report.interrupted:
+        raise typer.Exit(130)
+
+
+def user_settings() -> Path:
+    """Settings for all crawls of this user: the contact, once."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(home) / "gossamer" / "crawl.toml"
+
+
+def _time(option: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return Duration.parse(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: {error}") from error

@@ -1,0 +1,37 @@
+"""`gossamer stop`: asks a running crawl to stop cleanly, and waits until it has."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gossamer.collection.standing import read_standing
+from gossamer.errors import GossamerError
+from gossamer.units import Duration
+
+
+def stop(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection.")],
+    wait: Annotated[str, typer.Option(metavar="TIME", help="How long to wait for it.")] = "2min",
+) -> None:
+    """Stop the crawl in DIR: open requests end, everything is committed and sealed."""
+    standing = read_standing(folder)
+    if not standing["running"]:
+        print(f"{folder}: not running")
+        return
+    pid = int(standing["pid"])
+    os.kill(pid, signal.SIGTERM)
+    until = time.monotonic() + Duration.parse(wait)
+    while time.monotonic() < until:
+        if not read_standing(folder)["running"]:
+            print(f"{folder}: stopped")
+            return
+        time.sleep(0.1)
+    raise GossamerError(
+        f"{folder}: process {pid} has not stopped within {wait}", f"Wait longer (--wait), or end it with: kill -9 {pid}"
+    )

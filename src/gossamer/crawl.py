@@ -1,0 +1,163 @@
+"""The crawl: the only place where the stages meet. One loop in one thread; plans, texts and commits run beside it.
+
+A turn of the loop is a tick: absorb what came back (seeder), journal it, apply it; take over a plan or begin one
+(manager); hand out what may be asked now (harvester). There is no barrier between long and short term (001): the next
+plan is made while the present one is being fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+import numpy as np
+
+from gossamer.clock import Clock
+from gossamer.collection.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
+from gossamer.collection.store import Store
+from gossamer.desk import DAY, Desk
+from gossamer.dispatch import Dispatch
+from gossamer.manager.due import soonest_due
+from gossamer.planner import Planner
+from gossamer.seeder.seed import Limits, identify, mark_duplicates, plant
+from gossamer.web.addresses import pack
+from gossamer.web.message import Results
+from gossamer.web.seam import Answer, Names, Web
+
+TICK: Final = 0.02
+"""Seconds: results that arrive within a tick are absorbed together."""
+SHORT_TICK: Final = 0.002
+BUSY: Final = 16
+"""With fewer requests open than this, ticks are short: nothing is gained by waiting for company."""
+SEEDS_A_TICK: Final = 4_000
+GRACE: Final = 10.0
+"""Seconds that open requests get to end when the crawl stops."""
+
+
+class Ending(Enum):
+    """Why a crawl ended, in words for people."""
+
+    DONE = "nothing is left that may be asked soon"
+    PAGES = "the number of pages asked for is reached"
+    TIME = "the time asked for is over"
+    STOPPED = "stopped on request"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What this run may do at most."""
+
+    pages: int | None = None
+    """Pages stored."""
+    seconds: float | None = None
+    patience: float = 60.0
+    """The crawl ends when nothing is due within this time."""
+
+
+class Crawl:
+    def __init__(self, desk: Desk, store: Store, web: Web, names: Names, clock: Clock, bounds: Bounds) -> None:
+        self.desk, self.store, self.web, self.names, self.clock, self.bounds = desk, store, web, names, clock, bounds
+        self.dispatch = Dispatch(desk, store, web, names, clock)
+        self.planner = Planner(desk, store, bounds.patience)
+        self.limits = Limits.of(desk.settings)
+        self.stop_requested = False
+        self.started = clock.monotonic()
+        self.stored_before = desk.stored
+
+    def run(self, watch: Callable[[], None] = lambda: None) -> Ending:
+        """Until there is a reason to end; `watch` is called every turn."""
+        while (ending := self._ending()) is None:
+            self.turn()
+            watch()
+        self._absorb(self.web.stop(GRACE), self.names.answers())
+        self.planner.close()
+        return ending
+
+    def turn(self) -> None:
+        gather = TICK if self.web.open >= BUSY else SHORT_TICK
+        self._absorb(self.web.results(self._pause(), gather), self.names.answers())
+        if taken := self.planner.take(self.clock.monotonic(), wait=self.clock.virtual):
+            plan, verdicts = taken
+            self.dispatch.install(plan)
+            self.dispatch.verdicts += verdicts
+        self.planner.begin(self.clock.monotonic(), self.clock.wall(), self.dispatch.queue.busy_sites)
+        if not self.store.behind() and (room := self._room()) > 0:
+            self.dispatch.hand_out(room)
+        self.store.turn()
+
+    def plant(self, seeds: list[str]) -> int:
+        """Seeds, in canonical form, become pages. Returns how many were new."""
+        new = 0
+        for i in range(0, len(seeds), SEEDS_A_TICK):
+            effects = self._effects()
+            texts = [seed.encode() for seed in seeds[i : i + SEEDS_A_TICK]]
+            new += plant(self.desk.columns, texts, self.limits, self.desk.seed, self.desk.rules.buffer, effects)
+            self._commit(effects)
+        return new
+
+    def _absorb(self, results: Results, answers: list[Answer]) -> None:
+        effects = self._effects()
+        if len(results):
+            results.visits["time"] = np.round(effects.wall - (effects.monotonic - results.visits["end"]), 6)
+            mark_duplicates(self.desk.columns, results)
+            identify(self.desk.columns, results, self.limits, self.desk.seed, self.desk.rules.buffer, effects)
+            self.dispatch.follow(results, effects)
+        if answers:
+            effects.site_events = np.array([self._event(answer, effects.wall) for answer in answers], SITE_EVENT)
+        if self.dispatch.verdicts:
+            effects.verdicts = np.array(self.dispatch.verdicts, VERDICT)
+            self.dispatch.verdicts = []
+        if effects:
+            self._commit(effects)
+            self.dispatch.settle(results, effects)
+            self.dispatch.named(answers)
+
+    def _commit(self, effects: Effects) -> None:
+        self.store.append(effects)
+        self.desk.apply(effects)
+        self.planner.stale = True
+
+    def _effects(self) -> Effects:
+        return self.desk.effects(self.clock.wall(), self.clock.monotonic())
+
+    def _event(self, answer: Answer, wall: float) -> tuple[Any, ...]:
+        """A name that failed is tried again after a day, then after a week (A.2.2)."""
+        if answer.address is not None:
+            return answer.site, SiteEvent.RESOLVED, 0, answer.port, wall, wall + answer.ttl, list(pack(answer.address))
+        failures = min(250, int(self.desk.columns.site.name_failures[answer.site]) + 1)
+        refused = answer.error == "forbidden"
+        event = SiteEvent.ADDRESS_REFUSED if refused else SiteEvent.NAME_FAILED
+        return answer.site, event, failures, 0, wall, wall + (DAY if failures == 1 else 7 * DAY), [0] * 16
+
+    def _room(self) -> int:
+        room = self.web.free()
+        if self.bounds.pages is not None:
+            room = min(room, self.bounds.pages - (self.desk.stored - self.stored_before) - self.web.open)
+        return room
+
+    def _pause(self) -> float:
+        """How long the loop may sleep: until a site is due, or something is to be looked after."""
+        now = self.clock.monotonic()
+        if self.dispatch.verdicts:
+            return 0.0
+        if self._room() <= 0 or self.store.behind():
+            return 1.0
+        return min(1.0, max(0.001, self.dispatch.queue.next_time() - now))
+
+    def _ending(self) -> Ending | None:
+        now, wall, bounds = self.clock.monotonic(), self.clock.wall(), self.bounds
+        if self.stop_requested:
+            return Ending.STOPPED
+        if bounds.seconds is not None and now - self.started >= bounds.seconds:
+            return Ending.TIME
+        if self.web.open or self.names.open or self.dispatch.verdicts:
+            return None
+        if bounds.pages is not None and self.desk.stored - self.stored_before >= bounds.pages:
+            return Ending.PAGES
+        if not self.planner.idle or self.dispatch.queue.next_time() <= now + bounds.patience:
+            return None
+        due = soonest_due(self.desk.columns, wall + bounds.patience)
+        self.planner.stale = due <= wall
+        return Ending.DONE if due > wall + bounds.patience else None

@@ -1,0 +1,8 @@
+"""The demonstration Web: a Web made from a seed, its truth, and a server for it."""
+
+from gossamer.demo.layout import Kind
+from gossamer.demo.start import Running, start
+from gossamer.demo.truth import Expected, Truth
+from gossamer.demo.web import DemoWeb
+
+__all__ = ["DemoWeb", "Expected", "Kind", "Running", "Truth", "start"]

@@ -1,0 +1,76 @@
+"""The access log of the demonstration Web: one line per request, tab-separated, after a line with the Web's
+description ("# gossamer web " and a JSON object: the arguments of `DemoWeb`) and a line with the names:
+
+    start        monotonic clock (CLOCK_MONOTONIC, the same for all processes of the machine) when the request's first
+                 byte was read, seconds
+    wall         wall clock at the same moment, seconds since 1970
+    end          monotonic clock when the last bytes of the answer were handed to the socket
+    address      local address that was asked
+    host         Host header, lower case, with its port if it named one
+    method, target, status
+    bytes        of the answer, head included
+    connection   number of the connection
+    retry_after  as sent; "-": not sent
+    agent        User-Agent, to the end of the line
+
+`end` is read just before the bytes go to the kernel and `start` just after they came from it: a client's own pause
+between answer and next request is never longer than `start - end` shows, so the log accuses nobody wrongly. A client
+that left before it was answered gives status 499 (as nginx has it).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from gossamer.demo.web import DemoWeb
+
+COLUMNS: Final = (
+    "start", "wall", "end", "address", "host", "method", "target", "status", "bytes", "connection", "retry_after",
+    "agent",
+)  # fmt: skip
+HEADER: Final = "\t".join(COLUMNS) + "\n"
+ABOUT: Final = "# gossamer web "
+CLIENT_LEFT: Final = 499
+
+
+def clean(text: str) -> str:
+    """A field without tabs, ends of lines or emptiness."""
+    if text.isprintable():
+        return text or "-"
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+class AccessLog:
+    """Collects lines; whoever owns it calls `flush` often enough, and `close` at the end."""
+
+    def __init__(self, path: Path | None, web: DemoWeb) -> None:
+        self._file = path.open("a", encoding="utf-8") if path else None
+        self._lines: list[str] = []
+        if self._file and self._file.tell() == 0:
+            self._lines += (f"{ABOUT}{json.dumps(asdict(web))}\n", HEADER)
+            self.flush()
+
+    def add(
+        self, start: float, wall: float, end: float, address: str, host: str, method: str, target: str, status: int,
+        size: int, connection: int, retry_after: str, agent: str,
+    ) -> None:  # fmt: skip
+        if self._file:
+            self._lines.append(
+                f"{start:.6f}\t{wall:.6f}\t{end:.6f}\t{address}\t{clean(host)}\t{clean(method)}\t{clean(target)}\t"
+                f"{status}\t{size}\t{connection}\t{retry_after or '-'}\t{clean(agent)}\n"
+            )
+
+    def flush(self) -> None:
+        if self._file and self._lines:
+            self._file.write("".join(self._lines))
+            self._file.flush()
+            self._lines.clear()
+
+    def close(self) -> None:
+        self.flush()
+        if self._file:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,40 @@
+"""Bodies put together from pieces that were compressed before.
+
+Most of a page is text from a pool. A full flush ends the deflate blocks of a piece on a byte, so that the gzip form of
+a body is the blocks of its pieces one after the other; only what is the page's own is compressed for it. CRC-32 runs
+over the plain form. Compressing whole bodies took half of the server's time.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple, Self
+
+from isal import isal_zlib
+
+_HEAD: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+_LAST: Final = b"\x03\x00"
+"""An empty final block."""
+
+
+class Piece(NamedTuple):
+    plain: bytes
+    blocks: bytes
+
+    @classmethod
+    def make(cls, plain: bytes) -> Self:
+        deflater = isal_zlib.compressobj(level=1, wbits=-15)
+        return cls(plain, bytes(deflater.compress(plain) + deflater.flush(isal_zlib.Z_FULL_FLUSH)))
+
+
+class Body(NamedTuple):
+    plain: bytes
+    pieces: tuple[Piece, ...]
+
+    @classmethod
+    def of(cls, *pieces: Piece) -> Self:
+        return cls(b"".join([piece.plain for piece in pieces]), pieces)
+
+    def gzip(self) -> bytes:
+        end = struct.pack("<II", isal_zlib.crc32(self.plain), len(self.plain))
+        return b"".join([_HEAD, *[piece.blocks for piece in self.pieces], _LAST, end])

@@ -1,0 +1,299 @@
+"""The desk's state, and `apply`: the one function that changes it.
+
+Live or in recovery, durable state changes only by applying the effects of a tick, in the order of ticks. `apply` reads
+nothing but the state, the effects and the settings (no clock, no files), so a replay makes the same state.
+
+Refusing and waiting are decided here from outcomes alone: a site that fails is left in peace twice as long each time
+(`clocks`), a page that fails is tried again later (`manager.learn`), robots.txt that cannot be read forbids its origin.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import urls
+from gossamer.collection.columns import Columns
+from gossamer.collection.effects import Effects, SiteEvent
+from gossamer.collection.rulebook import RuleBook
+from gossamer.config.settings import Settings
+from gossamer.manager import learn
+from gossamer.manager.policies import new_totals, policy_named
+from gossamer.model import NONE, SITE_FAILURES, Ask, Outcome, PageFlag, VisitFlag
+from gossamer.robots.match import verdicts_many
+from gossamer.seeder.seed import can_be_repeated
+from gossamer.web.addresses import unpack
+from gossamer.web.message import Links, Results
+
+Array = npt.NDArray[Any]
+
+DAY: Final = 86_400.0
+LONGEST_PAUSE: Final = 7 * DAY
+"""However long a Retry-After, we come back after a week."""
+_FAILURE: Final = np.array([outcome in SITE_FAILURES for outcome in Outcome])
+
+
+class Desk:
+    def __init__(self, settings: Settings, seed: int) -> None:
+        self.settings = settings
+        self.seed = seed
+        self.columns = Columns(settings.collection.max_pages, settings.collection.max_sites)
+        self.names: list[str] = []
+        """Names of the sites, by number."""
+        self.rules = RuleBook()
+        self.addresses: dict[bytes, int] = {}
+        """Packed address to its number."""
+        self._address_texts: list[str] = []
+        self.policy = policy_named(settings.manager.policy)
+        self.totals = new_totals()
+        """Cash kept, spent, lost and in total (OPIC)."""
+        self.counts = learn.new_counts()
+        """Known pages by state."""
+        self._limits = learn.Limits(
+            settings.seeder.depth_static, settings.seeder.depth_dynamic, settings.harvester.retry,
+            settings.harvester.tries,
+        )  # fmt: skip
+        self.outcomes = np.zeros(len(Outcome), np.int64)
+        self.visits = 0
+        self.robots_visits = 0
+        self.stored = 0
+        self.bytes = 0
+        self.tick = 0
+        self.wall = 0.0
+        """Wall time of the last tick applied: time never goes back behind it."""
+        self.unjudged = False
+        """There may be pages that the rules at hand were not applied to."""
+
+    # --- applying -----------------------------------------------------------------------------------------------
+
+    def apply(self, effects: Effects) -> None:
+        self.tick = effects.tick
+        self.wall = max(self.wall, effects.wall)
+        if len(effects.sites.lengths) or len(effects.origins):
+            self._add_places(effects)
+        if len(effects.pages):
+            self._add_pages(effects)
+        if len(effects.visits):
+            self._add_visits(effects)
+        if len(effects.verdicts):
+            learn.judge(self.columns, self.counts, effects.verdicts)
+        if len(effects.site_events):
+            self._add_events(effects.site_events)
+
+    def _add_places(self, effects: Effects) -> None:
+        names = [name.decode() for name in effects.sites.split()]
+        sites = self.columns.site
+        first = sites.count
+        sites.count += len(names)
+        sites.address[first : sites.count] = NONE
+        self._name_sites(names, first)
+        origins = self.columns.origin
+        first = origins.count
+        origins.count += len(effects.origins)
+        for name in ("site", "port", "secure"):
+            getattr(origins, name)[first : origins.count] = effects.origins[name]
+        self._name_origins(first)
+
+    def _name_sites(self, names: list[str], first: int) -> None:
+        self.names += names
+        self.columns.hosts.add(_fingerprints(names, self.seed), np.arange(first, len(self.names), dtype=np.uint32))
+
+    def _name_origins(self, first: int) -> None:
+        count = self.columns.origin.count
+        texts = [self.origin_text(origin) for origin in range(first, count)]
+        self.columns.origins.add(_fingerprints(texts, self.seed), np.arange(first, count, dtype=np.uint32))
+
+    def set_names(self, names: list[str]) -> None:
+        """From an image: the names of all sites; their origins are in the columns already."""
+        self._name_sites(names, 0)
+        self._name_origins(0)
+
+    def set_addresses(self, packed: list[bytes]) -> None:
+        """From an image: all addresses, by number."""
+        for address in packed:
+            self._address_number(address)
+
+    def _add_pages(self, effects: Effects) -> None:
+        pages, new = self.columns.page, effects.pages
+        first = pages.count
+        count = first + len(new)
+        for name in ("origin", "state", "reason", "depth", "flags"):
+            getattr(pages, name)[first:count] = new[name]
+        pages.outcome[first:count] = NO_OUTCOME
+        self.columns.known.add(new["fingerprint"].copy(), np.arange(first, count, dtype=np.uint32))
+        pages.count = count
+        np.add.at(self.columns.site.pages, new["site"], 1)
+        self.unjudged |= bool((new["flags"] & int(PageFlag.JUDGED) == 0).any())
+        learn.plant(self.columns, self.policy, self.totals, self.counts, first, len(new))
+
+    def _add_visits(self, effects: Effects) -> None:
+        visits = effects.visits
+        robots = np.flatnonzero(visits["ask"] == Ask.ROBOTS)
+        if len(robots):
+            texts = Results(visits, effects.visit_texts, Links.none()).text_of()
+            for i in robots.tolist():
+                self._add_rules(visits[i], texts[i]["rules"])
+        site = self.columns.site
+        sites = visits["site"].copy()
+        _clocks(
+            sites, visits["outcome"].copy(), visits["time"].copy(), visits["retry_after"].copy(),
+            self.waits(sites), _FAILURE, site.next, site.asked, site.failures,
+        )  # fmt: skip
+        original = can_be_repeated(visits)
+        self.columns.digests.add(visits["digest"][original], visits["page"][original])
+        learn.learn(
+            self.columns, self.policy, self.totals, self.counts, visits, effects.link_targets, effects.link_kinds,
+            self._limits,
+        )  # fmt: skip
+        pages = visits["ask"] == Ask.PAGE
+        made = pages & (visits["outcome"] != Outcome.RETURNED)
+        self.outcomes += np.bincount(visits["outcome"][made], minlength=len(Outcome))
+        self.visits += int(made.sum())
+        self.robots_visits += len(robots)
+        kept = (visits["outcome"] <= Outcome.DUPLICATE) & (visits["flags"] & int(VisitFlag.STORED) != 0)
+        self.stored += int((pages & kept).sum())
+        self.bytes += int(visits["received"].sum())
+
+    def _add_rules(self, visit: Any, compiled: bytes) -> None:
+        """2xx: the rules that it has; 4xx: none; anything else forbids the origin until it is asked for again."""
+        origin, outcome = int(visit["origin"]), Outcome(int(visit["outcome"]))
+        origins, sites = self.columns.origin, self.columns.site
+        moved = outcome == Outcome.REDIRECT and not visit["flags"] & int(VisitFlag.NOT_FOLLOWED)
+        if outcome == Outcome.RETURNED or moved:
+            return
+        own = int(origins.site[origin])
+        if outcome in UNREADABLE:
+            origins.failures[origin] = min(250, int(origins.failures[origin]) + 1)
+            pause = min(self.settings.harvester.retry, ROBOTS_PAUSE * 2.0 ** min(20, int(origins.failures[origin]) - 1))
+            sites.next[own] = max(sites.next[own], visit["time"] + pause)
+            return
+        origins.failures[origin] = 0
+        if outcome not in (Outcome.OK, Outcome.DUPLICATE):
+            compiled = b""
+        start, end = self.rules.place(compiled)
+        if origins.valid[origin] and (start, end) != (origins.rules_start[origin], origins.rules_end[origin]):
+            of_origin = np.flatnonzero(self.columns.page.origin[: self.columns.page.count] == origin)
+            self.columns.page.flags[of_origin] &= 0xFF ^ int(PageFlag.JUDGED)
+        origins.rules_start[origin], origins.rules_end[origin] = start, end
+        origins.valid[origin] = visit["time"] + self.settings.harvester.robots_valid
+        delay = max(0.0, float(visit["delay"]))
+        sites.delay[own] = delay
+        sites.refused[own] = delay > self.settings.harvester.max_delay
+        self.unjudged = True
+
+    def _add_events(self, events: Array) -> None:
+        site = self.columns.site
+        for event in events:
+            number = int(event["site"])
+            site.name_failures[number] = event["failures"]
+            if event["event"] == SiteEvent.RESOLVED:
+                site.resolved[number] = event["until"]
+                site.port[number] = event["port"]
+                site.address[number] = self._address_number(event["address"].tobytes())
+                continue
+            site.next[number] = max(site.next[number], event["until"])
+            if event["event"] != SiteEvent.PATIENCE:
+                site.resolved[number] = 0
+                site.address[number] = NONE
+            if event["event"] == SiteEvent.ADDRESS_REFUSED:
+                site.refused[number] = 1
+
+    def _address_number(self, packed: bytes) -> int:
+        number = self.addresses.setdefault(packed, len(self.addresses))
+        if number == len(self._address_texts):
+            self._address_texts.append(unpack(packed))
+        return number
+
+    # --- asking -------------------------------------------------------------------------------------------------
+
+    def waits(self, sites: Array) -> Array:
+        """Seconds between turns at each of these sites: the setting, or what its robots.txt asks for."""
+        harvester, site = self.settings.harvester, self.columns.site
+        large = site.pages[sites] > harvester.large_site
+        return np.maximum(site.delay[sites], np.where(large, harvester.wait_large, harvester.wait))
+
+    def pauses(self, sites: Array) -> Array:
+        """Seconds between the requests of a turn at each of these sites."""
+        return np.maximum(self.columns.site.delay[sites], self.settings.harvester.pause)
+
+    def not_before(self, effects: Effects) -> list[tuple[int, float]]:
+        """Until when sites are to be left in peace after effects that are not applied: as long as if they were."""
+        found = [(int(e["site"]), float(e["until"])) for e in effects.site_events if e["event"] != SiteEvent.RESOLVED]
+        sites, harvester = self.columns.site, self.settings.harvester
+        for visit in effects.visits:
+            site, outcome = int(visit["site"]), Outcome(int(visit["outcome"]))
+            known = site < sites.count
+            wait = float(self.waits(np.array([site]))[0]) if known else max(harvester.wait, harvester.wait_large)
+            pause = max(wait, float(visit["delay"]), float(visit["retry_after"]))
+            if outcome in SITE_FAILURES:
+                pause = max(pause, max(1.0, wait) * 2.0 ** (1 + (int(sites.failures[site]) if known else 0)))
+            if visit["ask"] == Ask.ROBOTS and outcome in UNREADABLE:
+                pause = max(pause, ROBOTS_PAUSE)
+            found.append((site, float(visit["time"]) + min(pause, LONGEST_PAUSE)))
+        return found
+
+    def origin_text(self, origin: int) -> str:
+        """scheme://host:port, as `urls.origin` writes it."""
+        origins = self.columns.origin
+        scheme = "https" if origins.secure[origin] else "http"
+        return f"{scheme}://{self.names[int(origins.site[origin])]}:{int(origins.port[origin])}"
+
+    def site(self, name: str) -> int:
+        """Its number, NONE when it is not known."""
+        return int(self.columns.hosts.find(_fingerprints([name], self.seed))[0])
+
+    def address(self, site: int) -> str:
+        """The address at which a site is asked, in text form."""
+        return self._address_texts[int(self.columns.site.address[site])]
+
+    def allowed(self, pages: Array, texts: list[bytes]) -> Array:
+        """What robots.txt says to these pages, by the rules at hand: 1 allowed, 0 forbidden."""
+        at = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=at[1:])
+        origin = self.columns.origin
+        buffer = np.frombuffer(b"".join(texts), np.uint8)
+        origins = self.columns.page.origin[pages]
+        return verdicts_many(self.rules.buffer, origin.rules_start, origin.rules_end, buffer, at, origins)
+
+    def effects(self, wall: float, monotonic: float) -> Effects:
+        """An empty tick after the last one. The wall clock is not believed when it goes back."""
+        columns = self.columns
+        return Effects(
+            self.tick + 1, max(wall, self.wall), monotonic, columns.site.count, columns.origin.count, columns.page.count
+        )
+
+
+NO_OUTCOME: Final = 255
+UNREADABLE: Final = SITE_FAILURES | {Outcome.FORBIDDEN_ADDRESS, Outcome.BAD_ENCODING, Outcome.WORKER_DIED}
+ROBOTS_PAUSE: Final = 300.0
+"""First pause before an unreadable robots.txt is asked for again; it doubles up to `harvester.retry`."""
+
+
+def _fingerprints(texts: list[str], seed: int) -> npt.NDArray[np.uint64]:
+    return np.array([urls.fingerprint(text, seed) for text in texts], np.uint64)
+
+
+@numba.njit(cache=True, nogil=True)
+def _clocks(
+    sites: Array, outcome: Array, time: Array, retry_after: Array, wait: Array, failure: Array, next_: Array,
+    asked: Array, failures: Array,
+) -> None:  # fmt: skip
+    for i in range(len(sites)):
+        site = sites[i]
+        pause = float(wait[i])
+        if outcome[i] != _RETURNED:
+            asked[site] += 1
+            if failure[outcome[i]]:
+                failures[site] = min(failures[site] + 1, 16)
+                pause = max(1.0, pause) * 2.0 ** failures[site]
+            else:
+                failures[site] = 0
+            if retry_after[i] >= 0:
+                pause = max(pause, float(retry_after[i]))
+        next_[site] = max(next_[site], time[i] + min(pause, LONGEST_PAUSE))
+
+
+_RETURNED = int(Outcome.RETURNED)

@@ -1,0 +1,217 @@
+"""Handing out: which sites may be asked now becomes assignments; answers set the clocks of the queue.
+
+A site enters the queue when it has planned pages and an address that still holds; the name is resolved first.
+robots.txt of an origin is asked for before its pages, in the same queue, under the same clocks. Where it redirects to
+another site, it is asked for in that site's own turn: an *errand*. The verdict of robots.txt is taken once more for
+every page right before it is assigned.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import urls
+from gossamer.clock import Clock
+from gossamer.collection.effects import Effects
+from gossamer.collection.store import Store
+from gossamer.desk import Desk
+from gossamer.harvester.queue import SiteQueue
+from gossamer.manager.plan import Plan
+from gossamer.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, Texts, VisitFlag
+from gossamer.web.message import Results
+from gossamer.web.seam import Answer, Names, Web
+
+Array = npt.NDArray[Any]
+
+ROBOTS_REDIRECTS: Final = 5
+READ_AHEAD: Final = 0.1
+"""Seconds before its turn that the text of a page is read from disk."""
+
+
+class _Errand(NamedTuple):
+    origin: int
+    url: str
+    hops: int
+
+
+class Dispatch:
+    def __init__(self, desk: Desk, store: Store, web: Web, names: Names, clock: Clock) -> None:
+        self._desk, self._store, self._web, self._names, self._clock = desk, store, web, names, clock
+        harvester = desk.settings.harvester
+        self.queue = SiteQueue(
+            desk.columns.site.limit, desk.columns.site.limit, wait=harvester.wait, address_wait=harvester.address_wait,
+            per_turn=harvester.per_turn, pause=harvester.pause,
+        )  # fmt: skip
+        self.verdicts: list[tuple[int, int, int, int]] = []
+        """Pages that robots.txt turned out to forbid, for the next tick's effects."""
+        self._errands: dict[int, deque[_Errand]] = {}
+        self._hops: dict[int, int] = {}
+        """Redirects that a robots.txt request in flight has behind it, by assignment."""
+        self._asking: set[int] = set()
+        self._number = 0
+
+    def resume(self, since_start: float) -> None:
+        """After a start no site is asked before its stored time, nor before its wait has passed since the start.
+
+        The wait holds for every site, known or not: a request whose record was lost may just have been made.
+        """
+        desk, now, wall = self._desk, self._clock.monotonic(), max(self._clock.wall(), self._desk.wall)
+        site = desk.columns.site
+        sites = np.arange(site.count, dtype=np.uint32)
+        waits = desk.waits(sites)
+        self.queue.set_waits(sites, waits, desk.pauses(sites))
+        self.queue.not_before(sites, now + np.maximum(waits - since_start, site.next[: site.count] - wall))
+        self.queue.nobody_before(now + max(0.0, desk.settings.harvester.wait - since_start))
+        for number in np.flatnonzero(site.address[: site.count] != NONE).tolist():
+            self.queue.set_address(number, int(site.address[number]))
+
+    # --- sites enter --------------------------------------------------------------------------------------------
+
+    def install(self, plan: Plan) -> None:
+        self.queue.install(plan)
+        self.enter(plan.sites)
+
+    def enter(self, sites: Array) -> None:
+        columns, wall = self._desk.columns.site, self._clock.wall()
+        resolved = (columns.address[sites] != NONE) & (columns.resolved[sites] > wall)
+        self.queue.enter(sites[resolved], self._clock.monotonic())
+        for site in sites[~resolved & (columns.refused[sites] == 0)].tolist():
+            if columns.name_failures[site] == 0 or columns.next[site] <= wall:
+                self._resolve(site)
+
+    def _resolve(self, site: int) -> None:
+        if site not in self._asking:
+            self._asking.add(site)
+            self._names.ask(site, self._desk.names[site])
+
+    def named(self, answers: list[Answer]) -> None:
+        """After the answers were applied: their sites have an address, or a time before which they are not asked."""
+        for answer in answers:
+            self._asking.discard(answer.site)
+            if answer.address is not None:
+                self.queue.set_address(answer.site, int(self._desk.columns.site.address[answer.site]))
+                site = np.array([answer.site], np.uint32)
+                self.queue.set_waits(site, self._desk.waits(site), self._desk.pauses(site))
+                self.enter(site)
+
+    # --- requests leave -----------------------------------------------------------------------------------------
+
+    def hand_out(self, most: int) -> None:
+        now, wall = self._clock.monotonic(), max(self._clock.wall(), self._desk.wall)
+        columns = self._desk.columns
+        sites, pages, asks = self.queue.ready(
+            now, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
+            columns.origin.valid, wall,
+        )  # fmt: skip
+        if len(sites):
+            stale = columns.site.resolved[sites] <= wall
+            if stale.any():
+                self._put_back(sites[stale], pages[stale], asks[stale], now)
+                sites, pages, asks = sites[~stale], pages[~stale], asks[~stale]
+            is_page = asks == Ask.PAGE
+            assignments = self._robots(sites[~is_page], pages[~is_page]) + self._pages(sites[is_page], pages[is_page])
+            if assignments:
+                self._web.assign(assignments)
+        self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
+
+    def _put_back(self, sites: Array, pages: Array, asks: Array, now: float) -> None:
+        """The addresses of these sites are too old: names first."""
+        self._unassign(pages[asks == Ask.PAGE])
+        self.queue.not_before(sites, np.full(len(sites), now + 1.0))
+        self.queue.skip(sites, now)
+        for site in sites.tolist():
+            self._resolve(site)
+
+    def _unassign(self, pages: Array) -> None:
+        self._desk.columns.page.flags[pages] &= 0xFF ^ int(PageFlag.ASSIGNED)
+
+    def _pages(self, sites: Array, pages: Array) -> list[Assignment]:
+        if not len(pages):
+            return []
+        texts = self._store.texts(pages)
+        allowed = self._desk.allowed(pages, texts)
+        refused = allowed == 0
+        if refused.any():
+            self.verdicts += [(p, State.EXCLUDED, Reason.ROBOTS, 1) for p in pages[refused].tolist()]
+            self._unassign(pages[refused])
+            self.queue.skip(sites[refused], self._clock.monotonic())
+        rows = zip(sites.tolist(), pages.tolist(), texts, allowed.tolist(), strict=True)
+        origin = self._desk.columns.page.origin
+        return [self._assignment(Ask.PAGE, p, int(origin[p]), s, text) for s, p, text, ok in rows if ok]
+
+    def _robots(self, sites: Array, pages: Array) -> list[Assignment]:
+        out = []
+        for site, page in zip(sites.tolist(), pages.tolist(), strict=True):
+            if page == NONE:
+                errand = self._next_errand(site)
+            else:
+                origin = int(self._desk.columns.page.origin[page])
+                errand = _Errand(origin, urls.canonical(self._desk.origin_text(origin) + "/robots.txt") or "", 0)
+            out.append(self._assignment(Ask.ROBOTS, NONE, errand.origin, site, errand.url.encode()))
+            self._hops[self._number] = errand.hops
+        return out
+
+    def _next_errand(self, site: int) -> _Errand:
+        waiting = self._errands[site]
+        errand = waiting.popleft()
+        if not waiting:
+            del self._errands[site]
+            self.queue.set_errand(site, False)
+        return errand
+
+    def _assignment(self, ask: Ask, page: int, origin: int, site: int, url: bytes) -> Assignment:
+        self._number += 1
+        columns = self._desk.columns
+        port = int(columns.site.port[site]) or urls.split(url.decode()).port
+        return Assignment(self._number, ask, page, origin, site, url, self._desk.address(site), port)
+
+    # --- answers come back --------------------------------------------------------------------------------------
+
+    def follow(self, results: Results, effects: Effects) -> None:
+        """Before a tick is applied: redirects of robots.txt become errands, or count as none (RFC 9309, 2.3.1.2)."""
+        visits = results.visits
+        moved = np.flatnonzero((visits["ask"] == Ask.ROBOTS) & (visits["outcome"] == Outcome.REDIRECT))
+        if not len(moved):
+            return
+        texts = results.text_of()
+        for i in moved.tolist():
+            hops = self._hops.get(int(visits["number"][i]), ROBOTS_REDIRECTS)
+            target = urls.canonical(texts[i]["redirect"].decode())
+            site = self._site(urls.site_name(urls.split(target).host), effects) if target else NONE
+            if site == NONE or hops >= ROBOTS_REDIRECTS:
+                visits["flags"][i] |= int(VisitFlag.NOT_FOLLOWED)
+            else:
+                errand = _Errand(int(visits["origin"][i]), target or "", hops + 1)
+                self._errands.setdefault(site, deque()).append(errand)
+
+    def _site(self, name: str, effects: Effects) -> int:
+        """The number of a site that may be new in this tick, or was never heard of: then it is made."""
+        site = self._desk.site(name)
+        if site == NONE:
+            new = effects.sites.split()
+            if name.encode() in new:
+                return effects.first_site + new.index(name.encode())
+            if effects.first_site + len(new) < self._desk.columns.site.limit:
+                site = effects.first_site + len(new)
+                effects.sites = Texts.join([*new, name.encode()], "<u2")
+        return site
+
+    def settle(self, results: Results, effects: Effects) -> None:
+        """After a tick was applied: the queue learns which requests ended, and when; sites with errands enter."""
+        visits = results.visits
+        sites = visits["site"].copy()
+        waits, next_ = self._desk.waits(sites), self._desk.columns.site.next[sites]
+        self.queue.set_waits(sites, waits, self._desk.pauses(sites))
+        longer = next_ > visits["time"] + waits + 0.001
+        if longer.any():
+            self.queue.not_before(sites[longer], next_[longer] - effects.wall + effects.monotonic)
+        self.queue.done(sites, visits["end"].copy(), effects.monotonic)
+        for number in visits["number"][visits["ask"] == Ask.ROBOTS].tolist():
+            self._hops.pop(number, None)
+        for site in list(self._errands):
+            self.queue.set_errand(site, True)
+            self.enter(np.array([site], np.uint32))

@@ -1,0 +1,223 @@
+"""What a tick teaches: visits and their links, in order, change the state, depth and worth of pages.
+
+One kernel, called live and in recovery with the same arrays, so it depends on nothing else: no clock, table or text. A
+visit is taken whole before the next: its page changes state, the policy sees it, then its links lower depths.
+
+    final outcome          DONE; `due` is the time of the visit
+    transient outcome      WAITING until time + retry, DONE at the last try; an excluded page stays excluded
+    returned               only ASSIGNED is cleared: the page is where it was
+
+Depth is the number of clicks inside a site: a link adds one, a redirect nothing, a link from another site makes it 0.
+It only falls; a page that was excluded for its depth and is no longer too deep is PENDING again. Pages fetched before
+keep the depths that they gave: their links are not in memory.
+
+Invariant, a property test of the same name: known = pending + waiting + done + excluded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.collection.columns import Columns
+from gossamer.manager.policies import I64, U8, U32, U64, Policy, crawled, seen
+from gossamer.model import NONE, TRANSIENT, LinkKind, Outcome, PageFlag, Reason, State, Visits
+
+_NONE: Final = np.uint32(NONE)
+_PENDING: Final = int(State.PENDING)
+_WAITING: Final = int(State.WAITING)
+_DONE: Final = int(State.DONE)
+_EXCLUDED: Final = int(State.EXCLUDED)
+_DEPTH: Final = int(Reason.DEPTH)
+_ROBOTS: Final = int(Reason.ROBOTS)
+_REDIRECT: Final = int(LinkKind.REDIRECT)
+_RETURNED: Final = int(Outcome.RETURNED)
+_DYNAMIC: Final = np.uint8(PageFlag.DYNAMIC)
+_SEED: Final = np.uint8(PageFlag.SEED)
+_JUDGED: Final = np.uint8(PageFlag.JUDGED)
+_NOT_ASSIGNED: Final = np.uint8(0xFF ^ PageFlag.ASSIGNED)
+_TRANSIENT: Final = np.array([o in TRANSIENT for o in Outcome])
+_DEEPEST: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The settings that decide what becomes of a page."""
+
+    depth_static: int
+    depth_dynamic: int
+    retry: float
+    tries: int
+
+
+class _Pages(NamedTuple):
+    origin: U32
+    state: U8
+    reason: U8
+    depth: U8
+    flags: U8
+    outcome: U8
+    tries: U8
+    due: U32
+    cash: U64
+    site: U32  # by origin
+    pending: U32  # by site
+
+
+class _Visits(NamedTuple):
+    page: U32
+    outcome: U8
+    time: npt.NDArray[np.float64]
+    out_degree: U32
+    links: U32
+
+
+class _Links(NamedTuple):
+    targets: U32
+    kinds: U8  # LinkKind | LinkFlag << 4
+
+
+def new_counts() -> I64:
+    """Known pages by `State`."""
+    return np.zeros(len(State), np.int64)
+
+
+def _pages(columns: Columns) -> _Pages:
+    page = columns.page
+    return _Pages(
+        page.origin, page.state, page.reason, page.depth, page.flags, page.outcome, page.tries, page.due, page.cash,
+        columns.origin.site, columns.site.pending,
+    )  # fmt: skip
+
+
+def plant(columns: Columns, policy: Policy, totals: I64, counts: I64, first_page: int, count: int) -> None:
+    """Pages `first_page` and the `count - 1` after it became known; their columns are filled in already."""
+    _plant(policy.code, _pages(columns), totals, counts, first_page, first_page + count)
+
+
+def learn(
+    columns: Columns, policy: Policy, totals: I64, counts: I64, visits: Visits, link_targets: U32, link_kinds: U8,
+    limits: Limits,
+) -> int:  # fmt: skip
+    """Applies visits in order; `visits["links"]` says how many of the links belong to each.
+
+    Visits of robots.txt (page NONE) change nothing here. Returns the number of pages opened again.
+    """
+    fields = _Visits(*(np.array(visits[name]) for name in _Visits._fields))
+    # copies where a journal record gave read-only arrays: numba would compile the kernel once more for them
+    links = _Links(
+        np.require(link_targets, np.uint32, ["C", "W"]), np.require(link_kinds, np.uint8, ["C", "W"])
+    )  # fmt: skip
+    opened = _learn(
+        policy.code, _pages(columns), totals, counts, fields, links, limits.depth_static, limits.depth_dynamic,
+        float(limits.retry), limits.tries,
+    )  # fmt: skip
+    return int(opened)
+
+
+@numba.njit(cache=True, nogil=True)
+def _plant(code: int, pages: _Pages, totals: I64, counts: I64, first: int, end: int) -> None:
+    for page in range(first, end):
+        counts[pages.state[page]] += 1
+        if pages.state[page] == _PENDING:
+            pages.pending[pages.site[pages.origin[page]]] += 1
+        seen(code, pages.cash, totals, page, pages.flags[page] & _SEED != 0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _learn(
+    code: int, pages: _Pages, totals: I64, counts: I64, visits: _Visits, links: _Links, depth_static: int,
+    depth_dynamic: int, retry: float, tries: int,
+) -> int:  # fmt: skip
+    opened = 0
+    end = 0
+    for i in range(len(visits.page)):
+        page, outcome = visits.page[i], visits.outcome[i]
+        begin, end = end, end + visits.links[i]
+        if page == _NONE:
+            continue
+        pages.flags[page] &= _NOT_ASSIGNED
+        if outcome == _RETURNED:
+            continue
+        _conclude(pages, counts, page, outcome, visits.time[i], retry, tries)
+        targets, kinds = links.targets[begin:end], links.kinds[begin:end]
+        if pages.state[page] == _DONE:
+            degree: int = np.int64(visits.out_degree[i])  # type: ignore[assignment]
+            crawled(code, pages.state, pages.cash, totals, page, outcome, degree, targets, kinds)
+        for j in range(len(targets)):
+            opened += _approach(pages, counts, page, targets[j], kinds[j] & 15, depth_static, depth_dynamic)
+    return opened
+
+
+@numba.njit(cache=True, nogil=True)
+def _conclude(pages: _Pages, counts: I64, page: int, outcome: int, time: float, retry: float, tries: int) -> None:
+    pages.outcome[page] = outcome
+    again = _TRANSIENT[outcome] and pages.tries[page] + 1 < tries
+    pages.tries[page] = min(pages.tries[page] + 1, 255) if _TRANSIENT[outcome] else 0
+    if again and pages.state[page] == _EXCLUDED:
+        return
+    pages.due[page] = np.uint32(np.ceil(time + retry)) if again else np.uint32(time)
+    pages.reason[page] = 0
+    _move(pages, counts, page, _WAITING if again else _DONE)
+
+
+@numba.njit(cache=True, nogil=True)
+def _move(pages: _Pages, counts: I64, page: int, state: int) -> None:
+    if (pages.state[page] == _PENDING) != (state == _PENDING):
+        site = pages.site[pages.origin[page]]
+        pages.pending[site] += 1 if state == _PENDING else -1
+    counts[pages.state[page]] -= 1
+    counts[state] += 1
+    pages.state[page] = state
+
+
+@numba.njit(cache=True, nogil=True)
+def _approach(
+    pages: _Pages, counts: I64, source: int, target: int, kind: int, depth_static: int, depth_dynamic: int
+) -> int:
+    """A way from `source` to `target`: lowers the target's depth if it is shorter. 1 when that opens it again."""
+    depth = 0
+    if pages.site[pages.origin[source]] == pages.site[pages.origin[target]]:
+        step = 0 if kind == _REDIRECT else 1
+        depth = min(pages.depth[source] + step, _DEEPEST)
+    if depth >= pages.depth[target]:
+        return 0
+    pages.depth[target] = depth
+    limit = depth_dynamic if pages.flags[target] & _DYNAMIC else depth_static
+    if pages.state[target] != _EXCLUDED or pages.reason[target] != _DEPTH or depth > limit:
+        return 0
+    pages.reason[target] = 0
+    _move(pages, counts, target, _PENDING)
+    return 1
+
+
+def judge(columns: Columns, counts: I64, verdicts: npt.NDArray[np.void]) -> None:
+    """Verdicts of robots.txt. A page that is done stays done; one excluded for another reason stays so for it."""
+    fields = _Verdicts(*(np.array(verdicts[name]) for name in _Verdicts._fields))
+    _judge(_pages(columns), counts, fields)
+
+
+class _Verdicts(NamedTuple):
+    page: U32
+    state: U8
+    reason: U8
+    judged: U8
+
+
+@numba.njit(cache=True, nogil=True)
+def _judge(pages: _Pages, counts: I64, verdicts: _Verdicts) -> None:
+    for i in range(len(verdicts.page)):
+        page, state = verdicts.page[i], verdicts.state[i]
+        if verdicts.judged[i]:
+            pages.flags[page] |= _JUDGED
+        old = pages.state[page]
+        open_now = old in (_PENDING, _WAITING)
+        excludes = open_now and state == _EXCLUDED
+        opens = old == _EXCLUDED and pages.reason[page] == _ROBOTS and state == _PENDING
+        if excludes or opens:
+            pages.reason[page] = verdicts.reason[i]
+            _move(pages, counts, page, state)

@@ -1,0 +1,277 @@
+"""The plan: of all known pages the best `batch_size`, with at most `per_site` of one site (thesis 7.2.1).
+
+Exactly these: of each site its best `per_site` pages that may be planned, and of those the best `batch_size`. Best is
+by a *key* that no two pages share: score << 32 | order of discovery.
+
+One pass over the columns appends keys to a buffer. When that is full it is sorted and *trimmed*: the caps are applied,
+the best `batch_size` stay, and from then on the pass leaves out what is no better than the last that stayed, or than
+the last of a site that reached its cap. Both bounds only rise, and neither can leave out a page of the result, because
+more pages could only raise them further. So the pass is exact by itself. A random sample of some 30,000 pages gives
+bounds to begin with, low enough to be almost surely right; should they not be, the pass is made again without. That
+saves sorting when better pages come later, and when one site has millions.
+
+The plan is made in a thread beside the loop (kernels and sorts release the GIL) and never writes columns. What the loop
+changes meanwhile does no harm: the site queue looks at each page again when its turn comes.
+
+Cost at 10^7 known pages: see `bench/plan.py`. Memory: 8 bytes for each of 4 x `batch_size` pages, 20 for each site.
+
+Refused: sorting all pages (1 s at 10^7); a heap for each site kept up to date by every link (16 bytes a page, and a
+cache miss a link); fixed buckets of score (not exact, and cash spreads over 18 decimal places).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.collection.columns import Columns
+from gossamer.manager.policies import I64, U8, U32, U64, Policy, prepare, score, site_score
+from gossamer.model import PageFlag, State
+
+_PENDING: Final = int(State.PENDING)
+_WAITING: Final = int(State.WAITING)
+_ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
+_LOW: Final = np.uint64(0xFFFFFFFF)
+_NEVER: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+_SAMPLE: Final = 1 << 15
+_BUFFER: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An order for the site queue: `pages[offsets[i]:offsets[i + 1]]` are those of `sites[i]`, best first."""
+
+    sites: U32
+    offsets: I64
+    pages: U32
+    seconds: float
+    """How long it took to make."""
+    candidates: int
+    """Pages that could have been asked for, those of sites set aside included."""
+
+
+class _Pages(NamedTuple):
+    state: U8
+    flags: U8
+    due: U32
+    depth: U8
+    cash: U64
+    origin: U32
+    site: U32  # by origin
+
+
+def make_plan(
+    columns: Columns, policy: Policy, wall: float, batch_size: int, per_site: int, horizon: float = np.inf
+) -> Plan:
+    """Sites whose address is refused, or that are not to be asked until `wall + horizon`, are set aside."""
+    start = time.perf_counter()
+    page, site = columns.page, columns.site
+    known, sites = page.count, site.count
+    pages = _Pages(page.state, page.flags, page.due, page.depth, page.cash, page.origin, columns.origin.site)
+    aside = (site.refused[:sites] != 0) | (site.next[:sites] > wall + horizon)
+    prepare(policy.code)
+    selection = _Selection(pages, known, aside, policy.code, wall, batch_size, max(1, per_site))
+    keys = selection.run()
+    plan_sites, offsets, order = _by_site(keys, page.origin, columns.origin.site, policy.code, sites)
+    return Plan(plan_sites, offsets, order, time.perf_counter() - start, selection.candidates)
+
+
+class _Selection:
+    """The state of one pass: `floor` and `floors`, by site, are the bounds: keys must be above them."""
+
+    def __init__(
+        self, pages: _Pages, known: int, aside: npt.NDArray[np.bool_], code: int, wall: float, batch: int, cap: int
+    ) -> None:
+        self.pages, self.known, self.aside, self.code, self.wall = pages, known, aside, code, wall
+        self.batch, self.cap = min(batch, known), cap
+        self.buffer = np.empty(max(4 * self.batch, _BUFFER), np.uint64)
+        self.taken = np.zeros(len(aside), np.int64)
+        self.candidates = 0
+
+    def run(self) -> U64:
+        """Keys of the pages planned, best first."""
+        if self.batch <= 0 or not len(self.aside):
+            return np.zeros(0, np.uint64)
+        floor, hints = self._sample()
+        keys, last, floors = self._pass(floor, hints)
+        if _holds(floor, hints, last, floors, len(keys) == self.batch):
+            return keys
+        return self._pass(np.uint64(0), self._floors())[0]
+
+    def _floors(self) -> U64:
+        return np.where(self.aside, _NEVER, np.uint64(0))
+
+    def _sample(self) -> tuple[np.uint64, U64]:
+        """Bounds to begin with, from a sample: twice as low as expected, or lower where the sample says little."""
+        floors = self._floors()
+        stride = self.known // _SAMPLE
+        if self.known <= len(self.buffer) or stride < 2:
+            return np.uint64(0), floors
+        keys = np.empty(_SAMPLE, np.uint64)
+        n = _draw(self.pages, self.known, floors, self.code, self.wall, keys, stride)
+        best = np.sort(keys[:n])[::-1].copy()
+        self.taken[:] = 0
+        floor = _estimate(self.pages, best, floors, self.taken, self.batch, self.cap, stride)
+        return np.uint64(floor), floors
+
+    def _pass(self, floor: np.uint64, hints: U64) -> tuple[U64, np.uint64, U64]:
+        """The keys selected, the bound at the end, and those of the sites."""
+        floors, at, used, candidates = hints.copy(), 0, 0, 0
+        while True:
+            at, used, found = _gather(
+                self.pages, at, self.known, floor, floors, self.code, self.wall, self.buffer, used
+            )  # fmt: skip
+            candidates += found
+            self.buffer[:used].sort()
+            self.taken[:] = 0
+            used = _trim(self.pages, self.buffer, used, floors, self.taken, self.batch, self.cap)
+            if used == self.batch:
+                floor = max(floor, self.buffer[used - 1])
+            if at == self.known:
+                self.candidates = candidates
+                return self.buffer[:used].copy(), floor, floors
+
+
+def _holds(floor: np.uint64, hints: U64, last: np.uint64, floors: U64, full: bool) -> bool:
+    """The bounds from the sample left out no page of the result.
+
+    The general one did not if the plan is full; that of a site did not if the site reached its cap, which raises its
+    bound, or if it lies below the last page of a full plan.
+    """
+    if not full and floor > 0:
+        return False
+    unproven = (hints > 0) & (hints != _NEVER) & (floors == hints)
+    return not (unproven & (hints > last)).any() if full else not unproven.any()
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _key(pages: _Pages, page: int, code: int) -> np.uint64:
+    """Floats in order as whole numbers: the sign bit turned, and all others too where it was set."""
+    bits = np.float32(score(code, pages.depth[page], pages.cash[page])).view(np.int32)
+    ordered = np.uint64((np.int64(bits) ^ ((np.int64(bits) >> 31) & 0x7FFFFFFF)) + 0x80000000)
+    return (ordered << np.uint64(32)) | (_LOW - np.uint64(page))
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _page(key: np.uint64) -> np.int64:
+    return np.int64(_LOW - (key & _LOW))
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _may_be_planned(pages: _Pages, page: int, wall: float) -> bool:
+    state = pages.state[page]
+    open_now = state == _PENDING or (state == _WAITING and pages.due[page] <= wall)
+    may: bool = open_now and pages.flags[page] & _ASSIGNED == 0
+    return may
+
+
+@numba.njit(cache=True, nogil=True)
+def _gather(
+    pages: _Pages, at: int, known: int, floor: np.uint64, floors: U64, code: int, wall: float, buffer: U64, used: int
+) -> tuple[int, int, int]:
+    """Goes on from page `at` until the buffer is full; the candidates met on the way are the third answer."""
+    candidates = 0
+    while at < known and used < len(buffer):
+        if _may_be_planned(pages, at, wall):
+            candidates += 1
+            key = _key(pages, at, code)
+            if key > floor and key > floors[pages.site[pages.origin[at]]]:
+                buffer[used] = key
+                used += 1
+        at += 1
+    return at, used, candidates
+
+
+@numba.njit(cache=True, nogil=True)
+def _trim(pages: _Pages, buffer: U64, used: int, floors: U64, taken: I64, batch: int, cap: int) -> int:
+    """From keys in rising order to those that stay, in falling order. Raises the bounds of sites that reach the cap."""
+    for i in range(used // 2):
+        buffer[i], buffer[used - 1 - i] = buffer[used - 1 - i], buffer[i]
+    n = 0
+    for i in range(used):
+        if n == batch:
+            break
+        site = pages.site[pages.origin[_page(buffer[i])]]
+        if taken[site] < cap:
+            taken[site] += 1
+            buffer[n] = buffer[i]
+            n += 1
+            if taken[site] == cap:
+                floors[site] = buffer[i]
+    return n
+
+
+@numba.njit(cache=True, nogil=True)
+def _draw(pages: _Pages, known: int, floors: U64, code: int, wall: float, keys: U64, stride: int) -> int:
+    """One page of every `stride`, at a place that looks random, if it may be planned."""
+    n = 0
+    for i in range(known // stride):
+        noise = (np.uint64(i) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
+        page: int = i * stride + np.int64(noise % np.uint64(stride))  # type: ignore[assignment]
+        if n < len(keys) and _may_be_planned(pages, page, wall) and floors[pages.site[pages.origin[page]]] != _NEVER:
+            keys[n] = _key(pages, page, code)
+            n += 1
+    return n
+
+
+@numba.njit(cache=True, nogil=True)
+def _enough(count: int, stride: int) -> float:
+    """Pages of a sample that almost surely stand for `count` known ones or more: four deviations above the mean."""
+    expected = count / stride
+    return expected + 4 * math.sqrt(expected) + 8
+
+
+@numba.njit(cache=True, nogil=True)
+def _estimate(pages: _Pages, best: U64, floors: U64, taken: I64, batch: int, cap: int, stride: int) -> np.uint64:
+    """The bound for all, and in `floors` those of the sites that have enough pages in the sample to fill their cap."""
+    wanted, site_wanted = _enough(batch, stride), _enough(cap, stride)
+    most = cap / stride
+    total = 0.0
+    key: np.uint64
+    for key in best:
+        site = pages.site[pages.origin[_page(key)]]
+        total += max(0.0, min(1.0, most - taken[site]))
+        taken[site] += 1
+        if taken[site] >= site_wanted and floors[site] == 0:
+            floors[site] = key
+        if total >= wanted:
+            return key
+    return np.uint64(0)
+
+
+def _by_site(keys: U64, origin: U32, site: U32, code: int, sites: int) -> tuple[U32, I64, U32]:
+    """Slices: the site with the best page first, unless the policy says otherwise."""
+    pages = (_LOW - (keys & _LOW)).astype(np.uint32)
+    return _slices(pages, site[origin[pages]], code, np.full(sites, -1, np.int64))
+
+
+@numba.njit(cache=True, nogil=True)
+def _slices(pages: U32, site: U32, code: int, place: I64) -> tuple[U32, I64, U32]:
+    found = np.empty(len(pages), np.uint32)
+    sizes = np.zeros(len(pages) + 1, np.int64)
+    n = 0
+    for s in site:
+        if place[s] < 0:
+            place[s] = n
+            found[n] = s
+            n += 1
+        sizes[place[s]] += 1
+    scores = np.array([-site_score(code, s) for s in found[:n]], np.float32)
+    order = np.argsort(scores, kind="mergesort")
+    offsets = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        offsets[i + 1] = offsets[i] + sizes[order[i]]
+    at = np.empty(n, np.int64)
+    for i in range(n):
+        at[order[i]] = offsets[i]
+    out = np.empty(len(pages), np.uint32)
+    for i in range(len(pages)):
+        out[at[place[site[i]]]] = pages[i]
+        at[place[site[i]]] += 1
+    return found[:n][order], offsets, out

@@ -1,0 +1,91 @@
+"""Opening a collection: a new one is made, one that is there is recovered into the desk's memory."""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from gossamer import disk, imaging
+from gossamer.clock import Clock
+from gossamer.collection import lock
+from gossamer.collection.blocks import PER_BLOCK, BlockFile
+from gossamer.collection.effects import SITE_EVENT, Effects, SiteEvent
+from gossamer.collection.layout import FORMAT, MANIFEST, make_folders, shard_folder
+from gossamer.collection.manifest import Manifest, Meta
+from gossamer.collection.recovery import Recovered, cut, recover
+from gossamer.collection.store import URL_FILE, Store
+from gossamer.config.settings import Settings
+from gossamer.desk import Desk
+from gossamer.model import NONE, Texts
+
+
+def open_collection(folder: Path, settings: Settings, clock: Clock) -> tuple[Store, Desk, bool]:
+    """The store, the desk with all that was committed, and whether there was a crawl before."""
+    shard = shard_folder(folder)
+    disk.make_directory(folder)
+    disk.make_directory(shard)
+    held = lock.take(shard)
+    try:
+        make_folders(shard)
+        if not (shard / MANIFEST).exists():
+            Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall()))
+        recovered = recover(shard)
+        desk = Desk(settings, recovered.meta.seed)
+        texts = _replay(desk, recovered)
+        patience = _patience(desk, recovered.patience, clock)
+        journal = cut(recovered, [patience] if patience else [])
+        if patience:
+            desk.apply(patience)
+        urls = BlockFile(shard / URL_FILE)
+        urls.put(desk.columns.page.count - len(texts), texts)
+        store = Store(
+            shard, held, Manifest.open(shard), journal, urls, settings.collection, clock, recovered.unsealed,
+            recovered.warnings, recovered.next_archive,
+        )  # fmt: skip
+    except BaseException:
+        held.release()
+        raise
+    return store, desk, bool(recovered.mark.record)
+
+
+def _replay(desk: Desk, recovered: Recovered) -> list[bytes]:
+    """Applies all that was committed; returns the URLs of the last pages, which may not fill a block yet."""
+    last: deque[bytes] = deque(maxlen=PER_BLOCK)
+    if recovered.image is not None and imaging.usable(desk, recovered.image):
+        last.extend(imaging.load(desk, recovered.image))
+    else:
+        recovered = replace(recovered, image=None)
+    for effects in recovered.effects():
+        desk.apply(effects)
+        last.extend(effects.urls.split())
+    return list(last)
+
+
+def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:
+    """Of records that were never committed: only until when their sites are to be left in peace.
+
+    A site that only these records knew is made again, without pages, so that its clock survives.
+    """
+    until: dict[str, float] = {}
+    names: dict[int, str] = dict(enumerate(desk.names))
+    for effects in lost:
+        names.update(enumerate((n.decode() for n in effects.sites.split()), effects.first_site))
+        for site, time in desk.not_before(effects):
+            until[names[site]] = max(until.get(names[site], 0.0), time)
+    if not until:
+        return None
+    found = desk.effects(clock.wall(), clock.monotonic())
+    sites = {name: desk.site(name) for name in until}
+    new = [name for name, site in sites.items() if site == NONE]
+    sites |= {name: found.first_site + i for i, name in enumerate(new)}
+    found.sites = Texts.join([name.encode() for name in new], "<u2")
+    found.site_events = np.zeros(len(until), SITE_EVENT)
+    found.site_events["event"] = SiteEvent.PATIENCE
+    found.site_events["site"] = [sites[name] for name in until]
+    found.site_events["time"] = found.wall
+    found.site_events["until"] = list(until.values())
+    return found

@@ -1,0 +1,90 @@
+"""When to plan, and taking a plan over. The plan itself is made in a thread beside the loop, which writes no columns.
+
+The next plan is begun when something has changed and the sites left in the present one can no longer keep the
+connections busy, but not sooner than ten times the last plan's duration after it (BUbiNG's rule for its sieve).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.collection.store import Store
+from gossamer.desk import Desk
+from gossamer.manager.judge import find_unjudged
+from gossamer.manager.plan import Plan, make_plan
+from gossamer.model import Reason, State
+
+Array = npt.NDArray[Any]
+
+PAUSE: Final = 0.25
+"""Seconds between plans at least."""
+AT_ONCE: Final = 20_000
+"""Pages judged at a time."""
+
+
+class Verdicts(NamedTuple):
+    pages: Array
+    texts: list[bytes]
+
+
+class Planner:
+    def __init__(self, desk: Desk, store: Store, horizon: float) -> None:
+        self._desk, self._store, self._horizon = desk, store, horizon
+        self._thread = ThreadPoolExecutor(1, "plan")
+        self._running: Future[tuple[Plan, Verdicts]] | None = None
+        self._not_before = 0.0
+        self.stale = True
+        """Something has changed since the last plan was begun."""
+        self.longest = 0.0
+        """Seconds of the plan that took longest."""
+
+    @property
+    def idle(self) -> bool:
+        """No plan is being made, and none would say anything new."""
+        return self._running is None and not self.stale
+
+    def begin(self, now: float, wall: float, busy_sites: Callable[[float], int]) -> None:
+        if self._running is not None or not self.stale or now < self._not_before:
+            return
+        self._not_before = now + PAUSE
+        if busy_sites(now + self._horizon) < self._desk.settings.harvester.connections:
+            self.stale = False
+            self._running = self._thread.submit(self._make, wall)
+
+    def take(self, now: float, wait: bool = False) -> tuple[Plan, list[tuple[int, int, int, int]]] | None:
+        """A finished plan, and verdicts on pages that were known before the robots rules of their origins were."""
+        if self._running is None or not (wait or self._running.done()):
+            return None
+        plan, unjudged = self._running.result()
+        self._running = None
+        self._not_before = now + (PAUSE if wait else max(PAUSE, 10 * plan.seconds))
+        self.longest = max(self.longest, plan.seconds)
+        return plan, self._judge(unjudged)
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=True)
+
+    def _make(self, wall: float) -> tuple[Plan, Verdicts]:
+        desk, manager = self._desk, self._desk.settings.manager
+        plan = make_plan(
+            desk.columns, desk.policy, wall, manager.batch_size, manager.batch_per_site, self._horizon
+        )
+        pages = np.zeros(0, np.uint32)
+        if desk.unjudged:
+            desk.unjudged = False
+            pages = find_unjudged(desk.columns, wall, AT_ONCE)
+        return plan, Verdicts(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
+
+    def _judge(self, unjudged: Verdicts) -> list[tuple[int, int, int, int]]:
+        pages, texts = unjudged
+        if not len(pages):
+            return []
+        self._desk.unjudged |= len(pages) == AT_ONCE
+        allowed = self._desk.allowed(pages, texts).tolist()
+        yes, no = (State.PENDING, Reason.NONE, 1), (State.EXCLUDED, Reason.ROBOTS, 1)
+        return [(page, *(yes if ok else no)) for page, ok in zip(pages.tolist(), allowed, strict=True)]

@@ -1,0 +1,265 @@
+"""Identify: the fingerprints and texts of a tick become page numbers (thesis 7.2.4, 7.3.3).
+
+Workers have decided what follows from URL and settings alone (canonical form, class, scope, length). Here is decided
+what needs state: known or new, which site, depth, limits, robots.txt. New pages are numbered at insertion into the
+known-page table, in the order of absorption, so two workers that find one URL get one page. Nothing else is changed:
+all the rest is written into the tick's effects and applied from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import urls
+from gossamer.collection.columns import Columns
+from gossamer.collection.effects import ORIGIN, PAGE, Effects
+from gossamer.collection.table import Arrays, add_one, find_one
+from gossamer.config.settings import Settings
+from gossamer.model import NONE, Counted, LinkFlag, LinkKind, Outcome, PageFlag, Reason, State, Texts, VisitFlag
+from gossamer.robots.match import verdicts_many
+from gossamer.web.message import Links, Results
+
+Array = npt.NDArray[Any]
+
+_NOFOLLOW = int(LinkFlag.NOFOLLOW)
+_DYNAMIC = int(LinkFlag.DYNAMIC)
+_REDIRECT = int(LinkKind.REDIRECT)
+_PAGE_DYNAMIC = int(PageFlag.DYNAMIC)
+_PENDING, _EXCLUDED = int(State.PENDING), int(State.EXCLUDED)
+_TOO_DEEP = int(Reason.DEPTH)
+_SITE_FULL, _COLLECTION_FULL = int(Counted.SITE_FULL), int(Counted.COLLECTION_FULL)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    pages: int
+    sites: int
+    per_site: int
+    depth_static: int
+    depth_dynamic: int
+
+    @staticmethod
+    def of(settings: Settings) -> Limits:
+        s = settings.seeder
+        c = settings.collection
+        return Limits(c.max_pages, c.max_sites, s.pages_per_site, s.depth_static, s.depth_dynamic)
+
+
+def can_be_repeated(visits: Array) -> Array:
+    """Pages that another page can be a duplicate of: fetched whole, and not almost empty."""
+    full = visits["flags"] & int(VisitFlag.EMPTY) == 0
+    return (visits["digest"] != 0) & (visits["outcome"] == Outcome.OK) & full  # type: ignore[no-any-return]
+
+
+def mark_duplicates(columns: Columns, results: Results) -> None:
+    """A page with the text and links of one known before is a duplicate; its links are not followed (7.2.3)."""
+    visits = results.visits
+    visits["duplicate_of"] = NONE
+    with_digest = can_be_repeated(visits)
+    if with_digest.any():
+        duplicate_of = visits["duplicate_of"].copy()
+        _duplicates(columns.digests.arrays, visits["digest"].copy(), visits["page"].copy(), with_digest, duplicate_of)
+        columns.digests.give_back()
+        visits["duplicate_of"] = duplicate_of
+        visits["outcome"][with_digest & (duplicate_of != NONE)] = Outcome.DUPLICATE
+
+
+@numba.njit(cache=True, nogil=True)
+def _duplicates(digests: Arrays, digest: Array, page: Array, eligible: Array, duplicate_of: Array) -> None:
+    for i in range(len(digest)):
+        if eligible[i]:
+            first = add_one(digests, digest[i], page[i])
+            if first != page[i]:
+                duplicate_of[i] = first
+
+
+def identify(columns: Columns, results: Results, limits: Limits, seed: int, rules: Array, effects: Effects) -> None:
+    """Fills sites, origins, pages, urls, visits and links of `effects` from a tick of results."""
+    visits, links = results.visits, results.links
+    owner = np.repeat(np.arange(len(visits), dtype=np.int64), visits["links"])
+    follow = (visits["outcome"] != Outcome.DUPLICATE)[owner]
+    nofollow = links.flags & _NOFOLLOW != 0
+    targets = columns.known.find(links.fingerprint)
+    unknown = follow & (targets == NONE)
+    counted = visits["counted"].copy()
+    wanted = np.flatnonzero(unknown & ~nofollow)
+    found = _Found(links, wanted, visits["page"][owner[wanted]], owner[wanted])
+    _make_pages(columns, found, limits, seed, rules, targets, counted, effects)
+    np.add.at(counted[:, Counted.NOFOLLOW], owner[unknown & nofollow & (targets == NONE)], 1)
+    visits["counted"] = counted
+    kept = follow & (targets != NONE)
+    visits["links"] = np.bincount(owner[kept], minlength=len(visits))
+    effects.visits = visits
+    effects.visit_texts = results.texts
+    effects.link_targets = targets[kept]
+    effects.link_kinds = links.kind[kept] | (links.flags[kept] << 4)
+
+
+def plant(columns: Columns, texts: list[bytes], limits: Limits, seed: int, rules: Array, effects: Effects) -> int:
+    """Makes pages of seeds (canonical URLs); those that are known stay as they are. Returns how many are new."""
+    decoded = [t.decode() for t in texts]
+    links = Links(
+        np.array([urls.fingerprint(t, seed) for t in texts], np.uint64),
+        np.array([urls.fingerprint(urls.origin(u), seed) for u in decoded], np.uint64),
+        np.full(len(texts), LinkKind.SEED, np.uint8),
+        np.array([_DYNAMIC if urls.classify(u).dynamic else 0 for u in decoded], np.uint8),
+        Texts.join(texts, "<u2"),
+    )
+    targets = columns.known.find(links.fingerprint)
+    wanted = np.flatnonzero(targets == NONE)
+    found = _Found(links, wanted, np.full(len(wanted), NONE, np.uint32), np.zeros(len(wanted), np.int64))
+    _make_pages(columns, found, limits, seed, rules, targets, np.zeros((1, len(Counted)), np.uint16), effects)
+    effects.pages["flags"] |= int(PageFlag.SEED)
+    return len(effects.pages)
+
+
+class _Found(NamedTuple):
+    """Links to URLs that are not known: which of the tick's links, from which page, by which visit."""
+
+    links: Links
+    wanted: Array
+    source: Array
+    visit: Array
+
+
+def _make_pages(
+    columns: Columns, found: _Found, limits: Limits, seed: int, rules: Array, targets: Array, counted: Array,
+    effects: Effects,
+) -> None:  # fmt: skip
+    """Numbers the pages behind `found`: numbers go into `targets`, refusals into `counted`, the rest into `effects`."""
+    links, wanted = found.links, found.wanted
+    origins, sites = _origins(columns, links, wanted, limits, seed, effects)
+    pages = np.zeros(len(wanted), PAGE)
+    made = np.zeros(len(wanted), np.int64)
+    count = _number(
+        columns.known.arrays, links.fingerprint, links.kind, links.flags, wanted, origins, sites, found.source,
+        columns.page.origin, columns.page.depth, columns.origin.site, columns.site.pages,
+        effects.first_page, limits.pages, limits.per_site, limits.depth_static, limits.depth_dynamic,
+        found.visit, targets, counted, pages, made,
+    )  # fmt: skip
+    columns.known.give_back()
+    pages, made = pages[:count], made[:count]
+    effects.pages = pages
+    effects.urls = _take(links.texts, made)
+    valid = columns.origin.valid[pages["origin"]] > effects.wall
+    if valid.any():
+        _judge(columns, pages, effects.urls, valid, rules)
+
+
+def _judge(columns: Columns, pages: Array, texts: Texts, valid: Array, rules: Array) -> None:
+    """robots.txt verdicts on new pages of origins whose rules are at hand."""
+    origin = pages["origin"].copy()
+    allowed = verdicts_many(
+        rules, columns.origin.rules_start, columns.origin.rules_end, np.frombuffer(texts.buffer, np.uint8),
+        texts.offsets(), origin,
+    )  # fmt: skip
+    pages["flags"][valid] |= int(PageFlag.JUDGED)
+    forbidden = valid & (allowed == 0) & (pages["state"] == State.PENDING)
+    pages["state"][forbidden] = State.EXCLUDED
+    pages["reason"][forbidden] = Reason.ROBOTS
+
+
+def _take(texts: Texts, which: Array) -> Texts:
+    if not len(which):
+        return Texts(np.zeros(0, "<u2"), b"")
+    at = texts.offsets()
+    starts, ends = at[which].tolist(), at[which + 1].tolist()
+    buffer = texts.buffer
+    return Texts(texts.lengths[which], b"".join([buffer[a:b] for a, b in zip(starts, ends, strict=True)]))
+
+
+def _origins(
+    columns: Columns, links: Links, wanted: Array, limits: Limits, seed: int, effects: Effects
+) -> tuple[Array, Array]:
+    """Origins and sites of the wanted links; new ones are made, as far as the limits go (else NONE)."""
+    origins = columns.origins.find(links.origin[wanted])
+    sites = columns.origin.site[np.where(origins == NONE, 0, origins)]
+    missing = np.flatnonzero(origins == NONE)
+    if not len(missing):
+        return origins, sites
+    at = links.texts.offsets()
+    names: list[bytes] = []
+    records: list[tuple[int, int, bool]] = []
+    made: dict[int, tuple[int, int]] = {}
+    made_sites: dict[str, int] = {}
+    for i in missing.tolist():
+        link = int(wanted[i])
+        fingerprint = int(links.origin[link])
+        if fingerprint not in made:
+            parts = urls.split(links.texts.buffer[at[link] : at[link + 1]].decode())
+            site = _site(columns, urls.site_name(parts.host), seed, made_sites, names, limits, effects)
+            number = effects.first_origin + len(records)
+            if site == NONE or number >= columns.origin.limit:
+                made[fingerprint] = (NONE, NONE)
+            else:
+                made[fingerprint] = (number, site)
+                records.append((site, parts.port, parts.scheme == "https"))
+        origins[i], sites[i] = made[fingerprint]
+    effects.sites = Texts.join(names, "<u2")
+    effects.origins = np.array(records, ORIGIN)
+    return origins, sites
+
+
+def _site(
+    columns: Columns, name: str, seed: int, made: dict[str, int], names: list[bytes], limits: Limits, effects: Effects
+) -> int:
+    site = made.get(name)
+    if site is None:
+        site = int(columns.hosts.find(np.array([urls.fingerprint(name, seed)], np.uint64))[0])
+        if site == NONE and effects.first_site + len(names) < limits.sites:
+            site = effects.first_site + len(names)
+            names.append(name.encode())
+        made[name] = site
+    return site
+
+
+@numba.njit(cache=True, nogil=True)
+def _number(
+    known: Arrays, fingerprint: Array, kind: Array, flags: Array, wanted: Array, origins: Array, sites: Array,
+    source: Array, page_origin: Array, page_depth: Array, origin_site: Array, site_pages: Array,
+    first_page: int, max_pages: int, per_site: int, depth_static: int, depth_dynamic: int,
+    visit: Array, targets: Array, counted: Array, pages: Array, made: Array,
+) -> int:  # fmt: skip
+    count = 0
+    for i in range(len(wanted)):
+        link = wanted[i]
+        page = find_one(known, fingerprint[link])
+        if page != NONE:  # found a moment ago, in this tick
+            targets[link] = page
+            continue
+        site = sites[i]
+        if origins[i] == NONE or first_page + count >= max_pages:
+            counted[visit[i], _COLLECTION_FULL] += 1
+            continue
+        if site_pages[site] >= per_site:
+            counted[visit[i], _SITE_FULL] += 1
+            continue
+        page = np.uint32(first_page + count)
+        add_one(known, fingerprint[link], page)
+        site_pages[site] += 1  # taken back below: only `apply` keeps it
+        targets[link] = page
+        depth = 0
+        if source[i] != NONE and origin_site[page_origin[source[i]]] == site:
+            depth = min(255, page_depth[source[i]] + (0 if kind[link] == _REDIRECT else 1))
+        dynamic = flags[link] & _DYNAMIC != 0
+        too_deep = depth > (depth_dynamic if dynamic else depth_static)
+        record = pages[count]
+        record.fingerprint = fingerprint[link]
+        record.origin = origins[i]
+        record.site = site
+        record.source = source[i]
+        record.depth = depth
+        record.flags = _PAGE_DYNAMIC if dynamic else 0
+        record.kind = kind[link]
+        record.state = _EXCLUDED if too_deep else _PENDING
+        record.reason = _TOO_DEEP if too_deep else 0
+        made[count] = link
+        count += 1
+    for i in range(count):
+        site_pages[pages[i].site] -= 1
+    return count

@@ -1,0 +1,172 @@
+"""A Web made of a function: URL to reply. The whole desk runs against it under a virtual clock, at processor speed.
+
+It is the second implementation of the web seam, and the fake of the tests: what it returns has the very layout that
+workers send. Every request is remembered with its virtual times, so that a test can check politeness.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gossamer import urls
+from gossamer.clock import VirtualClock
+from gossamer.model import (
+    NONE,
+    VISIT,
+    VISIT_TEXTS,
+    Ask,
+    Assignment,
+    LinkFlag,
+    LinkKind,
+    Outcome,
+    Texts,
+    VisitFlag,
+    Visits,
+)  # fmt: skip
+from gossamer.web.message import HEAD, Links, Results, decode_results, encode_result
+from gossamer.web.seam import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a simulated server answers."""
+
+    outcome: Outcome = Outcome.OK
+    status: int = 200
+    links: Sequence[str] = ()
+    """Canonical URLs."""
+    kind: LinkKind = LinkKind.ANCHOR
+    digest: int = 0
+    seconds: float = 0.1
+    size: int = 10_000
+    rules: bytes = b""
+    """Compiled robots rules."""
+    redirect: str = ""
+    retry_after: float = -1.0
+    delay: float = -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that was made, for checking politeness afterwards."""
+
+    ask: Ask
+    url: str
+    site: int
+    address: str
+    start: float
+    end: float
+    retry_after: float
+
+
+@dataclass(slots=True)
+class SimulatedWeb:
+    reply: Callable[[str], Reply]
+    clock: VirtualClock
+    seed: int
+    connections: int = 300
+    asked: list[Asked] = field(default_factory=list)
+    _open: list[tuple[float, int, bytes]] = field(default_factory=list)
+
+    @property
+    def open(self) -> int:
+        return len(self._open)
+
+    def free(self) -> int:
+        return self.connections - len(self._open)
+
+    def assign(self, assignments: list[Assignment]) -> None:
+        now = self.clock.monotonic()
+        for a in assignments:
+            reply = self.reply(a.url.decode())
+            end = now + reply.seconds
+            self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, now, end, reply.retry_after))
+            heapq.heappush(self._open, (end, a.number, result_body(a, reply, now, end, self.seed)))
+
+    def results(self, timeout: float, gather: float = 0.0) -> Results:
+        now = self.clock.monotonic()
+        until = now + timeout
+        if self._open:
+            until = min(until, max(now, self._open[0][0]))
+        self.clock.advance(until - now)
+        bodies = []
+        while self._open and self._open[0][0] <= until:
+            bodies.append(heapq.heappop(self._open)[2])
+        return decode_results(bodies)
+
+    def warc_lengths(self) -> dict[str, int]:
+        return {}
+
+    def stop(self, grace: float) -> Results:
+        """Open requests end in their own time, as far as `grace` goes; the others come back."""
+        end = self.clock.monotonic() + grace
+        bodies = []
+        for at, _, body in sorted(self._open):
+            visit = np.frombuffer(body[: VISIT.itemsize], VISIT).copy()
+            if at > end:
+                visit["outcome"], visit["end"], visit["links"] = Outcome.RETURNED, end, 0
+                visit["texts"] = 0
+                bodies.append(visit.tobytes())
+            else:
+                bodies.append(body)
+        if bodies:
+            self.clock.advance(grace)
+        self._open.clear()
+        return decode_results(bodies)
+
+    def cpu_seconds(self) -> float:
+        return 0.0
+
+
+@dataclass(slots=True)
+class SimulatedNames:
+    """Every host has the address that `address` gives it; None: the name does not exist."""
+
+    address: Callable[[str], str | None]
+    ttl: float = 86_400.0
+    _answers: list[Answer] = field(default_factory=list)
+
+    @property
+    def open(self) -> int:
+        return len(self._answers)
+
+    def ask(self, site: int, host: str) -> None:
+        found = self.address(host)
+        self._answers.append(Answer(site, host, found, 0, self.ttl, "" if found else "no such name"))
+
+    def answers(self) -> list[Answer]:
+        out, self._answers = self._answers, []
+        return out
+
+
+def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int) -> bytes:
+    """A RESULT frame without its head, as a worker would send it."""
+    visit: Visits = np.zeros(1, VISIT)
+    visit["number"], visit["page"], visit["origin"], visit["site"] = a.number, a.page, a.origin, a.site
+    visit["ask"], visit["outcome"], visit["status"] = a.ask, reply.outcome, reply.status
+    visit["start"], visit["end"], visit["first"] = start, end, (end - start) / 2
+    visit["received"] = visit["length"] = reply.size
+    visit["digest"], visit["duplicate_of"] = reply.digest, NONE
+    visit["flags"] = VisitFlag.STORED if reply.outcome == Outcome.OK and a.ask == Ask.PAGE else 0
+    visit["retry_after"], visit["delay"] = reply.retry_after, reply.delay
+    texts = {"rules": reply.rules, "redirect": reply.redirect.encode()}
+    targets = list(dict.fromkeys(reply.links))
+    visit["out_degree"] = len(targets)
+    links = links_of(targets, reply.kind, seed) if a.ask == Ask.PAGE else Links.none()
+    return encode_result(visit, [texts.get(name, b"") for name in VISIT_TEXTS], links)[HEAD.size :]
+
+
+def links_of(targets: Sequence[str], kind: LinkKind, seed: int) -> Links:
+    if not targets:
+        return Links.none()
+    return Links(
+        np.array([urls.fingerprint(t, seed) for t in targets], np.uint64),
+        np.array([urls.fingerprint(urls.origin(t), seed) for t in targets], np.uint64),
+        np.full(len(targets), kind, np.uint8),
+        np.array([LinkFlag.DYNAMIC if urls.classify(t).dynamic else 0 for t in targets], np.uint8),
+        Texts.join([t.encode() for t in targets], "<u2"),
+    )

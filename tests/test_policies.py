@@ -1,0 +1,189 @@
+"""What a tick teaches: states, depths and cash, against an obvious model in plain Python."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.collection.columns import Columns
+from gossamer.errors import UsageError
+from gossamer.manager.learn import Limits, learn, new_counts, plant
+from gossamer.manager.policies import (
+    KEPT,
+    LOST,
+    POLICIES,
+    SEED_CASH,
+    SPENT,
+    TOTAL,
+    new_totals,
+    policy_named,
+)
+from gossamer.model import NONE, TRANSIENT, VISIT, LinkKind, Outcome, PageFlag, Reason, State
+
+LIMITS = Limits(depth_static=3, depth_dynamic=1, retry=100.5, tries=3)
+
+
+class Crawl:
+    """The columns, and beside them the model: a dictionary for each page."""
+
+    def __init__(self, random: Random, policy: str = "opic") -> None:
+        self.random, self.policy = random, policy_named(policy)
+        self.columns = Columns(100, 4)
+        self.columns.site.count, self.columns.origin.count = 4, 8
+        self.columns.origin.site[:8] = [0, 0, 1, 1, 2, 2, 3, 3]
+        self.totals, self.counts = new_totals(), new_counts()
+        self.pages: list[dict[str, int]] = []
+        self.spent = self.lost = 0
+
+    def discover(self) -> None:
+        page, first = self.columns.page, len(self.pages)
+        for number in range(first, min(100, first + self.random.randint(1, 8))):
+            seed = PageFlag.SEED if self.random.random() < 0.2 else 0
+            flags = seed | self.random.choice([0, PageFlag.DYNAMIC])
+            depth = 0 if seed else self.random.randint(0, 6)
+            limit = LIMITS.depth_dynamic if flags & PageFlag.DYNAMIC else LIMITS.depth_static
+            deep = depth > limit
+            state = State.EXCLUDED if deep or self.random.random() < 0.1 else State.PENDING
+            reason = Reason.DEPTH if deep else Reason.ROBOTS if state == State.EXCLUDED else Reason.NONE
+            origin = self.random.randrange(8)
+            values = {"state": state, "reason": reason, "flags": flags, "depth": depth, "origin": origin}
+            for name, value in values.items():
+                getattr(page, name)[number] = value
+            cash = SEED_CASH if seed and self.policy.name == "opic" else 0
+            self.pages.append({**values, "cash": cash, "tries": 0, "due": 0, "limit": limit})
+        page.count = len(self.pages)
+        plant(self.columns, self.policy, self.totals, self.counts, first, page.count - first)
+
+    def tick(self) -> None:
+        count = self.random.randint(1, 6)
+        visits, targets, kinds = np.zeros(count, VISIT), [], []
+        opened = 0
+        for i in range(count):
+            page = self.random.choice([*range(len(self.pages)), NONE])
+            outcome = self.random.choice([Outcome.OK, Outcome.OK, *Outcome])
+            links = [self.random.randrange(len(self.pages)) for _ in range(self.random.randint(0, 5))]
+            if outcome == Outcome.REDIRECT:
+                links = links[:1]
+            if outcome == Outcome.RETURNED:
+                links = []
+            kind = [LinkKind.REDIRECT if outcome == Outcome.REDIRECT else self.random.randrange(5) for _ in links]
+            degree = len(links) + self.random.choice([0, 3]) if outcome == Outcome.OK else len(links)
+            visits[i]["page"], visits[i]["outcome"], visits[i]["links"] = page, outcome, len(links)
+            visits[i]["out_degree"], visits[i]["time"] = degree, 1000.0 + i
+            targets += links
+            kinds += [k | self.random.choice([0, 16]) for k in kind]
+            if page != NONE:
+                self.columns.page.flags[page] |= PageFlag.ASSIGNED
+                if outcome != Outcome.RETURNED:
+                    opened += self.model(page, outcome, degree, links, kind, 1000.0 + i)
+        answer = learn(
+            self.columns, self.policy, self.totals, self.counts, visits, np.array(targets, np.uint32),
+            np.array(kinds, np.uint8), LIMITS,
+        )  # fmt: skip
+        assert answer == opened
+
+    def model(self, number: int, outcome: int, degree: int, links: list[int], kinds: list[int], time: float) -> int:
+        page = self.pages[number]
+        page["tries"] = page["tries"] + 1 if outcome in TRANSIENT else 0
+        if outcome in TRANSIENT and page["tries"] < LIMITS.tries:
+            if page["state"] != State.EXCLUDED:
+                page["state"], page["due"], page["reason"] = State.WAITING, math.ceil(time + LIMITS.retry), 0
+        else:
+            page["state"], page["due"], page["reason"] = State.DONE, int(time), 0
+            self.pay(page, outcome, degree, links)
+        return sum(self.link(page, self.pages[t], k) for t, k in zip(links, kinds, strict=True))
+
+    def pay(self, page: dict[str, int], outcome: int, degree: int, links: list[int]) -> None:
+        held, page["cash"] = page["cash"], 0
+        gives = outcome == Outcome.REDIRECT or (outcome in (Outcome.OK, Outcome.DUPLICATE) and degree > 0)
+        if not gives:
+            self.spent += held
+        else:
+            share = held // max(1, degree)
+            for target in links:
+                if self.pages[target]["state"] != State.DONE:
+                    self.pages[target]["cash"] += share
+                    held -= share
+            self.lost += held
+
+    def link(self, source: dict[str, int], target: dict[str, int], kind: int) -> int:
+        same = source["origin"] // 2 == target["origin"] // 2
+        depth = source["depth"] + (kind != LinkKind.REDIRECT) if same else 0
+        if depth >= target["depth"]:
+            return 0
+        target["depth"] = depth
+        if target["state"] == State.EXCLUDED and target["reason"] == Reason.DEPTH and depth <= target["limit"]:
+            target["state"], target["reason"] = State.PENDING, 0
+            return 1
+        return 0
+
+    def live(self) -> Crawl:
+        self.discover()
+        for _ in range(self.random.randint(1, 15)):
+            self.random.choice([self.discover, self.tick, self.tick])()
+        return self
+
+    def column(self, name: str) -> list[int]:
+        return [int(v) for v in getattr(self.columns.page, name)[: len(self.pages)]]
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_kept_plus_spent_plus_lost_is_the_total(seed: int) -> None:
+    crawl = Crawl(Random(seed)).live()
+    assert crawl.totals[KEPT] + crawl.totals[SPENT] + crawl.totals[LOST] == crawl.totals[TOTAL]
+    assert crawl.totals[KEPT] == sum(crawl.column("cash"))
+    assert crawl.totals[TOTAL] == SEED_CASH * sum(bool(p["flags"] & PageFlag.SEED) for p in crawl.pages)
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32), policy=st.sampled_from(sorted(POLICIES)))
+def test_known_is_pending_and_waiting_and_done_and_excluded(seed: int, policy: str) -> None:
+    crawl = Crawl(Random(seed), policy).live()
+    states = crawl.column("state")
+    assert crawl.counts.tolist() == [states.count(state) for state in State]
+    assert crawl.counts.sum() == crawl.columns.page.count
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_a_tick_teaches_what_the_model_says(seed: int) -> None:
+    crawl = Crawl(Random(seed)).live()
+    for name in ("state", "reason", "depth", "cash", "tries", "due", "flags"):
+        assert crawl.column(name) == [int(page[name]) for page in crawl.pages], name
+    assert (crawl.totals[SPENT], crawl.totals[LOST]) == (crawl.spent, crawl.lost)
+
+
+def test_read_only_arrays_of_a_journal_record_teach_the_same() -> None:
+    crawl = Crawl(Random(3)).live()
+    visits = np.frombuffer(np.zeros(1, VISIT).tobytes(), VISIT)
+    nothing = np.frombuffer(b"", np.uint32), np.frombuffer(b"", np.uint8)
+    assert not visits.flags.writeable
+    assert learn(crawl.columns, crawl.policy, crawl.totals, crawl.counts, visits, *nothing, LIMITS) == 0
+    assert crawl.columns.page.state[0] == State.DONE
+
+
+def test_seeds_beyond_what_the_total_holds_get_nothing() -> None:
+    columns = Columns(10, 1)
+    columns.page.count, columns.page.flags[:10] = 10, PageFlag.SEED
+    totals, counts = new_totals(), new_counts()
+    totals[KEPT] = totals[TOTAL] = 2**63 - 3 * SEED_CASH
+    plant(columns, policy_named("opic"), totals, counts, 0, 10)
+    assert columns.page.cash[:10].tolist() == [SEED_CASH] * 2 + [0] * 8
+    assert totals[KEPT] == totals[TOTAL] == 2**63 - SEED_CASH
+
+
+def test_breadth_first_moves_no_cash() -> None:
+    crawl = Crawl(Random(5), "breadth-first").live()
+    assert crawl.totals.tolist() == [0, 0, 0, 0]
+    assert not any(crawl.column("cash"))
+
+
+def test_an_unknown_policy_is_an_error_that_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="breadth-first, opic"):
+        policy_named("pagerank")

@@ -1,0 +1,251 @@
+"""The whole desk against a simulated Web under a virtual clock: what is found, in which order, how politely."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gossamer import urls
+from gossamer.crawl import Ending
+from gossamer.model import Ask, LinkKind, Outcome, Reason, State
+from gossamer.robots import Rules
+from gossamer.simulator.web import Reply
+from tests.world import World, impolite, robots_first
+
+ROOT = "http://a.example/"
+
+
+def random_web(seed: int, sites: int = 8, pages: int = 300) -> dict[str, Reply]:
+    """Pages that all can be reached from the home page of their site, failures and redirects among them."""
+    rng = random.Random(seed)
+    web: dict[str, Reply] = {}
+    known: list[str] = []
+    for number in range(pages):
+        host = f"s{number % sites}.example"
+        url = f"http://{host}/" + ("" if number < sites else f"p{number}.html")
+        known.append(url)
+    for number, url in enumerate(known):
+        links = rng.sample(known, min(len(known), rng.randrange(1, 12)))
+        child = number * 2 - sites
+        links += [known[i] for i in (child, child + 1) if number < i < pages]
+        web[url] = Reply(links=links, digest=1000 + number, seconds=rng.uniform(0.01, 2.0))
+        web[f"http://{urls.host(url)}/robots.txt"] = Reply(outcome=Outcome.NOT_FOUND, status=404)
+    return web
+
+
+def closure(web: dict[str, Reply], seeds: list[str]) -> set[str]:
+    seen, todo = set(), list(seeds)
+    while todo:
+        url = todo.pop()
+        if url not in seen:
+            seen.add(url)
+            todo += web[url].links if url in web else []
+    return seen
+
+
+@pytest.mark.parametrize("policy", ["breadth-first", "opic"])
+def test_a_crawl_fetches_every_page_that_can_be_reached_once_and_politely(tmp_path: Path, policy: str) -> None:
+    web = random_web(1)
+    seeds = [f"http://s{i}.example/" for i in range(8)]
+    world = World(tmp_path, web, [f"manager.policy={policy}"], address=lambda host: f"192.0.2.{len(host)}")
+    result = world.run(seeds)
+    assert result.ending is Ending.DONE
+    assert result.in_state(State.DONE) == closure(web, seeds) == set(result.pages)
+    fetched = [a.url for a in world.asked if a.ask is Ask.PAGE]
+    assert len(fetched) == len(set(fetched))
+    assert impolite(world.asked, 5.0, 1.0) == []
+    assert robots_first(world.asked)
+
+
+def test_pages_that_robots_txt_forbids_are_known_and_never_asked_for(tmp_path: Path) -> None:
+    rules = Rules.parse(b"User-agent: *\nDisallow: /private/", "Gossamer").compiled()
+    web = {
+        ROOT: Reply(links=["http://a.example/private/1", "http://a.example/open", "http://b.example/private/2"]),
+        "http://a.example/robots.txt": Reply(rules=rules),
+        "http://b.example/robots.txt": Reply(rules=rules),
+    }
+    world = World(tmp_path, web)
+    result = world.run([ROOT])
+    assert result.in_state(State.EXCLUDED) == {"http://a.example/private/1", "http://b.example/private/2"}
+    assert not [a for a in world.asked if "private" in a.url]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.SERVER_ERROR, Outcome.TIMED_OUT, Outcome.TOO_MANY_REQUESTS])
+def test_robots_txt_that_cannot_be_read_forbids_its_site(tmp_path: Path, outcome: Outcome) -> None:
+    web = {ROOT: Reply(), "http://a.example/robots.txt": Reply(outcome=outcome, status=503)}
+    world = World(tmp_path, web)
+    result = world.run([ROOT])
+    assert [a.ask for a in world.asked] == [Ask.ROBOTS]
+    assert result.in_state(State.PENDING) == {ROOT}
+    assert result.ending is Ending.DONE
+
+
+def test_robots_txt_that_moved_to_another_site_is_asked_for_there(tmp_path: Path) -> None:
+    rules = Rules.parse(b"User-agent: *\nDisallow: /x", "Gossamer").compiled()
+    moved = Reply(outcome=Outcome.REDIRECT, status=301, redirect="http://www.a.example/robots.txt")
+    web = {
+        ROOT: Reply(links=["http://a.example/x"]),
+        "http://a.example/robots.txt": moved,
+        "http://www.a.example/robots.txt": Reply(rules=rules),
+    }
+    world = World(tmp_path, web)
+    result = world.run([ROOT])
+    assert [a.url for a in world.asked] == [
+        "http://a.example/robots.txt", "http://www.a.example/robots.txt", ROOT,
+    ]  # fmt: skip
+    assert result.in_state(State.EXCLUDED) == {"http://a.example/x"}
+
+
+def test_robots_txt_that_moves_for_ever_counts_as_none(tmp_path: Path) -> None:
+    circle = Reply(outcome=Outcome.REDIRECT, status=302, redirect="http://a.example/robots.txt")
+    world = World(tmp_path, {ROOT: Reply(), "http://a.example/robots.txt": circle})
+    result = world.run([ROOT])
+    assert result.in_state(State.DONE) == {ROOT}
+    assert sum(a.ask is Ask.ROBOTS for a in world.asked) == 6
+
+
+def test_a_page_that_fails_waits_twelve_hours_and_is_tried_three_times(tmp_path: Path) -> None:
+    world = World(tmp_path, {ROOT: Reply(outcome=Outcome.SERVER_ERROR, status=500)})
+    for tries in (1, 2, 3):
+        result = world.run([ROOT])
+        assert sum(a.ask is Ask.PAGE for a in world.asked) == tries
+        assert result.pages[ROOT][0] is (State.WAITING if tries < 3 else State.DONE)
+        world.clock.advance(12.1 * 3600)
+    world.run()
+    assert sum(a.ask is Ask.PAGE for a in world.asked) == 3
+
+
+def test_retry_after_holds_for_the_whole_site(tmp_path: Path) -> None:
+    busy = Reply(outcome=Outcome.TOO_MANY_REQUESTS, status=429, retry_after=40.0)
+    web = {ROOT: Reply(links=["http://a.example/1", "http://a.example/2"]), "http://a.example/1": busy}
+    world = World(tmp_path, web)
+    world.run([ROOT])
+    times = {a.url: a for a in world.asked}
+    assert times["http://a.example/2"].start >= times["http://a.example/1"].end + 40.0
+
+
+def test_duplicates_are_named_and_their_links_are_not_followed(tmp_path: Path) -> None:
+    web = {
+        ROOT: Reply(links=["http://a.example/1", "http://a.example/2"]),
+        "http://a.example/1": Reply(digest=7, links=["http://a.example/3"]),
+        "http://a.example/2": Reply(digest=7, links=["http://a.example/4"]),
+    }
+    result = World(tmp_path, web).run([ROOT])
+    assert result.pages["http://a.example/2"][1] is Outcome.DUPLICATE
+    assert "http://a.example/3" in result.pages
+    assert "http://a.example/4" not in result.pages
+
+
+def test_depth_counts_clicks_inside_the_site_and_falls_with_a_shorter_way(tmp_path: Path) -> None:
+    web = {
+        ROOT: Reply(links=["http://a.example/1"]),
+        "http://a.example/1": Reply(links=["http://a.example/2", "http://b.example/deep/page"]),
+        "http://a.example/2": Reply(links=["http://a.example/3"]),
+        "http://b.example/deep/page": Reply(links=["http://a.example/3"]),
+        "http://a.example/moved": Reply(),
+        "http://a.example/3": Reply(
+            outcome=Outcome.REDIRECT, status=301, links=["http://a.example/moved"], kind=LinkKind.REDIRECT
+        ),
+    }
+    result = World(tmp_path, web).run([ROOT])
+    depths = {url: depth for url, (_, _, depth) in result.pages.items()}
+    assert depths["http://a.example/1"] == 1
+    assert depths["http://b.example/deep/page"] == 0
+    assert depths["http://a.example/3"] == 0, "an entry from outside has depth 0"
+    assert depths["http://a.example/moved"] <= 3, "a redirect target inherits the depth"
+
+
+def test_pages_below_the_depth_limit_are_known_and_excluded(tmp_path: Path) -> None:
+    web = {f"http://a.example/{i}": Reply(links=[f"http://a.example/{i + 1}"]) for i in range(10)}
+    result = World(tmp_path, web, ["seeder.depth_static=3"]).run(["http://a.example/0"])
+    assert result.in_state(State.EXCLUDED) == {"http://a.example/4"}
+    page = list(result.pages).index("http://a.example/4")
+    assert result.crawl.desk.columns.page.reason[page] == Reason.DEPTH
+
+
+def test_a_site_has_no_more_pages_than_the_settings_allow(tmp_path: Path) -> None:
+    web = {ROOT: Reply(links=[f"http://a.example/{i}" for i in range(50)] + ["http://b.example/"])}
+    result = World(tmp_path, web, ["seeder.pages_per_site=10"]).run([ROOT])
+    assert sum("//a." in url for url in result.pages) == 10
+    assert "http://b.example/" in result.pages
+
+
+def test_a_name_that_does_not_exist_leaves_its_pages_pending(tmp_path: Path) -> None:
+    world = World(tmp_path, {ROOT: Reply(links=["http://gone.example/"])})
+    world.address = lambda host: None if "gone" in host else "192.0.2.1"
+    result = world.run([ROOT])
+    assert result.ending is Ending.DONE
+    assert result.in_state(State.PENDING) == {"http://gone.example/"}
+
+
+def test_a_run_ends_at_the_number_of_pages_or_the_time_asked_for(tmp_path: Path) -> None:
+    web = random_web(2)
+    seeds = [f"http://s{i}.example/" for i in range(8)]
+    world = World(tmp_path, web)
+    result = world.run(seeds, pages=20)
+    assert result.ending is Ending.PAGES
+    assert result.crawl.desk.stored == 20
+    before = world.clock.monotonic()
+    result = world.run(seconds=100.0)
+    assert result.ending is Ending.TIME
+    assert 100.0 <= world.clock.monotonic() - before < 125.0
+    assert world.run().in_state(State.DONE) == closure(web, seeds)
+    assert impolite(world.asked, 5.0, 1.0) == []
+
+
+def test_the_same_web_gives_the_same_order(tmp_path: Path) -> None:
+    orders = []
+    for name in ("one", "two"):
+        world = World(tmp_path / name, random_web(3))
+        world.run([f"http://s{i}.example/" for i in range(8)])
+        orders.append([(a.url, a.start) for a in world.asked])
+    assert orders[0] == orders[1]
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean stop", "kill"])
+@pytest.mark.parametrize("policy", ["breadth-first", "opic"])
+def test_a_crawl_in_many_runs_finds_what_one_run_finds(tmp_path: Path, clean: bool, policy: str) -> None:
+    web = random_web(4)
+    seeds = [f"http://s{i}.example/" for i in range(8)]
+    whole = World(tmp_path / "whole", web, [f"manager.policy={policy}"]).run(seeds)
+    world = World(tmp_path / "parts", web, [f"manager.policy={policy}"])
+    rng = random.Random(5)
+    for _ in range(6):
+        world.run(seeds, clean=clean, turns=rng.randrange(1, 60))
+    result = world.run(seeds)
+    assert {u: p[:2] for u, p in result.pages.items()} == {u: p[:2] for u, p in whole.pages.items()}
+    assert impolite(world.asked, 5.0, 1.0) == []
+    desk = result.crawl.desk
+    assert desk.counts.sum() == desk.columns.page.count == len(whole.pages)
+
+
+def test_without_its_image_a_collection_is_rebuilt_from_the_segments(tmp_path: Path) -> None:
+    import shutil
+
+    web = random_web(6)
+    seeds = [f"http://s{i}.example/" for i in range(8)]
+    world = World(tmp_path, web)
+    world.run(seeds, turns=150)
+    first = world.run(turns=0)
+    shutil.rmtree(next((tmp_path / "shard-000" / "image").iterdir()))
+    again = world.run(turns=0)
+    for name, values in first.crawl.desk.columns.page.used().items():
+        np.testing.assert_array_equal(values, again.crawl.desk.columns.page.used()[name], err_msg=name)
+    assert again.pages == first.pages
+    assert again.crawl.desk.outcomes.tolist() == first.crawl.desk.outcomes.tolist()
+    assert again.crawl.desk.totals.tolist() == first.crawl.desk.totals.tolist()
+
+
+def test_a_policy_may_change_between_runs(tmp_path: Path) -> None:
+    """The image of another policy is not used: the scores are rebuilt from the segments."""
+    web = random_web(7)
+    seeds = [f"http://s{i}.example/" for i in range(8)]
+    world = World(tmp_path, web, ["manager.policy=breadth-first"])
+    world.run(seeds, turns=80)
+    world.changes = ["manager.policy=opic"]
+    result = world.run()
+    assert result.in_state(State.DONE) == closure(web, seeds)
+    assert result.crawl.desk.totals.sum() > 0
