@@ -101,7 +101,7 @@ class Crawl:
         effects = self._effects()
         if len(results):
             results.visits["time"] = np.round(effects.wall - (effects.monotonic - results.visits["end"]), 6)
-            mark_duplicates(self.desk.columns, results)
+            mark_duplicates(self.desk.columns, results, self.desk.seed)
             identify(self.desk.columns, results, self.limits, self.desk.seed, self.desk.rules.buffer, effects)
             self.dispatch.follow(results, effects)
         if answers:
@@ -138,13 +138,14 @@ class Crawl:
         return room
 
     def _pause(self) -> float:
-        """How long the loop may sleep: until a site is due, or something is to be looked after."""
+        """How long the loop may sleep: until a site or a plan is due, or something is to be looked after."""
         now = self.clock.monotonic()
         if self.dispatch.verdicts:
             return 0.0
         if self._room() <= 0 or self.store.behind():
             return 1.0
-        return min(1.0, max(0.001, self.dispatch.queue.next_time() - now))
+        due = min(self.dispatch.queue.next_time(), self.planner.next_time(now))
+        return min(1.0, max(0.001, due - now))
 
     def _ending(self) -> Ending | None:
         now, wall, bounds = self.clock.monotonic(), self.clock.wall(), self.bounds

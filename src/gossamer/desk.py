@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -19,12 +18,13 @@ from gossamer import urls
 from gossamer.collection.columns import Columns
 from gossamer.collection.effects import Effects, SiteEvent
 from gossamer.collection.rulebook import RuleBook
+from gossamer.compiled import njit
 from gossamer.config.settings import Settings
 from gossamer.manager import learn
 from gossamer.manager.policies import new_totals, policy_named
 from gossamer.model import NONE, SITE_FAILURES, Ask, Outcome, PageFlag, VisitFlag
 from gossamer.robots.match import verdicts_many
-from gossamer.seeder.seed import can_be_repeated
+from gossamer.seeder.seed import can_be_repeated, content_keys
 from gossamer.web.addresses import unpack
 from gossamer.web.message import Links, Results
 
@@ -106,11 +106,6 @@ class Desk:
         texts = [self.origin_text(origin) for origin in range(first, count)]
         self.columns.origins.add(_fingerprints(texts, self.seed), np.arange(first, count, dtype=np.uint32))
 
-    def set_names(self, names: list[str]) -> None:
-        """From an image: the names of all sites; their origins are in the columns already."""
-        self._name_sites(names, 0)
-        self._name_origins(0)
-
     def set_addresses(self, packed: list[bytes]) -> None:
         """From an image: all addresses, by number."""
         for address in packed:
@@ -143,7 +138,7 @@ class Desk:
             self.waits(sites), _FAILURE, site.next, site.asked, site.failures,
         )  # fmt: skip
         original = can_be_repeated(visits)
-        self.columns.digests.add(visits["digest"][original], visits["page"][original])
+        self.columns.digests.add(content_keys(visits[original], self.seed), visits["page"][original])
         learn.learn(
             self.columns, self.policy, self.totals, self.counts, visits, effects.link_targets, effects.link_kinds,
             self._limits,
@@ -276,7 +271,7 @@ def _fingerprints(texts: list[str], seed: int) -> npt.NDArray[np.uint64]:
     return np.array([urls.fingerprint(text, seed) for text in texts], np.uint64)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _clocks(
     sites: Array, outcome: Array, time: Array, retry_after: Array, wait: Array, failure: Array, next_: Array,
     asked: Array, failures: Array,

@@ -46,6 +46,7 @@ _CURES: Final = {
     errno.EIO: "The disk reports a fault: look at the system's log (`dmesg`), and copy the collection elsewhere.",
     errno.EFBIG: "The file is larger than the disk's format or `ulimit -f` allows: raise the limit, and start again.",
     errno.ENOENT: "A folder of the path is missing: was the collection moved or removed while it was in use?",
+    errno.EEXIST: "A file has the name of a folder that is needed: move it away, or name another folder.",
     errno.ENOTDIR: "A part of the path is a file, not a folder: name another folder.",
     errno.ENOMEM: "Memory is used up: end other programs, or lower collection.max_pages.",
 }

@@ -12,9 +12,9 @@ import numpy as np
 from gossamer import disk, imaging
 from gossamer.clock import Clock
 from gossamer.collection import lock
-from gossamer.collection.blocks import PER_BLOCK, BlockFile
+from gossamer.collection.blocks import PER_BLOCK, BlockFile, Offsets
 from gossamer.collection.effects import SITE_EVENT, Effects, SiteEvent
-from gossamer.collection.layout import FORMAT, MANIFEST, make_folders, shard_folder
+from gossamer.collection.layout import FORMAT, SETTINGS, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
 from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.store import URL_FILE, Store
@@ -23,24 +23,33 @@ from gossamer.desk import Desk
 from gossamer.model import NONE, Texts
 
 
-def open_collection(folder: Path, settings: Settings, clock: Clock) -> tuple[Store, Desk, bool]:
-    """The store, the desk with all that was committed, and whether there was a crawl before."""
+def open_collection(
+    folder: Path, settings: Settings, clock: Clock, toml: bytes | None = None
+) -> tuple[Store, Desk, bool]:
+    """The store, the desk with all that was committed, and whether there was a crawl before.
+
+    `toml` is the new crawl.toml, if it changes. It is there before the manifest: no collection is without its settings.
+    """
     shard = shard_folder(folder)
     disk.make_directory(folder)
     disk.make_directory(shard)
     held = lock.take(shard)
     try:
         make_folders(shard)
-        if not (shard / MANIFEST).exists():
+        new = not is_collection(folder)
+        recovered = None if new else recover(shard)
+        if toml is not None:
+            disk.write_atomic(folder / SETTINGS, toml)
+        if recovered is None:
             Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall()))
-        recovered = recover(shard)
+            recovered = recover(shard)
         desk = Desk(settings, recovered.meta.seed)
-        texts = _replay(desk, recovered)
+        texts, offsets = _replay(desk, recovered)
         patience = _patience(desk, recovered.patience, clock)
         journal = cut(recovered, [patience] if patience else [])
         if patience:
             desk.apply(patience)
-        urls = BlockFile(shard / URL_FILE)
+        urls = BlockFile(shard / URL_FILE, offsets)
         urls.put(desk.columns.page.count - len(texts), texts)
         store = Store(
             shard, held, Manifest.open(shard), journal, urls, settings.collection, clock, recovered.unsealed,
@@ -52,17 +61,20 @@ def open_collection(folder: Path, settings: Settings, clock: Clock) -> tuple[Sto
     return store, desk, bool(recovered.mark.record)
 
 
-def _replay(desk: Desk, recovered: Recovered) -> list[bytes]:
-    """Applies all that was committed; returns the URLs of the last pages, which may not fill a block yet."""
+def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | None]:
+    """Applies all that was committed; returns the URLs of the last pages, which may not fill a block yet, and where
+    the blocks lie that the image knew."""
     last: deque[bytes] = deque(maxlen=PER_BLOCK)
+    offsets = None
     if recovered.image is not None and imaging.usable(desk, recovered.image):
         last.extend(imaging.load(desk, recovered.image))
+        offsets = recovered.image.array("url_offsets")
     else:
         recovered = replace(recovered, image=None)
     for effects in recovered.effects():
         desk.apply(effects)
         last.extend(effects.urls.split())
-    return list(last)
+    return list(last), offsets
 
 
 def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:

@@ -1,7 +1,8 @@
 """When to plan, and taking a plan over. The plan itself is made in a thread beside the loop, which writes no columns.
 
 The next plan is begun when something has changed and the sites left in the present one can no longer keep the
-connections busy, but not sooner than ten times the last plan's duration after it (BUbiNG's rule for its sieve).
+connections busy, but not sooner than ten times the last plan's duration after it (BUbiNG's rule for its sieve). The
+first plan of a process does not count: it may have had to compile its kernels.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Planner:
         self._thread = ThreadPoolExecutor(1, "plan")
         self._running: Future[tuple[Plan, Verdicts]] | None = None
         self._not_before = 0.0
+        self._taken = False
         self.stale = True
         """Something has changed since the last plan was begun."""
         self.longest = 0.0
@@ -47,6 +49,12 @@ class Planner:
     def idle(self) -> bool:
         """No plan is being made, and none would say anything new."""
         return self._running is None and not self.stale
+
+    def next_time(self, now: float) -> float:
+        """When the loop should look here again: soon while a plan is being made, or when the next may be begun."""
+        if self._running is not None:
+            return now
+        return self._not_before if self.stale else np.inf
 
     def begin(self, now: float, wall: float, busy_sites: Callable[[float], int]) -> None:
         if self._running is not None or not self.stale or now < self._not_before:
@@ -62,7 +70,8 @@ class Planner:
             return None
         plan, unjudged = self._running.result()
         self._running = None
-        self._not_before = now + (PAUSE if wait else max(PAUSE, 10 * plan.seconds))
+        self._not_before = now + (PAUSE if wait or not self._taken else max(PAUSE, 10 * plan.seconds))
+        self._taken = True
         self.longest = max(self.longest, plan.seconds)
         return plan, self._judge(unjudged)
 

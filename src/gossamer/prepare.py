@@ -1,4 +1,4 @@
-"""Before a crawl: its settings, its seeds, and whether it may start at all. Nothing is written unless all is well."""
+"""Before a crawl: its settings, its seeds, and whether it may start at all. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from gossamer import config, disk, urls
-from gossamer.collection.layout import is_collection
+from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
 from gossamer.config.settings import HarvesterSettings, Settings
 from gossamer.demo.web import DemoWeb
 from gossamer.errors import UsageError
 from gossamer.seeder.seeds import Seeds, read_seeds
 from gossamer.units import Duration
 
-SETTINGS: Final = "crawl.toml"
 FIXED: Final = ("seeder.session_ids",)
 """Settings that cannot change once there are pages: the canonical form of their URLs depends on them."""
 
@@ -45,14 +44,16 @@ class Plea:
 class Prepared:
     settings: Settings
     seeds: Seeds
-    new: bool
+    toml: bytes | None
+    """What crawl.toml is to hold from now on; None: what it holds already. Written by whoever has the lock."""
 
 
 def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_seeds: tuple[str, ...]) -> Prepared:
     """Settings: defaults, crawl.toml, --config, --set; then those of the demonstration Web, which are not stored."""
     folder, path = plea.folder, plea.folder / SETTINGS
     new = not is_collection(folder)
-    if new and folder.exists() and (not folder.is_dir() or set(folder.iterdir()) - {path, folder / "shard-000"}):
+    begun = {path, path.with_name(path.name + disk.TEMPORARY), shard_folder(folder)}
+    if new and folder.exists() and (not folder.is_dir() or set(folder.iterdir()) - begun):
         raise UsageError(
             f"{folder} is not a collection, and not empty",
             "Name an empty or a new folder, or one that was crawled into.",
@@ -78,10 +79,8 @@ def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_
             say(f"changed: {line}")
     effective = settings if demo is None else _with_demo(settings, demo)
     _check_contact(effective)
-    if changed or not path.exists():
-        disk.make_directory(folder)
-        disk.write_atomic(path, config.dump(settings).encode())
-    return Prepared(effective, seeds, new)
+    toml = config.dump(settings).encode() if changed or not path.exists() else None
+    return Prepared(effective, seeds, toml)
 
 
 def _refuse_fixed(changed: list[str], folder: Path) -> None:

@@ -81,7 +81,7 @@ def _demonstration(plea: Plea, stack: ExitStack, watcher: Watcher) -> tuple[Sett
 def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack) -> Report:
     clock, settings = RealClock(), prepared.settings
     begun, cpu, desk_cpu = clock.monotonic(), _cpu_seconds(), time.process_time()
-    store, desk, resumed = open_collection(plea.folder, settings, clock)
+    store, desk, resumed = open_collection(plea.folder, settings, clock, prepared.toml)
     stack.callback(store.close)
     for warning in store.warnings:
         watcher.say(f"warning: {warning}")
@@ -93,7 +93,7 @@ def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack) -> 
     store.follow(web)
     crawl = Crawl(desk, store, web, names, clock, Bounds(plea.pages, plea.seconds, plea.patience))
     if resumed:
-        crawl.dispatch.resume(clock.monotonic() - begun)
+        crawl.dispatch.resume(clock.monotonic() - store.lock.since)
         watcher.say(f"resumed: {thousands(desk.columns.page.count)} pages known, {thousands(desk.visits)} visits made")
     crawl.plant(list(prepared.seeds.urls))
     before = desk.visits
@@ -104,6 +104,7 @@ def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack) -> 
         found["open"] = web.open
         found["seconds"] = round(clock.monotonic() - begun, 3)
         found["run_visits"] = desk.visits - before
+        found["seeds_skipped"] = len(prepared.seeds.complaints)
         found["desk_seconds"] = round(time.process_time() - desk_cpu, 3)
         found["cpu_seconds"] = round(_cpu_seconds() - cpu + web.cpu_seconds(), 3)
         return found

@@ -1,7 +1,6 @@
 """Compiles every kernel, so that the first crawl starts at once: `python -m gossamer.warm`, part of `make install`.
 
-A small simulated crawl calls everything that a real one calls, with the same types; numba keeps the result beside the
-sources.
+A small simulated crawl calls everything that a real one calls, with the same types; `compiled` keeps the result.
 """
 
 from __future__ import annotations
@@ -10,8 +9,10 @@ import tempfile
 from pathlib import Path
 
 from gossamer.clock import VirtualClock
+from gossamer.compiled import forget_old
 from gossamer.config import Settings, override
 from gossamer.crawl import Bounds, Crawl
+from gossamer.manager.policies import POLICIES
 from gossamer.opening import open_collection
 from gossamer.robots import Rules
 from gossamer.simulator.web import Reply, SimulatedNames, SimulatedWeb
@@ -42,8 +43,7 @@ def warm(folder: Path, policy: str) -> int:
 
 
 def main() -> None:
-    from gossamer.manager.policies import POLICIES
-
+    forget_old()
     with tempfile.TemporaryDirectory() as folder:
         for policy in POLICIES:
             warm(Path(folder) / policy, policy)

@@ -34,5 +34,5 @@ def status(
     )
     for word, count in standing["outcomes"].items():
         print(f"  {thousands(count):>12}  {word}")
-    if standing["waits_until"]:
+    if standing.get("waits_until"):  # written when a crawl ends
         print(f"  next: something that waits is due at {standing['waits_until']}")

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from gossamer.collection.standing import read_standing
+from gossamer.collection.layout import require_collection, shard_folder
+from gossamer.collection.lock import holder
 from gossamer.errors import GossamerError
 from gossamer.units import Duration
 
@@ -20,18 +21,19 @@ def stop(
     wait: Annotated[str, typer.Option(metavar="TIME", help="How long to wait for it.")] = "2min",
 ) -> None:
     """Stop the crawl in DIR: open requests end, everything is committed and sealed."""
-    standing = read_standing(folder)
-    if not standing["running"]:
+    require_collection(folder)
+    found = holder(shard_folder(folder))
+    if found is None or not found.alive:
         print(f"{folder}: not running")
         return
-    pid = int(standing["pid"])
-    os.kill(pid, signal.SIGTERM)
+    os.kill(found.pid, signal.SIGTERM)
     until = time.monotonic() + Duration.parse(wait)
     while time.monotonic() < until:
-        if not read_standing(folder)["running"]:
+        if not found.alive:
             print(f"{folder}: stopped")
             return
         time.sleep(0.1)
     raise GossamerError(
-        f"{folder}: process {pid} has not stopped within {wait}", f"Wait longer (--wait), or end it with: kill -9 {pid}"
+        f"{folder}: process {found.pid} has not stopped within {wait}",
+        f"Wait longer (--wait), or end it with: kill -9 {found.pid}",
     )

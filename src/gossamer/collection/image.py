@@ -1,18 +1,18 @@
 """Images: the desk's arrays as they were after a tick, so that a start need not replay everything since the first.
 
 A folder `image/<tick>` has one file an array, raw, and `meta.json` with what the desk adds (`meta`) and the name, type,
-length and checksums of each. An image is a cache: it is named in the manifest when it is whole and synced, the older
+length and checksums of each. An array may come in parts that do not lie side by side in memory; in the file they do. An image is a cache: it is named in the manifest when it is whole and synced, the older
 ones are removed then, and one that is missing or fails its checksum is left aside; segments have everything too.
 
 Arrays are read into memory that is already reserved, not mapped: a page fault inside a compiled loop would stop it.
-Checksums are xxh3 of every 16 MB, taken while the piece is still in the cache: 10^7 pages of 45 bytes take as long to
-check as to read.
+Neither writing nor reading takes memory beyond theirs. Checksums are xxh3 of every part, of every 16 MB if it is
+longer: taken while the piece is still in the cache, it takes as long to check as to read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -36,20 +36,23 @@ class ImageDamagedError(GossamerError):
     """The image is not what was written; recovery goes on without it."""
 
 
-def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> Line:
+Parts = Sequence[Array]
+
+
+def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Parts], meta: Mapping[str, Any]) -> Line:
     """Writes and syncs the state after `record` of `tick`; returns the line for the manifest (see `finish`)."""
     folder = shard / image_name(tick)
     beside = folder.with_name(folder.name + disk.TEMPORARY)
     disk.remove(beside)
     disk.make_directory(beside)
-    said = {name: _write_array(beside / name, array) for name, array in arrays.items()}
+    said = {name: _write_array(beside / name, _parts(array)) for name, array in arrays.items()}
     body = json.dumps({"tick": tick, "record": record, "meta": dict(meta), "arrays": said}).encode()
     disk.write_synced(beside / _META, body)
     disk.sync_directory(beside)
     disk.remove(folder)
     disk.rename(beside, folder)
     disk.sync_directory(folder.parent)
-    size = sum(a.nbytes for a in arrays.values()) + len(body)
+    size = sum(part.nbytes for array in arrays.values() for part in _parts(array)) + len(body)
     return {"image": image_name(tick), "tick": tick, "record": record, "bytes": size,
             "checksum_of_meta": xxhash.xxh3_64_hexdigest(body)}  # fmt: skip
 
@@ -70,13 +73,24 @@ def clean(shard: Path, newest: Line | None) -> None:
         disk.sync_directory(shard / IMAGES)
 
 
-def _write_array(path: Path, array: Array) -> dict[str, Any]:
-    if array.ndim != 1 or not array.flags.c_contiguous:
-        raise GossamerError(f"array {path.name} of an image must be one row of neighbouring values")
-    raw = array.view(np.uint8).data
-    disk.write_synced(path, raw)
-    sums = [xxhash.xxh3_64_hexdigest(raw[at : at + _PIECE]) for at in range(0, len(raw), _PIECE)]
-    return {"dtype": array.dtype.descr if array.dtype.names else array.dtype.str, "length": len(array), "sums": sums}
+def _parts(array: Array | Parts) -> Parts:
+    return [array] if isinstance(array, np.ndarray) else array
+
+
+def _write_array(path: Path, parts: Parts) -> dict[str, Any]:
+    dtype = parts[0].dtype
+    if any(part.ndim != 1 or not part.flags.c_contiguous or part.dtype != dtype for part in parts):
+        raise GossamerError(f"array {path.name} of an image must be rows of neighbouring values, all of one type")
+    raw = [part.view(np.uint8).data for part in parts]
+    disk.write_synced(path, *raw)
+    return {
+        "dtype": dtype.descr if dtype.names else dtype.str, "parts": [len(part) for part in parts],
+        "sums": [xxhash.xxh3_64_hexdigest(piece) for part in raw for piece in _pieces(part)],
+    }  # fmt: skip
+
+
+def _pieces(part: memoryview) -> Iterator[memoryview]:
+    return (part[at : at + _PIECE] for at in range(0, len(part), _PIECE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +106,27 @@ class Image:
 
     def length(self, name: str) -> int:
         """Of an array, in values."""
-        return int(self.arrays[name]["length"])
+        return sum(self.arrays[name]["parts"])
 
-    def into(self, name: str, destination: Array) -> int:
-        """Reads an array into the first values of `destination`, which may be longer. Returns its length."""
+    def into(self, name: str, destination: Array | Parts) -> int:
+        """Reads an array into the first values of `destination`, which may be longer, or part by part into several.
+
+        Returns its length.
+        """
         said = self.arrays[name]
-        dtype = _dtype(said["dtype"])
-        if destination.dtype != dtype or len(destination) < said["length"]:
+        dtype, lengths, places = _dtype(said["dtype"]), said["parts"], _parts(destination)
+        fits = len(places) == len(lengths) and all(len(p) >= n for p, n in zip(places, lengths, strict=True))
+        if not fits or any(place.dtype != dtype for place in places):
             raise GossamerError(
-                f"{self.folder / name} has {said['length']} values of type {dtype}; "
-                f"there is room for {len(destination)} of type {destination.dtype}"
+                f"{self.folder / name} has {sum(lengths)} values of type {dtype}; "
+                f"there is room for {sum(map(len, places))} of type {places[0].dtype}"
             )
-        if said["length"]:
-            self._pieces(name, destination[: said["length"]].view(np.uint8).data)
-        return int(said["length"])
+        raw = [place[:n].view(np.uint8).data for place, n in zip(places, lengths, strict=True)]
+        self._read(name, (piece for part in raw for piece in _pieces(part)))
+        return self.length(name)
 
     def array(self, name: str) -> Array:
+        """An array that was written in one part."""
         found = np.empty(self.length(name), _dtype(self.arrays[name]["dtype"]))
         self.into(name, found)
         return found
@@ -116,18 +135,16 @@ class Image:
         """Reads everything once, keeping nothing; ImageDamagedError if anything is not as it was written."""
         scratch = memoryview(bytearray(_PIECE))
         for name, said in self.arrays.items():
-            self._pieces(name, scratch, said["length"] * _dtype(said["dtype"]).itemsize)
+            sizes = [n * _dtype(said["dtype"]).itemsize for n in said["parts"]]
+            self._read(name, (scratch[: size - at] for size in sizes for at in range(0, size, _PIECE)))
 
-    def _pieces(self, name: str, into: memoryview, size: int | None = None) -> None:
-        """Reads and checks piece by piece; with `size`, all into the same place."""
+    def _read(self, name: str, pieces: Iterator[memoryview]) -> None:
+        """Fills and checks piece after piece."""
         path = self.folder / name
-        total = len(into) if size is None else size
         with disk.naming("read", path), path.open("rb", buffering=0) as file:
-            for at, checksum in zip(range(0, total, _PIECE), self.arrays[name]["sums"], strict=True):
-                start = at if size is None else 0
-                piece = into[start : start + min(_PIECE, total - at)]
+            for number, (piece, checksum) in enumerate(zip(pieces, self.arrays[name]["sums"], strict=True)):
                 if not _fill(file, piece) or xxhash.xxh3_64_hexdigest(piece) != checksum:
-                    raise ImageDamagedError(f"{path} is damaged near byte {at}")
+                    raise ImageDamagedError(f"{path} is damaged in piece {number}")
 
 
 def _fill(file: Any, piece: memoryview) -> bool:

@@ -22,6 +22,7 @@ from gossamer.errors import UsageError
 FORMAT: Final = 1
 """Version of everything in the folder. A new one is only needed when an old reader would go wrong."""
 
+SETTINGS: Final = "crawl.toml"
 MANIFEST: Final = "manifest.jsonl"
 JOURNAL: Final = "journal"
 IMAGES: Final = "image"

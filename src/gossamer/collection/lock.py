@@ -45,6 +45,8 @@ class Lock:
 
     def __init__(self, file: disk.Appender) -> None:
         self._file = file
+        self.since = time.monotonic()
+        """From here on nobody but this desk asks anything of a site of the collection."""
 
     def fileno(self) -> int:
         """Inheritable: give it to workers in `pass_fds`."""

@@ -2,7 +2,7 @@
 
     python -m gossamer.collection.seal SHARD NUMBER
 
-prints the segment's line for the manifest as JSON. The desk, the manifest's only writer, appends it and removes the
+prints the segment's line for the manifest as JSON. It dies with the desk. The desk, the manifest's only writer, appends it and removes the
 journal file (`finish`). A seal that dies leaves files that the next one replaces; nothing refers to them.
 
 The line: {"segment", "first_tick", "last_tick", "first_record", "last_record", "files": {path: {"rows", "bytes",
@@ -12,7 +12,9 @@ recovery knows them when the journal is gone.
 
 from __future__ import annotations
 
+import ctypes
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +36,7 @@ from gossamer.errors import GossamerError
 LEVEL: Final = 3
 """Of zstd. Level 9 saves a twelfth of the space for four times the time."""
 
+_PR_SET_PDEATHSIG: Final = 1
 _WORDS: Final = ("kind", "state", "reason", "ask", "outcome", "event", "mime", "charset", "address", "warc_file")
 _STEPS: Final = ("page", "source", "tick", "number", "warc_offset", "warc_end", "origin", "site")
 """Columns of slowly changing numbers: stored as differences."""
@@ -97,6 +100,7 @@ def _read(path: Path, checksum: str) -> pa.Table:
 
 
 def main(arguments: list[str]) -> int:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     try:
         line = seal(Path(arguments[0]), int(arguments[1]))
     except GossamerError as error:

@@ -185,8 +185,14 @@ class Store:
             self._sealed = self._thread.submit(self._finish_seal, number, json.loads(output))
         elif self._sealing is None and self._sealed is None and self._to_seal:
             number = self._to_seal.pop(0)
-            command = [sys.executable, "-m", "gossamer.collection.seal", str(self.shard), str(number)]
-            self._sealing = number, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self._sealing = number, self._start_seal(number)
+
+    def _start_seal(self, number: int) -> subprocess.Popen[bytes]:
+        """It has the lock too, so that no later desk seals beside it, and a process group that Ctrl-C spares."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "gossamer.collection.seal", str(self.shard), str(number)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[self.lock.fileno()], process_group=0,
+        )  # fmt: skip
 
     def _finish_seal(self, number: int, line: dict[str, Any]) -> None:
         self._manifest.append(line)
@@ -195,7 +201,7 @@ class Store:
 
     # --- the end ------------------------------------------------------------------------------------------------
 
-    def finish(self, arrays: dict[str, npt.NDArray[Any]], meta: dict[str, Any]) -> None:
+    def finish(self, arrays: dict[str, npt.NDArray[Any] | image.Parts], meta: dict[str, Any]) -> None:
         """A clean stop: everything is committed and sealed, and an image is written."""
         self.commit(rotate=True)
         while self._to_seal or self._sealing or self._sealed:

@@ -17,10 +17,10 @@ from __future__ import annotations
 import mmap
 from typing import Any, Final, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.compiled import inlined, njit
 from gossamer.errors import StorageError
 from gossamer.model import NONE
 
@@ -30,6 +30,7 @@ I64 = npt.NDArray[np.int64]
 
 SUBTABLES: Final = 256
 CELL: Final = np.dtype([("key", "<u8"), ("number", "<u4")])  # key 0: empty
+LAYOUT: Final = 1  # of cells in an image: another one when `_slot` or the choice of sub-tables changes
 _START: Final = 64
 _AHEAD: Final = 64  # look-ups whose cells are read before the first is answered
 _AT_ONCE: Final = 1 << 14  # additions between two returns of memory: sub-tables tend to grow at about the same time
@@ -99,24 +100,33 @@ class Table:
             self._cells.madvise(mmap.MADV_DONTNEED, first * CELL.itemsize, arrays.room * CELL.itemsize)
         arrays.grown[:] = 0
 
-    def entries(self) -> tuple[U64, U32]:
-        """All fingerprints and their numbers, in no particular order."""
-        keys, numbers = np.empty(len(self), np.uint64), np.empty(len(self), np.uint32)
-        list_entries(self.arrays, keys, numbers)
-        return keys, numbers
+    def cells(self) -> list[npt.NDArray[np.void]]:
+        """The cells of each sub-table, as they lie in memory: for an image, without a copy."""
+        a = self.arrays
+        starts = (2 * np.arange(SUBTABLES) + a.half) * a.room
+        return [a.cells[at : at + size] for at, size in zip(starts.tolist(), a.capacity.tolist(), strict=True)]
+
+    def takes(self, capacity: I64) -> bool:
+        """Is there room for sub-tables of these capacities?"""
+        return len(capacity) == SUBTABLES and int(capacity.max()) <= self.arrays.room
+
+    def restore(self, capacity: I64, used: I64) -> list[npt.NDArray[np.void]]:
+        """Gives an empty table these capacities; the caller fills the cells in that are returned."""
+        self.arrays.capacity[:], self.arrays.used[:] = capacity, used
+        return self.cells()
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _slot(fingerprint: np.uint64, capacity: int) -> int:
     return np.int64(((fingerprint & np.uint64(0xFFFFFFFF)) * np.uint64(capacity)) >> np.uint64(32))  # type: ignore[return-value]
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _key(fingerprint: np.uint64) -> np.uint64:
     return fingerprint if fingerprint else np.uint64(1)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def find_one(table: Arrays, fingerprint: np.uint64) -> np.uint32:
     key = _key(fingerprint)
     sub = np.int64(key >> np.uint64(56))
@@ -135,7 +145,7 @@ def find_one(table: Arrays, fingerprint: np.uint64) -> np.uint32:
             at = 0
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _grow(table: Arrays, sub: np.int64) -> None:
     """Slots rise with the low bits of keys, so both halves are gone through from one end to the other."""
     old = table.capacity[sub]
@@ -159,14 +169,19 @@ def _grow(table: Arrays, sub: np.int64) -> None:
     table.grown[sub] = 1
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def add_one(table: Arrays, fingerprint: np.uint64, number: np.uint32) -> np.uint32:
-    """The number that the fingerprint has afterwards: `number`, or the one it had before."""
+    """The number that the fingerprint has afterwards: `number`, or the one it had before.
+
+    NONE when its sub-table is full: with fingerprints that nobody can prepare, ten deviations beyond the limit.
+    """
     key = _key(fingerprint)
     sub = np.int64(key >> np.uint64(56))
     if 5 * (table.used[sub] + 1) > 4 * table.capacity[sub] and table.capacity[sub] < table.room:
         _grow(table, sub)
     capacity = table.capacity[sub]
+    if table.used[sub] + 1 >= capacity:  # one cell stays empty, so that every search ends
+        return find_one(table, fingerprint)
     base = (2 * sub + table.half[sub]) * table.room
     at = _slot(key, capacity)
     while True:
@@ -183,7 +198,7 @@ def add_one(table: Arrays, fingerprint: np.uint64, number: np.uint32) -> np.uint
             at = 0
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _guess(table: Arrays, fingerprints: U64, out: U32, start: int, end: int) -> None:
     """What lies where each search begins: a first answer, often wrong, that brings the cells into the cache.
 
@@ -196,7 +211,7 @@ def _guess(table: Arrays, fingerprints: U64, out: U32, start: int, end: int) -> 
         out[i] = table.cells[base + _slot(key, table.capacity[sub])].number
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def find_many(table: Arrays, fingerprints: U64, out: U32) -> None:
     for start in range(0, len(fingerprints), _AHEAD):
         end = min(start + _AHEAD, len(fingerprints))
@@ -205,7 +220,7 @@ def find_many(table: Arrays, fingerprints: U64, out: U32) -> None:
             out[i] = find_one(table, fingerprints[i])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def add_many(table: Arrays, fingerprints: U64, numbers: U32) -> None:
     out = np.empty(len(fingerprints), np.uint32)
     for start in range(0, len(fingerprints), _AHEAD):
@@ -213,15 +228,3 @@ def add_many(table: Arrays, fingerprints: U64, numbers: U32) -> None:
         _guess(table, fingerprints, out, start, end)
         for i in range(start, end):
             out[i] = add_one(table, fingerprints[i], numbers[i])
-
-
-@numba.njit(cache=True, nogil=True)
-def list_entries(table: Arrays, keys: U64, numbers: U32) -> None:
-    n = 0
-    for sub in range(SUBTABLES):
-        base = (2 * sub + table.half[sub]) * table.room
-        for i in range(base, base + table.capacity[sub]):
-            cell = table.cells[i]
-            if cell.key != 0:
-                keys[n], numbers[n] = cell.key, cell.number
-                n += 1

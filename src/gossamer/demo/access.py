@@ -14,8 +14,9 @@ description ("# gossamer web " and a JSON object: the arguments of `DemoWeb`) an
     agent        User-Agent, to the end of the line
 
 `end` is read just before the bytes go to the kernel and `start` just after they came from it: a client's own pause
-between answer and next request is never longer than `start - end` shows, so the log accuses nobody wrongly. A client
-that left before it was answered gives status 499 (as nginx has it).
+between answer and next request is never longer than `start - end` shows, so the log accuses nobody wrongly. (Only
+where the kernel does not take an answer at once is `end` read after its last bytes went.) A client that left before
+it was answered gives status 499 (as nginx has it).
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.compiled import njit
 from gossamer.model import NONE
 
 U8 = npt.NDArray[np.uint8]
@@ -90,27 +90,27 @@ def make_arrays(
     return Arrays(sites, addresses, np.zeros(max_sites, ENTRY), counts, max(1, per_turn), float(address_wait))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def has_work(q: Arrays, site: int) -> bool:
     s = q.sites[site]
     work: bool = s.begin < s.stop or s.errand != 0
     return work
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _earlier(q: Arrays, i: int, time: float, number: int) -> bool:
     entry = q.heap[i]
     earlier: bool = entry.time < time or (entry.time == time and entry.number < number)
     return earlier
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _put(q: Arrays, i: int, time: float, number: int, site: int) -> None:
     entry = q.heap[i]
     entry.time, entry.number, entry.site = time, number, site
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _rise(q: Arrays, i: int, time: float, number: int, site: int) -> None:
     """Puts an entry into the hole at `i`, or above it."""
     while i > 0 and not _earlier(q, (i - 1) // 2, time, number):
@@ -120,7 +120,7 @@ def _rise(q: Arrays, i: int, time: float, number: int, site: int) -> None:
     _put(q, i, time, number, site)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def push(q: Arrays, site: int, time: float) -> None:
     _rise(q, q.counts[IN_HEAP], time, q.counts[ENTRIES], site)
     q.counts[IN_HEAP] += 1
@@ -128,7 +128,7 @@ def push(q: Arrays, site: int, time: float) -> None:
     q.sites[site].place = HEAP
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def advance(q: Arrays, site: int, time: float) -> None:
     """To an earlier time. Looks through the whole heap: only for what is rare."""
     i = 0
@@ -137,7 +137,7 @@ def advance(q: Arrays, site: int, time: float) -> None:
     _rise(q, i, min(q.heap[i].time, time), q.heap[i].number, site)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def pop(q: Arrays) -> int:
     site: int = q.heap[0].site
     q.sites[site].place = OUT
@@ -159,7 +159,7 @@ def pop(q: Arrays) -> int:
     return site
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def stand_in_line(q: Arrays, site: int, address: int) -> None:
     s, a = q.sites[site], q.addresses[address]
     s.before, s.after = a.last, NOBODY
@@ -172,7 +172,7 @@ def stand_in_line(q: Arrays, site: int, address: int) -> None:
     q.counts[IN_LINE] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def step_out_of_line(q: Arrays, site: int, address: int) -> None:
     s, a = q.sites[site], q.addresses[address]
     if s.before == NOBODY:
@@ -187,7 +187,7 @@ def step_out_of_line(q: Arrays, site: int, address: int) -> None:
     q.counts[IN_LINE] -= 1
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def hold(q: Arrays, site: int, address: int) -> None:
     q.addresses[address].holder = site
     q.sites[site].held = address

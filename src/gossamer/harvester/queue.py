@@ -35,9 +35,9 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-import numba
 import numpy as np
 
+from gossamer.compiled import njit
 from gossamer.harvester.places import (
     F64,
     FLIGHT,
@@ -199,7 +199,7 @@ class SiteQueue:
         return int(self._q.counts[LEFT])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _let_go(q: Arrays, site: int, now: float) -> None:
     """Ends the site's turn, if it is in one, and gives the address that it holds, if any, to the first in line."""
     s = q.sites[site]
@@ -220,7 +220,7 @@ def _let_go(q: Arrays, site: int, now: float) -> None:
         push(q, heir, max(q.sites[heir].next, a.free))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _rest(q: Arrays, site: int) -> None:
     s = q.sites[site]
     a = q.addresses[s.held]
@@ -229,7 +229,7 @@ def _rest(q: Arrays, site: int) -> None:
     a.free = max(a.free, s.end + q.address_wait)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _set_address(q: Arrays, site: int, address: int) -> None:
     """A site that holds its old address lets it go when its answer comes, or when it is popped: at its own time now."""
     s = q.sites[site]
@@ -243,7 +243,7 @@ def _set_address(q: Arrays, site: int, address: int) -> None:
     s.address = address
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _enter(q: Arrays, sites: U32, now: float) -> None:
     for site in sites:
         s = q.sites[site]
@@ -251,7 +251,7 @@ def _enter(q: Arrays, sites: U32, now: float) -> None:
             push(q, site, max(s.next, now))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _head(q: Arrays, site: int, planned: U32, state: U8, flags: U8, due: U32, wall: float) -> int:
     """The first page of the slice that may still be asked for; those before it are dropped."""
     s = q.sites[site]
@@ -265,7 +265,7 @@ def _head(q: Arrays, site: int, planned: U32, state: U8, flags: U8, due: U32, wa
     return NOBODY
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _ready(
     q: Arrays, now: float, wall: float, planned: U32, state: U8, flags: U8, due: U32, origin: U32, valid: F64,
     sites: U32, pages: U32, asks: U8,
@@ -296,7 +296,7 @@ def _ready(
     return n
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _take(q: Arrays, site: int, page: int, flags: U8, rules_hold: bool) -> np.uint8:
     s = q.sites[site]
     s.place = FLIGHT
@@ -311,7 +311,7 @@ def _take(q: Arrays, site: int, page: int, flags: U8, rules_hold: bool) -> np.ui
     return _PAGE
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _done(q: Arrays, sites: U32, ends: F64, now: float) -> int:
     strangers = 0
     for i in range(len(sites)):
@@ -334,7 +334,7 @@ def _done(q: Arrays, sites: U32, ends: F64, now: float) -> int:
     return strangers
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _skip(q: Arrays, sites: U32, now: float) -> int:
     """The site keeps its address: it was the first in line."""
     strangers = 0
@@ -357,7 +357,7 @@ def _skip(q: Arrays, sites: U32, now: float) -> int:
     return strangers
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _due(q: Arrays, until: float, planned: U32, pages: U32) -> int:
     """The heap level by level, without what lies under an entry that is too late; a turn's pages for each site."""
     n, k = 0, len(pages)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.collection.columns import Columns
+from gossamer.compiled import njit
 from gossamer.model import State
 
 Array = npt.NDArray[Any]
@@ -26,7 +26,7 @@ def soonest_due(columns: Columns, horizon: float = np.inf) -> float:
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _soonest(
     pages: int, state: Array, due: Array, origin: Array, origin_site: Array, refused: Array, next_: Array,
     horizon: float,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.collection.columns import Columns
+from gossamer.compiled import njit
 from gossamer.model import PageFlag, Reason, State
 
 Array = npt.NDArray[Any]
@@ -26,7 +26,7 @@ def find_unjudged(columns: Columns, wall: float, most: int) -> Array:
     return out[:count]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _find(
     pages: int, state: Array, reason: Array, flags: Array, origin: Array, valid: Array, wall: float, out: Array
 ) -> int:

@@ -19,11 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.collection.columns import Columns
+from gossamer.compiled import njit
 from gossamer.manager.policies import I64, U8, U32, U64, Policy, crawled, seen
 from gossamer.model import NONE, TRANSIENT, LinkKind, Outcome, PageFlag, Reason, State, Visits
 
@@ -119,7 +119,7 @@ def learn(
     return int(opened)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _plant(code: int, pages: _Pages, totals: I64, counts: I64, first: int, end: int) -> None:
     for page in range(first, end):
         counts[pages.state[page]] += 1
@@ -128,7 +128,7 @@ def _plant(code: int, pages: _Pages, totals: I64, counts: I64, first: int, end: 
         seen(code, pages.cash, totals, page, pages.flags[page] & _SEED != 0)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _learn(
     code: int, pages: _Pages, totals: I64, counts: I64, visits: _Visits, links: _Links, depth_static: int,
     depth_dynamic: int, retry: float, tries: int,
@@ -153,7 +153,7 @@ def _learn(
     return opened
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _conclude(pages: _Pages, counts: I64, page: int, outcome: int, time: float, retry: float, tries: int) -> None:
     pages.outcome[page] = outcome
     again = _TRANSIENT[outcome] and pages.tries[page] + 1 < tries
@@ -165,7 +165,7 @@ def _conclude(pages: _Pages, counts: I64, page: int, outcome: int, time: float, 
     _move(pages, counts, page, _WAITING if again else _DONE)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _move(pages: _Pages, counts: I64, page: int, state: int) -> None:
     if (pages.state[page] == _PENDING) != (state == _PENDING):
         site = pages.site[pages.origin[page]]
@@ -175,7 +175,7 @@ def _move(pages: _Pages, counts: I64, page: int, state: int) -> None:
     pages.state[page] = state
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _approach(
     pages: _Pages, counts: I64, source: int, target: int, kind: int, depth_static: int, depth_dynamic: int
 ) -> int:
@@ -208,7 +208,7 @@ class _Verdicts(NamedTuple):
     judged: U8
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _judge(pages: _Pages, counts: I64, verdicts: _Verdicts) -> None:
     for i in range(len(verdicts.page)):
         page, state = verdicts.page[i], verdicts.state[i]

@@ -26,11 +26,11 @@ import time
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.collection.columns import Columns
+from gossamer.compiled import inlined, njit
 from gossamer.manager.policies import I64, U8, U32, U64, Policy, prepare, score, site_score
 from gossamer.model import PageFlag, State
 
@@ -150,7 +150,7 @@ def _holds(floor: np.uint64, hints: U64, last: np.uint64, floors: U64, full: boo
     return not (unproven & (hints > last)).any() if full else not unproven.any()
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _key(pages: _Pages, page: int, code: int) -> np.uint64:
     """Floats in order as whole numbers: the sign bit turned, and all others too where it was set."""
     bits = np.float32(score(code, pages.depth[page], pages.cash[page])).view(np.int32)
@@ -158,12 +158,12 @@ def _key(pages: _Pages, page: int, code: int) -> np.uint64:
     return (ordered << np.uint64(32)) | (_LOW - np.uint64(page))
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _page(key: np.uint64) -> np.int64:
     return np.int64(_LOW - (key & _LOW))
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def _may_be_planned(pages: _Pages, page: int, wall: float) -> bool:
     state = pages.state[page]
     open_now = state == _PENDING or (state == _WAITING and pages.due[page] <= wall)
@@ -171,7 +171,7 @@ def _may_be_planned(pages: _Pages, page: int, wall: float) -> bool:
     return may
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _gather(
     pages: _Pages, at: int, known: int, floor: np.uint64, floors: U64, code: int, wall: float, buffer: U64, used: int
 ) -> tuple[int, int, int]:
@@ -188,7 +188,7 @@ def _gather(
     return at, used, candidates
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _trim(pages: _Pages, buffer: U64, used: int, floors: U64, taken: I64, batch: int, cap: int) -> int:
     """From keys in rising order to those that stay, in falling order. Raises the bounds of sites that reach the cap."""
     for i in range(used // 2):
@@ -207,7 +207,7 @@ def _trim(pages: _Pages, buffer: U64, used: int, floors: U64, taken: I64, batch:
     return n
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _draw(pages: _Pages, known: int, floors: U64, code: int, wall: float, keys: U64, stride: int) -> int:
     """One page of every `stride`, at a place that looks random, if it may be planned."""
     n = 0
@@ -220,14 +220,14 @@ def _draw(pages: _Pages, known: int, floors: U64, code: int, wall: float, keys: 
     return n
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _enough(count: int, stride: int) -> float:
     """Pages of a sample that almost surely stand for `count` known ones or more: four deviations above the mean."""
     expected = count / stride
     return expected + 4 * math.sqrt(expected) + 8
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _estimate(pages: _Pages, best: U64, floors: U64, taken: I64, batch: int, cap: int, stride: int) -> np.uint64:
     """The bound for all, and in `floors` those of the sites that have enough pages in the sample to fill their cap."""
     wanted, site_wanted = _enough(batch, stride), _enough(cap, stride)
@@ -251,7 +251,7 @@ def _by_site(keys: U64, origin: U32, site: U32, code: int, sites: int) -> tuple[
     return _slices(pages, site[origin[pages]], code, np.full(sites, -1, np.int64))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _slices(pages: U32, site: U32, code: int, place: I64) -> tuple[U32, I64, U32]:
     found = np.empty(len(pages), np.uint32)
     sizes = np.zeros(len(pages) + 1, np.int64)

@@ -27,10 +27,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.compiled import inlined, njit
 from gossamer.errors import UsageError
 from gossamer.model import LinkKind, Outcome, State
 
@@ -95,25 +95,25 @@ def new_totals() -> I64:
     return np.zeros(4, np.int64)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def prepare(code: int) -> None:
     """Nothing so far: both policies keep their scores up to date as they go. PageRank will be a branch here."""
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inlined
 def score(code: int, depth: int, cash: int) -> np.float32:
     if code == OPIC:
         return np.float32(np.int64(cash))
     return np.float32(-np.int64(depth))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def site_score(code: int, site: int) -> np.float32:
     """The same for all sites so far: those with the best pages come first."""
     return np.float32(0)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def seen(code: int, cash: U64, totals: I64, page: int, is_seed: bool) -> None:
     if code == OPIC and is_seed and totals[TOTAL] <= np.int64(2**63 - 1 - SEED_CASH):
         cash[page] += np.uint64(SEED_CASH)
@@ -121,7 +121,7 @@ def seen(code: int, cash: U64, totals: I64, page: int, is_seed: bool) -> None:
         totals[TOTAL] += SEED_CASH
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def crawled(
     code: int, state: U8, cash: U64, totals: I64, page: int, outcome: int, out_degree: int, targets: U32, kinds: U8
 ) -> None:
@@ -148,7 +148,7 @@ def crawled(
     totals[LOST] += held - given
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _hand_on(state: U8, cash: U64, held: int, targets: U32, kinds: U8) -> int:
     for i in range(len(targets)):
         if kinds[i] & 15 == _REDIRECT and state[targets[i]] != _DONE:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from gossamer.compiled import njit
 from gossamer.robots import pattern
 
 Array = npt.NDArray[Any]
@@ -52,7 +52,7 @@ def verdicts(compiled: Array, texts: Array, offsets: Array) -> Array:
     return verdicts_many(compiled, start, end, texts, offsets, origins)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def verdicts_many(
     rules: Array, rule_start: Array, rule_end: Array, texts: Array, offsets: Array, origins: Array
 ) -> Array:
@@ -74,7 +74,7 @@ def verdicts_many(
     return allowed
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _path_start(texts: Array, at: Int, end: Int) -> Int:
     """The third slash."""
     slashes = 0
@@ -86,12 +86,12 @@ def _path_start(texts: Array, at: Int, end: Int) -> Int:
     return at
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _is_robots_txt(texts: Array, at: Int, end: Int) -> bool:
     return bool(end - at == len(_ROBOTS) and np.all(texts[at:end] == _ROBOTS))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _token(text: Array, at: Int, end: Int) -> tuple[Int, Int]:
     """The token at `at`, and where the next begins."""
     octet = np.int64(text[at])
@@ -103,7 +103,7 @@ def _token(text: Array, at: Int, end: Int) -> tuple[Int, Int]:
     return octet, at + 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _read_path(texts: Array, at: Int, end: Int, tokens: Array, loose: Array) -> Int:
     """Tokens of a URL's path and query, and where escaped and raw are one; returns their number."""
     size, in_query = 0, False
@@ -117,7 +117,7 @@ def _read_path(texts: Array, at: Int, end: Int, tokens: Array, loose: Array) -> 
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _allows(rules: Array, at: Int, end: Int, tokens: Array, loose: Array, size: Int) -> bool:
     """The first rule that matches decides."""
     left = _STEPS
@@ -134,7 +134,7 @@ def _allows(rules: Array, at: Int, end: Int, tokens: Array, loose: Array, size: 
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _matches(rules: Array, at: Int, end: Int, tokens: Array, loose: Array, size: Int, left: Int) -> tuple[bool, Int]:
     """See `pattern._matches`: step by step the same."""
     to_end = end > at and rules[end - 1] == _DOLLAR

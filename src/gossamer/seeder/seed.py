@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +18,7 @@ from gossamer import urls
 from gossamer.collection.columns import Columns
 from gossamer.collection.effects import ORIGIN, PAGE, Effects
 from gossamer.collection.table import Arrays, add_one, find_one
+from gossamer.compiled import njit
 from gossamer.config.settings import Settings
 from gossamer.model import NONE, Counted, LinkFlag, LinkKind, Outcome, PageFlag, Reason, State, Texts, VisitFlag
 from gossamer.robots.match import verdicts_many
@@ -56,24 +56,33 @@ def can_be_repeated(visits: Array) -> Array:
     return (visits["digest"] != 0) & (visits["outcome"] == Outcome.OK) & full  # type: ignore[no-any-return]
 
 
-def mark_duplicates(columns: Columns, results: Results) -> None:
+def content_keys(visits: Array, seed: int) -> npt.NDArray[np.uint64]:
+    """Digests under the collection's seed, so that nobody can prepare pages that crowd one part of the table."""
+    keys = visits["digest"] ^ np.uint64(seed)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        keys = (keys ^ (keys >> np.uint64(shift))) * np.uint64(factor)
+    return keys ^ (keys >> np.uint64(31))  # type: ignore[no-any-return]
+
+
+def mark_duplicates(columns: Columns, results: Results, seed: int) -> None:
     """A page with the text and links of one known before is a duplicate; its links are not followed (7.2.3)."""
     visits = results.visits
     visits["duplicate_of"] = NONE
     with_digest = can_be_repeated(visits)
     if with_digest.any():
         duplicate_of = visits["duplicate_of"].copy()
-        _duplicates(columns.digests.arrays, visits["digest"].copy(), visits["page"].copy(), with_digest, duplicate_of)
+        keys = content_keys(visits, seed)
+        _duplicates(columns.digests.arrays, keys, visits["page"].copy(), with_digest, duplicate_of)
         columns.digests.give_back()
         visits["duplicate_of"] = duplicate_of
         visits["outcome"][with_digest & (duplicate_of != NONE)] = Outcome.DUPLICATE
 
 
-@numba.njit(cache=True, nogil=True)
-def _duplicates(digests: Arrays, digest: Array, page: Array, eligible: Array, duplicate_of: Array) -> None:
-    for i in range(len(digest)):
+@njit
+def _duplicates(digests: Arrays, keys: Array, page: Array, eligible: Array, duplicate_of: Array) -> None:
+    for i in range(len(keys)):
         if eligible[i]:
-            first = add_one(digests, digest[i], page[i])
+            first = add_one(digests, keys[i], page[i])
             if first != page[i]:
                 duplicate_of[i] = first
 
@@ -218,7 +227,7 @@ def _site(
     return site
 
 
-@numba.njit(cache=True, nogil=True)
+@njit
 def _number(
     known: Arrays, fingerprint: Array, kind: Array, flags: Array, wanted: Array, origins: Array, sites: Array,
     source: Array, page_origin: Array, page_depth: Array, origin_site: Array, site_pages: Array,
@@ -240,7 +249,9 @@ def _number(
             counted[visit[i], _SITE_FULL] += 1
             continue
         page = np.uint32(first_page + count)
-        add_one(known, fingerprint[link], page)
+        if add_one(known, fingerprint[link], page) != page:
+            counted[visit[i], _COLLECTION_FULL] += 1
+            continue
         site_pages[site] += 1  # taken back below: only `apply` keeps it
         targets[link] = page
         depth = 0

@@ -40,7 +40,8 @@ class Worker:
         self.slot = Slot(slot)
         inherited = [theirs.fileno(), slot, *([lock_fd] if lock_fd >= 0 else [])]
         command = [sys.executable, "-P", "-m", "gossamer.worker", str(theirs.fileno()), str(slot)]
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=inherited)
+        # a process group of its own: Ctrl-C is for the desk alone, also before the worker can ignore it
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=inherited, process_group=0)
         theirs.close()
         os.close(slot)
         self.wire = Wire(ours)
