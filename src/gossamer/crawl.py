@@ -98,6 +98,8 @@ class Crawl:
         return new
 
     def _absorb(self, results: Results, answers: list[Answer]) -> None:
+        if not (len(results) or answers or self.dispatch.verdicts):
+            return
         effects = self._effects()
         if len(results):
             results.visits["time"] = np.round(effects.wall - (effects.monotonic - results.visits["end"]), 6)
@@ -109,10 +111,9 @@ class Crawl:
         if self.dispatch.verdicts:
             effects.verdicts = np.array(self.dispatch.verdicts, VERDICT)
             self.dispatch.verdicts = []
-        if effects:
-            self._commit(effects)
-            self.dispatch.settle(results, effects)
-            self.dispatch.named(answers)
+        self._commit(effects)
+        self.dispatch.settle(results, effects)
+        self.dispatch.named(answers)
 
     def _commit(self, effects: Effects) -> None:
         self.store.append(effects)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from gossamer.collection.layout import require_collection, shard_folder
-from gossamer.collection.lock import holder
+from gossamer.collection.lock import Holder, holder
 from gossamer.errors import GossamerError
 from gossamer.units import Duration
 
@@ -22,14 +22,14 @@ def stop(
 ) -> None:
     """Stop the crawl in DIR: open requests end, everything is committed and sealed."""
     require_collection(folder)
-    found = holder(shard_folder(folder))
-    if found is None or not found.alive:
+    found = _running(folder)
+    if found is None:
         print(f"{folder}: not running")
         return
     os.kill(found.pid, signal.SIGTERM)
     until = time.monotonic() + Duration.parse(wait)
     while time.monotonic() < until:
-        if not found.alive:
+        if _running(folder) is None:
             print(f"{folder}: stopped")
             return
         time.sleep(0.1)
@@ -37,3 +37,8 @@ def stop(
         f"{folder}: process {found.pid} has not stopped within {wait}",
         f"Wait longer (--wait), or end it with: kill -9 {found.pid}",
     )
+
+
+def _running(folder: Path) -> Holder | None:
+    found = holder(shard_folder(folder))
+    return found if found is not None and found.alive else None

@@ -8,7 +8,7 @@ A known page costs 22 bytes here and 15 to 19 in the known-page table; a fetched
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
@@ -62,12 +62,11 @@ class Group:
         self.count = 0
         self._columns = columns
         self._arrays = {name: reserve(limit, dtype)[0] for name, dtype in columns.items()}
+        self.__dict__.update(self._arrays)
 
-    def __getattr__(self, name: str) -> Array:
-        try:
-            return self.__dict__["_arrays"][name]  # type: ignore[no-any-return]
-        except KeyError:
-            raise AttributeError(name) from None
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Array: ...
 
     def used(self) -> dict[str, Array]:
         """The rows in use of every column."""

@@ -1,8 +1,9 @@
 """Images: the desk's arrays as they were after a tick, so that a start need not replay everything since the first.
 
 A folder `image/<tick>` has one file an array, raw, and `meta.json` with what the desk adds (`meta`) and the name, type,
-length and checksums of each. An array may come in parts that do not lie side by side in memory; in the file they do. An image is a cache: it is named in the manifest when it is whole and synced, the older
-ones are removed then, and one that is missing or fails its checksum is left aside; segments have everything too.
+lengths and checksums of each. An array may come in parts that do not lie side by side in memory; in the file they do.
+An image is a cache: it is named in the manifest when it is whole and synced, the older ones are removed then, and one
+that is missing or fails its checksum is left aside; segments have everything too.
 
 Arrays are read into memory that is already reserved, not mapped: a page fault inside a compiled loop would stop it.
 Neither writing nor reading takes memory beyond theirs. Checksums are xxh3 of every part, of every 16 MB if it is
@@ -135,7 +136,8 @@ class Image:
         """Reads everything once, keeping nothing; ImageDamagedError if anything is not as it was written."""
         scratch = memoryview(bytearray(_PIECE))
         for name, said in self.arrays.items():
-            sizes = [n * _dtype(said["dtype"]).itemsize for n in said["parts"]]
+            width = _dtype(said["dtype"]).itemsize
+            sizes = [length * width for length in said["parts"]]
             self._read(name, (scratch[: size - at] for size in sizes for at in range(0, size, _PIECE)))
 
     def _read(self, name: str, pieces: Iterator[memoryview]) -> None:

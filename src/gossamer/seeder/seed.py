@@ -26,11 +26,14 @@ from gossamer.web.message import Links, Results
 
 Array = npt.NDArray[Any]
 
+# plain numbers: numpy takes 10 µs to look at a member of an enum, and kernels cannot
 _NOFOLLOW = int(LinkFlag.NOFOLLOW)
 _DYNAMIC = int(LinkFlag.DYNAMIC)
 _REDIRECT = int(LinkKind.REDIRECT)
 _PAGE_DYNAMIC = int(PageFlag.DYNAMIC)
 _PENDING, _EXCLUDED = int(State.PENDING), int(State.EXCLUDED)
+_OK, _DUPLICATE = int(Outcome.OK), int(Outcome.DUPLICATE)
+_EMPTY = int(VisitFlag.EMPTY)
 _TOO_DEEP = int(Reason.DEPTH)
 _SITE_FULL, _COLLECTION_FULL = int(Counted.SITE_FULL), int(Counted.COLLECTION_FULL)
 
@@ -52,8 +55,8 @@ class Limits:
 
 def can_be_repeated(visits: Array) -> Array:
     """Pages that another page can be a duplicate of: fetched whole, and not almost empty."""
-    full = visits["flags"] & int(VisitFlag.EMPTY) == 0
-    return (visits["digest"] != 0) & (visits["outcome"] == Outcome.OK) & full  # type: ignore[no-any-return]
+    found: Array = (visits["digest"] != 0) & (visits["outcome"] == _OK) & (visits["flags"] & _EMPTY == 0)
+    return found
 
 
 def content_keys(visits: Array, seed: int) -> npt.NDArray[np.uint64]:
@@ -61,7 +64,7 @@ def content_keys(visits: Array, seed: int) -> npt.NDArray[np.uint64]:
     keys = visits["digest"] ^ np.uint64(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         keys = (keys ^ (keys >> np.uint64(shift))) * np.uint64(factor)
-    return keys ^ (keys >> np.uint64(31))  # type: ignore[no-any-return]
+    return keys ^ (keys >> np.uint64(31))
 
 
 def mark_duplicates(columns: Columns, results: Results, seed: int) -> None:
@@ -75,7 +78,7 @@ def mark_duplicates(columns: Columns, results: Results, seed: int) -> None:
         _duplicates(columns.digests.arrays, keys, visits["page"].copy(), with_digest, duplicate_of)
         columns.digests.give_back()
         visits["duplicate_of"] = duplicate_of
-        visits["outcome"][with_digest & (duplicate_of != NONE)] = Outcome.DUPLICATE
+        visits["outcome"][with_digest & (duplicate_of != NONE)] = _DUPLICATE
 
 
 @njit
@@ -91,7 +94,7 @@ def identify(columns: Columns, results: Results, limits: Limits, seed: int, rule
     """Fills sites, origins, pages, urls, visits and links of `effects` from a tick of results."""
     visits, links = results.visits, results.links
     owner = np.repeat(np.arange(len(visits), dtype=np.int64), visits["links"])
-    follow = (visits["outcome"] != Outcome.DUPLICATE)[owner]
+    follow = (visits["outcome"] != _DUPLICATE)[owner]
     nofollow = links.flags & _NOFOLLOW != 0
     targets = columns.known.find(links.fingerprint)
     unknown = follow & (targets == NONE)
@@ -168,8 +171,8 @@ def _judge(columns: Columns, pages: Array, texts: Texts, valid: Array, rules: Ar
         texts.offsets(), origin,
     )  # fmt: skip
     pages["flags"][valid] |= int(PageFlag.JUDGED)
-    forbidden = valid & (allowed == 0) & (pages["state"] == State.PENDING)
-    pages["state"][forbidden] = State.EXCLUDED
+    forbidden = valid & (allowed == 0) & (pages["state"] == _PENDING)
+    pages["state"][forbidden] = _EXCLUDED
     pages["reason"][forbidden] = Reason.ROBOTS
 
 
