@@ -26,6 +26,7 @@ from gossamer.demo.answer import Answers
 from gossamer.demo.bulk import bulk_target
 from gossamer.demo.layout import DEEPEST_DYNAMIC, DEEPEST_STATIC, PAGES
 from gossamer.demo.links import FOLLOWED, links
+from gossamer.demo.server import make_ahead
 from gossamer.demo.sites import Robots, sizes
 from gossamer.model import Outcome
 from gossamer.robots import Rules
@@ -389,3 +390,13 @@ def test_the_server_ends_with_its_parent(tmp_path: Path) -> None:
     while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
         assert time.monotonic() < deadline, "the server outlived its parent"
         time.sleep(0.02)
+
+
+def test_pages_made_ahead_are_those_made_on_request() -> None:
+    web = DemoWeb(seed=3, sites=4, pages=60)
+    ahead, asked = Answers(web), Answers(web)
+    asyncio.run(make_ahead(ahead))
+    made = ahead.made()
+    assert len(made) == sum(len(web.layout(site.number).target) for site in web.all_sites)
+    for (number, target, packed), answer in made.items():
+        assert asked.get(web.all_sites[number], target, packed) == answer

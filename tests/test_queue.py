@@ -321,7 +321,7 @@ class World:
 
 
 def life(test: Callable[[int], None]) -> Callable[[], None]:
-    return settings(max_examples=40, deadline=None)(given(seed=st.integers(0, 2**32))(test))
+    return settings(max_examples=100, deadline=None)(given(seed=st.integers(0, 2**32))(test))
 
 
 def breaches(seed: int, invariant: str) -> list[str]:
@@ -373,7 +373,7 @@ class Small:
     """Sites 0, 1, … behind one address, three pages each."""
 
     def __init__(self, sites: int, **options: float) -> None:
-        self.queue = SiteQueue(sites, 1, **options)  # type: ignore[arg-type]
+        self.queue = SiteQueue(sites, 2, **options)  # type: ignore[arg-type]
         known = 3 * sites
         self.state, self.flags = np.zeros(known, np.uint8), np.zeros(known, np.uint8)
         self.due = np.zeros(known, np.uint32)
@@ -415,6 +415,24 @@ def test_a_skipped_page_is_the_next_again_unless_it_was_excluded() -> None:
     small.state[0], small.flags[0] = State.EXCLUDED, 0
     small.queue.skip(np.array([0]), 0.0)
     assert small.ready(0.0) == [(0, 1, Ask.PAGE)]
+    small.queue.skip(np.array([0]), 0.0)
+    assert small.ready(0.0) == [(0, 2, Ask.PAGE)], "page 1 is still marked as assigned"
+
+
+def test_a_skipped_site_that_must_wait_leaves_its_address_to_the_next_in_line() -> None:
+    small = Small(2)
+    assert small.ready(0.0) == [(0, 0, Ask.PAGE)]
+    small.queue.not_before(0, 50.0)
+    small.queue.skip(np.array([0]), 0.0)
+    assert small.ready(0.0) == [(1, 3, Ask.PAGE)]
+
+
+def test_a_site_that_moves_does_not_wait_for_its_old_address() -> None:
+    small = Small(1)
+    small.queue.address_not_before(0, 1000.0)
+    assert small.ready(0.0) == []
+    small.queue.set_address(0, 1)
+    assert small.ready(0.0) == [(0, 0, Ask.PAGE)]
 
 
 def test_pages_to_be_read_ahead_are_those_of_sites_due_soon() -> None:

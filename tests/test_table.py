@@ -37,8 +37,12 @@ def test_a_table_answers_like_a_dictionary(parts: list[list[int]]) -> None:
             model.setdefault(max(1, fingerprint), value)
         assert table.find(u64(part)).tolist() == [model[max(1, f)] for f in part]
     assert len(table) == len(model)
-    keys, values = table.entries()
-    assert dict(zip(keys.tolist(), values.tolist(), strict=True)) == model
+    again = Table(1_000)
+    for from_, to in zip(table.cells(), again.restore(table.arrays.capacity, table.arrays.used), strict=True):
+        to[:] = from_
+    keys = list(model)
+    assert len(again) == len(model)
+    assert again.find(u64(keys)).tolist() == [model[key] for key in keys]
 
 
 @settings(max_examples=50, deadline=None)

@@ -111,7 +111,7 @@ def _with_demo(settings: Settings, demo: Settings) -> Settings:
     return replace(settings, harvester=harvester)
 
 
-DEMO_WAITS: Final = {"wait": Duration(0.05), "wait_large": Duration(0.02), "address_wait": Duration(0.01)}
+DEMO_WAITS: Final = {"wait": Duration(0.02), "wait_large": Duration(0.005), "address_wait": Duration(0.005)}
 
 
 def demo_settings(resolve: dict[str, str], domains: tuple[str, ...]) -> Settings:

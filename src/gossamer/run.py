@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
 from gossamer import demo, imaging
 from gossamer.clock import RealClock
+from gossamer.collection.layout import shard_folder
 from gossamer.collection.standing import write_standing
 from gossamer.config.settings import Settings
 from gossamer.crawl import Bounds, Crawl, Ending
@@ -57,9 +61,18 @@ class Report:
         for word, count in f["outcomes"].items():
             yield f"  {thousands(count):>10}  {word:<20} {Outcome[word.upper()].sentence}"
         if f["waits_until"]:
-            yield f"  What waits is due from {f['waits_until']} on; `gossamer crawl {self.folder}` then goes on."
-        yield f"Try next:  gossamer status {self.folder}"
-        yield f"           the pages:  {self.folder}/shard-000/warc/    the tables:  {self.folder}/shard-000/visits/"
+            yield f"  What waits is due from {f['waits_until']} on; the same command then goes on."
+        shard = shard_folder(Path(self.folder))
+        yield "What there is now, and what to try next:"
+        yield f"  {shard}/warc/    what came over the wire: any WARC tool reads it, e.g. warcio index FILE"
+        yield f"  {shard}/visits/  and pages/, links/, sites/: Parquet tables, for DuckDB, pandas, Spark"
+        yield f"  {_program()} status {self.folder}"
+
+
+def _program() -> str:
+    """The command as the user typed it."""
+    name = sys.argv[0]
+    return "python -m gossamer" if name.endswith("__main__.py") else os.path.relpath(name) if "/" in name else name
 
 
 def run(plea: Plea, watcher: Watcher) -> Report:

@@ -8,10 +8,15 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from gossamer.clock import VirtualClock
+from gossamer.collection.columns import Columns
 from gossamer.compiled import forget_old
 from gossamer.config import Settings, override
 from gossamer.crawl import Bounds, Crawl
+from gossamer.harvester.queue import SiteQueue
+from gossamer.manager.plan import make_plan
 from gossamer.manager.policies import POLICIES
 from gossamer.opening import open_collection
 from gossamer.robots import Rules
@@ -42,8 +47,18 @@ def warm(folder: Path, policy: str) -> int:
         store.close()
 
 
+def warm_rest() -> None:
+    """Kernels that so small a crawl does not call: plans of many pages begin with a sample, and requests are taken
+    back when the address of a site has become too old."""
+    columns = Columns(100_000, 1)
+    columns.page.count, columns.site.count, columns.origin.count = 100_000, 1, 1
+    make_plan(columns, POLICIES["opic"], 0.0, 1_000, 10)
+    SiteQueue(1, 1).skip(np.zeros(0, np.uint32), 0.0)
+
+
 def main() -> None:
     forget_old()
+    warm_rest()
     with tempfile.TemporaryDirectory() as folder:
         for policy in POLICIES:
             warm(Path(folder) / policy, policy)

@@ -70,6 +70,10 @@ class Answers:
         self._bytes = 0
         self._most = cache_bytes
 
+    def made(self) -> dict[tuple[int, str, bool], Answer]:
+        """What is kept, by site, target and whether it is compressed."""
+        return dict(self._kept)
+
     def get(self, site: Site, target: str, gzip: bool) -> Answer:
         key = (site.number, target, gzip)
         found = self._kept.get(key)

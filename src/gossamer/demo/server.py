@@ -218,16 +218,27 @@ async def serve(web: DemoWeb, port: int, log: AccessLog, ready: Callable[[int], 
     if stdin:
         loop.add_reader(0, _end_of_input, stop)
     ready(sockets[0].getsockname()[1])
+    ahead = loop.create_task(make_ahead(shared.answers))
     while not stop.is_set():
         shared.tick()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), FLUSH)
+    ahead.cancel()
     for server in servers:
         server.close()
     for connection in list(shared.open):
         connection.give_up()
         connection.transport.abort()
     log.close()
+
+
+async def make_ahead(answers: Answers) -> None:
+    """Makes all pages while nobody asks, one at a time: most requests then find theirs ready."""
+    if answers.bulk is None:
+        for site in answers.web.all_sites:
+            for target in answers.web.layout(site.number).target:
+                answers.get(site, target, gzip=True)
+                await asyncio.sleep(0)
 
 
 def _end_of_input(stop: asyncio.Event) -> None:
