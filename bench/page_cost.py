@@ -51,13 +51,13 @@ def main() -> None:
             profile.dump_stats(sys.argv[sys.argv.index("--profile") + 1])
         else:
             report = run(plea, quiet)
-    end, then = report.figures, quiet.then
+    end, crawling, then = report.figures, report.crawling, quiet.then
     assert then is not None
-    visits = end["at_end"]["run_visits"] - then["run_visits"]
-    seconds = end["at_end"]["seconds"] - then["seconds"]
-    cpu = 1000 * (end["at_end"]["cpu_seconds"] - then["cpu_seconds"]) / visits
-    desk = 1000 * (end["at_end"]["desk_seconds"] - then["desk_seconds"]) / visits
-    size = (end["at_end"]["bytes"] - then["bytes"]) / visits
+    visits = crawling["run_visits"] - then["run_visits"]
+    seconds = crawling["seconds"] - then["seconds"]
+    cpu = 1000 * (crawling["cpu_seconds"] - then["cpu_seconds"]) / visits
+    desk = 1000 * (crawling["desk_seconds"] - then["desk_seconds"]) / visits
+    size = (crawling["bytes"] - then["bytes"]) / visits
     print(f"pages {visits}, {size / 1000:.1f} KB each on the wire, {end['known']} known")
     print(f"{visits / seconds:.0f} pages/s on this machine, server included")
     print(f"CPU a page: {cpu:.2f} ms in all (bound 2.0), of it the desk {desk:.3f} ms (bound 0.2)")

@@ -249,3 +249,13 @@ def test_a_policy_may_change_between_runs(tmp_path: Path) -> None:
     result = world.run()
     assert result.in_state(State.DONE) == closure(web, seeds)
     assert result.crawl.desk.totals.sum() > 0
+
+
+def test_addresses_from_the_settings_are_looked_up_again_at_every_start(tmp_path: Path) -> None:
+    """The demonstration Web has another port every time."""
+    web = {ROOT: Reply(links=["http://a.example/1"]), "http://a.example/1": Reply()}
+    world = World(tmp_path, web, ['harvester.resolve={"*" = "127.0.0.1:1"}'], address=lambda host: "192.0.2.1")
+    world.run([ROOT], pages=1)
+    world.address = lambda host: "192.0.2.2"
+    world.run()
+    assert [a.address for a in world.asked if a.ask is Ask.PAGE] == ["192.0.2.1", "192.0.2.2"]

@@ -72,6 +72,8 @@ class Dispatch:
         self.queue.nobody_before(now + max(0.0, desk.settings.harvester.wait - since_start))
         for number in np.flatnonzero(site.address[: site.count] != NONE).tolist():
             self.queue.set_address(number, int(site.address[number]))
+        if desk.settings.harvester.resolve:  # a setting, not an answer: it may have changed
+            site.resolved[: site.count] = 0
 
     # --- sites enter --------------------------------------------------------------------------------------------
 

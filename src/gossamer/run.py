@@ -45,6 +45,8 @@ class Report:
     ending: Ending
     interrupted: bool
     folder: str
+    crawling: dict[str, Any]
+    """Figures at the end of the crawl itself, before sealing and the image."""
 
     def lines(self) -> Iterator[str]:
         f = self.figures
@@ -132,10 +134,9 @@ def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack) -> 
     at_end = figures()
     web.close()
     store.finish(*imaging.dump(desk, store.urls))
-    more = {"ending": ending.value, "waits_until": waits_until(desk, clock.wall()), "at_end": at_end}
-    final = figures() | more
+    final = figures() | {"ending": ending.value, "waits_until": waits_until(desk, clock.wall())}
     write_standing(store.shard, final)
-    return Report(final, ending, bool(interrupted), str(plea.folder))
+    return Report(final, ending, bool(interrupted), str(plea.folder), at_end)
 
 
 def _cpu_seconds() -> float:
