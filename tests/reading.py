@@ -1,0 +1,160 @@
+"""What a collection holds, read by others than the crawl: tables by pyarrow, archives by warcio and fastwarc.
+
+`Found` is what recovery would give, from segments and journal alone (no image), applied to a desk of its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fastwarc.warc import ArchiveIterator as FastIterator
+from fastwarc.warc import WarcRecordType
+from warcio.archiveiterator import ArchiveIterator
+
+from gossamer import config
+from gossamer.collection.effects import Effects
+from gossamer.collection.layout import archive_files, archive_name, shard_folder
+from gossamer.collection.recovery import recover
+from gossamer.config import Settings
+from gossamer.desk import Desk
+from gossamer.model import NONE, Ask, LinkFlag, LinkKind, Outcome, State
+
+
+def table(folder: Path, name: str) -> pa.Table:
+    """All segments of a table, as anyone would read them."""
+    paths = sorted((shard_folder(folder) / name).glob("*.parquet"))
+    return pa.concat_tables([pq.read_table(path) for path in paths], promote_options="permissive")
+
+
+def rows(folder: Path, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = table(folder, name).to_pylist()
+    return found
+
+
+class Archived(NamedTuple):
+    """A response record, as both readers saw it."""
+
+    file: str
+    offset: int
+    uri: str
+    status: int
+    body: bytes
+
+
+def archived(folder: Path) -> Iterator[Archived]:
+    """All responses of all files, read to their ends; asserts that both readers agree and that all digests hold."""
+    for number, path in archive_files(shard_folder(folder)).items():
+        by_warcio = list(_by_warcio(path, archive_name(number)))
+        assert [(r.uri, r.offset, r.body) for r in by_warcio] == _by_fastwarc(path)
+        yield from by_warcio
+
+
+def _by_warcio(path: Path, name: str) -> Iterator[Archived]:
+    with path.open("rb") as stream:
+        records = ArchiveIterator(stream, check_digests="raise")
+        for record in records:
+            body = record.content_stream().read()
+            if record.rec_type == "response":
+                status = int(record.http_headers.get_statuscode())
+                uri = record.rec_headers["WARC-Target-URI"]
+                yield Archived(name, records.get_record_offset(), uri, status, body)
+        assert stream.tell() == path.stat().st_size
+
+
+def _by_fastwarc(path: Path) -> list[tuple[str, int, bytes]]:
+    found = []
+    for record in FastIterator(str(path), parse_http=True, auto_decode="all"):
+        body = record.reader.read()
+        if record.record_type == WarcRecordType.response:
+            found.append((record.headers["WARC-Target-URI"], record.stream_pos, body))
+    assert all(r.verify_block_digest() for r in FastIterator(str(path), parse_http=False))
+    return found
+
+
+def committed(folder: Path) -> list[Effects]:
+    """The effects of every record that was ever committed, in order. Changes nothing."""
+    return list(replace(recover(shard_folder(folder)), image=None).effects())
+
+
+@dataclass
+class Found:
+    """The collection in `folder`: as far as it is committed."""
+
+    folder: Path
+
+    @cached_property
+    def effects(self) -> list[Effects]:
+        return committed(self.folder)
+
+    @cached_property
+    def urls(self) -> list[str]:
+        return [url.decode() for e in self.effects for url in e.urls.split()]
+
+    @cached_property
+    def visits(self) -> npt.NDArray[np.void]:
+        return np.concatenate([e.visits for e in self.effects])
+
+    @cached_property
+    def settings(self) -> Settings:
+        return config.load(self.folder / "crawl.toml")
+
+    @cached_property
+    def desk(self) -> Desk:
+        desk = Desk(self.settings, recover(shard_folder(self.folder)).meta.seed)
+        for effects in self.effects:
+            desk.apply(effects)
+        return desk
+
+    @cached_property
+    def states(self) -> dict[str, tuple[State, Outcome | None]]:
+        page, count = self.desk.columns.page, len(self.urls)
+        outcomes = [None if o == 255 else Outcome(o) for o in page.outcome[:count].tolist()]
+        return dict(zip(self.urls, zip(map(State, page.state[:count].tolist()), outcomes, strict=True), strict=True))
+
+    @cached_property
+    def digests(self) -> dict[str, int]:
+        """Of the pages that have one."""
+        asked = self.visits[(self.visits["ask"] == Ask.PAGE) & (self.visits["digest"] != 0)]
+        return {self.urls[v["page"]]: int(v["digest"]) for v in asked}
+
+    @cached_property
+    def twins(self) -> dict[str, str]:
+        """Page to the first by name of those that have its digest, site by site."""
+        groups: dict[int, list[str]] = defaultdict(list)
+        for url, digest in self.digests.items():
+            groups[digest].append(url)
+        return {url: min(group) for group in groups.values() for url in group}
+
+    @cached_property
+    def links(self) -> set[tuple[str, str, LinkKind]]:
+        """Source, target and kind of those that may be followed (others are kept if their target is known, which is a
+        matter of order). So is which of several twins was read for its links: the first stands for all."""
+        found = set()
+        for e in self.effects:
+            sources = np.repeat(e.visits["page"], e.visits["links"]).tolist()
+            for source, target, kind in zip(sources, e.link_targets.tolist(), e.link_kinds.tolist(), strict=True):
+                url = self.urls[source]
+                if kind >> 4 & LinkFlag.NOFOLLOW:
+                    continue
+                found.add((self.twins.get(url, url), self.urls[target], LinkKind(kind & 15)))
+        return found
+
+    def url_of(self, visit: Any) -> str:
+        """What a visit asked for (a robots.txt that did not move)."""
+        if visit["page"] != NONE:
+            return self.urls[int(visit["page"])]
+        return self.desk.origin_text(int(visit["origin"])).removesuffix(":80") + "/robots.txt"
+
+    def kept(self) -> dict[tuple[str, int], str]:
+        """Archive file and offset of every visit that has a record, and its URL."""
+        stored = self.visits[self.visits["warc_end"] != 0]
+        return {(archive_name(int(v["warc_file"])), int(v["warc_offset"])): self.url_of(v) for v in stored}
