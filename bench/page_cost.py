@@ -61,6 +61,7 @@ def main() -> None:
     print(f"pages {visits}, {size / 1000:.1f} KB each on the wire, {end['known']} known")
     print(f"{visits / seconds:.0f} pages/s on this machine, server included")
     print(f"CPU a page: {cpu:.2f} ms in all (bound 2.0), of it the desk {desk:.3f} ms (bound 0.2)")
+    print(f"the loop's longest turn: {1000 * crawling['longest_turn']:.0f} ms")
     print(f"with start, sealing and image: {1000 * end['cpu_seconds'] / end['run_visits']:.2f} ms")
 
 

@@ -18,10 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.collection import layout
 from gossamer.disk import Appender
 from gossamer.web.answer import parse_head
-from gossamer.web.archive import Archive, Exchange, Place, archive_name, warcinfo
+from gossamer.web.archive import Archive, Exchange, Place, warcinfo
 from gossamer.web.decode import decode
 from tests.server import ANSWERS, PAGE, chunked
 
@@ -261,7 +260,3 @@ def test_urls_cannot_add_fields(tmp_path: Path) -> None:
     write(tmp_path / "a.warc.gz", exchange(PAGE, url=b"http://site.test/\r\nWARC-Type:metadata"))
     (found,) = read(tmp_path / "a.warc.gz")
     assert found.warc["WARC-Type"] == "response"
-
-
-def test_files_are_named_as_the_collection_names_them() -> None:
-    assert archive_name(7) == layout.archive_name(7)

@@ -133,6 +133,23 @@ def test_too_many_deaths_end_the_crawl(start: Start) -> None:
     assert len(deaths) >= MOST_DEATHS
 
 
+def test_a_worker_that_cannot_be_replaced_ends_the_crawl_and_leaves_none(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk: no archive file can be made for the next worker."""
+
+    def full() -> None:
+        raise StorageError("cannot write: No space left on device")
+
+    pool = start()
+    monkeypatch.setattr(pool._warcs, "create", full)
+    os.kill(pool.pids()[0], signal.SIGKILL)
+    with pytest.raises(StorageError, match="No space left"):
+        collect(pool, 1)
+    pool.close()
+    assert pool.pids() == []
+
+
 def test_archive_files_are_closed_at_their_size_and_all_of_them_are_whole(
     start: Start, server: Server, tmp_path: Path
 ) -> None:

@@ -26,7 +26,7 @@ from tests.effects_samples import small_effects, wild_effects
 @given(st.lists(wild_effects(), min_size=1, max_size=4), st.integers(0, 2000))
 @settings(max_examples=100, deadline=None)
 def test_lossless(effects: list[Effects], shard: int) -> None:
-    again = list(segments.effects(segments.tables(effects, shard), shard))
+    again = list(segments.effects(segments.tables(effects, shard).get, shard))
     assert [e.encode() for e in again] == [e.encode() for e in effects]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from gossamer import urls
 from gossamer.crawl import Ending
+from gossamer.errors import UsageError
 from gossamer.model import Ask, LinkKind, Outcome, Reason, State
 from gossamer.robots import Rules
 from gossamer.simulator.web import Reply
@@ -259,3 +260,118 @@ def test_addresses_from_the_settings_are_looked_up_again_at_every_start(tmp_path
     world.address = lambda host: "192.0.2.2"
     world.run()
     assert [a.address for a in world.asked if a.ask is Ask.PAGE] == ["192.0.2.1", "192.0.2.2"]
+
+
+def moved_to(target: str) -> Reply:
+    return Reply(outcome=Outcome.REDIRECT, status=301, redirect=target)
+
+
+def test_robots_txt_that_moved_to_a_name_that_does_not_exist_is_not_asked_for_again_and_again(tmp_path: Path) -> None:
+    world = World(tmp_path, {ROOT: Reply(), "http://a.example/robots.txt": moved_to("http://gone.example/robots.txt")})
+    world.address = lambda host: None if "gone" in host else "192.0.2.1"
+    result = world.run([ROOT])
+    assert result.ending is Ending.DONE
+    assert [a.url for a in world.asked] == ["http://a.example/robots.txt"]
+    assert result.in_state(State.PENDING) == {ROOT}
+
+
+def test_many_robots_txt_that_moved_to_one_site_are_each_asked_for_once_and_its_pages_too(tmp_path: Path) -> None:
+    sites = [f"http://s{i}.example/" for i in range(20)]
+    web = {site: Reply() for site in sites} | {"http://hub.example/": Reply(links=["http://hub.example/1"])}
+    web |= {f"{site}robots.txt": moved_to("http://hub.example/robots.txt") for site in sites}
+    world = World(tmp_path, web, address=lambda host: f"192.0.2.{sum(host.encode()) % 250}")
+    result = world.run([*sites, "http://hub.example/"])
+    asked = [a.url for a in world.asked]
+    assert all(asked.count(f"{site}robots.txt") == 1 for site in sites)
+    assert asked.count("http://hub.example/robots.txt") == 21
+    assert asked.index("http://hub.example/") < len(asked) // 2, "errands and pages take turns"
+    assert result.in_state(State.DONE) >= {*sites, "http://hub.example/"}
+    assert impolite(world.asked, 5.0, 1.0) == []
+
+
+def test_a_site_whose_robots_txt_failed_at_another_site_rests_itself(tmp_path: Path) -> None:
+    web = {
+        ROOT: Reply(),
+        "http://a.example/robots.txt": moved_to("http://b.example/robots.txt"),
+        "http://b.example/robots.txt": Reply(outcome=Outcome.SERVER_ERROR, status=500),
+    }
+    world = World(tmp_path, web)
+    world.run([ROOT], patience=400.0, seconds=1000.0)
+    first, _, again = world.asked[:3]
+    assert again.url == first.url
+    assert again.start - first.end >= 300.0
+
+
+def test_a_location_of_any_length_does_no_harm(tmp_path: Path) -> None:
+    long = moved_to("http://a.example/" + "x" * 70_000)
+    result = World(tmp_path, {ROOT: Reply(), "http://a.example/robots.txt": long}).run([ROOT])
+    assert result.in_state(State.DONE) == {ROOT}
+
+
+def test_the_longest_crawl_delay_of_a_sites_origins_holds(tmp_path: Path) -> None:
+    web = {
+        f"{scheme}://a.example/{n}": Reply() for scheme in ("http", "https") for n in range(3)
+    } | {"http://a.example/robots.txt": Reply(delay=40.0), "https://a.example/robots.txt": Reply()}  # fmt: skip
+    world = World(tmp_path, web)
+    world.run(list(web)[:6])
+    assert sum(a.ask is Ask.PAGE for a in world.asked) == 6
+    learned = next(i for i, a in enumerate(world.asked) if a.url == "http://a.example/robots.txt")
+    assert impolite(world.asked[learned:], 40.0, 1.0) == []
+
+
+def test_addresses_that_change_all_the_time_are_forgotten_and_stay_polite(tmp_path: Path) -> None:
+    web = {f"http://s{i}.example/{n}": Reply() for i in range(2) for n in range(12)}
+    world = World(tmp_path, web, ["collection.max_sites=2", "collection.max_pages=100"])
+    count = iter(range(10_000))
+    world.address = lambda host: f"198.51.100.{next(count) % 250}"
+    for _ in range(12):
+        world.run(list(web), pages=2)
+    result = world.run()
+    assert len(result.in_state(State.DONE)) == 24
+    assert len(result.crawl.desk.addresses) <= 8 < next(count)
+    assert impolite(world.asked, 5.0, 1.0) == []
+
+
+def test_a_wall_clock_that_goes_back_does_not_end_the_crawl(tmp_path: Path) -> None:
+    web = random_web(8)
+    seeds = [f"http://s{i}.example/" for i in range(8)]
+    world = World(tmp_path, web)
+    asked = 0
+
+    def reply(url: str) -> Reply:
+        nonlocal asked
+        asked += 1
+        if asked == 50:
+            world.clock._wall -= 3600.0
+        return web.get(url, Reply(outcome=Outcome.NOT_FOUND, status=404))
+
+    world.replies = reply
+    assert world.run(seeds).in_state(State.DONE) == closure(web, seeds)
+    assert impolite(world.asked, 5.0, 1.0) == []
+
+
+def test_a_name_that_stops_existing_is_not_looked_up_all_the_time(tmp_path: Path) -> None:
+    web = {f"http://a.example/{n}": Reply() for n in range(30)}
+    world = World(tmp_path, web)
+    looked_up = 0
+
+    def address(host: str) -> str | None:
+        nonlocal looked_up
+        looked_up += 1
+        return "192.0.2.1" if looked_up == 1 else None
+
+    world.address, world.ttl = address, 60.0
+    result = world.run(list(web))
+    assert result.ending is Ending.DONE
+    assert looked_up == 2
+    assert result.in_state(State.PENDING)
+
+
+def test_a_limit_below_what_is_known_is_refused_and_does_no_harm(tmp_path: Path) -> None:
+    world = World(tmp_path, random_web(9))
+    world.run([f"http://s{i}.example/" for i in range(8)], turns=100)
+    world.changes = ["collection.max_pages=10"]
+    with pytest.raises(UsageError, match="max_pages"):
+        world.run()
+    world.changes = []
+    assert world.run().ending is Ending.DONE

@@ -25,6 +25,7 @@ class World:
     replies: Mapping[str, Reply] | Callable[[str], Reply]
     changes: Sequence[str] = ()
     address: Callable[[str], str | None] = lambda host: f"192.0.2.{sum(host.encode()) % 200}"
+    ttl: float = 86_400.0
     clock: VirtualClock = field(default_factory=VirtualClock)
     asked: list[Asked] = field(default_factory=list)
 
@@ -45,7 +46,7 @@ class World:
         store, desk, resumed = open_collection(self.folder, self.settings, self.clock)
         try:
             web = SimulatedWeb(self.reply, self.clock, desk.seed, asked=self.asked)
-            names = SimulatedNames(self.address)
+            names = SimulatedNames(self.address, self.ttl)
             crawl = Crawl(desk, store, web, names, self.clock, replace(Bounds(), **bounds))  # type: ignore[arg-type]
             if resumed:
                 crawl.dispatch.resume(0.0)

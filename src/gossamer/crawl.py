@@ -65,6 +65,8 @@ class Crawl:
         self.stop_requested = False
         self.started = clock.monotonic()
         self.stored_before = desk.stored
+        self.longest_turn = 0.0
+        """Seconds for which the loop was deaf, at most."""
 
     def run(self, watch: Callable[[], None] = lambda: None) -> Ending:
         """Until there is a reason to end; `watch` is called every turn."""
@@ -77,15 +79,19 @@ class Crawl:
 
     def turn(self) -> None:
         gather = TICK if self.web.open >= BUSY else SHORT_TICK
-        self._absorb(self.web.results(self._pause(), gather), self.names.answers())
+        results = self.web.results(self._pause(), gather)
+        begun = self.clock.monotonic()
+        self._absorb(results, self.names.answers())
         if taken := self.planner.take(self.clock.monotonic(), wait=self.clock.virtual):
             plan, verdicts = taken
             self.dispatch.install(plan)
             self.dispatch.verdicts += verdicts
-        self.planner.begin(self.clock.monotonic(), self.clock.wall(), self.dispatch.queue.busy_sites)
+        wall = self.desk.believed(self.clock.wall())
+        self.planner.begin(self.clock.monotonic(), wall, self.dispatch.queue.busy_sites)
         if not self.store.behind() and (room := self._room()) > 0:
             self.dispatch.hand_out(room)
         self.store.turn()
+        self.longest_turn = max(self.longest_turn, self.clock.monotonic() - begun)
 
     def plant(self, seeds: list[str]) -> int:
         """Seeds, in canonical form, become pages. Returns how many were new."""
@@ -98,7 +104,7 @@ class Crawl:
         return new
 
     def _absorb(self, results: Results, answers: list[Answer]) -> None:
-        if not (len(results) or answers or self.dispatch.verdicts):
+        if not (len(results) or answers or self.dispatch.verdicts or self.dispatch.events):
             return
         effects = self._effects()
         if len(results):
@@ -106,12 +112,14 @@ class Crawl:
             mark_duplicates(self.desk.columns, results, self.desk.seed)
             identify(self.desk.columns, results, self.limits, self.desk.seed, self.desk.rules.buffer, effects)
             self.dispatch.follow(results, effects)
-        if answers:
-            effects.site_events = np.array([self._event(answer, effects.wall) for answer in answers], SITE_EVENT)
+        if answers or self.dispatch.events:
+            events = [self._event(answer, effects.wall) for answer in answers]
+            effects.site_events = np.array(events + self.dispatch.events, SITE_EVENT)
         if self.dispatch.verdicts:
             effects.verdicts = np.array(self.dispatch.verdicts, VERDICT)
             self.dispatch.verdicts = []
         self._commit(effects)
+        self.dispatch.settle_events()
         self.dispatch.settle(results, effects)
         self.dispatch.named(answers)
 
@@ -141,7 +149,7 @@ class Crawl:
     def _pause(self) -> float:
         """How long the loop may sleep: until a site or a plan is due, or something is to be looked after."""
         now = self.clock.monotonic()
-        if self.dispatch.verdicts:
+        if self.dispatch.verdicts or self.dispatch.events:
             return 0.0
         if self._room() <= 0 or self.store.behind():
             return 1.0
@@ -149,12 +157,12 @@ class Crawl:
         return min(1.0, max(0.001, due - now))
 
     def _ending(self) -> Ending | None:
-        now, wall, bounds = self.clock.monotonic(), self.clock.wall(), self.bounds
+        now, wall, bounds = self.clock.monotonic(), self.desk.believed(self.clock.wall()), self.bounds
         if self.stop_requested:
             return Ending.STOPPED
         if bounds.seconds is not None and now - self.started >= bounds.seconds:
             return Ending.TIME
-        if self.web.open or self.names.open or self.dispatch.verdicts:
+        if self.web.open or self.names.open or self.dispatch.verdicts or self.dispatch.events:
             return None
         if bounds.pages is not None and self.desk.stored - self.stored_before >= bounds.pages:
             return Ending.PAGES

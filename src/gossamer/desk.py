@@ -9,6 +9,7 @@ Refusing and waiting are decided here from outcomes alone: a site that fails is 
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from gossamer.collection.effects import Effects, SiteEvent
 from gossamer.collection.rulebook import RuleBook
 from gossamer.compiled import njit
 from gossamer.config.settings import Settings
+from gossamer.errors import UsageError
 from gossamer.manager import learn
 from gossamer.manager.policies import new_totals, policy_named
 from gossamer.model import NONE, SITE_FAILURES, Ask, Outcome, PageFlag, VisitFlag
@@ -31,6 +33,8 @@ from gossamer.web.message import Links, Results
 Array = npt.NDArray[Any]
 
 DAY: Final = 86_400.0
+ADDRESSES_A_SITE: Final = 4
+"""Addresses that are remembered, for each site that there may be; sites change theirs."""
 LONGEST_PAUSE: Final = 7 * DAY
 """However long a Retry-After, we come back after a week."""
 # plain numbers: numpy takes 10 µs to look at a member of an enum
@@ -50,7 +54,11 @@ class Desk:
         self.rules = RuleBook()
         self.addresses: dict[bytes, int] = {}
         """Packed address to its number."""
-        self._address_texts: list[str] = []
+        self._addresses: list[bytes] = []
+        self._unused: deque[int] = deque()
+        self.max_addresses = ADDRESSES_A_SITE * settings.collection.max_sites
+        self.recycled: list[int] = []
+        """Numbers that were given to another address: that one may have been asked under its number before."""
         self.policy = policy_named(settings.manager.policy)
         self.totals = new_totals()
         """Cash kept, spent, lost and in total (OPIC)."""
@@ -91,6 +99,7 @@ class Desk:
         names = [name.decode() for name in effects.sites.split()]
         sites = self.columns.site
         first = sites.count
+        self._check_room("sites", "max_sites", first + len(names), sites.limit)
         sites.count += len(names)
         sites.address[first : sites.count] = NONE
         self._name_sites(names, first)
@@ -115,10 +124,19 @@ class Desk:
         for address in packed:
             self._address_number(address)
 
+    @staticmethod
+    def _check_room(what: str, setting: str, count: int, limit: int) -> None:
+        if count > limit:
+            raise UsageError(
+                f"the collection has more {what} than collection.{setting} = {limit} allows",
+                f"Set collection.{setting} to at least what it was before.",
+            )
+
     def _add_pages(self, effects: Effects) -> None:
         pages, new = self.columns.page, effects.pages
         first = pages.count
         count = first + len(new)
+        self._check_room("pages", "max_pages", count, pages.limit)
         for name in ("origin", "state", "reason", "depth", "flags"):
             getattr(pages, name)[first:count] = new[name]
         pages.outcome[first:count] = NO_OUTCOME
@@ -164,7 +182,8 @@ class Desk:
         if outcome == Outcome.RETURNED or moved:
             return
         own = int(origins.site[origin])
-        if outcome in UNREADABLE:
+        odd = outcome == Outcome.NO_CONTENT and not 200 <= visit["status"] < 300
+        if outcome in UNREADABLE or odd:
             origins.failures[origin] = min(250, int(origins.failures[origin]) + 1)
             pause = min(self.settings.harvester.retry, ROBOTS_PAUSE * 2.0 ** min(20, int(origins.failures[origin]) - 1))
             sites.next[own] = max(sites.next[own], visit["time"] + pause)
@@ -178,9 +197,10 @@ class Desk:
             self.columns.page.flags[of_origin] &= 0xFF ^ _JUDGED
         origins.rules_start[origin], origins.rules_end[origin] = start, end
         origins.valid[origin] = visit["time"] + self.settings.harvester.robots_valid
-        delay = max(0.0, float(visit["delay"]))
-        sites.delay[own] = delay
-        sites.refused[own] = delay > self.settings.harvester.max_delay
+        origins.delay[origin] = max(0.0, float(visit["delay"]))
+        of_site = origins.site[: origins.count] == own
+        sites.delay[own] = origins.delay[: origins.count][of_site].max()
+        sites.refused[own] = sites.delay[own] > self.settings.harvester.max_delay
         self.unjudged = True
 
     def _add_events(self, events: Array) -> None:
@@ -197,14 +217,30 @@ class Desk:
             if event["event"] != SiteEvent.PATIENCE:
                 site.resolved[number] = 0
                 site.address[number] = NONE
-            if event["event"] == SiteEvent.ADDRESS_REFUSED:
-                site.refused[number] = 1
 
     def _address_number(self, packed: bytes) -> int:
-        number = self.addresses.setdefault(packed, len(self.addresses))
-        if number == len(self._address_texts):
-            self._address_texts.append(unpack(packed))
+        number = self.addresses.get(packed)
+        if number is None:
+            number = len(self._addresses)
+            if number < self.max_addresses:
+                self._addresses.append(packed)
+            else:
+                number = self._recycled()
+                del self.addresses[self._addresses[number]]
+                self._addresses[number] = packed
+            self.addresses[packed] = number
         return number
+
+    def _recycled(self) -> int:
+        """The number of an address that no site has any more, one that was given out long ago."""
+        used = self.columns.site.address[: self.columns.site.count]
+        while True:
+            if not self._unused:
+                self._unused.extend(np.setdiff1d(np.arange(self.max_addresses), used).tolist())
+            number = self._unused.popleft()
+            if not (used == number).any():
+                self.recycled.append(number)
+                return number
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -246,7 +282,7 @@ class Desk:
 
     def address(self, site: int) -> str:
         """The address at which a site is asked, in text form."""
-        return self._address_texts[int(self.columns.site.address[site])]
+        return unpack(self._addresses[int(self.columns.site.address[site])])
 
     def allowed(self, pages: Array, texts: list[bytes]) -> Array:
         """What robots.txt says to these pages, by the rules at hand: 1 allowed, 0 forbidden."""
@@ -257,12 +293,20 @@ class Desk:
         origins = self.columns.page.origin[pages]
         return verdicts_many(self.rules.buffer, origin.rules_start, origin.rules_end, buffer, at, origins)
 
+    def believed(self, wall: float) -> float:
+        """The wall clock, which is not believed when it goes back behind the last tick."""
+        return max(wall, self.wall)
+
     def effects(self, wall: float, monotonic: float) -> Effects:
-        """An empty tick after the last one. The wall clock is not believed when it goes back."""
+        """An empty tick after the last one. The wall clock is not believed when it goes back.
+
+        Wall time is kept to the microsecond, as the tables do.
+        """
         columns = self.columns
         return Effects(
-            self.tick + 1, max(wall, self.wall), monotonic, columns.site.count, columns.origin.count, columns.page.count
-        )
+            self.tick + 1, max(round(wall, 6), self.wall), monotonic, columns.site.count, columns.origin.count,
+            columns.page.count,
+        )  # fmt: skip
 
 
 NO_OUTCOME: Final = 255

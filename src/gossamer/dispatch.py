@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gossamer import urls
 from gossamer.clock import Clock
-from gossamer.collection.effects import Effects
+from gossamer.collection.effects import Effects, SiteEvent
 from gossamer.collection.store import Store
 from gossamer.desk import Desk
 from gossamer.harvester.queue import SiteQueue
@@ -32,6 +32,8 @@ _PAGE, _ROBOTS = int(Ask.PAGE), int(Ask.ROBOTS)
 _REDIRECT, _ASSIGNED = int(Outcome.REDIRECT), int(PageFlag.ASSIGNED)
 
 ROBOTS_REDIRECTS: Final = 5
+TOO_LONG: Final = 60.0
+"""Seconds: a site that rests longer runs no errands."""
 READ_AHEAD: Final = 0.1
 """Seconds before its turn that the text of a page is read from disk."""
 
@@ -47,12 +49,18 @@ class Dispatch:
         self._desk, self._store, self._web, self._names, self._clock = desk, store, web, names, clock
         harvester = desk.settings.harvester
         self.queue = SiteQueue(
-            desk.columns.site.limit, desk.columns.site.limit, wait=harvester.wait, address_wait=harvester.address_wait,
+            desk.columns.site.limit, desk.max_addresses, wait=harvester.wait, address_wait=harvester.address_wait,
             per_turn=harvester.per_turn, pause=harvester.pause,
         )  # fmt: skip
         self.verdicts: list[tuple[int, int, int, int]] = []
         """Pages that robots.txt turned out to forbid, for the next tick's effects."""
+        self.events: list[tuple[Any, ...]] = []
+        """Sites to be left alone for a while, for the next tick's effects."""
         self._errands: dict[int, deque[_Errand]] = {}
+        self._away: set[int] = set()
+        """Origins whose robots.txt is being asked for at another site: not asked for at their own meanwhile."""
+        self._pages_first: set[int] = set()
+        """Sites that have just run an errand: their pages have the next turn, if there are any."""
         self._hops: dict[int, int] = {}
         """Redirects that a robots.txt request in flight has behind it, by assignment."""
         self._asking: set[int] = set()
@@ -63,17 +71,19 @@ class Dispatch:
 
         The wait holds for every site, known or not: a request whose record was lost may just have been made.
         """
-        desk, now, wall = self._desk, self._clock.monotonic(), max(self._clock.wall(), self._desk.wall)
-        site = desk.columns.site
+        desk, now, wall = self._desk, self._clock.monotonic(), self._wall()
+        site, harvester = desk.columns.site, desk.settings.harvester
         sites = np.arange(site.count, dtype=np.uint32)
         waits = desk.waits(sites)
         self.queue.set_waits(sites, waits, desk.pauses(sites))
         self.queue.not_before(sites, now + np.maximum(waits - since_start, site.next[: site.count] - wall))
-        self.queue.nobody_before(now + max(0.0, desk.settings.harvester.wait - since_start))
+        self.queue.nobody_before(now + max(0.0, max(harvester.wait, harvester.address_wait) - since_start))
         for number in np.flatnonzero(site.address[: site.count] != NONE).tolist():
             self.queue.set_address(number, int(site.address[number]))
-        if desk.settings.harvester.resolve:  # a setting, not an answer: it may have changed
-            site.resolved[: site.count] = 0
+        site.resolved[: site.count] = 0  # names and what the settings say about them may have changed
+
+    def _wall(self) -> float:
+        return self._desk.believed(self._clock.wall())
 
     # --- sites enter --------------------------------------------------------------------------------------------
 
@@ -82,7 +92,7 @@ class Dispatch:
         self.enter(plan.sites)
 
     def enter(self, sites: Array) -> None:
-        columns, wall = self._desk.columns.site, self._clock.wall()
+        columns, wall = self._desk.columns.site, self._wall()
         resolved = (columns.address[sites] != NONE) & (columns.resolved[sites] > wall)
         self.queue.enter(sites[resolved], self._clock.monotonic())
         for site in sites[~resolved & (columns.refused[sites] == 0)].tolist():
@@ -96,9 +106,16 @@ class Dispatch:
 
     def named(self, answers: list[Answer]) -> None:
         """After the answers were applied: their sites have an address, or a time before which they are not asked."""
+        for number in self._desk.recycled:
+            self.queue.address_not_before(number, self._clock.monotonic() + self._desk.settings.harvester.address_wait)
+        self._desk.recycled.clear()
         for answer in answers:
             self._asking.discard(answer.site)
-            if answer.address is not None:
+            if answer.address is None:
+                self.queue.set_address(answer.site, NONE)
+                self._rest(np.array([answer.site], np.uint32))
+                self._abandon(answer.site)
+            else:
                 self.queue.set_address(answer.site, int(self._desk.columns.site.address[answer.site]))
                 site = np.array([answer.site], np.uint32)
                 self.queue.set_waits(site, self._desk.waits(site), self._desk.pauses(site))
@@ -107,7 +124,7 @@ class Dispatch:
     # --- requests leave -----------------------------------------------------------------------------------------
 
     def hand_out(self, most: int) -> None:
-        now, wall = self._clock.monotonic(), max(self._clock.wall(), self._desk.wall)
+        now, wall = self._clock.monotonic(), self._wall()
         columns = self._desk.columns
         sites, pages, asks = self.queue.ready(
             now, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
@@ -152,21 +169,32 @@ class Dispatch:
     def _robots(self, sites: Array, pages: Array) -> list[Assignment]:
         out = []
         for site, page in zip(sites.tolist(), pages.tolist(), strict=True):
-            if page == NONE:
-                errand = self._next_errand(site)
+            errand = self._robots_of(site, page)
+            if errand is None:
+                rest = np.array([site], np.uint32)
+                self.queue.not_before(rest, self._clock.monotonic() + self._desk.waits(rest))
+                self.queue.skip(rest, self._clock.monotonic())
             else:
-                origin = int(self._desk.columns.page.origin[page])
-                errand = _Errand(origin, urls.canonical(self._desk.origin_text(origin) + "/robots.txt") or "", 0)
-            out.append(self._assignment(Ask.ROBOTS, NONE, errand.origin, site, errand.url.encode()))
-            self._hops[self._number] = errand.hops
+                out.append(self._assignment(Ask.ROBOTS, NONE, errand.origin, site, errand.url.encode()))
+                self._hops[self._number] = errand.hops
         return out
 
+    def _robots_of(self, site: int, page: int) -> _Errand | None:
+        """What to ask the site for: an errand, or the page's robots.txt, unless that is being asked for elsewhere."""
+        origin = int(self._desk.columns.page.origin[page]) if page != NONE else NONE
+        if site in self._errands and (origin == NONE or origin in self._away):
+            return self._next_errand(site)
+        if origin in self._away:
+            return None
+        return _Errand(origin, urls.canonical(self._desk.origin_text(origin) + "/robots.txt") or "", 0)
+
     def _next_errand(self, site: int) -> _Errand:
+        self._pages_first.add(site)
         waiting = self._errands[site]
         errand = waiting.popleft()
         if not waiting:
             del self._errands[site]
-            self.queue.set_errand(site, False)
+        self.queue.set_errand(site, False)
         return errand
 
     def _assignment(self, ask: Ask, page: int, origin: int, site: int, url: bytes) -> Assignment:
@@ -186,13 +214,16 @@ class Dispatch:
         texts = results.text_of()
         for i in moved.tolist():
             hops = self._hops.get(int(visits["number"][i]), ROBOTS_REDIRECTS)
+            origin = int(visits["origin"][i])
             target = urls.canonical(texts[i]["redirect"].decode())
+            if target is not None and len(target.encode()) > self._desk.settings.seeder.url_length:
+                target = None
             site = self._site(urls.site_name(urls.split(target).host), effects) if target else NONE
             if site == NONE or hops >= ROBOTS_REDIRECTS:
                 visits["flags"][i] |= int(VisitFlag.NOT_FOLLOWED)
             else:
-                errand = _Errand(int(visits["origin"][i]), target or "", hops + 1)
-                self._errands.setdefault(site, deque()).append(errand)
+                self._errands.setdefault(site, deque()).append(_Errand(origin, target or "", hops + 1))
+                self._away.add(origin)
 
     def _site(self, name: str, effects: Effects) -> int:
         """The number of a site that may be new in this tick, or was never heard of: then it is made."""
@@ -216,8 +247,50 @@ class Dispatch:
         if longer.any():
             self.queue.not_before(sites[longer], next_[longer] - effects.wall + effects.monotonic)
         self.queue.done(sites, visits["end"].copy(), effects.monotonic)
-        for number in visits["number"][visits["ask"] == _ROBOTS].tolist():
+        robots = visits["ask"] == _ROBOTS
+        if robots.any():
+            self._settle_robots(visits[robots])
+        if self._errands:
+            self._pages_first -= set(sites[~robots].tolist())
+            for site in list(self._errands):
+                self._send(site)
+
+    def _settle_robots(self, visits: Array) -> None:
+        """An answer at one site may be about another's robots.txt, which then rests too if it could not be read."""
+        self._rest(self._desk.columns.origin.site[visits["origin"]])
+        for number in visits["number"].tolist():
             self._hops.pop(number, None)
-        for site in list(self._errands):
+        still_away = {errand.origin for waiting in self._errands.values() for errand in waiting}
+        self._away -= set(visits["origin"].tolist()) - still_away
+
+    def _send(self, site: int) -> None:
+        """Lets a site with errands in; errands and pages take turns."""
+        columns = self._desk.columns.site
+        if columns.refused[site] or columns.next[site] > self._wall() + TOO_LONG:
+            self._abandon(site)
+        elif not (site in self._pages_first and self.queue.has_pages(site)):
             self.queue.set_errand(site, True)
             self.enter(np.array([site], np.uint32))
+
+    def _abandon(self, site: int) -> None:
+        """Its errands cannot be run: the sites whose robots.txt they are about count as ones that cannot be read."""
+        waiting = self._errands.pop(site, None)
+        if waiting is None:
+            return
+        self.queue.set_errand(site, False)
+        until = self._wall() + self._desk.settings.harvester.retry
+        for errand in waiting:
+            self._away.discard(errand.origin)
+            own = int(self._desk.columns.origin.site[errand.origin])
+            self.events.append((own, SiteEvent.PATIENCE, 0, 0, self._wall(), until, [0] * 16))
+
+    def _rest(self, sites: Array) -> None:
+        """The queue learns until when these sites are to be left alone."""
+        next_ = self._desk.columns.site.next[sites]
+        self.queue.not_before(sites, next_ - self._wall() + self._clock.monotonic())
+
+    def settle_events(self) -> None:
+        """After events of our own were applied."""
+        if self.events:
+            self._rest(np.array([event[0] for event in self.events], np.uint32))
+            self.events = []

@@ -17,7 +17,7 @@ from gossamer.model import Outcome, State
 
 
 def figures_of(desk: Desk, wall: float, horizon: float = 60.0) -> dict[str, Any]:
-    counts = desk.counts
+    counts, wall = desk.counts, desk.believed(wall)
     site = desk.columns.site
     used = slice(0, site.count)
     aside = (site.refused[used] != 0) | (site.next[used] > wall + horizon)
@@ -41,7 +41,7 @@ def figures_of(desk: Desk, wall: float, horizon: float = 60.0) -> dict[str, Any]
 
 def waits_until(desk: Desk, wall: float) -> str:
     """When the first of what waits is due, in local time; empty when nothing will ever be."""
-    site = desk.columns.site
+    site, wall = desk.columns.site, desk.believed(wall)
     used = slice(0, site.count)
     held = (site.pending[used] > 0) & (site.refused[used] == 0)
     due = min(soonest_due(desk.columns), float(np.min(site.next[used][held], initial=np.inf)))

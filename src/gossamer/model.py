@@ -272,6 +272,11 @@ class Texts:
         at = self.offsets().tolist()
         return [self.buffer[a:b] for a, b in pairwise(at)]
 
+    def last(self, count: int) -> list[bytes]:
+        """The last `count`, or all if there are fewer."""
+        lengths = self.lengths[-count:]
+        return Texts(lengths, self.buffer[len(self.buffer) - int(lengths.sum()) :]).split()
+
     @staticmethod
     def join(items: list[bytes], dtype: str = "<u4") -> Texts:
         return Texts(np.array([len(i) for i in items], dtype=dtype), b"".join(items))

@@ -26,7 +26,8 @@ from gossamer.model import NONE, Texts
 def open_collection(
     folder: Path, settings: Settings, clock: Clock, toml: bytes | None = None
 ) -> tuple[Store, Desk, bool]:
-    """The store, the desk with all that was committed, and whether there was a crawl before.
+    """The store, the desk with all that was committed, and whether there was a crawl before: one that was killed before
+    its first commit may have asked sites too.
 
     `toml` is the new crawl.toml, if it changes. It is there before the manifest: no collection is without its settings.
     """
@@ -38,13 +39,15 @@ def open_collection(
         make_folders(shard)
         new = not is_collection(folder)
         recovered = None if new else recover(shard)
-        if toml is not None:
-            disk.write_atomic(folder / SETTINGS, toml)
         if recovered is None:
+            if toml is not None:
+                disk.write_atomic(folder / SETTINGS, toml)
             Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall()))
             recovered = recover(shard)
         desk = Desk(settings, recovered.meta.seed)
         texts, offsets = _replay(desk, recovered)
+        if not new and toml is not None:  # it has proved to fit
+            disk.write_atomic(folder / SETTINGS, toml)
         patience = _patience(desk, recovered.patience, clock)
         journal = cut(recovered, [patience] if patience else [])
         if patience:
@@ -58,7 +61,7 @@ def open_collection(
     except BaseException:
         held.release()
         raise
-    return store, desk, bool(recovered.mark.record)
+    return store, desk, not new
 
 
 def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | None]:
@@ -69,11 +72,15 @@ def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | No
     if recovered.image is not None and imaging.usable(desk, recovered.image):
         last.extend(imaging.load(desk, recovered.image))
         offsets = recovered.image.array("url_offsets")
-    else:
+    elif recovered.image is not None:
+        recovered.warnings.append(
+            f"{recovered.image.folder} was made under another policy, with larger limits or by another version; "
+            "starting from the segments instead, which takes longer"
+        )
         recovered = replace(recovered, image=None)
     for effects in recovered.effects():
         desk.apply(effects)
-        last.extend(effects.urls.split())
+        last.extend(effects.urls.last(PER_BLOCK))
     return list(last), offsets
 
 
@@ -87,7 +94,8 @@ def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:
     for effects in lost:
         names.update(enumerate((n.decode() for n in effects.sites.split()), effects.first_site))
         for site, time in desk.not_before(effects):
-            until[names[site]] = max(until.get(names[site], 0.0), time)
+            if site in names:  # its record may be lost
+                until[names[site]] = max(until.get(names[site], 0.0), time)
     if not until:
         return None
     found = desk.effects(clock.wall(), clock.monotonic())

@@ -16,8 +16,11 @@ from gossamer.errors import UsageError
 from gossamer.seeder.seeds import Seeds, read_seeds
 from gossamer.units import Duration
 
-FIXED: Final = ("seeder.session_ids",)
-"""Settings that cannot change once there are pages: the canonical form of their URLs depends on them."""
+FIXED: Final = {
+    "seeder.session_ids": "the URLs of its pages were made with them",
+    "harvester.agent": "the robots.txt rules that it has were read for that name",
+}
+"""Settings that cannot change once there are pages, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,11 @@ def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_
             "Name an empty or a new folder, or one that was crawled into.",
         )
     stored = config.load(path) if path.exists() else Settings()
-    settings = config.override(config.load(plea.config) if plea.config else stored, plea.changes)
+    settings = config.override(config.load(plea.config, stored) if plea.config else stored, plea.changes)
     settings = _with_contact(settings, plea.user_settings)
-    seeds = read_seeds((*plea.seeds, *demo_seeds), plea.seed_files, settings.seeder.session_ids)
+    if demo is not None:
+        settings = _with_waits(settings, demo)
+    seeds = read_seeds((*plea.seeds, *demo_seeds), plea.seed_files, settings.seeder)
     for complaint in seeds.complaints:
         say(f"skipped: {complaint}")
     if new and not seeds.urls:
@@ -72,22 +77,27 @@ def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_
     if not settings.seeder.domains:
         domains = tuple(dict.fromkeys(urls.registrable(urls.host(seed)) for seed in seeds.urls))
         settings = replace(settings, seeder=replace(settings.seeder, domains=domains))
+    scope = urls.Scope(settings.seeder.domains)
+    for seed in seeds.urls:
+        if not scope.accepts(urls.host(seed)):
+            say(f"note: {seed} is outside seeder.domains: it is fetched, links to its site are not followed")
     changed = config.differences(stored, settings)
     if not new:
         _refuse_fixed(changed, folder)
         for line in changed:
             say(f"changed: {line}")
-    effective = settings if demo is None else _with_demo(settings, demo)
-    _check_contact(effective)
+    effective = settings if demo is None else _with_addresses(settings, demo)
+    _check_contact(effective, seeds.urls)
     toml = config.dump(settings).encode() if changed or not path.exists() else None
     return Prepared(effective, seeds, toml)
 
 
 def _refuse_fixed(changed: list[str], folder: Path) -> None:
     for line in changed:
-        if line.startswith(FIXED):
+        reason = FIXED.get(line.partition(":")[0])
+        if reason:
             raise UsageError(
-                f"{line}: cannot change in a collection that has pages, their URLs were made with it",
+                f"{line}: cannot change in a collection that has pages: {reason}",
                 f"Undo the change in {folder / SETTINGS}, or crawl into a new folder.",
             )
 
@@ -99,16 +109,21 @@ def _with_contact(settings: Settings, user: Path | None) -> Settings:
     return replace(settings, harvester=replace(settings.harvester, contact=contact))
 
 
-def _with_demo(settings: Settings, demo: Settings) -> Settings:
-    """The demonstration Web is ours: its addresses, and small waits unless the user has set others."""
+def _with_addresses(settings: Settings, demo: Settings) -> Settings:
+    """Those of the demonstration Web: not stored, they change with every start."""
+    harvester = replace(settings.harvester, resolve=demo.harvester.resolve, allow_private=True)
+    return replace(settings, harvester=harvester)
+
+
+def _with_waits(settings: Settings, demo: Settings) -> Settings:
+    """The demonstration Web is ours: small waits, unless the user has set others."""
     usual = HarvesterSettings()
     own = {
         name: getattr(demo.harvester, name)
         for name in ("wait", "wait_large", "address_wait")
         if getattr(settings.harvester, name) == getattr(usual, name)
     }
-    harvester = replace(settings.harvester, resolve=demo.harvester.resolve, allow_private=True, **own)
-    return replace(settings, harvester=harvester)
+    return replace(settings, harvester=replace(settings.harvester, **own))
 
 
 DEMO_WAITS: Final = {"wait": Duration(0.02), "wait_large": Duration(0.005), "address_wait": Duration(0.005)}
@@ -121,8 +136,9 @@ def demo_settings(resolve: dict[str, str], domains: tuple[str, ...]) -> Settings
     return Settings(harvester=harvester)
 
 
-def _check_contact(settings: Settings) -> None:
-    if settings.harvester.contact or only_loopback(settings):
+def _check_contact(settings: Settings, seeds: tuple[str, ...]) -> None:
+    hosts = tuple(dict.fromkeys(urls.host(seed) for seed in seeds))
+    if settings.harvester.contact or only_loopback(settings, hosts):
         return
     raise UsageError(
         "a crawl beyond this machine needs a contact: whoever runs a site must be able to reach you",
@@ -131,14 +147,20 @@ def _check_contact(settings: Settings) -> None:
     )
 
 
-def only_loopback(settings: Settings) -> bool:
-    """Can nothing in the scope lead off this machine?"""
-    resolve = settings.harvester.resolve
+def only_loopback(settings: Settings, hosts: tuple[str, ...] = ()) -> bool:
+    """Can nothing in the scope, and none of these hosts, lead off this machine?"""
+    resolve, domains = settings.harvester.resolve, settings.seeder.domains
     if not all(_is_loopback(target) for target in resolve.values()):
         return False
-    return "*" in resolve or all(
-        f"*.{domain}" in resolve or domain == "localhost" or _is_loopback(domain) for domain in settings.seeder.domains
-    )
+    if "*" in resolve:
+        return True
+    covered = all(f"*.{domain}" in resolve or _is_here(domain) for domain in domains)
+    scope = urls.Scope(domains)
+    return bool(domains) and covered and all(scope.accepts(host) or host in resolve or _is_here(host) for host in hosts)
+
+
+def _is_here(name: str) -> bool:
+    return name == "localhost" or _is_loopback(name)
 
 
 def _is_loopback(text: str) -> bool:

@@ -119,6 +119,7 @@ def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack) -> 
         found["open"] = web.open
         found["seconds"] = round(clock.monotonic() - begun, 3)
         found["run_visits"] = desk.visits - before
+        found["longest_turn"] = round(crawl.longest_turn, 4)
         found["seeds_skipped"] = len(prepared.seeds.complaints)
         found["desk_seconds"] = round(time.process_time() - desk_cpu, 3)
         found["cpu_seconds"] = round(_cpu_seconds() - cpu + web.cpu_seconds(), 3)

@@ -31,7 +31,7 @@ from gossamer.urls import Scope, UrlClass, canonical, classify, fingerprint, hos
 from gossamer.web.answer import mime, outcome_of, retry_after
 from gossamer.web.archive import Archive, Exchange
 from gossamer.web.decode import Decoded, decode
-from gossamer.web.fetch import MAX_ROBOTS, Fetched, Fetcher
+from gossamer.web.fetch import Fetched, Fetcher
 from gossamer.web.message import Links, Type, decode_assignment, encode_result, frame
 from gossamer.web.wire import Slot, Wire
 
@@ -66,7 +66,7 @@ class Reader:
             target = canonical(_location(fetched), own, self._scope.session_ids) or ""
             gathered = _NOTHING if robots else self._redirected(target, own)
         elif outcome is Outcome.OK and robots:
-            rules = Rules.parse(decoded.data[:MAX_ROBOTS], self._settings.harvester.agent)
+            rules = Rules.parse(decoded.data, self._settings.harvester.agent)
         elif outcome is Outcome.OK:
             gathered = self._gather(fetched, decoded.data)
         place = self._store(fetched, decoded)

@@ -9,6 +9,7 @@ import typer
 
 from gossamer import __version__
 from gossamer.cli.check import check
+from gossamer.cli.config import config
 from gossamer.cli.crawl import crawl
 from gossamer.cli.status import status
 from gossamer.cli.stop import stop
@@ -34,7 +35,7 @@ def _options(
     pass
 
 
-for command in (crawl, status, stop, web, check):
+for command in (crawl, status, stop, config, web, check):
     app.command()(command)
 
 

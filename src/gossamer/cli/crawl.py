@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from gossamer.errors import UsageError
-from gossamer.units import Duration
+from gossamer.cli.options import time_of
 
 
 def crawl(
@@ -40,7 +39,7 @@ def crawl(
         changes.append(f"harvester.workers={workers}")
     plea = Plea(
         folder, tuple(seed or ()), tuple(seeds or ()), DemoWeb() if demo else None, config, tuple(changes), pages,
-        _time("--for", for_), _time("--patience", patience) or 0.0, log, user_settings(),
+        None if for_ is None else time_of("--for", for_), time_of("--patience", patience), log, user_settings(),
     )  # fmt: skip
     from gossamer.cli.progress import Progress
 
@@ -59,12 +58,3 @@ def user_settings() -> Path:
     """Settings for all crawls of this user: the contact, once."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return Path(home) / "gossamer" / "crawl.toml"
-
-
-def _time(option: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return Duration.parse(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text}: {error}") from error

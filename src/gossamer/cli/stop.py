@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
+from gossamer.cli.options import time_of
 from gossamer.collection.layout import require_collection, shard_folder
 from gossamer.collection.lock import Holder, holder
 from gossamer.errors import GossamerError
-from gossamer.units import Duration
 
 
 def stop(
@@ -22,12 +22,13 @@ def stop(
 ) -> None:
     """Stop the crawl in DIR: open requests end, everything is committed and sealed."""
     require_collection(folder)
+    patience = time_of("--wait", wait)
     found = _running(folder)
     if found is None:
         print(f"{folder}: not running")
         return
     os.kill(found.pid, signal.SIGTERM)
-    until = time.monotonic() + Duration.parse(wait)
+    until = time.monotonic() + patience
     while time.monotonic() < until:
         if _running(folder) is None:
             print(f"{folder}: stopped")

@@ -44,7 +44,8 @@ def web(
 
 def settings_for(domains: list[str], resolve: dict[str, str]) -> str:
     """A crawl.toml: waits are small, because all of these sites are ours."""
-    rows = "".join(f'"{host}" = "{place}"\n' for host, place in resolve.items())
+    nowhere = {f"*.{domain}": "none" for domain in domains}
+    rows = "".join(f'"{host}" = "{place}"\n' for host, place in {**resolve, **nowhere}.items())
     return (
         f"[seeder]\ndomains = {json.dumps(domains)}\n\n"
         "[harvester]\nallow_private = true\n"

@@ -34,10 +34,10 @@ SITE_COLUMNS = {
     "asked": "<u4",  # requests made
     "failures": "u1",  # requests in a row that speak against the site
     "name_failures": "u1",  # lookups in a row without an address
-    "refused": "u1",  # its address must not be visited
+    "refused": "u1",  # it asks for a longer delay than is honoured: left alone
     "resolved": "<f8",  # wall: until when the address holds; 0: none
     "next": "<f8",  # wall: not to be asked before
-    "delay": "<f4",  # Crawl-delay, seconds
+    "delay": "<f4",  # the longest Crawl-delay of its origins, seconds
     "port": "<u2",  # port to use instead of the origin's
     "address": "<u4",  # number of its address, NONE without
 }
@@ -49,7 +49,7 @@ ORIGIN_COLUMNS = {
     "valid": "<f8",  # wall: until when its robots rules hold; 0: never asked
     "rules_start": "<u4",  # where its compiled rules lie in the buffer of rules
     "rules_end": "<u4",
-    "changed": "u1",  # its rules came or changed since its pages were last judged
+    "delay": "<f4",  # Crawl-delay, seconds
     "failures": "u1",  # robots.txt requests in a row without an answer
 }
 

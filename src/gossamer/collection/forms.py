@@ -9,6 +9,7 @@ values are, by construction: `pack` reads back what it wrote and compares.
 from __future__ import annotations
 
 import ipaddress
+import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from gossamer.collection.layout import archive_name
+from gossamer.collection.text_columns import text_column, texts_of
 from gossamer.errors import GossamerError
 from gossamer.model import NONE, SHARD_SHIFT, Texts
 
@@ -133,8 +135,8 @@ class Address:
     def read(self, column: pa.Array) -> Values:
         known: dict[str | None, bytes] = {None: bytes(16)}
         for text in set(column.to_pylist()) - {None}:
-            address = ipaddress.ip_address(text)
-            known[text] = address.packed if address.version == 6 else b"\0" * 10 + b"\xff\xff" + address.packed
+            family, before = (socket.AF_INET6, b"") if ":" in text else (socket.AF_INET, bytes(10) + b"\xff\xff")
+            known[text] = before + socket.inet_pton(family, text)
         return np.frombuffer(b"".join(known[t] for t in column.to_pylist()), np.uint8).reshape(-1, 16)
 
 
@@ -166,7 +168,7 @@ def fields_of(records: npt.NDArray[np.void], split: Sequence[str] = ()) -> Field
     return fields
 
 
-def pack(columns: Sequence[Column], fields: Fields, texts: dict[str, list[bytes]] | None = None) -> dict[str, pa.Array]:
+def pack(columns: Sequence[Column], fields: Fields, texts: dict[str, Texts] | None = None) -> dict[str, pa.Array]:
     """Readable columns by name, those of `texts` among them, and `exact`."""
     rows = len(next(iter(fields.values())))
     packed: dict[str, pa.Array] = {}
@@ -178,8 +180,9 @@ def pack(columns: Sequence[Column], fields: Fields, texts: dict[str, list[bytes]
             exact[row] = exact.get(row, b"") + bytes([number]) + fields[column.field][row].tobytes()
     for number, (name, items) in enumerate((texts or {}).items(), _TEXT):
         packed[name], bad = text_column(items)
+        raw = items.split() if bad else []
         for row in bad:
-            exact[row] = exact.get(row, b"") + _TEXT_HEAD.pack(number, len(items[row])) + items[row]
+            exact[row] = exact.get(row, b"") + _TEXT_HEAD.pack(number, len(raw[row])) + raw[row]
     packed[EXACT] = pa.array([exact.get(i) for i in range(rows)] if exact else pa.nulls(rows, pa.binary()), pa.binary())
     return packed
 
@@ -196,22 +199,20 @@ def _unlike(a: Values, b: Values) -> list[int]:
 
 def unpack(
     columns: Sequence[Column], table: pa.Table, dtypes: dict[str, np.dtype[Any]], texts: Sequence[str] = ()
-) -> tuple[Fields, dict[str, list[bytes]]]:
+) -> tuple[Fields, dict[str, Texts]]:
     """The fields and texts that `pack` was given."""
     fields = {
         c.field: np.array(c.form.read(one_chunk(table, c.name)), dtypes[c.field].base, copy=True) for c in columns
     }
-    found = {name: [_bytes(t) for t in one_chunk(table, name).to_pylist()] for name in texts}
+    found = {name: texts_of(one_chunk(table, name)) for name in texts}
     exact = one_chunk(table, EXACT)
     if exact.null_count < len(exact):
+        items = {name: column.split() for name, column in found.items()}
         for row, raw in enumerate(exact.to_pylist()):
             if raw is not None:
-                _restore(raw, row, columns, fields, list(found.values()))
+                _restore(raw, row, columns, fields, list(items.values()))
+        found = {name: Texts.join(column) for name, column in items.items()}
     return fields, found
-
-
-def _bytes(text: str | bytes | None) -> bytes:
-    return text.encode() if isinstance(text, str) else text or b""
 
 
 def _restore(raw: bytes, row: int, columns: Sequence[Column], fields: Fields, texts: Sequence[list[bytes]]) -> None:
@@ -229,17 +230,6 @@ def _restore(raw: bytes, row: int, columns: Sequence[Column], fields: Fields, te
             at += 1 + size
 
 
-def text_column(items: list[bytes]) -> tuple[pa.Array, list[int]]:
-    """A column of texts, empty ones as null, and the rows that are not UTF-8 (shown with replacement characters)."""
-    column = pa.array([i or None for i in items], pa.large_binary())
-    try:
-        return column.cast(pa.large_string()), []
-    except pa.ArrowInvalid:
-        shown = [i.decode("utf-8", "replace") or None for i in items]
-        bad = [row for row, i in enumerate(items) if _bytes(shown[row]) != i]
-        return pa.array(shown, pa.large_string()), bad
-
-
 def one_chunk(table: pa.Table, name: str) -> pa.Array:
     column = table.column(name).combine_chunks()
     if isinstance(column, pa.ChunkedArray):
@@ -247,9 +237,3 @@ def one_chunk(table: pa.Table, name: str) -> pa.Array:
             raise GossamerError(f"the column {name} is larger than a segment may be")
         return column.chunk(0) if column.num_chunks else pa.array([], column.type)
     return column
-
-
-def split_texts(lengths: npt.NDArray[np.integer], buffer: bytes, names: Sequence[str]) -> dict[str, list[bytes]]:
-    """Texts that lie row by row in one buffer, `lengths[row, name]` bytes each, by name."""
-    items = Texts(lengths.reshape(-1), buffer).split()
-    return {name: items[i :: len(names)] for i, name in enumerate(names)}

@@ -42,7 +42,8 @@ Parts = Sequence[Array]
 
 def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Parts], meta: Mapping[str, Any]) -> Line:
     """Writes and syncs the state after `record` of `tick`; returns the line for the manifest (see `finish`)."""
-    folder = shard / image_name(tick)
+    name = _free_name(shard, tick)
+    folder = shard / name
     beside = folder.with_name(folder.name + disk.TEMPORARY)
     disk.remove(beside)
     disk.make_directory(beside)
@@ -50,12 +51,17 @@ def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Part
     body = json.dumps({"tick": tick, "record": record, "meta": dict(meta), "arrays": said}).encode()
     disk.write_synced(beside / _META, body)
     disk.sync_directory(beside)
-    disk.remove(folder)
     disk.rename(beside, folder)
     disk.sync_directory(folder.parent)
     size = sum(part.nbytes for array in arrays.values() for part in _parts(array)) + len(body)
-    return {"image": image_name(tick), "tick": tick, "record": record, "bytes": size,
+    return {"image": name, "tick": tick, "record": record, "bytes": size,
             "checksum_of_meta": xxhash.xxh3_64_hexdigest(body)}  # fmt: skip
+
+
+def _free_name(shard: Path, tick: int) -> str:
+    """After a run in which nothing happened there is an image of this tick: it stays until the new one counts."""
+    name = image_name(tick)
+    return name if not (shard / name).exists() else f"{name}-again"
 
 
 def finish(shard: Path, manifest: Manifest, line: Line) -> None:

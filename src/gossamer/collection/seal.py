@@ -2,8 +2,8 @@
 
     python -m gossamer.collection.seal SHARD NUMBER
 
-prints the segment's line for the manifest as JSON. It dies with the desk. The desk, the manifest's only writer, appends it and removes the
-journal file (`finish`). A seal that dies leaves files that the next one replaces; nothing refers to them.
+prints the segment's line for the manifest as JSON. The desk, the manifest's only writer, appends it and removes the
+journal file (`finish`). A seal dies with its desk; it leaves files that the next one replaces, nothing refers to them.
 
 The line: {"segment", "first_tick", "last_tick", "first_record", "last_record", "files": {path: {"rows", "bytes",
 "checksum"}}, "lengths"}: `lengths` are those of archive and URL files that the journal file's marks named last, so that
@@ -87,8 +87,9 @@ def _write(shard: Path, name: str, number: int, table: pa.Table) -> dict[str, in
 
 def effects_of(line: Line, shard: Path, shard_number: int) -> Iterator[Effects]:
     """The effects that the segment was made from, one a record."""
-    found = {path.partition("/")[0]: _read(shard / path, said["checksum"]) for path, said in line["files"].items()}
-    yield from segments.effects(found, shard_number)
+    pa.set_memory_pool(pa.system_memory_pool())  # gives back what a segment took; the usual one keeps it
+    files = {path.partition("/")[0]: (shard / path, said["checksum"]) for path, said in line["files"].items()}
+    yield from segments.effects(lambda name: _read(*files[name]) if name in files else None, shard_number)
 
 
 def _read(path: Path, checksum: str) -> pa.Table:

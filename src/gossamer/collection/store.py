@@ -13,11 +13,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import IO, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +78,7 @@ class Store:
         self._to_seal = unsealed
         self._sealing: tuple[int, subprocess.Popen[bytes]] | None = None
         self._sealed: Future[None] | None = None
+        self._line: IO[bytes]
         self._reading: Future[list[bytes]] | None = None
         self._reading_pages: list[int] = []
         self._ahead: dict[int, bytes] = {}
@@ -179,19 +181,24 @@ class Store:
         if self._sealing is not None and (wait or self._sealing[1].poll() is not None):
             number, process = self._sealing
             self._sealing = None
-            output, errors = process.communicate()
+            _, errors = process.communicate()
             if process.returncode != 0:
                 raise _sealing_failed(number, process.returncode, errors.decode(errors="replace"))
-            self._sealed = self._thread.submit(self._finish_seal, number, json.loads(output))
+            self._line.seek(0)
+            self._sealed = self._thread.submit(self._finish_seal, number, json.loads(self._line.read()))
         elif self._sealing is None and self._sealed is None and self._to_seal:
             number = self._to_seal.pop(0)
             self._sealing = number, self._start_seal(number)
 
     def _start_seal(self, number: int) -> subprocess.Popen[bytes]:
-        """It has the lock too, so that no later desk seals beside it, and a process group that Ctrl-C spares."""
+        """It has the lock too, so that no later desk seals beside it, and a process group that Ctrl-C spares.
+
+        Its line goes to a file: a pipe that nobody reads may be too small for it.
+        """
+        self._line = tempfile.TemporaryFile()  # noqa: SIM115
         return subprocess.Popen(
             [sys.executable, "-m", "gossamer.collection.seal", str(self.shard), str(number)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[self.lock.fileno()], process_group=0,
+            stdout=self._line, stderr=subprocess.PIPE, pass_fds=[self.lock.fileno()], process_group=0,
         )  # fmt: skip
 
     def _finish_seal(self, number: int, line: dict[str, Any]) -> None:

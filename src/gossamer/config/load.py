@@ -28,23 +28,24 @@ class _Source:
         return f"{self.name}, line {line}" if line else self.name
 
 
-def load(path: Path) -> Settings:
+def load(path: Path, base: Settings | None = None) -> Settings:
+    """What the file says, over `base` or the defaults."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", "Name a settings file that can be read.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 at byte {error.start}", "Save the file as UTF-8.") from error
-    return loads(text, str(path))
+    return loads(text, str(path), base)
 
 
-def loads(text: str, name: str = "settings") -> Settings:
+def loads(text: str, name: str = "settings", base: Settings | None = None) -> Settings:
     """`name` stands in messages for where the text came from."""
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{name}: not TOML: {error}", "Mend what is at that line and column.") from error
-    return _apply(Settings(), tree, _Source(name, text))
+    return _apply(base or Settings(), tree, _Source(name, text))
 
 
 def override(settings: Settings, assignments: Iterable[str]) -> Settings:

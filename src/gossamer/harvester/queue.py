@@ -113,6 +113,10 @@ class SiteQueue:
         """
         self._q.sites["errand"][site] = waits
 
+    def has_pages(self, site: int) -> bool:
+        """Are there planned pages left of the site? Some may have become unaskable."""
+        return bool(self._q.sites["begin"][site] < self._q.sites["stop"][site])
+
     def nobody_before(self, time: float) -> None:
         """No site at all is asked before `time`, those that are not known yet included."""
         np.maximum(self._q.sites["next"], time, out=self._q.sites["next"])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer import urls
+from gossamer.config.settings import SeederSettings
 from gossamer.errors import UsageError
 
 
@@ -18,19 +19,26 @@ class Seeds:
     """Lines that are no URL: "FILE, line N: TEXT: why"."""
 
 
-def read_seeds(given: Iterable[str], files: Iterable[Path], session_ids: tuple[str, ...]) -> Seeds:
+def read_seeds(given: Iterable[str], files: Iterable[Path], settings: SeederSettings) -> Seeds:
     """Empty lines and lines that begin with # are passed over; a name without a scheme is taken as https."""
     found: dict[str, None] = {}
     complaints = []
     for place, text in _lines(given, files):
-        url = urls.canonical(text if "://" in text else f"https://{text}", None, session_ids)
+        url = urls.canonical(_with_scheme(text), None, settings.session_ids)
         if url is None:
             complaints.append(f"{place}: {text[:100]!r} is no http or https URL")
+        elif len(url.encode()) > settings.url_length:
+            complaints.append(f"{place}: {url[:100]!r}... is longer than seeder.url_length = {settings.url_length}")
         elif not urls.classify(url).page:
             complaints.append(f"{place}: {url[:100]!r} is not a page by its extension; only pages are asked for")
         else:
             found[url] = None
     return Seeds(tuple(found), tuple(complaints))
+
+
+def _with_scheme(text: str) -> str:
+    """A name gets one; a mail address (mailto: or not) is no name."""
+    return text if "://" in text or "@" in text.partition("/")[0] else f"https://{text}"
 
 
 def _lines(given: Iterable[str], files: Iterable[Path]) -> Iterable[tuple[str, str]]:

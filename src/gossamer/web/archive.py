@@ -60,11 +60,6 @@ class Exchange:
     """The body was not read to its end."""
 
 
-def archive_name(number: int) -> str:
-    """Path of a file, relative to the shard's folder; visits store the number."""
-    return f"warc/{number:06d}.warc.gz"
-
-
 class Place(NamedTuple):
     offset: int
     """Where the response record starts."""

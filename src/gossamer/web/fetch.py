@@ -35,7 +35,8 @@ from gossamer.web.answer import ERRORS, GATHERED, Fields, Head, mime, read_head
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1"
 ENCODINGS: Final = "gzip, deflate, br, zstd"
 MAX_HEAD: Final = 256 * 1024
-MAX_ROBOTS: Final = 512_000
+MAX_ROBOTS: Final = 512_001
+"""One byte more than is read as rules: so that a line that was cut is known to be."""
 """RFC 9309, 2.5: at least 500 kibibytes."""
 KEEP: Final = 60
 """Seconds that an idle connection may be used again."""

@@ -38,7 +38,13 @@ MOST_DEATHS: Final = 10
 """Within a minute; more than that is no accident."""
 _NUMBER: Final = struct.Struct("<Q")
 _FILE: Final = struct.Struct("<H")
-_NUMBER_AT, _FILE_AT, _END_AT = (int(VISIT.fields[name][1]) for name in ("number", "warc_file", "warc_end"))  # type: ignore[index]
+_NUMBER_AT, _FILE_AT, _END_AT, _LINKS_AT = (
+    int(VISIT.fields[name][1])  # type: ignore[index]
+    for name in ("number", "warc_file", "warc_end", "links")
+)
+LINKS_AT_ONCE: Final = 20_000
+"""A tick of more would make the loop deaf for too long."""
+_LINKS: Final = struct.Struct("<I")
 _REMEMBERED: Final = 20_000
 
 
@@ -65,6 +71,7 @@ class Pool:
         self._suspects: set[bytes] = set()
         """URLs of pages that killed a worker once."""
         self._returned: list[bytes] = []
+        """Results that came, and did not fit into the tick."""
         self._deaths: deque[float] = deque(maxlen=MOST_DEATHS)
         self._fault: GossamerError | None = None
         self._stopping = False
@@ -136,15 +143,24 @@ class Pool:
     # --- back ---------------------------------------------------------------------------------------------------
 
     def results(self, timeout: float, gather: float = 0.0) -> Results:
-        """Faults of the pool as a whole are raised when nothing is left to hand over."""
+        """At most `LINKS_AT_ONCE` links or so; the rest waits for the next call.
+
+        Faults of the pool as a whole are raised at the call after the one that met them: what came is handed over.
+        """
+        if self._fault is not None:
+            raise self._fault
         if gather and not self._returned:
             self._epoll.poll(max(0.0, timeout))
             time.sleep(max(0.0, self._last + gather - self._clock.monotonic()))
             timeout = 0.0
         self._last = self._clock.monotonic()
         bodies = self._poll(0.0 if self._returned else timeout)
-        if not bodies and self._fault is not None:
-            raise self._fault
+        links = 0
+        for i, body in enumerate(bodies):
+            links += _LINKS.unpack_from(body, _LINKS_AT)[0]
+            if links > LINKS_AT_ONCE:
+                self._returned = bodies[i + 1 :]
+                return decode_results(bodies[: i + 1])
         return decode_results(bodies)
 
     def _poll(self, timeout: float) -> list[bytes]:
@@ -200,8 +216,10 @@ class Pool:
     # --- life and death of workers ------------------------------------------------------------------------------
 
     def _start(self, number: int) -> Worker:
+        """The file first: without it no process is started."""
+        file, path = self._warcs.create()
         worker = Worker(number, self._settings, self._lock_fd)
-        self._open_archive(worker)
+        worker.archive(file, str(path))
         worker.mask = select.EPOLLIN
         self._epoll.register(worker.wire.fileno(), worker.mask)
         return worker
@@ -219,8 +237,8 @@ class Pool:
             self._warcs.cut(file)
         bodies = self._give_up(worker, code)
         worker.slot.close()
+        self._workers.remove(worker)
         if self._stopping:
-            self._workers.remove(worker)
             return bodies
         now = self._clock.monotonic()
         if len(self._deaths) == MOST_DEATHS and now - self._deaths[0] < 60 and self._fault is None:
@@ -229,7 +247,7 @@ class Pool:
                 "Their messages stand above; a signal (negative code) often means that memory is used up.",
             )
         self._deaths.append(now)
-        self._workers[worker.number] = self._start(worker.number)
+        self._workers.insert(worker.number, self._start(worker.number))
         return bodies
 
     def _give_up(self, worker: Worker, code: int) -> list[bytes]:

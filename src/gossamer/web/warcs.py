@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer import __version__, disk
-from gossamer.web.archive import archive_name, warcinfo
+from gossamer.collection.layout import archive_name
+from gossamer.web.archive import warcinfo
 
 
 @dataclass(slots=True)

@@ -1,0 +1,40 @@
+"""One start of a collection in a process of its own, for `bench.scale`: prints what it took as JSON.
+
+    python -m bench.start FOLDER PAGES [--half]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+
+def main(folder: Path, known: int, half: bool) -> dict[str, Any]:
+    """Imports, opening, and the queue with its clocks: all that a crawl does before its first request."""
+    at = [time.perf_counter()]
+    from bench.scale import peak, settings_for
+    from gossamer.clock import RealClock, VirtualClock
+    from gossamer.crawl import Bounds, Crawl
+    from gossamer.opening import open_collection
+    from gossamer.simulator.web import Reply, SimulatedNames, SimulatedWeb
+
+    at.append(time.perf_counter())
+    clock = RealClock()
+    store, desk, _ = open_collection(folder, settings_for(known, half), clock)
+    at.append(time.perf_counter())
+    web = SimulatedWeb(lambda url: Reply(), VirtualClock(), desk.seed)  # nothing will be asked of it
+    crawl = Crawl(desk, store, web, SimulatedNames(lambda host: None), clock, Bounds())
+    crawl.dispatch.resume(0.0)
+    at.append(time.perf_counter())
+    store.close()
+    at.append(time.perf_counter())
+    took = dict(zip(("imports", "open", "queue", "closing"), (b - a for a, b in pairwise(at)), strict=True))
+    return took | {"cpu": time.process_time(), "peak": peak(), "warnings": store.warnings}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(Path(sys.argv[1]), int(sys.argv[2]), "--half" in sys.argv)))
