@@ -1,12 +1,13 @@
 # make crawl                          the demonstration Web, or SEEDS="https://example.org" CONTACT="you@example.org"
 # make test                           everything that CI runs
 # make install                        .venv/bin/gossamer
-# make bench                          the figures of docs/architecture.md, measured on this machine
+# make bench                          the bounds and figures, measured on this machine (10 minutes)
 
 PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
+BENCHES := page_cost scale plan table site_queue gather fetch disk_sizes demo_speed
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 
 .PHONY: crawl install test check bench clean
@@ -26,7 +27,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: $(VENV)/installed-dev
-	for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
 
 clean:
 	rm -rf $(VENV) demo-crawl

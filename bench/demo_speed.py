@@ -1,6 +1,6 @@
 """How many pages a second the demonstration Web serves from one process.
 
-    python bench/demo_speed.py [--seconds 2] [--connections 16]
+    python -m bench.demo_speed [--seconds 2] [--connections 16]
 
 A client of plain sockets on kept-alive connections asks for the pages of several sites, of the usual Web and of the
 bulk one, with and without gzip; once when every page is made for it ("first"), as in a crawl, and once when some are

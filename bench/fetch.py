@@ -1,6 +1,6 @@
 """CPU of a worker for a page of 25 KB and 75 links over loopback HTTP, everything on: fetch, decode, gather, WARC.
 
-    python bench/fetch.py [--pages N] [--profile]
+    python -m bench.fetch [--pages N] [--profile]
 
 Prints milliseconds of the worker's CPU a page (bound: 0.9), and pages a second. `--profile` runs the worker's parts in
 this process under cProfile instead, to show where the time goes.

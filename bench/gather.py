@@ -1,6 +1,6 @@
 """CPU of gathering a page of about 25 KB and 75 links, and of its parts. Prints milliseconds a page.
 
-python bench/gather.py [--pages 200] [--repeat 5] [--seed 1]
+python -m bench.gather [--pages 200] [--repeat 5] [--seed 1]
 """
 
 from __future__ import annotations

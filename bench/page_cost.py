@@ -1,6 +1,6 @@
 """CPU of all processes for a page of about 25 KB and 75 links, everything on, over loopback HTTP.
 
-    python bench/page_cost.py [PAGES] [--profile FILE]
+    python -m bench.page_cost [PAGES] [--profile FILE]
 
 The demonstration Web in its bulk form serves the pages; its own processor time is not counted. Bound: 2.0 ms a page in
 all, 0.2 of it the desk's.

@@ -1,4 +1,4 @@
-"""How long a plan takes: python bench/plan.py [greatest number of pages, default 10^7]
+"""How long a plan takes: python -m bench.plan [greatest number of pages, default 10^7]
 
 Bound: 10^7 known pages in 0.25 s on one thread, also when one site holds half of them.
 """

@@ -1,4 +1,4 @@
-"""What the site queue costs a request: python bench/site_queue.py
+"""What the site queue costs a request: python -m bench.site_queue
 
 A request is one hand-out by `ready` and one answer by `done`, in batches as a tick of a busy crawl has them. Waits are
 zero, so that every site is always due: the heap and the lines are as full as they can be. Where few addresses let only

@@ -1,4 +1,4 @@
-"""The known-page table: python bench/table.py [greatest number of entries, default 10^7]
+"""The known-page table: python -m bench.table [greatest number of entries, default 10^7]
 
 Fingerprints are random, in batches as a tick has them. ns are of processor time; `bytes` is what the process grew by,
 for each entry.

@@ -83,7 +83,7 @@ class Crawling:
     def workers(self) -> list[int]:
         return [pid for pid in children(self.pid) if "gossamer.worker" in command_line(pid)]
 
-    def wait_for(self, what: Callable[[], object], seconds: float = 30.0) -> bool:
+    def wait_for(self, what: Callable[[], object], seconds: float = 60.0) -> bool:
         """Whether it came about before the crawl was over."""
         until = time.monotonic() + seconds
         while not self.over:

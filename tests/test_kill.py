@@ -131,8 +131,9 @@ def test_fifty_kills_lose_nothing_repeat_little_and_harm_nobody(tmp_path: Path) 
     expect_nothing_twice(found)
     expect_same(found, expected)
     assert ended.figures["known"] == undisturbed.figures["known"] == len(found.urls)
+    oldest = max(min(abs(k - r.end) for k in story.kills if k >= r.start - AFTERLIFE) for r in again)
     print(f"{len(story.desk_kills)} kills of the desk, {len(story.worker_kills)} of workers; {len(requests)} requests, "
-          f"{len(again)} for pages asked for again; {len(story.rows)} records")  # fmt: skip
+          f"{len(again)} in vain, the oldest {oldest:.2f} s before its kill; {len(story.rows)} records")  # fmt: skip
 
 
 PATIENT: Final = DemoWeb(seed=22, sites=10, pages=100, largest=30, errors=0, busy=0, delays=0, unavailable=0, slow=0)
