@@ -261,8 +261,9 @@ def measure(folder: Path, known: int, half: bool) -> None:
     say_peak("  peak beyond 250 MB after it", build)
     build.store.close()
     measure_folder(build, known, half)
-    desk.columns.page.origin[: build.known : 2] = 0
-    say_plans(desk, ", as if one site held half")
+    if not half:
+        desk.columns.page.origin[: build.known : 2] = 0
+        say_plans(desk, ", as if one site held half")
 
 
 def measure_ticks(build: Build, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
@@ -130,6 +131,8 @@ def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack) -> 
             watcher.show(figures())
 
     store.standing = figures
+    gc.collect()
+    gc.freeze()  # what is loaded by now stays: a full collection would stop the loop for 0.1 s to look at it
     with _signals(crawl, interrupted, watcher):
         ending = crawl.run(watch)
     at_end = figures()
