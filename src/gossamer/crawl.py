@@ -26,7 +26,7 @@ from gossamer.web.addresses import pack
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer, Names, Web
 
-TICK: Final = 0.02
+TICK: Final = 0.025
 """Seconds: results that arrive within a tick are absorbed together."""
 SHORT_TICK: Final = 0.002
 BUSY: Final = 16

@@ -11,6 +11,7 @@ committed, `behind` says so and no assignment leaves; open transfers end, nothin
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -191,15 +192,20 @@ class Store:
             self._sealing = number, self._start_seal(number)
 
     def _start_seal(self, number: int) -> subprocess.Popen[bytes]:
-        """It has the lock too, so that no later desk seals beside it, and a process group that Ctrl-C spares.
+        """It has the lock too, so that no later desk seals beside it. Ctrl-C never reaches it: it is born with that
+        signal blocked (a process group of its own would come a moment too late).
 
         Its line goes to a file: a pipe that nobody reads may be too small for it.
         """
         self._line = tempfile.TemporaryFile()  # noqa: SIM115
-        return subprocess.Popen(
-            [sys.executable, "-m", "gossamer.collection.seal", str(self.shard), str(number)],
-            stdout=self._line, stderr=subprocess.PIPE, pass_fds=[self.lock.fileno()], process_group=0,
-        )  # fmt: skip
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-m", "gossamer.collection.seal", str(self.shard), str(number)],
+                stdout=self._line, stderr=subprocess.PIPE, pass_fds=[self.lock.fileno()],
+            )  # fmt: skip
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _finish_seal(self, number: int, line: dict[str, Any]) -> None:
         self._manifest.append(line)
