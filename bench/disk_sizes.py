@@ -1,7 +1,8 @@
 """How much disk a crawl needs, and how fast a URL is read: `python -m bench.disk_sizes [--visits N] [--texts N]`
 
 Makes the ticks of a crawl (see `web_sample`), journals and seals them, and prints bytes a known URL (pages table and
-block file; aim 45), a link (aim 2) and a visit (aim 200), archive apart; then URLs by random access (aim 20 µs).
+block file; at most 60, aim 45), a link (5, aim 2), its text, and a visit (300, aim 200), archive apart; then
+URLs by random access (aim 20 µs).
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def sizes(visits: int, folder: Path) -> dict[str, Any]:
         "of it in the pages table": table["pages"]["bytes"] / pages,
         "of it in the block file": blocks.length / pages,
         "bytes a link": table["links"]["bytes"] / links,
+        "bytes a link text": table["anchors"]["bytes"] / table["anchors"]["rows"],
         "bytes a visit": (table["visits"]["bytes"] + table["ticks"]["bytes"]) / visited,
         "journal bytes a visit, until sealed": journal_bytes / visited,
         "journal and URL text, µs a visit": spent / visited * 1e6,

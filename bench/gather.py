@@ -1,6 +1,8 @@
 """CPU of gathering a page of about 25 KB and 75 links, and of its parts. Prints milliseconds a page.
 
-python -m bench.gather [--pages 200] [--repeat 5] [--seed 1]
+    python -m bench.gather [--pages 200] [--repeat 5] [--seed 1] [--folder /usr/share/doc]
+
+With a folder: its HTML files instead of made pages, and what share of their size the cleaned text is (7.2.3: a third).
 """
 
 from __future__ import annotations
@@ -9,14 +11,25 @@ import argparse
 import random
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import cycle, islice
+from pathlib import Path
+from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.charset import decode
-from gossamer.gatherer.gather import gather, visible_text
+from gossamer.gatherer.gather import Gathered, gather
+from gossamer.gatherer.language import language
+from gossamer.gatherer.sketch import sketch
+from gossamer.gatherer.text import visible_text
 from gossamer.urls import Scope
+
+Page = tuple[str, bytes]
+SCOPE: Final = Scope(("example",))
+DEFAULTS: Final = GathererSettings()
+FEWER: Final = replace(DEFAULTS, anchors=False, language=False)
 
 WORDS = """
     the of and to a in that is was for on with as at by from crawl page archive river station history museum garden
@@ -100,7 +113,15 @@ def _footer(targets: Sequence[str]) -> str:
     return f'<footer class="foot"><!-- footer --><p>{links}</p><p>&copy; 2024 Example</p></footer>\n'
 
 
-def _measure(work: Callable[[tuple[str, bytes]], object], pages: Sequence[tuple[str, bytes]], repeat: int) -> float:
+def files(folder: Path, most: int) -> list[Page]:
+    """HTML files of 2 to 200 KB, the same ones every time."""
+    every = (path for path in sorted(folder.rglob("*.html")) if path.is_file())
+    found = [path for path in every if 2_000 < path.stat().st_size < 200_000]
+    random.Random(1).shuffle(found)
+    return [(f"https://files.example/{number}.html", path.read_bytes()) for number, path in enumerate(found[:most])]
+
+
+def _measure(work: Callable[[Page], object], pages: Sequence[Page], repeat: int) -> float:
     """Milliseconds of CPU a page: the best of several times for each page, for others may use this machine too."""
     best = [float("inf")] * len(pages)
     for _ in range(repeat):
@@ -111,30 +132,48 @@ def _measure(work: Callable[[tuple[str, bytes]], object], pages: Sequence[tuple[
     return sum(best) / len(pages) / 1e6
 
 
+def _gathered(settings: GathererSettings) -> Callable[[Page], Gathered]:
+    return lambda p: gather(p[0], "text/html", (), p[1], settings, SCOPE, "Gossamer")
+
+
+def _text(each: Page) -> str:
+    return visible_text(LexborHTMLParser(decode(each[1], "")[0]), DEFAULTS.drop)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--pages", type=int, default=200)
     options.add_argument("--repeat", type=int, default=5)
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--folder", type=Path)
     given = options.parse_args()
-    pages = [page(given.seed + i) for i in range(given.pages)]
-    settings, scope = GathererSettings(), Scope(("example",))
+    made = given.folder is None
+    pages = [page(given.seed + i) for i in range(given.pages)] if made else files(given.folder, given.pages)
+    found = [_gathered(replace(DEFAULTS, text=True))(each) for each in pages]
+    size = sum(len(body) for _, body in pages)
+    print(f"{len(pages)} pages of {size / len(pages) / 1000:.1f} KB, ", end="")
+    print(f"{sum(g.out_degree for g in found) / len(pages):.1f} distinct links, ", end="")
+    print(f"{sum(len(text.split()) for text in map(_text, pages)) / len(pages):.0f} words; ", end="")
+    print(f"cleaned text {100 * sum(len(g.text or b'') for g in found) / size:.0f} % of their size")
+    _print_parts(pages, given.repeat)
 
-    def whole(each: tuple[str, bytes]) -> object:
-        return gather(each[0], "text/html; charset=utf-8", (), each[1], settings, scope, "Gossamer")
 
-    found = [gather(u, "text/html; charset=utf-8", (), b, settings, scope, "Gossamer") for u, b in pages]
-    size = sum(len(body) for _, body in pages) / len(pages)
-    links = sum(g.out_degree for g in found) / len(pages)
-    print(f"{len(pages)} pages of {size / 1000:.1f} KB, {links:.1f} distinct links")
-    parts: dict[str, Callable[[tuple[str, bytes]], object]] = {
-        "decode": lambda p: decode(p[1], "utf-8"),
-        "decode, parse": lambda p: LexborHTMLParser(decode(p[1], "utf-8")[0]),
-        "decode, parse, text": lambda p: visible_text(LexborHTMLParser(decode(p[1], "utf-8")[0])),
-        "gather (all)": whole,
+def _print_parts(pages: Sequence[Page], repeat: int) -> None:
+    texts = {url: text for (url, _), text in zip(pages, map(_text, pages), strict=True)}
+    encoded = {url: text.encode(errors="replace") for url, text in texts.items()}
+    parts: dict[str, Callable[[Page], object]] = {
+        "decode": lambda p: decode(p[1], ""),
+        "decode, parse": lambda p: LexborHTMLParser(decode(p[1], "")[0]),
+        "decode, parse, text": _text,
+        "sketch": lambda p: sketch(encoded[p[0]]),
+        "language": lambda p: language(texts[p[0]]),
+        "gather without anchors and language": _gathered(FEWER),
+        "gather without language": _gathered(replace(DEFAULTS, language=False)),
+        "gather": _gathered(DEFAULTS),
+        "gather with cleaned text": _gathered(replace(DEFAULTS, text=True)),
     }
     for name, work in parts.items():
-        print(f"{name:20} {_measure(work, pages, given.repeat):.3f} ms a page")
+        print(f"{name:36} {_measure(work, pages, repeat):.3f} ms a page")
 
 
 if __name__ == "__main__":

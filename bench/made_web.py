@@ -17,9 +17,10 @@ from gossamer import urls
 from gossamer.collection.columns import Columns
 from gossamer.collection.effects import SITE_EVENT, SiteEvent
 from gossamer.compiled import inlined, njit
-from gossamer.model import NONE, VISIT, VISIT_TEXTS, Ask, Outcome, State, Texts, VisitFlag
+from gossamer.model import NONE, VISIT, VISIT_TEXTS, Ask, Outcome, State, Tag, Texts, VisitFlag
 from gossamer.robots import Rules
 from gossamer.web.addresses import pack
+from gossamer.web.message import LINK
 
 Array = npt.NDArray[Any]
 
@@ -29,6 +30,11 @@ _VOCABULARY: Final = 60
 _LONGEST: Final = 160
 """Bytes of a URL at most."""
 _ROBOTS: Final = b"User-agent: *\nDisallow: /cgi-bin/\nDisallow: /search\nDisallow: /*/print$\nAllow: /search/about\n"
+_ANCHORS: Final = [
+    f"{'The ' * (i % 3 == 0)}text of link {i}".encode() if i % 10 else b"" for i in range(400)
+]  # fmt: skip
+"""Texts of links: 18 bytes in the mean, a tenth have none."""
+_SEEN: Final = b"image\tpng\tsite.example\t8\nout_of_scope\t\telsewhere.example\t4\nout_of_scope\t\tother.example\t1\n"
 _SYLLABLES: Final = [c + v + e for c in "bcdfglmnprstv" for v in "aeiou" for e in ("", "n", "r", "s", "l")]
 
 
@@ -40,7 +46,7 @@ class MadeWeb:
         if half:
             self._sizes[0] = self._sizes[1:].sum()
         words = [self._word(n) for n in self._rng.integers(1, 5, 1000)]
-        self.hosts = [f"www.{words[i * 7 % 997]}-{words[i % 991]}{i}.example" for i in range(len(self._sizes))]
+        self.hosts = [f"web.{words[i * 7 % 997]}-{words[i % 991]}{i}.example" for i in range(len(self._sizes))]
         self.seeds = [f"https://{host}/" for host in self.hosts]
         self._names = _texts([host.encode() for host in self.hosts])
         self._words = _texts([word.encode() for word in words])
@@ -78,17 +84,24 @@ class MadeWeb:
         texts = self._visit_texts(visits)
         n = len(pages) * LINKS
         fingerprint, origin, lengths = np.empty(n, np.uint64), np.empty(n, np.uint64), np.empty(n, np.uint16)
-        kind, flags, buffer = np.zeros(n, np.uint8), np.zeros(n, np.uint8), np.empty(n * _LONGEST, np.uint8)
+        flags, buffer = np.zeros(n, np.uint8), np.empty(n * _LONGEST, np.uint8)
         noise = self._rng.integers(0, 2**63, n, dtype=np.uint64)
         ends = _make_links(
             visits["site"].copy(), new, noise, self._known, self._sizes, self._ends, self._homes, self._origins,
             *self._names, *self._words, fingerprint, origin, flags, lengths, buffer,
         )  # fmt: skip
+        records = np.zeros(n, LINK)
+        records["fingerprint"], records["origin"] = fingerprint, origin
+        records["flags"], records["length"] = flags, lengths
+        records["tag"], records["position"] = Tag.A, np.arange(n) % LINKS
+        anchors = [_ANCHORS[i] for i in (noise % np.uint64(len(_ANCHORS))).tolist()]
+        records["anchor"] = [len(text) for text in anchors]
+        visits["seen"] = len(_SEEN)
         raw, bodies, before = buffer[: ends[-1]].tobytes(), [], 0
         for i, end in enumerate(ends.tolist()):
             of = slice(i * LINKS, (i + 1) * LINKS)
-            parts = [column[of].tobytes() for column in (fingerprint, origin, kind, flags, lengths)]
-            bodies.append(b"".join([visits[i : i + 1].tobytes(), texts[i], *parts, raw[before:end]]))
+            parts = [visits[i : i + 1].tobytes(), texts[i], records[of].tobytes(), raw[before:end], *anchors[of], _SEEN]
+            bodies.append(b"".join(parts))
             before = end
         return bodies
 
@@ -101,6 +114,8 @@ class MadeWeb:
         v["length"] = rng.lognormal(9.8, 0.9, n)
         v["received"], v["text_length"], v["sent"] = v["length"] // 4 + 400, v["length"] // 3, 220
         v["digest"] = rng.integers(1, 2**64, n, dtype=np.uint64)
+        v["sketch"] = rng.integers(1, 2**64, n, dtype=np.uint64)
+        v["payload"] = rng.integers(0, 256, (n, 20))
         v["links"], v["out_degree"] = LINKS * (pages != NONE), LINKS + 13
         v["counted"][:, 0], v["counted"][:, 7] = rng.poisson(8, n), rng.poisson(5, n)
         v["retry_after"] = v["delay"] = -1
@@ -114,7 +129,10 @@ class MadeWeb:
         for i, r in enumerate((visits["digest"] >> np.uint64(32)).tolist()):
             modified = f"Tue, {1 + r % 28:02d} Mar {2010 + r % 14} {r % 24:02d}:{r % 60:02d}:{r // 60 % 60:02d} GMT"
             title = f"Page {r % 1000} of a site"
-            texts = ["text/html", "utf-8", f'"{r:x}"', modified, "", title, "20.1.2.3", "", "", ""]
+            about = f"What page {r % 5000} is about, in a sentence of some length, as half of all pages have one"
+            texts = [
+                "text/html", "utf-8", f'"{r:x}"', modified, "", title, "20.1.2.3", "", "", "", "en", about * (r % 2)
+            ]  # fmt: skip
             visits["texts"][i] = [len(t) for t in texts]
             found.append("".join(texts).encode())
         return found

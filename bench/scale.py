@@ -30,7 +30,7 @@ from gossamer.clock import RealClock
 from gossamer.collection.effects import Effects
 from gossamer.collection.layout import TABLES, journal_files
 from gossamer.collection.table import CELL, Table
-from gossamer.config import Settings, override
+from gossamer.config import Settings, override, to_json
 from gossamer.desk import Desk
 from gossamer.manager.plan import make_plan
 from gossamer.manager.policies import POLICIES
@@ -43,6 +43,8 @@ VISITS: Final = 100
 GROWTH: Final = 40
 """New links of a result while the collection grows: 4,000 a tick, the most that a tick takes."""
 ALLOWANCE: Final = 250e6
+JOURNALLED: Final = 50_000
+"""Visits after the last segment when the crawl is killed."""
 TINY: Final = 20_000
 SMALL: Final = 100_000
 MIDDLE: Final = 1_000_000
@@ -51,7 +53,7 @@ MIDDLE: Final = 1_000_000
 def settings_for(known: int, half: bool) -> Settings:
     return override(
         Settings(),
-        (f"collection.max_pages={known * 11 // 10}", "collection.seal_visits=20000", "seeder.domains=*",
+        (f"collection.max_pages={known * 11 // 10}", "collection.seal_visits=100000", "seeder.domains=*",
          f"seeder.pages_per_site={known if half else 25_000}"),
     )  # fmt: skip
 
@@ -75,10 +77,10 @@ class Build:
 
     def begin(self) -> None:
         """Home pages as seeds, addresses, robots.txt."""
-        desk, texts = self.desk, [seed.encode() for seed in self.web.seeds]
+        desk, texts = self.desk, self.web.seeds
         for i in range(0, len(texts), 4_000):
             effects = self._effects()
-            plant(desk.columns, texts[i : i + 4_000], self.limits, desk.seed, desk.rules.buffer, effects)
+            plant(desk.columns, texts[i : i + 4_000], self.limits, desk.scope, desk.seed, desk.rules.buffer, effects)
             effects.site_events = self.web.names(np.arange(i, min(i + 4_000, len(texts))), effects.wall)
             self._commit(effects)
         for i in range(0, len(texts), VISITS):
@@ -221,7 +223,7 @@ def say_start(what: str, folder: Path, known: int, half: bool, bound: str) -> No
 
 def stop(build: Build) -> float:
     start = time.perf_counter()
-    build.store.finish(*imaging.dump(build.desk, build.store.urls))
+    build.store.finish(*imaging.dump(build.desk, build.store.urls.offsets(), build.store.urls.tail()))
     return time.perf_counter() - start
 
 
@@ -230,6 +232,27 @@ def start_of_copy(build: Build, known: int, half: bool) -> None:
     with tempfile.TemporaryDirectory() as other:
         copy = shutil.copytree(build.folder, Path(other) / "copy")
         say_start(f"start at {build.known:,} known", copy, known, half, "bound 2")
+
+
+def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None:
+    """An image is made beside, as `Imager` does once a segment is sealed; then visits that only the journal has."""
+    build.store.commit(rotate=True)
+    while build.store.busy:
+        build.store.turn()
+        time.sleep(0.05)
+    command = [sys.executable, "-m", "gossamer.imaging", str(build.store.shard)]
+    start = time.perf_counter()
+    made = subprocess.run(command, input=to_json(build.settings).encode(), stdout=subprocess.PIPE, check=True)
+    say("an image made while the crawl runs", f"{time.perf_counter() - start:.1f} s", "in a process beside")
+    build.store.take_image(json.loads(made.stdout))
+    before = build.desk.visits
+    for _ in range(min(JOURNALLED, known // 20) // VISITS):
+        build.tick(1)
+    build.store.commit()
+    copy = shutil.copytree(build.folder, folder / "killed")
+    what = f"start after a kill, {build.desk.visits - before:,} visits in the journal"
+    say_start(what, copy, known, half, "bound 8" if known > MIDDLE else "")
+    shutil.rmtree(copy)
 
 
 def sizes(build: Build) -> tuple[float, float]:
@@ -257,6 +280,7 @@ def measure(folder: Path, known: int, half: bool) -> None:
     say_plans(desk, ", one site holds half" if half else "")
     measure_memory(build)
     say_texts(build)
+    start_after_kill(build, folder, known, half)
     say("clean stop", f"{stop(build):.2f} s", "sealing and image")
     say_peak("  peak beyond 250 MB after it", build)
     build.store.close()

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.collection.effects import ORIGIN, PAGE, Effects
-from gossamer.model import NONE, VISIT, LinkFlag, LinkKind, Outcome, PageFlag, Texts, VisitFlag
+from gossamer.model import NONE, VISIT, LinkFlag, LinkKind, Outcome, PageFlag, Tag, Texts, VisitFlag
 
 PER_TICK: Final = 20
 SITE_SIZES: Final = (300, 1.1)
@@ -135,7 +135,18 @@ class Crawl:
             effects.link_targets = self.number[every].astype("<u4")
             flags = np.where(self.rng.random(len(every)) < 0.02, int(LinkFlag.NOFOLLOW) << 4, 0)
             effects.link_kinds = (int(LinkKind.ANCHOR) | flags).astype("u1")
+            self._anchor(effects, every)
         return effects
+
+    def _anchor(self, effects: Effects, targets: npt.NDArray[np.int64]) -> None:
+        """A link's text mostly follows from its target: the words of its URL's site; a tenth have none."""
+        texts = []
+        for page in targets.tolist():
+            words = self.sites[self.site_of[page]].words
+            texts.append(b"" if page % 10 == 0 else " ".join(words[page * k % len(words)] for k in (3, 5, 7)).encode())
+        effects.anchors = Texts.join(texts, "<u2")
+        effects.link_tags = np.full(len(texts), int(Tag.A), "u1")
+        effects.link_positions = (np.arange(len(texts)) % 75).astype("<u2")
 
     def _learn(self, effects: Effects, pages: npt.NDArray[np.int64], sources: npt.NDArray[np.int64]) -> None:
         self.number[pages] = self.pages + np.arange(len(pages))
@@ -188,6 +199,8 @@ class Crawl:
         v["end"] = np.round(v["start"] + v["first"] + v["received"] / speed, 9)
         v["time"] = np.round(wall - rng.random(n) * 0.02, 6)
         v["digest"] = rng.integers(1, 2**63, n, dtype=np.uint64)
+        v["sketch"] = rng.integers(1, 2**63, n, dtype=np.uint64)
+        v["payload"] = rng.integers(0, 256, (n, 20))
         v["duplicate_of"] = NONE
         v["links"] = links
         v["retry_after"] = v["delay"] = -1
@@ -211,8 +224,10 @@ class Crawl:
             )
             etag = f'"{r & 0xFFFFFF:x}-{r >> 8:x}"' if site.etags == 1 else ""
             modified = f"Tue, {1 + r % 28:02d} Mar {2010 + r % 14} {r % 24:02d}:{r % 60:02d}:{r // 60 % 60:02d} GMT"
+            about = f"{title}: {' '.join(site.words[:9])}" if r % 2 else ""
             texts = ("text/html", "utf-8", etag, modified if site.etags else "", "", title,
-                     f"203.{site.first % 113}.{site.first % 251}.{site.size % 250}", "", "", "")  # fmt: skip
+                     f"203.{site.first % 113}.{site.first % 251}.{site.size % 250}", "", "", "",
+                     ("en", "de", "es")[site.first % 3], about)  # fmt: skip
             coded = [t.encode() for t in texts]
             v["texts"][i] = [len(t) for t in coded]
             parts += coded

@@ -57,18 +57,21 @@ def gossamer(*arguments: str | Path, **environment: str) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def command(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "gossamer", *map(str, arguments)]
+def command(*arguments: str | Path, program: str = "") -> list[str]:
+    """`program`: Python that ends in the command line."""
+    return [sys.executable, *(["-c", program] if program else ["-m", "gossamer"]), *map(str, arguments)]
 
 
 class Crawling:
     """A crawl that runs. It leads a process group of its own, as under a shell."""
 
-    def __init__(self, folder: Path, arguments: Sequence[str | Path], environment: dict[str, str]) -> None:
+    def __init__(
+        self, folder: Path, arguments: Sequence[str | Path], environment: dict[str, str], program: str = ""
+    ) -> None:
         self.folder = folder
         self._files = [tempfile.TemporaryFile("w+") for _ in range(2)]  # noqa: SIM115
         self.process = subprocess.Popen(
-            command("crawl", folder, *arguments), stdin=subprocess.DEVNULL, stdout=self._files[0],
+            command("crawl", folder, *arguments, program=program), stdin=subprocess.DEVNULL, stdout=self._files[0],
             stderr=self._files[1], env=os.environ | environment, start_new_session=True,
         )  # fmt: skip
 
@@ -131,9 +134,9 @@ class Served:
     config: Path
     seeds: Path
 
-    def begin(self, folder: Path, *arguments: str | Path, **environment: str) -> Crawling:
+    def begin(self, folder: Path, *arguments: str | Path, program: str = "", **environment: str) -> Crawling:
         usual = ("--config", self.config, "--seeds", self.seeds, "--patience", "30s", "--json")
-        return Crawling(folder, (*usual, *arguments), environment)
+        return Crawling(folder, (*usual, *arguments), environment, program)
 
     def crawl(self, folder: Path, *arguments: str | Path, **environment: str) -> Ended:
         with self.begin(folder, *arguments, **environment) as crawling:
@@ -159,8 +162,8 @@ def serve(web: DemoWeb, folder: Path, *changes: str) -> Iterator[Served]:
     """`changes` are settings of the crawl; waits are small without them."""
     log, toml, seeds = folder / "access.log", folder / "web.toml", folder / "web.seeds"
     with demo.start(web, log=log) as running:
-        settings = config.override(demo_settings(running.resolve, tuple(running.domains)), (*SMALL, *changes))
-        toml.write_text(config.dump(settings))
+        settings = demo_settings(running.resolve, tuple(running.domains), running.trusted)
+        toml.write_text(config.dump(config.override(settings, (*SMALL, *changes))))
         seeds.write_text("".join(f"{url}\n" for url in web.seeds))
         yield Served(web, running, log, toml, seeds)
 

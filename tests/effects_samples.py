@@ -15,6 +15,7 @@ from gossamer.model import NONE, VISIT, VISIT_TEXTS, Texts
 _FLOATS = st.floats(allow_nan=False, width=64)
 _TEXTS = st.one_of(st.just(b""), st.binary(max_size=12), st.text(max_size=8).map(str.encode))
 _NUMBERS = st.integers(0, NONE)
+_SEEN = (b"", b"image\tpng\texample.org\t3\n", b"not_http\tmailto\t\t1\nimage\t\tx\t1\n")
 
 
 def wild_records(draw: st.DrawFn, dtype: np.dtype[np.void], most: int = 4) -> npt.NDArray[np.void]:
@@ -37,11 +38,16 @@ def wild_effects(draw: st.DrawFn) -> Effects:
     kinds = draw(st.binary(min_size=links, max_size=links))
     names = draw(st.lists(st.text("abc.-", max_size=5).map(str.encode), max_size=3))
     urls = [draw(_TEXTS) for _ in pages]
+    anchors = [draw(_TEXTS) for _ in range(links)]
+    seen = [draw(st.sampled_from(_SEEN)) for _ in visits]
+    visits["seen"] = [len(lines) for lines in seen]
     return Effects(
         draw(st.integers(0, 2**64 - 1)), draw(_FLOATS), draw(_FLOATS), draw(_NUMBERS), draw(_NUMBERS), draw(_NUMBERS),
         Texts.join(names, "<u2"), wild_records(draw, ORIGIN), pages, Texts.join(urls, "<u2"), visits, b"".join(texts),
         np.array([draw(_NUMBERS) for _ in range(links)], "<u4"), np.frombuffer(kinds, "u1"),
         wild_records(draw, VERDICT), wild_records(draw, SITE_EVENT),
+        np.array([draw(st.integers(0, 1)) for _ in names], "u1"), np.frombuffer(kinds, "u1"),
+        np.zeros(links, "<u2"), Texts.join(anchors, "<u2"), b"".join(seen),
     )  # fmt: skip
 
 

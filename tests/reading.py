@@ -27,6 +27,7 @@ from gossamer.collection.recovery import recover
 from gossamer.config import Settings
 from gossamer.desk import Desk
 from gossamer.model import NONE, Ask, LinkFlag, LinkKind, Outcome, State
+from gossamer.urls.names import bare
 
 
 def table(folder: Path, name: str) -> pa.Table:
@@ -41,32 +42,52 @@ def rows(folder: Path, name: str) -> list[dict[str, Any]]:
 
 
 class Archived(NamedTuple):
-    """A response record, as both readers saw it."""
+    """A response or revisit record, as both readers saw it."""
 
     file: str
     offset: int
     uri: str
+    """As it was asked for: with `www.` where the site is asked so."""
     status: int
     body: bytes
+    """Of a revisit record: that of the response which it names."""
+    repeated: bool = False
+
+    @property
+    def page(self) -> str:
+        return bare(self.uri)
 
 
 def archived(folder: Path) -> Iterator[Archived]:
-    """All responses of all files, read to their ends; asserts that both readers agree and that all digests hold."""
+    """All answers of all files, read to their ends; asserts that both readers agree, that all digests hold, and that
+    the first of every repeat is there."""
+    bodies: dict[str, bytes] = {}
+    repeats: list[tuple[Archived, str]] = []
     for number, path in archive_files(shard_folder(folder)).items():
         by_warcio = list(_by_warcio(path, archive_name(number)))
-        assert [(r.uri, r.offset, r.body) for r in by_warcio] == _by_fastwarc(path)
-        yield from by_warcio
+        assert [(r.uri, r.offset, r.body) for r, _, _ in by_warcio] == _by_fastwarc(path)
+        for record, name, first in by_warcio:
+            if record.repeated:
+                repeats.append((record, first))
+            else:
+                bodies[name] = record.body
+                yield record
+    for record, first in repeats:
+        assert record.body == b""
+        yield record._replace(body=bodies[first])
 
 
-def _by_warcio(path: Path, name: str) -> Iterator[Archived]:
+def _by_warcio(path: Path, name: str) -> Iterator[tuple[Archived, str, str]]:
+    """The record, its name, and the name of the first if it is a repeat."""
     with path.open("rb") as stream:
         records = ArchiveIterator(stream, check_digests="raise")
         for record in records:
             body = record.content_stream().read()
-            if record.rec_type == "response":
-                status = int(record.http_headers.get_statuscode())
-                uri = record.rec_headers["WARC-Target-URI"]
-                yield Archived(name, records.get_record_offset(), uri, status, body)
+            if record.rec_type in ("response", "revisit"):
+                head, status = record.rec_headers, int(record.http_headers.get_statuscode())
+                repeated = record.rec_type == "revisit"
+                made = Archived(name, records.get_record_offset(), head["WARC-Target-URI"], status, body, repeated)
+                yield made, head["WARC-Record-ID"], head.get_header("WARC-Refers-To") or ""
         assert stream.tell() == path.stat().st_size
 
 
@@ -74,15 +95,15 @@ def _by_fastwarc(path: Path) -> list[tuple[str, int, bytes]]:
     found = []
     for record in FastIterator(str(path), parse_http=True, auto_decode="all"):
         body = record.reader.read()
-        if record.record_type == WarcRecordType.response:
+        if record.record_type in (WarcRecordType.response, WarcRecordType.revisit):
             found.append((record.headers["WARC-Target-URI"], record.stream_pos, body))
     assert all(r.verify_block_digest() for r in FastIterator(str(path), parse_http=False))
     return found
 
 
 def committed(folder: Path) -> list[Effects]:
-    """The effects of every record that was ever committed, in order. Changes nothing."""
-    return list(replace(recover(shard_folder(folder)), image=None).effects())
+    """The effects of every record that was ever committed, in order, without asides. Changes nothing."""
+    return [e.essential() for e in replace(recover(shard_folder(folder)), image=None).effects()]
 
 
 @dataclass
@@ -152,7 +173,8 @@ class Found:
         """What a visit asked for (a robots.txt that did not move)."""
         if visit["page"] != NONE:
             return self.urls[int(visit["page"])]
-        return self.desk.origin_text(int(visit["origin"])).removesuffix(":80") + "/robots.txt"
+        origin = self.desk.origin_text(int(visit["origin"]))
+        return origin.removesuffix(":443" if origin.startswith("https:") else ":80") + "/robots.txt"
 
     def kept(self) -> dict[tuple[str, int], str]:
         """Archive file and offset of every visit that has a record, and its URL."""

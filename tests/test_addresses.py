@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.web.addresses import forbidden, literal, pack, unpack
+from gossamer.web.addresses import Forbidden, forbidden, literal, pack, unpack
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 FORBIDDEN_4 = [
     "0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.9.9.9", "169.254.169.254",
@@ -95,3 +97,54 @@ def test_wrong_lengths_and_texts_are_refused() -> None:
         unpack(b"1234")
     with pytest.raises(ValueError, match="not an IP address"):
         pack("example.org")
+
+
+def test_networks_of_the_settings_are_forbidden_whether_private_ones_are_or_not() -> None:
+    networks = ("93.184.0.0/16", "93.184.216.34", "2606:4700::/32", "127.0.0.8/29")
+    for private in (False, True):
+        refuse = Forbidden(private, networks)
+        for address in ("93.184.0.0", "93.184.255.255", "2606:4700::1", "127.0.0.9", "::ffff:93.184.1.1", "nonsense"):
+            assert refuse(address), address
+        for address in ("93.183.255.255", "93.185.0.0", "2606:4701::1"):
+            assert not refuse(address), address
+        assert refuse("127.0.0.1") is not private
+    assert Forbidden(True, networks)(pack("93.184.1.1"))
+    assert Forbidden(True, networks)(b"\x5d\xb8\x01\x01")
+    assert Forbidden(True, networks)(b"short")
+
+
+def test_an_address_lies_in_the_networks_of_what_it_carries() -> None:
+    refuse = Forbidden(True, ("93.184.0.0/16",))
+    assert refuse("64:ff9b::93.184.1.1")
+    assert refuse("2002:5db8:0101::1")
+    assert not refuse("64:ff9b::93.185.1.1")
+
+
+def _network(address: ipaddress.IPv4Address | ipaddress.IPv6Address, bits: int) -> Network:
+    return ipaddress.ip_network(f"{address}/{bits}", strict=False)
+
+
+_networks = st.builds(_network, st.ip_addresses(v=4), st.integers(0, 32)) | st.builds(
+    _network, st.ip_addresses(v=6), st.integers(0, 64)
+)
+
+
+@given(st.lists(_networks, max_size=4), st.integers(0, 3), st.sampled_from((0, -1)), st.ip_addresses())
+def test_many_networks_forbid_what_each_of_them_forbids(
+    networks: list[Network], number: int, end: int, other: ipaddress.IPv4Address | ipaddress.IPv6Address
+) -> None:
+    address = networks[number][end] if number < len(networks) else other
+    if isinstance(address, ipaddress.IPv6Address) and address in ipaddress.ip_network("64:ff9b::/96"):
+        return
+    of_four = getattr(address, "ipv4_mapped", None)
+    judged = [of_four or address, getattr(address, "sixtofour", None)]
+    expected = any(each in network for network in networks for each in judged if each is not None)
+    assert Forbidden(True, map(str, networks))(str(address)) == expected
+
+
+def test_a_network_of_ipv6_holds_no_ipv4_addresses() -> None:
+    refuse = Forbidden(True, ("::/0",))
+    assert refuse("2606:4700::1")
+    assert refuse("::1")
+    assert not refuse("93.184.216.34")
+    assert Forbidden(True, ("::ffff:93.184.216.0/120",))("93.184.216.34")

@@ -5,13 +5,10 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-import brotli
 import pytest
-import zstandard
 from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecordType
 from hypothesis import given, settings
@@ -21,11 +18,8 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.disk import Appender
 from gossamer.web.answer import parse_head
 from gossamer.web.archive import Archive, Exchange, Place, warcinfo
-from gossamer.web.decode import decode
+from tests.archiving import REQUEST, STORED, encoded, exchange
 from tests.server import ANSWERS, PAGE, chunked
-
-REQUEST = b"GET /x HTTP/1.1\r\nHost: site.test\r\nUser-Agent: Gossamer\r\n\r\n"
-STORED = 300_000
 
 
 @dataclass
@@ -38,15 +32,6 @@ class Read:
     warc: dict[str, str]
     body: bytes
     offset: int
-
-
-URL = b"http://site.test/x"
-
-
-def exchange(body: bytes, *fields: tuple[bytes, bytes], cut: bool = False, url: bytes = URL) -> Exchange:
-    encoding = next((value.decode("latin-1") for name, value in fields if name.lower() == b"content-encoding"), "")
-    decoded = decode(body, encoding, 4_000_000)
-    return Exchange(url, "127.0.0.1", 1_700_000_000.123456, REQUEST, b"HTTP/1.1 200 OK", fields, body, decoded, cut)
 
 
 def of_answer(raw: bytes, body: bytes) -> Exchange:
@@ -89,13 +74,6 @@ def read(path: Path) -> list[Read]:
         assert record.verify_block_digest()
     assert [(r.uri, r.body, r.offset) for r in by_warcio] == by_fastwarc
     return by_warcio
-
-
-def encoded(name: str, data: bytes) -> bytes:
-    coders = {"gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress, "zstd": zstandard.compress}
-    for part in filter(None, name.split(", ")):
-        data = coders[part](data)
-    return data
 
 
 @pytest.mark.parametrize("name", ["", "gzip", "deflate", "br", "zstd", "gzip, br"])

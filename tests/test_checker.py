@@ -303,7 +303,7 @@ def test_the_command_judges_a_log_by_the_rules_of_the_web_that_it_describes(tmp_
 
     web = DemoWeb(seed=9, sites=12, pages=300)
     url = next(e.url for e in web.reachable().values() if e.kind == "forbidden")
-    host, _, target = url[7:].partition("/")
+    host, _, target = url.partition("://")[2].partition("/")
     address = web.by_host[host].address
     robots = Request(100.0, 100.1, address, host, "/robots.txt", 200)
     demo_log(tmp_path / "good", web, [robots, Request(200.0, 200.1, address, host, "/", 200)])

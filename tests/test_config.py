@@ -9,27 +9,56 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.config import Settings, differences, dump, from_json, load, loads, override, to_json
+from gossamer.cli.config import config as config_command
+from gossamer.config import Settings, differences, dump, from_json, load, loads, override, reference, to_json
+from gossamer.config.accepted import CLASSES, RANGES, SCORES, WORDS
+from gossamer.config.dump import WIDTH
+from gossamer.config.endpoints import endpoint
 from gossamer.config.load import line_of
-from gossamer.config.values import known
+from gossamer.config.values import known, write
 from gossamer.errors import UsageError
 from gossamer.units import Duration, Size
-from gossamer.urls import SESSION_IDS
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+_printed = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
+_names = st.from_regex(r"\A[a-z][a-z0-9-]{0,8}\Z")
+_patterns = st.sampled_from(
+    ("/a", r"\.html$", r"[?&]x=\d+", "it's", 'say "x"', r"\\", "ü", "a{1,2}", "(?i)B", "#", "'\"", "\t", "\x7f")
+)
+_rules = st.builds("{} => {}".format, _patterns.filter(str.strip), st.sampled_from(("", r"\\", "x", r"\g<0>")))
+
+
+def _many(texts: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[str, ...]]:
+    return st.lists(texts, max_size=30).map(tuple)
+
+
+def _part(section: str, **values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    usual = getattr(Settings(), section)
+    return st.fixed_dictionaries({}, optional=values).map(lambda chosen: replace(usual, **chosen))
+
+
 _settings = st.builds(
-    lambda s, h, g: replace(Settings(), seeder=s, harvester=h, gatherer=g),
-    st.builds(
-        lambda domains, ids, depth: replace(Settings().seeder, domains=domains, session_ids=ids, depth_static=depth),
-        st.lists(_texts, max_size=3).map(tuple), st.lists(_texts, max_size=3).map(tuple), st.integers(0, 254),
+    Settings,
+    _part("collection", max_pages=st.integers(1, 2**32 - 2), warc_size=st.integers(10**6, 10**12).map(Size)),
+    _part(
+        "seeder", domains=_many(_names), session_ids=_many(_names), depth_static=st.integers(0, 254), www=st.booleans(),
+        accept=_many(_patterns), reject=_many(_patterns), transform=_many(_rules),
+        images=_many(_names.map("i_{}".format)), archives=_many(_names.map("a_{}".format)),
     ),
-    st.builds(
-        lambda wait, contact, private, resolve: replace(
-            Settings().harvester, wait=wait, contact=contact, allow_private=private, resolve=resolve
-        ),
-        st.floats(0, 1e9).map(Duration), _texts, st.booleans(), st.dictionaries(_texts, _texts, max_size=3),
+    _part(
+        "manager", policy=st.sampled_from(WORDS["manager.policy"]), preset=st.sampled_from(WORDS["manager.preset"]),
+        weights=st.dictionaries(st.sampled_from(SCORES), st.floats(0, 1000)),
+        boosts=st.dictionaries(_patterns, st.floats(0, 1)), alpha=st.just(-1.0) | st.floats(0, 100),
     ),
-    st.builds(lambda size: replace(Settings().gatherer, max_stored=size), st.integers(0, 10**12).map(Size)),
+    _part(
+        "harvester", wait=st.floats(0, 30 * 86400).map(Duration), contact=_printed, allow_private=st.booleans(),
+        resolve=st.dictionaries(_texts, st.sampled_from(("none", "127.0.0.1", "[::1]:80"))), trusted=_texts,
+        forbidden=_many(st.ip_addresses().map(str)), resolvers=_many(st.ip_addresses(v=4).map("{}:53".format)),
+    ),
+    _part(
+        "gatherer", max_stored=st.integers(0, 2**31 - 1).map(Size), keep=_many(_names.map("k{}".format)),
+        links=_many(st.builds("{} {}".format, _names, _names)),
+    ),
 )  # fmt: skip
 
 
@@ -46,12 +75,42 @@ def test_settings_survive_json(settings: Settings) -> None:
     assert type(from_json(to_json(settings)).harvester.wait) is Duration
 
 
-def test_default_settings_dump_to_nothing_and_whole_ones_to_every_key_with_its_sentence() -> None:
+def test_settings_are_dumped_whole_and_only_the_changes() -> None:
     assert dump(Settings()) == ""
     text = dump(Settings(), whole=True)
+    lines = text.splitlines()
+    assert loads(text) == Settings()
+    assert max(map(len, lines)) <= WIDTH
     for key in known():
         line = line_of(text, *key.split("."))
-        assert text.splitlines()[line - 2].startswith("# "), key
+        kind = lines[line - 2]
+        assert kind.startswith("# "), key
+        assert kind.endswith(")"), key
+    few = dump(override(Settings(), ["harvester.wait=5s", "manager.weights=depth=1"]))
+    assert [line for line in few.splitlines() if line and line[0] != "#"] == [
+        "[manager]", 'weights = { "depth" = 1.0 }', "[harvester]", 'wait = "5s"',
+    ]  # fmt: skip
+
+
+def test_every_number_has_a_range_and_every_default_is_accepted() -> None:
+    numbers = {key for key, kind in known().items() if kind in (int, float, Duration, Size, dict[str, float])}
+    assert set(RANGES) == numbers
+    assert from_json(to_json(Settings())) == Settings()
+
+
+def test_the_reference_has_a_row_for_every_setting() -> None:
+    text = reference()
+    for key in known():
+        section, name = key.split(".")
+        part = text.split(f"## [{section}]")[1].split("\n## [")[0]
+        (row,) = [line for line in part.splitlines() if line.startswith(f"| `{name}` |")]
+        cells = row.replace("\\|", "").split("|")
+        assert len(cells) == 6
+        assert all(cell.strip() for cell in cells[1:-1]), row
+        if "see below" in row:
+            assert f"\n{name} = [" in part
+    assert "| `tries` | `3` | whole number, 1 to 255 |" in text
+    assert "one of value, opic, breadth-first" in text
 
 
 @pytest.mark.parametrize(
@@ -69,8 +128,42 @@ def test_default_settings_dump_to_nothing_and_whole_ones_to_every_key_with_its_s
         ("[harvester]\nagent = 1", 2, ["in quotes"]),
         ("[collection]\nwarc_size = '1KB'", 2, ["1KB is out of range", "1MB"]),
         ("[harvester]\nwait = 1\n[harvester.resolve]\na = 1", 3, ["table of texts"]),
-        ("[harvester]\nwhole_timeout = 0", 2, ["from 1ms on"]),
+        ("[harvester]\nwhole_timeout = 0", 2, ["1ms to 1d"]),
         ("harvester = 3", 1, ["[harvester]"]),
+        ("[manager]\nalpha = 'x'", 2, ["no number"]),
+        ("[manager]\nalpha = -0.5", 2, ["-0.5 is out of range", "0 to 100, or -1"]),
+        ("[manager]\nalpha = nan", 2, ["out of range"]),
+        ("[manager]\nalpha = true", 2, ["no number"]),
+        ("[manager]\npolicy = 'valeu'", 2, ["none of value, opic, breadth-first", "did you mean value?"]),
+        ("[manager]\npreset = 'x'", 2, ["none of research, archive, news, general"]),
+        ("[manager]\nindex_value = 'max'", 2, ["none of sum, minimum"]),
+        ("[manager]\nweights = { pagerang = 1 }", 2, ["'pagerang' is none of", "did you mean pagerank?"]),
+        ("[manager.weights]\nopic = 1\n\ndepth = -1", 4, ["depth: -1.0 is out of range", "0 to 1000"]),
+        ("[manager.weights]\nopic = 1\ndepth = 'deep'", 3, ["depth", "no number"]),
+        ("[manager]\nweights = 3", 2, ["no table of numbers"]),
+        ("[manager.boosts]\n'/a' = 1\n'/(b' = 1", 3, ["manager.boosts", "no regular expression", "unterminated"]),
+        ("[manager.boosts]\n'/a' = 2", 2, ["out of range"]),
+        ("[seeder]\nreject = [\n  '/a',\n  '[b',\n]", 4, ["seeder.reject: '[b' is no regular expression"]),
+        ("[seeder]\nreject = [\n  '/a',\n  \"\\\\d(\",\n]", 4, ["no regular expression"]),
+        ("[seeder]\naccept = ['']", 2, ["empty regular expression"]),
+        ("[seeder]\ntransform = ['a -> b']", 2, ["regular expression => replacement"]),
+        ("[seeder]\ntransform = ['(a) => \\2']", 2, ["no regular expression", "invalid group reference"]),
+        ("[seeder]\ntransform = [ '(a => b' ]", 2, ["no regular expression"]),
+        ("[seeder]\nimages = [\n 'x',\n '.png',\n]", 4, ["'.png' is not accepted", "without its dot"]),
+        ("[seeder]\nimages = ['PNG']", 2, ["small letters"]),
+        ("[seeder]\nimages = [\n 'gif',\n 'pdf',\n]", 4, ["'pdf' is in images and in documents"]),
+        ("[seeder]\ndomains = ['http://x.org']", 2, ["no domain"]),
+        ("[seeder]\nsession_ids = ['a*b']", 2, ["name of a parameter"]),
+        ("[harvester]\nforbidden = [\n '10.0.0.0/8',\n '10.0.0.1/8',\n]", 4, ["host bits set"]),
+        ("[harvester]\nforbidden = ['example.org']", 2, ["neither an address nor a network"]),
+        ("[harvester]\nresolvers = ['127.0.0.1', 'ns.example.org']", 2, ["'ns.example.org'", "name server"]),
+        ("[harvester]\nresolvers = ['127.0.0.1:99999']", 2, ["name server"]),
+        ("[harvester.resolve]\na = '127.0.0.1:1'\nb = 'x:1'", 3, ["'b' leads to 'x:1'"]),
+        ("[harvester]\nagent = 'a b'", 2, ["letters, digits"]),
+        ("[harvester]\nwait = '31d'", 2, ["31d is out of range", "0s to 30d"]),
+        ("[gatherer]\nlinks = ['a href', 'img']", 2, ["'img' is not accepted", "tag and attribute"]),
+        ("[gatherer]\ndrop = ['script', '<b>']", 2, ["name of a tag"]),
+        ("[gatherer]\ndrop = ['b']\nkeep = [\n 'i', 'b'\n]", 2, ["'b' is in drop and in keep"]),
     ],
 )
 def test_a_mistake_names_file_line_and_cure(text: str, line: int, words: list[str]) -> None:
@@ -114,6 +207,15 @@ def test_overrides_take_bare_texts_lists_and_toml() -> None:
         'harvester.resolve: {} -> { "*.x" = "127.0.0.1:80" }',
     ]
     assert override(settings, ["seeder.domains="]).seeder.domains == ()
+    several = override(
+        Settings(),
+        ["seeder.reject=/a{1,2}/", 'seeder.accept=["/x", "/y"]', "manager.weights=pagerank=2, depth=0.5",
+         "manager.alpha=1", "manager.policy=opic"],
+    )  # fmt: skip
+    assert several.seeder.reject == ("/a{1,2}/",)
+    assert several.seeder.accept == ("/x", "/y")
+    assert several.manager.weights == {"pagerank": 2.0, "depth": 0.5}
+    assert (several.manager.alpha, several.manager.policy) == (1.0, "opic")
 
 
 @pytest.mark.parametrize(
@@ -124,8 +226,55 @@ def test_a_wrong_override_is_named(text: str) -> None:
         override(Settings(), [text])
 
 
-def test_default_session_ids_are_those_of_the_canonical_form() -> None:
-    assert Settings().seeder.session_ids == SESSION_IDS
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("127.0.0.1", ("127.0.0.1", 0)), ("127.0.0.1:80", ("127.0.0.1", 80)), ("::1", ("::1", 0)),
+        ("[::1]", ("::1", 0)), ("[0:0::1]:80", ("::1", 80)),
+        ("", None), ("x", None), ("127.0.0.1:", None), ("127.0.0.1:x", None), ("127.0.0.1:65536", None),
+        ("[127.0.0.1]:80", None), ("[::1]80", None), (":80", None), ("127.0.0.1:²", None), ("example.org:80", None),
+    ],
+)  # fmt: skip
+def test_an_endpoint_is_an_address_with_or_without_a_port(text: str, expected: tuple[str, int] | None) -> None:
+    assert endpoint(text) == expected
+
+
+def test_long_lists_are_broken_into_lines_and_short_ones_are_not() -> None:
+    assert write(("a", "b"), 20) == '["a", "b"]'
+    assert write(("a" * 5,) * 4, 24, 4) == '[\n    "aaaaa", "aaaaa",\n    "aaaaa", "aaaaa",\n]'
+    assert write(("a" * 30, "b"), 20) == '[\n    "' + "a" * 30 + '",\n    "b",\n]'
+    assert write((), 1) == "[]"
+
+
+def test_lists_of_extensions_are_all_checked_together() -> None:
+    for name in CLASSES:
+        with pytest.raises(UsageError, match="one class"):
+            loads(f"[seeder]\n{name} = ['{'pdf' if name != 'documents' else 'html'}']")
+    assert loads("[seeder]\nimages = ['pdf']\ndocuments = []").seeder.documents == ()
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: object, **options: bool) -> str:
+    config_command(*arguments, **options)  # type: ignore[arg-type]
+    return capsys.readouterr().out
+
+
+def test_the_command_prints_defaults_a_collection_its_changes_and_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "crawl.toml").write_text('[harvester]\nwait = "7s"\n')
+    own = load(tmp_path / "crawl.toml")
+    assert loads(shown(capsys)) == Settings()
+    assert from_json(shown(capsys, as_json=True)) == Settings()
+    assert loads(shown(capsys, tmp_path)) == own
+    assert shown(capsys, tmp_path / "crawl.toml") == dump(own, whole=True)
+    assert shown(capsys, tmp_path, changes=True) == dump(own)
+    assert from_json(shown(capsys, tmp_path, as_json=True)) == own
+    with pytest.raises(UsageError, match="no such file"):
+        config_command(tmp_path / "x")
+    with pytest.raises(UsageError, match="of what"):
+        config_command(changes=True)
+    with pytest.raises(UsageError, match="do not go together"):
+        config_command(tmp_path, changes=True, as_json=True)
 
 
 def test_settings_import_nothing_heavy() -> None:

@@ -15,10 +15,13 @@ import pytest
 
 from gossamer import __version__
 from gossamer.config.settings import HarvesterSettings
+from gossamer.errors import UsageError
 from gossamer.model import Ask, Assignment, Outcome
 from gossamer.units import Duration, Size
+from gossamer.web.addresses import Forbidden, pack
 from gossamer.web.answer import named, outcome_of, parse_head, retry_after
 from gossamer.web.fetch import MAX_ROBOTS, Fetched, Fetcher
+from gossamer.web.trusted import Trusted
 from tests.server import ANSWERS, PAGE, Server
 
 SETTINGS = HarvesterSettings(contact="crawl@example.org", allow_private=True)
@@ -213,17 +216,28 @@ def test_a_socket_opens_only_to_the_pinned_address_and_to_no_forbidden_one(serve
 def test_the_socket_hook_refuses_whatever_else_libcurl_would_connect_to(server: Server) -> None:
     import pycurl
 
-    from gossamer.web.addresses import pack
-
     loop = Loop()
     loop.start(server.url("/ok"))
     (transfer,) = loop.fetcher._open.values()
     transfer.pinned = pack("127.0.0.77")
     (fetched,) = loop.run()
     assert fetched.failure is Outcome.FORBIDDEN_ADDRESS
-    transfer.private = False
+    transfer.forbidden = Forbidden(allow_private=False)
     transfer.pinned = pack("10.0.0.1")
     assert transfer._open(0, (2, 1, 6, ("10.0.0.1", transfer.assignment.port))) == pycurl.SOCKET_BAD
+
+
+def test_addresses_that_the_settings_forbid_are_not_visited_even_where_private_ones_are(server: Server) -> None:
+    before = server.connections
+    settings = HarvesterSettings(allow_private=True, forbidden=("127.0.0.0/30",))
+    assert Loop(settings).get(server.url("/ok")).failure is Outcome.FORBIDDEN_ADDRESS
+    loop = Loop()
+    loop.start(server.url("/ok"))
+    (transfer,) = loop.fetcher._open.values()
+    transfer.forbidden = Forbidden(True, ("127.0.0.1",))
+    (fetched,) = loop.run()
+    assert fetched.failure is Outcome.FORBIDDEN_ADDRESS
+    assert server.connections == before
 
 
 def test_the_port_of_the_assignment_wins_over_the_url(server: Server) -> None:
@@ -272,6 +286,33 @@ def test_certificates_are_verified_for_the_name_in_the_url(
         fetched = Loop().get(server.url("/ok"))
         assert (fetched.failure, fetched.body) == (None, PAGE)
         assert Loop().get(server.url("/ok", "other.test")).failure is Outcome.TLS_FAILED
+
+
+def test_certificates_of_the_settings_are_trusted_besides_the_systems(
+    certificate: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, cert = certificate
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    own = HarvesterSettings(allow_private=True, trusted=str(cert))
+    with Server(context) as server:
+        loop = Loop(own)
+        assert [loop.get(server.url("/ok")).failure for _ in range(3)] == [None] * 3
+        assert Loop(own).get(server.url("/ok", "other.test")).failure is Outcome.TLS_FAILED
+        other = tmp_path / "other.pem"
+        other.write_bytes(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+        monkeypatch.setenv("SSL_CERT_FILE", str(cert))
+        joined = Trusted(str(other))
+        assert Path(joined.path).read_bytes().count(b"BEGIN CERTIFICATE") == 2
+
+
+@pytest.mark.parametrize("text", [None, b"", b"no certificate"])
+def test_a_file_without_certificates_is_named(tmp_path: Path, text: bytes | None) -> None:
+    path = tmp_path / "own.pem"
+    if text is not None:
+        path.write_bytes(text)
+    with pytest.raises(UsageError, match=r"own\.pem.*\n.*harvester\.trusted"):
+        Trusted(str(path))
 
 
 def test_plain_http_where_tls_is_expected_is_a_tls_failure(server: Server) -> None:

@@ -18,7 +18,7 @@ from gossamer.collection.layout import is_collection
 from gossamer.demo import DemoWeb
 from gossamer.model import Outcome
 from tests.crawling import Crawling, Served, alive, children, kill, serve
-from tests.reading import Found, archived, committed
+from tests.reading import Found, archived, committed, rows
 
 pytestmark = pytest.mark.slow
 
@@ -162,7 +162,7 @@ def expect_nothing_twice(found: Found) -> None:
     asked = found.visits[(found.visits["outcome"] <= Outcome.DUPLICATE) & (found.visits["ask"] == 0)]
     assert max(Counter(asked["page"].tolist()).values()) == 1
     kept = found.kept()
-    records = {(record.file, record.offset): record.uri for record in archived(found.folder)}
+    records = {(record.file, record.offset): record.page for record in archived(found.folder)}
     assert records == kept
     assert len(kept) == int((found.visits["warc_end"] != 0).sum())
 
@@ -179,7 +179,31 @@ def expect_same(found: Found, expected: Found) -> None:
 
     assert outcomes(found) == outcomes(expected)
     assert found.links == expected.links
+    assert anchors(found) == anchors(expected)
+    assert counts(found) == counts(expected)
     for collection in (found, expected):
         originals = Counter(collection.twins[u] for u, (_, o) in collection.states.items() if o is Outcome.OK)
         assert set(originals.values()) == {1}
         assert int(collection.desk.counts.sum()) == len(collection.urls)
+
+
+def anchors(found: Found) -> set[tuple[object, ...]]:
+    """Texts of links, from tables alone: no replay gives them. Of links with nofollow it is a matter of order."""
+    pages = {row["page"]: row["url"] for row in rows(found.folder, "pages")}
+    followed = {(source, target) for source, target, _ in found.links}
+    texts: set[tuple[object, ...]] = set()
+    for row in rows(found.folder, "anchors"):
+        source, target = pages[row["source"]], pages[row["target"]]
+        source = found.twins.get(source, source)
+        if (source, target) in followed:
+            texts.add((source, target, row["text"], row["tag"]))
+    return texts
+
+
+def counts(found: Found) -> Counter[tuple[object, ...]]:
+    """What was seen and not fetched, from tables alone."""
+    names = {row["site"]: row["name"] for row in rows(found.folder, "sites") if row["name"]}
+    total: Counter[tuple[object, ...]] = Counter()
+    for row in rows(found.folder, "counts"):
+        total[names[row["site"]], row["class"], row["extension"], row["domain"]] += row["number"]
+    return total

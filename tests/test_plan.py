@@ -13,7 +13,10 @@ from gossamer.collection.columns import Columns
 from gossamer.manager import plan as plan_module
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.policies import POLICIES, Policy
-from gossamer.model import PageFlag, State
+from gossamer.manager.standing import standing_of
+from gossamer.manager.value import GIVEN, Value
+from gossamer.model import Outcome, PageFlag, State
+from gossamer.rank.names import share_score, straight_log2
 
 WALL = 1_000_000.0
 
@@ -31,30 +34,74 @@ def random_columns(random: Random, known: int, sites: int) -> Columns:
         columns.page.origin[page] = int(2 * sites * random.random() ** skew)
         columns.page.state[page] = random.choice([State.PENDING, State.PENDING, *State])
         columns.page.flags[page] = random.choice([0, 0, PageFlag.DYNAMIC, PageFlag.ASSIGNED])
-        columns.page.due[page] = random.choice([0, int(WALL), int(WALL) + 1])
+        columns.page.due[page] = random.choice([0, int(WALL) - 1000, int(WALL), int(WALL) + 1])
         columns.page.depth[page] = random.randrange(6)
-        columns.page.cash[page] = random.randint(0, richest)
+        columns.page.cash[page] = random.randint(0, richest) | GIVEN * int(columns.page.state[page] == State.DONE)
+        columns.page.outcome[page] = random.choice([*Outcome, Outcome.OK])
+        columns.page.reason[page] = random.random() < 0.1
+        columns.page.merit[page] = random.randrange(64) / 64
+        columns.page.boost[page] = random.randrange(4) / 4
+    columns.site.pending[:sites] = np.bincount(columns.page.origin[:known] // 2, minlength=sites)
     if random.random() < 0.3:
         columns.page.cash[:known].sort()
     return columns
 
 
-def reference(columns: Columns, policy: Policy, batch: int, per_site: int, horizon: float) -> list[int]:
-    def score(page: int) -> float:
-        cash, depth = int(columns.page.cash[page]), int(columns.page.depth[page])
-        return float(np.float32(cash)) if policy.name == "opic" else -depth
+ISSUED = 2**61
+SCORES = {"opic": 2.0, "pagerank": 1.0, "boost": 3.0, "static": 1.0, "depth": 0.5, "pending": 0.5}
+VALUES = [
+    Value(),
+    Value({"boost": 1.0}, min_period=500.0, change_period=5000.0),
+    Value(SCORES),
+    Value(SCORES, alpha=2.0, gamma=0.5, min_period=500.0, change_period=5000.0),
+    Value(min_period=500.0, gamma=0.0),
+]
 
+
+def score(columns: Columns, policy: Policy, value: Value, page: int, again: bool) -> np.float32:
+    """The formulas of `value` and `profit`, one page at a time, in single precision."""
+    of, f = columns.page, np.float32
+    depth, cash = int(of.depth[page]), int(of.cash[page]) % GIVEN
+    if policy.name == "breadth-first":
+        return f(-depth - 256 * again)
+    age = max(0.0, WALL - float(of.due[page]))
+    gain = f(1) - f(np.exp(f(-value.gamma / value.change_period * age))) if again else f(1)
+    if policy.name == "opic":
+        return f(cash) * gain
+    part = {name: f(weight / value.sum_of_weights) for name, weight in value.weights.items()}
+    n = columns.page.count
+    quality = f(1 / value.sum_of_weights) * of.merit[page]
+    if "opic" in part:
+        whole = float(straight_log2(np.array([float(n)]))[0])
+        quality += f(part["opic"] / whole) * f(straight_log2(np.array([cash * (n / ISSUED)]))[0])
+    quality += part.get("boost", f(0)) * of.boost[page]
+    quality += f(0) if of.flags[page] & PageFlag.DYNAMIC else part.get("static", f(0))
+    quality += part.get("depth", f(0)) / f(1 + depth)
+    if "pending" in part:
+        pending = columns.site.pending[: columns.site.count]
+        own = pending[columns.origin.site[of.origin[page]]] / pending.sum()
+        quality += f(part["pending"] * share_score(np.array([own]), len(pending))[0])
+    return f(quality ** f(value.alpha)) * gain
+
+
+def reference(
+    columns: Columns, policy: Policy, batch: int, per_site: int, horizon: float, value: Value = VALUES[0]
+) -> list[int]:
     def site(page: int) -> int:
         return int(columns.origin.site[columns.page.origin[page]])
 
-    may = []
+    may, scores = [], {}
     for page in range(columns.page.count):
         state, due = columns.page.state[page], columns.page.due[page]
         open_ = state == State.PENDING or (state == State.WAITING and due <= WALL)
+        fetched = columns.page.outcome[page] in (Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT)
+        again = state == State.DONE and fetched and not columns.page.reason[page]
+        again = again and value.min_period > 0 and value.gamma > 0 and WALL - due >= value.min_period
         aside = columns.site.refused[site(page)] or columns.site.next[site(page)] > WALL + horizon
-        if open_ and not columns.page.flags[page] & PageFlag.ASSIGNED and not aside:
+        if (open_ or again) and not columns.page.flags[page] & PageFlag.ASSIGNED and not aside:
             may.append(page)
-    may.sort(key=lambda page: (-score(page), page))
+            scores[page] = score(columns, policy, value, page, again)
+    may.sort(key=lambda page: (-scores[page], page))
     taken: dict[int, int] = {}
     chosen = []
     for page in may:
@@ -83,19 +130,21 @@ def check(columns: Columns, plan: Plan, expected: list[int]) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 @settings(max_examples=150, deadline=None)
-@given(seed=st.integers(0, 2**32))
-def test_a_plan_is_the_best_pages_under_the_cap(policy: Policy, seed: int) -> None:
+@given(seed=st.integers(0, 2**32), value=st.sampled_from(VALUES))
+def test_a_plan_is_the_best_pages_under_the_cap(policy: Policy, seed: int, value: Value) -> None:
     random = Random(seed)
     columns = random_columns(random, random.choice([0, 1, 10, 200]), random.randint(1, 12))
     batch, per_site, horizon = random.choice([0, 1, 7, 50, 500]), random.choice([1, 2, 10, 1000]), 100.0
-    plan = make_plan(columns, policy, WALL, batch, per_site, horizon)
-    check(columns, plan, reference(columns, policy, batch, per_site, horizon))
+    plan = make_plan(columns, policy, WALL, batch, per_site, horizon, value, ISSUED)
+    check(columns, plan, reference(columns, policy, batch, per_site, horizon, value))
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**32))
-def test_a_plan_is_exact_with_a_small_buffer_and_a_sample_that_misleads(policy: Policy, seed: int) -> None:
+@given(seed=st.integers(0, 2**32), value=st.sampled_from(VALUES))
+def test_a_plan_is_exact_with_a_small_buffer_and_a_sample_that_misleads(
+    policy: Policy, seed: int, value: Value
+) -> None:
     """Many trims, and bounds from a small sample without margin: often wrong, then the pass is made again."""
     random = Random(seed)
     columns = random_columns(random, random.choice([50, 400]), random.randint(1, 12))
@@ -103,9 +152,10 @@ def test_a_plan_is_exact_with_a_small_buffer_and_a_sample_that_misleads(policy: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan_module, "_BUFFER", 16)
         patch.setattr(plan_module, "_SAMPLE", random.choice([3, 10, 40]))
+        patch.setattr(plan_module, "CHUNK", random.choice([1, 5, 40]))
         patch.setattr(plan_module, "_estimate", careless_estimate)
-        plan = make_plan(columns, policy, WALL, batch, per_site, horizon)
-    check(columns, plan, reference(columns, policy, batch, per_site, horizon))
+        plan = make_plan(columns, policy, WALL, batch, per_site, horizon, value, ISSUED)
+    check(columns, plan, reference(columns, policy, batch, per_site, horizon, value))
 
 
 def careless_estimate(pages, best, floors, taken, batch, cap, stride):  # type: ignore[no-untyped-def]
@@ -144,3 +194,59 @@ def test_a_plan_leaves_the_columns_as_they_are() -> None:
     before = {name: array.copy() for name, array in columns.page.used().items()}
     make_plan(columns, POLICIES["opic"], WALL, 50, 10)
     assert all((array == before[name]).all() for name, array in columns.page.used().items())
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32), value=st.sampled_from(VALUES))
+def test_a_page_stands_where_the_plan_puts_it(policy: Policy, seed: int, value: Value) -> None:
+    random = Random(seed)
+    columns = random_columns(random, random.choice([1, 10, 60]), random.randint(1, 5))
+    batch, per_site, horizon = random.choice([1, 7, 50]), random.choice([1, 2, 10]), 100.0
+    planned = set(make_plan(columns, policy, WALL, batch, per_site, horizon, value, ISSUED).pages.tolist())
+    everything = reference(columns, policy, 10**6, 10**6, horizon, value)
+    site = columns.origin.site[columns.page.origin[: columns.page.count]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gossamer.manager.standing.CHUNK", random.choice([3, 16, 1000]))
+        for page in range(columns.page.count):
+            found = standing_of(columns, policy.name, value, ISSUED, WALL, page, batch, per_site, horizon)
+            assert found.planned == (page in planned), found
+            assert bool(found.reason) != found.planned
+            assert found.candidates == len(everything)
+            assert found.rank == (everything.index(page) + 1 if page in everything else 0)
+            of_site = [p for p in everything if site[p] == site[page]]
+            assert found.site_rank == (of_site.index(page) + 1 if page in everything else 0)
+            assert sum(found.parts.values()) == pytest.approx(found.quality, abs=1e-6)
+            if page in everything:
+                again = columns.page.state[page] == State.DONE
+                assert found.score == pytest.approx(float(score(columns, policy, value, page, again)), rel=1e-5)
+
+
+def test_why_a_page_is_not_in_the_plan_is_said() -> None:
+    columns = Columns(4, 2)
+    columns.page.count, columns.site.count, columns.origin.count = 4, 2, 2
+    columns.origin.site[:2], columns.page.origin[:4] = [0, 1], [0, 0, 0, 1]
+    columns.page.merit[:4] = [0.4, 0.3, 0.2, 0.1]
+
+    def reason(page: int, per_site: int = 3, batch: int = 4, value: Value = VALUES[0]) -> str:
+        return standing_of(columns, "value", value, 1, WALL, page, batch, per_site, 60.0).reason
+
+    assert [reason(p) for p in range(4)] == [""] * 4
+    assert "2 better pages of its site" in reason(2, per_site=2)
+    assert "3 better pages come first" in reason(3, batch=3)
+    assert reason(3, per_site=2, batch=3) == "", "what is beyond the cap of its site makes room"
+    columns.site.next[1] = WALL + 100
+    assert "set aside for another 100 s" in reason(3)
+    columns.site.refused[1] = 1
+    assert "longer delay" in reason(3)
+    columns.page.state[:3], columns.page.due[1] = [State.EXCLUDED, State.WAITING, State.DONE], int(WALL) + 5
+    assert "excluded" in reason(0)
+    assert "waits" in reason(1)
+    assert "fetched once" in reason(2)
+    columns.page.due[2] = int(WALL) - 10
+    assert "less than manager.min_period ago" in reason(2, value=Value(min_period=11.0))
+    assert reason(2, value=Value(min_period=10.0)) == ""
+    columns.page.outcome[2] = Outcome.NOT_FOUND
+    assert "done" in reason(2, value=Value(min_period=10.0))
+    columns.page.flags[0] = PageFlag.ASSIGNED
+    assert "being fetched" in reason(0)

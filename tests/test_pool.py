@@ -16,7 +16,7 @@ import pytest
 from gossamer.errors import GossamerError, StorageError
 from gossamer.model import Outcome, VisitFlag
 from gossamer.units import Size
-from gossamer.web.pool import MOST_DEATHS
+from gossamer.web.pool import MOST_DEATHS, WITNESSED
 from tests.pooling import Start, archived, ask, collect, outcomes, server, start
 from tests.server import Server
 
@@ -49,7 +49,7 @@ def test_a_site_stays_on_its_worker_while_that_has_room(start: Start, server: Se
 
 def test_every_assignment_comes_back_in_exactly_one_result_whatever_dies(start: Start, server: Server) -> None:
     pool = start("harvester.connections=200")
-    silent = [ask(i, server.url("/silent"), server) for i in range(10)]
+    silent = [ask(i, server.url(f"/silent?{i}"), server) for i in range(10)]
     pool.assign(silent + [ask(i, server.url(f"/page/{i}"), server) for i in range(10, 60)])
     found = collect(pool, 50)
     victim = pool._workers[0]
@@ -95,6 +95,25 @@ def test_a_page_that_kills_is_tried_alone_and_then_has_its_own_outcome(start: St
     assert outcomes(collect(pool, 1)) == {3: Outcome.WORKER_DIED}
     pool.assign([ask(5, server.url("/silent"), server)])
     assert all(w.reserved is None for w in pool._workers)
+
+
+def test_a_page_on_its_way_at_three_deaths_without_a_culprit_is_lost(start: Start, server: Server) -> None:
+    """Nothing was being gathered, so nobody knows which page it was; one that is always there is not asked for again
+    and again. A page that was there by chance goes back each time."""
+    pool = start(workers=1)
+    for death in range(1, WITNESSED + 1):
+        asked = [(death, "/silent"), (10 + death, f"/silent?{death}")]
+        pool.assign([ask(number, server.url(path), server) for number, path in asked])
+        (victim,) = pool._workers
+        assert victim.slot.read() is None
+        os.kill(victim.pid, signal.SIGKILL)
+        back = collect(pool, 2)
+        last = Outcome.WORKER_LOST if death == WITNESSED else Outcome.RETURNED
+        assert outcomes(back) == {death: last, 10 + death: Outcome.RETURNED}
+        assert not any(w.reserved for w in pool._workers), "nobody is suspected of it"
+    pool.assign([ask(20, server.url("/silent"), server)])
+    os.kill(pool.pids()[0], signal.SIGKILL)
+    assert outcomes(collect(pool, 1)) == {20: Outcome.RETURNED}, "it is counted anew"
 
 
 def test_a_page_that_must_run_alone_does(start: Start, server: Server) -> None:

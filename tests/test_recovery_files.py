@@ -6,6 +6,7 @@ seals, images, stops and kills), and remembers every commit. Its recorded operat
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import shutil
@@ -29,6 +30,7 @@ from tests.powercut import Disk, Loss
 
 URLS = "urls/pages.blocks"
 NEVER = 1 << 62
+AHEAD = gzip.compress(b"written ahead by a worker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class Writer:
         unsealed = found.unsealed
         self.archives[name] = b""
         for tick in range(found.next_tick + len(learned), found.next_tick + ticks):
-            body = b"<%d %d>" % (tick, rng.random() * 1e9) * rng.randint(1, 9)
+            body = gzip.compress(b"<%d %d>" % (tick, rng.random() * 1e9) * rng.randint(1, 9))
             archive.append(body)
             self.archives[name] += body
             one = small_effects(rng, tick, pages, warc_end=archive.length)
@@ -98,8 +100,8 @@ class Writer:
                     {name: archive.length, URLS: urls.length}, [archive, urls.appender], rotate=tick % 4 == 0
                 )
                 self.begun(tuple(effects), lengths)
-                archive.append(b"written ahead by a worker")
-                self.archives[name] += b"written ahead by a worker"
+                archive.append(AHEAD)
+                self.archives[name] += AHEAD
                 late = small_effects(rng, tick, pages)
                 journal.append(late)
                 effects.append(late.encode())

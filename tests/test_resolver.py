@@ -151,6 +151,20 @@ def test_forbidden_addresses_are_refused_unless_allowed(server: NameServer, host
     assert not allowed.error
 
 
+def test_networks_of_the_settings_are_refused(server: NameServer) -> None:
+    answer = _one(_resolver(server, forbidden=("93.184.216.34", "2606:4700::/32")), "public.test")
+    assert (answer.address, answer.error) == (None, "forbidden")
+    assert _one(_resolver(server, forbidden=("2606:4700::/32",), allow_private=True), "six.test").error == "forbidden"
+    assert _one(_resolver(server, forbidden=("93.184.216.35",)), "public.test").error == ""
+
+
+def test_name_servers_are_written_with_or_without_a_port(server: NameServer) -> None:
+    for text in ("::1", "[::1]:53", "127.0.0.1", server.address):
+        Resolver(HarvesterSettings(resolvers=(text,))).close()
+    with pytest.raises(UsageError, match=r"harvester\.resolvers"):
+        Resolver(HarvesterSettings(resolvers=("ns.example.org",)))
+
+
 def test_of_several_addresses_the_forbidden_ones_are_dropped(server: NameServer) -> None:
     assert _one(_resolver(server), "mixed.test").address == "93.184.216.38"
 

@@ -47,7 +47,7 @@ def closure(web: dict[str, Reply], seeds: list[str]) -> set[str]:
     return seen
 
 
-@pytest.mark.parametrize("policy", ["breadth-first", "opic"])
+@pytest.mark.parametrize("policy", ["value", "opic", "breadth-first"])
 def test_a_crawl_fetches_every_page_that_can_be_reached_once_and_politely(tmp_path: Path, policy: str) -> None:
     web = random_web(1)
     seeds = [f"http://s{i}.example/" for i in range(8)]
@@ -74,7 +74,14 @@ def test_pages_that_robots_txt_forbids_are_known_and_never_asked_for(tmp_path: P
     assert not [a for a in world.asked if "private" in a.url]
 
 
-@pytest.mark.parametrize("outcome", [Outcome.SERVER_ERROR, Outcome.TIMED_OUT, Outcome.TOO_MANY_REQUESTS])
+UNREADABLE = sorted(set(Outcome) - {
+    Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE,
+    Outcome.NO_CONTENT, Outcome.RETURNED,
+})  # fmt: skip
+"""Whatever is no answer to the question."""
+
+
+@pytest.mark.parametrize("outcome", UNREADABLE, ids=lambda outcome: outcome.word)
 def test_robots_txt_that_cannot_be_read_forbids_its_site(tmp_path: Path, outcome: Outcome) -> None:
     web = {ROOT: Reply(), "http://a.example/robots.txt": Reply(outcome=outcome, status=503)}
     world = World(tmp_path, web)
@@ -86,16 +93,15 @@ def test_robots_txt_that_cannot_be_read_forbids_its_site(tmp_path: Path, outcome
 
 def test_robots_txt_that_moved_to_another_site_is_asked_for_there(tmp_path: Path) -> None:
     rules = Rules.parse(b"User-agent: *\nDisallow: /x", "Gossamer").compiled()
-    moved = Reply(outcome=Outcome.REDIRECT, status=301, redirect="http://www.a.example/robots.txt")
     web = {
         ROOT: Reply(links=["http://a.example/x"]),
-        "http://a.example/robots.txt": moved,
-        "http://www.a.example/robots.txt": Reply(rules=rules),
+        "http://a.example/robots.txt": moved_to("http://b.example/robots.txt"),
+        "http://b.example/robots.txt": Reply(rules=rules),
     }
     world = World(tmp_path, web)
     result = world.run([ROOT])
     assert [a.url for a in world.asked] == [
-        "http://a.example/robots.txt", "http://www.a.example/robots.txt", ROOT,
+        "http://a.example/robots.txt", "http://b.example/robots.txt", ROOT,
     ]  # fmt: skip
     assert result.in_state(State.EXCLUDED) == {"http://a.example/x"}
 
@@ -207,7 +213,7 @@ def test_the_same_web_gives_the_same_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean stop", "kill"])
-@pytest.mark.parametrize("policy", ["breadth-first", "opic"])
+@pytest.mark.parametrize("policy", ["value", "opic", "breadth-first"])
 def test_a_crawl_in_many_runs_finds_what_one_run_finds(tmp_path: Path, clean: bool, policy: str) -> None:
     web = random_web(4)
     seeds = [f"http://s{i}.example/" for i in range(8)]

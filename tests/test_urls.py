@@ -4,23 +4,28 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gossamer.config.settings import SeederSettings
 from gossamer.urls import (
-    SESSION_IDS,
     Joiner,
     Scope,
     UrlClass,
     canonical,
     classify,
+    extension,
     fingerprint,
+    has_www,
     host,
     origin,
     registrable,
     site_name,
+    spelled,
     split,
+    without_www,
 )  # fmt: skip
-from gossamer.urls.classify import EXTENSIONS
+from gossamer.urls.patterns import found_in
 from tests.strategies import bases, plain_references, references
 
+SESSION_IDS = SeederSettings().session_ids
 BASE = "http://example.org/a/b/c.html?q"
 
 SPECIFICATION = [
@@ -122,8 +127,9 @@ SPECIFICATION = [
 
 @pytest.mark.parametrize(("reference", "expected"), SPECIFICATION)
 def test_canonical_form_follows_the_standard_and_our_rules(reference: str, expected: str | None) -> None:
-    assert canonical(reference, BASE) == expected
-    assert Joiner(canonical(BASE) or "")(reference) == expected
+    assert canonical(reference, BASE, SESSION_IDS) == expected
+    assert Joiner(canonical(BASE) or "", SESSION_IDS)(reference) == expected
+    assert Scope(("*",)).canonical(reference, BASE) == expected
 
 
 def test_without_a_base_only_absolute_urls_have_a_form() -> None:
@@ -139,24 +145,28 @@ def test_session_parameters_are_those_asked_for() -> None:
     assert canonical("http://h/?a.b=1&axb=2", None, ("a.b",)) == "http://h/?axb=2"
 
 
-@given(references, st.none() | bases)
-@example("http://h/..;sid=1/..;sid=2?sid=3", None)
+@given(references, st.none() | bases, st.booleans())
+@example("http://h/..;sid=1/..;sid=2?sid=3", None, True)
+@example("http://www.www.example.org/", None, True)
+@example("http://www..org/", None, True)
 @settings(max_examples=500, deadline=None)
-def test_canonical_is_idempotent(reference: str, base: str | None) -> None:
-    once = canonical(reference, base)
+def test_canonical_is_idempotent(reference: str, base: str | None, www: bool) -> None:
+    once = canonical(reference, base, SESSION_IDS, www)
     if once is not None:
-        assert canonical(once) == once
-        assert canonical(once, "http://other.example/x") == once
+        assert canonical(once, None, SESSION_IDS, www) == once
+        assert canonical(once, "http://other.example/x", SESSION_IDS, www) == once
         assert once.startswith(("http://", "https://"))
         assert "#" not in once
         assert once.isascii()
 
 
-@given(references | plain_references, bases)
+@given(references | plain_references, bases | st.just("https://www.example.org/a/b.html"), st.booleans())
+@example("http://Example.ORG:80/x", "http://example.org/", False)
+@example("http://www.example.org:8080/x", "http://www.example.org/", True)
 @settings(max_examples=500, deadline=None)
-def test_joiner_agrees_with_canonical(reference: str, base: str) -> None:
-    join = Joiner(base)
-    expected = canonical(reference, base)
+def test_joiner_agrees_with_canonical(reference: str, base: str, www: bool) -> None:
+    join = Joiner(base, SESSION_IDS, www)
+    expected = canonical(reference, base, SESSION_IDS, www)
     assert join(reference) == expected
     assert join(reference) == expected, "and again, when the root is remembered"
 
@@ -207,8 +217,41 @@ def test_the_extension_tells_the_class(path: str, expected: UrlClass) -> None:
     assert found.dynamic == (expected is UrlClass.DYNAMIC)
 
 
+@given(references, bases)
+@settings(deadline=None)
+def test_the_extension_is_what_the_class_is_found_by(reference: str, base: str) -> None:
+    url = canonical(reference, base)
+    if url is not None and (ending := extension(url)):
+        assert f".{ending}" in url.lower()
+        if "?" not in url:
+            assert classify(url) is classify(f"http://h/x.{ending}")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("/", ""), ("/a.HTML", "html"), ("/a.b/c", ""), ("/a.tar.gz?x=1.jpg", "gz"), ("/a.jsp;v=2", "jsp"), ("/a.", "")],
+)
+def test_extensions(path: str, expected: str) -> None:
+    assert extension(f"http://www.example.org{path}") == expected
+
+
+def test_classes_are_those_of_the_settings() -> None:
+    own = SeederSettings(images=("png",), documents=("html",), dynamic=("jpg",), static=())
+    classes = Scope.of(own).classes
+    assert classes.of("http://h/a.png") is UrlClass.IMAGE
+    assert classes.of("http://h/a.html") is UrlClass.DOCUMENT
+    assert classes.of("http://h/a.jpg") is UrlClass.DYNAMIC
+    assert classes.of("http://h/a.gif") is UrlClass.PAGE
+    assert Scope.of(SeederSettings()).classes is Scope.of(SeederSettings(url_length=2_000)).classes
+
+
 def test_no_extension_is_of_two_classes() -> None:
-    each = " ".join(EXTENSIONS.values()).split()
+    seeder = SeederSettings()
+    lists = (
+        seeder.static, seeder.dynamic, seeder.images, seeder.audio, seeder.video, seeder.documents, seeder.software,
+        seeder.source, seeder.archives,
+    )  # fmt: skip
+    each = [extension for extensions in lists for extension in extensions]
     assert sorted(each) == sorted(set(each))
 
 
@@ -221,7 +264,157 @@ def test_scope_ends_at_labels() -> None:
     assert not Scope(("0.0.1", "")).accepts("10.0.0.1")
     assert Scope(("*",)).accepts("anything.example")
     assert not Scope(()).accepts("example.org")
-    assert Scope(("x",)).session_ids == SESSION_IDS
+    assert Scope(("x",)) == Scope.of(SeederSettings(domains=("x",)))
+
+
+@pytest.mark.parametrize(
+    ("domain", "accepted", "refused"),
+    [
+        (".cl", "uchile.cl", "uchile.org"),
+        ("Example.ORG", "a.example.org", "ample.org"),
+        ("bücher.example", "xn--bcher-kva.example", "b.example"),
+        ("www.example.org", "example.org", "a.example.org"),
+        ("www.example.org", "a.www.example.org", "org"),
+        ("www.co.uk", "www.co.uk", "example.co.uk"),
+    ],
+)
+def test_domains_are_read_as_people_write_them(domain: str, accepted: str, refused: str) -> None:
+    scope = Scope((domain,))
+    assert scope.accepts(accepted)
+    assert not scope.accepts(refused)
+
+
+def test_without_the_setting_a_domain_with_www_is_that_name_only() -> None:
+    scope = Scope(("www.example.org",), www=False)
+    assert scope.accepts("www.example.org")
+    assert not scope.accepts("example.org")
+
+
+@pytest.mark.parametrize(
+    ("name", "bare"),
+    [
+        ("www.example.org", "example.org"), ("www.example.co.uk", "example.co.uk"), ("www.a.test.org", "a.test.org"),
+        ("www.www.example.org", "example.org"), ("www.example.org.", "example.org."), ("www.com.", "www.com."),
+        ("www.com", "www.com"), ("www.co.uk", "www.co.uk"), ("www.localhost", "www.localhost"),
+        ("www.www.com", "www.com"), ("www.github.io", "www.github.io"), ("www2.example.org", "www2.example.org"),
+        ("wwwx.example.org", "wwwx.example.org"), ("127.0.0.1", "127.0.0.1"), ("[::1]", "[::1]"), ("www.", "www."),
+    ],
+)  # fmt: skip
+def test_www_is_left_out_where_a_registered_name_remains(name: str, bare: str) -> None:
+    assert without_www(name) == bare
+    for url in (f"http://{name}/x?www.a=1", f"https://{name}:8443/"):
+        assert canonical(url, None, (), True) == url.replace(name, bare, 1)
+        assert canonical(url) == url
+    assert Joiner(f"http://{name}/", (), True)("/y") == f"http://{bare}/y"
+
+
+@given(st.lists(st.sampled_from(("www", "example", "co", "uk", "org", "com", "")), max_size=5).map(".".join))
+def test_without_www_is_idempotent(name: str) -> None:
+    assert without_www(without_www(name)) == without_www(name)
+
+
+def test_a_url_is_spelled_with_www_for_the_request() -> None:
+    assert spelled("https://example.org:8443/a//b", True) == "https://www.example.org:8443/a//b"
+    assert spelled("https://example.org/", False) == "https://example.org/"
+    with_www = ("http://www.example.org/", "HTTPS://WWW.example.org", "//www.example.org/x")
+    assert all(map(has_www, with_www))
+    without = ("http://example.org/www.", "/x//www.y", "www.example.org", "", "http://wwwx.org/", "http:/www.x.org/")
+    assert not any(map(has_www, without))
+
+
+TRANSFORMS = st.lists(
+    st.sampled_from(
+        (
+            r"[?&]utm_\w+=[^&]* => ", r"/index\.html$ => /", r"^http: => https:", r"/(\d+)/(\d+) => /\2/\1", "a => b",
+            "b => a", "a => aa", r"//+ => /", r"^https?://[^/]+ => mailto:", r"c\.html => #c", r"/b => ?sid=1",
+            "^http://example => http://www.example",
+        )
+    ),
+    max_size=3,
+).map(tuple)  # fmt: skip
+
+
+@given(references | plain_references, bases, TRANSFORMS)
+@settings(max_examples=400, deadline=None)
+def test_scope_canonical_is_idempotent(reference: str, base: str, rules: tuple[str, ...]) -> None:
+    """And so is rewriting."""
+    scope = Scope(("*",), transform=rules)
+    once = scope.canonical(reference, base)
+    if once is not None:
+        assert scope.canonical(once) == once
+
+
+@given(references | plain_references, bases, TRANSFORMS)
+@settings(max_examples=400, deadline=None)
+def test_scope_joiner_agrees_with_scope_canonical(reference: str, base: str, rules: tuple[str, ...]) -> None:
+    scope = Scope(("*",), transform=rules)
+    assert scope.joiner(base)(reference) == scope.canonical(reference, base)
+
+
+def test_rules_rewrite_in_order_until_nothing_changes() -> None:
+    scope = Scope(("*",), transform=(r"/print/ => /", r"([?&])ref=\w+&? => \1", r"^http: => https:"))
+    assert scope.canonical("http://www.example.org/print/print/a?ref=x&b=1&ref=y") == "https://example.org/a?b=1&"
+    endless = Scope(("*",), transform=("a => ba",))
+    assert endless.canonical("http://h/a") == "http://h/a"
+    assert Scope(("*",), transform=(r"^http://h/ => javascript:",)).canonical("http://h/a") is None
+
+
+REJECTED = """
+    /login /Login.aspx /login/ /user/login?x=1 /user/LOGIN /log-in /log_in.php /logout /account/logout.do?x /logoff
+    /logon.asp /signup /sign-up/ /signin?next=%2F /sign_out /users/sign_in /register /register/ /user/register
+    /register.php;x=1 /user-login/ /userlogin.asp /memberlogin /lost-password/ /forgot_password /wp-login.php
+    /wp-login.php?action=register /wp-admin/ /blog/wp-admin/post.php /xmlrpc.php /node/12/edit /comment/reply/12/13
+    /comments/12/delete /index.php?action=edit /w/index.php?title=Main&action=edit
+    /w/index.php?title=Special:UserLogin&returnto=Main /wiki/Special:UserLogin /w/index.php?title=Main&action=history
+    /doku.php?id=start&do=login /doku.php?id=start&do=edit /ucp.php?mode=register /ucp.php?mode=login&x=3
+    /index.php?option=com_users&view=registration /post?replytocom=77 /shop/?add-to-cart=12 /?p=4;add_to_wishlist=3
+    /viewtopic.php?f=2&mode=reply /posting.php?mode=quote&p=3 /page?login /page?login=1 /page?a=b&logout=true
+    /page?return=/x&signup
+""".split()  # noqa: SIM905
+NOT_REJECTED = """
+    / /catalogin/ /blog/in /blog/out.html /catalog/ /log/in /logins/ /login-problems-solved.html
+    /how-to-register-a-company.html /registered-trademark.html /registration/ /conference/registration.html /registry
+    /registers/ /cash-register /signing.html /sign/ /signs/up /designin/ /editor/ /edition/3 /editorial.html /credit/
+    /deleted-scenes.html /replies/ /history/ /history.html?page=2 /print/ /add/ /addresses /about?section=history
+    /search?q=login+page /search?q=how%20to%20register /index.php?title=Login_problems /index.php?page=historylog
+    /x?logintime=3 /x?signupdate=2004 /x?a=registered /dologin.html /wp-content/uploads/x.html /wp-json/
+    /xmlrpc-tutorial.html /cart-of-the-week /special:offers /wiki/Special:RecentChanges
+    /news/2004/05/signin-ceremony.html /logos/ /logistics/ /logic/in/ /loginov/ /user/ /members/ /password.html
+    /mode=print /x?mode=printer /x?action=view /x?task=article /reset.html
+""".split()  # noqa: SIM905
+
+
+def test_default_patterns_reject_what_leads_to_forms_and_nothing_else() -> None:
+    scope = Scope(("*",))
+    assert [path for path in REJECTED if not scope.rejects(f"https://example.org{path}")] == []
+    assert [path for path in NOT_REJECTED if scope.rejects(f"https://example.org{path}")] == []
+    hosts = ("https://login.org/", "https://register.com/x", "http://edit.example.org/", "https://login.example.org/a.html")
+    assert [url for url in hosts if scope.rejects(url)] == []
+
+
+def test_patterns_accept_and_reject_together() -> None:
+    scope = Scope(("*",), accept=("/news/", r"\.html$"), reject=("/old/", "/Private"))
+    assert not scope.rejects("http://h/NEWS/1")
+    assert not scope.rejects("http://h/a.html")
+    assert scope.rejects("http://h/a")
+    assert scope.rejects("http://h/old/a.html")
+    assert scope.rejects("http://h/Private.html")
+    assert not scope.rejects("http://h/private.html"), "a capital makes case matter"
+    assert not Scope(("*",), reject=()).rejects("http://h/login")
+
+
+_PATTERNS = st.lists(
+    st.sampled_from(
+        ("/a", "/b(?:c|d)", r"(.)\1", "(?i)/A", "(?P<x>q)=(?P=x)", "^https:", "a$", "/a|b$", "[/?]x", r"\Wz", "Y")
+    ),
+    max_size=5,
+)
+
+
+@given(_PATTERNS, st.text("abcdxyzqYA/?=", max_size=12).map("http://h/{}".format))
+@settings(deadline=None)
+def test_patterns_searched_together_find_what_each_finds_alone(patterns: list[str], url: str) -> None:
+    assert found_in(tuple(patterns))(url) == any(found_in((each,))(url) for each in patterns)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from gossamer.checker import Report
 from gossamer.demo import DemoWeb
 from gossamer.demo.layout import Kind
 from gossamer.demo.links import Link, Role, links
-from gossamer.demo.sites import Robots
-from gossamer.model import Counted, Outcome, State
+from gossamer.demo.site import Down
+from gossamer.demo.truth import Expected
+from gossamer.model import Counted, Outcome, State, VisitFlag
 from tests.crawling import Ended, gossamer, serve
 from tests.reading import Archived, Found, archived, rows
 
@@ -84,24 +85,58 @@ def expect_truth(whole: Whole, web: DemoWeb) -> None:
 def test_the_truth_is_found_politely(whole: Whole) -> None:
     expect_truth(whole, WEB)
     assert whole.ended.figures["ending"] == "nothing is left that may be asked soon"
-    assert whole.report.requests == whole.ended.figures["visits"] + whole.ended.figures["robots_visits"]
+    nobody = [s for s in WEB.all_sites if s.down is Down.REFUSED]
+    assert nobody
+    asked = whole.ended.figures["visits"] + whole.ended.figures["robots_visits"]
+    assert whole.report.requests == asked - len(nobody), "who does not listen has no log"
 
 
 def test_the_figures_agree_with_the_tables_with_status_and_with_the_truth(whole: Whole) -> None:
     figures = whole.ended.figures
     expected = WEB.reachable().values()
-    closed = {s.host for s in WEB.all_sites if s.robots is Robots.UNAVAILABLE}
-    waiting = sum(e.kind in (Kind.ERROR, Kind.BUSY) or urls.host(e.url) in closed for e in expected)
-    excluded = sum(e.kind is Kind.FORBIDDEN for e in expected if urls.host(e.url) not in closed)
+    waiting, excluded = sum(e.waits for e in expected), sum(e.excluded and not e.waits for e in expected)
     assert (figures["waiting"], figures["excluded"], figures["pending"]) == (waiting, excluded, 0)
     assert figures["known"] == sum(figures[word] for word in ("pending", "waiting", "done", "excluded"))
     assert figures["outcomes"] == Counter(row["outcome"] for row in whole.visits.values())
     assert figures["stored"] == figures["outcomes"]["ok"] + figures["outcomes"]["duplicate"]
     assert figures["bytes"] == sum(row["received"] for row in rows(whole.folder, "visits"))
-    assert figures["sites"] == WEB.sites
+    assert figures["sites"] == len(WEB.all_sites)
     status = gossamer("status", whole.folder, "--json").figures
     assert {key: status[key] for key in figures} == figures
     assert status["running"] is False
+
+
+def test_status_accounts_for_every_known_page_with_a_reason_that_is_true(whole: Whole) -> None:
+    expected = WEB.reachable()
+    status = gossamer("status", whole.folder, "--json").figures
+    waiting, excluded = Counter(why_waiting(e) for e in expected.values() if e.waits), Counter[str]()
+    for e in expected.values():
+        if e.excluded and not e.waits:
+            excluded["depth" if e.too_deep else "robots"] += 1
+    groups = Counter(e.same_as for e in expected.values() if e.same_as)
+    alone = [e for e in expected.values() if not (e.same_as or e.waits or e.excluded)]
+    done = Counter(outcome.word for e in alone for outcome in e.outcomes)
+    done |= {"ok": done["ok"] + len(groups), "duplicate": sum(groups.values()) - len(groups)}
+    why = status["why"]
+    assert {word: part["pages"] for word, part in why["waiting"].items()} == waiting
+    assert why["excluded"] == excluded
+    assert why["done"] == done
+    assert len(waiting) >= 5, "a crawl with few reasons would prove little"
+    for part, words in (("waiting", waiting), ("excluded", excluded), ("done", done)):
+        assert status[part] == sum(words.values())
+    assert status["known"] == len(expected) == sum(status[p] for p in ("pending", "waiting", "done", "excluded"))
+    now = status["time"]
+    assert all(now < part["first_due"] <= part["last_due"] for part in why["waiting"].values())
+
+
+def why_waiting(expected: Expected) -> str:
+    site = WEB.by_host[urls.host(expected.url)]
+    if site.down is Down.NAMELESS:
+        return "site: name_failed"
+    if not site.readable:
+        return "site: robots_unreadable"
+    (outcome,) = expected.outcomes
+    return outcome.word
 
 
 def test_of_pages_that_are_alike_one_is_kept_and_the_others_name_it(whole: Whole) -> None:
@@ -122,10 +157,11 @@ def test_pages_that_robots_txt_or_nofollow_keeps_from_us_are_never_asked_for(who
     hidden = {url for url, kind in kinds.items() if kind in (Kind.FORBIDDEN, Kind.HIDDEN)}
     assert len(hidden) > 20
     assert hidden.isdisjoint(whole.visits)
-    found = Found(whole.folder)
-    assert {url for url, (state, _) in found.states.items() if state is State.EXCLUDED} == {
-        url for url in found.urls if kinds[url] is Kind.FORBIDDEN and WEB.by_host[urls.host(url)].has_rules
-    }
+    expected = WEB.reachable().values()
+    excluded = {e.url for e in expected if e.excluded and not e.waits}
+    states = Found(whole.folder).states
+    assert {url for url, (state, _) in states.items() if state is State.EXCLUDED} == excluded
+    assert any(e.too_deep for e in expected)
 
 
 def demo_links() -> Iterator[tuple[str, bool, list[Link]]]:
@@ -181,17 +217,23 @@ def test_targets_that_are_no_pages_are_counted_by_class(whole: Whole) -> None:
 
 def test_every_visit_leads_to_its_record_and_every_record_belongs_to_one_visit(whole: Whole) -> None:
     hosts = {row["site"]: row["name"] for row in rows(whole.folder, "sites") if row["name"]}
-    seen = set()
+    seen, outcomes = set(), Counter[str]()
     for row in rows(whole.folder, "visits"):
         place = (row["warc_file"], row["warc_offset"])
+        if row["warc_file"] is None:
+            outcomes[row["outcome"]] += 1
+            continue
         record = whole.archive[place]
-        robots = f"http://{hosts[row['site']]}/robots.txt"
-        assert record.uri == (robots if row["ask"] == "robots" else whole.pages[row["page"]])
+        robots = f"{WEB.by_host[hosts[row['site']]].scheme}://{hosts[row['site']]}/robots.txt"
+        assert record.page == (robots if row["ask"] == "robots" else whole.pages[row["page"]])
         assert record.status == row["status"]
         assert len(record.body) == row["length"]
+        assert record.repeated == bool(row["flags"] & VisitFlag.REPEATED)
         assert place not in seen
         seen.add(place)
     assert seen == set(whole.archive)
+    torn = sum(t.kind is Kind.TORN for t in WEB.truth().values())
+    assert outcomes == {"connect_failed": sum(s.down is Down.REFUSED for s in WEB.all_sites), "broken_off": torn}
 
 
 def test_segments_were_sealed_while_the_crawl_ran(whole: Whole) -> None:

@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
 
 from gossamer import imaging, urls
 from gossamer.clock import VirtualClock
+from gossamer.collection import seal
+from gossamer.collection.layout import shard_folder
+from gossamer.collection.recovery import recover
+from gossamer.collection.store import Store
 from gossamer.config import Settings, override
 from gossamer.crawl import Bounds, Crawl, Ending
-from gossamer.model import Ask, Outcome, State
+from gossamer.desk import Desk
+from gossamer.model import Ask, Outcome, PageFlag, State
 from gossamer.opening import open_collection
+from gossamer.reconsider import reconsider
 from gossamer.simulator.web import Asked, Reply, SimulatedNames, SimulatedWeb
 
 SMALL = ("collection.max_pages=20000", "collection.max_sites=200")
+
+
+class SealedHere:
+    """A `Process` that is none: a fresh interpreter for each of hundreds of small segments would take too long."""
+
+    ended, code, failure = True, 0, ""
+
+    def __init__(self, store: Store, number: int) -> None:
+        self.output = json.dumps(seal.seal(store.shard, number))
+
+    def wait(self) -> None:
+        pass
+
+    def kill(self) -> None:
+        pass
+
+
+@contextmanager
+def at_processor_speed() -> Iterator[None]:
+    """A commit every virtual second would wait for the disk thousands of times."""
+    with (
+        patch.object(os, "fsync", lambda fd: None),
+        patch.object(os, "fdatasync", lambda fd: None),
+        patch.object(Store, "_start_seal", lambda store, number: SealedHere(store, number)),
+    ):
+        yield
 
 
 @dataclass
@@ -41,15 +79,22 @@ class World:
             found = Reply(outcome=Outcome.NOT_FOUND, status=404, seconds=0.05)
         return found
 
-    def run(self, seeds: Sequence[str] = (), clean: bool = True, turns: int | None = None, **bounds: float) -> Result:
-        """One run to its end, or of so many turns. `clean=False`: it ends as if killed."""
+    @at_processor_speed()
+    def run(
+        self, seeds: Sequence[str] = (), clean: bool = True, turns: int | None = None, commit: bool = False,
+        sealed: bool = False, changed: bool = False, **bounds: float,
+    ) -> Result:  # fmt: skip
+        """One run to its end, or of so many turns. `clean=False`: it ends as if killed; `commit`: right after one;
+        `sealed`: when all is in segments, but before there is an image; `changed`: under other settings than before."""
         store, desk, resumed = open_collection(self.folder, self.settings, self.clock)
         try:
-            web = SimulatedWeb(self.reply, self.clock, desk.seed, asked=self.asked)
+            web = SimulatedWeb(self.reply, self.clock, desk.seed, www=self.settings.seeder.www, asked=self.asked)
             names = SimulatedNames(self.address, self.ttl)
             crawl = Crawl(desk, store, web, names, self.clock, replace(Bounds(), **bounds))  # type: ignore[arg-type]
             if resumed:
                 crawl.dispatch.resume(0.0)
+            if changed:
+                crawl.judge_again(reconsider(desk, store.urls))
             crawl.plant(list(seeds))
             ending = None
             if turns is None:
@@ -59,11 +104,25 @@ class World:
                     crawl.turn()
                 crawl.planner.close()
             result = Result(ending, crawl, self.pages(crawl))
-            if clean:
-                store.finish(*imaging.dump(desk, store.urls))
+            if commit or sealed:
+                store.commit(rotate=sealed)
+            while sealed and store.busy:
+                store._seal(wait=True)
+            now = self.clock.monotonic()
+            self.asked[:] = [a if a.end <= now else replace(a, end=now) for a in self.asked]
+            if clean and not sealed:
+                store.finish(*imaging.dump(desk, store.urls.offsets(), store.urls.tail()))
             return result
         finally:
             store.close()
+
+    def replayed(self) -> Desk:
+        """What all committed effects make of an empty desk: without an image."""
+        recovered = replace(recover(shard_folder(self.folder)), image=None)
+        desk = Desk(self.settings, recovered.meta.seed)
+        for effects in recovered.effects():
+            desk.apply(effects)
+        return desk
 
     @staticmethod
     def pages(crawl: Crawl) -> dict[str, tuple[State, Outcome | None, int]]:
@@ -85,13 +144,34 @@ class Result:
         return {url for url, (found, _, _) in self.pages.items() if found is state}
 
 
-def impolite(asked: Sequence[Asked], wait: float, address_wait: float) -> list[str]:
-    """Requests that came too early, or beside another, at a site or at an address."""
+def state_of(desk: Desk) -> dict[str, object]:
+    """All that a desk remembers, by name, as plain values: what a replay or an image must give again.
+
+    Merit is the scorer's and in no effect; which pages are in flight, the queue's.
+    """
+    columns = desk.columns
+    found: dict[str, object] = {"names": list(desk.names), "addresses": list(desk.addresses)}
+    for name, group in (("page", columns.page), ("site", columns.site), ("origin", columns.origin)):
+        found |= {f"{name}.{column}": values.tolist() for column, values in group.used().items() if column != "merit"}
+    found["page.flags"] = (columns.page.flags[: columns.page.count] & (0xFF ^ PageFlag.ASSIGNED)).tolist()
+    origins = columns.origin.used()
+    places = zip(origins["rules_start"].tolist(), origins["rules_end"].tolist(), strict=True)
+    found["rules"] = [desk.rules.buffer[a:b].tobytes() for a, b in places]
+    for name, table in (("known", columns.known), ("digests", columns.digests), ("hosts", columns.hosts)):
+        cells = np.concatenate(table.cells())
+        found[name] = sorted(cells[cells["key"] != 0].tolist())
+    found |= {name: getattr(desk, name).tolist() for name in ("counts", "totals", "outcomes")}
+    return found | {n: getattr(desk, n) for n in ("visits", "robots_visits", "stored", "bytes", "tick", "wall")}
+
+
+def impolite(asked: Sequence[Asked], wait: float, address_wait: float, www: bool = True) -> list[str]:
+    """Requests that came too early, or beside another, at a site or at an address. `www`: as the setting."""
     found = []
     for key, least in (("site", wait), ("address", address_wait)):
         last: dict[object, Asked] = {}
         for a in sorted(asked, key=lambda a: a.start):
-            name = urls.host(a.url) if key == "site" else a.address
+            host = urls.host(a.url)
+            name = a.address if key == "address" else urls.without_www(host) if www else host
             before = last.get(name)
             if before is not None:
                 gap = max(least, before.retry_after if key == "site" else 0.0)

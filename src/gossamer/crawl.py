@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from gossamer.collection.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
 from gossamer.collection.store import Store
 from gossamer.desk import DAY, Desk
 from gossamer.dispatch import Dispatch
+from gossamer.eventlog import EventLog, Level
 from gossamer.manager.due import soonest_due
+from gossamer.model import State
 from gossamer.planner import Planner
 from gossamer.seeder.seed import Limits, identify, mark_duplicates, plant
 from gossamer.web.addresses import pack
@@ -56,15 +58,26 @@ class Bounds:
     """The crawl ends when nothing is due within this time."""
 
 
+class Beside(Protocol):
+    """Work beside the crawl, in a process of its own: looked after once a turn."""
+
+    def turn(self) -> None: ...
+
+
 class Crawl:
-    def __init__(self, desk: Desk, store: Store, web: Web, names: Names, clock: Clock, bounds: Bounds) -> None:
+    def __init__(
+        self, desk: Desk, store: Store, web: Web, names: Names, clock: Clock, bounds: Bounds,
+        log: EventLog | None = None,
+    ) -> None:  # fmt: skip
+        self.log = log
         self.desk, self.store, self.web, self.names, self.clock, self.bounds = desk, store, web, names, clock, bounds
-        self.dispatch = Dispatch(desk, store, web, names, clock)
+        self.dispatch = Dispatch(desk, store, web, names, clock, log)
         self.planner = Planner(desk, store, bounds.patience)
         self.limits = Limits.of(desk.settings)
         self.stop_requested = False
         self.started = clock.monotonic()
         self.stored_before = desk.stored
+        self.beside: list[Beside] = []
         self.longest_turn = 0.0
         """Seconds for which the loop was deaf, at most."""
 
@@ -85,23 +98,39 @@ class Crawl:
         if taken := self.planner.take(self.clock.monotonic(), wait=self.clock.virtual):
             plan, verdicts = taken
             self.dispatch.install(plan)
+            if self.log is not None:
+                self.log.event(
+                    "plan", Level.DEBUG, pages=len(plan.pages), sites=len(plan.sites), seconds=round(plan.seconds, 4),
+                    candidates=plan.candidates, value=plan.index_value,
+                )  # fmt: skip
             self.dispatch.verdicts += verdicts
         wall = self.desk.believed(self.clock.wall())
-        self.planner.begin(self.clock.monotonic(), wall, self.dispatch.queue.busy_sites)
+        self.planner.begin(self.clock.monotonic(), wall, self.dispatch.queue.busy_sites, self.web.open)
         if not self.store.behind() and (room := self._room()) > 0:
             self.dispatch.hand_out(room)
         self.store.turn()
+        for each in self.beside:
+            each.turn()
         self.longest_turn = max(self.longest_turn, self.clock.monotonic() - begun)
 
     def plant(self, seeds: list[str]) -> int:
-        """Seeds, in canonical form, become pages. Returns how many were new."""
+        """Seeds become pages. Returns how many were new."""
         new = 0
         for i in range(0, len(seeds), SEEDS_A_TICK):
             effects = self._effects()
-            texts = [seed.encode() for seed in seeds[i : i + SEEDS_A_TICK]]
-            new += plant(self.desk.columns, texts, self.limits, self.desk.seed, self.desk.rules.buffer, effects)
+            some, desk = seeds[i : i + SEEDS_A_TICK], self.desk
+            new += plant(desk.columns, some, self.limits, desk.scope, desk.seed, desk.rules.buffer, effects)
             self._commit(effects)
         return new
+
+    def judge_again(self, verdicts: list[tuple[int, int, int, int]]) -> tuple[int, int]:
+        """Pages that settings open again, or exclude; returns how many of each."""
+        for i in range(0, len(verdicts), SEEDS_A_TICK):
+            effects = self._effects()
+            effects.verdicts = np.array(verdicts[i : i + SEEDS_A_TICK], VERDICT)
+            self._commit(effects)
+        closed = sum(verdict[1] == State.EXCLUDED for verdict in verdicts)
+        return len(verdicts) - closed, closed
 
     def _absorb(self, results: Results, answers: list[Answer]) -> None:
         if not (len(results) or answers or self.dispatch.verdicts or self.dispatch.events):
@@ -113,12 +142,15 @@ class Crawl:
             identify(self.desk.columns, results, self.limits, self.desk.seed, self.desk.rules.buffer, effects)
             self.dispatch.follow(results, effects)
         if answers or self.dispatch.events:
-            events = [self._event(answer, effects.wall) for answer in answers]
+            current = [answer for answer in answers if answer.host == self.desk.host(answer.site)]
+            events = [self._event(answer, effects.wall) for answer in current]
             effects.site_events = np.array(events + self.dispatch.events, SITE_EVENT)
         if self.dispatch.verdicts:
             effects.verdicts = np.array(self.dispatch.verdicts, VERDICT)
             self.dispatch.verdicts = []
         self._commit(effects)
+        if self.log is not None and len(results):
+            self.log.visits(effects.visits, results.detail_of)
         self.dispatch.settle_events()
         self.dispatch.settle(results, effects)
         self.dispatch.named(answers)
@@ -132,11 +164,14 @@ class Crawl:
         return self.desk.effects(self.clock.wall(), self.clock.monotonic())
 
     def _event(self, answer: Answer, wall: float) -> tuple[Any, ...]:
-        """A name that failed is tried again after a day, then after a week (A.2.2)."""
+        """A name that failed is tried again after a day, then after a week (A.2.2), its other spelling at once."""
         if answer.address is not None:
             return answer.site, SiteEvent.RESOLVED, 0, answer.port, wall, wall + answer.ttl, list(pack(answer.address))
         failures = min(250, int(self.desk.columns.site.name_failures[answer.site]) + 1)
         refused = answer.error == "forbidden"
+        never_asked = self.desk.columns.site.asked[answer.site] == 0
+        if never_asked and not refused and self.desk.may_respell(answer.site):
+            return answer.site, SiteEvent.RESPELLED, 0, 0, wall, 0.0, [0] * 16
         event = SiteEvent.ADDRESS_REFUSED if refused else SiteEvent.NAME_FAILED
         return answer.site, event, failures, 0, wall, wall + (DAY if failures == 1 else 7 * DAY), [0] * 16
 
@@ -168,6 +203,6 @@ class Crawl:
             return Ending.PAGES
         if not self.planner.idle or self.dispatch.queue.next_time() <= now + bounds.patience:
             return None
-        due = soonest_due(self.desk.columns, wall + bounds.patience)
+        due = soonest_due(self.desk.columns, wall + bounds.patience, self.planner.value)
         self.planner.stale = due <= wall
         return Ending.DONE if due > wall + bounds.patience else None

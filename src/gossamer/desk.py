@@ -4,11 +4,13 @@ Live or in recovery, durable state changes only by applying the effects of a tic
 nothing but the state, the effects and the settings (no clock, no files), so a replay makes the same state.
 
 Refusing and waiting are decided here from outcomes alone: a site that fails is left in peace twice as long each time
-(`clocks`), a page that fails is tried again later (`manager.learn`), robots.txt that cannot be read forbids its origin.
+(`patience.clocks`), a page that fails is tried again later (`manager.learn`), a robots.txt that cannot be read forbids
+its origin.
 """
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from typing import Any, Final
 
@@ -19,12 +21,13 @@ from gossamer import urls
 from gossamer.collection.columns import Columns
 from gossamer.collection.effects import Effects, SiteEvent
 from gossamer.collection.rulebook import RuleBook
-from gossamer.compiled import njit
 from gossamer.config.settings import Settings
 from gossamer.errors import UsageError
 from gossamer.manager import learn
 from gossamer.manager.policies import new_totals, policy_named
-from gossamer.model import NONE, SITE_FAILURES, Ask, Outcome, PageFlag, VisitFlag
+from gossamer.model import NONE, Ask, PageFlag, VisitFlag
+from gossamer.outcomes import LONGEST_PAUSE, Aside, Outcome
+from gossamer.patience import clocks, pause_after
 from gossamer.robots.match import verdicts_many
 from gossamer.seeder.seed import can_be_repeated, content_keys
 from gossamer.web.addresses import unpack
@@ -35,19 +38,25 @@ Array = npt.NDArray[Any]
 DAY: Final = 86_400.0
 ADDRESSES_A_SITE: Final = 4
 """Addresses that are remembered, for each site that there may be; sites change theirs."""
-LONGEST_PAUSE: Final = 7 * DAY
-"""However long a Retry-After, we come back after a week."""
+MOST_RESPELLED: Final = 2
+"""How often a site may change between `www.` and the bare name: more would be a ring of redirects."""
 # plain numbers: numpy takes 10 µs to look at a member of an enum
 _PAGE, _ROBOTS = int(Ask.PAGE), int(Ask.ROBOTS)
 _RETURNED, _DUPLICATE = int(Outcome.RETURNED), int(Outcome.DUPLICATE)
 _JUDGED, _STORED = int(PageFlag.JUDGED), int(VisitFlag.STORED)
-_FAILURE: Final = np.array([outcome in SITE_FAILURES for outcome in Outcome])
+_RESPELLED, _OTHER_NAME = int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
+_EVENT_WHY: Final = {
+    SiteEvent.NAME_FAILED: Aside.NAME_FAILED, SiteEvent.ADDRESS_REFUSED: Aside.ADDRESS_FORBIDDEN,
+    SiteEvent.PATIENCE: Aside.JUST_STARTED,
+}  # fmt: skip
 
 
 class Desk:
     def __init__(self, settings: Settings, seed: int) -> None:
         self.settings = settings
         self.seed = seed
+        self.scope = urls.Scope.of(settings.seeder)
+        self._boosts = [(re.compile(text.encode()), boost) for text, boost in settings.manager.boosts.items()]
         self.columns = Columns(settings.collection.max_pages, settings.collection.max_sites)
         self.names: list[str] = []
         """Names of the sites, by number."""
@@ -63,7 +72,7 @@ class Desk:
         self.totals = new_totals()
         """Cash kept, spent, lost and in total (OPIC)."""
         self.counts = learn.new_counts()
-        """Known pages by state."""
+        """Known pages by state, and by outcome or reason."""
         self._limits = learn.Limits(
             settings.seeder.depth_static, settings.seeder.depth_dynamic, settings.harvester.retry,
             settings.harvester.tries,
@@ -102,6 +111,8 @@ class Desk:
         self._check_room("sites", "max_sites", first + len(names), sites.limit)
         sites.count += len(names)
         sites.address[first : sites.count] = NONE
+        if len(effects.sites_www):
+            sites.www[first : sites.count] = effects.sites_www
         self._name_sites(names, first)
         origins = self.columns.origin
         first = origins.count
@@ -140,11 +151,16 @@ class Desk:
         for name in ("origin", "state", "reason", "depth", "flags"):
             getattr(pages, name)[first:count] = new[name]
         pages.outcome[first:count] = NO_OUTCOME
+        if self._boosts:
+            pages.boost[first:count] = [self._boost(url) for url in effects.urls.split()]
         self.columns.known.add(new["fingerprint"].copy(), np.arange(first, count, dtype=np.uint32))
         pages.count = count
         np.add.at(self.columns.site.pages, new["site"], 1)
         self.unjudged |= bool((new["flags"] & _JUDGED == 0).any())
         learn.plant(self.columns, self.policy, self.totals, self.counts, first, len(new))
+
+    def _boost(self, url: bytes) -> float:
+        return next((boost for pattern, boost in self._boosts if pattern.search(url)), 0.0)
 
     def _add_visits(self, effects: Effects) -> None:
         visits = effects.visits
@@ -155,15 +171,15 @@ class Desk:
                 self._add_rules(visits[i], texts[i]["rules"])
         site = self.columns.site
         sites = visits["site"].copy()
-        _clocks(
-            sites, visits["outcome"].copy(), visits["time"].copy(), visits["retry_after"].copy(),
-            self.waits(sites), _FAILURE, site.next, site.asked, site.failures,
+        clocks(
+            sites, visits["outcome"].copy(), visits["time"].copy(), visits["retry_after"].copy(), self.waits(sites),
+            visits["status"] > 0, float(self.settings.harvester.retry), site.next, site.asked, site.failures, site.why,
         )  # fmt: skip
         original = can_be_repeated(visits)
         self.columns.digests.add(content_keys(visits[original], self.seed), visits["page"][original])
         learn.learn(
-            self.columns, self.policy, self.totals, self.counts, visits, effects.link_targets, effects.link_kinds,
-            self._limits,
+            self.columns, self.policy, self.totals, self.counts, self._respell(effects), effects.link_targets,
+            effects.link_kinds, self._limits,
         )  # fmt: skip
         pages = visits["ask"] == _PAGE
         made = pages & (visits["outcome"] != _RETURNED)
@@ -174,19 +190,55 @@ class Desk:
         self.stored += int((pages & kept).sum())
         self.bytes += int(visits["received"].sum())
 
+    def _respell(self, effects: Effects) -> Array:
+        """Sites that redirect a page to its other spelling are asked by that one from now on; the page goes back.
+
+        Returns the visits as pages see them.
+        """
+        visits = effects.visits
+        found = np.flatnonzero(visits["flags"] & _OTHER_NAME)
+        if not len(found):
+            return visits
+        visits, texts = visits.copy(), Results(visits, effects.visit_texts, Links.none()).text_of()
+        for i in found.tolist():
+            site, www = int(visits["site"][i]), b"://www." in texts[i]["redirect"]
+            if visits["flags"][i] & _RESPELLED:
+                if self._spell(site, www):
+                    visits["outcome"][i] = _RETURNED
+            elif not self.columns.site.respelled[site]:  # to another page, under the other name
+                self._spell(site, www)
+        return visits
+
+    def _spell(self, site: int, www: bool) -> bool:
+        """False if the site has changed its mind too often, or says what is so already too often."""
+        sites, origins = self.columns.site, self.columns.origin
+        sites.respelled[site] = min(250, int(sites.respelled[site]) + 1)
+        if sites.respelled[site] > MOST_RESPELLED:
+            return False
+        if bool(sites.www[site]) != www:
+            sites.www[site] = www
+            sites.resolved[site] = 0
+            sites.address[site] = NONE
+            of_site = origins.site[: origins.count] == site
+            origins.valid[: origins.count][of_site] = np.minimum(origins.valid[: origins.count][of_site], OUTDATED)
+        return True
+
     def _add_rules(self, visit: Any, compiled: bytes) -> None:
         """2xx: the rules that it has; 4xx: none; anything else forbids the origin until it is asked for again."""
         origin, outcome = int(visit["origin"]), Outcome(int(visit["outcome"]))
         origins, sites = self.columns.origin, self.columns.site
-        moved = outcome == Outcome.REDIRECT and not visit["flags"] & int(VisitFlag.NOT_FOLLOWED)
-        if outcome == Outcome.RETURNED or moved:
-            return
         own = int(origins.site[origin])
-        odd = outcome == Outcome.NO_CONTENT and not 200 <= visit["status"] < 300
-        if outcome in UNREADABLE or odd:
+        moved = outcome == Outcome.REDIRECT and not visit["flags"] & int(VisitFlag.NOT_FOLLOWED)
+        in_ring = bool(visit["flags"] & _RESPELLED) and sites.respelled[own] >= MOST_RESPELLED
+        lost = in_ring and own == int(visit["site"])
+        if outcome == Outcome.RETURNED or (moved and not lost):
+            return
+        odd = lost or (outcome == Outcome.NO_CONTENT and not 200 <= visit["status"] < 300)
+        if outcome not in READABLE or odd:
             origins.failures[origin] = min(250, int(origins.failures[origin]) + 1)
             pause = min(self.settings.harvester.retry, ROBOTS_PAUSE * 2.0 ** min(20, int(origins.failures[origin]) - 1))
-            sites.next[own] = max(sites.next[own], visit["time"] + pause)
+            if visit["time"] + pause >= sites.next[own]:
+                sites.next[own], sites.why[own] = visit["time"] + pause, Aside.ROBOTS_UNREADABLE
             return
         origins.failures[origin] = 0
         if outcome not in (Outcome.OK, Outcome.DUPLICATE):
@@ -213,7 +265,12 @@ class Desk:
                 site.port[number] = event["port"]
                 site.address[number] = self._address_number(event["address"].tobytes())
                 continue
-            site.next[number] = max(site.next[number], event["until"])
+            if event["event"] == SiteEvent.RESPELLED:
+                self._spell(number, not site.www[number])
+                continue
+            if event["until"] >= site.next[number]:
+                site.next[number] = event["until"]
+                site.why[number] = _EVENT_WHY[SiteEvent(int(event["event"]))]
             if event["event"] != SiteEvent.PATIENCE:
                 site.resolved[number] = 0
                 site.address[number] = NONE
@@ -263,9 +320,9 @@ class Desk:
             known = site < sites.count
             wait = float(self.waits(np.array([site]))[0]) if known else max(harvester.wait, harvester.wait_large)
             pause = max(wait, float(visit["delay"]), float(visit["retry_after"]))
-            if outcome in SITE_FAILURES:
-                pause = max(pause, max(1.0, wait) * 2.0 ** (1 + (int(sites.failures[site]) if known else 0)))
-            if visit["ask"] == Ask.ROBOTS and outcome in UNREADABLE:
+            failures = 1 + (int(sites.failures[site]) if known else 0)
+            pause = max(pause, pause_after(outcome, wait, failures, harvester.retry))
+            if visit["ask"] == Ask.ROBOTS and outcome not in READABLE:
                 pause = max(pause, ROBOTS_PAUSE)
             found.append((site, float(visit["time"]) + min(pause, LONGEST_PAUSE)))
         return found
@@ -275,6 +332,19 @@ class Desk:
         origins = self.columns.origin
         scheme = "https" if origins.secure[origin] else "http"
         return f"{scheme}://{self.names[int(origins.site[origin])]}:{int(origins.port[origin])}"
+
+    def host(self, site: int) -> str:
+        """The name by which a site is asked."""
+        return f"www.{self.names[site]}" if self.columns.site.www[site] else self.names[site]
+
+    def may_respell(self, site: int) -> bool:
+        """It has only been tried by one name, and the settings take `www.` for nothing."""
+        bare = f"http://{self.names[site]}/"
+        return not self.columns.site.respelled[site] and self.scope.canonical(urls.spelled(bare, True), None) == bare
+
+    def asked_as(self, site: int, url: str) -> str:
+        """A URL of the site as it is asked for."""
+        return urls.spelled(url, True) if self.columns.site.www[site] else url
 
     def site(self, name: str) -> int:
         """Its number, NONE when it is not known."""
@@ -310,31 +380,16 @@ class Desk:
 
 
 NO_OUTCOME: Final = 255
-UNREADABLE: Final = SITE_FAILURES | {Outcome.FORBIDDEN_ADDRESS, Outcome.BAD_ENCODING, Outcome.WORKER_DIED}
+READABLE: Final = frozenset(
+    {Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE,
+     Outcome.NO_CONTENT, Outcome.RETURNED}
+)  # fmt: skip
+"""Outcomes of robots.txt that say what is allowed, or nothing; after any other one nothing is."""
+OUTDATED: Final = 1.0
+"""Wall time: rules that were asked for, and no longer hold."""
 ROBOTS_PAUSE: Final = 300.0
 """First pause before an unreadable robots.txt is asked for again; it doubles up to `harvester.retry`."""
 
 
 def _fingerprints(texts: list[str], seed: int) -> npt.NDArray[np.uint64]:
     return np.array([urls.fingerprint(text, seed) for text in texts], np.uint64)
-
-
-@njit
-def _clocks(
-    sites: Array, outcome: Array, time: Array, retry_after: Array, wait: Array, failure: Array, next_: Array,
-    asked: Array, failures: Array,
-) -> None:  # fmt: skip
-    for i in range(len(sites)):
-        site = sites[i]
-        pause = float(wait[i])
-        if outcome[i] != _RETURNED:
-            asked[site] += 1
-            if failure[outcome[i]]:
-                failures[site] = min(failures[site] + 1, 16)
-                pause = max(1.0, pause) * 2.0 ** failures[site]
-            else:
-                failures[site] = 0
-            if retry_after[i] >= 0:
-                pause = max(pause, float(retry_after[i]))
-        next_[site] = max(next_[site], time[i] + min(pause, LONGEST_PAUSE))
-

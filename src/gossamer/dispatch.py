@@ -19,6 +19,7 @@ from gossamer.clock import Clock
 from gossamer.collection.effects import Effects, SiteEvent
 from gossamer.collection.store import Store
 from gossamer.desk import Desk
+from gossamer.eventlog import EventLog
 from gossamer.harvester.queue import SiteQueue
 from gossamer.manager.plan import Plan
 from gossamer.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, Texts, VisitFlag
@@ -30,6 +31,8 @@ Array = npt.NDArray[Any]
 # plain numbers: numpy takes 10 µs to look at a member of an enum
 _PAGE, _ROBOTS = int(Ask.PAGE), int(Ask.ROBOTS)
 _REDIRECT, _ASSIGNED = int(Outcome.REDIRECT), int(PageFlag.ASSIGNED)
+_RESPELLED = int(VisitFlag.RESPELLED)
+_NO_ANSWER = (int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED))
 
 ROBOTS_REDIRECTS: Final = 5
 TOO_LONG: Final = 60.0
@@ -45,7 +48,10 @@ class _Errand(NamedTuple):
 
 
 class Dispatch:
-    def __init__(self, desk: Desk, store: Store, web: Web, names: Names, clock: Clock) -> None:
+    def __init__(
+        self, desk: Desk, store: Store, web: Web, names: Names, clock: Clock, log: EventLog | None = None
+    ) -> None:
+        self._log = log
         self._desk, self._store, self._web, self._names, self._clock = desk, store, web, names, clock
         harvester = desk.settings.harvester
         self.queue = SiteQueue(
@@ -102,7 +108,7 @@ class Dispatch:
     def _resolve(self, site: int) -> None:
         if site not in self._asking:
             self._asking.add(site)
-            self._names.ask(site, self._desk.names[site])
+            self._names.ask(site, self._desk.host(site))
 
     def named(self, answers: list[Answer]) -> None:
         """After the answers were applied: their sites have an address, or a time before which they are not asked."""
@@ -111,7 +117,11 @@ class Dispatch:
         self._desk.recycled.clear()
         for answer in answers:
             self._asking.discard(answer.site)
-            if answer.address is None:
+            if answer.host != self._desk.host(answer.site):
+                self._resolve(answer.site)  # it was about the other name
+            elif answer.address is None and self._desk.columns.site.name_failures[answer.site] == 0:
+                self._resolve(answer.site)  # by its other name
+            elif answer.address is None:
                 self.queue.set_address(answer.site, NONE)
                 self._rest(np.array([answer.site], np.uint32))
                 self._abandon(answer.site)
@@ -128,7 +138,7 @@ class Dispatch:
         columns = self._desk.columns
         sites, pages, asks = self.queue.ready(
             now, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
-            columns.origin.valid, wall,
+            columns.origin.valid, wall, float(self._desk.settings.manager.min_period), columns.page.reason,
         )  # fmt: skip
         if len(sites):
             stale = columns.site.resolved[sites] <= wall
@@ -138,6 +148,8 @@ class Dispatch:
             is_page = asks == _PAGE
             assignments = self._robots(sites[~is_page], pages[~is_page]) + self._pages(sites[is_page], pages[is_page])
             if assignments:
+                if self._log is not None:
+                    self._log.assigned(assignments)
                 self._web.assign(assignments)
         self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
 
@@ -164,7 +176,15 @@ class Dispatch:
             self.queue.skip(sites[refused], self._clock.monotonic())
         rows = zip(sites.tolist(), pages.tolist(), texts, allowed.tolist(), strict=True)
         origin = self._desk.columns.page.origin
-        return [self._assignment(Ask.PAGE, p, int(origin[p]), s, text) for s, p, text, ok in rows if ok]
+        www = self._desk.columns.site.www
+        return [
+            self._assignment(Ask.PAGE, p, int(origin[p]), s, text if not www[s] else self._spelled(s, text))
+            for s, p, text, ok in rows
+            if ok
+        ]
+
+    def _spelled(self, site: int, text: bytes) -> bytes:
+        return self._desk.asked_as(site, text.decode()).encode()
 
     def _robots(self, sites: Array, pages: Array) -> list[Assignment]:
         out = []
@@ -186,7 +206,8 @@ class Dispatch:
             return self._next_errand(site)
         if origin in self._away:
             return None
-        return _Errand(origin, urls.canonical(self._desk.origin_text(origin) + "/robots.txt") or "", 0)
+        url = urls.canonical(self._desk.origin_text(origin) + "/robots.txt") or ""
+        return _Errand(origin, self._desk.asked_as(site, url), 0)
 
     def _next_errand(self, site: int) -> _Errand:
         self._pages_first.add(site)
@@ -195,7 +216,8 @@ class Dispatch:
         if not waiting:
             del self._errands[site]
         self.queue.set_errand(site, False)
-        return errand
+        own = self._desk.scope.canonical(errand.url, None)
+        return errand if own is None else errand._replace(url=self._desk.asked_as(site, own))
 
     def _assignment(self, ask: Ask, page: int, origin: int, site: int, url: bytes) -> Assignment:
         self._number += 1
@@ -214,18 +236,23 @@ class Dispatch:
         texts = results.text_of()
         for i in moved.tolist():
             hops = self._hops.get(int(visits["number"][i]), ROBOTS_REDIRECTS)
+            if hops == 0 and visits["flags"][i] & _RESPELLED:
+                continue  # its own site is asked by its other name
             origin = int(visits["origin"][i])
             target = urls.canonical(texts[i]["redirect"].decode())
             if target is not None and len(target.encode()) > self._desk.settings.seeder.url_length:
                 target = None
-            site = self._site(urls.site_name(urls.split(target).host), effects) if target else NONE
+            site = self._site(self._name_of(target), urls.has_www(target), effects) if target else NONE
             if site == NONE or hops >= ROBOTS_REDIRECTS:
                 visits["flags"][i] |= int(VisitFlag.NOT_FOLLOWED)
             else:
                 self._errands.setdefault(site, deque()).append(_Errand(origin, target or "", hops + 1))
                 self._away.add(origin)
 
-    def _site(self, name: str, effects: Effects) -> int:
+    def _name_of(self, url: str) -> str:
+        return urls.host(self._desk.scope.canonical(url, None) or url)
+
+    def _site(self, name: str, www: bool, effects: Effects) -> int:
         """The number of a site that may be new in this tick, or was never heard of: then it is made."""
         site = self._desk.site(name)
         if site == NONE:
@@ -235,6 +262,7 @@ class Dispatch:
             if effects.first_site + len(new) < self._desk.columns.site.limit:
                 site = effects.first_site + len(new)
                 effects.sites = Texts.join([*new, name.encode()], "<u2")
+                effects.sites_www = np.append(effects.sites_www, np.uint8(www and self._desk.scope.www))
         return site
 
     def settle(self, results: Results, effects: Effects) -> None:
@@ -247,6 +275,8 @@ class Dispatch:
         if longer.any():
             self.queue.not_before(sites[longer], next_[longer] - effects.wall + effects.monotonic)
         self.queue.done(sites, visits["end"].copy(), effects.monotonic)
+        if np.isin(visits["outcome"], _NO_ANSWER).any():
+            self._try_other_names(visits)
         robots = visits["ask"] == _ROBOTS
         if robots.any():
             self._settle_robots(visits[robots])
@@ -254,6 +284,13 @@ class Dispatch:
             self._pages_first -= set(sites[~robots].tolist())
             for site in list(self._errands):
                 self._send(site)
+
+    def _try_other_names(self, visits: Array) -> None:
+        """Sites that did not answer their very first request are asked by their other name the next time."""
+        for visit in visits[np.isin(visits["outcome"], _NO_ANSWER)]:
+            site = int(visit["site"])
+            if self._desk.columns.site.asked[site] == 1 and self._desk.may_respell(site):
+                self.events.append((site, SiteEvent.RESPELLED, 0, 0, self._wall(), 0.0, [0] * 16))
 
     def _settle_robots(self, visits: Array) -> None:
         """An answer at one site may be about another's robots.txt, which then rests too if it could not be read."""

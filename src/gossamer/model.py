@@ -15,6 +15,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.outcomes import SITE_FAILURES, TRANSIENT, Outcome, Reason
+
+__all__ = [
+    "NONE", "SHARD_SHIFT", "SITE_FAILURES", "TRANSIENT", "VISIT", "VISIT_TEXTS", "Ask", "Assignment", "Counted",
+    "LinkFlag", "LinkKind", "Outcome", "PageFlag", "Reason", "State", "Tag", "Texts", "VisitFlag", "Visits",
+]  # fmt: skip
+
 NONE: Final = 0xFFFFFFFF
 """No page, no site, no origin (numbers are uint32 inside a shard)."""
 SHARD_SHIFT: Final = 40
@@ -34,16 +41,6 @@ class State(IntEnum):
     """Known, but not to be asked for: its `Reason` says why."""
 
 
-class Reason(IntEnum):
-    """Why a page is excluded."""
-
-    NONE = 0
-    ROBOTS = 1
-    """robots.txt forbids it."""
-    DEPTH = 2
-    """It lies deeper in its site than the settings allow."""
-
-
 class LinkKind(IntEnum):
     """How a page refers to another."""
 
@@ -61,6 +58,29 @@ class LinkFlag(IntFlag):
 
     NOFOLLOW = 1
     DYNAMIC = 2
+    WWW = 4
+    """The link was written with `www.`, which the canonical form leaves out."""
+
+
+class Tag(IntEnum):
+    """The element that bears a link."""
+
+    OTHER = 0
+    A = 1
+    AREA = 2
+    LINK = 3
+    META = 4
+    FRAME = 5
+    IFRAME = 6
+    IMG = 7
+    SCRIPT = 8
+    SOURCE = 9
+    VIDEO = 10
+    AUDIO = 11
+    EMBED = 12
+    OBJECT = 13
+    HEADER = 14
+    """No element: a Location header."""
 
 
 class Counted(IntEnum):
@@ -80,6 +100,8 @@ class Counted(IntEnum):
     SITE_FULL = 11
     """The site already has as many known pages as the settings allow."""
     COLLECTION_FULL = 12
+    REJECTED = 13
+    """A pattern of the settings rejects it, or none of those that accept matches."""
 
 
 class PageFlag(IntFlag):
@@ -108,6 +130,14 @@ class VisitFlag(IntFlag):
     """More links than the gatherer keeps; the rest was not read."""
     NOT_FOLLOWED = 256
     """A redirect of robots.txt that leads nowhere, or too far: as if there were none."""
+    REPEATED = 512
+    """Archived as a revisit record: the body is that of an earlier visit, which has it."""
+    RESPELLED = 1024
+    """A redirect to the very page, with `www.` put before its host or taken away."""
+    OTHER_NAME = 4096
+    """A redirect to the site's other name: with `www.`, or without."""
+    TEXT = 2048
+    """Its cleaned text is in the archive too."""
 
 
 class Ask(IntEnum):
@@ -117,88 +147,9 @@ class Ask(IntEnum):
     ROBOTS = 1
 
 
-class Outcome(IntEnum):
-    """What became of a request. One word each, used by tables, logs, JSON and reports; `sentence` explains it."""
-
-    OK = 0
-    DUPLICATE = 1
-    REDIRECT = 2
-    NOT_FOUND = 3
-    REFUSED = 4
-    SERVER_ERROR = 5
-    TOO_MANY_REQUESTS = 6
-    OTHER_TYPE = 7
-    NO_CONTENT = 8
-    CONNECT_FAILED = 9
-    TIMED_OUT = 10
-    TOO_SLOW = 11
-    BROKEN_OFF = 12
-    TLS_FAILED = 13
-    PROTOCOL_ERROR = 14
-    BAD_ENCODING = 15
-    FORBIDDEN_ADDRESS = 16
-    WORKER_DIED = 17
-    RETURNED = 18
-
-    @property
-    def sentence(self) -> str:
-        return _SENTENCES[self]
-
-    @property
-    def word(self) -> str:
-        return self.name.lower()
-
-
-_SENTENCES: Final = {
-    Outcome.OK: "The page was fetched, gathered and stored.",
-    Outcome.DUPLICATE: "The page was fetched, and has the text and links of a page known before.",
-    Outcome.REDIRECT: "The server names another address; it is followed as a link.",
-    Outcome.NOT_FOUND: "The server says that there is no such page (404, 410).",
-    Outcome.REFUSED: "The server refuses the request (any other 4xx).",
-    Outcome.SERVER_ERROR: "The server failed (5xx).",
-    Outcome.TOO_MANY_REQUESTS: "The server asks us to slow down (429).",
-    Outcome.OTHER_TYPE: "Not a type that is gathered; the body was not read further.",
-    Outcome.NO_CONTENT: "The server answered without a body, or with a status that means nothing for a page.",
-    Outcome.CONNECT_FAILED: "No connection to the address could be opened.",
-    Outcome.TIMED_OUT: "The time limit for connecting, for the first byte or for the whole answer was reached.",
-    Outcome.TOO_SLOW: "The answer came more slowly than the lowest speed allowed.",
-    Outcome.BROKEN_OFF: "The connection ended before the answer did.",
-    Outcome.TLS_FAILED: "No secure connection could be agreed on, or the certificate is not valid.",
-    Outcome.PROTOCOL_ERROR: "The answer is not HTTP.",
-    Outcome.BAD_ENCODING: "The body does not follow its Content-Encoding, or would grow beyond the bound.",
-    Outcome.FORBIDDEN_ADDRESS: "The name leads to an address that must not be visited.",
-    Outcome.WORKER_DIED: "The worker that gathered the page died twice over it.",
-    Outcome.RETURNED: "The request was not made, or not to its end, by our own doing; the page goes back.",
-}
-
-TRANSIENT: Final = frozenset(
-    {
-        Outcome.SERVER_ERROR,
-        Outcome.TOO_MANY_REQUESTS,
-        Outcome.CONNECT_FAILED,
-        Outcome.TIMED_OUT,
-        Outcome.TOO_SLOW,
-        Outcome.BROKEN_OFF,
-    }
-)
-"""Outcomes after which a page is tried again."""
-
-SITE_FAILURES: Final = frozenset(
-    {
-        Outcome.SERVER_ERROR,
-        Outcome.TOO_MANY_REQUESTS,
-        Outcome.CONNECT_FAILED,
-        Outcome.TIMED_OUT,
-        Outcome.TOO_SLOW,
-        Outcome.BROKEN_OFF,
-        Outcome.TLS_FAILED,
-        Outcome.PROTOCOL_ERROR,
-    }
-)
-"""Outcomes that make us more patient with the whole site: its wait doubles with each in a row."""
-
 VISIT_TEXTS: Final = (
     "mime", "charset", "etag", "last_modified", "redirect", "title", "address", "detail", "rules", "sitemaps",
+    "language", "description",
 )  # fmt: skip
 
 VISIT: Final = np.dtype(
@@ -221,6 +172,8 @@ VISIT: Final = np.dtype(
         ("length", "<u4"),  # bytes of the decoded body
         ("text_length", "<u4"),  # characters of the cleaned text
         ("digest", "<u8"),  # of cleaned text and resolved links; 0 without one
+        ("sketch", "<u8"),  # simhash of the cleaned text, for near duplicates; 0 without one
+        ("payload", "u1", (20,)),  # SHA-1 of the body as archived; zeros without one
         ("duplicate_of", "<u4"),  # page (the desk fills it)
         ("out_degree", "<u4"),  # distinct links of the page, counted ones included
         ("links", "<u4"),  # links that crossed
@@ -230,6 +183,7 @@ VISIT: Final = np.dtype(
         ("warc_offset", "<u8"),  # of the response record
         ("warc_end", "<u8"),  # length of the file after this visit's records; 0 = nothing written
         ("counted", "<u2", (len(Counted),)),
+        ("seen", "<u4"),  # bytes of what was seen and not fetched, in the results of a tick: see `message.Results`
         ("texts", "<u4", (len(VISIT_TEXTS),)),
     ]
 )

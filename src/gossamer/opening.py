@@ -17,6 +17,7 @@ from gossamer.collection.effects import SITE_EVENT, Effects, SiteEvent
 from gossamer.collection.layout import FORMAT, SETTINGS, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
 from gossamer.collection.recovery import Recovered, cut, recover
+from gossamer.collection.runs import begin_run
 from gossamer.collection.store import URL_FILE, Store
 from gossamer.config.settings import Settings
 from gossamer.desk import Desk
@@ -42,12 +43,15 @@ def open_collection(
         if recovered is None:
             if toml is not None:
                 disk.write_atomic(folder / SETTINGS, toml)
+            begin_run(shard, settings, clock.wall())
             Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall()))
             recovered = recover(shard)
         desk = Desk(settings, recovered.meta.seed)
         texts, offsets = _replay(desk, recovered)
         if not new and toml is not None:  # it has proved to fit
             disk.write_atomic(folder / SETTINGS, toml)
+        if not new:
+            begin_run(shard, settings, clock.wall())
         patience = _patience(desk, recovered.patience, clock)
         journal = cut(recovered, [patience] if patience else [])
         if patience:
@@ -103,6 +107,7 @@ def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:
     new = [name for name, site in sites.items() if site == NONE]
     sites |= {name: found.first_site + i for i, name in enumerate(new)}
     found.sites = Texts.join([name.encode() for name in new], "<u2")
+    found.sites_www = np.zeros(len(new), np.uint8)
     found.site_events = np.zeros(len(until), SITE_EVENT)
     found.site_events["event"] = SiteEvent.PATIENCE
     found.site_events["site"] = [sites[name] for name in until]

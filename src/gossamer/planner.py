@@ -2,7 +2,9 @@
 
 The next plan is begun when something has changed and the sites left in the present one can no longer keep the
 connections busy, but not sooner than ten times the last plan's duration after it (BUbiNG's rule for its sieve). The
-first plan of a process does not count: it may have had to compile its kernels.
+first plan of a process does not count: it may have had to compile its kernels. When fewer requests are in flight than
+`harvester.least_connections`, the present plan closes sooner, after five times that (4.4). A new plan replaces the old
+one: pages that were not asked for go back, nothing is counted against them.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from gossamer.collection.store import Store
 from gossamer.desk import Desk
 from gossamer.manager.judge import find_unjudged
 from gossamer.manager.plan import Plan, make_plan
+from gossamer.manager.policies import TOTAL
+from gossamer.manager.value import Value
 from gossamer.model import Reason, State
 
 Array = npt.NDArray[Any]
@@ -36,14 +40,22 @@ class Verdicts(NamedTuple):
 class Planner:
     def __init__(self, desk: Desk, store: Store, horizon: float) -> None:
         self._desk, self._store, self._horizon = desk, store, horizon
+        self.value = Value.of(desk.settings.manager)
         self._thread = ThreadPoolExecutor(1, "plan")
         self._running: Future[tuple[Plan, Verdicts]] | None = None
-        self._not_before = 0.0
+        self._not_before = self._soonest = 0.0
         self._taken = False
+        self._begun = 0.0
         self.stale = True
         """Something has changed since the last plan was begun."""
         self.longest = 0.0
         """Seconds of the plan that took longest."""
+        self.index_value = 0.0
+        """V(I) when the last plan was made, and the pages that the index held."""
+        self.index_pages = 0
+        self.last: Plan | None = None
+        self.last_made = 0.0
+        """Wall time when it was begun."""
 
     @property
     def idle(self) -> bool:
@@ -56,12 +68,16 @@ class Planner:
             return now
         return self._not_before if self.stale else np.inf
 
-    def begin(self, now: float, wall: float, busy_sites: Callable[[float], int]) -> None:
-        if self._running is not None or not self.stale or now < self._not_before:
+    def begin(self, now: float, wall: float, busy_sites: Callable[[float], int], in_flight: int) -> None:
+        if self._running is not None or not self.stale:
             return
-        self._not_before = now + PAUSE
+        few = in_flight < self._desk.settings.harvester.least_connections
+        if now < (self._soonest if few else self._not_before):
+            return
+        self._soonest = self._not_before = now + PAUSE
         if busy_sites(now + self._horizon) < self._desk.settings.harvester.connections:
             self.stale = False
+            self._begun = wall
             self._running = self._thread.submit(self._make, wall)
 
     def take(self, now: float, wait: bool = False) -> tuple[Plan, list[tuple[int, int, int, int]]] | None:
@@ -70,9 +86,12 @@ class Planner:
             return None
         plan, unjudged = self._running.result()
         self._running = None
+        self._soonest = now + max(PAUSE, 5 * plan.seconds)
         self._not_before = now + (PAUSE if wait or not self._taken else max(PAUSE, 10 * plan.seconds))
         self._taken = True
         self.longest = max(self.longest, plan.seconds)
+        self.index_value, self.index_pages = plan.index_value, plan.index_pages
+        self.last, self.last_made = plan, self._begun
         return plan, self._judge(unjudged)
 
     def close(self) -> None:
@@ -81,8 +100,9 @@ class Planner:
     def _make(self, wall: float) -> tuple[Plan, Verdicts]:
         desk, manager = self._desk, self._desk.settings.manager
         plan = make_plan(
-            desk.columns, desk.policy, wall, manager.batch_size, manager.batch_per_site, self._horizon
-        )
+            desk.columns, desk.policy, wall, manager.batch_size, manager.batch_per_site, self._horizon, self.value,
+            int(desk.totals[TOTAL]),
+        )  # fmt: skip
         pages = np.zeros(0, np.uint32)
         if desk.unjudged:
             desk.unjudged = False

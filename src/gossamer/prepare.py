@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,14 +11,20 @@ from typing import Final
 
 from gossamer import config, disk, urls
 from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
+from gossamer.collection.runs import runs
+from gossamer.config.endpoints import endpoint
 from gossamer.config.settings import HarvesterSettings, Settings
 from gossamer.demo.web import DemoWeb
 from gossamer.errors import UsageError
+from gossamer.manager.value import Value
 from gossamer.seeder.seeds import Seeds, read_seeds
 from gossamer.units import Duration
+from gossamer.web.trusted import read_certificates
 
 FIXED: Final = {
-    "seeder.session_ids": "the URLs of its pages were made with them",
+    "seeder.session_ids": "the URLs of its pages were made without these parameters",
+    "seeder.www": "the URLs of its pages and the names of its sites were made with it",
+    "seeder.transform": "the URLs of its pages were made with it",
     "harvester.agent": "the robots.txt rules that it has were read for that name",
 }
 """Settings that cannot change once there are pages, and why."""
@@ -39,6 +46,9 @@ class Plea:
     seconds: float | None = None
     patience: float = 60.0
     demo_log: Path | None = None
+    log: Path | None = None
+    """Where events are logged, as JSON lines."""
+    log_level: str = "info"
     user_settings: Path | None = None
     """Settings of this user for all crawls: only the contact is taken from them."""
 
@@ -55,13 +65,9 @@ def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_
     """Settings: defaults, crawl.toml, --config, --set; then those of the demonstration Web, which are not stored."""
     folder, path = plea.folder, plea.folder / SETTINGS
     new = not is_collection(folder)
-    begun = {path, path.with_name(path.name + disk.TEMPORARY), shard_folder(folder)}
-    if new and folder.exists() and (not folder.is_dir() or set(folder.iterdir()) - begun):
-        raise UsageError(
-            f"{folder} is not a collection, and not empty",
-            "Name an empty or a new folder, or one that was crawled into.",
-        )
-    stored = config.load(path) if path.exists() else Settings()
+    if new:
+        _check_empty(folder)
+    stored = _stored(folder, new)
     settings = config.override(config.load(plea.config, stored) if plea.config else stored, plea.changes)
     settings = _with_contact(settings, plea.user_settings)
     if demo is not None:
@@ -74,22 +80,61 @@ def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_
             f"no usable seed for {folder}",
             "Give --seed URL or --seeds FILE, or try the demonstration Web with --demo.",
         )
-    if not settings.seeder.domains:
-        domains = tuple(dict.fromkeys(urls.registrable(urls.host(seed)) for seed in seeds.urls))
-        settings = replace(settings, seeder=replace(settings.seeder, domains=domains))
-    scope = urls.Scope(settings.seeder.domains)
-    for seed in seeds.urls:
-        if not scope.accepts(urls.host(seed)):
-            say(f"note: {seed} is outside seeder.domains: it is fetched, links to its site are not followed")
-    changed = config.differences(stored, settings)
+    settings = _with_domains(settings, seeds)
+    _note_outside(settings, seeds, say)
+    effective = _with_trusted(settings if demo is None else _with_addresses(settings, demo), folder)
     if not new:
+        before = _last_run(folder, stored)
+        changed = config.differences(before if demo is None else _with_addresses(before, demo), effective)
         _refuse_fixed(changed, folder)
         for line in changed:
             say(f"changed: {line}")
-    effective = settings if demo is None else _with_addresses(settings, demo)
+    Value.of(effective.manager)
     _check_contact(effective, seeds.urls)
-    toml = config.dump(settings).encode() if changed or not path.exists() else None
-    return Prepared(effective, seeds, toml)
+    keep = path.exists() and settings == config.load(path)
+    return Prepared(effective, seeds, None if keep else config.dump(settings).encode())
+
+
+def _check_empty(folder: Path) -> None:
+    path = folder / SETTINGS
+    begun = {path, path.with_name(path.name + disk.TEMPORARY), shard_folder(folder)}
+    if folder.exists() and (not folder.is_dir() or set(folder.iterdir()) - begun):
+        raise UsageError(
+            f"{folder} is not a collection, and not empty",
+            "Name an empty or a new folder, or one that was crawled into.",
+        )
+
+
+def _stored(folder: Path, new: bool) -> Settings:
+    """What crawl.toml says. A collection from before runs were recorded knows nothing of `seeder.www`: it is off."""
+    usual = Settings()
+    if not new and not runs(shard_folder(folder)):
+        usual = replace(usual, seeder=replace(usual.seeder, www=False))
+    path = folder / SETTINGS
+    return config.load(path, usual) if path.exists() else usual
+
+
+def _last_run(folder: Path, stored: Settings) -> Settings:
+    """The settings of the run before, whoever has edited crawl.toml since."""
+    recorded = runs(shard_folder(folder))
+    try:
+        return config.from_json(json.dumps(recorded[-1]["settings"])) if recorded else stored
+    except UsageError:  # a setting that another version had
+        return stored
+
+
+def _with_domains(settings: Settings, seeds: Seeds) -> Settings:
+    if settings.seeder.domains:
+        return settings
+    domains = tuple(dict.fromkeys(urls.registrable(urls.host(seed)) for seed in seeds.urls))
+    return replace(settings, seeder=replace(settings.seeder, domains=domains))
+
+
+def _note_outside(settings: Settings, seeds: Seeds, say: Callable[[str], None]) -> None:
+    scope = urls.Scope.of(settings.seeder)
+    for seed in seeds.urls:
+        if not scope.accepts(urls.host(seed)):
+            say(f"note: {seed} is outside seeder.domains: it is fetched, links to its site are not followed")
 
 
 def _refuse_fixed(changed: list[str], folder: Path) -> None:
@@ -109,9 +154,20 @@ def _with_contact(settings: Settings, user: Path | None) -> Settings:
     return replace(settings, harvester=replace(settings.harvester, contact=contact))
 
 
+def _with_trusted(settings: Settings, folder: Path) -> Settings:
+    """The file of certificates by its whole path: in the collection's folder, else in the working folder."""
+    own = settings.harvester.trusted
+    if not own:
+        return settings
+    path = next((each for each in (folder / own, Path(own)) if each.exists()), Path(own)).absolute()
+    read_certificates(path)
+    return replace(settings, harvester=replace(settings.harvester, trusted=str(path)))
+
+
 def _with_addresses(settings: Settings, demo: Settings) -> Settings:
     """Those of the demonstration Web: not stored, they change with every start."""
-    harvester = replace(settings.harvester, resolve=demo.harvester.resolve, allow_private=True)
+    trusted = demo.harvester.trusted or settings.harvester.trusted
+    harvester = replace(settings.harvester, resolve=demo.harvester.resolve, allow_private=True, trusted=trusted)
     return replace(settings, harvester=harvester)
 
 
@@ -129,10 +185,12 @@ def _with_waits(settings: Settings, demo: Settings) -> Settings:
 DEMO_WAITS: Final = {"wait": Duration(0.02), "wait_large": Duration(0.005), "address_wait": Duration(0.005)}
 
 
-def demo_settings(resolve: dict[str, str], domains: tuple[str, ...]) -> Settings:
+def demo_settings(resolve: dict[str, str], domains: tuple[str, ...], trusted: str = "") -> Settings:
     """Names below its domains that it does not have lead nowhere: no resolver is asked about them."""
     nowhere = {f"*.{domain}": "none" for domain in domains}
-    harvester = HarvesterSettings(resolve={**resolve, **nowhere}, allow_private=True, **DEMO_WAITS)  # type: ignore[arg-type]
+    harvester = HarvesterSettings(
+        resolve={**resolve, **nowhere}, allow_private=True, trusted=trusted, **DEMO_WAITS  # type: ignore[arg-type]
+    )
     return Settings(harvester=harvester)
 
 
@@ -155,7 +213,7 @@ def only_loopback(settings: Settings, hosts: tuple[str, ...] = ()) -> bool:
     if "*" in resolve:
         return True
     covered = all(f"*.{domain}" in resolve or _is_here(domain) for domain in domains)
-    scope = urls.Scope(domains)
+    scope = urls.Scope.of(settings.seeder)
     return bool(domains) and covered and all(scope.accepts(host) or host in resolve or _is_here(host) for host in hosts)
 
 
@@ -167,8 +225,5 @@ def _is_loopback(text: str) -> bool:
     """An address, with or without a port; "none" leads nowhere."""
     if text == "none":
         return True
-    host = text.rpartition(":")[0] if text.count(":") == 1 or "]:" in text else text
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    found = endpoint(text)
+    return found is not None and ipaddress.ip_address(found[0]).is_loopback

@@ -6,30 +6,46 @@ import gc
 import os
 import resource
 import signal
-import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from gossamer import demo, imaging
+from gossamer.asking import Listener
 from gossamer.clock import RealClock
+from gossamer.collection.bodies import last_bodies
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.standing import write_standing
+from gossamer.collection.runs import runs
+from gossamer.collection.standing import read_value, write_standing
+from gossamer.compiled import KEPT
 from gossamer.config.settings import Settings
-from gossamer.crawl import Bounds, Crawl, Ending
-from gossamer.figures import figures_of, waits_until
-from gossamer.model import Outcome
+from gossamer.crawl import Bounds, Crawl
+from gossamer.errors import GossamerError
+from gossamer.eventlog import EventLog, Level
+from gossamer.figures import Figures, resident, thinned, waits_until
+from gossamer.manager.value import merit_weights
 from gossamer.opening import open_collection
 from gossamer.prepare import Plea, Prepared, demo_settings, prepare
-from gossamer.units import human_size, human_time, thousands
+from gossamer.reconsider import CONCERNED, reconsider
+from gossamer.report import Report
+from gossamer.scorer import Scorer
+from gossamer.units import human_time, thousands
+from gossamer.web.payloads import Payloads
 from gossamer.web.pool import Pool
 from gossamer.web.resolver import Resolver
 
+LOOK_EVERY: Final = 0.5
 __all__ = ["Plea", "Report", "Watcher", "run"]
+
+REMEMBERED: Final = 1_000_000
+"""Visits of former runs whose bodies are looked for in new ones."""
 
 
 class Watcher(Protocol):
@@ -38,44 +54,6 @@ class Watcher(Protocol):
     def due(self) -> bool: ...
     def show(self, figures: dict[str, Any]) -> None: ...
     def say(self, line: str) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    figures: dict[str, Any]
-    ending: Ending
-    interrupted: bool
-    folder: str
-    crawling: dict[str, Any]
-    """Figures at the end of the crawl itself, before sealing and the image."""
-
-    def lines(self) -> Iterator[str]:
-        f = self.figures
-        yield f"The crawl ended: {self.ending.value}."
-        yield (
-            f"  {thousands(f['visits'])} visits in {human_time(f['seconds'])}, {thousands(f['stored'])} pages stored, "
-            f"{human_size(f['bytes'])}, {thousands(f['sites'])} sites, "
-            f"{1000 * f['cpu_seconds'] / max(1, f['run_visits']):.2f} ms of processor time a visit"
-        )
-        yield (
-            f"  known {thousands(f['known'])} = pending {thousands(f['pending'])} + waiting {thousands(f['waiting'])}"
-            f" + done {thousands(f['done'])} + excluded {thousands(f['excluded'])}"
-        )
-        for word, count in f["outcomes"].items():
-            yield f"  {thousands(count):>10}  {word:<20} {Outcome[word.upper()].sentence}"
-        if f["waits_until"]:
-            yield f"  What waits is due from {f['waits_until']} on; the same command then goes on."
-        shard = shard_folder(Path(self.folder))
-        yield "What there is now, and what to try next:"
-        yield f"  {shard}/warc/    what came over the wire: any WARC tool reads it, e.g. warcio index FILE"
-        yield f"  {shard}/visits/  and pages/, links/, sites/: Parquet tables, for DuckDB, pandas, Spark"
-        yield f"  {_program()} status {self.folder}"
-
-
-def _program() -> str:
-    """The command as the user typed it."""
-    name = sys.argv[0]
-    return "python -m gossamer" if name.endswith("__main__.py") else os.path.relpath(name) if "/" in name else name
 
 
 def run(plea: Plea, watcher: Watcher) -> Report:
@@ -91,56 +69,192 @@ def _demonstration(plea: Plea, stack: ExitStack, watcher: Watcher) -> tuple[Sett
     running = demo.start(plea.demo, log=plea.demo_log)
     stack.callback(running.stop)
     watcher.say(f"the demonstration Web runs on this machine: {len(running.seeds)} sites, port {running.port}")
-    return demo_settings(running.resolve, tuple(running.domains)), tuple(running.seeds)
+    return demo_settings(running.resolve, tuple(running.domains), running.trusted), tuple(running.seeds)
 
 
 def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack) -> Report:
-    clock, settings = RealClock(), prepared.settings
-    begun, cpu, desk_cpu = clock.monotonic(), _cpu_seconds(), time.process_time()
-    store, desk, resumed = open_collection(plea.folder, settings, clock, prepared.toml)
-    stack.callback(store.close)
-    for warning in store.warnings:
-        watcher.say(f"warning: {warning}")
-    names = Resolver(settings.harvester)
-    stack.callback(names.close)
-    web = Pool(settings, desk.seed, store.lock.fileno(), store.shard, store.next_archive, clock)
-    stack.callback(web.close)
-    web.register(names.fileno())
-    store.follow(web)
-    crawl = Crawl(desk, store, web, names, clock, Bounds(plea.pages, plea.seconds, plea.patience))
-    if resumed:
-        crawl.dispatch.resume(clock.monotonic() - store.lock.since)
-        watcher.say(f"resumed: {thousands(desk.columns.page.count)} pages known, {thousands(desk.visits)} visits made")
-    crawl.plant(list(prepared.seeds.urls))
-    before = desk.visits
-    interrupted: list[int] = []
+    log = None if plea.log is None else EventLog(plea.log, Level.named(plea.log_level), watcher.say)
+    if log is not None:
+        stack.callback(log.close)
+    running = _Running(plea, prepared, watcher, stack, log)
+    try:
+        return running.run()
+    except BaseException as error:
+        if log is not None:
+            log.fault(error)
+        raise
 
-    def figures() -> dict[str, Any]:
-        found = figures_of(desk, clock.wall())
-        found["open"] = web.open
-        found["seconds"] = round(clock.monotonic() - begun, 3)
-        found["run_visits"] = desk.visits - before
-        found["longest_turn"] = round(crawl.longest_turn, 4)
-        found["seeds_skipped"] = len(prepared.seeds.complaints)
-        found["desk_seconds"] = round(time.process_time() - desk_cpu, 3)
-        found["cpu_seconds"] = round(_cpu_seconds() - cpu + web.cpu_seconds(), 3)
-        return found
 
-    def watch() -> None:
-        if watcher.due():
-            watcher.show(figures())
+class _Running:
+    """A crawl with all that stands around it. Whatever is opened is closed by `stack`, in the other order."""
 
-    store.standing = figures
-    gc.collect()
-    gc.freeze()  # what is loaded by now stays: a full collection would stop the loop for 0.1 s to look at it
-    with _signals(crawl, interrupted, watcher):
-        ending = crawl.run(watch)
-    at_end = figures()
-    web.close()
-    store.finish(*imaging.dump(desk, store.urls))
-    final = figures() | {"ending": ending.value, "waits_until": waits_until(desk, clock.wall())}
-    write_standing(store.shard, final)
-    return Report(final, ending, bool(interrupted), str(plea.folder), at_end)
+    def __init__(
+        self, plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None
+    ) -> None:
+        self.plea, self.prepared, self.watcher, self.log = plea, prepared, watcher, log
+        self.clock, settings = RealClock(), prepared.settings
+        self.begun, self.cpu, self.desk_cpu = self.clock.monotonic(), _cpu_seconds(), time.process_time()
+        self.value = _value_so_far(plea.folder)
+        """Points of V(I): wall time, value, pages."""
+        self.store, self.desk, self.resumed = open_collection(plea.folder, settings, self.clock, prepared.toml)
+        store, desk = self.store, self.desk
+        stack.callback(store.close)
+        for warning in store.warnings:
+            watcher.say(f"warning: {warning}")
+        names = Resolver(settings.harvester)
+        stack.callback(names.close)
+        payloads = self._payloads(stack) if settings.collection.revisit_records else None
+        self.web = Pool(settings, desk.seed, store.lock.fileno(), store.shard, store.next_archive, self.clock, payloads)
+        stack.callback(self.web.close)
+        self.web.register(names.fileno())
+        store.follow(self.web)
+        bounds = Bounds(plea.pages, plea.seconds, plea.patience)
+        self.crawl = Crawl(desk, store, self.web, names, self.clock, bounds, log)
+        self.imager = imaging.Imager(store, settings, self.clock)
+        weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}
+        self.scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock.fileno())
+        self.listener = Listener(desk, store, self.crawl.dispatch, self.crawl.planner, self.clock)
+        for each in (self.imager, self.scorer, self.listener):
+            stack.callback(each.close)
+        self.crawl.beside.append(self.imager)
+        self._figures = Figures(desk)
+        self._told = (0, 0)
+        self._next_look = 0.0
+        self.before = desk.visits
+
+    def _payloads(self, stack: ExitStack) -> Payloads:
+        payloads, shard = Payloads(), self.store.shard
+        stack.callback(payloads.close)
+        self.store.committed = payloads.publish_visits
+        if self.resumed:
+            _beside(lambda: payloads.publish_visits(last_bodies(shard, REMEMBERED)))
+        return payloads
+
+    def run(self) -> Report:
+        self._begin()
+        interrupted: list[int] = []
+        with _signals(self.crawl, interrupted, self.watcher):
+            ending = self.crawl.run(self._watch)
+        at_end = self.figures()
+        for each in (self.listener, self.imager, self.web):
+            each.close()
+        self._score_at_end()
+        self.store.finish(*imaging.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail()))
+        final = self.figures() | {"ending": ending.value, "waits_until": waits_until(self.desk, self.clock.wall())}
+        write_standing(self.store.shard, final)
+        self._event("stop", ending=ending.value, visits=final["visits"], stored=final["stored"])
+        return Report(final, ending, bool(interrupted), str(self.plea.folder), at_end)
+
+    def _begin(self) -> None:
+        desk, say = self.desk, self.watcher.say
+        if not KEPT.exists():
+            say("compiling the kernels, once: about a minute (`make install` does it beforehand)")
+        self._event("start", folder=str(self.plea.folder), resumed=self.resumed, known=desk.columns.page.count)
+        if self.resumed:
+            self.crawl.dispatch.resume(self.clock.monotonic() - self.store.lock.since)
+            say(
+                f"resumed: {thousands(desk.columns.page.count)} pages known, {thousands(desk.visits)} visits made;"
+                f" sites are asked again when {human_time(self.prepared.settings.harvester.wait)} have passed"
+            )
+            self._reconsider()
+            self._take_merit(self.scorer.resume(desk.visits))
+        self.crawl.plant(list(self.prepared.seeds.urls))
+        self.store.standing = self.figures
+        self.listener.start()
+        if self.listener.complaint:
+            say(f"note: {self.listener.complaint}")
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: a full collection would stop the loop for 0.1 s to look at it
+
+    def _reconsider(self) -> None:
+        """Pages that are known already, by limits and patterns that have changed since the run before."""
+        changed = {line.partition(":")[0] for line in runs(self.store.shard)[-1]["differences"]}
+        if changed & CONCERNED:
+            opened, closed = self.crawl.judge_again(reconsider(self.desk, self.store.urls))
+            self.watcher.say(f"by the new settings: {thousands(opened)} pages open again, {thousands(closed)} excluded")
+
+    def _take_merit(self, merit: npt.NDArray[np.float32] | None) -> None:
+        """Of pages that were known when it was computed; of later ones it is 0."""
+        if merit is not None:
+            count = min(len(merit), self.desk.columns.page.count)
+            self.desk.columns.page.merit[:count] = merit[:count]
+            self.crawl.planner.stale = True
+
+    def _watch(self) -> None:
+        now = self.clock.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_EVERY
+            self._look()
+        if self.watcher.due():
+            self.watcher.show(self.figures())
+
+    def _look(self) -> None:
+        """After link scores, at what was made beside, and at the value of the index."""
+        if (merit := self.scorer.poll()) is not None:
+            self._take_merit(merit)
+            self._event("scores", **self.scorer.figures)
+        self.scorer.begin_if_due(self.desk.visits, self._processor())
+        told = (self.store.segments, self.imager.made)
+        if told != self._told:
+            self._told = told
+            self._event("made", segments=told[0], images=told[1])
+        for warnings in (self.scorer.warnings, self.imager.warnings, self.store.notes):
+            for warning in warnings:
+                self.watcher.say(f"warning: {warning}")
+                self._event("warning", Level.WARNING, message=warning)
+            warnings.clear()
+        planner = self.crawl.planner
+        if planner.last_made > (self.value[-1][0] if self.value else 0.0) and planner.index_pages:
+            point = [round(planner.last_made, 3), planner.index_value, planner.index_pages]
+            self.value = thinned([*self.value, point])
+
+    def _score_at_end(self) -> None:
+        """Link scores once more, of all that was fetched, if that costs at most a twentieth of the run."""
+        self.store.commit(rotate=True)
+        self.store.seal_all()
+        if self.scorer.finish(self.desk.visits, self._processor()):
+            self._take_merit(self.scorer.poll())
+            self._event("scores", **self.scorer.figures)
+        self.scorer.close()
+
+    def _event(self, name: str, level: Level = Level.INFO, **fields: Any) -> None:
+        if self.log is not None:
+            self.log.event(name, level, self.clock.wall(), **fields)
+
+    def _processor(self) -> float:
+        """Seconds of processor time of this run, all processes."""
+        return _cpu_seconds() - self.cpu + self.web.cpu_seconds()
+
+    def figures(self) -> dict[str, Any]:
+        desk, clock, crawl, bounds = self.desk, self.clock, self.crawl, self.crawl.bounds
+        seconds = clock.monotonic() - self.begun
+        left = None if bounds.seconds is None else max(0.0, bounds.seconds - (clock.monotonic() - crawl.started))
+        return self._figures.now(
+            clock.wall(), clock.monotonic(), open=self.web.open, seconds=round(seconds, 3),
+            run_visits=desk.visits - self.before, longest_turn=round(crawl.longest_turn, 4),
+            seeds_skipped=len(self.prepared.seeds.complaints), value=self.value,
+            desk_seconds=round(time.process_time() - self.desk_cpu, 3), cpu_seconds=round(self._processor(), 3),
+            rss=resident([os.getpid(), *self.web.pids()]),
+            sites_active=crawl.dispatch.queue.queued + crawl.dispatch.queue.in_flight, seconds_left=left,
+            pages_left=None if bounds.pages is None else bounds.pages - (desk.stored - crawl.stored_before),
+        )  # fmt: skip
+
+
+def _value_so_far(folder: Path) -> list[list[float]]:
+    """Of former runs, as `status` has it."""
+    with suppress(OSError, ValueError, TypeError):
+        return [list(map(float, point)) for point in read_value(shard_folder(folder))]
+    return []
+
+
+def _beside(work: Callable[[], None]) -> None:
+    """In a thread that the crawl neither waits for nor fails with."""
+
+    def quietly() -> None:
+        with suppress(GossamerError, OSError, ValueError):
+            work()
+
+    threading.Thread(target=quietly, daemon=True).start()
 
 
 def _cpu_seconds() -> float:
@@ -151,14 +265,17 @@ def _cpu_seconds() -> float:
 
 @contextmanager
 def _signals(crawl: Crawl, interrupted: list[int], watcher: Watcher) -> Iterator[None]:
-    """Ctrl-C and `gossamer stop` end the crawl cleanly."""
+    """Ctrl-C, `gossamer stop` and the end of the terminal end the crawl cleanly."""
 
     def ask(number: int, _: FrameType | None) -> None:
         crawl.stop_requested = True
         if number == signal.SIGINT:
             interrupted.append(number)
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, ask) for number in numbers}
     try:
         yield
     finally:

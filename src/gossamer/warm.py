@@ -20,6 +20,7 @@ from gossamer.manager.plan import make_plan
 from gossamer.manager.policies import POLICIES
 from gossamer.opening import open_collection
 from gossamer.robots import Rules
+from gossamer.scores import compute
 from gossamer.simulator.web import Reply, SimulatedNames, SimulatedWeb
 
 
@@ -42,6 +43,10 @@ def warm(folder: Path, policy: str) -> int:
         crawl = Crawl(desk, store, SimulatedWeb(reply, clock, desk.seed), names, clock, Bounds())
         crawl.plant(["http://a.example/", "http://b.example/"])
         crawl.run()
+        store.commit(rotate=True)
+        while store.busy:
+            store.turn()
+        compute(store.shard, {"pagerank": 1.0, "hub": 1.0, "siterank": 1.0})
         return desk.visits
     finally:
         store.close()
@@ -52,7 +57,8 @@ def warm_rest() -> None:
     back when the address of a site has become too old."""
     columns = Columns(100_000, 1)
     columns.page.count, columns.site.count, columns.origin.count = 100_000, 1, 1
-    make_plan(columns, POLICIES["opic"], 0.0, 1_000, 10)
+    for policy in POLICIES.values():
+        make_plan(columns, policy, 0.0, 1_000, 10)
     SiteQueue(1, 1).skip(np.zeros(0, np.uint32), 0.0)
 
 

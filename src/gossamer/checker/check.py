@@ -29,6 +29,7 @@ from gossamer.checker.report import Kind, Report, Request, Violation
 from gossamer.config.settings import Settings
 from gossamer.demo.access import CLIENT_LEFT
 from gossamer.robots import Rules
+from gossamer.urls import without_www
 
 EPSILON: Final = 0.005
 UNCOMMITTED: Final = 1.5
@@ -77,7 +78,7 @@ class _Origin:
 
 class _Judge:
     def __init__(self, settings: Settings, robots_of: RobotsOf, kills: list[float], epsilon: float) -> None:
-        self.settings = settings.harvester
+        self.settings, self.www = settings.harvester, settings.seeder.www
         self.wait = float(min(self.settings.wait, self.settings.wait_large))
         self.robots_of, self.kills, self.epsilon = robots_of, kills, epsilon
         self.sites: dict[str, _Site] = {}
@@ -86,7 +87,7 @@ class _Judge:
         self.violations: list[Violation] = []
 
     def see(self, request: Request) -> None:
-        site = self.sites.setdefault(request.site, _Site())
+        site = self.sites.setdefault(self._site(request), _Site())
         origin = self.origins.setdefault(request.origin, _Origin())
         settled = self._time_at_site(request, site, origin)
         self._time_at_address(request, settled)
@@ -96,6 +97,10 @@ class _Judge:
         else:
             self._robots(request, origin)
         self._remember(request, site)
+
+    def _site(self, request: Request) -> str:
+        """Two hosts that differ by `www.` are one site, if the settings say so."""
+        return without_www(request.site) if self.www else request.site
 
     def _accuse(self, kind: Kind, request: Request, previous: Request | None, early: float = 0.0) -> None:
         self.violations.append(Violation(kind, request, previous, early))
@@ -123,7 +128,7 @@ class _Judge:
 
     def _time_at_address(self, request: Request, settled: bool) -> None:
         last = self.addresses.get(request.address)
-        if last and not (last.site == request.site and settled):
+        if last and not (self._site(last) == self._site(request) and settled):
             gap = request.start - last.end
             if gap < -self.epsilon:
                 self._accuse(Kind.ADDRESS_PARALLEL, request, last, -gap)

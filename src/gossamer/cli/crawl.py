@@ -25,7 +25,9 @@ def crawl(
     pages: Annotated[int | None, typer.Option(min=1, help="Stop after this many stored pages.")] = None,
     for_: Annotated[str | None, typer.Option("--for", metavar="TIME", help="Stop after this time (10min).")] = None,
     patience: Annotated[str, typer.Option(metavar="TIME", help="End when nothing is due within this time.")] = "1min",
-    log: Annotated[Path | None, typer.Option(help="With --demo: where the demonstration Web logs requests.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Log events to this file, as JSON lines.")] = None,
+    log_level: Annotated[str, typer.Option(help="Least that is logged: debug, info, warning, error.")] = "info",
+    demo_log: Annotated[Path | None, typer.Option(help="With --demo: the demonstration Web's own access log.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")] = False,
 ) -> None:
     """Crawl into DIR: start, or go on where it stopped."""
@@ -39,7 +41,8 @@ def crawl(
         changes.append(f"harvester.workers={workers}")
     plea = Plea(
         folder, tuple(seed or ()), tuple(seeds or ()), DemoWeb() if demo else None, config, tuple(changes), pages,
-        None if for_ is None else time_of("--for", for_), time_of("--patience", patience), log, user_settings(),
+        None if for_ is None else time_of("--for", for_), time_of("--patience", patience), demo_log, log, log_level,
+        user_settings(),
     )  # fmt: skip
     from gossamer.cli.progress import Progress
 

@@ -1,15 +1,25 @@
-"""`gossamer status`: where a crawl stands, from what it last wrote; never loads the collection."""
+"""`gossamer status`: where a crawl stands, from what it last wrote; never loads the collection.
+
+Every known page is accounted for: the lines below "waiting", "done" and "excluded" add up to them.
+"""
 
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
 from gossamer.collection.standing import read_standing
+from gossamer.outcomes import Aside, Outcome
 from gossamer.units import human_size, human_time, thousands
+
+BARS: Final = "▁▂▃▄▅▆▇█"
+WIDTH: Final = 48
+_PARTS: Final = ("pending", "waiting", "done", "excluded")
 
 
 def status(
@@ -21,18 +31,91 @@ def status(
     if as_json:
         print(json.dumps(standing))
         return
-    running = f"running (process {standing['pid']})" if standing["running"] else f"not running: {standing['ending']}"
-    print(f"{folder}: {running}")
-    print(
-        f"  known {thousands(standing['known'])} = pending {thousands(standing['pending'])}"
-        f" + waiting {thousands(standing['waiting'])} + done {thousands(standing['done'])}"
-        f" + excluded {thousands(standing['excluded'])}"
+    for line in lines(standing, folder, time.time()):
+        print(line)
+
+
+def lines(f: Mapping[str, Any], folder: Path, now: float) -> Iterator[str]:
+    running = f"running (process {f['pid']})" if f["running"] else f"not running: {f['ending']}"
+    yield f"{folder}: {running}"
+    if f.get("time"):
+        yield f"  as of {stamp(f['time'])}, {human_time(max(0.0, now - f['time']))} ago"
+    yield (
+        f"  {thousands(f['visits'])} visits, {thousands(f['stored'])} pages stored, {thousands(f['sites'])} sites, "
+        f"{human_size(f['bytes'])} in {human_time(f['seconds'])}"
     )
-    print(
-        f"  {thousands(standing['visits'])} visits, {thousands(standing['stored'])} pages stored, "
-        f"{thousands(standing['sites'])} sites, {human_size(standing['bytes'])} in {human_time(standing['seconds'])}"
+    yield f"  known {thousands(f['known'])} = " + " + ".join(f"{part} {thousands(f[part])}" for part in _PARTS)
+    yield from _whys(f.get("why", {}), now)
+    yield "  outcomes of visits:"
+    for word, count in f["outcomes"].items():
+        yield f"    {thousands(count):>12}  {word:<20} {sentence(word)}"
+    if f.get("value"):
+        yield "  " + value_line(f["value"])
+    if f["running"] and f.get("left"):
+        seconds, why = f["left"]["seconds"], f["left"]["why"]
+        yield f"  time left: {'unknown' if seconds is None else f'at least {human_time(seconds)}'} ({why})"
+    if f.get("ending") and f["pending"]:
+        yield f"  next: {thousands(f['pending'])} pages may be asked for at once"
+    elif f.get("waits_until"):  # written when a crawl ends
+        yield f"  next: something that waits is due at {f['waits_until']}"
+
+
+def _whys(whys: Mapping[str, Any], now: float) -> Iterator[str]:
+    waiting = whys.get("waiting", {})
+    if waiting:
+        yield "  waiting:"
+    for word, span in waiting.items():
+        yield f"    {thousands(span['pages']):>12}  {word:<28} {_until(span, now)}  {sentence(word)}"
+    for part in ("done", "excluded"):
+        if whys.get(part):
+            yield f"  {part}:"
+        for word, count in whys.get(part, {}).items():
+            yield f"    {thousands(count):>12}  {word:<20} {sentence(word)}"
+
+
+def _until(span: Mapping[str, Any], now: float) -> str:
+    first, last = span["first_due"], span["last_due"]
+    if first is None:
+        return "until: not known" if span["pages"] else ""
+    if last <= now:
+        return "due now"
+    first = "now" if first <= now else stamp(first)
+    return f"from {first} to {stamp(last)}"
+
+
+def sentence(word: str) -> str:
+    """Of an outcome, of a reason, or of why a site is set aside ("site: …")."""
+    if word.startswith("site: "):
+        return Aside[word.removeprefix("site: ").upper()].sentence
+    if word.upper() in Outcome.__members__:
+        return Outcome[word.upper()].sentence
+    from gossamer.outcomes import Reason
+
+    return Reason[word.upper()].sentence
+
+
+def stamp(wall: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(wall))
+
+
+def value_line(points: list[list[float]]) -> str:
+    """V(I) over time, from the first plan to now."""
+    first, last = points[0], points[-1]
+    return (
+        f"value of the index V(I): {plot([(p[0], p[1]) for p in points])}  {last[1]:.6g} with {thousands(int(last[2]))}"
+        f" pages; {first[1]:.6g} at {stamp(first[0])}"
     )
-    for word, count in standing["outcomes"].items():
-        print(f"  {thousands(count):>12}  {word}")
-    if standing.get("waits_until"):  # written when a crawl ends
-        print(f"  next: something that waits is due at {standing['waits_until']}")
+
+
+def plot(points: list[tuple[float, float]], width: int = WIDTH) -> str:
+    """A line of bars: at each place the last value known at that time; the highest bar is the largest value."""
+    start, end = points[0][0], points[-1][0]
+    low, high = min(0.0, *(v for _, v in points)), max(v for _, v in points)
+    bars, at = [], 0
+    for place in range(min(width, max(1, len(points)))):
+        until = end if len(points) == 1 else start + (end - start) * place / (min(width, len(points)) - 1)
+        while at + 1 < len(points) and points[at + 1][0] <= until:
+            at += 1
+        share = (points[at][1] - low) / (high - low) if high > low else 0.0
+        bars.append(BARS[round(share * (len(BARS) - 1))])
+    return "".join(bars)

@@ -4,51 +4,100 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from gossamer.demo import DemoWeb
+    from gossamer.demo.certificates import Certificate
 
 
 def web(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on every address of it; 0: any that is free.")] = 0,
-    sites: Annotated[int, typer.Option(min=1, help="Number of sites.")] = 120,
+    sites: Annotated[int, typer.Option(min=1, help="Number of sites, mirrors and dead ones apart.")] = 120,
     pages: Annotated[int, typer.Option(min=1, help="Number of pages.")] = 20_000,
     seed: Annotated[int, typer.Option(help="The same seed makes the same Web.")] = 1,
+    without: Annotated[
+        str, typer.Option(metavar="KINDS", help="Kinds to leave out, as --list names them: calendars,mirrors,tls")
+    ] = "",
+    only_list: Annotated[bool, typer.Option("--list", help="List the kinds with their counts; serve nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --list: as one JSON object.")] = False,
     log: Annotated[Path | None, typer.Option(help="Access log, for `gossamer check`.")] = None,
     settings: Annotated[Path, typer.Option(help="Where the settings for a crawl are written.")] = Path("web.toml"),
 ) -> None:
     """Serve the demonstration Web: a hundred sites on this machine's own 127.x.y.z, until Ctrl-C."""
-    from gossamer.demo import DemoWeb
+    from gossamer import demo
+
+    made = demo.DemoWeb(seed=seed, sites=sites, pages=pages, largest=max(2_000, pages // sites + 1))
+    made = demo.without(made, [kind.strip() for kind in without.split(",") if kind.strip()])
+    if only_list:
+        _list(made, as_json)
+    else:
+        _serve(made, port, log, settings)
+
+
+def _list(made: DemoWeb, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from gossamer.demo.kinds import counts, lines
+
+    found = counts(made)
+    if as_json:
+        print(json.dumps({kind: asdict(count) for kind, count in found.items()}))
+    else:
+        print("\n".join(lines(found)))
+
+
+def _serve(asked: DemoWeb, port: int, log: Path | None, settings: Path) -> None:
     from gossamer.demo.access import AccessLog
+    from gossamer.demo.certificates import certified
     from gossamer.demo.server import run
     from gossamer.errors import StorageError
 
-    made = DemoWeb(seed=seed, sites=sites, pages=pages, largest=max(2_000, pages // sites + 1))
+    with certified(asked) as (made, certificate):
+        if made.tls != asked.tls:
+            print("No site speaks https: neither the openssl program nor the cryptography package is installed.")
+
+        def ready(at: int) -> None:
+            _prepare(made, at, certificate, settings)
+            _explain(made, at, log, settings)
+
+        try:
+            run(made, port, AccessLog(log, made), certificate, ready)
+        except OSError as error:
+            cure = "Name files that can be written with --log and --settings."
+            raise StorageError(f"{error.filename}: {error.strerror}", cure) from error
+
+
+def _prepare(made: DemoWeb, port: int, certificate: Certificate | None, settings: Path) -> None:
+    """Writes settings, seeds, and the certificate to trust."""
+    trusted = settings.with_suffix(".pem")
+    if certificate:
+        trusted.write_bytes(certificate.trusted.read_bytes())
+    name = str(trusted.absolute()) if certificate else ""
+    settings.write_text(settings_for(made.domains, made.resolve(port), name))
+    settings.with_suffix(".seeds").write_text("".join(f"{url}\n" for url in made.seeds))
+
+
+def _explain(made: DemoWeb, port: int, log: Path | None, settings: Path) -> None:
     seeds = settings.with_suffix(".seeds")
-
-    def ready(at: int) -> None:
-        settings.write_text(settings_for(made.domains, made.resolve(at)))
-        seeds.write_text("".join(f"{url}\n" for url in made.seeds))
-        print(f"{sites:,} sites with {pages:,} pages listen on port {at}. Crawl them from another window:\n")
-        print(f"    gossamer crawl demo-crawl --seeds {seeds} --config {settings}\n")
-        if log:
-            print(f"and judge the crawl's politeness:\n\n    gossamer check {log} --config {settings}\n")
-        print("Ctrl-C ends the demonstration Web.", flush=True)
-
-    try:
-        run(made, port, AccessLog(log, made), ready)
-    except OSError as error:
-        cure = "Name files that can be written with --log and --settings."
-        raise StorageError(f"{error.filename}: {error.strerror}", cure) from error
+    print(f"{len(made.all_sites):,} sites with {made.pages:,} pages and more listen on port {port}.")
+    print("Crawl them from another window:\n")
+    print(f"    gossamer crawl demo-crawl --seeds {seeds} --config {settings}\n")
+    if log:
+        print(f"and judge the crawl's politeness:\n\n    gossamer check {log} --config {settings}\n")
+    print("Ctrl-C ends the demonstration Web.", flush=True)
 
 
-def settings_for(domains: list[str], resolve: dict[str, str]) -> str:
+def settings_for(domains: list[str], resolve: dict[str, str], trusted: str = "") -> str:
     """A crawl.toml: waits are small, because all of these sites are ours."""
     nowhere = {f"*.{domain}": "none" for domain in domains}
     rows = "".join(f'"{host}" = "{place}"\n' for host, place in {**resolve, **nowhere}.items())
     return (
         f"[seeder]\ndomains = {json.dumps(domains)}\n\n"
         "[harvester]\nallow_private = true\n"
-        'wait = "50ms"\nwait_large = "10ms"\naddress_wait = "10ms"\npause = "10ms"\n\n'
-        f"[harvester.resolve]\n{rows}"
+        'wait = "50ms"\nwait_large = "10ms"\naddress_wait = "10ms"\npause = "10ms"\n'
+        + (f"trusted = {json.dumps(trusted)}\n" if trusted else "")
+        + f"\n[harvester.resolve]\n{rows}"
     )

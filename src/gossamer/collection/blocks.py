@@ -192,6 +192,27 @@ class BlockFile:
         return _State(len(start) - 1 + len(more), np.concatenate([start, np.array(more, np.uint64)]), [])
 
 
+def offsets_until(path: Path, known: Offsets | None, length: int) -> Offsets:
+    """Where the blocks of the first `length` bytes lie; `known` are the first of them. Reads only."""
+    start = known if known is not None and len(known) else np.array([HEAD.size], np.uint64)
+    with (
+        disk.naming("read", path),
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ) as raw,
+    ):
+        more = _chain(raw, int(start[-1]), length)
+    return np.concatenate([start.astype(np.uint64), np.array(more, np.uint64)])
+
+
+def texts_of(block: bytes) -> list[bytes]:
+    """All texts of a block as it lies in the file, head included; for readers that have no `BlockFile`."""
+    length, checksum, form = BLOCK.unpack_from(block)
+    body = block[BLOCK.size :]
+    if length != len(body) or checksum != xxhash.xxh3_64_intdigest(body) & 0xFFFFFFFF:
+        raise GossamerError("a block of URLs is damaged", "Restore the collection's urls/ from a backup.")
+    return _all(zstandard.ZstdDecompressor().decompress(body), form)
+
+
 def _all(texts: bytes, form: int) -> list[bytes]:
     if not form:
         return texts.split(b"\n")

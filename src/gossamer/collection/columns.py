@@ -19,13 +19,15 @@ Array = npt.NDArray[Any]
 PAGE_COLUMNS = {
     "origin": "<u4",
     "state": "u1",  # State
-    "reason": "u1",  # Reason, when excluded
+    "reason": "u1",  # Reason, when excluded; when done: why it is not fetched again
     "depth": "u1",
     "flags": "u1",  # PageFlag
     "outcome": "u1",  # Outcome of the last visit
     "tries": "u1",  # visits without success in a row
     "due": "<u4",  # wall, seconds: when waiting, not before; when done, time of the visit
-    "cash": "<u8",  # OPIC: what the page holds
+    "cash": "<u8",  # OPIC: what the page holds; with the top bit set, what it held and has handed on
+    "merit": "<f4",  # weighted sum of its link scores; untouched while there are none
+    "boost": "<f4",  # by pattern of its URL; untouched while there are no patterns
 }
 
 SITE_COLUMNS = {
@@ -40,6 +42,9 @@ SITE_COLUMNS = {
     "delay": "<f4",  # the longest Crawl-delay of its origins, seconds
     "port": "<u2",  # port to use instead of the origin's
     "address": "<u4",  # number of its address, NONE without
+    "www": "u1",  # asked with `www.` before its name
+    "respelled": "u1",  # how often that has changed
+    "why": "u1",  # Aside: why it is not asked before `next`
 }
 
 ORIGIN_COLUMNS = {

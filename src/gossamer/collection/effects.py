@@ -4,6 +4,9 @@ A tick is never applied from anything but its effects: live, it is identified, j
 the same `apply` gets the same arrays back, from journal records or from sealed segments. So the state after a replay
 equals the state before the kill because the same function made both.
 
+*Asides* (`anchors`, `seen`) change no state: they pass through the journal into tables of their own and are not read
+back. `Effects.essential` is what recovery gets.
+
 In a journal record an `Effects` is: `HEAD` (tick number, wall and monotonic time), then sections, each a uint8 id, a
 uint32 number of bytes, the bytes. Sections that are empty are left out; unknown ids are an error of format version.
 
@@ -15,7 +18,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, Final
 
@@ -67,6 +70,8 @@ class SiteEvent(IntEnum):
     ADDRESS_REFUSED = 3
     PATIENCE = 4
     """Not to be asked before `until`: learned from records behind the last commit mark."""
+    RESPELLED = 5
+    """Asked with `www.` from now on, or without if it was asked with it: the other name did not lead anywhere."""
 
 
 class _Id(IntEnum):
@@ -76,12 +81,41 @@ class _Id(IntEnum):
     PAGES = 4
     URL_LENGTHS = 5
     URLS = 6
-    VISITS = 7
+    VISITS_1 = 7
+    """As format 1 had them: read, not written."""
     VISIT_TEXTS = 8
     LINK_TARGETS = 9
     LINK_KINDS = 10
     VERDICTS = 11
     SITE_EVENTS = 12
+    LINK_TAGS = 13
+    LINK_POSITIONS = 14
+    ANCHOR_LENGTHS = 15
+    ANCHORS = 16
+    SEEN = 17
+    SITES_WWW = 18
+    VISITS = 19
+
+
+VISIT_1: Final = np.dtype(
+    [
+        (name, VISIT[name].base, (count,)) if count else (name, VISIT[name])
+        for name in VISIT.names or ()
+        if name not in ("sketch", "payload", "seen")
+        for count in ({"counted": 13, "texts": 10}.get(name, 0),)
+    ]
+)
+"""A visit in journals of format 1: fewer fields, classes and texts."""
+
+
+def _from_format_1(old: Records) -> Records:
+    visits = np.zeros(len(old), VISIT)
+    for name in VISIT_1.names or ():
+        if name in ("counted", "texts"):
+            visits[name][:, : old[name].shape[1]] = old[name]
+        else:
+            visits[name] = old[name]
+    return visits
 
 
 def _empty(dtype: np.dtype[np.void]) -> Records:
@@ -115,6 +149,25 @@ class Effects:
     """LinkKind | LinkFlag << 4."""
     verdicts: Records = field(default_factory=lambda: _empty(VERDICT))
     site_events: Records = field(default_factory=lambda: _empty(SITE_EVENT))
+    sites_www: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, "u1"))
+    """For each new site: was its host written with `www.` when it was found?"""
+    link_tags: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, "u1"))
+    """`Tag` of each link; with `link_positions` and `anchors` an aside."""
+    link_positions: npt.NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, "<u2"))
+    anchors: Texts = field(default_factory=_no_texts)
+    """Texts of the links."""
+    seen: bytes = b""
+    """Lines of what the visits saw and did not fetch (`web/message.py`), `visits["seen"]` bytes each; an aside."""
+
+    def essential(self) -> Effects:
+        """Without the asides."""
+        visits = self.visits.copy()
+        visits["seen"] = 0
+        nothing = Effects(self.tick, self.wall, self.monotonic)
+        return replace(
+            self, visits=visits, link_tags=nothing.link_tags, link_positions=nothing.link_positions,
+            anchors=nothing.anchors, seen=b"",
+        )  # fmt: skip
 
     def __bool__(self) -> bool:
         return any(
@@ -145,6 +198,12 @@ class Effects:
         yield _Id.LINK_KINDS, self.link_kinds.tobytes()
         yield _Id.VERDICTS, self.verdicts.tobytes()
         yield _Id.SITE_EVENTS, self.site_events.tobytes()
+        yield _Id.LINK_TAGS, self.link_tags.tobytes()
+        yield _Id.LINK_POSITIONS, self.link_positions.tobytes()
+        yield _Id.ANCHOR_LENGTHS, self.anchors.lengths.tobytes()
+        yield _Id.ANCHORS, self.anchors.buffer
+        yield _Id.SEEN, self.seen
+        yield _Id.SITES_WWW, self.sites_www.tobytes()
 
     @staticmethod
     def decode(body: bytes) -> Effects:
@@ -172,10 +231,15 @@ class Effects:
             array(_Id.ORIGINS, ORIGIN),
             array(_Id.PAGES, PAGE),
             Texts(array(_Id.URL_LENGTHS, "<u2"), found.get(_Id.URLS, b"")),
-            array(_Id.VISITS, VISIT),
+            array(_Id.VISITS, VISIT) if _Id.VISITS_1 not in found else _from_format_1(array(_Id.VISITS_1, VISIT_1)),
             found.get(_Id.VISIT_TEXTS, b""),
             array(_Id.LINK_TARGETS, "<u4"),
             array(_Id.LINK_KINDS, "u1"),
             array(_Id.VERDICTS, VERDICT),
             array(_Id.SITE_EVENTS, SITE_EVENT),
+            array(_Id.SITES_WWW, "u1"),
+            array(_Id.LINK_TAGS, "u1"),
+            array(_Id.LINK_POSITIONS, "<u2"),
+            Texts(array(_Id.ANCHOR_LENGTHS, "<u2"), found.get(_Id.ANCHORS, b"")),
+            found.get(_Id.SEEN, b""),
         )  # fmt: skip

@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gossamer.collection.layout import archive_name
 from gossamer.collection.text_columns import text_column, texts_of
@@ -141,6 +142,25 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
+class Raw:
+    """Bytes of a fixed length; all zeros are null."""
+
+    size: int
+
+    def write(self, fields: Fields, name: str) -> pa.Array:
+        values = np.ascontiguousarray(fields[name])
+        rows = pa.FixedSizeBinaryArray.from_buffers(pa.binary(self.size), len(values), [None, pa.py_buffer(values)])
+        return pc.if_else(pa.array(values.any(axis=1)), rows, pa.nulls(len(values), rows.type))
+
+    def read(self, column: pa.Array) -> Values:
+        filled = column.fill_null(bytes(self.size)) if column.null_count else column
+        if not len(filled):
+            return np.zeros((0, self.size), np.uint8)
+        rows = np.frombuffer(filled.buffers()[1], np.uint8).reshape(-1, self.size)
+        return rows[filled.offset : filled.offset + len(filled)]
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     name: str
     """In the table."""
@@ -200,11 +220,16 @@ def _unlike(a: Values, b: Values) -> list[int]:
 def unpack(
     columns: Sequence[Column], table: pa.Table, dtypes: dict[str, np.dtype[Any]], texts: Sequence[str] = ()
 ) -> tuple[Fields, dict[str, Texts]]:
-    """The fields and texts that `pack` was given."""
+    """The fields and texts that `pack` was given. Columns are only ever added: one that is not there is left out, and a
+    text that is not there is empty."""
+    there = set(table.column_names)
     fields = {
-        c.field: np.array(c.form.read(one_chunk(table, c.name)), dtypes[c.field].base, copy=True) for c in columns
+        c.field: np.array(c.form.read(one_chunk(table, c.name)), dtypes[c.field].base, copy=True)
+        for c in columns
+        if c.name in there
     }
-    found = {name: texts_of(one_chunk(table, name)) for name in texts}
+    empty = Texts(np.zeros(len(table), "<u4"), b"")
+    found = {name: texts_of(one_chunk(table, name)) if name in there else empty for name in texts}
     exact = one_chunk(table, EXACT)
     if exact.null_count < len(exact):
         items = {name: column.split() for name, column in found.items()}

@@ -3,7 +3,8 @@
     DIR/crawl.toml
     DIR/shard-000/lock  manifest.jsonl
                   journal/000000000001.log …
-                  ticks/ pages/ visits/ links/ sites/ origins/ events/ verdicts/   000000000001.parquet …
+                  ticks/ pages/ visits/ links/ sites/ origins/ events/ verdicts/ anchors/ counts/
+                  000000000001.parquet …, a file a segment in each; cdx/000000000001.cdxj …
                   urls/  image/000000000123/  warc/000000.warc.gz …
 
 A segment has the number of the journal file that it was made from. Paths inside lines, marks and tables are relative
@@ -28,7 +29,9 @@ JOURNAL: Final = "journal"
 IMAGES: Final = "image"
 URLS: Final = "urls"
 ARCHIVE: Final = "warc"
-TABLES: Final = ("ticks", "pages", "visits", "links", "sites", "origins", "events", "verdicts")
+TABLES: Final = ("ticks", "pages", "visits", "links", "sites", "origins", "events", "verdicts", "anchors", "counts")
+INDEX: Final = "cdx"
+"""CDXJ index of the archive, a file a segment."""
 
 _ARCHIVE_NAME: Final = re.compile(r"(\d{6})\.warc\.gz")
 _JOURNAL_NAME: Final = re.compile(r"(\d{12})\.log")
@@ -40,7 +43,7 @@ def shard_folder(folder: Path, shard: int = 0) -> Path:
 
 def make_folders(shard: Path) -> None:
     """Harmless to repeat; a collection begins to exist only with its manifest."""
-    for name in (JOURNAL, *TABLES, URLS, IMAGES, ARCHIVE):
+    for name in (JOURNAL, *TABLES, INDEX, URLS, IMAGES, ARCHIVE):
         disk.make_directory(shard / name)
 
 
@@ -67,6 +70,10 @@ def journal_files(shard: Path) -> dict[int, Path]:
 
 def table_name(table: str, number: int) -> str:
     return f"{table}/{number:012d}.parquet"
+
+
+def index_name(number: int) -> str:
+    return f"{INDEX}/{number:012d}.cdxj"
 
 
 def archive_name(number: int) -> str:

@@ -76,7 +76,8 @@ class Manifest:
         """A segment's or an image's line; everything that it names must be synced. Returns when the line is."""
         self._file.append(encode(line))
         self._file.sync()
-        self.contents = _with(self.contents, line, self._file.length)
+        old = self.contents  # others may be reading it
+        self.contents = _with(Contents(old.meta, dict(old.segments), old.image, 0), line, self._file.length)
 
     def close(self) -> None:
         self._file.close()

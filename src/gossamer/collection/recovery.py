@@ -27,6 +27,7 @@ from gossamer.collection.journal import Journal
 from gossamer.collection.layout import (
     ARCHIVE,
     IMAGES,
+    INDEX,
     JOURNAL,
     TABLES,
     URLS,
@@ -199,7 +200,8 @@ def cut(recovered: Recovered, patience: Sequence[Effects] = ()) -> Journal:
     for name, length in recovered.mark.lengths.items():
         _cut_file(shard, name, length, recovered.warnings)
     strange = [p for p in _growing(shard) if p.relative_to(shard).as_posix() not in recovered.mark.lengths]
-    beside = [p for folder in (JOURNAL, URLS, ARCHIVE, *TABLES) for p in (shard / folder).glob("*" + disk.TEMPORARY)]
+    folders = (JOURNAL, URLS, ARCHIVE, INDEX, "graph", "scores", *TABLES)
+    beside = [path for folder in folders for path in (shard / folder).glob("*" + disk.TEMPORARY)]
     beside += shard.glob("*" + disk.TEMPORARY)
     for path in [*recovered.leftover, *strange, *beside]:
         disk.remove(path)

@@ -12,9 +12,7 @@ recovery knows them when the journal is gone.
 
 from __future__ import annotations
 
-import ctypes
 import json
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,18 +23,20 @@ import pyarrow.parquet as pq
 import xxhash
 
 from gossamer import disk
-from gossamer.collection import segments
+from gossamer.collection import cdx, segments
 from gossamer.collection.effects import Effects
-from gossamer.collection.layout import JOURNAL, journal_path, table_name
-from gossamer.collection.manifest import Line, Manifest, read
+from gossamer.collection.layout import ARCHIVE, JOURNAL, index_name, journal_path, table_name
+from gossamer.collection.manifest import Contents, Line, Manifest, read
 from gossamer.collection.records import Kind, Mark, Record, read_head
 from gossamer.collection.records import read as read_journal
-from gossamer.errors import GossamerError
+from gossamer.errors import GossamerError, StorageError
+
+Files = dict[str, dict[str, int | str]]
+"""Path in the shard's folder to what the manifest says of it: rows, bytes, checksum."""
 
 LEVEL: Final = 3
 """Of zstd. Level 9 saves a twelfth of the space for four times the time."""
 
-_PR_SET_PDEATHSIG: Final = 1
 _WORDS: Final = ("kind", "state", "reason", "ask", "outcome", "event", "mime", "charset", "address", "warc_file")
 _STEPS: Final = ("page", "source", "tick", "number", "warc_offset", "warc_end", "origin", "site")
 """Columns of slowly changing numbers: stored as differences."""
@@ -53,19 +53,54 @@ def seal(shard: Path, number: int) -> Line:
         raise GossamerError(f"{path} holds nothing that is committed, so there is nothing to seal")
     last = max(m.record for m in marks)
     found = [Effects.decode(r.body) for r in _committed(path, last)]
-    made = segments.tables(found, read(shard).meta.shard) if found else {}
+    contents = read(shard)
+    made = segments.tables(found, contents.meta.shard) if found else {}
     lengths: dict[str, int] = {}
     for mark in marks:
         lengths |= mark.lengths
+    files = {table_name(name, number): _write(shard, name, number, table) for name, table in made.items()}
+    unindexed: dict[str, str] = {}
+    files |= _write_index(shard, number, contents, lengths, unindexed)
     return {
         "segment": number,
         "first_tick": found[0].tick if found else marks[-1].tick + 1,
         "last_tick": marks[-1].tick,
         "first_record": head.first,
         "last_record": last,
-        "files": {table_name(name, number): _write(shard, name, number, table) for name, table in made.items()},
+        "files": files,
         "lengths": lengths,
+        **({"unindexed": unindexed} if unindexed else {}),
     }
+
+
+def _write_index(
+    shard: Path, number: int, contents: Contents, lengths: dict[str, int], unindexed: dict[str, str]
+) -> Files:
+    """CDXJ of what the segment's visits added to the archive. An archive file that is gone is passed over, one that
+    cannot be read is named in `unindexed`: the index can be made again, the segment must not wait for it."""
+    before: dict[str, int] = {}
+    for line in contents.segments.values():
+        if line["segment"] < number:
+            before |= line["lengths"]
+    spans = {
+        name: (before.get(name, 0), length)
+        for name, length in lengths.items()
+        if name.startswith(ARCHIVE + "/") and length > before.get(name, 0) and (shard / name).exists()
+    }
+    lines: list[bytes] = []
+    for name, (start, end) in spans.items():
+        try:
+            lines += cdx.lines(shard / name, start, end)
+        except StorageError as error:
+            unindexed[name] = error.message
+    index = b"".join(sorted(lines))
+    if not index:
+        return {}
+    disk.write_atomic(shard / index_name(number), index)
+    said: dict[str, int | str] = {
+        "rows": index.count(b"\n"), "bytes": len(index), "checksum": xxhash.xxh3_64_hexdigest(index)
+    }  # fmt: skip
+    return {index_name(number): said}
 
 
 def _committed(path: Path, last: int) -> Iterator[Record]:
@@ -73,6 +108,11 @@ def _committed(path: Path, last: int) -> Iterator[Record]:
 
 
 def _write(shard: Path, name: str, number: int, table: pa.Table) -> dict[str, int | str]:
+    return write_file(shard / table_name(name, number), table)
+
+
+def write_file(path: Path, table: pa.Table) -> dict[str, int | str]:
+    """Writes a table of a segment and returns what the manifest says of the file."""
     names = set(table.column_names)
     encodings = {"DELTA_BINARY_PACKED": _STEPS, "DELTA_BYTE_ARRAY": _FRONTED}
     sink = pa.BufferOutputStream()
@@ -81,7 +121,7 @@ def _write(shard: Path, name: str, number: int, table: pa.Table) -> dict[str, in
         column_encoding={c: coding for coding, columns in encodings.items() for c in columns if c in names},
     )  # fmt: skip
     data = memoryview(sink.getvalue())
-    disk.write_atomic(shard / table_name(name, number), data)
+    disk.write_atomic(path, data)
     return {"rows": len(table), "bytes": len(data), "checksum": xxhash.xxh3_64_hexdigest(data)}
 
 
@@ -100,8 +140,12 @@ def _read(path: Path, checksum: str) -> pa.Table:
     return pq.read_table(pa.BufferReader(data))
 
 
+def read_file(path: Path, checksum: str) -> pa.Table:
+    """A table of a segment; GossamerError if it is not what was written."""
+    return _read(path, checksum)
+
+
 def main(arguments: list[str]) -> int:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     try:
         line = seal(Path(arguments[0]), int(arguments[1]))
     except GossamerError as error:

@@ -8,8 +8,11 @@
     origins   a row a new origin
     events    a row a change of a site's address or patience
     verdicts  a row a page whose state was decided anew
+    anchors   a row a link that has a text: source, target, text, position, tag
+    counts    what was seen and not fetched: a row for each site, class, extension and target domain, with the number
 
-Lossless: `effects(tables(e)) == e`, byte for byte of `Effects.encode()` (see `forms` for how).
+Lossless: `effects(tables(e)) == e.essential()`, byte for byte of `Effects.encode()` (see `forms` for how). Columns are
+added at the end of the lists of `Shape` only: their places are the field numbers in `exact`.
 
 *Links* are rows of source and target, not lists: that is what SQL joins and counts. They are ordered by the source's
 site, then by visit: pages of a site repeat their menus, so what repeats lies near, and zstd finds it (1.2 to 1.3 bytes
@@ -26,6 +29,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyarrow import csv
 
 from gossamer.collection.effects import ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects, SiteEvent
 from gossamer.collection.forms import (
@@ -35,6 +39,7 @@ from gossamer.collection.forms import (
     Fields,
     Page,
     Plain,
+    Raw,
     Time,
     Word,
     fields_of,
@@ -56,6 +61,7 @@ from gossamer.model import (
     PageFlag,
     Reason,
     State,
+    Tag,
     Texts,
 )
 
@@ -95,6 +101,7 @@ class Shape:
             Column("digest", "digest", Plain(0)), Column("retry_after", "retry_after", Plain(-1)),
             Column("delay", "delay", Plain(-1)), Column("warc_file", "warc_file", Archive()),
             *(Column(f"counted_{c.name.lower()}", f"counted.{int(c)}", Plain()) for c in Counted),
+            Column("sketch", "sketch", Plain(0)), Column("payload", "payload", Raw(20)),
         ]  # fmt: skip
         self.links = [Column("target", "target", page), Column("kind", "kind", Word(LinkKind)), *_plain("flags")]
         self.origins = _plain("site", "port", "secure")
@@ -122,6 +129,8 @@ def tables(effects: Sequence[Effects], shard: int) -> Tables:
         "origins": _rows(_all([e.origins for e in effects]), shape.origins, ticks, "origins"),
         "events": _rows(_all([e.site_events for e in effects]), shape.events, ticks, "events"),
         "verdicts": _rows(_all([e.verdicts for e in effects]), shape.verdicts, ticks, "verdicts"),
+        "anchors": _anchors(effects, visits, shard),
+        "counts": _counts(visits, b"".join(e.seen for e in effects)),
     }
     made["origins"] = {"origin": pa.array(_numbers(ticks, "first_origin", "origins")), **made["origins"]}
     return {name: table for name, columns in made.items() if len(table := pa.table(columns))}
@@ -202,6 +211,54 @@ def _links(effects: Sequence[Effects], visits: npt.NDArray[np.void], shape: Shap
     return {"source": Page(shard).write(source, "page"), **pack(shape.links, fields)}
 
 
+def _anchors(effects: Sequence[Effects], visits: npt.NDArray[np.void], shard: int) -> dict[str, pa.Array]:
+    """In the order of `links`, those without a text left out."""
+    with_texts = [e if len(e.link_tags) == len(e.link_targets) else _without_anchors(e) for e in effects]
+    lengths = np.concatenate([e.anchors.lengths for e in with_texts])
+    order = link_order(visits)
+    order = order[lengths[order] > 0]
+    texts, _ = text_column(joined([e.anchors for e in with_texts]))
+    tags = np.concatenate([e.link_tags for e in with_texts])[order]
+    ends = {
+        "source": np.repeat(visits["page"], visits["links"])[order],
+        "target": np.concatenate([e.link_targets for e in effects])[order],
+    }
+    return {
+        **{name: Page(shard).write(ends, name) for name in ends},
+        "text": texts.take(pa.array(order)),
+        "position": pa.array(np.concatenate([e.link_positions for e in with_texts])[order]),
+        "tag": Word(Tag).write({"tag": tags}, "tag"),
+    }
+
+
+def _without_anchors(e: Effects) -> Effects:
+    n = len(e.link_targets)
+    return Effects(
+        e.tick, e.wall, e.monotonic, link_tags=np.zeros(n, "u1"), link_positions=np.zeros(n, "<u2"),
+        anchors=Texts(np.zeros(n, "<u2"), b""),
+    )  # fmt: skip
+
+
+def _counts(visits: npt.NDArray[np.void], seen: bytes) -> dict[str, pa.Array]:
+    """`seen` are lines of class, extension, domain and number, those of a visit after those of the one before."""
+    if not seen:
+        return {"site": pa.array([], pa.int64())}
+    ends = np.cumsum(visits["seen"], dtype=np.int64)
+    newlines = np.concatenate([[0], np.cumsum(np.frombuffer(seen, np.uint8) == ord("\n"))])
+    lines = newlines[ends] - newlines[ends - visits["seen"]]
+    names = ["class", "extension", "domain", "number"]
+    read = csv.read_csv(
+        pa.BufferReader(seen),
+        csv.ReadOptions(column_names=names, use_threads=False),
+        csv.ParseOptions(delimiter="\t", quote_char=False, newlines_in_values=False, ignore_empty_lines=False),
+        csv.ConvertOptions(column_types=dict.fromkeys(names[:3], pa.string()) | {"number": pa.int64()}),
+    )
+    rows = read.append_column("site", pa.array(np.repeat(visits["site"], lines).astype(np.int64)))
+    totals = rows.group_by(["site", *names[:3]], use_threads=False).aggregate([("number", "sum")])
+    ordered = totals.rename_columns(["site", *names]).sort_by([(name, "ascending") for name in ("site", *names[:3])])
+    return {name: ordered.column(name) for name in ordered.column_names}
+
+
 def link_order(visits: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
     """Row of the table to place in the journal: by site of the source, then as they came."""
     return np.argsort(np.repeat(visits["site"], visits["links"]), kind="stable")
@@ -242,7 +299,13 @@ def _sites(
         "ok": total(asked["site"][asked["outcome"] == Outcome.OK]),
         "errors": total(asked["site"][np.isin(asked["outcome"], list(SITE_FAILURES))]),
         "bytes": total(visits["site"], visits["received"].astype(np.float64)),
+        "www": pa.array(np.concatenate([*map(_www, effects), np.zeros(len(known), np.uint8)]) != 0),
     }  # fmt: skip
+
+
+def _www(e: Effects) -> npt.NDArray[np.uint8]:
+    """Ticks of format 1 say nothing."""
+    return e.sites_www if len(e.sites_www) else np.zeros(len(e.sites.lengths), np.uint8)
 
 
 def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effects]:
@@ -259,7 +322,7 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
     origins = _records(read("origins"), shape.origins, ORIGIN)
     events = _records(read("events"), shape.events, SITE_EVENT)
     verdicts = _records(read("verdicts"), shape.verdicts, VERDICT)
-    names, urls = _names(read("sites")), page_texts["url"]
+    (names, www), urls = _names(read("sites")), page_texts["url"]
     names_at, urls_at = names.offsets(), urls.offsets()
     counted = (TICK.names or ())[6:]
     at = {name: np.concatenate([[0], np.cumsum(ticks[name], dtype=np.int64)]).tolist() for name in counted}
@@ -272,6 +335,7 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
             pages[here["pages"]], _some(urls, urls_at, here["pages"]),
             visits[here["visits"]], texts.rows(here["visits"]),
             targets[here["links"]], kinds[here["links"]], verdicts[here["verdicts"]], events[here["events"]],
+            www[here["sites"]],
         )  # fmt: skip
 
 
@@ -301,11 +365,15 @@ def _with_texts(
     return records, {name: texts[name] for name in names}
 
 
-def _names(table: pa.Table | None) -> Texts:
+def _names(table: pa.Table | None) -> tuple[Texts, npt.NDArray[np.uint8]]:
+    """Of the new sites, and whether they were written with `www.`."""
     if table is None:
-        return Texts.join([])
+        return Texts.join([]), np.zeros(0, "u1")
     new = int(one_chunk(table, "tick").is_valid().sum().as_py() or 0)
-    return texts_of(one_chunk(table, "name").slice(0, new))
+    www = np.zeros(new, "u1")
+    if "www" in table.column_names:
+        www = one_chunk(table, "www").slice(0, new).to_numpy(zero_copy_only=False).astype("u1")
+    return texts_of(one_chunk(table, "name").slice(0, new)), www
 
 
 def _some(texts: Texts, at: npt.NDArray[np.int64], rows: slice) -> Texts:

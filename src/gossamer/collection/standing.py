@@ -29,8 +29,10 @@ def read_standing(folder: Path) -> dict[str, Any]:
     try:
         standing: dict[str, Any] = json.loads((shard / STANDING).read_bytes())
     except (OSError, ValueError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        why = "it was never crawled for a second" if missing else "it is damaged; the next run writes it anew"
         raise GossamerError(
-            f"{folder} has no readable {STANDING}: it was never crawled for a second",
+            f"{folder} has no readable {STANDING}: {why}",
             f"Start or resume the crawl: gossamer crawl {folder}",
         ) from error
     found = holder(shard)
@@ -39,3 +41,12 @@ def read_standing(folder: Path) -> dict[str, Any]:
     if not standing["running"] and not standing.get("ending"):
         standing["ending"] = "it was killed; what was committed is intact, and `gossamer crawl` goes on from there"
     return standing
+
+
+def read_value(shard: Path) -> list[list[float]]:
+    """V(I) over time, as far as it was written."""
+    try:
+        points: list[list[float]] = json.loads((shard / STANDING).read_bytes()).get("value", [])
+    except (OSError, ValueError):
+        return []
+    return points

@@ -11,15 +11,11 @@ committed, `behind` says so and no assignment leaves; open transfers end, nothin
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,15 +28,18 @@ from gossamer.collection.effects import Effects
 from gossamer.collection.journal import Journal, Syncable
 from gossamer.collection.layout import JOURNAL, URLS, journal_path
 from gossamer.collection.lock import Lock
-from gossamer.collection.manifest import Manifest
+from gossamer.collection.manifest import Contents, Manifest
 from gossamer.collection.standing import write_standing
 from gossamer.config.settings import CollectionSettings
 from gossamer.errors import GossamerError, StorageError
+from gossamer.process import Process
 
 URL_FILE: Final = f"{URLS}/pages.blocks"
 COMMIT_EVERY: Final = 1.0
 MOST_BEHIND: Final = 2.0 + COMMIT_EVERY
 MOST_BYTES: Final = 64 << 20
+MOST_JOURNAL: Final = 256 << 20
+"""Bytes of a journal file that is sealed whatever the settings say: a start has to read it."""
 TEXTS_AHEAD: Final = 50_000
 """Texts read ahead and not yet used; more are dropped."""
 
@@ -77,15 +76,23 @@ class Store:
         self._next_commit = clock.monotonic() + COMMIT_EVERY
         self._next_seal = clock.monotonic() + settings.seal_every
         self._to_seal = unsealed
-        self._sealing: tuple[int, subprocess.Popen[bytes]] | None = None
+        self._sealing: tuple[int, Process] | None = None
         self._sealed: Future[None] | None = None
-        self._line: IO[bytes]
+        self._imaged: Future[None] | None = None
         self._reading: Future[list[bytes]] | None = None
         self._reading_pages: list[int] = []
         self._ahead: dict[int, bytes] = {}
         self.standing: Callable[[], dict[str, Any]] | None = None
         """Figures for `gossamer status`, asked for at every commit."""
+        self.committed: Callable[[npt.NDArray[np.void]], None] | None = None
+        """Is told the visits whose commit is synced."""
+        self._uncommitted: list[npt.NDArray[np.void]] = []
+        self._committing: list[npt.NDArray[np.void]] = []
+        self.notes: list[str] = []
+        """What people should know of what was sealed; whoever says it empties the list."""
         self.commits = 0
+        self.segments = 0
+        """Sealed since the start."""
 
     def follow(self, archive: Archive) -> None:
         """From now on commits vouch for these files too."""
@@ -97,6 +104,8 @@ class Store:
         self._journal.append(effects)
         if len(effects.pages):
             self.urls.append(effects.urls.split())
+        if self.committed is not None and len(effects.visits):
+            self._uncommitted.append(effects.visits)
 
     def behind(self) -> bool:
         since = self._journal.behind_since
@@ -111,6 +120,9 @@ class Store:
         if self._commit is None and now >= self._next_commit:
             self._next_commit = now + COMMIT_EVERY
             self._begin_commit(rotate=self._seal_is_due(now))
+        if self._imaged is not None and self._imaged.done():
+            self._imaged.result()
+            self._imaged = None
         self._seal()
 
     def texts(self, pages: npt.NDArray[np.uint32]) -> list[bytes]:
@@ -147,6 +159,7 @@ class Store:
             lengths |= self._archive.warc_lengths()
             files.append(_ArchiveFiles(self._archive))
         snapshot = self._journal.snapshot(lengths, files, rotate)
+        self._committing, self._uncommitted = self._uncommitted, []
         figures = self.standing() if self.standing is not None else None
 
         def commit() -> int | None:
@@ -163,11 +176,14 @@ class Store:
         closed = self._commit.result()
         self._commit = None
         self.commits += 1
+        if self._committing and self.committed is not None:
+            self.committed(np.concatenate(self._committing))
         if closed is not None:
             self._to_seal.append(closed)
 
     def _seal_is_due(self, now: float) -> bool:
-        if self._journal.visits < self._settings.seal_visits and now < self._next_seal:
+        full = self._journal.visits >= self._settings.seal_visits or self._journal.bytes > MOST_JOURNAL
+        if not full and now < self._next_seal:
             return False
         self._next_seal = now + self._settings.seal_every
         return self._journal.visits > 0
@@ -179,49 +195,58 @@ class Store:
         if self._sealed is not None and (wait or self._sealed.done()):
             self._sealed.result()
             self._sealed = None
-        if self._sealing is not None and (wait or self._sealing[1].poll() is not None):
+            self.segments += 1
+        if self._sealing is not None and (wait or self._sealing[1].ended):
             number, process = self._sealing
             self._sealing = None
-            _, errors = process.communicate()
-            if process.returncode != 0:
-                raise _sealing_failed(number, process.returncode, errors.decode(errors="replace"))
-            self._line.seek(0)
-            self._sealed = self._thread.submit(self._finish_seal, number, json.loads(self._line.read()))
+            process.wait()
+            if process.failure:
+                raise _sealing_failed(number, process.code, process.failure)
+            self._sealed = self._thread.submit(self._finish_seal, number, json.loads(process.output))
         elif self._sealing is None and self._sealed is None and self._to_seal:
             number = self._to_seal.pop(0)
             self._sealing = number, self._start_seal(number)
 
-    def _start_seal(self, number: int) -> subprocess.Popen[bytes]:
-        """It has the lock too, so that no later desk seals beside it. Ctrl-C never reaches it: it is born with that
-        signal blocked (a process group of its own would come a moment too late).
-
-        Its line goes to a file: a pipe that nobody reads may be too small for it.
-        """
-        self._line = tempfile.TemporaryFile()  # noqa: SIM115
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            return subprocess.Popen(
-                [sys.executable, "-m", "gossamer.collection.seal", str(self.shard), str(number)],
-                stdout=self._line, stderr=subprocess.PIPE, pass_fds=[self.lock.fileno()],
-            )  # fmt: skip
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    def _start_seal(self, number: int) -> Process:
+        return Process("gossamer.collection.seal", [str(self.shard), str(number)], b"", self.lock.fileno())
 
     def _finish_seal(self, number: int, line: dict[str, Any]) -> None:
         self._manifest.append(line)
+        self.notes += [f"{name} is not in the index: {why}" for name, why in line.get("unindexed", {}).items()]
         disk.remove(journal_path(self.shard, number))
         disk.sync_directory(self.shard / JOURNAL)
+
+    @property
+    def busy(self) -> bool:
+        """Something is being sealed, or waits to be."""
+        return bool(self._to_seal or self._sealing or self._sealed)
+
+    def manifest(self) -> Contents:
+        """As it stands; only the thread changes it, and replaces it whole."""
+        return self._manifest.contents
+
+    @property
+    def taking_image(self) -> bool:
+        return self._imaged is not None
+
+    def take_image(self, line: dict[str, Any]) -> None:
+        """An image that was made beside the crawl counts from now on."""
+        self._imaged = self._thread.submit(image.finish, self.shard, self._manifest, line)
 
     # --- the end ------------------------------------------------------------------------------------------------
 
     def finish(self, arrays: dict[str, npt.NDArray[Any] | image.Parts], meta: dict[str, Any]) -> None:
         """A clean stop: everything is committed and sealed, and an image is written."""
         self.commit(rotate=True)
-        while self._to_seal or self._sealing or self._sealed:
-            self._seal(wait=True)
+        self.seal_all()
         image.finish(
             self.shard, self._manifest, image.write(self.shard, self._journal.tick, self._journal.last, arrays, meta)
         )
+
+    def seal_all(self) -> None:
+        """Returns when nothing is left to be sealed."""
+        while self.busy:
+            self._seal(wait=True)
 
     def commit(self, rotate: bool = False) -> None:
         """Now, and returns when it is done."""
@@ -235,14 +260,12 @@ class Store:
         self._thread.shutdown(wait=True)
         self._reader.shutdown(wait=True)
         if self._sealing is not None:
-            self._sealing[1].terminate()
-            self._sealing[1].communicate()
+            self._sealing[1].kill()
         self.lock.release()
 
 
-def _sealing_failed(number: int, code: int, errors: str) -> GossamerError:
+def _sealing_failed(number: int, code: int, reason: str) -> GossamerError:
     """The process says itself what was wrong; exit code 4 is the disk's."""
     kind = StorageError if code == StorageError.exit_code else GossamerError
-    reason = errors.strip().splitlines()[-1] if errors.strip() else f"exit code {code}"
     cure = "Nothing is lost: it is sealed at the next start."
     return kind(f"journal file {number} could not be sealed: {reason}", cure)

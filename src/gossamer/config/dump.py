@@ -1,38 +1,59 @@
-"""Settings as commented TOML, as JSON for a worker, and the difference between two of them.
+"""Settings as commented TOML, as JSON, and the difference between two of them.
 
 Invariants: `dumped_settings_load_again`: loads(dump(s)) == s. `settings_survive_json`: from_json(to_json(s)) == s.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, fields
-from functools import cache
-from typing import Any
+from textwrap import wrap
+from typing import Any, Final
 
-from gossamer.config import settings as module
+from gossamer.config.accepted import limits
+from gossamer.config.comments import sentences
 from gossamer.config.settings import Settings
-from gossamer.config.values import write
+from gossamer.config.values import KINDS, known, write
+
+WIDTH: Final = 100
+_SHORT: Final = 60
+"""A default that is longer is not repeated in the comment."""
+_HEAD: Final = (
+    "Settings of a crawl. One that is left out has its default.",
+    'Durations are written with ms, s, min, h, d, as in "1min30s"; sizes with B, KB, MB, GB, TB (powers of 1000) or'
+    ' KiB, MiB, GiB, TiB (of 1024), as in "400KB". A bare number is seconds, or bytes.',
+)
 
 
 def dump(settings: Settings, whole: bool = False) -> str:
     """TOML that can be fed back: what differs from the defaults, or with `whole` everything."""
-    default, lines = Settings(), list[str]()
+    default = Settings()
+    lines = list(_comment(_HEAD)) if whole else []
     for section in fields(Settings):
         values, usual = getattr(settings, section.name), getattr(default, section.name)
         shown = [f.name for f in fields(values) if whole or getattr(values, f.name) != getattr(usual, f.name)]
         if not shown:
             continue
-        about = _comments()[type(values).__name__]
-        if lines:
-            lines.append("")
-        lines += [f"# {about['']}", f"[{section.name}]"]
+        about = sentences()[type(values).__name__]
+        lines += ["", *_comment(about[""]), f"[{section.name}]"]
         for name in shown:
-            lines += [f"# {about[name]}", f"{name} = {write(getattr(values, name))}"]
-    return "\n".join(lines) + "\n" if lines else ""
+            facts = f"({described(f'{section.name}.{name}', getattr(usual, name))})"
+            written = write(getattr(values, name), WIDTH, len(f"{name} = "))
+            lines += ["", *_comment((*about[name], facts)), f"{name} = {written}"]
+    return "\n".join(lines).lstrip("\n") + "\n" if lines else ""
+
+
+def described(key: str, default: object) -> str:
+    """Kind, what is accepted, and the default if it is short: "duration, 0s to 30d; default 15s"."""
+    kind = ", ".join(filter(None, (KINDS[known()[key]], limits(key, known()[key]))))
+    text = write(default)
+    return f"{kind}; default {text}" if len(text) <= _SHORT else kind
+
+
+def _comment(paragraphs: Iterable[str]) -> Iterable[str]:
+    for paragraph in paragraphs:
+        yield from wrap(paragraph, WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
 
 
 def differences(old: Settings, new: Settings) -> list[str]:
@@ -52,27 +73,6 @@ def _show(value: object) -> str:
     return write(value).strip('"') if isinstance(value, float | int) else write(value)
 
 
-def to_json(settings: Settings) -> str:
+def to_json(settings: Settings, indent: int | None = None) -> str:
     """Durations as seconds, sizes as bytes."""
-    return json.dumps(asdict(settings))
-
-
-@cache
-def _comments() -> Mapping[str, Mapping[str, str]]:
-    """Class to field to the sentence below it in the source ("": the class's own): written once, shown everywhere."""
-    found: dict[str, dict[str, str]] = {}
-    for node in ast.parse(inspect.getsource(module)).body:
-        if isinstance(node, ast.ClassDef):
-            texts = found[node.name] = {"": _folded(ast.get_docstring(node) or "")}
-            for field, text in zip(node.body, node.body[1:], strict=False):
-                if (
-                    isinstance(field, ast.AnnAssign)
-                    and isinstance(field.target, ast.Name)
-                    and isinstance(text, ast.Expr)
-                ):
-                    texts[field.target.id] = _folded(ast.literal_eval(text.value))
-    return found
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())
+    return json.dumps(asdict(settings), indent=indent)

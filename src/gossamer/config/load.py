@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
+from gossamer.config.accepted import PATTERNS, Wrong, check_together
 from gossamer.config.settings import Settings
-from gossamer.config.values import known, read
+from gossamer.config.values import NumberTable, Texts, known, read
 from gossamer.errors import UsageError
 
 
@@ -23,8 +24,8 @@ class _Source:
     name: str
     text: str = ""
 
-    def at(self, section: str, key: str = "") -> str:
-        line = line_of(self.text, section, key)
+    def at(self, section: str, key: str = "", part: str = "") -> str:
+        line = line_of(self.text, section, key, part)
         return f"{self.name}, line {line}" if line else self.name
 
 
@@ -51,7 +52,7 @@ def loads(text: str, name: str = "settings", base: Settings | None = None) -> Se
 def override(settings: Settings, assignments: Iterable[str]) -> Settings:
     """Each like `harvester.wait=5s`: the value as in TOML, texts without quotes, lists as `a,b` too."""
     for assignment in assignments:
-        key, equals, text = (part.strip() for part in assignment.partition("="))
+        key, equals, text = (piece.strip() for piece in assignment.partition("="))
         section, dot, name = key.partition(".")
         if not (equals and dot and name):
             raise UsageError(f"--set {assignment}: not of the form section.key=value", "As in --set harvester.wait=5s")
@@ -73,9 +74,19 @@ def _bare(key: str, text: str) -> object:
         parsed = text
     if kind is str and not isinstance(parsed, str):
         return text
-    if kind == tuple[str, ...] and not isinstance(parsed, list):
-        return [part.strip() for part in text.split(",") if part.strip()]
+    if kind == Texts and not isinstance(parsed, list):
+        return [text] if key in PATTERNS else [piece.strip() for piece in text.split(",") if piece.strip()]
+    if kind == NumberTable and parsed == text:
+        return _table(text)
     return parsed
+
+
+def _table(text: str) -> object:
+    """pagerank=1,depth=0.5"""
+    try:
+        return tomllib.loads(f"value = {{{text}}}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def _apply(settings: Settings, tree: Mapping[str, object], source: _Source) -> Settings:
@@ -86,42 +97,64 @@ def _apply(settings: Settings, tree: Mapping[str, object], source: _Source) -> S
             raise UsageError(f"{source.at(section)}: {section} is a section, not a value", f"Write it as [{section}].")
         read_values = {}
         for name, raw in values.items():
-            key, place = f"{section}.{name}", source.at(section, name)
+            key = f"{section}.{name}"
             if key not in known():
-                raise _unknown(key, place, name)
+                raise _unknown(key, source.at(section, name), name)
             try:
                 read_values[name] = read(key, raw)
             except ValueError as error:
-                raise UsageError(f"{place}: {key}: {error}") from error
+                raise UsageError(f"{source.at(section, name, _part(error))}: {key}: {error}") from error
         settings = replace(settings, **{section: replace(getattr(settings, section), **read_values)})
+        try:
+            check_together(section, getattr(settings, section))
+        except ValueError as error:
+            raise UsageError(f"{source.at(section, part=_part(error))}: {section}: {error}") from error
     return settings
 
 
+def _part(error: ValueError) -> str:
+    return error.part if isinstance(error, Wrong) else ""
+
+
 def _unknown(key: str, place: str, name: str) -> UsageError:
-    """The nearest known key: by its whole name, else by the last part of it in whatever section."""
-    near = get_close_matches(key, known(), 1, 0.7)
-    if not near:
-        by_name = {each.partition(".")[2]: each for each in known()}
-        near = [by_name[n] for n in get_close_matches(name, by_name, 1)]
-    if not near and key == name:
-        near = get_close_matches(key, {each.partition(".")[0] for each in known()}, 1)
-    cure = f"Did you mean {near[0]}?" if near else "`gossamer config` lists all settings."
+    """The nearest known: a section by its name; a key in its section that contains the name or is like it, else any."""
+    section = key.partition(".")[0]
+    sections = list(dict.fromkeys(each.partition(".")[0] for each in known()))
+    names = {each.partition(".")[2]: each for each in known()}
+    here = [each for each in known() if each.startswith(f"{section}.")]
+    if key == name:
+        near = get_close_matches(key, sections, 1) or [names[n] for n in (name,) if n in names]
+    else:
+        near = [each for each in here if name in each.partition(".")[2]][:2]
+        near = near or get_close_matches(key, known(), 1, 0.7) or [names[n] for n in get_close_matches(name, names, 1)]
+    cure = f"Did you mean {' or '.join(near)}?" if near else "`gossamer config` lists all settings."
     return UsageError(f"{place}: unknown setting {key}", cure)
 
 
 _TABLE: Final = re.compile(r"""\s*\[\s*(?P<name>[^\]#]+?)\s*\]""")
 
 
-def line_of(text: str, section: str, key: str = "") -> int:
+def line_of(text: str, section: str, key: str = "", part: str = "") -> int:
     """The line that sets `key` in the table `section`, or that begins the table; 0 if neither is found.
 
-    A scan of lines, not a parse: enough to point a reader to the place, in a text that tomllib has accepted.
+    With `part`, the line of that text in the value, if it is found. A scan of lines, not a parse: enough to point a
+    reader to the place, in a text that tomllib has accepted.
     """
+    lines = text.splitlines()
+    begins = _begin(lines, section, key)
+    if not part or not begins:
+        return begins
+    spellings = (part, json.dumps(part)[1:-1], json.dumps(part, ensure_ascii=False)[1:-1])
+    whole = [re.compile(rf"""(?<![^\s"',\[{{]){re.escape(each)}(?![^\s"',\]}}=])""") for each in spellings]
+    return next((n for n in range(begins, len(lines) + 1) if any(w.search(lines[n - 1]) for w in whole)), begins)
+
+
+def _begin(lines: Sequence[str], section: str, key: str) -> int:
     name = rf"""\s*["']?{re.escape(key)}["']?\s*[.=]""" if key else r"(?!)"
     in_table = re.compile(name)
     dotted = re.compile(rf"""\s*["']?{re.escape(section)}["']?\s*""" + (rf"\.{name}" if key else "[.=]"))
     table, begins = "", 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         if header := _TABLE.match(line):
             table = re.sub(r"""[\s"']""", "", header["name"])
             if key and table == f"{section}.{key}":

@@ -1,58 +1,169 @@
 """The settings: a typed tree named like the folders. Defaults are those of the thesis (table 7.1) where it has one.
 
-Durations are seconds, sizes are bytes; `crawl.toml` and `--set` write them with units (`15s`, `400KB`).
+Durations are seconds, sizes are bytes; `crawl.toml` and `--set` write them with units (`15s`, `400KB`). The sentence
+below each field is its documentation: `gossamer config` prints it, docs/reference.md is made from it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from gossamer.units import Duration, Size
+
+_SEGMENTS: Final = (
+    "log[-_]?(?:in|out|on|off)", "sign[-_]?(?:in|out|on|off|up)", "register", "user[-_]?login", "member[-_]?login",
+    "lost[-_]?password", "forgot[-_]?password", "edit", "delete", "reply", "add[-_]to[-_](?:cart|basket|wishlist)",
+    "wp-(?:login|admin)", "xmlrpc", "special:(?:userlogin|userlogout|createaccount)",
+)  # fmt: skip
+"""Parts of paths that lead to what is of no use to a search engine."""
+_QUERIES: Final = (
+    "(?:special:user)?(?:log|sign)[-_]?(?:in|out|on|off|up)(?:[&;=]|$)",
+    r"(?:regist(?:er|ration)|edit|delete|reply(?:tocom)?|add.to.\w+)(?:[&;=]|$)",
+    "(?:action|do|mode|task|op)=(?:add|history|print|quote|remove|submit)(?:[&;]|$)",
+)
+"""Names and values of parameters that do."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionSettings:
-    """What is kept, and how much of it."""
+    """What is kept, how much of it, and in pieces of what size."""
 
     max_pages: int = 10_000_000
     """Most known pages; memory for them is reserved, not used, from the start."""
     max_sites: int = 100_000
-    """Most sites."""
+    """Most known sites; memory for them is reserved, not used, from the start."""
     seal_visits: int = 100_000
     """Visits in the journal after which it is sealed into segments."""
     seal_every: Duration = Duration(300)
     """Time after which the journal is sealed into segments."""
     warc_size: Size = Size(1_000_000_000)
     """Size at which an archive file is closed and the next one opened."""
+    revisit_records: bool = True
+    """Archive an exact repeat of a body as a WARC revisit record that names the first, instead of once more."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeederSettings:
-    """Which links become pages."""
+    """Which links become pages, and in which form (7.2.4).
+
+    A link becomes a page if its host is in `domains`, its extension is in none of the lists that are counted only, no
+    pattern rejects it, and it is not too long or too deep. Whatever does not is counted, page by page.
+    """
 
     domains: tuple[str, ...] = ()
-    """Accepted domain suffixes; empty: the registrable domains of the seeds; "*": all."""
+    """Accepted domain suffixes: "example.org" takes in itself and every name below it, an address only itself, "*" all;
+    empty: the registrable domains of the seeds."""
     pages_per_site: int = 25_000
     """Most known pages of one site."""
     depth_static: int = 15
-    """Greatest depth of static pages."""
+    """Greatest depth of static pages, in clicks from the site's start page or from an entry from outside."""
     depth_dynamic: int = 5
     """Greatest depth of dynamic pages."""
     url_length: int = 2_000
     """Longest URL, in bytes of its canonical form."""
+    www: bool = True
+    """Take www.example.org and example.org for one site, and their pages for the same pages (A.2.5). The site is asked
+    by the name that answers."""
     session_ids: tuple[str, ...] = (
         "cfid", "cftoken", "phpsessid", "jsessionid", "aspsessionid*", "sessionid", "session_id", "sessid", "sid",
         "zenid", "oscsid", "osc_sid",
     )  # fmt: skip
     """Parameters that carry a session and are removed from URLs; case does not matter, * ends a prefix."""
+    accept: tuple[str, ...] = ()
+    """Regular expressions, searched in the canonical URL: only links that match one become pages; empty: all may. One
+    without capital letters does not look at case."""
+    reject: tuple[str, ...] = (
+        *(rf"/{segment}(?:/|(?:\.\w+)?(?:[?;]|$))" for segment in _SEGMENTS),
+        *(rf"\?(?:.*[&;=])?{query}" for query in _QUERIES),
+    )
+    """Regular expressions, searched in the canonical URL like those of `accept`: links that match one are counted, not
+    fetched (7.2.4: log in, log out, register ...). Seeds are never rejected."""
+    transform: tuple[str, ...] = ()
+    """Rewrites of canonical URLs, each "regular expression => replacement" (\\1 for a group), in this order, until
+    nothing changes. The regular expressions look at case."""
+    static: tuple[str, ...] = ("htm", "html", "shtml", "txt", "xhtml")
+    """Extensions of static pages. One that is in none of these lists, and none at all, is a static page too."""
+    dynamic: tuple[str, ...] = (
+        "action", "ashx", "asmx", "asp", "aspx", "axd", "cfc", "cfm", "cfml", "cgi", "do", "fcgi", "jhtml", "jsf",
+        "jsp", "jspa", "jspx", "php", "php3", "php4", "php5", "php7", "phtml", "pl", "rhtml",
+    )  # fmt: skip
+    """Extensions of dynamic pages. A query makes a page dynamic too."""
+    images: tuple[str, ...] = (
+        "ai", "apng", "avif", "bmp", "cr2", "cur", "gif", "heic", "heif", "ico", "jfif", "jp2", "jpe", "jpeg", "jpg",
+        "jxl", "nef", "pbm", "pcx", "pgm", "png", "pnm", "ppm", "psd", "raw", "svg", "svgz", "tga", "tif", "tiff",
+        "webp", "xbm", "xcf", "xpm",
+    )  # fmt: skip
+    """Extensions of images: counted, not fetched."""
+    audio: tuple[str, ...] = (
+        "aac", "aif", "aiff", "amr", "au", "flac", "m3u", "m3u8", "m4a", "m4b", "mid", "midi", "mka", "mp2", "mp3",
+        "mpga", "oga", "ogg", "opus", "pls", "ra", "ram", "snd", "wav", "weba", "wma",
+    )  # fmt: skip
+    """Extensions of audio: counted, not fetched."""
+    video: tuple[str, ...] = (
+        "3g2", "3gp", "asf", "avi", "divx", "f4v", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpe", "mpeg", "mpg",
+        "mts", "ogv", "qt", "rm", "rmvb", "swf", "ts", "vob", "webm", "wmv",
+    )  # fmt: skip
+    """Extensions of video: counted, not fetched."""
+    documents: tuple[str, ...] = (
+        "atom", "azw", "azw3", "bib", "chm", "csv", "djvu", "doc", "docm", "docx", "dot", "dotx", "dvi", "dwg", "eps",
+        "epub", "gpx", "ics", "json", "jsonld", "kml", "kmz", "mdb", "mobi", "odp", "ods", "odt", "pdf", "pot", "potx",
+        "pps", "ppsx", "ppt", "pptm", "pptx", "ps", "pub", "rdf", "rss", "rtf", "sxw", "tex", "tsv", "vcf", "vsd",
+        "wpd", "xls", "xlsb", "xlsm", "xlsx", "xml",
+    )  # fmt: skip
+    """Extensions of documents: counted, not fetched."""
+    software: tuple[str, ...] = (
+        "apk", "app", "bin", "class", "deb", "dll", "dmg", "exe", "img", "ipa", "iso", "jar", "jnlp", "msi", "msix",
+        "ova", "pkg", "rpm", "scr", "snap", "vmdk", "wasm", "woff", "woff2", "xpi",
+    )  # fmt: skip
+    """Extensions of software: counted, not fetched."""
+    source: tuple[str, ...] = (
+        "c", "cc", "cpp", "cs", "css", "cxx", "diff", "f", "f90", "go", "h", "hh", "hpp", "java", "js", "kt", "less",
+        "lua", "m4", "map", "mjs", "pas", "patch", "py", "r", "rb", "rs", "scala", "scss", "sh", "sql", "swift", "vb",
+    )  # fmt: skip
+    """Extensions of source code, scripts and styles: counted, not fetched."""
+    archives: tuple[str, ...] = (
+        "7z", "ace", "arj", "bz2", "cab", "cpio", "gz", "lha", "lz", "lz4", "lzh", "lzma", "rar", "tar", "tbz", "tbz2",
+        "tgz", "txz", "warc", "xz", "z", "zip", "zst",
+    )  # fmt: skip
+    """Extensions of archives: counted, not fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class ManagerSettings:
-    """Which pages come first."""
+    """Which pages come first (3.4, 7.2.1): those whose fetch adds most to the value of the index.
 
-    policy: str = "opic"
-    """The order of pages: a name from the table of policies."""
+    The value of a page is quality^alpha x representation^beta x freshness^gamma; the profit of a fetch is the value
+    after it less the value now. Quality is the sum of the scores, each between 0 and 1, times their weights.
+    """
+
+    policy: str = "value"
+    """The order of pages: "value" (by profit, all settings below), "opic" or "breadth-first" alone."""
+    weights: dict[str, float] = field(default_factory=lambda: {"opic": 1.0, "pagerank": 1.0})
+    """Weights of the scores in the quality of a page. opic: the cash of links not yet followed; pagerank; indegree; hub
+    and authority; siterank: PageRank of its site; depth: 1 at the start page; static: 1 if
+    static, 0 if dynamic; pending: how many pages of its site are pending; boost: see `boosts`."""
+    boosts: dict[str, float] = field(default_factory=dict)
+    """Regular expression to boost, from 0 to 1: the score "boost" of pages whose URL it is found in; the first that
+    matches counts."""
+    preset: str = "general"
+    """For whom the crawl is (figure 3.6): research, archive, news or general. It sets alpha, beta and gamma, unless
+    they are set here."""
+    alpha: float = -1.0
+    """Exponent of quality; -1: the preset's."""
+    beta: float = -1.0
+    """Exponent of representation (1 if the page was fetched, 0 if not); -1: the preset's."""
+    gamma: float = -1.0
+    """Exponent of freshness (the probability that our copy is what the server has now); -1: the preset's."""
+    index_value: str = "sum"
+    """The value of the index is the "sum" of the values of its pages, or their "minimum"."""
+    rank_every: int = 20_000
+    """Visits after which link scores are computed anew, in the background; it also waits until that costs at most a
+    twentieth of the processor time of the crawl."""
+    min_period: Duration = Duration(0)
+    """Least time between two visits of a page that was fetched; 0: pages are fetched once."""
+    change_period: Duration = Duration(60 * 86_400)
+    """Mean time between changes of a page about which nothing else is known."""
     batch_size: int = 100_000
     """Pages of a plan."""
     batch_per_site: int = 500
@@ -61,7 +172,7 @@ class ManagerSettings:
 
 @dataclass(frozen=True, slots=True)
 class HarvesterSettings:
-    """How servers are asked."""
+    """How servers are asked: who we say we are, how long we wait, and when we give up."""
 
     contact: str = ""
     """Mail address or web page of whoever runs the crawl; sent with every request. Needed beyond loopback."""
@@ -71,14 +182,17 @@ class HarvesterSettings:
     """Worker processes; 0: one per core."""
     connections: int = 300
     """Requests in flight at most."""
+    least_connections: int = 10
+    """When fewer requests than this are in flight, the present plan closes and the next one is made soon; pages that
+    were not asked for go back, without penalty (4.4)."""
     wait: Duration = Duration(15)
     """Time between the end of one turn at a site and the next."""
     wait_large: Duration = Duration(5)
-    """The same for large sites."""
+    """The same at large sites."""
     large_site: int = 100
     """Known pages above which a site is large."""
     per_turn: int = 1
-    """Pages of a turn, over one connection."""
+    """Pages of a turn, over one connection (c)."""
     pause: Duration = Duration(1)
     """Time between the pages of a turn."""
     address_wait: Duration = Duration(1)
@@ -96,7 +210,7 @@ class HarvesterSettings:
     lowest_speed: Size = Size(500)
     """Bytes a second below which, for `slow_time`, a transfer is given up."""
     slow_time: Duration = Duration(20)
-    """See `lowest_speed`."""
+    """For how long a transfer may be slower than `lowest_speed`."""
     max_download: Size = Size(400_000)
     """Bytes of an answer's body that are read at most; the rest is cut and the visit marked."""
     retry: Duration = Duration(12 * 3600)
@@ -106,16 +220,23 @@ class HarvesterSettings:
     robots_valid: Duration = Duration(24 * 3600)
     """How long robots.txt rules are used before they are asked for again."""
     allow_private: bool = False
-    """Visit loopback, private, link-local and other special addresses too."""
+    """Visit loopback, private, link-local and other special addresses (RFC 6890) too."""
+    forbidden: tuple[str, ...] = ()
+    """Addresses and networks ("192.0.2.0/24") that are never visited, besides the special ones and even where those are
+    allowed."""
     resolve: dict[str, str] = field(default_factory=dict)
-    """Name pattern to address and port ("*.example" = "127.0.0.1:8080"), for tests and demonstrations."""
+    """Name pattern to address and port ("*.example" = "127.0.0.1:8080"), or to "none" for names that do not exist; for
+    tests and demonstrations."""
     resolvers: tuple[str, ...] = ()
-    """Addresses of name servers; empty: the system's."""
+    """Addresses of name servers, with a port if it is not 53 ("192.0.2.53:5353"); empty: the system's."""
+    trusted: str = ""
+    """File of certificates (PEM) that are trusted besides the system's, for sites of your own: its whole path, or one
+    from the collection's folder or from the working folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class GathererSettings:
-    """What is read from a page."""
+    """What is read from a page, and what of it is stored."""
 
     max_stored: Size = Size(300_000)
     """Bytes of a body that are archived at most."""
@@ -123,6 +244,23 @@ class GathererSettings:
     """Bytes to which a compressed body may grow."""
     max_links: int = 5_000
     """Distinct links of a page that are kept."""
+    links: tuple[str, ...] = (
+        "a href", "area href", "frame src", "iframe src", "img src", "script src", "source src", "video src",
+        "audio src", "embed src", "object data", "link href", "meta refresh",
+    )  # fmt: skip
+    """Tags that bear links, each with its attribute: "a href"."""
+    drop: tuple[str, ...] = ("script", "style", "template")
+    """Tags that are dropped from the text, with all that is inside."""
+    keep: tuple[str, ...] = ()
+    """Tags that stay in the cleaned text, without their attributes; all others leave their text only."""
+    text: bool = False
+    """Archive the cleaned text too, as WARC conversion records: about a third of the size of the page."""
+    anchors: bool = True
+    """Keep the texts of links, in the table `anchors`."""
+    anchor_length: int = 200
+    """Longest text of a link that is kept, in characters."""
+    language: bool = True
+    """Find out the language of each page."""
 
 
 @dataclass(frozen=True, slots=True)

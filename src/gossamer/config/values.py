@@ -1,44 +1,20 @@
-"""What each setting accepts: its type from the field, its range from the table below; and how it is written in TOML."""
+"""A setting's value: its type from the field, read from TOML or JSON, and written as TOML."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any, Final, get_type_hints
 
+from gossamer.config.accepted import Wrong, check
 from gossamer.config.settings import Settings
 from gossamer.units import Duration, Size
 
-_ANY: Final = (0.0, math.inf)
-_RANGES: Final[Mapping[str, tuple[float, float]]] = {
-    "collection.max_pages": (1, 2**32 - 2),
-    "collection.max_sites": (1, 2**32 - 2),
-    "collection.seal_visits": (1, math.inf),
-    "collection.seal_every": (1, math.inf),
-    "collection.warc_size": (1_000_000, 2**63 - 1),
-    "seeder.pages_per_site": (1, math.inf),
-    "seeder.depth_static": (0, 254),
-    "seeder.depth_dynamic": (0, 254),
-    "seeder.url_length": (16, 65_535),
-    "manager.batch_size": (1, 2**32 - 2),
-    "manager.batch_per_site": (1, 2**32 - 2),
-    "harvester.workers": (0, 1024),
-    "harvester.connections": (1, 100_000),
-    "harvester.per_turn": (1, 65_535),
-    "harvester.name_timeout": (0.001, math.inf),
-    "harvester.connect_timeout": (0.001, math.inf),
-    "harvester.first_byte_timeout": (0.001, math.inf),
-    "harvester.whole_timeout": (0.001, math.inf),
-    "harvester.slow_time": (1, math.inf),
-    "harvester.max_download": (1, 2**31 - 1),
-    "harvester.tries": (1, 255),
-    "gatherer.max_decoded": (1, 2**31 - 1),
-    "gatherer.max_links": (0, 65_535),
-}
-"""Lowest and highest; numbers that are not here may be anything from 0 on."""
+Texts = tuple[str, ...]
+TextTable = dict[str, str]
+NumberTable = dict[str, float]
 
 
 @cache
@@ -50,32 +26,22 @@ def known() -> Mapping[str, Any]:
 
 
 def read(key: str, raw: object) -> Any:
-    """The value of a known key; ValueError says what is accepted instead."""
-    kind = known()[key]
-    if kind in _READERS:
-        value = _READERS[kind](raw)
-    elif kind == tuple[str, ...]:
-        value = _texts(raw)
-    else:
-        value = _text_to_text(raw)
-    low, high = _RANGES.get(key, _ANY)
-    if isinstance(value, int | float) and not low <= value <= high:
-        shown = str if not isinstance(value, Size | Duration) else lambda limit: str(type(value)(limit))
-        wanted = (
-            f"from {shown(_plain(low))} on" if high == math.inf else f"{shown(_plain(low))} to {shown(_plain(high))}"
-        )
-        raise ValueError(f"{value} is out of range: {wanted} is accepted")
+    """The value of a known key; ValueError (`Wrong`, if it is about a part) says what is accepted instead."""
+    value = _READERS[known()[key]](raw)
+    check(key, value)
     return value
-
-
-def _plain(limit: float) -> float:
-    return int(limit) if limit == int(limit) else limit
 
 
 def _whole(raw: object) -> int:
     if isinstance(raw, bool) or not isinstance(raw, int):
         raise ValueError(f"{raw!r} is no whole number: write digits only, as in 25_000")
     return raw
+
+
+def _number(raw: object) -> float:
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        raise ValueError(f"{raw!r} is no number: write it as in 0.5")
+    return float(raw)
 
 
 def _truth(raw: object) -> bool:
@@ -90,16 +56,28 @@ def _text(raw: object) -> str:
     return raw
 
 
-def _texts(raw: object) -> tuple[str, ...]:
+def _texts(raw: object) -> Texts:
     if not isinstance(raw, list) or not all(isinstance(each, str) for each in raw):
         raise ValueError(f'{raw!r} is no list of texts: write ["one", "two"]')
     return tuple(raw)
 
 
-def _text_to_text(raw: object) -> dict[str, str]:
+def _text_table(raw: object) -> TextTable:
     if not isinstance(raw, dict) or not all(isinstance(each, str) for each in raw.values()):
         raise ValueError(f'{raw!r} is no table of texts: write {{ "*.example" = "127.0.0.1:8080" }}')
     return dict(raw)
+
+
+def _number_table(raw: object) -> NumberTable:
+    if not isinstance(raw, dict):
+        raise ValueError(f"{raw!r} is no table of numbers: write {{ pagerank = 1.0, depth = 0.5 }}")
+    found = {}
+    for name, number in raw.items():
+        try:
+            found[name] = _number(number)
+        except ValueError as error:
+            raise Wrong(f"{name}: {error}", name) from error
+    return found
 
 
 def _duration(raw: object) -> Duration:
@@ -111,18 +89,45 @@ def _size(raw: object) -> Size:
 
 
 _READERS: Final[Mapping[Any, Callable[[object], Any]]] = {
-    int: _whole, bool: _truth, str: _text, Duration: _duration, Size: _size,
+    int: _whole, float: _number, bool: _truth, str: _text, Duration: _duration, Size: _size,
+    Texts: _texts, TextTable: _text_table, NumberTable: _number_table,
 }  # fmt: skip
 
+KINDS: Final[Mapping[Any, str]] = {
+    int: "whole number", float: "number", bool: "true or false", str: "text", Duration: "duration", Size: "size",
+    Texts: "list of texts", TextTable: "table of texts", NumberTable: "table of numbers",
+}  # fmt: skip
+"""The types in words."""
 
-def write(value: object) -> str:
-    """In TOML. A JSON string is a TOML string, but for DEL, which TOML wants escaped."""
+
+def write(value: object, width: int = 0, start: int = 0) -> str:
+    """In TOML. With `width`, a list that is longer is broken into lines; its first line begins at column `start`.
+
+    A JSON string is a TOML string, but for DEL, which TOML wants escaped; one with a backslash is easier to read in
+    single quotes. Tables stay on one line, as TOML wants it.
+    """
     if isinstance(value, Duration | Size):
         return f'"{value}"'
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, int):
+        return f"{value:_}" if abs(value) >= 10_000 else str(value)
     if isinstance(value, tuple | list):
-        return f"[{', '.join(map(write, value))}]"
+        items = [write(each) for each in value]
+        line = f"[{', '.join(items)}]"
+        return line if not items or not width or start + len(line) <= width else f"[\n{_lines(items, width)}]"
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{write(k)} = {write(v)}" for k, v in value.items()) + " }" if value else "{}"
+    if isinstance(value, str) and "\\" in value and "'" not in value and value.isprintable():
+        return f"'{value}'"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _lines(items: Sequence[str], width: int) -> str:
+    """As many on a line as there is room for; one, if some are long."""
+    lines, alone = [""], any(len(item) > width / 3 for item in items)
+    for item in items:
+        if lines[-1] and (alone or len(lines[-1]) + len(item) + 2 > width):
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "    ") + item + ","
+    return "".join(f"{line}\n" for line in lines)

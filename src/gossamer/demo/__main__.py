@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from gossamer.demo.access import AccessLog
+from gossamer.demo.certificates import certified
 from gossamer.demo.server import run
 from gossamer.demo.web import DemoWeb
 
@@ -23,9 +24,14 @@ def main() -> None:
         return
     if asked["ignore_sigint"]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    web = DemoWeb(**asked["web"])
-    log = AccessLog(Path(asked["log"]) if asked["log"] else None, web)
-    run(web, asked["port"], log, lambda port: print(port, flush=True), stdin=True)
+    with certified(DemoWeb(**asked["web"])) as (web, certificate):
+        trusted = str(certificate.trusted) if certificate else ""
+        log = AccessLog(Path(asked["log"]) if asked["log"] else None, web)
+
+        def ready(port: int) -> None:
+            print(json.dumps({"port": port, "trusted": trusted, "tls": web.tls}), flush=True)
+
+        run(web, asked["port"], log, certificate, ready, stdin=True)
 
 
 if __name__ == "__main__":

@@ -6,23 +6,30 @@ A head and a body are made once and kept, compressed, within a bound; the oldest
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from email.utils import formatdate
 from typing import Final
 
 from gossamer.demo import dice
 from gossamer.demo.bulk import BulkPages, bulk_number
+from gossamer.demo.charsets import Declared
 from gossamer.demo.layout import Kind
-from gossamer.demo.render import render
-from gossamer.demo.sites import Robots, Site
-from gossamer.demo.truth import status
-from gossamer.demo.web import DemoWeb, robots_text
+from gossamer.demo.pieces import Body
+from gossamer.demo.places import Places
+from gossamer.demo.render import render, render_missing, render_month
+from gossamer.demo.robots import robots_text
+from gossamer.demo.sessions import MARK, without_session
+from gossamer.demo.site import Robots, Site
+from gossamer.demo.status import status
 
 CACHE_BYTES: Final = 160_000_000
 """Enough for the usual Web once; a crawl asks for a page once."""
 _NOW: Final = 1_767_225_600
 """The first of January 2026: ages are counted from there, so that a seed is always the same Web."""
 _YEAR: Final = 365.25 * 86400
+_MONTH: Final = re.compile(r"/calendar\?month=(0|-?[1-9]\d{0,8})")
+_LENGTH: Final = re.compile(rb"Content-Length: \d+\r\n")
 _REASONS: Final = {
     200: "OK", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 403: "Forbidden", 404: "Not Found",
     405: "Method Not Allowed", 421: "Misdirected Request", 429: "Too Many Requests", 431: "Headers Too Large",
@@ -39,14 +46,18 @@ class Answer:
     retry_after: str = ""
     modified: str = ""
     etag: str = ""
+    mark: bytes = b""
+    """What stands in the body in place of a session id; b"": nothing."""
+    torn: bool = False
+    """Half of the body is sent, no more."""
 
     def is_fresh(self, etag: str, since: str) -> bool:
         """Whether a conditional request is answered with 304 (RFC 9110: the entity tag goes before the date)."""
         return bool(etag == self.etag and etag) or bool(not etag and since == self.modified and since)
 
 
-def status_line(code: int) -> bytes:
-    return f"HTTP/1.1 {code} {_REASONS[code]}\r\n".encode()
+def status_line(code: int, old: bool = False) -> bytes:
+    return f"HTTP/1.{0 if old else 1} {code} {_REASONS[code]}\r\n".encode()
 
 
 def simple(
@@ -63,7 +74,7 @@ def simple(
 class Answers:
     """Answers of a Web, made on demand."""
 
-    def __init__(self, web: DemoWeb, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, web: Places, cache_bytes: int = CACHE_BYTES) -> None:
         self.web = web
         self.bulk = BulkPages(web) if web.bulk else None
         self._kept: dict[tuple[int, str, bool], Answer] = {}
@@ -75,10 +86,12 @@ class Answers:
         return dict(self._kept)
 
     def get(self, site: Site, target: str, gzip: bool) -> Answer:
-        key = (site.number, target, gzip)
+        if site.session:
+            target = without_session(site, target)
+        key = (site.number, target, gzip and not (site.session or site.old))
         found = self._kept.get(key)
         if found is None:
-            found = self._make(site, target, gzip)
+            found = self._make(site, target, key[2])
             self._keep(key, found)
         return found
 
@@ -96,29 +109,41 @@ class Answers:
             return simple(200, body=b"A file of the demonstration Web.\n", mime="application/octet-stream")
         if self.bulk:
             return self._bulk_page(self.bulk, site, target, gzip)
+        found = self._of_layout(site, target, gzip)
+        return _without_length(found) if site.old and len(target) % 2 else found
+
+    def _of_layout(self, site: Site, target: str, gzip: bool) -> Answer:
         layout = self.web.layout(site.number)
         number = layout.number.get(target)
         if number is None:
-            return simple(404)
-        kind, code = layout.kind[number], status(self.web, site.number, number)
+            return self._unknown(site, target, gzip)
+        kind, code = layout.kind[number], status(layout, number)
         if kind is Kind.REDIRECT:
             return simple(code, f"Location: {self._location(site, number)}")
         if kind is Kind.BUSY:
             return simple(code, retry_after=str(self.web.retry_after))
+        if kind is Kind.SOFT:
+            return _html(site, render_missing(site), gzip)
         return simple(code) if code != 200 else self._page(site, number, gzip)
+
+    def _unknown(self, site: Site, target: str, gzip: bool) -> Answer:
+        month = _MONTH.fullmatch(target) if site.calendar else None
+        if month:
+            return _html(site, render_month(self.web, site, int(month[1])), gzip)
+        return _html(site, render_missing(site), gzip) if site.soft else simple(404)
 
     def _robots(self, site: Site) -> Answer:
         if site.robots is Robots.UNAVAILABLE:
             return simple(503)
         text = robots_text(self.web, site)
-        if text is None:
-            return simple(403 if site.robots is Robots.REFUSED else 404)
-        return simple(200, body=text, mime="text/plain")
+        if text is not None:
+            return simple(200, body=text, mime="text/html" if site.soft else "text/plain")
+        return simple(403 if site.robots is Robots.REFUSED else 404)
 
     def _location(self, site: Site, number: int) -> str:
         other, there = self.web.layout(site.number).leads_to[number]
-        path = self.web.layout(other).target[there]
-        return path if other == site.number and number % 3 else self.web.all_sites[other].home[:-1] + path
+        path, target = self.web.layout(other).target[there], self.web.all_sites[other]
+        return path if other == site.number and number % 3 else f"{target.scheme}://{target.name}{path}"
 
     def _bulk_page(self, bulk: BulkPages, site: Site, target: str, gzip: bool) -> Answer:
         number = bulk_number(site, target)
@@ -128,17 +153,31 @@ class Answers:
         return _with_body("text/html; charset=utf-8", body.gzip() if gzip else body.plain, gzip)
 
     def _page(self, site: Site, number: int, gzip: bool) -> Answer:
-        layout = self.web.layout(site.number)
+        layout, source = self.web.layout(site.number), self.web.source(site)
         if layout.kind[number] in (Kind.HIDDEN, Kind.FORBIDDEN):
             return simple(200, body=f"<title>{site.host} {number}</title><p>You should not read this.\n".encode())
-        body = render(self.web, site, number)
-        mime = "text/plain" if layout.kind[number] is Kind.PLAIN else "text/html"
-        if site.charset != "latin-1" and number % 3:
-            mime += "; charset=utf-8"
-        bits = dice.number(self.web.seed, "head", site.number, number)
+        body = render(self.web, source, number)
+        plain = layout.kind[number] is Kind.PLAIN
+        declared = {
+            Declared.HEADER: True, Declared.META: plain, Declared.NOWHERE: False, Declared.MIXED: number % 3 != 0,
+        }[site.charset.declared]  # fmt: skip
+        mime = ("text/plain" if plain else "text/html") + (f"; charset={site.charset.label}" if declared else "")
+        bits = dice.number(self.web.seed, "head", source.number, number)
         modified = _modified(bits) if site.dated else ""
-        etag = f'"{bits:016x}"' if site.tagged else ""
-        return _with_body(mime, body.gzip() if gzip else body.plain, gzip, modified, etag)
+        etag = f'"{bits:016x}"' if site.tagged and not site.session else ""
+        made = _with_body(mime, body.gzip() if gzip else body.plain, gzip, modified, etag)
+        mark = MARK.encode(site.charset.codec) if site.session else b""
+        return replace(made, mark=mark, torn=layout.kind[number] is Kind.TORN) if mark or site.torn else made
+
+
+def _html(site: Site, body: Body, gzip: bool) -> Answer:
+    declared = f"; charset={site.charset.label}" if site.charset.declared is Declared.HEADER else ""
+    return _with_body(f"text/html{declared}", body.gzip() if gzip else body.plain, gzip)
+
+
+def _without_length(answer: Answer) -> Answer:
+    """As old servers answer: the end of the connection is the end of the body."""
+    return replace(answer, fields=_LENGTH.sub(b"", answer.fields))
 
 
 def _modified(bits: int) -> str:

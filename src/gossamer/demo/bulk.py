@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gossamer.demo.dice import Dice
 from gossamer.demo.pieces import Body, Piece
+from gossamer.demo.places import Places
+from gossamer.demo.site import Site
 from gossamer.demo.words import sections
-
-if TYPE_CHECKING:
-    from gossamer.demo.sites import Site
-    from gossamer.demo.web import DemoWeb
 
 POOL: Final = 64
 CHILDREN: Final = 8
@@ -33,7 +31,7 @@ def bulk_number(site: Site, target: str) -> int | None:
 
 
 class BulkPages:
-    def __init__(self, web: DemoWeb) -> None:
+    def __init__(self, web: Places) -> None:
         self.web = web
         self.homes = [s.home for s in web.all_sites]
         most = max(s.pages for s in web.all_sites)
@@ -58,7 +56,7 @@ class BulkPages:
         return f"<p>{site.host} {number}</p><ul>\n<li><a href={rows}>entry</a></ul>\n".encode() + _END
 
 
-def _text(web: DemoWeb, number: int) -> Piece:
+def _text(web: Places, number: int) -> Piece:
     dice, pool = Dice(web.seed, "bulk", number), sections(web.seed, "en", "utf-8")
     text = f"<!DOCTYPE html>\n<html><head><title>Text {number}</title></head><body>\n".encode()
     wanted = web.size - web.links * 44

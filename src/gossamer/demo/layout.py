@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gossamer.demo.dice import Dice
-from gossamer.demo.sites import Robots, Site
+from gossamer.demo.shape import Shape
+from gossamer.demo.site import Down, Robots, Site
 from gossamer.demo.words import PLAIN
-
-if TYPE_CHECKING:
-    from gossamer.demo.links import Link
-    from gossamer.demo.web import DemoWeb
 
 DEEPEST_STATIC: Final = 12
 DEEPEST_DYNAMIC: Final = 4
+LAST_MONTH: Final = 20
+"""Months of a calendar to either side that a layout has. There are more; no crawl should come so far."""
 HUBS: Final = 12
 HOME: Final = 0
 
@@ -38,6 +37,8 @@ class Kind(StrEnum):
     REDIRECT = "redirect"
     BROKEN = "broken"
     """Linked, but answers 404."""
+    SOFT = "soft"
+    """Linked, but answers 200 and a text that says that there is no such page: the same for all of the site."""
     ERROR = "error"
     """Answers 500."""
     BUSY = "busy"
@@ -46,6 +47,12 @@ class Kind(StrEnum):
     """Linked, but robots.txt forbids it."""
     HIDDEN = "hidden"
     """Only links with nofollow, or from pages that say so as a whole, lead to it."""
+    CALENDAR = "calendar"
+    """A month; leads to the next and to the previous one, for ever."""
+    TORN = "torn"
+    """The connection breaks off in the middle of its body."""
+    DOWN = "down"
+    """The home page of a site that cannot be reached."""
 
 
 PAGES: Final = (Kind.PAGE, Kind.PLAIN, Kind.DUPLICATE)
@@ -76,8 +83,10 @@ class Layout:
     broken: list[int] = field(default_factory=list)
     number: dict[str, int] = field(default_factory=dict)
     """Path and query to number."""
-    links: dict[int, Link] = field(default_factory=dict)
-    """Plain links to numbers of the site, made when first needed."""
+    anchors: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Plain links to numbers of the site, as they are written, and their text; made when first needed."""
+    months: dict[int, int] = field(default_factory=dict)
+    """Number to month of a calendar."""
 
     def add(self, kind: Kind, level: int, parent: int, target: str) -> int:
         self.kind.append(kind)
@@ -91,9 +100,13 @@ class Layout:
         return n
 
 
-def make_layout(web: DemoWeb, site: Site) -> Layout:
+def make_layout(web: Shape, site: Site, elsewhere: list[Site]) -> Layout:
+    """`elsewhere`: sites to which redirects may lead."""
     dice = Dice(web.seed, "layout", site.number)
     out = Layout()
+    if site.down is not Down.NO:
+        out.add(Kind.DOWN, 0, -1, "/")
+        return out
     out.add(Kind.PAGE, 0, -1, "/")
     _pages(web, site, dice, out)
     tops = [n for n in out.children.get(HOME, ()) if out.kind[n] is Kind.PAGE and n not in out.quiet]
@@ -102,8 +115,24 @@ def make_layout(web: DemoWeb, site: Site) -> Layout:
         _duplicates(web, site, dice, out)
     _others(web, site, dice, out)
     if web.redirects:
-        _redirects(web, site, dice, out)
+        _redirects(web, site, dice, out, elsewhere)
+    if site.calendar:
+        _calendar(out)
     return out
+
+
+def _calendar(out: Layout) -> None:
+    """Months 0, 1, -1, 2, -2 ...: each is found from the one before it only, the first from the home page."""
+    number = {0: out.add(Kind.CALENDAR, 1, HOME, month_target(0))}
+    for far in range(1, LAST_MONTH + 1):
+        for month in (far, -far):
+            before = number[month - 1 if month > 0 else month + 1]
+            number[month] = out.add(Kind.CALENDAR, far + 1, before, month_target(month))
+    out.months = {n: month for month, n in number.items()}
+
+
+def month_target(month: int) -> str:
+    return f"/calendar?month={month}"
 
 
 def _levels(dice: Dice, pages: int) -> list[int]:
@@ -131,7 +160,7 @@ def _levels(dice: Dice, pages: int) -> list[int]:
     return sorted(found)
 
 
-def _pages(web: DemoWeb, site: Site, dice: Dice, out: Layout) -> None:
+def _pages(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
     levels = _levels(dice, site.pages)
     shallow = sum(level <= DEEPEST_DYNAMIC for level in levels)
     dynamic = min(0.97, web.dynamic * len(levels) / max(1, shallow))
@@ -163,7 +192,7 @@ def _target(site: Site, dice: Dice, n: int, kind: Kind, dynamic: bool) -> str:
     return f"/{folder}/{word}-{n}/" if dice.chance(0.15) else f"/{folder}/{word}-{n}.html"
 
 
-def _duplicates(web: DemoWeb, site: Site, dice: Dice, out: Layout) -> None:
+def _duplicates(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
     """Repeats leaves of the same parent: whichever is fetched first, the same links are found at the same depth."""
     for n in range(2, site.pages):
         if not dice.chance(web.duplicates * 2.3) or not _leaf(out, n) or n in out.twins:
@@ -179,24 +208,28 @@ def _leaf(out: Layout, n: int) -> bool:
     return out.kind[n] is Kind.PAGE and n not in out.children and n not in out.quiet and n not in out.hubs
 
 
-def _others(web: DemoWeb, site: Site, dice: Dice, out: Layout) -> None:
+def _others(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
     """Adds what answers with no page, and what may not or should not be asked for."""
     givers = _givers(out, site)
-    for kind, share, path in (
-        (Kind.ERROR, web.errors, "fault"),
-        (Kind.BUSY, web.busy, "busy"),
-        (Kind.HIDDEN, web.nofollow, "guestbook"),
-        (Kind.FORBIDDEN, web.forbidden if site.has_rules else 0.0, ""),
+    for kind, count, path in (
+        (Kind.ERROR, web.errors * site.pages, "fault"),
+        (Kind.BUSY, web.busy * site.pages, "busy"),
+        (Kind.TORN, site.torn, "torn"),
+        (Kind.HIDDEN, web.nofollow * site.pages, "guestbook"),
+        (Kind.FORBIDDEN, web.forbidden * site.pages if site.has_rules else 0.0, ""),
     ):
-        for _ in range(dice.whole(share * site.pages)):
+        for _ in range(dice.whole(count)):
             parent = dice.pick([*givers, *sorted(out.quiet)] if kind is Kind.HIDDEN else givers)
             n = len(out.kind)
             level = out.level[parent] + 1
             out.add(kind, level, parent, f"/{path}/{n}.html" if path else _forbidden(site, dice, n, level))
     if web.broken:
         for _ in range(max(1, round(site.pages * web.broken * 1.1))):
-            n = len(out.kind)
-            out.broken.append(out.add(Kind.BROKEN, 0, -1, f"/missing/{dice.pick(PLAIN)}-{n}.html"))
+            kind = Kind.SOFT if site.soft else Kind.BROKEN
+            out.broken.append(out.add(kind, 0, -1, f"/missing/{dice.pick(PLAIN)}-{len(out.kind)}.html"))
+        if site.soft:
+            out.original |= dict.fromkeys(out.broken[1:], out.broken[0])
+            out.twins.add(out.broken[0])
 
 
 def _givers(out: Layout, site: Site) -> list[int]:
@@ -212,7 +245,7 @@ def _forbidden(site: Site, dice: Dice, n: int, level: int) -> str:
     return f"/{dice.pick(PLAIN)}/draft-{n}.html"
 
 
-def _redirects(web: DemoWeb, site: Site, dice: Dice, out: Layout) -> None:
+def _redirects(web: Shape, site: Site, dice: Dice, out: Layout, elsewhere: list[Site]) -> None:
     """Redirects to pages found in no other way, to hubs, over two steps, in a ring of two, and to other sites."""
     givers = _givers(out, site)
     for _ in range(dice.whole(web.redirects * site.pages)):
@@ -232,7 +265,6 @@ def _redirects(web: DemoWeb, site: Site, dice: Dice, out: Layout) -> None:
             out.leads_to[one] = (site.number, _redirect(site, dice, out, -1, one))
         else:
             n = _redirect(site, dice, out, parent, HOME)
-            elsewhere = [s for s in web.linked_sites if s.number != site.number]
             if site.linking and elsewhere:
                 out.leads_to[n] = (dice.pick(elsewhere).number, HOME)
 

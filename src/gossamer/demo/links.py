@@ -2,22 +2,23 @@
 
 In-degree is far more skewed than out-degree (thesis 8.5.1): every page links to its home page and to a few hubs, most
 pages are linked from little more than their parent. About a tenth of the links to pages are broken, external links
-are found only in the sites that have some, and files that a crawl only counts are mixed in.
+are found only in the sites that have some, and files that a crawl only counts are mixed in. The text of a link is the
+title of the page to which it leads.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
 from html import escape
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from gossamer.demo.dice import Dice
-from gossamer.demo.layout import HOME, PAGES, Kind, Layout
-from gossamer.demo.sites import Site
+from gossamer.demo.layout import HOME, LAST_MONTH, PAGES, Kind, Layout, month_target
+from gossamer.demo.places import Places
+from gossamer.demo.scripts import LANGUAGES
+from gossamer.demo.site import Site
+from gossamer.demo.titles import site_title, title
 from gossamer.demo.words import PLAIN
-
-if TYPE_CHECKING:
-    from gossamer.demo.web import DemoWeb
 
 
 class Role(StrEnum):
@@ -39,15 +40,13 @@ class Link(NamedTuple):
     """-1: not a place of the demonstration Web."""
     number: int
     url: str
-    """Path and query inside the page's own site; the whole URL elsewhere."""
+    """Path and query inside the page's own site; the whole URL, with the bare name, elsewhere."""
     html: str
     """As it is written where nothing else is asked for."""
+    text: str
 
 
-_TEXTS: Final = ("more", "next", "here", "read on", "details", "archive", "mapa", "ver todo", "inicio", "contacto")
-
-
-def written(role: Role, number: int, url: str) -> str:
+def written(role: Role, url: str, text: str) -> str:
     if "&" in url:
         url = escape(url)
     match role:
@@ -56,13 +55,13 @@ def written(role: Role, number: int, url: str) -> str:
         case Role.FRAME:
             return f'<iframe src="{url}"></iframe>\n'
         case Role.NOFOLLOW:
-            return f'<a href="{url}" rel="nofollow">{_TEXTS[number % 10]}</a>\n'
+            return f'<a href="{url}" rel="nofollow">{text}</a>\n'
         case _:
-            return f'<a href="{url}">{_TEXTS[number % 10]}</a>\n'
+            return f'<a href="{url}">{text}</a>\n'
 
 
-def link_to(role: Role, site: int, number: int, url: str) -> Link:
-    return Link(role, site, number, url, written(role, number, url))
+def _link(role: Role, site: int, number: int, url: str, text: str) -> Link:
+    return Link(role, site, number, url, written(role, url, text), text)
 
 
 def _files() -> list[tuple[Link, ...]]:
@@ -76,7 +75,7 @@ def _files() -> list[tuple[Link, ...]]:
             some.append((Role.COUNTED, f"http://www.{dice.pick(PLAIN)}.invalid/{dice.pick(PLAIN)}.html"))
         if dice.chance(0.05):
             some.append((Role.COUNTED, dice.pick(("mailto:webmaster@gossamer.test", "javascript:history.back()"))))
-        out.append(tuple(link_to(role, -1, n, url) for n, (role, url) in enumerate(some)))
+        out.append(tuple(_link(role, -1, n, url, url.rpartition("/")[2]) for n, (role, url) in enumerate(some)))
     return out
 
 
@@ -87,40 +86,64 @@ _FORMS: Final = (
 _FILES: Final = _files()
 
 
-def links(web: DemoWeb, site: Site, number: int, dice: Dice | None = None) -> list[Link]:
-    """All links of a page in the order in which they are written. A duplicate has its original's.
+def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> list[Link]:
+    """All links of a page in the order in which they are written. A duplicate has its original's, a mirror its own
+    where the original leads to itself.
 
     `dice`: those of the page, not yet thrown; whoever renders it goes on with them.
     """
+    if site.mirror_of >= 0:
+        there = links(web, web.source(site), number, dice)
+        return [link._replace(site=site.number) if link.site == site.mirror_of else link for link in there]
     layout = web.layout(site.number)
     number = layout.original.get(number, number)
-    if layout.kind[number] is not Kind.PAGE:
-        return []
-    dice = dice or page_dice(web, site, number)
-    out = _inside(site, layout, dice, number)
+    match layout.kind[number]:
+        case Kind.CALENDAR:
+            return month_links(web, site, layout.months[number])
+        case Kind.SOFT:
+            return [_own(web, site, layout, HOME)]
+        case Kind.PAGE:
+            return _of_page(web, site, layout, number, dice or page_dice(web, site, number))
+    return []
+
+
+def _of_page(web: Places, site: Site, layout: Layout, number: int, dice: Dice) -> list[Link]:
+    out = _inside(web, site, layout, dice, number)
     if site.linking:
         out += _outside(web, site, dice, number)
     if layout.broken:
         share = web.broken / (1 - web.broken)
-        out += [_own(site, layout, dice.pick(layout.broken)) for _ in range(dice.whole(share * len(out)))]
+        out += [_own(web, site, layout, dice.pick(layout.broken)) for _ in range(dice.whole(share * len(out)))]
     if web.counted:
         out += dice.pick(_FILES)
     middle = dice.below(len(out) + 1)
     return out[middle:] + out[:middle]
 
 
-def page_dice(web: DemoWeb, site: Site, number: int) -> Dice:
+def page_dice(web: Places, site: Site, number: int) -> Dice:
     return Dice(web.seed, "page", site.number, number)
 
 
-def _own(site: Site, layout: Layout, number: int) -> Link:
-    found = layout.links.get(number)
+def month_links(web: Places, site: Site, month: int) -> list[Link]:
+    """The home page, the previous month and the next; beyond the layout they have no number."""
+    layout, words = web.layout(site.number), LANGUAGES[site.language]
+    out = [_own(web, site, layout, HOME)]
+    for other, text in ((month - 1, words.earlier), (month + 1, words.later)):
+        there = site.number if abs(other) <= LAST_MONTH else -1
+        target = month_target(other)
+        out.append(_link(Role.ANCHOR, there, layout.number.get(target, -1), target, text))
+    return out
+
+
+def _own(web: Places, site: Site, layout: Layout, number: int) -> Link:
+    url, found = layout.target[number], layout.anchors.get(number)
     if found is None:
-        found = layout.links[number] = link_to(Role.ANCHOR, site.number, number, layout.target[number])
-    return found
+        text = title(web, site, number)
+        found = layout.anchors[number] = written(Role.ANCHOR, url, text), text
+    return Link(Role.ANCHOR, site.number, number, url, *found)
 
 
-def _inside(site: Site, layout: Layout, dice: Dice, number: int) -> list[Link]:
+def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) -> list[Link]:
     numbers = [HOME] if number != HOME else []
     if layout.level[number] > 1:
         numbers.append(layout.parent[number])
@@ -128,16 +151,16 @@ def _inside(site: Site, layout: Layout, dice: Dice, number: int) -> list[Link]:
         numbers += {dice.pick(layout.hubs, 2.0) for _ in range(1 + dice.below(4))} - {number, *numbers}
     if number != HOME:
         numbers += _siblings(layout, dice, number)
-    out = [_own(site, layout, n) for n in sorted(numbers)]
+    out = [_own(web, site, layout, n) for n in sorted(numbers)]
     for n in layout.children.get(number, ()):
         if layout.kind[n] is Kind.HIDDEN and number not in layout.quiet:
-            out.append(link_to(Role.NOFOLLOW, site.number, n, layout.target[n]))
+            out.append(_link(Role.NOFOLLOW, site.number, n, layout.target[n], title(web, site, n)))
         elif n in layout.moved:
             continue
         elif number % 50 == 7:
-            out.append(link_to(Role.FRAME, site.number, n, layout.target[n]))
+            out.append(_link(Role.FRAME, site.number, n, layout.target[n], ""))
         else:
-            out.append(_own(site, layout, n))
+            out.append(_own(web, site, layout, n))
     return out
 
 
@@ -150,7 +173,7 @@ def _siblings(layout: Layout, dice: Dice, number: int) -> set[int]:
     }  # fmt: skip
 
 
-def _outside(web: DemoWeb, site: Site, dice: Dice, number: int) -> list[Link]:
+def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[Link]:
     targets = list(web.promised(site.number)) if number == HOME else []
     if dice.chance(0.3):
         targets += [dice.pick(web.linked_sites, 2.5) for _ in range(1 + dice.below(3))]
@@ -158,7 +181,8 @@ def _outside(web: DemoWeb, site: Site, dice: Dice, number: int) -> list[Link]:
     for target in targets:
         if target.number == site.number:
             continue
-        hubs = web.layout(target.number).hubs if dice.chance(0.3) else []
-        n = dice.pick(hubs) if hubs else HOME
-        out.append(link_to(Role.ANCHOR, target.number, n, web.url(target.number, n)))
+        layout = web.layout(target.number)
+        n = dice.pick(layout.hubs) if layout.hubs and dice.chance(0.3) else HOME
+        html = written(Role.ANCHOR, web.spelled(target, dice) + layout.target[n], site_title(target))
+        out.append(Link(Role.ANCHOR, target.number, n, web.url(target.number, n), html, site_title(target)))
     return out

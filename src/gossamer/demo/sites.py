@@ -1,76 +1,30 @@
-"""The sites of the demonstration Web: how many pages each has, where it listens, how it behaves.
+"""The sites of the demonstration Web: how many pages each has, where it listens, who has links to whom.
 
 Proportions are those of the thesis' chapter 8: pages per site by a Zipf law of exponent 1.77 (8.4.1), 36 % of the
 sites with links from others, 28 % with links to others, 47 % with either (table 8.3), 83 % with usable Last-Modified
-(8.3.3). What costs a polite crawl time (latency, Crawl-delay, a shared address) is given to small sites, so that the
-largest site alone bounds its duration.
+(8.3.3). `special` gives some of them what makes them differ.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import Final
 
+from gossamer.demo.charsets import LATIN_1, UTF_8
 from gossamer.demo.dice import Dice
+from gossamer.demo.shape import Shape
+from gossamer.demo.site import DOMAIN, Down, Robots, Site
+from gossamer.demo.special import distinguish, mirrors, most_of, name
 from gossamer.demo.words import PLAIN
 from gossamer.errors import UsageError
 
-if TYPE_CHECKING:
-    from gossamer.demo.web import DemoWeb
+__all__ = ["DOMAIN", "Robots", "Site", "make_sites", "sizes"]
 
-DOMAIN: Final = "gossamer.test"
 ZIPF: Final = 1.77
-
-
-class Robots(StrEnum):
-    """What a site answers when asked for robots.txt."""
-
-    MISSING = "404: everything is allowed"
-    REFUSED = "403: everything is allowed"
-    EMPTY = "rules that allow everything"
-    FOLDERS = "a folder is forbidden, but for one folder in it"
-    PATTERNS = "paths are forbidden by wildcards"
-    NAMED = "everything is forbidden, but our name has rules of its own"
-    UNAVAILABLE = "503: nothing is allowed"
-
-
 _USUAL: Final = (
     (0.34, Robots.MISSING), (0.39, Robots.REFUSED), (0.55, Robots.EMPTY), (0.75, Robots.FOLDERS),
     (0.90, Robots.PATTERNS), (1.0, Robots.NAMED),
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    number: int
-    host: str
-    address: str
-    pages: int
-    """Pages that answer with 200 and are meant to be found."""
-    language: str
-    charset: str
-    robots: Robots
-    dated: bool
-    """Sends Last-Modified."""
-    tagged: bool
-    """Sends ETag."""
-    delay: float = 0.0
-    """Crawl-delay in robots.txt; 0: none."""
-    latency: float = 0.0
-    """Seconds before each answer."""
-    linked: bool = False
-    """Some other site has links to it."""
-    linking: bool = False
-    """It has links to other sites."""
-
-    @property
-    def home(self) -> str:
-        return f"http://{self.host}/"
-
-    @property
-    def has_rules(self) -> bool:
-        return self.robots in (Robots.FOLDERS, Robots.PATTERNS, Robots.NAMED)
 
 
 def sizes(sites: int, pages: int, largest: int, exponent: float = ZIPF) -> list[int]:
@@ -117,48 +71,37 @@ def addresses(dice: Dice, n: int) -> list[str]:
     return list(found)
 
 
-def make_sites(web: DemoWeb) -> list[Site]:
-    dice = Dice(web.seed, "sites")
-    names, places = hosts(dice, web.sites), addresses(dice, web.sites)
-    if web.bulk:
-        share, rest = divmod(web.pages, web.sites)
+def make_sites(shape: Shape) -> list[Site]:
+    """The usual sites first, then those that are down, then the mirrors."""
+    dice = Dice(shape.seed, "sites")
+    most = most_of(shape)
+    unreachable = 0 if shape.bulk else min(shape.down, most) + min(shape.silent, most)
+    count = shape.sites + unreachable
+    names, places = hosts(dice, count), addresses(dice, count + min(shape.mirrors, most))
+    if shape.bulk:
+        share, rest = divmod(shape.pages, shape.sites)
         return [
-            Site(n, names[n], places[n], share + (n < rest), "en", "utf-8", Robots.MISSING, False, False)
-            for n in range(web.sites)
+            Site(n, names[n], places[n], share + (n < rest), "en", UTF_8, Robots.MISSING) for n in range(shape.sites)
         ]
-    pages = dice.shuffled(sizes(web.sites, web.pages, web.largest))
-    plain = [_plain(dice, n, names[n], places[n], pages[n]) for n in range(web.sites)]
-    return _connect(dice, _distinguish(web, plain))
+    pages = dice.shuffled(sizes(shape.sites, shape.pages, shape.largest))
+    plain = [_plain(dice, n, names[n], places[n], pages[n]) for n in range(shape.sites)]
+    usual = name(shape, _connect(dice, distinguish(shape, plain)))
+    below = [_down(n, names[n], places[n], n - shape.sites < min(shape.down, most)) for n in range(shape.sites, count)]
+    return [*usual, *below, *mirrors(usual, count, places[count:])]
 
 
 def _plain(dice: Dice, number: int, host: str, address: str, pages: int) -> Site:
     throw = dice.unit()
     robots = next(kind for limit, kind in _USUAL if throw < limit)
     language = "es" if dice.chance(0.67) else "en"
-    charset = "latin-1" if language == "es" and dice.chance(0.4) else "utf-8"
+    charset = LATIN_1 if language == "es" and dice.chance(0.4) else UTF_8
     return Site(number, host, address, pages, language, charset, robots, dice.chance(0.83), dice.chance(0.5))
 
 
-def _distinguish(web: DemoWeb, sites: list[Site]) -> list[Site]:
-    """Gives the special parts to the smallest sites that have more than a few pages, a different one to each."""
-    out = list(sites)
-    small = iter(sorted((s for s in sites if s.pages >= 4), key=lambda s: (s.pages, s.number)))
-    most = max(1, web.sites // 10)
-
-    def some(n: int) -> list[Site]:
-        return [s for _, s in zip(range(min(n, most)), small, strict=False)]
-
-    for s in some(web.delays):
-        out[s.number] = replace(s, robots=Robots.FOLDERS, delay=1.0)
-    for s in some(web.unavailable):
-        out[s.number] = replace(s, robots=Robots.UNAVAILABLE)
-    for s in some(web.slow):
-        out[s.number] = replace(s, latency=web.latency * (0.5 + Dice(web.seed, "latency", s.number).unit()))
-    for group in range(web.shared):
-        members = some(2 + group % 3)
-        for s in members[1:]:
-            out[s.number] = replace(s, address=members[0].address)
-    return out
+def _down(number: int, host: str, address: str, unreachable: bool) -> Site:
+    """Every second that is unreachable has no address for its name; others have links to all of them."""
+    why = (Down.REFUSED, Down.NAMELESS)[number % 2] if unreachable else Down.SILENT
+    return Site(number, host, address, 1, "en", UTF_8, Robots.MISSING, linked=True, down=why)
 
 
 def _connect(dice: Dice, sites: list[Site]) -> list[Site]:

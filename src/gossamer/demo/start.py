@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -22,7 +22,11 @@ class Running:
     """A demonstration Web that listens. It ends with `stop`, with this process, or with the thread that started it."""
 
     web: DemoWeb
+    """As it is served: without https sites where no certificates can be made."""
     port: int
+    trusted: str
+    """File with the certificate of the authority to trust, for the setting `harvester.trusted`; removed at the end.
+    "": no site speaks https."""
     process: subprocess.Popen[bytes] = field(repr=False)
 
     @property
@@ -35,7 +39,7 @@ class Running:
 
     @property
     def resolve(self) -> dict[str, str]:
-        """Host to "127.x.y.z:port", for the setting `harvester.resolve`."""
+        """Host to "127.x.y.z:port" or "none", for the setting `harvester.resolve`."""
         return self.web.resolve(self.port)
 
     def stop(self) -> None:
@@ -80,7 +84,8 @@ def start(
         raise GossamerError(
             f"The demonstration Web did not start (exit code {process.returncode}).", "Its own message stands above."
         )
-    return Running(web, int(line), process)
+    listening = json.loads(line)
+    return Running(replace(web, tls=listening["tls"]), listening["port"], listening["trusted"], process)
 
 
 def _environment() -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""The gatherer: bytes become charset, title, cleaned text, links, digest, directives. Pure, in the worker."""
+"""The gatherer: bytes become charset, title, text, language, sketch, links, digest, directives. Pure, in the worker."""

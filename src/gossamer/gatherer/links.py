@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from gossamer.model import Counted, LinkFlag, LinkKind
-from gossamer.urls import Joiner, Scope, UrlClass, classify, host
+from gossamer.gatherer.seen import Seen
+from gossamer.model import Counted, LinkFlag, LinkKind, Tag
+from gossamer.urls import Scope, UrlClass, has_www, host
 
 _NOFOLLOW: Final = int(LinkFlag.NOFOLLOW)
+_WWW: Final = int(LinkFlag.WWW)
 _DYNAMIC_FLAG: Final = int(LinkFlag.DYNAMIC)
 _PAGE: Final = UrlClass.PAGE
 _DYNAMIC: Final = UrlClass.DYNAMIC
 _OUT_OF_SCOPE: Final = int(Counted.OUT_OF_SCOPE)
 _TOO_LONG: Final = int(Counted.TOO_LONG)
+_REJECTED: Final = int(Counted.REJECTED)
 _LONGEST: Final = 16_384
 """Characters of a reference that are looked at."""
 
-Kinds = dict[str, tuple[LinkKind, bool]]
-"""Reference or target to its kind, and whether it is nofollow every time: in the order found."""
+Found = tuple[LinkKind, int, str, int, Tag]
+"""Kind, LinkFlag bits, text, position and tag: `Link` without its URL."""
+Kinds = dict[str, Found]
+"""Reference or target to what was found: in the order found."""
 
 
 class Link(NamedTuple):
@@ -29,51 +34,61 @@ class Link(NamedTuple):
     kind: LinkKind
     flags: int
     """LinkFlag."""
+    text: str = ""
+    """White space folded; of the first element that has one."""
+    position: int = 0
+    """Of that element among those of its tag in the document, from 0; of the first element if none has text."""
+    tag: Tag = Tag.OTHER
 
 
-def note(found: Kinds, name: str, kind: LinkKind, nofollow: bool) -> None:
-    """The first kind stays; one that may be followed is enough."""
-    known = found.get(name)
-    if known is None:
-        found[name] = (kind, nofollow)
-    elif known[1] and not nofollow:
-        found[name] = (known[0], False)
+def merged(known: Found, again: Found) -> Found:
+    """The first kind stays; one that may be followed is enough; the text that stands first in the page counts."""
+    flags = known[1] if again[1] & _NOFOLLOW else known[1] & ~_NOFOLLOW
+    earlier = again[4] is known[4] and again[3] < known[3]
+    if again[2] and (earlier or not known[2]):
+        return (known[0], flags, *again[2:])
+    return (known[0], flags, *known[2:])
 
 
-def resolved(references: Kinds, base: str, session_ids: tuple[str, ...]) -> tuple[Kinds, int]:
-    """Targets in canonical form, and the number of references that have none."""
+def resolved(references: Mapping[str, Found], base: str, scope: Scope, seen: Seen) -> Kinds:
+    """Targets in canonical form; references that have none are counted."""
     targets: Kinds = {}
-    others, join = 0, Joiner(base, session_ids)
-    for raw, of in references.items():
+    join = scope.joiner(base)
+    for raw, found in references.items():
         url = join(raw) if len(raw) <= _LONGEST else None
         if url is None:
-            others += 1
-        elif url not in targets:
-            targets[url] = of
-        else:
-            note(targets, url, *of)
-    return targets, others
+            seen.add_other(raw)
+            continue
+        if "//" in raw and has_www(raw) and not has_www(url):
+            found = (found[0], found[1] | _WWW, *found[2:])
+        known = targets.get(url)
+        targets[url] = found if known is None else merged(known, found)
+    return targets
 
 
-def judged(targets: Mapping[str, tuple[LinkKind, bool]], own: str, scope: Scope, counted: list[int]) -> list[Link]:
-    """The targets that may become pages, but for the page itself; the others are added to `counted`."""
+def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> list[Link]:
+    """The targets that may become pages, but for the page itself; the others are counted."""
     links = list[Link]()
+    class_of, rejects, longest = scope.classes.of, scope.rejects, scope.url_length
     root = own[: own.index("/", 8) + 1]
     accepted = {root: scope.accepts(host(own))}
-    for url, (kind, nofollow) in targets.items():
-        of = classify(url)
+    for url, (kind, flags, text, position, tag) in targets.items():
+        if url == own:
+            continue
+        of = class_of(url)
         if of < _PAGE:
-            counted[of] += 1
+            seen.add(of, url)
             continue
         if not url.startswith(root):
             root = url[: url.index("/", 8) + 1]
             if root not in accepted:
                 accepted[root] = scope.accepts(host(url))
         if not accepted[root]:
-            counted[_OUT_OF_SCOPE] += 1
-        elif len(url) > scope.url_length:
-            counted[_TOO_LONG] += 1
-        elif url != own:
-            flags = _NOFOLLOW if nofollow else 0
-            links.append(Link(url, kind, flags | _DYNAMIC_FLAG if of is _DYNAMIC else flags))
+            seen.add(_OUT_OF_SCOPE, url)
+        elif len(url) > longest:
+            seen.add(_TOO_LONG, url)
+        elif rejects(url):
+            seen.add(_REJECTED, url)
+        else:
+            links.append(Link(url, kind, flags | _DYNAMIC_FLAG if of is _DYNAMIC else flags, text, position, tag))
     return links

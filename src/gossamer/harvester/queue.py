@@ -66,6 +66,8 @@ from gossamer.model import Ask, PageFlag, State
 
 _PENDING: Final = int(State.PENDING)
 _WAITING: Final = int(State.WAITING)
+_DONE: Final = int(State.DONE)
+_NO_REASONS: Final = np.zeros(0, np.uint8)
 _ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
 _PAGE: Final = np.uint8(Ask.PAGE)
 _ROBOTS: Final = np.uint8(Ask.ROBOTS)
@@ -117,6 +119,15 @@ class SiteQueue:
         """Are there planned pages left of the site? Some may have become unaskable."""
         return bool(self._q.sites["begin"][site] < self._q.sites["stop"][site])
 
+    def planned(self, site: int) -> U32:
+        """Its pages that are left of the plan, best first. Any thread may ask: the answer was true a moment ago."""
+        pages, begin, stop = self._pages, int(self._q.sites["begin"][site]), int(self._q.sites["stop"][site])
+        return pages[begin:stop].copy()
+
+    def time_of(self, site: int) -> float:
+        """Monotonic: before which the site is not asked again, as far as is known by now."""
+        return float(self._q.sites["next"][site])
+
     def nobody_before(self, time: float) -> None:
         """No site at all is asked before `time`, those that are not known yet included."""
         np.maximum(self._q.sites["next"], time, out=self._q.sites["next"])
@@ -144,18 +155,20 @@ class SiteQueue:
 
     def ready(
         self, now: float, k: int, page_state: U8, page_flags: U8, page_due: U32, page_origin: U32,
-        origin_valid: F64, wall: float,
+        origin_valid: F64, wall: float, period: float = 0.0, page_reason: U8 | None = None,
     ) -> tuple[U32, U32, U8]:  # fmt: skip
         """At most `k` sites that may be asked now, with the page of each and what to ask for (`Ask`).
 
         They are in flight until `done` or `skip`. A page taken gets the flag ASSIGNED. Where the robots rules of its
-        origin do not hold at `wall`, they are asked for instead, and the page stays first in its slice.
+        origin do not hold at `wall`, they are asked for instead, and the page stays first in its slice. With a `period`
+        a page that is done may be asked for again when so many seconds have passed since, and no `page_reason` speaks
+        against it.
         """
         k = max(0, k)
         sites, pages, asks = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k, np.uint8)
         n = _ready(
             self._q, float(now), float(wall), self._pages, page_state, page_flags, page_due, page_origin, origin_valid,
-            sites, pages, asks,
+            float(period), _NO_REASONS if page_reason is None else page_reason, sites, pages, asks,
         )  # fmt: skip
         return sites[:n], pages[:n], asks[:n]
 
@@ -256,13 +269,16 @@ def _enter(q: Arrays, sites: U32, now: float) -> None:
 
 
 @njit
-def _head(q: Arrays, site: int, planned: U32, state: U8, flags: U8, due: U32, wall: float) -> int:
+def _head(
+    q: Arrays, site: int, planned: U32, state: U8, flags: U8, due: U32, wall: float, period: float, reason: U8
+) -> int:
     """The first page of the slice that may still be asked for; those before it are dropped."""
     s = q.sites[site]
     while s.begin < s.stop:
         page: int = planned[s.begin]
         waits_no_more = state[page] == _WAITING and due[page] <= wall
-        if flags[page] & _ASSIGNED == 0 and (state[page] == _PENDING or waits_no_more):
+        again = period > 0 and state[page] == _DONE and due[page] + period <= wall and reason[page] == 0
+        if flags[page] & _ASSIGNED == 0 and (state[page] == _PENDING or waits_no_more or again):
             return page
         s.begin += 1
         q.counts[LEFT] -= 1
@@ -272,14 +288,14 @@ def _head(q: Arrays, site: int, planned: U32, state: U8, flags: U8, due: U32, wa
 @njit
 def _ready(
     q: Arrays, now: float, wall: float, planned: U32, state: U8, flags: U8, due: U32, origin: U32, valid: F64,
-    sites: U32, pages: U32, asks: U8,
+    period: float, reason: U8, sites: U32, pages: U32, asks: U8,
 ) -> int:  # fmt: skip
     n = 0
     while n < len(sites) and q.counts[IN_HEAP] > 0 and q.heap[0].time <= now:
         site = pop(q)
         s = q.sites[site]
         errand = s.errand != 0
-        page = NOBODY if errand else _head(q, site, planned, state, flags, due, wall)
+        page = NOBODY if errand else _head(q, site, planned, state, flags, due, wall, period, reason)
         if (page == NOBODY and not errand) or s.address == NOBODY:
             _let_go(q, site, now)
             continue

@@ -1,40 +1,43 @@
-"""When the first page that waits is due."""
+"""When the first page is due that waits, or that may be fetched again."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer.collection.columns import Columns
 from gossamer.compiled import njit
+from gossamer.manager.policies import U8
+from gossamer.manager.profit import F64, Pages, may_be_fetched_again, pages_of
+from gossamer.manager.value import Value
 from gossamer.model import State
 
-Array = npt.NDArray[Any]
+_WAITING: Final = int(State.WAITING)
+_DONE: Final = int(State.DONE)
+_DEFAULT: Final = Value()
 
-_WAITING = int(State.WAITING)
 
-
-def soonest_due(columns: Columns, horizon: float = np.inf) -> float:
-    """Wall time at which the first waiting page may be tried again, at sites not set aside beyond `horizon`, or inf."""
-    page, site = columns.page, columns.site
-    return float(
-        _soonest(
-            page.count, page.state, page.due, page.origin, columns.origin.site, site.refused, site.next, float(horizon)
-        )
-    )
+def soonest_due(columns: Columns, horizon: float = np.inf, value: Value = _DEFAULT) -> float:
+    """Wall time at which the first waiting page may be tried again, or the first fetched one fetched again, at sites
+    not set aside beyond `horizon`; or inf."""
+    site, period = columns.site, value.min_period if value.revisits else np.inf
+    return float(_soonest(pages_of(columns), columns.page.count, period, site.refused, site.next, float(horizon)))
 
 
 @njit
-def _soonest(
-    pages: int, state: Array, due: Array, origin: Array, origin_site: Array, refused: Array, next_: Array,
-    horizon: float,
-) -> float:  # fmt: skip
+def _soonest(pages: Pages, known: int, period: float, refused: U8, next_: F64, horizon: float) -> float:
+    state, visited, reason, outcome = pages.state, pages.due, pages.reason, pages.outcome
+    origin, site_of = pages.origin, pages.site
     soonest = np.inf
-    for p in range(pages):
+    for p in range(known):
+        due = np.inf
         if state[p] == _WAITING:
-            site = origin_site[origin[p]]
+            due = float(visited[p])
+        elif state[p] == _DONE and may_be_fetched_again(reason[p], outcome[p]):
+            due = visited[p] + period
+        if due < soonest:
+            site = site_of[origin[p]]
             if refused[site] == 0 and next_[site] <= horizon:
-                soonest = min(soonest, max(float(due[p]), next_[site]))
+                soonest = min(soonest, max(due, next_[site]))
     return soonest

@@ -32,7 +32,7 @@ def _find(
 ) -> int:
     n = 0
     for p in range(pages):
-        if flags[p] & _JUDGED or state[p] == _DONE or (state[p] == _EXCLUDED and reason[p] != _ROBOTS):
+        if flags[p] & _JUDGED or (state[p] in (_DONE, _EXCLUDED) and reason[p] != _ROBOTS):
             continue
         if valid[origin[p]] > wall:
             out[n] = p

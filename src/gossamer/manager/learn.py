@@ -3,15 +3,19 @@
 One kernel, called live and in recovery with the same arrays, so it depends on nothing else: no clock, table or text. A
 visit is taken whole before the next: its page changes state, the policy sees it, then its links lower depths.
 
-    final outcome          DONE; `due` is the time of the visit
-    transient outcome      WAITING until time + retry, DONE at the last try; an excluded page stays excluded
+    final outcome          DONE; `due` is the time of the visit, rounded up: no page is fetched again too early
+    tried again later      WAITING until time + retry (or Retry-After), DONE at the last try; an excluded page stays so
     returned               only ASSIGNED is cleared: the page is where it was
+
+Which outcome is which is said in `outcomes.TREATMENTS`.
 
 Depth is the number of clicks inside a site: a link adds one, a redirect nothing, a link from another site makes it 0.
 It only falls; a page that was excluded for its depth and is no longer too deep is PENDING again. Pages fetched before
 keep the depths that they gave: their links are not in memory.
 
-Invariant, a property test of the same name: known = pending + waiting + done + excluded.
+`counts` is the account of all known pages: by state, and by why: the outcome of a page that waits or is done, the
+reason of one that is excluded. Invariants, each a property test of the same name: known = pending + waiting + done +
+excluded; the account is that of the columns.
 """
 
 from __future__ import annotations
@@ -25,7 +29,8 @@ import numpy.typing as npt
 from gossamer.collection.columns import Columns
 from gossamer.compiled import njit
 from gossamer.manager.policies import I64, U8, U32, U64, Policy, crawled, seen
-from gossamer.model import NONE, TRANSIENT, LinkKind, Outcome, PageFlag, Reason, State, Visits
+from gossamer.model import NONE, LinkKind, PageFlag, Reason, State, Visits
+from gossamer.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, Outcome
 
 _NONE: Final = np.uint32(NONE)
 _PENDING: Final = int(State.PENDING)
@@ -35,7 +40,8 @@ _EXCLUDED: Final = int(State.EXCLUDED)
 _DEPTH: Final = int(Reason.DEPTH)
 _ROBOTS: Final = int(Reason.ROBOTS)
 _REDIRECT: Final = int(LinkKind.REDIRECT)
-_RETURNED: Final = int(Outcome.RETURNED)
+_AS_BEFORE: Final = np.array([o in BACK_AS_BEFORE for o in Outcome])
+_LONGEST: Final = float(LONGEST_PAUSE)
 _DYNAMIC: Final = np.uint8(PageFlag.DYNAMIC)
 _SEED: Final = np.uint8(PageFlag.SEED)
 _JUDGED: Final = np.uint8(PageFlag.JUDGED)
@@ -72,6 +78,7 @@ class _Visits(NamedTuple):
     page: U32
     outcome: U8
     time: npt.NDArray[np.float64]
+    retry_after: npt.NDArray[np.float32]
     out_degree: U32
     links: U32
 
@@ -81,9 +88,13 @@ class _Links(NamedTuple):
     kinds: U8  # LinkKind | LinkFlag << 4
 
 
+WIDTH: Final = 32
+"""More than there are outcomes, or reasons."""
+
+
 def new_counts() -> I64:
-    """Known pages by `State`."""
-    return np.zeros(len(State), np.int64)
+    """Known pages by `State` and by `Outcome` or `Reason`."""
+    return np.zeros((len(State), WIDTH), np.int64)
 
 
 def _pages(columns: Columns) -> _Pages:
@@ -122,9 +133,7 @@ def learn(
 @njit
 def _plant(code: int, pages: _Pages, totals: I64, counts: I64, first: int, end: int) -> None:
     for page in range(first, end):
-        counts[pages.state[page]] += 1
-        if pages.state[page] == _PENDING:
-            pages.pending[pages.site[pages.origin[page]]] += 1
+        _count(pages, counts, page, 1)
         seen(code, pages.cash, totals, page, pages.flags[page] & _SEED != 0)
 
 
@@ -141,9 +150,10 @@ def _learn(
         if page == _NONE:
             continue
         pages.flags[page] &= _NOT_ASSIGNED
-        if outcome == _RETURNED:
+        if _AS_BEFORE[outcome]:
             continue
-        _conclude(pages, counts, page, outcome, visits.time[i], retry, tries)
+        pause = max(retry, min(float(visits.retry_after[i]), _LONGEST))
+        _conclude(pages, counts, page, outcome, visits.time[i], pause, tries)
         targets, kinds = links.targets[begin:end], links.kinds[begin:end]
         if pages.state[page] == _DONE:
             degree: int = np.int64(visits.out_degree[i])  # type: ignore[assignment]
@@ -155,24 +165,36 @@ def _learn(
 
 @njit
 def _conclude(pages: _Pages, counts: I64, page: int, outcome: int, time: float, retry: float, tries: int) -> None:
+    _count(pages, counts, page, -1)
     pages.outcome[page] = outcome
     again = _TRANSIENT[outcome] and pages.tries[page] + 1 < tries
     pages.tries[page] = min(pages.tries[page] + 1, 255) if _TRANSIENT[outcome] else 0
-    if again and pages.state[page] == _EXCLUDED:
-        return
-    pages.due[page] = np.uint32(np.ceil(time + retry)) if again else np.uint32(time)
-    pages.reason[page] = 0
-    _move(pages, counts, page, _WAITING if again else _DONE)
+    if not (again and pages.state[page] == _EXCLUDED):
+        pages.due[page] = np.uint32(np.ceil(time + retry if again else time))
+        pages.reason[page] = 0
+        pages.state[page] = _WAITING if again else _DONE
+    _count(pages, counts, page, 1)
 
 
 @njit
-def _move(pages: _Pages, counts: I64, page: int, state: int) -> None:
-    if (pages.state[page] == _PENDING) != (state == _PENDING):
-        site = pages.site[pages.origin[page]]
-        pages.pending[site] += 1 if state == _PENDING else -1
-    counts[pages.state[page]] -= 1
-    counts[state] += 1
+def _count(pages: _Pages, counts: I64, page: int, number: int) -> None:
+    """A page leaves the account (-1), to be changed, or enters it (1)."""
+    state = pages.state[page]
+    if state == _PENDING:
+        counts[state, 0] += number
+        pages.pending[pages.site[pages.origin[page]]] += number
+    elif state == _EXCLUDED:
+        counts[state, pages.reason[page] % WIDTH] += number
+    else:
+        counts[state, pages.outcome[page] % WIDTH] += number
+
+
+@njit
+def _move(pages: _Pages, counts: I64, page: int, state: int, reason: int) -> None:
+    _count(pages, counts, page, -1)
     pages.state[page] = state
+    pages.reason[page] = reason
+    _count(pages, counts, page, 1)
 
 
 @njit
@@ -190,13 +212,16 @@ def _approach(
     limit = depth_dynamic if pages.flags[target] & _DYNAMIC else depth_static
     if pages.state[target] != _EXCLUDED or pages.reason[target] != _DEPTH or depth > limit:
         return 0
-    pages.reason[target] = 0
-    _move(pages, counts, target, _PENDING)
+    _move(pages, counts, target, _PENDING, 0)
     return 1
 
 
 def judge(columns: Columns, counts: I64, verdicts: npt.NDArray[np.void]) -> None:
-    """Verdicts of robots.txt. A page that is done stays done; one excluded for another reason stays so for it."""
+    """Verdicts of robots.txt, and (not `judged`) of settings that have changed.
+
+    A page excluded for another reason is not opened by robots.txt. One that is done stays done, but it is noted that it
+    must not be fetched again.
+    """
     fields = _Verdicts(*(np.array(verdicts[name]) for name in _Verdicts._fields))
     _judge(_pages(columns), counts, fields)
 
@@ -216,8 +241,10 @@ def _judge(pages: _Pages, counts: I64, verdicts: _Verdicts) -> None:
             pages.flags[page] |= _JUDGED
         old = pages.state[page]
         open_now = old in (_PENDING, _WAITING)
+        if old == _DONE:
+            pages.reason[page] = _ROBOTS if state == _EXCLUDED else 0
         excludes = open_now and state == _EXCLUDED
-        opens = old == _EXCLUDED and pages.reason[page] == _ROBOTS and state == _PENDING
-        if excludes or opens:
-            pages.reason[page] = verdicts.reason[i]
-            _move(pages, counts, page, state)
+        opens = old == _EXCLUDED and state == _PENDING and (pages.reason[page] == _ROBOTS or not verdicts.judged[i])
+        other_reason = old == _EXCLUDED and state == _EXCLUDED and not verdicts.judged[i]
+        if excludes or opens or other_reason:
+            _move(pages, counts, page, state, verdicts.reason[i])

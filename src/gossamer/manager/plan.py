@@ -1,7 +1,8 @@
 """The plan: of all known pages the best `batch_size`, with at most `per_site` of one site (thesis 7.2.1).
 
 Exactly these: of each site its best `per_site` pages that may be planned, and of those the best `batch_size`. Best is
-by a *key* that no two pages share: score << 32 | order of discovery.
+by a *key* that no two pages share: score << 32 | order of discovery. `profit` says which pages may be planned, and what
+their scores are.
 
 One pass over the columns appends keys to a buffer. When that is full it is sorted and *trimmed*: the caps are applied,
 the best `batch_size` stay, and from then on the pass leaves out what is no better than the last that stayed, or than
@@ -24,23 +25,24 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.collection.columns import Columns
 from gossamer.compiled import inlined, njit
-from gossamer.manager.policies import I64, U8, U32, U64, Policy, prepare, score, site_score
-from gossamer.model import PageFlag, State
+from gossamer.manager.policies import I64, U8, U32, U64, Policy
+from gossamer.manager.profit import CLOSED, F64, Pages, appraise, pages_of
+from gossamer.manager.value import F32, Terms, Value, terms_of
 
-_PENDING: Final = int(State.PENDING)
-_WAITING: Final = int(State.WAITING)
-_ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
 _LOW: Final = np.uint64(0xFFFFFFFF)
 _NEVER: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SAMPLE: Final = 1 << 15
 _BUFFER: Final = 1 << 16
+CHUNK: Final = 1 << 12
+"""Pages that are appraised at a time."""
+_DEFAULT: Final = Value()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,49 +56,51 @@ class Plan:
     """How long it took to make."""
     candidates: int
     """Pages that could have been asked for, those of sites set aside included."""
-
-
-class _Pages(NamedTuple):
-    state: U8
-    flags: U8
-    due: U32
-    depth: U8
-    cash: U64
-    origin: U32
-    site: U32  # by origin
+    index_value: float
+    """V(I), sum or minimum as the settings say; 0 while the index is empty."""
+    index_pages: int
+    """Pages in the index."""
 
 
 def make_plan(
-    columns: Columns, policy: Policy, wall: float, batch_size: int, per_site: int, horizon: float = np.inf
-) -> Plan:
-    """Sites whose address is refused, or that are not to be asked until `wall + horizon`, are set aside."""
+    columns: Columns, policy: Policy, wall: float, batch_size: int, per_site: int, horizon: float = np.inf,
+    value: Value = _DEFAULT, issued: int = 0,
+) -> Plan:  # fmt: skip
+    """Sites whose address is refused, or that are not to be asked until `wall + horizon`, are set aside.
+
+    `issued` is all cash given out (`policies.TOTAL`).
+    """
     start = time.perf_counter()
     page, site = columns.page, columns.site
     known, sites = page.count, site.count
-    pages = _Pages(page.state, page.flags, page.due, page.depth, page.cash, page.origin, columns.origin.site)
+    pages, terms = pages_of(columns), terms_of(columns, policy.code, value, issued, wall)
     aside = (site.refused[:sites] != 0) | (site.next[:sites] > wall + horizon)
-    prepare(policy.code)
-    selection = _Selection(pages, known, aside, policy.code, wall, batch_size, max(1, per_site))
+    selection = _Selection(pages, known, aside, terms, batch_size, max(1, per_site))
     keys = selection.run()
-    plan_sites, offsets, order = _by_site(keys, page.origin, columns.origin.site, policy.code, sites)
-    return Plan(plan_sites, offsets, order, time.perf_counter() - start, selection.candidates)
+    slices = _by_site(keys, page.origin, columns.origin.site, sites)
+    total, least, count = selection.index.tolist()
+    worth = (least if value.minimum else total) if count else 0.0
+    return Plan(*slices, time.perf_counter() - start, selection.candidates, worth, int(count))
 
 
 class _Selection:
     """The state of one pass: `floor` and `floors`, by site, are the bounds: keys must be above them."""
 
     def __init__(
-        self, pages: _Pages, known: int, aside: npt.NDArray[np.bool_], code: int, wall: float, batch: int, cap: int
+        self, pages: Pages, known: int, aside: npt.NDArray[np.bool_], terms: Terms, batch: int, cap: int
     ) -> None:
-        self.pages, self.known, self.aside, self.code, self.wall = pages, known, aside, code, wall
+        self.pages, self.known, self.aside, self.terms = pages, known, aside, terms
         self.batch, self.cap = min(batch, known), cap
         self.buffer = np.empty(max(4 * self.batch, _BUFFER), np.uint64)
         self.taken = np.zeros(len(aside), np.int64)
+        self.ways, self.scores = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.float32)
         self.candidates = 0
+        self.index = _nothing()
+        """Sum, minimum and number of the values in the index."""
 
     def run(self) -> U64:
         """Keys of the pages planned, best first."""
-        if self.batch <= 0 or not len(self.aside):
+        if not self.known or not len(self.aside):
             return np.zeros(0, np.uint64)
         floor, hints = self._sample()
         keys, last, floors = self._pass(floor, hints)
@@ -113,8 +117,11 @@ class _Selection:
         stride = self.known // _SAMPLE
         if self.known <= len(self.buffer) or stride < 2:
             return np.uint64(0), floors
-        keys = np.empty(_SAMPLE, np.uint64)
-        n = _draw(self.pages, self.known, floors, self.code, self.wall, keys, stride)
+        at = _places(self.known, stride)
+        drawn = Pages._make([*(column[at] for column in self.pages[:-1]), self.pages.site])
+        ways, scores, keys = np.empty(len(at), np.uint8), np.empty(len(at), np.float32), np.empty(len(at), np.uint64)
+        appraise(drawn, self.terms, 0, len(at), ways, scores, _nothing())
+        n = _draw(self.pages, at, ways, scores, floors, keys)
         best = np.sort(keys[:n])[::-1].copy()
         self.taken[:] = 0
         floor = _estimate(self.pages, best, floors, self.taken, self.batch, self.cap, stride)
@@ -123,15 +130,17 @@ class _Selection:
     def _pass(self, floor: np.uint64, hints: U64) -> tuple[U64, np.uint64, U64]:
         """The keys selected, the bound at the end, and those of the sites."""
         floors, at, used, candidates = hints.copy(), 0, 0, 0
+        self.index = _nothing()
         while True:
             at, used, found = _gather(
-                self.pages, at, self.known, floor, floors, self.code, self.wall, self.buffer, used
+                self.pages, self.terms, at, self.known, floor, floors, self.buffer, used, self.ways, self.scores,
+                self.index,
             )  # fmt: skip
             candidates += found
             self.buffer[:used].sort()
             self.taken[:] = 0
             used = _trim(self.pages, self.buffer, used, floors, self.taken, self.batch, self.cap)
-            if used == self.batch:
+            if used == self.batch > 0:
                 floor = max(floor, self.buffer[used - 1])
             if at == self.known:
                 self.candidates = candidates
@@ -150,10 +159,14 @@ def _holds(floor: np.uint64, hints: U64, last: np.uint64, floors: U64, full: boo
     return not (unproven & (hints > last)).any() if full else not unproven.any()
 
 
+def _nothing() -> F64:
+    return np.array([0.0, np.inf, 0.0])
+
+
 @inlined
-def _key(pages: _Pages, page: int, code: int) -> np.uint64:
+def _key(score: np.float32, page: int) -> np.uint64:
     """Floats in order as whole numbers: the sign bit turned, and all others too where it was set."""
-    bits = np.float32(score(code, pages.depth[page], pages.cash[page])).view(np.int32)
+    bits = np.float32(score).view(np.int32)
     ordered = np.uint64((np.int64(bits) ^ ((np.int64(bits) >> 31) & 0x7FFFFFFF)) + 0x80000000)
     return (ordered << np.uint64(32)) | (_LOW - np.uint64(page))
 
@@ -163,33 +176,29 @@ def _page(key: np.uint64) -> np.int64:
     return np.int64(_LOW - (key & _LOW))
 
 
-@inlined
-def _may_be_planned(pages: _Pages, page: int, wall: float) -> bool:
-    state = pages.state[page]
-    open_now = state == _PENDING or (state == _WAITING and pages.due[page] <= wall)
-    may: bool = open_now and pages.flags[page] & _ASSIGNED == 0
-    return may
-
-
 @njit
 def _gather(
-    pages: _Pages, at: int, known: int, floor: np.uint64, floors: U64, code: int, wall: float, buffer: U64, used: int
-) -> tuple[int, int, int]:
-    """Goes on from page `at` until the buffer is full; the candidates met on the way are the third answer."""
-    candidates = 0
-    while at < known and used < len(buffer):
-        if _may_be_planned(pages, at, wall):
-            candidates += 1
-            key = _key(pages, at, code)
-            if key > floor and key > floors[pages.site[pages.origin[at]]]:
-                buffer[used] = key
-                used += 1
-        at += 1
+    pages: Pages, terms: Terms, at: int, known: int, floor: np.uint64, floors: U64, buffer: U64, used: int,
+    ways: U8, scores: F32, index: F64,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Goes on from page `at` until the buffer is almost full; the candidates met on the way are the third answer."""
+    origin, site = pages.origin, pages.site
+    candidates, least = 0, min(len(ways), len(buffer) // 2)
+    while at < known and len(buffer) - used >= least:
+        count = min(len(ways), known - at, len(buffer) - used)
+        candidates += appraise(pages, terms, at, count, ways, scores, index)
+        for i in range(count):
+            if ways[i] != CLOSED:
+                key = _key(scores[i], at + i)
+                if key > floor and key > floors[site[origin[at + i]]]:
+                    buffer[used] = key
+                    used += 1
+        at += count
     return at, used, candidates
 
 
 @njit
-def _trim(pages: _Pages, buffer: U64, used: int, floors: U64, taken: I64, batch: int, cap: int) -> int:
+def _trim(pages: Pages, buffer: U64, used: int, floors: U64, taken: I64, batch: int, cap: int) -> int:
     """From keys in rising order to those that stay, in falling order. Raises the bounds of sites that reach the cap."""
     for i in range(used // 2):
         buffer[i], buffer[used - 1 - i] = buffer[used - 1 - i], buffer[i]
@@ -207,15 +216,21 @@ def _trim(pages: _Pages, buffer: U64, used: int, floors: U64, taken: I64, batch:
     return n
 
 
+def _places(known: int, stride: int) -> I64:
+    """One page of every `stride`, at a place that looks random."""
+    i = np.arange(known // stride, dtype=np.uint64)
+    noise = (i * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
+    return (i * np.uint64(stride) + noise % np.uint64(stride)).astype(np.int64)
+
+
 @njit
-def _draw(pages: _Pages, known: int, floors: U64, code: int, wall: float, keys: U64, stride: int) -> int:
-    """One page of every `stride`, at a place that looks random, if it may be planned."""
+def _draw(pages: Pages, at: I64, ways: U8, scores: F32, floors: U64, keys: U64) -> int:
+    """Keys of the pages of a sample that may be planned."""
+    origin, site = pages.origin, pages.site
     n = 0
-    for i in range(known // stride):
-        noise = (np.uint64(i) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
-        page: int = i * stride + np.int64(noise % np.uint64(stride))  # type: ignore[assignment]
-        if n < len(keys) and _may_be_planned(pages, page, wall) and floors[pages.site[pages.origin[page]]] != _NEVER:
-            keys[n] = _key(pages, page, code)
+    for i in range(len(at)):
+        if ways[i] != CLOSED and floors[site[origin[at[i]]]] != _NEVER:
+            keys[n] = _key(scores[i], at[i])
             n += 1
     return n
 
@@ -228,7 +243,7 @@ def _enough(count: int, stride: int) -> float:
 
 
 @njit
-def _estimate(pages: _Pages, best: U64, floors: U64, taken: I64, batch: int, cap: int, stride: int) -> np.uint64:
+def _estimate(pages: Pages, best: U64, floors: U64, taken: I64, batch: int, cap: int, stride: int) -> np.uint64:
     """The bound for all, and in `floors` those of the sites that have enough pages in the sample to fill their cap."""
     wanted, site_wanted = _enough(batch, stride), _enough(cap, stride)
     most = cap / stride
@@ -245,33 +260,28 @@ def _estimate(pages: _Pages, best: U64, floors: U64, taken: I64, batch: int, cap
     return np.uint64(0)
 
 
-def _by_site(keys: U64, origin: U32, site: U32, code: int, sites: int) -> tuple[U32, I64, U32]:
-    """Slices: the site with the best page first, unless the policy says otherwise."""
+def _by_site(keys: U64, origin: U32, site: U32, sites: int) -> tuple[U32, I64, U32]:
+    """Slices: the site with the best page first."""
     pages = (_LOW - (keys & _LOW)).astype(np.uint32)
-    return _slices(pages, site[origin[pages]], code, np.full(sites, -1, np.int64))
+    return _slices(pages, site[origin[pages]], np.full(sites, -1, np.int64))
 
 
 @njit
-def _slices(pages: U32, site: U32, code: int, place: I64) -> tuple[U32, I64, U32]:
+def _slices(pages: U32, site: U32, place: I64) -> tuple[U32, I64, U32]:
     found = np.empty(len(pages), np.uint32)
-    sizes = np.zeros(len(pages) + 1, np.int64)
+    offsets = np.zeros(len(pages) + 1, np.int64)
     n = 0
     for s in site:
         if place[s] < 0:
             place[s] = n
             found[n] = s
             n += 1
-        sizes[place[s]] += 1
-    scores = np.array([-site_score(code, s) for s in found[:n]], np.float32)
-    order = np.argsort(scores, kind="mergesort")
-    offsets = np.zeros(n + 1, np.int64)
+        offsets[place[s] + 1] += 1
     for i in range(n):
-        offsets[i + 1] = offsets[i] + sizes[order[i]]
-    at = np.empty(n, np.int64)
-    for i in range(n):
-        at[order[i]] = offsets[i]
+        offsets[i + 1] += offsets[i]
+    at = offsets[:n].copy()
     out = np.empty(len(pages), np.uint32)
     for i in range(len(pages)):
         out[at[place[site[i]]]] = pages[i]
         at[place[site[i]]] += 1
-    return found[:n][order], offsets, out
+    return found[:n], offsets[: n + 1], out

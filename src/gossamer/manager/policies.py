@@ -1,21 +1,20 @@
-"""The policies: the order in which pages are worth asking for.
+"""The policies, and the cash that pages hand on.
 
-A policy is a row of `POLICIES` and a branch, by its code, in the functions below. They are compiled into the kernels of
-`plan` and `learn`: module-level functions chosen by a number, because numba's disk cache misses functions that are
-passed as arguments or made by closures.
+A policy is a row of `POLICIES` and a branch, by its code, in the functions below and in `profit.score`. They are
+compiled into the kernels of `plan` and `learn`: module-level functions chosen by a number, because numba's disk cache
+misses functions that are passed as arguments or made by closures.
 
     seen         pages became known
     crawled      a page ended in its final outcome
-    prepare      before each plan: what needs a look at all pages at once
-    score        of a page, larger first; equal scores go by page number, the order of discovery
-    site_score   of a site, larger first: the order in which the sites of a plan enter the queue
 
 **Cash** (OPIC; Abiteboul, Preda and Cobena 2003; thesis 4.3; read as ERRATA.md says). Every seed gets `SEED_CASH`,
 other pages start at nothing. A page that is crawled gives an equal share to each of its links, counted ones included;
 what goes to pages already fetched or not known, and the remainder of the division, is lost. A page without links, or
-that failed for good, spends its cash. A redirect hands all of it on. Cash is whole numbers, so that
+that failed for good, spends its cash. A redirect hands all of it on. What a page held when it was crawled stays in its
+cell, marked as given away (`GIVEN`): it is what the page is worth from then on, and fetching it again moves nothing.
+Cash is whole numbers, so that
 
-    kept + spent + lost == total     always
+    kept + spent + lost == total     always, kept being all cash that is not marked
 
 and a replay of the journal comes to the same bit. Only ratios of cash matter, so a fixed amount for each seed equals
 the thesis' cash of 1 shared by all, and needs no knowledge of the seeds to come. A million seeds fit in the total; more
@@ -30,8 +29,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import inlined, njit
+from gossamer.compiled import njit
 from gossamer.errors import UsageError
+from gossamer.manager.value import BREADTH_FIRST, CODES, GIVEN, REVISITED
 from gossamer.model import LinkKind, Outcome, State
 
 Array = npt.NDArray[Any]
@@ -39,9 +39,6 @@ I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
-
-BREADTH_FIRST: Final = 0
-OPIC: Final = 1
 
 SEED_CASH: Final = 2**43
 
@@ -53,7 +50,8 @@ TOTAL: Final = 3
 _DONE: Final = int(State.DONE)
 _REDIRECTED: Final = int(Outcome.REDIRECT)
 _REDIRECT: Final = int(LinkKind.REDIRECT)
-_FAILED: Final = np.array([o not in (Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT) for o in Outcome])
+_FAILED: Final = np.array([o not in REVISITED for o in Outcome])
+_GIVEN: Final = np.uint64(GIVEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +68,19 @@ POLICIES: Final = {
     policy.name: policy
     for policy in (
         Policy(
-            "breadth-first", BREADTH_FIRST, ("depth",),
-            "Pages fewer clicks from their site's start page first, then in the order of discovery.",
-            "thesis 4.3.2; Najork and Wiener 2001",
+            "value", CODES["value"], ("cash", "merit", "boost", "depth", "outcome"),
+            "Pages whose fetch adds most to the value of the index first: by quality, and by age if fetched before.",
+            "thesis 3.4, 7.2.1",
         ),
         Policy(
-            "opic", OPIC, ("cash",),
+            "opic", CODES["opic"], ("cash",),
             "Pages with the most cash first: pages hand theirs on to those that they link to.",
             "thesis 4.3.2; Abiteboul, Preda and Cobena 2003",
+        ),
+        Policy(
+            "breadth-first", CODES["breadth-first"], ("depth",),
+            "Pages fewer clicks from their site's start page first, then in the order of discovery.",
+            "thesis 4.3.2; Najork and Wiener 2001",
         ),
     )
 }  # fmt: skip
@@ -96,26 +99,8 @@ def new_totals() -> I64:
 
 
 @njit
-def prepare(code: int) -> None:
-    """Nothing so far: both policies keep their scores up to date as they go. PageRank will be a branch here."""
-
-
-@inlined
-def score(code: int, depth: int, cash: int) -> np.float32:
-    if code == OPIC:
-        return np.float32(np.int64(cash))
-    return np.float32(-np.int64(depth))
-
-
-@njit
-def site_score(code: int, site: int) -> np.float32:
-    """The same for all sites so far: those with the best pages come first."""
-    return np.float32(0)
-
-
-@njit
 def seen(code: int, cash: U64, totals: I64, page: int, is_seed: bool) -> None:
-    if code == OPIC and is_seed and totals[TOTAL] <= np.int64(2**63 - 1 - SEED_CASH):
+    if code != BREADTH_FIRST and is_seed and totals[TOTAL] <= np.int64(2**63 - 1 - SEED_CASH):
         cash[page] += np.uint64(SEED_CASH)
         totals[KEPT] += SEED_CASH
         totals[TOTAL] += SEED_CASH
@@ -126,10 +111,10 @@ def crawled(
     code: int, state: U8, cash: U64, totals: I64, page: int, outcome: int, out_degree: int, targets: U32, kinds: U8
 ) -> None:
     """`page` ended in `outcome`; it is DONE already, so what it gives to itself is lost."""
-    if code != OPIC:
+    if code == BREADTH_FIRST or cash[page] & _GIVEN:
         return
     held: int = np.int64(cash[page])  # type: ignore[assignment]
-    cash[page] = 0
+    cash[page] |= _GIVEN
     totals[KEPT] -= held
     given = 0
     degree = max(out_degree, len(targets))
@@ -141,7 +126,7 @@ def crawled(
     else:
         share = held // degree
         for target in targets:
-            if state[target] != _DONE:
+            if state[target] != _DONE and cash[target] & _GIVEN == 0:
                 cash[target] += np.uint64(share)
                 given += share
     totals[KEPT] += given
@@ -151,7 +136,8 @@ def crawled(
 @njit
 def _hand_on(state: U8, cash: U64, held: int, targets: U32, kinds: U8) -> int:
     for i in range(len(targets)):
-        if kinds[i] & 15 == _REDIRECT and state[targets[i]] != _DONE:
-            cash[targets[i]] += np.uint64(held)
+        target = targets[i]
+        if kinds[i] & 15 == _REDIRECT and state[target] != _DONE and cash[target] & _GIVEN == 0:
+            cash[target] += np.uint64(held)
             return held
     return 0

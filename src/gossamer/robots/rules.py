@@ -56,6 +56,18 @@ class Rules:
             return True
         return allows(self._rules, path)
 
+    def deciding(self, url: str) -> str | None:
+        """The rule that decides about a URL, as robots.txt writes it; None if there is none: then it is allowed."""
+        path = _path_of(url)
+        found = next((rule for rule in self._rules if not allows([(False, rule[1])], path)), None)
+        if found is None or path == b"/robots.txt":
+            return None
+        return _line(*found)
+
+    def lines(self) -> list[str]:
+        """All rules as robots.txt writes them, in the order in which they decide."""
+        return [_line(allow, path) for allow, path in self._rules]
+
     @cached_property
     def _rules(self) -> list[tuple[bool, bytes]]:
         return list(_each(self._compiled))
@@ -77,6 +89,10 @@ def _each(compiled: bytes) -> Iterator[tuple[bool, bytes]]:
         at += _HEAD.size
         yield bool(allow), compiled[at : at + length]
         at += length
+
+
+def _line(allow: bool, path: bytes) -> str:
+    return f"{'Allow' if allow else 'Disallow'}: {path.decode('ascii', 'replace')}"
 
 
 def _path_of(url: str) -> bytes:

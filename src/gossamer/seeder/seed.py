@@ -8,6 +8,7 @@ all the rest is written into the tick's effects and applied from there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ Array = npt.NDArray[Any]
 # plain numbers: numpy takes 10 µs to look at a member of an enum, and kernels cannot
 _NOFOLLOW = int(LinkFlag.NOFOLLOW)
 _DYNAMIC = int(LinkFlag.DYNAMIC)
+_WWW = int(LinkFlag.WWW)
 _REDIRECT = int(LinkKind.REDIRECT)
 _PAGE_DYNAMIC = int(PageFlag.DYNAMIC)
 _PENDING, _EXCLUDED = int(State.PENDING), int(State.EXCLUDED)
@@ -109,17 +111,32 @@ def identify(columns: Columns, results: Results, limits: Limits, seed: int, rule
     effects.visits = visits
     effects.visit_texts = results.texts
     effects.link_targets = targets[kept]
-    effects.link_kinds = links.kind[kept] | (links.flags[kept] << 4)
+    effects.link_kinds = links.kind[kept] | (links.flags[kept] & (_NOFOLLOW | _DYNAMIC)) << 4
+    effects.seen = results.seen
+    if len(links.anchors.buffer):
+        effects.link_tags, effects.link_positions = links.tag[kept], links.position[kept]
+        buffer = np.frombuffer(links.anchors.buffer, np.uint8)[np.repeat(kept, links.anchors.lengths)]
+        effects.anchors = Texts(links.anchors.lengths[kept], buffer.tobytes())
 
 
-def plant(columns: Columns, texts: list[bytes], limits: Limits, seed: int, rules: Array, effects: Effects) -> int:
-    """Makes pages of seeds (canonical URLs); those that are known stay as they are. Returns how many are new."""
-    decoded = [t.decode() for t in texts]
-    links = Links(
+def plant(
+    columns: Columns, seeds: Sequence[str], limits: Limits, scope: urls.Scope, seed: int, rules: Array, effects: Effects
+) -> int:
+    """Makes pages of seeds; those that are known stay as they are. Returns how many are new.
+
+    Seeds are canonical, but for the `www.` that they were given with: with it their sites are asked first.
+    """
+    decoded = [scope.canonical(text, None) or text for text in seeds]
+    texts = [url.encode() for url in decoded]
+    flags = [
+        (_DYNAMIC if scope.classes.of(url).dynamic else 0) | (_WWW if urls.host(text) != urls.host(url) else 0)
+        for text, url in zip(seeds, decoded, strict=True)
+    ]
+    links = Links.plain(
         np.array([urls.fingerprint(t, seed) for t in texts], np.uint64),
         np.array([urls.fingerprint(urls.origin(u), seed) for u in decoded], np.uint64),
         np.full(len(texts), LinkKind.SEED, np.uint8),
-        np.array([_DYNAMIC if urls.classify(u).dynamic else 0 for u in decoded], np.uint8),
+        np.array(flags, np.uint8),
         Texts.join(texts, "<u2"),
     )
     targets = columns.known.find(links.fingerprint)
@@ -196,6 +213,7 @@ def _origins(
         return origins, sites
     at = links.texts.offsets()
     names: list[bytes] = []
+    www: list[int] = []
     records: list[tuple[int, int, bool]] = []
     made: dict[int, tuple[int, int]] = {}
     made_sites: dict[str, int] = {}
@@ -204,7 +222,9 @@ def _origins(
         fingerprint = int(links.origin[link])
         if fingerprint not in made:
             parts = urls.split(links.texts.buffer[at[link] : at[link + 1]].decode())
-            site = _site(columns, urls.site_name(parts.host), seed, made_sites, names, limits, effects)
+            site = _site(columns, parts.host, seed, made_sites, names, limits, effects)
+            if len(names) > len(www):
+                www.append(int(links.flags[link] & _WWW != 0))
             number = effects.first_origin + len(records)
             if site == NONE or number >= columns.origin.limit:
                 made[fingerprint] = (NONE, NONE)
@@ -213,6 +233,7 @@ def _origins(
                 records.append((site, parts.port, parts.scheme == "https"))
         origins[i], sites[i] = made[fingerprint]
     effects.sites = Texts.join(names, "<u2")
+    effects.sites_www = np.array(www, np.uint8)
     effects.origins = np.array(records, ORIGIN)
     return origins, sites
 

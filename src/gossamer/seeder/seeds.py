@@ -14,26 +14,36 @@ from gossamer.errors import UsageError
 @dataclass(frozen=True, slots=True)
 class Seeds:
     urls: tuple[str, ...]
-    """Canonical, in order, each once."""
+    """Canonical, but for the `www.` that they were given with; in order, each page once."""
     complaints: tuple[str, ...]
     """Lines that are no URL: "FILE, line N: TEXT: why"."""
 
 
 def read_seeds(given: Iterable[str], files: Iterable[Path], settings: SeederSettings) -> Seeds:
-    """Empty lines and lines that begin with # are passed over; a name without a scheme is taken as https."""
-    found: dict[str, None] = {}
+    """Empty lines and lines that begin with # are passed over; a name without a scheme is taken as https.
+
+    The patterns of the settings rewrite seeds, as they do links, but never reject them.
+    """
+    scope = urls.Scope.of(settings)
+    found: dict[str, str] = {}
     complaints = []
     for place, text in _lines(given, files):
-        url = urls.canonical(_with_scheme(text), None, settings.session_ids)
+        url = scope.canonical(_with_scheme(text))
         if url is None:
             complaints.append(f"{place}: {text[:100]!r} is no http or https URL")
-        elif len(url.encode()) > settings.url_length:
+        elif len(url) > settings.url_length:
             complaints.append(f"{place}: {url[:100]!r}... is longer than seeder.url_length = {settings.url_length}")
-        elif not urls.classify(url).page:
+        elif not scope.classes.of(url).page:
             complaints.append(f"{place}: {url[:100]!r} is not a page by its extension; only pages are asked for")
         else:
-            found[url] = None
-    return Seeds(tuple(found), tuple(complaints))
+            found.setdefault(url, _as_given(_with_scheme(text), url, scope))
+    return Seeds(tuple(found.values()), tuple(complaints))
+
+
+def _as_given(text: str, url: str, scope: urls.Scope) -> str:
+    """With its `www.` again, if it had one that does not matter."""
+    spelled = urls.spelled(url, urls.has_www(text) and not urls.has_www(url))
+    return spelled if scope.canonical(spelled) == url else url
 
 
 def _with_scheme(text: str) -> str:

@@ -27,6 +27,7 @@ from gossamer.model import (
     VisitFlag,
     Visits,
 )  # fmt: skip
+from gossamer.urls.names import bare
 from gossamer.web.message import HEAD, Links, Results, decode_results, encode_result
 from gossamer.web.seam import Answer
 
@@ -38,7 +39,7 @@ class Reply:
     outcome: Outcome = Outcome.OK
     status: int = 200
     links: Sequence[str] = ()
-    """Canonical URLs."""
+    """Canonical URLs, but for a `www.` that the page may have written."""
     kind: LinkKind = LinkKind.ANCHOR
     digest: int = 0
     seconds: float = 0.1
@@ -69,6 +70,8 @@ class SimulatedWeb:
     clock: VirtualClock
     seed: int
     connections: int = 300
+    www: bool = True
+    """As the setting `seeder.www`."""
     asked: list[Asked] = field(default_factory=list)
     _open: list[tuple[float, int, bytes]] = field(default_factory=list)
 
@@ -85,7 +88,7 @@ class SimulatedWeb:
             reply = self.reply(a.url.decode())
             end = now + reply.seconds
             self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, now, end, reply.retry_after))
-            heapq.heappush(self._open, (end, a.number, result_body(a, reply, now, end, self.seed)))
+            heapq.heappush(self._open, (end, a.number, result_body(a, reply, now, end, self.seed, self.www)))
 
     def results(self, timeout: float, gather: float = 0.0) -> Results:
         now = self.clock.monotonic()
@@ -143,7 +146,7 @@ class SimulatedNames:
         return out
 
 
-def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int) -> bytes:
+def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int, www: bool = True) -> bytes:
     """A RESULT frame without its head, as a worker would send it."""
     visit: Visits = np.zeros(1, VISIT)
     visit["number"], visit["page"], visit["origin"], visit["site"] = a.number, a.page, a.origin, a.site
@@ -155,18 +158,35 @@ def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int
     visit["retry_after"], visit["delay"] = reply.retry_after, reply.delay
     texts = {"rules": reply.rules, "redirect": reply.redirect.encode()}
     targets = list(dict.fromkeys(reply.links))
+    if www and reply.outcome == Outcome.REDIRECT and _to_other_name(a.url.decode(), reply.redirect):
+        visit["flags"] = VisitFlag.OTHER_NAME
+        if bare(reply.redirect) == bare(a.url.decode()):
+            visit["flags"], targets = VisitFlag.OTHER_NAME | VisitFlag.RESPELLED, []
     visit["out_degree"] = len(targets)
-    links = links_of(targets, reply.kind, seed) if a.ask == Ask.PAGE else Links.none()
+    links = links_of(targets, reply.kind, seed, www) if a.ask == Ask.PAGE else Links.none()
     return encode_result(visit, [texts.get(name, b"") for name in VISIT_TEXTS], links)[HEAD.size :]
 
 
-def links_of(targets: Sequence[str], kind: LinkKind, seed: int) -> Links:
+def _to_other_name(asked: str, target: str) -> bool:
+    """Hosts that are the same but for one `www.`."""
+    if not target:
+        return False
+    one, other = urls.host(asked), urls.host(target)
+    return one == f"www.{other}" or other == f"www.{one}"
+
+
+def links_of(targets: Sequence[str], kind: LinkKind, seed: int, www: bool = True) -> Links:
     if not targets:
         return Links.none()
-    return Links(
-        np.array([urls.fingerprint(t, seed) for t in targets], np.uint64),
-        np.array([urls.fingerprint(urls.origin(t), seed) for t in targets], np.uint64),
-        np.full(len(targets), kind, np.uint8),
-        np.array([LinkFlag.DYNAMIC if urls.classify(t).dynamic else 0 for t in targets], np.uint8),
-        Texts.join([t.encode() for t in targets], "<u2"),
+    canonical = [bare(t) for t in targets] if www else targets
+    flags = [
+        (LinkFlag.WWW if c != t else 0) | (LinkFlag.DYNAMIC if urls.classify(c).dynamic else 0)
+        for t, c in zip(targets, canonical, strict=True)
+    ]
+    return Links.plain(
+        np.array([urls.fingerprint(t, seed) for t in canonical], np.uint64),
+        np.array([urls.fingerprint(urls.origin(t), seed) for t in canonical], np.uint64),
+        np.full(len(canonical), kind, np.uint8),
+        np.array(flags, np.uint8),
+        Texts.join([t.encode() for t in canonical], "<u2"),
     )

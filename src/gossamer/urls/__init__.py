@@ -1,11 +1,12 @@
 """URLs: their canonical form, their parts, their class, and which of them a crawl accepts. Pure."""
 
-from gossamer.urls.canonical import SESSION_IDS, Joiner, canonical
-from gossamer.urls.classify import UrlClass, classify
+from gossamer.urls.canonical import Joiner, canonical
+from gossamer.urls.classify import Classes, UrlClass, extension
+from gossamer.urls.names import has_www, registrable, spelled, without_www
 from gossamer.urls.parts import Parts, fingerprint, host, origin, site_name, split
-from gossamer.urls.scope import Scope, registrable
+from gossamer.urls.scope import Scope, classify
 
 __all__ = [
-    "SESSION_IDS", "Joiner", "Parts", "Scope", "UrlClass", "canonical", "classify", "fingerprint", "host", "origin",
-    "registrable", "site_name", "split",
+    "Classes", "Joiner", "Parts", "Scope", "UrlClass", "canonical", "classify", "extension", "fingerprint", "has_www",
+    "host", "origin", "registrable", "site_name", "spelled", "split", "without_www",
 ]  # fmt: skip

@@ -2,9 +2,10 @@
 
 It is the serialisation of the WHATWG URL standard (resolved against the base; host lower-cased, IDNA, numeric
 addresses in dotted form; dot segments, tabs, backslashes, default ports gone; unsafe characters percent-encoded), and
-of ours: only http and https; no fragment, no user information, no empty query; no parameter that carries a session.
-A URL that can't be brought to this form is None. Nothing else is changed: case of the path, order of parameters,
-trailing slashes and percent-encodings that the standard keeps may all mean something to the server.
+of ours: only http and https; no fragment, no user information, no empty query; no parameter that carries a session; no
+`www.` before the host. The last two are the settings' (`Scope` has them): here the caller names the parameters, and
+says whether `www.` goes. A URL that can't be brought to this form is None. Nothing else is changed: case of the path,
+order of parameters, trailing slashes and percent-encodings that the standard keeps may all mean something to a server.
 
 Invariants: `canonical_is_idempotent`: canonical(canonical(x)) == canonical(x).
 `joiner_agrees_with_canonical`: Joiner(base)(x) == canonical(x, base).
@@ -17,25 +18,26 @@ Cost, measured: `canonical` 3 µs without and 4 µs with a base (2.6 of it in ad
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from ada_url import join_url, normalize_url
 
-SESSION_IDS: Final = (
-    "cfid", "cftoken", "phpsessid", "jsessionid", "aspsessionid*", "sessionid", "session_id", "sessid", "sid",
-    "zenid", "oscsid", "osc_sid",
-)  # fmt: skip
-"""Parameters that carry a session; case does not matter, * ends a prefix."""
+from gossamer.urls.names import bare
 
 _PLAIN: Final = re.compile(r"(?:/|/?[\w~+,=-][\w~+,=./-]*)(?:\?[\w~+,=./&%:-]+)?(?:#[!-~]*)?", re.ASCII).fullmatch
 """A reference that the standard's rules leave as it is, but for dot segments and the fragment."""
 
 
-def canonical(url: str, base: str | None = None, session_ids: tuple[str, ...] = SESSION_IDS) -> str | None:
-    """The canonical form of `url`, resolved against `base`; None if there is none."""
+def canonical(
+    url: str, base: str | None = None, session_ids: tuple[str, ...] = (), www: bool = False
+) -> str | None:
+    """The canonical form of `url`, resolved against `base`; None if there is none.
+
+    `session_ids`: parameters that carry a session; case does not matter, * ends a prefix. `www`: leave it out.
+    """
     try:
         href: str = normalize_url(url) if base is None else join_url(base, url)
     except ValueError:
@@ -48,26 +50,30 @@ def canonical(url: str, base: str | None = None, session_ids: tuple[str, ...] = 
         href = href[:-1]
     if "@" in href:
         href = _without_user(href)
+    if www:
+        href = bare(href)
     if "?" in href or ";" in href:
         sessions = _sessions(session_ids)
         if sessions.occur(href):
             shorter = sessions.remove(href)
-            return href if shorter == href else canonical(shorter, None, session_ids)
+            return href if shorter == href else canonical(shorter, None, session_ids, www)
     return href
 
 
 class Joiner:
     """`canonical` for the many links of one page: the base is taken apart once, plain links are joined as strings."""
 
-    __slots__ = ("_base", "_folder", "_root", "_session_ids", "_sessions_occur")
+    __slots__ = ("_base", "_folder", "_root", "_roots", "_session_ids", "_sessions_occur", "_www")
 
-    def __init__(self, base: str, session_ids: tuple[str, ...] = SESSION_IDS) -> None:
-        """`base` is in canonical form."""
-        self._base = base
+    def __init__(self, base: str, session_ids: tuple[str, ...] = (), www: bool = False) -> None:
+        """`base` is in canonical form, with or without `www.`."""
+        self._base = base = bare(base) if www else base
         self._root = base[: base.index("/", 8)]
         self._folder = base[: base.rindex("/", 0, max(base.find("?"), 0) or len(base)) + 1]
         self._session_ids = session_ids
         self._sessions_occur = _sessions(session_ids).occur
+        self._www = www
+        self._roots = _roots[www]
 
     def __call__(self, url: str) -> str | None:
         start, rest, first = self._folder, url, url[:1]
@@ -78,8 +84,8 @@ class Joiner:
                 start, rest = self._parent(start), rest[3:]
         elif url[:4] == "http":
             slash = url.find("/", 8)
-            start, rest = url[:slash], url[slash:]
-            if slash < 0 or (start != self._root and start not in _plain_roots):
+            start, rest = self._roots.get(url[:slash], ""), url[slash:]
+            if slash < 0 or not start:
                 return self._by_the_standard(url)
         if not _PLAIN(rest) or "/." in rest:
             return self._by_the_standard(url)
@@ -94,18 +100,19 @@ class Joiner:
         return folder[: max(folder.rindex("/", 0, -1), len(self._root)) + 1]
 
     def _by_the_standard(self, url: str) -> str | None:
-        """Remembers roots that were canonical as they stood, so that the next URL below them is a plain one."""
-        href = canonical(url, self._base, self._session_ids)
-        if href is not None and url[:4] == "http":
-            root = href[: href.index("/", 8)]
-            if url.startswith(root + "/"):
-                if len(_plain_roots) >= _MOST_ROOTS:
-                    _plain_roots.clear()
-                _plain_roots.add(root)
+        """Remembers the canonical form of a root, so that the next URL below it is a plain one."""
+        href = canonical(url, self._base, self._session_ids, self._www)
+        if href is not None and (written := _ROOT(url)):
+            if len(self._roots) >= _MOST_ROOTS:
+                self._roots.clear()
+            self._roots[written[0]] = href[: href.index("/", 8)]
         return href
 
 
-_plain_roots: Final = set[str]()
+_ROOT: Final = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]+)?(?=/)").match
+"""Scheme, host and port that are read the same whatever follows them."""
+_roots: Final[Mapping[bool, dict[str, str]]] = {False: {}, True: {}}
+"""As written to canonical, without and with `www.` left out."""
 _MOST_ROOTS: Final = 10_000
 
 

@@ -50,7 +50,7 @@ def _name_and_port(authority: str) -> tuple[str, int]:
 
 
 def site_name(host: str) -> str:
-    """The site that a host belongs to: each host is one, `www.` or not."""
+    """The site that a host of a canonical URL belongs to: each is one. A `www.` that means nothing is gone already."""
     return host
 
 

@@ -2,13 +2,15 @@
 
 A crawler that follows links may be led by them, or by a name server, to machines that trust it only because of where it
 runs: loopback, the local network, a cloud's metadata service. `forbidden` names these (IANA special-purpose registries,
-RFC 6890). It is asked twice: when a name is resolved, and again when the socket opens.
+RFC 6890), `Forbidden` those of the settings too. It is asked twice: when a name is resolved, and when the socket opens.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import socket
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -30,6 +32,7 @@ _UNICAST_6: Final = ipaddress.IPv6Network("2000::/3")
 _FORBIDDEN_6: Final = tuple(
     map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20", "2620:4f:8000::/48"))
 )
+_MAPPED_6: Final = ipaddress.IPv6Network("::ffff:0:0/96")
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 _6TO4: Final = ipaddress.IPv6Network("2002::/16")
 
@@ -93,3 +96,64 @@ def _forbidden_6(packed: bytes) -> bool:
     if ip in _6TO4:
         return _forbidden_4(packed[2:6])
     return ip not in _UNICAST_6 or not ip.is_global or any(ip in network for network in _FORBIDDEN_6)
+
+
+class Forbidden:
+    """Whether a crawl must not visit an address: a special one, unless these are allowed, or one of the settings.
+
+    An IPv6 address that carries an IPv4 address lies in the networks of either. A look costs a bisection, however many
+    networks there are.
+    """
+
+    __slots__ = ("_ends", "_private", "_starts")
+
+    def __init__(self, allow_private: bool, networks: Iterable[str] = ()) -> None:
+        """`networks` are like "192.0.2.0/24", or single addresses; ValueError if one is neither."""
+        self._private = allow_private
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(span for text in networks for span in _spans(text)):
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], end)
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def __call__(self, address: str | bytes) -> bool:
+        """What is no address at all must not be visited, either."""
+        if not self._private and forbidden(address):
+            return True
+        if not self._starts:
+            return False
+        try:
+            packed = address if isinstance(address, bytes) else pack(address)
+        except ValueError:
+            return True
+        if len(packed) == 4:
+            packed = _MAPPED + packed
+        return len(packed) != 16 or any(self._listed(each) for each in _carried(packed))
+
+    def _listed(self, packed: bytes) -> bool:
+        number = int.from_bytes(packed)
+        at = bisect_right(self._starts, number) - 1
+        return at >= 0 and number <= self._ends[at]
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """First and last addresses of a network, as numbers of 16 bytes. A network of IPv6 holds no IPv4 addresses."""
+    network = ipaddress.ip_network(text)
+    parts: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network] = (network,)
+    if isinstance(network, ipaddress.IPv6Network) and network.supernet_of(_MAPPED_6):
+        parts = network.address_exclude(_MAPPED_6)
+    for part in parts:
+        yield int.from_bytes(pack(str(part[0]))), int.from_bytes(pack(str(part[-1])))
+
+
+def _carried(packed: bytes) -> Iterator[bytes]:
+    """The address itself, and the IPv4 address inside it (RFC 6052, RFC 3056)."""
+    yield packed
+    ip = ipaddress.IPv6Address(packed)
+    if ip in _NAT64:
+        yield _MAPPED + packed[12:]
+    elif ip in _6TO4:
+        yield _MAPPED + packed[2:6]

@@ -16,7 +16,6 @@ another.
 from __future__ import annotations
 
 import contextlib
-import os
 import select
 import socket
 import time
@@ -29,25 +28,21 @@ import pycurl
 from gossamer import __version__
 from gossamer.config.settings import HarvesterSettings
 from gossamer.model import Ask, Assignment, Outcome
-from gossamer.web.addresses import forbidden, pack
+from gossamer.web.addresses import Forbidden, pack
 from gossamer.web.answer import ERRORS, GATHERED, Fields, Head, mime, read_head
+from gossamer.web.trusted import Trusted
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1"
 ENCODINGS: Final = "gzip, deflate, br, zstd"
 MAX_HEAD: Final = 256 * 1024
 MAX_ROBOTS: Final = 512_001
-"""One byte more than is read as rules: so that a line that was cut is known to be."""
-"""RFC 9309, 2.5: at least 500 kibibytes."""
+"""RFC 9309, 2.5: at least 500 kibibytes. One byte more than is read as rules: so that a line that was cut is known."""
 KEEP: Final = 60
 """Seconds that an idle connection may be used again."""
 SWEEP: Final = 0.25
 """Seconds between looks at the limits that libcurl does not keep."""
 _BUFFER: Final = 512 * 1024
 _REPEATED: Final = "the server had closed the connection that was kept open"
-_BUNDLES: Final = (
-    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -93,13 +88,13 @@ class _Transfer:
     """A curl handle and the request that it is making."""
 
     __slots__ = (
-        "asked", "assignment", "chunks", "curl", "cut", "head", "limit", "lines", "mark", "mark_time", "pinned",
-        "private", "refused", "repeated", "size", "start", "unwanted",
+        "asked", "assignment", "chunks", "curl", "cut", "forbidden", "head", "limit", "lines", "mark", "mark_time",
+        "pinned", "refused", "repeated", "size", "start", "unwanted",
     )  # fmt: skip
 
-    def __init__(self, settings: HarvesterSettings, fields: list[str]) -> None:
+    def __init__(self, settings: HarvesterSettings, fields: list[str], forbidden: Forbidden, trusted: str) -> None:
         self.lines: list[bytes] = []
-        self.private = settings.allow_private
+        self.forbidden = forbidden
         self.curl = curl = pycurl.Curl()
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
@@ -118,8 +113,8 @@ class _Transfer:
         curl.setopt(pycurl.HEADERFUNCTION, self.lines.append)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open)
         curl.setopt(pycurl.PREREQFUNCTION, self._about_to_ask)
-        if bundle := _bundle():
-            curl.setopt(pycurl.CAINFO, bundle)
+        if trusted:
+            curl.setopt(pycurl.CAINFO, trusted)
 
     def prepare(self, assignment: Assignment, limit: int, now: float) -> None:
         self.assignment = assignment
@@ -143,7 +138,7 @@ class _Transfer:
             return int(pycurl.SOCKET_BAD)
         family, kind, protocol, where = address
         packed = pack(where[0])
-        if packed != self.pinned or where[1] != self.assignment.port or (not self.private and forbidden(packed)):
+        if packed != self.pinned or where[1] != self.assignment.port or self.forbidden(packed):
             self.refused = True
             return int(pycurl.SOCKET_BAD)
         return socket.socket(family, kind, protocol)
@@ -182,6 +177,8 @@ class Fetcher:
     def __init__(self, settings: HarvesterSettings, epoll: select.epoll) -> None:
         self._settings = settings
         self._epoll = epoll
+        self._forbidden = Forbidden(settings.allow_private, settings.forbidden)
+        self._trusted = Trusted(settings.trusted)
         fields = request_fields(settings)
         self._fields = fields
         self._request = ("\r\n".join(fields) + "\r\n\r\n").encode("latin-1", "replace")
@@ -199,16 +196,20 @@ class Fetcher:
         return len(self._open)
 
     def start(self, assignment: Assignment) -> None:
-        if not self._settings.allow_private and forbidden(assignment.address):
+        if self._forbidden(assignment.address):
             now = time.monotonic()
-            refusal = Fetched(assignment, Outcome.FORBIDDEN_ADDRESS, f"{assignment.address} is special", now, now)
+            detail = f"{assignment.address} may not be visited"
+            refusal = Fetched(assignment, Outcome.FORBIDDEN_ADDRESS, detail, now, now)
             self._done.append(refusal)
             return
-        transfer = self._idle.pop() if self._idle else _Transfer(self._settings, self._fields)
+        transfer = self._idle.pop() if self._idle else self._transfer()
         limit = MAX_ROBOTS if assignment.ask == Ask.ROBOTS else self._settings.max_download
         transfer.prepare(assignment, limit, time.monotonic())
         self._open[transfer.curl] = transfer
         self._multi.add_handle(transfer.curl)
+
+    def _transfer(self) -> _Transfer:
+        return _Transfer(self._settings, self._fields, self._forbidden, self._trusted.path)
 
     def timeout(self) -> float:
         """Seconds until `act` must be called, whatever happens on the sockets; -1: never."""
@@ -330,9 +331,3 @@ def _failure(transfer: _Transfer, code: int) -> Outcome | None:
     if transfer.repeated:
         return Outcome.RETURNED
     return ERRORS.get(code, Outcome.PROTOCOL_ERROR)
-
-
-def _bundle() -> str | None:
-    """Certificates that we trust: libcurl's wheel does not know where this system keeps them."""
-    named_file = os.environ.get("SSL_CERT_FILE")
-    return next((path for path in (named_file, *_BUNDLES) if path and os.path.exists(path)), None)

@@ -7,13 +7,13 @@ Every frame is a uint32 length (of what follows), a uint8 `Type`, and the body, 
                      ASSIGN    `ASSIGN` struct, then URL and address
                      STOP      finish what is open, then leave
     worker to desk   READY     empty: settings understood
-                     RESULT    one `VISIT` record, its texts, then its links:
-                               uint64 fingerprint[n], uint64 origin fingerprint[n], uint8 kind[n], uint8 flags[n],
-                               uint16 length[n], texts
+                     RESULT    one `VISIT` record, its texts, its links (`LINK` records, then their URLs, then
+                               their anchor texts), then lines of what was seen and not fetched
                      FAULT     uint8 exit code, what went wrong, a zero byte, what mends it: the worker can't go on
 
 Every distinct link that may become a page crosses every time; the desk touches a text only when its fingerprint is
-unknown. Links that are only counted do not cross: `VISIT["counted"]` has them.
+unknown. Links that are only counted do not cross: `VISIT["counted"]` has their number by class, and the lines at the
+end, of class, extension, domain and number, parted by tabs, what they lead to.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +67,22 @@ def decode_assignment(body: bytes) -> Assignment:
     )  # fmt: skip
 
 
+_DETAIL: Final = VISIT_TEXTS.index("detail")
+
+LINK: Final = np.dtype(
+    [
+        ("fingerprint", "<u8"),
+        ("origin", "<u8"),  # fingerprint of the target's origin
+        ("kind", "u1"),  # LinkKind
+        ("flags", "u1"),  # LinkFlag
+        ("tag", "u1"),  # Tag
+        ("position", "<u2"),  # ordinal of the element among those of its tag
+        ("length", "<u2"),  # bytes of the URL
+        ("anchor", "<u2"),  # bytes of the text of the link
+    ]
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Links:
     """The links of one page, or of all pages of a tick one after the other."""
@@ -77,24 +93,51 @@ class Links:
     kind: U8
     flags: U8
     texts: Texts
+    tag: U8
+    position: U16
+    anchors: Texts
+    """Texts of the links, in UTF-8; mostly empty."""
 
     def __len__(self) -> int:
         return len(self.fingerprint)
 
     @staticmethod
     def none() -> Links:
-        u64, u8 = np.zeros(0, np.uint64), np.zeros(0, np.uint8)
-        return Links(u64, u64, u8, u8, Texts(np.zeros(0, np.uint16), b""))
+        return Links.of(np.zeros(0, LINK), b"", b"")
+
+    @staticmethod
+    def plain(fingerprint: U64, origin: U64, kind: U8, flags: U8, texts: Texts) -> Links:
+        """Without anchor texts."""
+        n = len(fingerprint)
+        nothing = Texts(np.zeros(n, np.uint16), b"")
+        return Links(fingerprint, origin, kind, flags, texts, np.zeros(n, np.uint8), np.zeros(n, np.uint16), nothing)
+
+    @staticmethod
+    def of(records: npt.NDArray[np.void], texts: bytes, anchors: bytes) -> Links:
+        def column(name: str) -> npt.NDArray[Any]:
+            return np.ascontiguousarray(records[name])
+
+        return Links(
+            column("fingerprint"), column("origin"), column("kind"), column("flags"), Texts(column("length"), texts),
+            column("tag"), column("position"), Texts(column("anchor"), anchors),
+        )  # fmt: skip
+
+    def records(self) -> npt.NDArray[np.void]:
+        out = np.empty(len(self), LINK)
+        for name in ("fingerprint", "origin", "kind", "flags", "tag", "position"):
+            out[name] = getattr(self, name)
+        out["length"], out["anchor"] = self.texts.lengths, self.anchors.lengths
+        return out
 
 
-def encode_result(visit: Visits, texts: Sequence[bytes], links: Links) -> bytes:
-    """`visit` is one record of `VISIT`; its `texts` and `links` lengths are filled in here."""
+def encode_result(visit: Visits, texts: Sequence[bytes], links: Links, seen: bytes = b"") -> bytes:
+    """`visit` is one record of `VISIT`; its `texts`, `links` and `seen` are filled in here."""
     visit["texts"] = [len(t) for t in texts]
     visit["links"] = len(links)
+    visit["seen"] = len(seen)
     return frame(
-        Type.RESULT, visit.tobytes(), *texts, links.fingerprint.tobytes(), links.origin.tobytes(),
-        links.kind.tobytes(), links.flags.tobytes(), links.texts.lengths.tobytes(), links.texts.buffer,
-    )  # fmt: skip
+        Type.RESULT, visit.tobytes(), *texts, links.records().tobytes(), links.texts.buffer, links.anchors.buffer, seen
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +149,8 @@ class Results:
     """`VISIT_TEXTS` of the first visit, of the second, …"""
     links: Links
     """`visits["links"]` says how many belong to each."""
+    seen: bytes = b""
+    """What was seen and not fetched: `visits["seen"]` bytes of each."""
 
     def __len__(self) -> int:
         return len(self.visits)
@@ -116,6 +161,12 @@ class Results:
         parts = iter(Texts(lengths, self.texts).split())
         return [{name: next(parts) for name in VISIT_TEXTS} for _ in range(len(self.visits))]
 
+    def detail_of(self, i: int) -> str:
+        """What went wrong with visit `i`, in words."""
+        lengths = self.visits["texts"]
+        start = int(lengths[:i].sum()) + int(lengths[i, :_DETAIL].sum())
+        return self.texts[start : start + int(lengths[i, _DETAIL])].decode(errors="replace")
+
 
 def decode_results(bodies: Sequence[bytes]) -> Results:
     """`bodies`: RESULT frames without their heads, in order of arrival."""
@@ -123,25 +174,23 @@ def decode_results(bodies: Sequence[bytes]) -> Results:
         return Results(np.zeros(0, VISIT), b"", Links.none())
     size = VISIT.itemsize
     visits = np.frombuffer(b"".join([b[:size] for b in bodies]), VISIT).copy()
-    text_lengths = visits["texts"].sum(axis=1).tolist()
-    texts, fingerprints, origins, kinds, flags, lengths, buffers = [], [], [], [], [], [], []
-    for body, n_text, n in zip(bodies, text_lengths, visits["links"].tolist(), strict=True):
-        at = size + n_text
-        texts.append(body[size:at])
-        fingerprints.append(body[at : at + 8 * n])
-        origins.append(body[at + 8 * n : at + 16 * n])
-        kinds.append(body[at + 16 * n : at + 17 * n])
-        flags.append(body[at + 17 * n : at + 18 * n])
-        lengths.append(body[at + 18 * n : at + 20 * n])
-        buffers.append(body[at + 20 * n :])
-    return Results(
-        visits,
-        b"".join(texts),
-        Links(
-            np.frombuffer(b"".join(fingerprints), np.uint64),
-            np.frombuffer(b"".join(origins), np.uint64),
-            np.frombuffer(b"".join(kinds), np.uint8),
-            np.frombuffer(b"".join(flags), np.uint8),
-            Texts(np.frombuffer(b"".join(lengths), np.uint16), b"".join(buffers)),
-        ),
-    )
+    ends = (size + visits["texts"].sum(axis=1)).tolist()
+    links_end = (size + visits["texts"].sum(axis=1) + LINK.itemsize * visits["links"]).tolist()
+    records = np.frombuffer(b"".join([b[a:z] for b, a, z in zip(bodies, ends, links_end, strict=True)]), LINK)
+    urls, anchors = _per_visit(visits, records["length"]), _per_visit(visits, records["anchor"])
+    texts, url_texts, anchor_texts, seen = [], [], [], []
+    for body, end, at, n_url, n_anchor in zip(bodies, ends, links_end, urls, anchors, strict=True):
+        texts.append(body[size:end])
+        url_texts.append(body[at : at + n_url])
+        anchor_texts.append(body[at + n_url : at + n_url + n_anchor])
+        seen.append(body[at + n_url + n_anchor :])
+    links = Links.of(records, b"".join(url_texts), b"".join(anchor_texts))
+    return Results(visits, b"".join(texts), links, b"".join(seen))
+
+
+def _per_visit(visits: Visits, lengths: npt.NDArray[np.uint16]) -> list[int]:
+    """Sums of `lengths` of links over the links of each visit."""
+    totals = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    ends = np.cumsum(visits["links"], dtype=np.int64)
+    sums: list[int] = (totals[ends] - totals[ends - visits["links"]]).tolist()
+    return sums

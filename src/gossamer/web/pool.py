@@ -6,7 +6,8 @@ has room and was used within a minute; a page that must run alone does.
 
 A worker that dies: its wire is read to the end, its archive file cut to the end of the last whole result, what it had
 in hand comes back as RETURNED, ended now. The page that it was gathering is asked for alone the next time; if it kills
-again, that is its outcome.
+again, that is its outcome. When it died without gathering anything, nobody knows which page it was: one that was on its
+way at `WITNESSED` such deaths comes back as WORKER_LOST.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from gossamer.config import Settings, to_json
 from gossamer.errors import GossamerError, StorageError
 from gossamer.model import NONE, VISIT, VISIT_TEXTS, Assignment, Outcome
 from gossamer.web.message import HEAD, Links, Results, Type, decode_results, encode_result
+from gossamer.web.payloads import Payloads
 from gossamer.web.process import Worker
 from gossamer.web.warcs import Warcs
 
@@ -36,6 +38,7 @@ STAY: Final = 60.0
 """Seconds for which a site goes to the worker that asked it last: so long its connection may be open."""
 MOST_DEATHS: Final = 10
 """Within a minute; more than that is no accident."""
+WITNESSED: Final = 3
 _NUMBER: Final = struct.Struct("<Q")
 _FILE: Final = struct.Struct("<H")
 _NUMBER_AT, _FILE_AT, _END_AT, _LINKS_AT = (
@@ -49,13 +52,18 @@ _REMEMBERED: Final = 20_000
 
 
 class Pool:
-    def __init__(self, settings: Settings, seed: int, lock_fd: int, shard: Path, next_warc: int, clock: Clock) -> None:
+    def __init__(
+        self, settings: Settings, seed: int, lock_fd: int, shard: Path, next_warc: int, clock: Clock,
+        payloads: Payloads | None = None,
+    ) -> None:  # fmt: skip
         """`lock_fd`: inherited by the workers, so that no second desk starts while one of them lives; -1: none.
+        `payloads`: where they look up whether a body was archived before.
 
         Workers die with the *thread* that started them (so the kernel has it): the one that calls `results`.
         """
         self._clock = clock
         self._lock_fd = lock_fd
+        self._payloads = payloads.fileno() if payloads is not None else -1
         count = settings.harvester.workers or os.cpu_count() or 1
         self._connections = settings.harvester.connections
         self._share = -(-self._connections // count)
@@ -70,6 +78,8 @@ class Pool:
         """Site to worker and time of its last use."""
         self._suspects: set[bytes] = set()
         """URLs of pages that killed a worker once."""
+        self._witnesses: dict[bytes, int] = {}
+        """URLs that were on their way when a worker died for no known reason, and how often."""
         self._returned: list[bytes] = []
         """Results that came, and did not fit into the tick."""
         self._deaths: deque[float] = deque(maxlen=MOST_DEATHS)
@@ -160,7 +170,14 @@ class Pool:
             links += _LINKS.unpack_from(body, _LINKS_AT)[0]
             if links > LINKS_AT_ONCE:
                 self._returned = bodies[i + 1 :]
-                return decode_results(bodies[: i + 1])
+                return self._handed_over(bodies[: i + 1])
+        return self._handed_over(bodies)
+
+    def _handed_over(self, bodies: list[bytes]) -> Results:
+        for body in bodies:
+            end: int = _NUMBER.unpack_from(body, _END_AT)[0]
+            if end:
+                self._warcs.grew(_FILE.unpack_from(body, _FILE_AT)[0], end)
         return decode_results(bodies)
 
     def _poll(self, timeout: float) -> list[bytes]:
@@ -200,7 +217,7 @@ class Pool:
         end: int = _NUMBER.unpack_from(body, _END_AT)[0]
         if end:
             file: int = _FILE.unpack_from(body, _FILE_AT)[0]
-            self._warcs.grew(file, end)
+            self._warcs.came(file, end)
             while worker.files[0] != file:
                 self._warcs.finish(worker.files.pop(0))
         return True
@@ -218,7 +235,7 @@ class Pool:
     def _start(self, number: int) -> Worker:
         """The file first: without it no process is started."""
         file, path = self._warcs.create()
-        worker = Worker(number, self._settings, self._lock_fd)
+        worker = Worker(number, self._settings, self._lock_fd, self._payloads)
         worker.archive(file, str(path))
         worker.mask = select.EPOLLIN
         self._epoll.register(worker.wire.fileno(), worker.mask)
@@ -258,7 +275,7 @@ class Pool:
             self._waiting.appendleft(worker.reserved)
         bodies = []
         for number, assignment in worker.open.items():
-            outcome = Outcome.RETURNED
+            outcome = Outcome.RETURNED if named is not None or not self._seen_dying(assignment) else Outcome.WORKER_LOST
             if number == named and assignment.alone:
                 outcome = Outcome.WORKER_DIED
                 self._suspects.discard(assignment.url)
@@ -267,6 +284,13 @@ class Pool:
             bodies.append(_ended(assignment, outcome, now, f"exit code {code}"))
         worker.open.clear()
         return bodies
+
+    def _seen_dying(self, assignment: Assignment) -> bool:
+        """Too often for chance."""
+        times = self._witnesses.pop(assignment.url, 0) + 1
+        if times < WITNESSED:
+            self._witnesses[assignment.url] = times
+        return times >= WITNESSED
 
     def stop(self, grace: float) -> Results:
         """Open transfers end within `grace` seconds or come back as RETURNED; no worker is left."""
@@ -285,7 +309,7 @@ class Pool:
                 worker.wire.wait()
                 bodies += self._drain(worker)
             bodies += self._bury(worker)
-        return decode_results(bodies + self._returned)
+        return self._handed_over(bodies + self._returned)
 
     def _unsent(self) -> list[Assignment]:
         """Those that wait to run alone; they are forgotten here."""

@@ -21,7 +21,7 @@ _BUFFER: Final = 1 << 20
 class Worker:
     """Started as a fresh interpreter, never forked from the desk's state."""
 
-    def __init__(self, number: int, settings: bytes, lock_fd: int) -> None:
+    def __init__(self, number: int, settings: bytes, lock_fd: int, payloads_fd: int = -1) -> None:
         self.number = number
         self.open: dict[int, Assignment] = {}
         self.reserved: Assignment | None = None
@@ -38,8 +38,8 @@ class Worker:
         slot = os.memfd_create("gossamer-slot")
         os.ftruncate(slot, mmap.PAGESIZE)
         self.slot = Slot(slot)
-        inherited = [theirs.fileno(), slot, *([lock_fd] if lock_fd >= 0 else [])]
-        command = [sys.executable, "-P", "-m", "gossamer.worker", str(theirs.fileno()), str(slot)]
+        inherited = [theirs.fileno(), slot, *(fd for fd in (lock_fd, payloads_fd) if fd >= 0)]
+        command = [sys.executable, "-P", "-m", "gossamer.worker", str(theirs.fileno()), str(slot), str(payloads_fd)]
         # a process group of its own: Ctrl-C is for the desk alone, also before the worker can ignore it
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=inherited, process_group=0)
         theirs.close()

@@ -1,8 +1,8 @@
 """Names to addresses, beside the desk's loop: c-ares works in its own thread, the desk collects.
 
 Invariants: every `ask` gets exactly one `Answer`; at most `lookups` names are being looked up at any time, the others
-wait in order; no answer carries a forbidden address unless private ones are allowed. All state belongs to the thread
-that asks and collects: c-ares' thread only appends to a queue and rings `fileno()`.
+wait in order; no answer carries an address that the settings forbid. All state belongs to the thread that asks and
+collects: c-ares' thread only appends to a queue and rings `fileno()`.
 
 `/etc/hosts` is honoured, search domains are not: a host in a URL is a whole name.
 """
@@ -20,9 +20,10 @@ from typing import Any, Final
 import pycares
 
 from gossamer.clock import Clock, RealClock
+from gossamer.config.endpoints import endpoint
 from gossamer.config.settings import HarvesterSettings
 from gossamer.errors import UsageError
-from gossamer.web.addresses import forbidden, literal
+from gossamer.web.addresses import Forbidden, literal
 from gossamer.web.seam import Answer
 
 SHORTEST: Final = 60.0
@@ -64,6 +65,7 @@ class Resolver:
     def __init__(self, settings: HarvesterSettings, lookups: int = 64, clock: Clock | None = None) -> None:
         self._settings = settings
         self._clock = clock or RealClock()
+        self._forbidden = Forbidden(settings.allow_private, settings.forbidden)
         self._patterns = {pattern.lower(): _target(pattern, to) for pattern, to in settings.resolve.items()}
         self._most = lookups
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -77,7 +79,7 @@ class Resolver:
             flags=pycares.ARES_FLAG_NOSEARCH,
             timeout=max(0.05, settings.name_timeout / (2**TRIES - 1)),
             tries=TRIES,
-            servers=list(settings.resolvers) or None,
+            servers=[_server(text) for text in settings.resolvers] or None,
         )
 
     @property
@@ -170,7 +172,7 @@ class Resolver:
     def _checked(self, host: str, addresses: list[str], ttl: float, port: int = 0) -> Answer:
         """The first address that may be visited."""
         for address in addresses:
-            if self._settings.allow_private or not forbidden(address):
+            if not self._forbidden(address):
                 return Answer(-1, host, address, port, ttl)
         return Answer(-1, host, None, 0, ttl, "forbidden")
 
@@ -211,11 +213,19 @@ def _target(pattern: str, text: str) -> tuple[str, int]:
     """Address and port (0: none given) of "127.0.0.1:8080", "[::1]:8080", "127.0.0.1", "::1"; "none" has neither."""
     if text == "none":
         return "", 0
-    host, port = (text, "0") if literal(text) is not None else text.rpartition(":")[::2]
-    address = literal(host)
-    if address is None or not port.isdecimal() or int(port) > 65535:
+    found = endpoint(text)
+    if found is None:
         raise UsageError(
             f"harvester.resolve: {pattern!r} leads to {text!r}, which is no address and port",
             "Write it like '*.example' = '127.0.0.1:8080'.",
         )
-    return address, int(port)
+    return literal(found[0]) or found[0], found[1]
+
+
+def _server(text: str) -> str:
+    """A name server in the form that c-ares reads, whatever its family."""
+    found = endpoint(text)
+    if found is None:
+        raise UsageError(f"harvester.resolvers: {text!r} is no address of a name server", "Write it like 192.0.2.53.")
+    address, port = found
+    return f"[{address}]:{port or 53}" if ":" in address else f"{address}:{port or 53}"

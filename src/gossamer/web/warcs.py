@@ -1,7 +1,7 @@
 """The archive files of a run, on the desk's side: workers append to them, the desk creates, syncs and cuts them.
 
-A file's length is that at the last result the desk took: what a worker wrote beyond it belongs to no result yet, and
-is cut when the worker dies.
+What a worker wrote beyond the last result that came belongs to no result yet, and is cut when the worker dies. Results
+may wait for the next tick: marks vouch only for those that were handed over.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ class _File:
     path: Path
     appender: disk.Appender | None
     length: int
+    """As of the results that the desk has journalled, or is about to: what marks vouch for."""
+    taken: int = 0
+    """As of the results that have come: behind it nothing counts."""
     full: bool = False
     """No worker will append to it any more."""
 
@@ -40,15 +43,21 @@ class Warcs:
         disk.make_directory(path.parent)
         appender = disk.Appender(path)
         appender.append(warcinfo(path.name, f"Gossamer/{__version__}", self._contact))
-        self._files[number] = _File(path, appender, appender.length)
+        self._files[number] = _File(path, appender, appender.length, appender.length)
         return number, path
 
+    def came(self, number: int, length: int) -> None:
+        """A result has come whose records end there."""
+        file = self._files[number]
+        file.taken = max(file.taken, length)
+
     def grew(self, number: int, length: int) -> None:
+        """That result is handed to the desk."""
         file = self._files[number]
         file.length = max(file.length, length)
 
     def length(self, number: int) -> int:
-        return self._files[number].length
+        return self._files[number].taken
 
     def lengths(self) -> dict[str, int]:
         """By path relative to the shard's folder: all files of this run, as of the results taken."""
@@ -61,8 +70,8 @@ class Warcs:
     def cut(self, number: int) -> None:
         """To the end of the last whole result: its worker is gone."""
         file = self._files[number]
-        if not file.full and file.path.stat().st_size > file.length:
-            disk.truncate(file.path, file.length)
+        if not file.full and file.path.stat().st_size > file.taken:
+            disk.truncate(file.path, file.taken)
         self.finish(number)
 
     def sync(self, names: Collection[str] | None = None) -> None:

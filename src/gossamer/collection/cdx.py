@@ -1,0 +1,215 @@
+"""The index of the archive: one CDXJ line a response or revisit record, sorted, which pywb and others replay from.
+
+    com,example)/page 20240131120000 {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, …}
+
+A line starts with the SURT key of the URL: host reversed, the rest folded so that spellings which mostly lead to one
+page have one key. It must be the key that the reader computes, so `surt` follows the rules which pywb uses to the
+letter, for URLs in our canonical form. `surt_equals_the_common_package` is a test.
+
+Each segment has a file of its own, made when it is sealed from the stretches of the archive that it covers; pywb takes
+the folder. To replay a crawl, beside this `config.yaml`: `wayback -b 127.0.0.1`
+
+    collections:
+      crawl:
+        index_paths: my-crawl/shard-000/cdx/
+        archive_paths: my-crawl/shard-000/warc/
+    enable_auto_colls: false
+
+Cost: 34 µs a page of 25 KB that came compressed (200 MB/s of archive), 70 for one that came plain (110 MB/s), of which
+50 inflate it: a member says nowhere how long it is. Memory is bounded whatever the records hold.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from json.encoder import encode_basestring_ascii as quoted
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+from isal import isal_zlib
+
+from gossamer import disk
+from gossamer.errors import StorageError
+
+_READ: Final = 1 << 20
+_FEED: Final = 1 << 14
+"""Input for one call of inflate: what it does not use is copied, so little."""
+_PIECE: Final = 1 << 17
+"""Output of one call."""
+HEADS: Final = 1 << 19
+"""Bytes of a record that are kept: its heads end within them (libcurl refuses longer ones)."""
+_InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub says instance
+
+_MIME: Final = re.compile(rb"\r\ncontent-type:[ \t]*([^\r\n;]*)", re.IGNORECASE)
+_REVISIT: Final = "warc/revisit"
+_UNKNOWN: Final = "unk"
+
+_URL: Final = re.compile(r"([a-z]+)://(?:[^/?#]*@)?(\[[^]]*\]|[^/?#:]*)(:\d+)?([^?#]*)(?:\?([^#]*))?")
+_PLAIN: Final = re.compile(r'[!"$&-~]*').fullmatch
+_SAFE: Final = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_WWW: Final = re.compile(r"www\d*\.")
+_PATH_SESSIONS: Final = tuple(
+    re.compile(rf"^(.*/)\({form}\)/(?=[^?]+\.aspx)") for form in (r"(?:[a-z]\([0-9a-z]{24}\))+", "[0-9a-z]{24}")
+)
+_QUERY_SESSIONS: Final = tuple(
+    re.compile(rf"^(.*){form}(?:&|$)")
+    for form in (
+        "jsessionid=[0-9a-z]{32}", "phpsessid=[0-9a-z]{32}", "sid=[0-9a-z]{32}", "aspsessionid[a-z]{8}=[a-z]{24}",
+        "cfid=[^&]+&cftoken=[^&]+",
+    )
+)  # fmt: skip
+
+
+def index(shard: Path, spans: Mapping[str, tuple[int, int]]) -> bytes:
+    """The lines of all these stretches, sorted as bytes. Names as in commit marks: `warc/000000.warc.gz`."""
+    found = [line for name, (start, end) in spans.items() for line in lines(shard / name, start, end)]
+    found.sort()
+    return b"".join(found)
+
+
+def lines(path: Path, start: int, end: int) -> list[bytes]:
+    """Of the records between two offsets, both at the start of a record or the end of the file. In order of place."""
+    name = quoted(path.name)
+    made = (_line(record, offset, size, name) for offset, size, record in members(path, start, end))
+    return [line for line in made if line]
+
+
+def members(path: Path, start: int, end: int, keep: int = HEADS) -> Iterator[tuple[int, int, bytes]]:
+    """Offset and length of each gzip member, and the first `keep` bytes of what is in it, or somewhat more.
+
+    Each member is inflated to its end, so its checksum holds.
+    """
+    with disk.naming("read", path), open(path, "rb", buffering=0) as file:
+        window, base, at = memoryview(b""), start, start
+        while at < end:
+            begin, parts, kept = at, list[bytes](), 0
+            stream = isal_zlib.decompressobj(wbits=31)
+            while not stream.eof:
+                if base + len(window) - at < _FEED and base + len(window) < end:
+                    window, base = memoryview(os.pread(file.fileno(), min(_READ, end - at), at)), at
+                fed = window[at - base : at - base + _FEED]
+                try:
+                    part = stream.decompress(fed, _PIECE)
+                except _InflateError as error:
+                    raise _damaged(path, begin, str(error)) from error
+                if not (fed or part):
+                    raise _damaged(path, begin, "it ends too early")
+                at += len(fed) - len(stream.unused_data if stream.eof else stream.unconsumed_tail)
+                if kept < keep:
+                    parts.append(part)
+                    kept += len(part)
+            yield begin, at - begin, parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _damaged(path: Path, offset: int, how: str) -> StorageError:
+    return StorageError(
+        f"{path} cannot be read: the record at {offset} is damaged ({how})",
+        "Restore the file from a backup; `gossamer verify` says what else is damaged.",
+    )
+
+
+def line_of(record: bytes, offset: int, size: int, name: str) -> bytes:
+    """The line of one member, as `members` gives it, of the file `name`; empty for records that are not replayed."""
+    return _line(record, offset, size, quoted(name))
+
+
+def _line(record: bytes, offset: int, size: int, name: str) -> bytes:
+    """Empty for records that are not replayed. `name` is quoted."""
+    behind = record.find(b"\r\n\r\n")
+    head = record[: behind + 2]
+    kind = _field(head, b"WARC-Type")
+    if kind not in (b"response", b"revisit"):
+        return b""
+    http = record[behind + 4 : record.find(b"\r\n\r\n", behind + 4) + 2]
+    url = _field(head, b"WARC-Target-URI").decode("latin-1")
+    date = _field(head, b"WARC-Date")[:19].translate(None, b"-:T").decode()
+    digest = _field(head, b"WARC-Payload-Digest").removeprefix(b"sha1:").decode()
+    status = http[:20].split(b" ", 2)[1:2]
+    code = status[0][:3].decode() if status and status[0][:3].isdigit() else "-"
+    mime = _REVISIT if kind == b"revisit" else _mime(http)
+    return (
+        f'{surt(url)} {date} {{"url": {quoted(url)}, "mime": {quoted(mime)}, "status": "{code}", '
+        f'"digest": "{digest}", "length": "{size}", "offset": "{offset}", "filename": {name}}}\n'
+    ).encode()
+
+
+def _field(head: bytes, name: bytes) -> bytes:
+    """A field of a WARC head; `head` ends with the end of its last line."""
+    at = head.find(b"\r\n" + name + b": ")
+    if at < 0:
+        return b""
+    at += len(name) + 4
+    return head[at : head.find(b"\r\n", at)]
+
+
+def _mime(http: bytes) -> str:
+    found = _MIME.search(http)
+    return (found[1].strip().lower().decode("latin-1") if found else "") or _UNKNOWN
+
+
+def surt(url: str) -> str:
+    """The key of a URL in canonical form; a text that is none is its own key."""
+    parts = _URL.match(url)
+    if parts is None:
+        return url
+    scheme, host, port, path, query = parts.groups()
+    host = ",".join(reversed(_host(host).split(".")))
+    if port and port != {"http": ":80", "https": ":443"}.get(scheme):
+        host += port
+    key = f"{host}){_path(path)}"
+    query = _query(query) if query else ""
+    return f"{key}?{query}" if query else key
+
+
+def _host(host: str) -> str:
+    host = host.lower().replace("..", ".").strip(".").strip("[]")
+    www = _WWW.match(host)
+    return host[www.end() :] if www else host
+
+
+def _path(path: str) -> str:
+    """Lower case, without dot segments, empty segments, sessions and the last slash."""
+    path = _unescaped(path)
+    if "//" in path or "/." in path:
+        path = _without_dots(path)
+    path = (_escaped(path) or "/").lower()
+    if ".aspx" in path:
+        for pattern in _PATH_SESSIONS:
+            path = pattern.sub(r"\1", path)
+    return path[:-1] if path.endswith("/") and len(path) > 1 else path
+
+
+def _without_dots(path: str) -> str:
+    kept: list[str] = []
+    for part in path.split("/")[1:]:
+        if part == ".." and kept:
+            kept.pop()
+        elif part != ".":
+            kept.append(part)
+    folders = "".join(f"{part}/" for part in kept[:-1] if part)
+    return f"/{folders}{kept[-1]}" if kept else "/"
+
+
+def _query(query: str) -> str:
+    """Lower case, without sessions, its parameters sorted."""
+    query = _escaped(_unescaped(query)).lower()
+    if "id" in query:
+        for pattern in _QUERY_SESSIONS:
+            query = pattern.sub(r"\1", query)
+    if "&" in query:
+        query = "&".join(sorted(query.split("&"), key=lambda part: part.split("=", 1)))
+    return query
+
+
+def _unescaped(text: str) -> str:
+    """Percent-encodings undone until there are none: a byte is a character."""
+    while "%" in text and (shorter := unquote_to_bytes(text.encode("latin-1")).decode("latin-1")) != text:
+        text = shorter
+    return text
+
+
+def _escaped(text: str) -> str:
+    return text if _PLAIN(text) else quote_from_bytes(text.encode("latin-1"), _SAFE)

@@ -1,0 +1,241 @@
+"""What each setting accepts beyond its type: ranges of numbers, closed lists of words, and the form of texts.
+
+Each check takes a value and returns nothing, or raises `Wrong`: what is wrong, and which part of a list or table it is
+about, so that the message can name that part's line.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, Final
+
+from gossamer.config.endpoints import endpoint
+from gossamer.units import Duration, Size
+
+RANGES: Final[Mapping[str, tuple[float, float]]] = {
+    "collection.max_pages": (1, 2**32 - 2),
+    "collection.max_sites": (1, 2**32 - 2),
+    "collection.seal_visits": (1, 2**32 - 2),
+    "collection.seal_every": (1, 7 * 86_400),
+    "collection.warc_size": (1_000_000, 10**12),
+    "seeder.pages_per_site": (1, 2**32 - 2),
+    "seeder.depth_static": (0, 254),
+    "seeder.depth_dynamic": (0, 254),
+    "seeder.url_length": (16, 65_535),
+    "manager.weights": (0, 1_000),
+    "manager.boosts": (0, 1),
+    "manager.alpha": (0, 100),
+    "manager.beta": (0, 100),
+    "manager.gamma": (0, 100),
+    "manager.rank_every": (1, 2**32 - 2),
+    "manager.min_period": (0, 36_500 * 86_400),
+    "manager.change_period": (1, 36_500 * 86_400),
+    "manager.batch_size": (1, 2**32 - 2),
+    "manager.batch_per_site": (1, 2**32 - 2),
+    "harvester.workers": (0, 1_024),
+    "harvester.connections": (1, 100_000),
+    "harvester.least_connections": (0, 100_000),
+    "harvester.wait": (0, 30 * 86_400),
+    "harvester.wait_large": (0, 30 * 86_400),
+    "harvester.large_site": (0, 2**32 - 2),
+    "harvester.per_turn": (1, 65_535),
+    "harvester.pause": (0, 86_400),
+    "harvester.address_wait": (0, 86_400),
+    "harvester.max_delay": (0, 30 * 86_400),
+    "harvester.name_timeout": (0.001, 3_600),
+    "harvester.connect_timeout": (0.001, 3_600),
+    "harvester.first_byte_timeout": (0.001, 3_600),
+    "harvester.whole_timeout": (0.001, 86_400),
+    "harvester.lowest_speed": (0, 10**9),
+    "harvester.slow_time": (1, 3_600),
+    "harvester.max_download": (1, 2**31 - 1),
+    "harvester.retry": (0, 365 * 86_400),
+    "harvester.tries": (1, 255),
+    "harvester.robots_valid": (0, 365 * 86_400),
+    "gatherer.max_stored": (0, 2**31 - 1),
+    "gatherer.max_decoded": (1, 2**31 - 1),
+    "gatherer.max_links": (0, 65_535),
+    "gatherer.anchor_length": (0, 65_535),
+}
+"""Lowest and highest, of every number; of every number in it for a table."""
+
+PRESET_VALUE: Final = -1.0
+"""An exponent that is the preset's."""
+_EXPONENTS: Final = ("manager.alpha", "manager.beta", "manager.gamma")
+
+SCORES: Final = (
+    "opic", "pagerank", "indegree", "hub", "authority", "siterank", "depth", "static", "pending", "boost",
+)  # fmt: skip
+"""The scores that can have a weight."""
+
+WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "manager.policy": ("value", "opic", "breadth-first"),
+    "manager.preset": ("research", "archive", "news", "general"),
+    "manager.index_value": ("sum", "minimum"),
+    "manager.weights": SCORES,
+}
+"""Closed lists: of a text, or of the names in a table."""
+
+PATTERNS: Final = ("seeder.accept", "seeder.reject", "seeder.transform")
+"""Lists of regular expressions: a comma is part of one."""
+
+CLASSES: Final = ("static", "dynamic", "images", "audio", "video", "documents", "software", "source", "archives")
+"""The lists of extensions in the section `seeder`."""
+
+
+class Wrong(ValueError):
+    """`part`: the text in a list, or the name in a table, that is at fault; "": the value as a whole."""
+
+    def __init__(self, message: str, part: str = "") -> None:
+        super().__init__(message)
+        self.part = part
+
+
+def check(key: str, value: Any) -> None:
+    """A value of the right type; `Wrong` says what is accepted instead."""
+    if key in RANGES and isinstance(value, dict):
+        for name, number in value.items():
+            _in_range(key, number, name)
+    elif key in RANGES and not (key in _EXPONENTS and value == PRESET_VALUE):
+        _in_range(key, value)
+    if key in WORDS:
+        for word in (value,) if isinstance(value, str) else value:
+            _known_word(key, word)
+    if key in _CHECKS:
+        _CHECKS[key](value)
+
+
+def check_together(section: str, values: Any) -> None:
+    """What no setting of a section shows alone; `values` is the section."""
+    if section == "seeder":
+        seen: dict[str, str] = {}
+        for name in CLASSES:
+            for extension in getattr(values, name):
+                other = seen.setdefault(extension, name)
+                if other != name:
+                    raise Wrong(f"{extension!r} is in {other} and in {name}: an extension has one class", extension)
+    if section == "gatherer":
+        for tag in values.keep:
+            if tag in values.drop:
+                raise Wrong(f"{tag!r} is in drop and in keep", tag)
+
+
+def limits(key: str, kind: Any = float) -> str:
+    """What is accepted of values of that type, for people; "" if anything is."""
+    words = ", ".join(WORDS.get(key, ()))
+    if key not in RANGES:
+        return f"one of {words}" if words else ""
+    low, high = (_limit(limit, kind) for limit in RANGES[key])
+    numbers = f"{low} to {high}" + (f", or {PRESET_VALUE:g}" if key in _EXPONENTS else "")
+    if kind not in (int, float, Duration, Size):
+        numbers = f"each {numbers}"
+    return f"names {words}, {numbers}" if words else numbers
+
+
+def _limit(limit: float, kind: Any) -> str:
+    """As a value of that type is written."""
+    whole = int(limit) if limit == int(limit) else limit
+    return str(kind(whole)) if kind in (Duration, Size) else str(whole)
+
+
+def _in_range(key: str, value: float, part: str = "") -> None:
+    low, high = RANGES[key]
+    if not low <= value <= high:
+        at = f"{part}: " if part else ""
+        raise Wrong(f"{at}{value} is out of range: {limits(key, type(value))} is accepted", part)
+
+
+def _known_word(key: str, word: str) -> None:
+    if word not in WORDS[key]:
+        near = get_close_matches(word, WORDS[key], 1)
+        mean = f"; did you mean {near[0]}?" if near else ""
+        raise Wrong(f"{word!r} is none of {', '.join(WORDS[key])}{mean}", word)
+
+
+def _each(rule: Callable[[str], None]) -> Callable[[Iterable[str]], None]:
+    def checked(texts: Iterable[str]) -> None:
+        for text in texts:
+            try:
+                rule(text)
+            except re.error as error:
+                raise Wrong(f"{text!r} is no regular expression: {error}", text) from error
+            except ValueError as error:
+                raise Wrong(f"{text!r} {error}", text) from error
+
+    return checked
+
+
+def _like(form: str, wanted: str) -> Callable[[str], None]:
+    matches = re.compile(form).fullmatch
+
+    def checked(text: str) -> None:
+        if not matches(text):
+            raise ValueError(f"is not accepted: {wanted}")
+
+    return checked
+
+
+def _pattern(text: str) -> None:
+    if not text:
+        raise ValueError("is an empty regular expression: it is found in every URL")
+    re.compile(text)
+
+
+def _rewrite(text: str) -> None:
+    pattern, arrow, replacement = (part.strip() for part in text.partition("=>"))
+    if not (arrow and pattern):
+        raise ValueError("is not accepted: write it as 'regular expression => replacement'")
+    try:
+        re.compile(pattern).sub(replacement, "")
+    except IndexError as error:
+        raise ValueError(f"has a replacement that cannot be: {error}") from error
+
+
+def _network(text: str) -> None:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError as error:
+        raise ValueError(f"is neither an address nor a network like 192.0.2.0/24: {error}") from error
+
+
+def _domain(text: str) -> None:
+    if text != "*" and not re.fullmatch(r"\.?[^\s/:@*?#]+|\[[0-9a-fA-F:.]+\]", text):
+        raise ValueError('is no domain: write a name like "example.org", a suffix like "cl", an address, or "*"')
+
+
+def _resolve(targets: Mapping[str, str]) -> None:
+    for pattern, target in targets.items():
+        if target != "none" and endpoint(target) is None:
+            cure = "write it like 127.0.0.1:8080"
+            raise Wrong(f"{pattern!r} leads to {target!r}, which is no address and port: {cure}", pattern)
+
+
+def _server(text: str) -> None:
+    if endpoint(text) is None:
+        raise ValueError("is no address of a name server: write it like 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:53")
+
+
+_TAG: Final = r"[a-z][a-z0-9-]*"
+_EXTENSIONS: Final = _each(_like(r"[a-z0-9_+~-]+", "write an extension in small letters without its dot, like html"))
+_CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
+    "seeder.domains": _each(_domain),
+    "seeder.session_ids": _each(
+        _like(r"[^\s=&;/?#*]+\*?", "write the name of a parameter, or the beginning of names and *, like sess*")
+    ),
+    "seeder.accept": _each(_pattern),
+    "seeder.reject": _each(_pattern),
+    "seeder.transform": _each(_rewrite),
+    **{f"seeder.{name}": _EXTENSIONS for name in CLASSES},
+    "manager.boosts": _each(_pattern),
+    "harvester.contact": lambda text: _each(_like(r"[^\x00-\x1f\x7f]*", "write a mail address or a URL"))([text]),
+    "harvester.agent": lambda text: _each(_like(r"[A-Za-z0-9_.-]+", "write a name of letters, digits, _ . -"))([text]),
+    "harvester.forbidden": _each(_network),
+    "harvester.resolve": _resolve,
+    "harvester.resolvers": _each(_server),
+    "gatherer.links": _each(_like(rf"{_TAG} {_TAG}", 'write tag and attribute, like "a href"')),
+    "gatherer.drop": _each(_like(_TAG, "write the name of a tag in small letters, like script")),
+    "gatherer.keep": _each(_like(_TAG, "write the name of a tag in small letters, like strong")),
+}

@@ -1,0 +1,33 @@
+"""The sentences of the settings, from the source of `settings.py`: written once, shown everywhere."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping
+from functools import cache
+
+from gossamer.config import settings as module
+
+
+@cache
+def sentences() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """Class to field to its paragraphs; "" is the class itself."""
+    return {
+        node.name: {"": _paragraphs(ast.get_docstring(node) or ""), **_fields(node)}
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def _fields(node: ast.ClassDef) -> dict[str, tuple[str, ...]]:
+    """A text below a field is about the field."""
+    return {
+        field.target.id: _paragraphs(ast.literal_eval(text.value))
+        for field, text in zip(node.body, node.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr)
+    }
+
+
+def _paragraphs(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(each.split()) for each in text.split("\n\n"))

@@ -1,0 +1,100 @@
+"""The kinds of things that the demonstration Web holds, each with its switch and its count.
+
+A kind is named like the field of `Shape` that switches it. Counts are of what is there, so that what a crawl found can
+be held against it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gossamer.demo.layout import PAGES as READ
+from gossamer.demo.layout import Kind
+from gossamer.demo.site import Down, Names, Robots, Site
+from gossamer.demo.truth import Truth
+from gossamer.demo.web import DemoWeb
+from gossamer.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    sites: int
+    urls: int
+    """Of a kind of sites: all of theirs that a complete crawl comes to know."""
+
+
+OfSite = Callable[[DemoWeb, Site], bool]
+OfPage = Callable[[Truth], bool]
+
+SITES: Final[dict[str, tuple[str, OfSite]]] = {
+    "pace": ("latency and transfer speed of its own", lambda web, s: s.speed > 0),
+    "slow": ("slow to answer", lambda web, s: s.slow),
+    "delays": ("a Crawl-delay in robots.txt", lambda web, s: s.delay > 0),
+    "unavailable": ("robots.txt answers 503", lambda web, s: s.robots is Robots.UNAVAILABLE),
+    "shared": ("an address shared with other sites", lambda web, s: _sharing(web, s)),
+    "languages": ("other languages and charsets", lambda web, s: s.language not in ("en", "es")),
+    "sessions": ("another session id in its links on every answer", lambda web, s: bool(s.session)),
+    "calendars": ("a calendar without end", lambda web, s: s.calendar),
+    "soft": ("answers 200 where there is no page", lambda web, s: s.soft),
+    "mirrors": ("the pages of another site, byte for byte", lambda web, s: s.mirror_of >= 0),
+    "twins": ("a name with www. beside the bare one", lambda web, s: s.names is not Names.BARE),
+    "torn": ("pages whose connection breaks off", lambda web, s: s.torn > 0),
+    "old": ("speaks HTTP/1.0", lambda web, s: s.old),
+    "tls": ("speaks https only", lambda web, s: s.secure),
+    "down": ("cannot be reached", lambda web, s: s.down in (Down.REFUSED, Down.NAMELESS)),
+    "silent": ("accepts connections and never answers", lambda web, s: s.down is Down.SILENT),
+}
+PAGES: Final[dict[str, tuple[str, OfPage]]] = {
+    "dynamic": ("pages with a query", lambda t: "?" in t.url and t.kind in READ),
+    "duplicates": ("text and links of another page of the site", lambda t: t.kind is Kind.DUPLICATE),
+    "plain": ("plain text, without links", lambda t: t.kind is Kind.PLAIN),
+    "broken": ("linked, but not there", lambda t: t.kind in (Kind.BROKEN, Kind.SOFT)),
+    "redirects": ("redirects", lambda t: t.kind is Kind.REDIRECT),
+    "errors": ("answer 500", lambda t: t.kind is Kind.ERROR),
+    "busy": ("answer 429 with Retry-After", lambda t: t.kind is Kind.BUSY),
+    "forbidden": ("forbidden by robots.txt", lambda t: t.kind is Kind.FORBIDDEN),
+    "nofollow": ("led to by nofollow only", lambda t: t.kind is Kind.HIDDEN),
+    "descriptions": ("with a description", lambda t: bool(t.description)),
+}
+SWITCHES: Final = (*SITES, *PAGES, "counted")
+
+
+def without(web: DemoWeb, kinds: Iterable[str]) -> DemoWeb:
+    """The Web with these kinds switched off."""
+    kinds = list(kinds)
+    for kind in kinds:
+        if kind not in SWITCHES:
+            near = difflib.get_close_matches(kind, SWITCHES, 1)
+            cure = f"Did you mean {near[0]}?" if near else f"There are {', '.join(SWITCHES)}."
+            raise UsageError(f"The demonstration Web has no kind {kind!r}.", cure)
+    return replace(web, **{kind: type(getattr(web, kind))(0) for kind in kinds})
+
+
+def counts(web: DemoWeb) -> dict[str, Count]:
+    """What there is of each kind."""
+    truths = web.truth() if not web.bulk else {}
+    known = Counter(truths[url].site for url in web.reachable()) if truths else Counter()
+    out = {}
+    for kind, (_, is_so) in SITES.items():
+        numbers = [s.number for s in web.all_sites if is_so(web, s)] if truths else []
+        out[kind] = Count(len(numbers), sum(known[n] for n in numbers))
+    for kind, (_, of_page) in PAGES.items():
+        found = [t for t in truths.values() if of_page(t)]
+        out[kind] = Count(len({t.site for t in found}), len(found))
+    return out
+
+
+def lines(found: dict[str, Count]) -> Iterator[str]:
+    """For people: a kind a line."""
+    yield f"{'kind':<14}{'sites':>6}{'URLs':>9}  what it is"
+    about = {kind: text for kind, (text, _) in (*SITES.items(), *PAGES.items())}
+    for kind, count in found.items():
+        yield f"{kind:<14}{count.sites:>6,}{count.urls:>9,}  {about[kind]}"
+
+
+def _sharing(web: DemoWeb, site: Site) -> bool:
+    return sum(s.address == site.address for s in web.all_sites) > 1

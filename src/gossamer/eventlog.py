@@ -1,0 +1,149 @@
+"""`--log FILE`: what happens, as JSON lines: at most one event a visit, and those of the crawl itself.
+
+Every line has `time` (wall, seconds), `level` and `event`; the words are those of `outcomes.py`.
+
+    visit    info, or warning when it failed by the site's or our own fault; debug when the request was not made
+    robots   the same for robots.txt
+    start stop plan seal image rank    info: written by `event`, with what the caller gives
+    fault    error
+
+The lines of a tick are written together, whole lines always, so another program may read along. The log is no part of
+the collection: a write that fails is said once, its lines are lost, and the crawl goes on; when writing works again, a
+line says how many are missing. Cost: 6 µs a visit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Final
+
+from gossamer.errors import UsageError
+from gossamer.model import NONE, Ask, Assignment, Visits
+from gossamer.outcomes import BACK_AS_BEFORE, SITE_FAILURES, TRANSIENT, Outcome
+
+
+class Level(IntEnum):
+    DEBUG = 0
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+    @staticmethod
+    def named(word: str) -> Level:
+        try:
+            return Level[word.upper()]
+        except KeyError:
+            words = ", ".join(level.word for level in Level)
+            raise UsageError(f"--log-level {word}: no such level", f"One of: {words}.") from None
+
+
+_FAULTS: Final = frozenset({Outcome.BAD_ENCODING, Outcome.FORBIDDEN_ADDRESS, Outcome.WORKER_DIED})
+
+
+def level_of(outcome: Outcome) -> Level:
+    if outcome in BACK_AS_BEFORE:
+        return Level.DEBUG
+    return Level.WARNING if outcome in SITE_FAILURES | TRANSIENT | _FAULTS else Level.INFO
+
+
+_LEVELS: Final = [level_of(outcome) for outcome in Outcome]
+_WORDS: Final = [outcome.word for outcome in Outcome]
+_HEADS: Final = [f'"level":"{level_of(o).word}","event":' for o in Outcome]
+_ROBOTS: Final = int(Ask.ROBOTS)
+_FIELDS: Final = (
+    "number", "page", "ask", "outcome", "status", "time", "start", "end", "received", "links", "duplicate_of",
+)  # fmt: skip
+_quoted = json.encoder.encode_basestring_ascii
+
+
+class EventLog:
+    """Open from the beginning of a run to its end. `say` tells people what is wrong with it."""
+
+    def __init__(self, path: Path, level: Level, say: Callable[[str], None]) -> None:
+        self._path, self._level, self._say = path, level, say
+        self._urls: dict[int, bytes] = {}
+        self._lost = 0
+        self._torn = False
+        self._said = False
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise UsageError(f"--log {path}: {error.strerror}", "Name a file that can be written to.") from error
+
+    def assigned(self, assignments: Iterable[Assignment]) -> None:
+        """Remembers their URLs, as they were asked for, until the visits come."""
+        self._urls.update((a.number, a.url) for a in assignments)
+
+    def visits(self, visits: Visits, details: Callable[[int], str] | None = None) -> None:
+        """Those of a tick, with time and duplicate filled in; `details` gives what went wrong with visit i, in words.
+
+        It is asked for failures alone.
+        """
+        columns = [visits[name].tolist() for name in _FIELDS]
+        lines = []
+        for i, row in enumerate(zip(*columns, strict=True)):
+            url = self._urls.pop(row[0], b"")
+            outcome = row[3]
+            if _LEVELS[outcome] >= self._level:
+                detail = details(i) if details is not None and _LEVELS[outcome] is Level.WARNING else ""
+                lines.append(_visit_line(row, url, detail))
+        if lines:
+            self._write(lines)
+
+    def event(self, name: str, level: Level = Level.INFO, wall: float | None = None, **fields: Any) -> None:
+        if level >= self._level:
+            said = {"time": round(time.time() if wall is None else wall, 6), "level": level.word, "event": name}
+            self._write([json.dumps(said | fields, default=str) + "\n"])
+
+    def fault(self, error: BaseException, wall: float | None = None) -> None:
+        self.event("fault", Level.ERROR, wall, kind=type(error).__name__, message=str(error))
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _write(self, lines: list[str]) -> None:
+        if self._fd < 0:
+            return
+        if self._lost:
+            missing = {"time": round(time.time(), 6), "level": "error", "event": "lines_lost", "lines": self._lost}
+            lines = [json.dumps(missing) + "\n", *lines]
+        try:
+            self._append(("\n" if self._torn else "") + "".join(lines))
+            self._lost = 0
+        except OSError as error:
+            self._lost += len(lines) - (1 if self._lost else 0)
+            if not self._said:
+                self._said = True
+                self._say(f"warning: {self._path} cannot be written to ({error.strerror}); the crawl goes on without")
+
+    def _append(self, text: str) -> None:
+        rest = memoryview(text.encode())
+        while rest:
+            count = os.write(self._fd, rest)
+            self._torn = rest[count - 1] != 0x0A
+            rest = rest[count:]
+
+
+def _visit_line(row: tuple[Any, ...], url: bytes, detail: str) -> str:
+    """By hand: json.dumps takes three times as long."""
+    _, page, ask, outcome, status, when, start, end, received, links, duplicate_of = row
+    more = f',"duplicate_of":{duplicate_of}' if duplicate_of != NONE and ask != _ROBOTS else ""
+    if detail:
+        more += f',"detail":{_quoted(detail)}'
+    name = '"robots"' if ask == _ROBOTS else f'"visit","page":{page}'
+    return (
+        f'{{"time":{when:.6f},{_HEADS[outcome]}{name},"url":{_quoted(url.decode("utf-8", "replace"))},'
+        f'"outcome":"{_WORDS[outcome]}","status":{status},"seconds":{max(0.0, end - start):.4f},'
+        f'"received":{received},"links":{links}{more}}}\n'
+    )

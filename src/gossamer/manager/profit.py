@@ -1,0 +1,192 @@
+"""Which pages may be planned and what each is worth: compiled, for a pass over all pages. The formulas are `value`'s.
+
+Scores of pages, larger first, by policy; equal scores go by page number, the order of discovery.
+
+                     a page not fetched yet          a page to be fetched again
+    value            q^alpha                         q^alpha (1 - f^gamma)
+    opic             its cash                        what it held when it was fetched, times (1 - f^gamma)
+    breadth-first    -depth                          after all others, by depth
+
+Pages are appraised some thousand neighbours at a time, score by score: what does not count is not read, the compiler
+makes vector instructions of the rest, and no kernel hands arrays to another page by page (numba would count references
+each time: 200 ns a page were measured). Powers and exponentials are of single precision, and only where they matter.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.collection.columns import Columns
+from gossamer.compiled import inlined, njit
+from gossamer.manager.policies import U8, U32, U64
+from gossamer.manager.value import BREADTH_FIRST, F32, GIVEN, OPIC, REVISITED, VALUE, Terms
+from gossamer.model import Outcome, PageFlag, State
+
+F64 = npt.NDArray[np.float64]
+
+_PENDING: Final = int(State.PENDING)
+_WAITING: Final = int(State.WAITING)
+_DONE: Final = int(State.DONE)
+_OK: Final = int(Outcome.OK)
+_ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
+_DYNAMIC: Final = np.uint8(PageFlag.DYNAMIC)
+_CASH: Final = np.uint64(GIVEN - 1)
+_REVISITED: Final = np.array([o in REVISITED for o in Outcome] + [False] * (256 - len(Outcome)))
+_ONE: Final = np.float32(1)
+
+CLOSED: Final = 0
+NEW: Final = 1
+AGAIN: Final = 2
+
+
+class Pages(NamedTuple):
+    state: U8
+    reason: U8
+    flags: U8
+    outcome: U8
+    due: U32
+    depth: U8
+    cash: U64
+    merit: F32
+    boost: F32
+    origin: U32
+    site: U32  # by origin
+
+
+def pages_of(columns: Columns) -> Pages:
+    page = columns.page
+    return Pages(
+        page.state, page.reason, page.flags, page.outcome, page.due, page.depth, page.cash, page.merit, page.boost,
+        page.origin, columns.origin.site,
+    )  # fmt: skip
+
+
+@njit
+def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, scores: F32, index: F64) -> int:
+    """Of `count` pages from `first` on: `ways` says whether each may be planned, `scores` its score if it may.
+
+    Adds the values of those that are in the index to `index`: sum, minimum, number. Returns how many may be planned.
+    """
+    end = first + count
+    found, again = _find_ways(pages, terms, first, end, ways)
+    in_index = _in_index(pages.state[first:end], pages.outcome[first:end])
+    if in_index or terms.code == VALUE:
+        _qualities(pages, terms, first, end, scores)
+        if terms.alpha != _ONE:
+            for i in range(count):
+                scores[i] = scores[i] ** terms.alpha
+    kept = _kept(pages, terms, first, end) if in_index or again else scores
+    if in_index:
+        _add_up(pages.state[first:end], pages.outcome[first:end], scores, kept, index)
+    if terms.code == OPIC:
+        cash = pages.cash[first:end]
+        for i in range(count):
+            scores[i] = np.float32(np.int64(cash[i] & _CASH))
+    if terms.code == BREADTH_FIRST:
+        depth = pages.depth[first:end]
+        for i in range(count):
+            scores[i] = np.float32(-np.int64(depth[i]) - (256 if ways[i] == AGAIN else 0))
+    elif again:
+        for i in range(count):
+            if ways[i] == AGAIN:
+                scores[i] *= _ONE - kept[i]
+    return found
+
+
+@inlined
+def may_be_fetched_again(reason: int, outcome: int) -> bool:
+    """Of a page that is DONE: it was fetched, and nothing (robots.txt) has been found against it since."""
+    may: bool = reason == 0 and _REVISITED[outcome]
+    return may
+
+
+@njit
+def _kept(pages: Pages, terms: Terms, first: int, end: int) -> F32:
+    """f^gamma of the pages that are done: what is left of the value of our copies."""
+    state, due = pages.state[first:end], pages.due[first:end]
+    kept = np.empty(len(state), np.float32)
+    for i in range(len(state)):
+        if state[i] == _DONE:
+            kept[i] = math.exp(np.float32(-terms.decay * max(0.0, terms.wall - due[i])))
+    return kept
+
+
+@njit
+def _find_ways(pages: Pages, terms: Terms, first: int, end: int, ways: U8) -> tuple[int, int]:
+    """How many may be planned, and how many of these were fetched before."""
+    state, flags = pages.state[first:end], pages.flags[first:end]
+    found = again = waiting = 0
+    for i in range(len(state)):
+        ways[i] = (state[i] == _PENDING) & (flags[i] & _ASSIGNED == 0)
+        found += ways[i]
+        waiting += state[i] == _WAITING
+    if waiting:
+        due, wall = pages.due[first:end], np.uint32(terms.wall)
+        for i in range(len(state)):
+            if state[i] == _WAITING and due[i] <= wall and flags[i] & _ASSIGNED == 0:
+                ways[i] = NEW
+                found += 1
+    if terms.min_period < np.inf:
+        visited, reason, outcome = pages.due[first:end], pages.reason[first:end], pages.outcome[first:end]
+        latest = terms.wall - terms.min_period
+        for i in range(len(state)):
+            old = state[i] == _DONE and visited[i] <= latest and flags[i] & _ASSIGNED == 0
+            if old and may_be_fetched_again(reason[i], outcome[i]):
+                ways[i] = AGAIN
+                again += 1
+    return found + again, again
+
+
+@njit
+def _in_index(state: U8, outcome: U8) -> int:
+    found = 0
+    for i in range(len(state)):
+        found += (state[i] == _DONE) & (outcome[i] == _OK)
+    return found
+
+
+@njit
+def _add_up(state: U8, outcome: U8, worth: F32, kept: F32, index: F64) -> None:
+    total, least, count = 0.0, np.inf, 0
+    for i in range(len(state)):
+        if state[i] == _DONE and outcome[i] == _OK:
+            value = float(worth[i] * kept[i])
+            total += value
+            least = min(least, value)
+            count += 1
+    index[0] += total
+    index[1] = min(index[1], least)
+    index[2] += count
+
+
+@njit
+def _qualities(pages: Pages, terms: Terms, first: int, end: int, out: F32) -> None:
+    """See `value`. The straight logarithm is that of `rank.names`."""
+    merit = pages.merit[first:end]
+    for i in range(len(merit)):
+        out[i] = terms.merit * merit[i]
+    if terms.opic > 0:
+        cash = pages.cash[first:end]
+        for i in range(len(cash)):
+            share = np.float64(np.int64(cash[i] & _CASH)) * terms.coin
+            out[i] += terms.opic * np.float32(np.float64(1.0 + share).view(np.int64) * 2.0**-52 - 1023.0)
+    if terms.boost > 0:
+        boost = pages.boost[first:end]
+        for i in range(len(boost)):
+            out[i] += terms.boost * boost[i]
+    if terms.static > 0:
+        flags = pages.flags[first:end]
+        for i in range(len(flags)):
+            out[i] += terms.static if flags[i] & _DYNAMIC == 0 else np.float32(0)
+    if terms.depths[0] > 0:
+        depth, depths = pages.depth[first:end], terms.depths
+        for i in range(len(depth)):
+            out[i] += depths[depth[i]]
+    if len(terms.sites):
+        origin, site, sites = pages.origin[first:end], pages.site, terms.sites
+        for i in range(len(origin)):
+            out[i] += sites[site[origin[i]]]

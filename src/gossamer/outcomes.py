@@ -1,0 +1,176 @@
+"""The outcomes of requests: one closed set, a sentence each, and beside it what follows from each. At the end, why
+whole sites wait (`Aside`) and why pages are excluded (`Reason`).
+
+Tables, logs, JSON, reports and docs use these words and no others. Which outcomes are tried again, when and how often,
+which slow a site down and which set it aside is decided here alone (`TREATMENTS`); `manager/learn.py` and `desk.py`
+read the table as arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Final
+
+
+class Outcome(IntEnum):
+    """What became of a request."""
+
+    OK = 0
+    DUPLICATE = 1
+    REDIRECT = 2
+    NOT_FOUND = 3
+    REFUSED = 4
+    SERVER_ERROR = 5
+    TOO_MANY_REQUESTS = 6
+    OTHER_TYPE = 7
+    NO_CONTENT = 8
+    CONNECT_FAILED = 9
+    TIMED_OUT = 10
+    TOO_SLOW = 11
+    BROKEN_OFF = 12
+    TLS_FAILED = 13
+    PROTOCOL_ERROR = 14
+    BAD_ENCODING = 15
+    FORBIDDEN_ADDRESS = 16
+    WORKER_DIED = 17
+    RETURNED = 18
+    WORKER_LOST = 19
+
+    @property
+    def sentence(self) -> str:
+        return TREATMENTS[self].sentence
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+class Again(Enum):
+    """Whether a page is asked for again after an outcome."""
+
+    NEVER = "no"
+    LATER = "after harvester.retry, or Retry-After if that is longer; harvester.tries times in all"
+    AT_ONCE = "in its site's next turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What follows from an outcome."""
+
+    sentence: str
+    again: Again = Again.NEVER
+    slows: bool = False
+    """The site's wait doubles with each such outcome in a row."""
+    ends: int = 0
+    """After so many in a row of those that slow, the whole site is set aside for harvester.retry; 0: it is not."""
+
+
+_LATER, _AT_ONCE = Again.LATER, Again.AT_ONCE
+
+TREATMENTS: Final = {
+    Outcome.OK: Treatment("The page was fetched, gathered and stored."),
+    Outcome.DUPLICATE: Treatment("The page was fetched, and has the text and links of a page known before."),
+    Outcome.REDIRECT: Treatment("The server names another address; it is followed as a link."),
+    Outcome.NOT_FOUND: Treatment("The server says that there is no such page (404, 410)."),
+    Outcome.REFUSED: Treatment("The server refuses the request (any other 4xx)."),
+    Outcome.SERVER_ERROR: Treatment("The server failed (5xx).", _LATER, slows=True, ends=10),
+    Outcome.TOO_MANY_REQUESTS: Treatment("The server asks us to slow down (429).", _LATER, slows=True, ends=10),
+    Outcome.OTHER_TYPE: Treatment("Not a type that is gathered; the body was not read further."),
+    Outcome.NO_CONTENT: Treatment(
+        "The server answered without a body, or with a status that means nothing for a page."
+    ),
+    Outcome.CONNECT_FAILED: Treatment("No connection to the address could be opened.", _LATER, slows=True, ends=5),
+    Outcome.TIMED_OUT: Treatment(
+        "The time limit for connecting, for the first byte or for the whole answer was reached.",
+        _LATER, slows=True, ends=5,
+    ),
+    Outcome.TOO_SLOW: Treatment(
+        "The answer came more slowly than the lowest speed allowed.", _LATER, slows=True, ends=10
+    ),
+    Outcome.BROKEN_OFF: Treatment("The connection ended before the answer did.", _LATER, slows=True, ends=10),
+    Outcome.TLS_FAILED: Treatment(
+        "No secure connection could be agreed on, or the certificate is not valid.", slows=True, ends=5
+    ),
+    Outcome.PROTOCOL_ERROR: Treatment("The answer is not HTTP.", slows=True, ends=5),
+    Outcome.BAD_ENCODING: Treatment(
+        "The body does not follow its Content-Encoding, or would grow beyond the bound."
+    ),
+    Outcome.FORBIDDEN_ADDRESS: Treatment("The name leads to an address that must not be visited."),
+    Outcome.WORKER_DIED: Treatment("The worker that gathered the page died twice over it."),
+    Outcome.RETURNED: Treatment(
+        "The request was not made, or not to its end, by our own doing; the page goes back.", _AT_ONCE
+    ),
+    Outcome.WORKER_LOST: Treatment("The worker died while the page was on its way.", _LATER),
+}  # fmt: skip
+
+TRANSIENT: Final = frozenset(outcome for outcome, follows in TREATMENTS.items() if follows.again is Again.LATER)
+"""Outcomes after which a page is tried again, and the tries are counted."""
+
+SITE_FAILURES: Final = frozenset(outcome for outcome, follows in TREATMENTS.items() if follows.slows)
+"""Outcomes that make us more patient with the whole site."""
+
+BACK_AS_BEFORE: Final = frozenset(outcome for outcome, follows in TREATMENTS.items() if follows.again is Again.AT_ONCE)
+"""Not counted as visits: the page is where it was."""
+
+
+LONGEST_PAUSE: Final = 7 * 86_400.0
+"""Seconds: however long a Retry-After, we come back after a week."""
+
+
+class Aside(IntEnum):
+    """Why all pages of a site wait."""
+
+    NONE = 0
+    ASKED_TO_WAIT = 1
+    FAILING = 2
+    ROBOTS_UNREADABLE = 3
+    NAME_FAILED = 4
+    ADDRESS_FORBIDDEN = 5
+    DELAY_TOO_LONG = 6
+    JUST_STARTED = 7
+
+    @property
+    def sentence(self) -> str:
+        return ASIDE[self]
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+ASIDE: Final = {
+    Aside.NONE: "The site may be asked when its turn comes.",
+    Aside.ASKED_TO_WAIT: "The server asked us to come back later (Retry-After).",
+    Aside.FAILING: "Requests to the site failed, one after the other: it is left in peace twice as long each time.",
+    Aside.ROBOTS_UNREADABLE: "The site's robots.txt could not be read; until it can, nothing is asked for.",
+    Aside.NAME_FAILED: "The site's name could not be resolved; it is tried again after a day, then after a week.",
+    Aside.ADDRESS_FORBIDDEN: "The site's name leads to an address that must not be visited.",
+    Aside.DELAY_TOO_LONG: "The site's robots.txt asks for a longer Crawl-delay than harvester.max_delay.",
+    Aside.JUST_STARTED: "The site may have been asked just before the crawl was killed.",
+}
+
+
+class Reason(IntEnum):
+    """Why a page is excluded."""
+
+    NONE = 0
+    ROBOTS = 1
+    DEPTH = 2
+    REJECTED = 3
+
+    @property
+    def sentence(self) -> str:
+        return REASONS[self]
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+REASONS: Final = {
+    Reason.NONE: "Nothing speaks against asking for the page.",
+    Reason.ROBOTS: "The site's robots.txt forbids it.",
+    Reason.DEPTH: "It lies deeper in its site than seeder.depth_static or seeder.depth_dynamic allow.",
+    Reason.REJECTED: "It was found under other settings; those of a later run keep it out (domains, patterns).",
+}

@@ -1,0 +1,154 @@
+"""The graph of a collection: who links to whom, read block by block and never held whole.
+
+All that a computation sees of a graph is `blocks`: for some pages, the *sources*, their targets one after the other,
+and where those of each end. So PageRank and its kin are written once, for graphs in memory (`Csr`) and for those on
+disk (`rows.MappedRows`). Pages are numbers below `pages`; a page may be a source once at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.compiled import njit
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
+
+
+class Block(NamedTuple):
+    sources: U32
+    ends: I64
+    """Where the targets of each source end; those of the next begin there, those of the first at `begin`."""
+    begin: int
+    targets: U32
+
+
+class Graph(Protocol):
+    @property
+    def pages(self) -> int:
+        """Known pages, those without links included."""
+    def blocks(self) -> Iterator[Block]:
+        """All links, once. A block is only valid until the next one is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Csr:
+    """In memory: the targets of page p are `targets[offsets[p]:offsets[p + 1]]`."""
+
+    offsets: I64
+    targets: U32
+
+    @property
+    def pages(self) -> int:
+        return len(self.offsets) - 1
+
+    def blocks(self) -> Iterator[Block]:
+        yield Block(np.arange(self.pages, dtype=np.uint32), self.offsets[1:], 0, self.targets)
+
+
+def csr(pages: int, sources: npt.NDArray[np.integer], targets: npt.NDArray[np.integer]) -> Csr:
+    """From pairs in any order; a link that is there twice counts once."""
+    keys = distinct(np.asarray(sources, np.uint64) << np.uint64(32) | np.asarray(targets, np.uint64))
+    counts = np.bincount((keys >> np.uint64(32)).astype(np.int64), minlength=pages)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Csr(offsets, keys.astype(np.uint32))
+
+
+def distinct(keys: U64) -> U64:
+    """In order. As `np.unique`, which hashes: several times as slow for millions of different keys."""
+    ordered = np.sort(keys)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
+
+
+def spread(graph: Graph, values: F64, out: F64, indegree: U32 | None = None) -> float:
+    """Every page gives an equal part of its value to each of its targets, added in `out`.
+
+    Returns what all pages with links hold together. Counts links by target in `indegree`, in the same pass.
+    """
+    counts = indegree if indegree is not None else np.zeros(0, np.uint32)
+    return float(sum(_spread(*block, values, out, counts) for block in graph.blocks()))
+
+
+def push(graph: Graph, values: F64, out: F64) -> None:
+    """Adds to `out` of every page the values of those that link to it."""
+    for block in graph.blocks():
+        _push(*block, values, out)
+
+
+def pull(graph: Graph, values: F64, out: F64) -> None:
+    """Sets `out` of every source to the sum of the values of its targets."""
+    for block in graph.blocks():
+        _pull(*block, values, out)
+
+
+def crossings(graph: Graph, group: U32) -> tuple[U32, U32]:
+    """The distinct pairs of different groups that a link leads from and to; `group` is by page."""
+    found = np.zeros(0, np.uint64)
+    waiting: list[U64] = []
+    for block in graph.blocks():
+        pairs = np.empty(len(block.targets), np.uint64)
+        waiting.append(distinct(pairs[: _cross(*block, group, pairs)]))
+        if sum(map(len, waiting)) > max(len(found), 1 << 20):
+            found, waiting = distinct(np.concatenate([found, *waiting])), []
+    found = distinct(np.concatenate([found, *waiting]))
+    return (found >> np.uint64(32)).astype(np.uint32), found.astype(np.uint32)
+
+
+@njit
+def _spread(sources: U32, ends: I64, begin: int, targets: U32, values: F64, out: F64, counts: U32) -> float:
+    held = 0.0
+    for i in range(len(sources)):
+        end = ends[i]
+        if end > begin:
+            value = values[sources[i]]
+            held += value
+            part = value / (end - begin)
+            for j in range(begin, end):
+                out[targets[j]] += part
+            if len(counts):
+                for j in range(begin, end):
+                    counts[targets[j]] += np.uint32(1)
+        begin = end
+    return held
+
+
+@njit
+def _push(sources: U32, ends: I64, begin: int, targets: U32, values: F64, out: F64) -> None:
+    for i in range(len(sources)):
+        value = values[sources[i]]
+        for j in range(begin, ends[i]):
+            out[targets[j]] += value
+        begin = ends[i]
+
+
+@njit
+def _pull(sources: U32, ends: I64, begin: int, targets: U32, values: F64, out: F64) -> None:
+    for i in range(len(sources)):
+        total = 0.0
+        for j in range(begin, ends[i]):
+            total += values[targets[j]]
+        out[sources[i]] = total
+        begin = ends[i]
+
+
+@njit
+def _cross(sources: U32, ends: I64, begin: int, targets: U32, group: U32, pairs: U64) -> int:
+    n = 0
+    for i in range(len(sources)):
+        own = group[sources[i]]
+        for j in range(begin, ends[i]):
+            other = group[targets[j]]
+            if other != own:
+                pair = np.uint64(own) << np.uint64(32) | np.uint64(other)
+                if n == 0 or pairs[n - 1] != pair:
+                    pairs[n] = pair
+                    n += 1
+        begin = ends[i]
+    return n

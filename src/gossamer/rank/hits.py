@@ -1,0 +1,39 @@
+"""Hubs and authorities of the whole graph (Kleinberg 1999; thesis algorithm 2, corrected: hubs first, for all pages).
+
+    h(p) = sum of a over the pages that p links to,      a(p) = sum of h over the pages that link to p
+
+each divided by its sum after every turn. It is the static form that the thesis' manager uses (7.2.1): the set is the
+collection, not the neighbourhood of a query (algorithm 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gossamer.rank.graph import F64, Graph, pull, push
+
+
+@dataclass(frozen=True, slots=True)
+class HubsAndAuthorities:
+    hub: F64
+    authority: F64
+    iterations: int
+
+
+def hubs_and_authorities(graph: Graph, tolerance: float = 1e-3, most: int = 50) -> HubsAndAuthorities:
+    """Both add up to 1, or are all 0 where there are no links."""
+    n = graph.pages
+    hub, authority = np.zeros(n), np.full(n, 1.0 / max(1, n))
+    change, iterations = np.inf, 0
+    while n and change > tolerance and iterations < max(1, most):
+        before = authority
+        hub, authority = np.zeros(n), np.zeros(n)
+        pull(graph, before, hub)
+        hub /= hub.sum() or 1.0
+        push(graph, hub, authority)
+        authority /= authority.sum() or 1.0
+        change = float(np.abs(authority - before).sum())
+        iterations += 1
+    return HubsAndAuthorities(hub, authority if n else np.zeros(0), iterations)

@@ -1,0 +1,84 @@
+"""What a run says when it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gossamer.collection.layout import shard_folder
+from gossamer.crawl import Ending
+from gossamer.outcomes import Aside, Outcome
+from gossamer.units import human_size, human_time, thousands
+
+_CURES: Final = {
+    Aside.ADDRESS_FORBIDDEN: "For sites of your own: --set harvester.allow_private=true",
+    Aside.DELAY_TOO_LONG: "To wait that long: --set harvester.max_delay=1h",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    figures: dict[str, Any]
+    ending: Ending
+    interrupted: bool
+    folder: str
+    crawling: dict[str, Any]
+    """Figures at the end of the crawl itself, before sealing and the image."""
+
+    def lines(self) -> Iterator[str]:
+        f = self.figures
+        yield f"The crawl ended: {self.ending.value}."
+        yield f"  {self._of_this_run()}"
+        yield (
+            f"  in all: {thousands(f['visits'])} visits, {thousands(f['stored'])} pages stored,"
+            f" {human_size(f['bytes'])}, {thousands(f['sites'])} sites"
+        )
+        yield (
+            f"  known {thousands(f['known'])} = pending {thousands(f['pending'])} + waiting {thousands(f['waiting'])}"
+            f" + done {thousands(f['done'])} + excluded {thousands(f['excluded'])}"
+        )
+        for word, count in f["outcomes"].items():
+            yield f"  {thousands(count):>10}  {word:<20} {Outcome[word.upper()].sentence}"
+        yield from self._waiting()
+        yield from self._next()
+
+    def _of_this_run(self) -> str:
+        visits, seconds = self.figures["run_visits"], self.figures["seconds"]
+        if not visits:
+            return f"this run: no visit in {human_time(seconds)}"
+        each = 1000 * self.figures["cpu_seconds"] / visits
+        return f"this run: {thousands(visits)} visits in {human_time(seconds)}, {each:.2f} ms of processor time a visit"
+
+    def _waiting(self) -> Iterator[str]:
+        f = self.figures
+        for word, span in f["why"]["waiting"].items():
+            if word.startswith("site: "):
+                aside = Aside[word.removeprefix("site: ").upper()]
+                yield f"  {thousands(span['pages']):>10}  wait: {aside.sentence}"
+                if aside in _CURES:
+                    yield f"              {_CURES[aside]}"
+        if f["pending"]:
+            yield f"  {thousands(f['pending'])} pages may be asked for at once: the same command goes on."
+        elif f["waits_until"]:
+            yield f"  What waits is due from {f['waits_until']} on; the same command then goes on."
+
+    def _next(self) -> Iterator[str]:
+        if not self.figures["visits"]:
+            return
+        gossamer, shard = _program(), shard_folder(Path(self.folder))
+        yield "What there is now, and what to try next:"
+        yield f"  {shard}/warc/ and cdx/      what came over the wire, and its index: pywb replays it"
+        yield f"  {shard}/visits/ and others  Parquet tables, for DuckDB, pandas, Spark"
+        yield f"  {gossamer} status {self.folder}"
+        yield f"  {gossamer} sql {self.folder} \"select outcome, count(*) from visits where ask = 'page' group by 1\""
+        yield f"  {gossamer} explain {self.folder} URL"
+
+
+def _program() -> str:
+    """The command as the user typed it."""
+    name = sys.argv[0]
+    return "python -m gossamer" if name.endswith("__main__.py") else os.path.relpath(name) if "/" in name else name

@@ -1,0 +1,72 @@
+"""Host names: addresses among them, the domain that somebody registered, and the name without its `www.`.
+
+`www.example.org` and `example.org` are one site (A.2.5). The prefix is left out when a name remains that somebody can
+have registered: `www.com` and `www.co.uk` stay as they are.
+
+Invariant: `without_www_is_idempotent`: without_www(without_www(host)) == without_www(host).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from publicsuffixlist import PublicSuffixList
+
+_WWW: Final = "www."
+_NAMES_WWW: Final = re.compile(r"\s*(?:https?:)?//www\.", re.IGNORECASE).match
+
+
+def is_address(host: str) -> bool:
+    """An IPv4 address (in canonical form the last label is a number only there) or a bracketed IPv6 one."""
+    return host[:1] == "[" or host.rpartition(".")[2].isdecimal()
+
+
+@lru_cache(maxsize=1 << 16)
+def registrable(host: str) -> str:
+    """The domain that somebody registered, by the public suffix list; the host itself if it has none."""
+    if is_address(host) or "." not in host:
+        return host
+    return _suffixes().privatesuffix(host) or host
+
+
+@lru_cache(maxsize=1 << 16)
+def without_www(host: str) -> str:
+    """`host` as in a canonical URL, a final dot included."""
+    while host.startswith(_WWW):
+        rest = host[len(_WWW) :]
+        name = rest.removesuffix(".")
+        if "." not in name[1:] or is_address(name) or _suffixes().is_public(name):
+            break
+        host = rest
+    return host
+
+
+def bare(url: str) -> str:
+    """An absolute URL, scheme and host in small letters, without the `www.` of its host."""
+    start = url.index("//") + 2
+    if not url.startswith(_WWW, start):
+        return url
+    end = url.index("/", start)
+    name, colon, port = url[start:end].partition(":")
+    return f"{url[:start]}{without_www(name)}{colon}{port}{url[end:]}"
+
+
+def spelled(url: str, www: bool) -> str:
+    """A canonical URL as it is to be asked for: with `www.` before its host, or as it stands."""
+    if not www:
+        return url
+    start = url.index("//") + 2
+    return f"{url[:start]}{_WWW}{url[start:]}"
+
+
+def has_www(reference: str) -> bool:
+    """Whether a reference, as a page has it, names a host that begins with `www.`; one without a host does not."""
+    return _NAMES_WWW(reference) is not None
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> PublicSuffixList:
+    """Read on first use: 50 ms."""
+    return PublicSuffixList()

@@ -1,0 +1,229 @@
+"""Where a page or a site stands now, in words: pure functions over columns, the desk's own or those of an image.
+
+Everything here only reads, and in any thread: what the loop changes meanwhile makes an answer a moment old, not wrong.
+Answers are dictionaries that JSON takes: they cross the desk's socket (`asking.py`), and `explain --json` shows them.
+
+numba is not imported: `gossamer explain` reads images without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.config.settings import Settings
+from gossamer.manager.standing import standing_of
+from gossamer.manager.value import GIVEN, Value
+from gossamer.model import NONE, PageFlag, Reason, State
+from gossamer.outcomes import Aside, Outcome
+from gossamer.robots import Rules
+
+Array = npt.NDArray[Any]
+Said = dict[str, Any]
+
+HORIZON: Final = 60.0
+"""Seconds: a site that may be asked sooner is not set aside, as plans see it."""
+TOTAL: Final = 3
+"""Place of all cash given out in the desk's totals (`manager/policies.py`, which needs numba)."""
+_NO_OUTCOME: Final = 255
+_CHUNK: Final = 1 << 20
+
+
+class View(Protocol):
+    """What is asked: the desk, or an image of one."""
+
+    @property
+    def columns(self) -> Any:
+        """With `page`, `site` and `origin`: a `count` and arrays by name."""
+
+    def site_name(self, site: int) -> str: ...
+    def address_of(self, site: int) -> str | None: ...
+    def rules_of(self, origin: int) -> bytes: ...
+
+
+def page_standing(view: View, settings: Settings, wall: float, page: int, url: str) -> Said:
+    columns = view.columns
+    rows, origin = columns.page, int(columns.page.origin[page])
+    site = int(columns.origin.site[origin])
+    state, flags = State(int(rows.state[page])), int(rows.flags[page])
+    outcome = int(rows.outcome[page])
+    said: Said = {
+        "state": state.name.lower(),
+        "reason": Reason(int(rows.reason[page])).name.lower() if state is State.EXCLUDED else None,
+        "outcome": None if outcome == _NO_OUTCOME else Outcome(outcome).word,
+        "tries": int(rows.tries[page]),
+        "due": float(rows.due[page]) if state is State.WAITING else None,
+        "depth": int(rows.depth[page]),
+        "dynamic": bool(flags & PageFlag.DYNAMIC),
+        "seed": bool(flags & PageFlag.SEED),
+        "in_flight": bool(flags & PageFlag.ASSIGNED),
+        "robots": _robots(view, wall, origin, url),
+        "site": site_clock(view, settings, wall, site),
+    }
+    said["words"] = _state_words(said, wall)
+    return said
+
+
+def _state_words(said: Said, wall: float) -> str:
+    state, outcome = State[said["state"].upper()], said["outcome"]
+    if said["in_flight"]:
+        return "It is being asked for right now."
+    if state is State.EXCLUDED:
+        return Reason[said["reason"].upper()].sentence
+    if outcome is None:
+        return "It may be asked for when its turn comes."
+    sentence = Outcome[outcome.upper()].sentence
+    if state is State.WAITING:
+        when = "It is due to be tried again." if said["due"] <= wall else "It will be tried again later."
+        return f"{sentence} {when}"
+    return sentence if state is State.DONE else f"{sentence} It is to be asked for again."
+
+
+def _robots(view: View, wall: float, origin: int, url: str) -> Said:
+    """The verdict of the rules at hand. Until they are, nothing is asked for."""
+    origins = view.columns.origin
+    until, failures = float(origins.valid[origin]), int(origins.failures[origin])
+    said: Said = {"verdict": None, "rule": None, "until": until or None, "failures": failures}
+    if until:
+        rules = Rules.from_compiled(view.rules_of(origin))
+        said["verdict"] = "allowed" if rules.allows(url) else "forbidden"
+        said["rule"] = rules.deciding(url)
+        said["outdated"] = until <= wall
+    return said
+
+
+def wait_of(columns: Any, settings: Settings, site: int) -> float:
+    """Seconds between turns at the site."""
+    harvester, sites = settings.harvester, columns.site
+    usual = harvester.wait_large if int(sites.pages[site]) > harvester.large_site else harvester.wait
+    return max(float(usual), float(sites.delay[site]))
+
+
+def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
+    """When a site may be asked again, and why not now."""
+    sites = view.columns.site
+    refused, next_ = bool(sites.refused[site]), float(sites.next[site])
+    why = Aside.DELAY_TOO_LONG if refused else Aside(int(sites.why[site])) if next_ > wall else Aside.NONE
+    return {
+        "number": site,
+        "name": view.site_name(site),
+        "www": bool(sites.www[site]),
+        "address": view.address_of(site),
+        "pages": int(sites.pages[site]),
+        "pending": int(sites.pending[site]),
+        "requests": int(sites.asked[site]),
+        "failures": int(sites.failures[site]),
+        "name_failures": int(sites.name_failures[site]),
+        "wait": round(wait_of(view.columns, settings, site), 3),
+        "delay": round(float(sites.delay[site]), 3),
+        "next": None if refused or not next_ else next_,
+        "now": not refused and next_ <= wall,
+        "why": None if why is Aside.NONE else why.word,
+        "words": "Its wait is not over." if why is Aside.NONE and next_ > wall else why.sentence,
+        "aside": refused or (next_ > wall + HORIZON and why is not Aside.NONE),
+    }
+
+
+def site_standing(view: View, settings: Settings, issued: int, wall: float, site: int) -> Said:
+    """Takes a look at all pages: 20 ms at 10^7. `issued` as for `scores_of`."""
+    columns = view.columns
+    origins = np.flatnonzero(columns.origin.site[: columns.origin.count] == site)
+    pages = _pages_of(columns, origins)
+    state = columns.page.state[pages]
+    cash = columns.page.cash[pages] & np.uint64(GIVEN - 1)
+    return {
+        "clock": site_clock(view, settings, wall, site),
+        "pages": {s.name.lower(): int(np.count_nonzero(state == s)) for s in State},
+        "why": {
+            "waiting": _words(Outcome, columns.page.outcome[pages[state == State.WAITING]]),
+            "done": _words(Outcome, columns.page.outcome[pages[state == State.DONE]]),
+            "excluded": _words(Reason, columns.page.reason[pages[state == State.EXCLUDED]]),
+        },
+        "scores": {
+            "cash": float(cash.sum(dtype=np.float64)) / issued if issued else 0.0,
+            "links": float(columns.page.merit[pages].mean()) if len(pages) else 0.0,
+        },
+        "origins": [_origin(view, wall, int(origin)) for origin in origins],
+    }
+
+
+def _pages_of(columns: Any, origins: Array) -> Array:
+    page, found = columns.page, [np.zeros(0, np.int64)]
+    for at in range(0, page.count, _CHUNK):
+        rows = page.origin[at : min(at + _CHUNK, page.count)]
+        for origin in origins:
+            found.append(at + np.flatnonzero(rows == origin))
+    return np.concatenate(found)
+
+
+def _words(words: type[Outcome] | type[Reason], codes: Array) -> dict[str, int]:
+    counts = np.bincount(codes, minlength=1).tolist()
+    return {words(code).name.lower(): count for code, count in enumerate(counts) if count}
+
+
+def _origin(view: View, wall: float, origin: int) -> Said:
+    origins = view.columns.origin
+    until, compiled = float(origins.valid[origin]), view.rules_of(origin)
+    scheme = "https" if origins.secure[origin] else "http"
+    name = view.site_name(int(origins.site[origin]))
+    return {
+        "number": origin,
+        "origin": f"{scheme}://{name}:{int(origins.port[origin])}",
+        "robots_until": until or None,
+        "robots_outdated": bool(until) and until <= wall,
+        "robots_failures": int(origins.failures[origin]),
+        "delay": round(float(origins.delay[origin]), 3) or None,
+        "rules": Rules.from_compiled(compiled).lines() if until else None,
+    }
+
+
+def scores_of(columns: Any, settings: Settings, issued: int, wall: float, page: int) -> Said:
+    """Score, quality and its parts, rank among the pending, and whether the next plan would hold the page.
+
+    `issued` is all cash given out: `totals[TOTAL]` of the desk or of an image.
+    """
+    manager = settings.manager
+    found = standing_of(
+        columns, manager.policy, Value.of(manager), issued, wall, page, manager.batch_size, manager.batch_per_site,
+        HORIZON,
+    )  # fmt: skip
+    held = int(columns.page.cash[page]) & (GIVEN - 1)
+    return {**asdict(found), "cash": held / issued if issued else 0.0}
+
+
+def plan_standing(plan: Any, made: float, settings: Settings, said: Said, page: int) -> Said:
+    """Whether the plan in force has the page, and if not, why: `plan` has sites, offsets and pages."""
+    manager, at = settings.manager, np.flatnonzero(plan.pages == page)
+    site = said["site"]["number"]
+    of_site = np.flatnonzero(plan.sites == site)
+    begin, end = (plan.offsets[of_site[0]], plan.offsets[of_site[0] + 1]) if len(of_site) else (0, 0)
+    answer: Said = {"made": made, "pages": len(plan.pages), "of_site": int(end - begin), "planned": bool(len(at))}
+    if len(at):
+        answer["place_in_site"] = int(at[0] - begin) + 1
+        answer["words"] = f"It is number {answer['place_in_site']} of the {answer['of_site']} planned for its site."
+    else:
+        answer["words"] = _why_unplanned(said, answer, manager.batch_per_site, manager.batch_size)
+    return answer
+
+
+def _why_unplanned(said: Said, plan: Said, cap: int, batch: int) -> str:
+    if said["in_flight"]:
+        return "It is being asked for right now."
+    if said["state"] in ("done", "excluded"):
+        return f"It is {said['state']}."
+    if said["state"] == "waiting" and said["due"] > plan["made"]:
+        return "It was not due yet."
+    if said["site"]["aside"]:
+        return "Its whole site is set aside."
+    if plan["of_site"] >= cap:
+        return f"Better pages of its site filled manager.batch_per_site = {cap}."
+    if plan["pages"] >= batch:
+        return f"Better pages filled manager.batch_size = {batch}."
+    return "It became known, or could be asked for, only after the plan was made: the next one can have it."
+
+
+def no_site(columns: Any, site: int) -> bool:
+    return site == NONE or not 0 <= site < columns.site.count

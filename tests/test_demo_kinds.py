@@ -1,0 +1,270 @@
+"""The kinds of the demonstration Web, without sockets: each is there, is switched and counted, and is what it says."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections import Counter
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from gossamer import demo
+from gossamer.cli.web import settings_for
+from gossamer.config.settings import SeederSettings
+from gossamer.demo import DemoWeb, Kind, Truth
+from gossamer.demo.answer import Answers
+from gossamer.demo.kinds import SITES, SWITCHES
+from gossamer.demo.layout import PAGES
+from gossamer.demo.links import links
+from gossamer.demo.pace import DEVIATIONS, factors
+from gossamer.demo.site import Down, Names
+from gossamer.demo.special import ALL_ANSWERS, TOGETHER
+from gossamer.errors import UsageError
+from gossamer.gatherer.charset import decode
+from gossamer.model import Outcome
+from gossamer.urls import canonical
+
+WEB = DemoWeb(seed=3, sites=120, pages=4_800, largest=400)
+USUAL = SeederSettings()
+TRUTH = WEB.truth()
+ANSWERS = Answers(WEB)
+
+
+def body(t: Truth) -> bytes:
+    return ANSWERS.get(WEB.all_sites[t.site], WEB.layout(t.site).target[t.number], False).body
+
+
+def text(t: Truth) -> str:
+    """As a reader of charsets has it."""
+    answer = ANSWERS.get(WEB.all_sites[t.site], WEB.layout(t.site).target[t.number], False)
+    declared = re.search(r"charset=([\w-]+)", answer.fields.decode())
+    return decode(answer.body, declared[1] if declared else "")[0]
+
+
+@pytest.fixture(scope="module")
+def counted() -> dict[str, demo.Count]:
+    return demo.counts(WEB)
+
+
+def test_every_kind_is_counted_as_often_as_it_was_asked_for(counted: dict[str, demo.Count]) -> None:
+    for kind in set(SITES) - {"pace", "shared", "silent"}:
+        assert counted[kind].sites == getattr(WEB, kind), kind
+        assert counted[kind].urls >= counted[kind].sites
+    assert counted["silent"].sites == 0
+    assert counted["shared"].sites == 2 + 3 + 4
+    assert all(count.urls > 0 for kind, count in counted.items() if kind != "silent")
+
+
+@pytest.mark.parametrize("kind", SWITCHES)
+def test_a_kind_that_is_switched_off_is_not_there(kind: str) -> None:
+    small = DemoWeb(seed=3, sites=24, pages=700, silent=1, busy=0.01, errors=0.01)
+    without = demo.without(small, [kind])
+    assert without == demo.without(without, [kind]) != small
+    if kind != "counted":
+        assert demo.counts(small)[kind].sites > 0
+        assert demo.counts(without)[kind] == demo.Count(0, 0)
+
+
+def test_an_unknown_kind_is_an_error_that_names_the_nearest() -> None:
+    with pytest.raises(UsageError, match="calendar") as raised:
+        demo.without(WEB, ["calendar"])
+    assert "calendars" in str(raised.value.cure)
+
+
+def test_no_url_is_rejected_by_the_usual_settings() -> None:
+    rejected = [url for url in TRUTH for pattern in USUAL.reject if re.search(pattern, url, re.IGNORECASE)]
+    assert rejected == []
+
+
+def test_bulk_switches_all_kinds_off() -> None:
+    bulk = DemoWeb(bulk=True, sites=5, pages=50, silent=1)
+    assert len(bulk.all_sites) == 5
+    assert {(count.sites, count.urls) for count in demo.counts(bulk).values()} == {(0, 0)}
+    assert not any(s.speed or s.latency for s in bulk.all_sites)
+
+
+# --- latency and speed
+
+
+def test_latency_and_speed_vary_over_the_sites_log_normally_and_together() -> None:
+    many = DemoWeb(seed=5, sites=3_000, pages=60_000, largest=100, slow=0)
+    latency = [math.log(s.latency) for s in many.all_sites if s.speed]
+    speed = [math.log(s.speed) for s in many.all_sites if s.speed]
+    assert statistics.correlation(latency, speed) == pytest.approx(TOGETHER, abs=0.05)
+    assert math.exp(statistics.median(latency)) == pytest.approx(many.pace, rel=0.1)
+    assert statistics.mean(latency) == pytest.approx(statistics.median(latency), abs=0.05), "the logarithms are even"
+
+
+def test_all_answers_of_a_site_that_is_not_slow_take_seconds_at_most() -> None:
+    for s in DemoWeb().all_sites:
+        assert s.slow or s.pages * s.latency <= ALL_ANSWERS + 1e-9
+
+
+def test_latency_varies_within_a_site_by_96_percent_and_speed_by_42() -> None:
+    for values, deviation in zip(zip(*factors(1), strict=True), DEVIATIONS, strict=True):
+        mean = statistics.mean(values)
+        assert mean == pytest.approx(1, abs=0.05)
+        assert statistics.pstdev(values) / mean == pytest.approx(deviation, rel=0.1)
+
+
+# --- traps
+
+
+def test_a_calendar_has_no_end_and_the_truth_has_what_each_depth_limit_leaves_of_it() -> None:
+    site = next(s for s in WEB.all_sites if s.calendar)
+    for limit in (4, 5, 9):
+        months = [e for e in WEB.reachable(limit).values() if e.kind is Kind.CALENDAR and site.host in e.url]
+        assert sum(not e.too_deep for e in months) == 2 * limit - 1
+        assert sum(e.too_deep for e in months) == 2
+        assert all(e.excluded == e.too_deep for e in months)
+    for month in (0, 5, -7, 123_456, -999_999):
+        answer = ANSWERS.get(site, f"/calendar?month={month}", False)
+        assert answer.status == 200
+        for other in (month - 1, month + 1):
+            assert f'"/calendar?month={other}"'.encode() in answer.body or site.charset.codec.startswith("utf-16")
+    for odd in ("x", "", "007", "1&x=1"):
+        assert ANSWERS.get(site, f"/calendar?month={odd}", False).status == 404
+    with pytest.raises(UsageError):
+        WEB.reachable(1_000)
+
+
+def test_a_soft_site_answers_the_same_words_to_all_that_it_does_not_have() -> None:
+    site = next(s for s in WEB.all_sites if s.soft)
+    soft = [t for t in TRUTH.values() if t.site == site.number and t.kind is Kind.SOFT]
+    assert len(soft) > 1
+    assert {body(t) for t in soft} == {ANSWERS.get(site, "/never/heard-of.html", False).body}
+    assert len({t.same_as for t in soft}) == 1
+    known = [e for e in WEB.reachable().values() if e.kind is Kind.SOFT and site.host in e.url]
+    assert len(known) < 2 or {e.outcomes for e in known} == {frozenset({Outcome.OK, Outcome.DUPLICATE})}
+    assert ANSWERS.get(site, "/robots.txt", False).status == 200
+
+
+def test_a_session_site_knows_its_pages_by_any_session() -> None:
+    for site in (s for s in WEB.all_sites if s.session):
+        mark = "0123456789abcdef"
+        for target in WEB.layout(site.number).target:
+            query = "&" if "?" in target else "?"
+            path, question, rest = target.partition("?")
+            asked = (
+                f"{target}{query}PHPSESSID={mark}" if site.session == "PHPSESSID"
+                else f"{path};jsessionid={mark}{question}{rest}"
+            )  # fmt: skip
+            assert ANSWERS.get(site, asked, False) is ANSWERS.get(site, target, False)
+            assert canonical(site.home[:-1] + asked, None, USUAL.session_ids) == site.home[:-1] + target
+
+
+# --- mirrors and names
+
+
+def test_a_mirror_has_the_bytes_of_its_original_and_leads_to_itself() -> None:
+    pairs = [(t, TRUTH[t.copy_of]) for t in TRUTH.values() if t.copy_of]
+    assert len(pairs) > 50
+    for copy, original in pairs:
+        assert body(copy) == body(original)
+        assert (copy.kind, copy.title, copy.language) == (original.kind, original.title, original.language)
+        there, here = (links(WEB, WEB.all_sites[t.site], t.number) for t in (original, copy))
+        assert [(k.url, k.role) for k in there] == [(k.url, k.role) for k in here]
+        assert not any(k.site == original.site for k in here)
+    mirrors = {copy.site for copy, _ in pairs}
+    for t in TRUTH.values():
+        if t.site in mirrors and t.leads_to:
+            assert not any(t.leads_to.startswith(WEB.all_sites[o.site].home) for _, o in pairs if o.site != t.site)
+
+
+def test_pages_without_links_are_duplicates_across_a_mirror_and_others_are_not() -> None:
+    expected = WEB.reachable()
+    for t in (t for t in TRUTH.values() if t.copy_of and t.url in expected):
+        if t.kind is Kind.PLAIN:
+            assert expected[t.url].same_as == expected[t.copy_of or ""].same_as == t.copy_of
+        elif t.kind is Kind.PAGE and t.same_as is None:
+            assert expected[t.url].outcomes == frozenset({Outcome.OK})
+
+
+def test_a_site_with_two_names_is_one_site_whichever_it_is_written_with() -> None:
+    assert {s.names for s in WEB.all_sites} == set(Names)
+    resolve, seeds = WEB.resolve(80), Counter(WEB.seeds)
+    for s in (s for s in WEB.all_sites if s.names is not Names.BARE):
+        assert not any("://www." in url for url in TRUTH)
+        assert WEB.by_host[f"www.{s.host}"] is WEB.by_host[s.host] is s
+        assert resolve[f"www.{s.host}"] == f"{s.address}:80"
+        assert resolve[s.host] == ("none" if s.names is Names.WWW_ONLY else f"{s.address}:80")
+        assert seeds[s.home] + seeds[s.home.replace("://", "://www.")] == 1
+        assert WEB.robots_of(f"http://{s.name}") == WEB.robots_of(f"http://{s.name}:80")
+        if s.moved_name:
+            assert WEB.robots_of(f"http://{s.moved_name}") is None
+    written = "".join(link.html for t in TRUTH.values() if t.kind is Kind.PAGE
+                      for link in links(WEB, WEB.all_sites[t.site], t.number) if "://" in link.html)  # fmt: skip
+    linked = [s for s in WEB.all_sites if s.names is not Names.BARE and s.linked]
+    assert linked
+    assert any(f"://www.{s.host}/" in written and f"://{s.host}/" in written for s in linked)
+
+
+# --- languages and charsets
+
+
+def test_the_charset_of_every_page_is_found_as_the_truth_says() -> None:
+    seen = Counter[tuple[str, str]]()
+    for t in (t for t in TRUTH.values() if t.charset):
+        answer = ANSWERS.get(WEB.all_sites[t.site], WEB.layout(t.site).target[t.number], False)
+        declared = re.search(r"charset=([\w-]+)", answer.fields.decode())
+        found, name = decode(answer.body, declared[1] if declared else "")
+        assert name == t.charset, t.url
+        assert "\ufffd" not in found
+        seen[t.language, t.charset] += 1
+    assert {language for language, _ in seen} == {"en", "es", "de", "fr", "ru", "el", "ja", "zh"}
+    assert len({charset for _, charset in seen}) >= 8
+
+
+@pytest.mark.parametrize("detector", ["py3langid", "pycld2"])
+def test_the_language_of_every_page_can_be_found_out(detector: str) -> None:
+    module = pytest.importorskip(detector)
+    pages = [t for t in TRUTH.values() if t.kind in PAGES]
+    some = [*pages[::10], *(t for t in pages if t.language not in ("en", "es"))]
+    wrong = []
+    for t in some:
+        read = text(t)
+        if t.kind is not Kind.PLAIN:
+            tree = LexborHTMLParser(read)
+            assert tree.body
+            read = tree.body.text()
+        assert len(read) > 200
+        start = read[-600:]
+        found = module.classify(start)[0] if detector == "py3langid" else module.detect(start)[2][0][1]
+        if found != t.language:
+            wrong.append((t.url, t.language, found))
+    assert wrong == []
+    assert len({t.language for t in some}) == 8
+
+
+def test_titles_descriptions_and_the_texts_of_links_are_on_the_page() -> None:
+    described = 0
+    pages = [t for t in TRUTH.values() if t.kind in (Kind.PAGE, Kind.DUPLICATE, Kind.CALENDAR, Kind.SOFT)]
+    for t in pages[::7]:
+        tree = LexborHTMLParser(text(t))
+        assert [node.text() for node in tree.css("title")] == [t.title]
+        meta = tree.css_first('meta[name="description"]')
+        assert (meta.attributes["content"] if meta else "") == t.description
+        described += bool(t.description)
+        for anchor in tree.css("a[href]"):
+            assert anchor.text().strip()
+    assert described / len(pages[::7]) == pytest.approx(WEB.descriptions, abs=0.08)
+
+
+# --- what is expected
+
+
+def test_sites_that_cannot_be_reached_wait_and_are_never_asked_for_pages() -> None:
+    expected = WEB.reachable()
+    for s in WEB.all_sites:
+        if s.down is not Down.NO:
+            assert expected[s.home].excluded
+            assert expected[s.home].waits
+    torn = [e for e in expected.values() if e.kind is Kind.TORN]
+    assert {(e.outcomes, e.waits) for e in torn} == {(frozenset({Outcome.BROKEN_OFF}), True)}
+
+
+def test_the_settings_name_the_file_to_trust_only_if_there_is_one() -> None:
+    assert 'trusted = "/tmp/x.pem"' in settings_for(["a.test"], {"b.a.test": "127.0.0.1:1"}, "/tmp/x.pem")
+    assert "trusted" not in settings_for(["a.test"], {})

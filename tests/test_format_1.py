@@ -1,0 +1,49 @@
+"""A collection of format 1, as the first version wrote it, is still read: columns are only ever added."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gossamer import config
+from gossamer.clock import VirtualClock
+from gossamer.collection import manifest, seal
+from gossamer.collection.layout import SETTINGS, shard_folder
+from gossamer.desk import Desk
+from gossamer.model import State
+from gossamer.opening import open_collection
+
+STORED = Path(__file__).parent / "data" / "format-1.tar.gz"
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    with tarfile.open(STORED) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / "format-1"
+
+
+def test_it_opens_with_all_that_it_had(collection: Path) -> None:
+    settings = config.load(collection / SETTINGS)
+    store, desk, resumed = open_collection(collection, settings, VirtualClock())
+    try:
+        assert resumed
+        assert (desk.columns.page.count, desk.columns.site.count, desk.visits) == (34, 3, 31)
+        assert desk.counts[State.DONE].sum() == 31
+        assert not desk.columns.site.www[:3].any()
+        assert store.texts(np.arange(3, dtype=np.uint32))[0].startswith(b"http://")
+    finally:
+        store.close()
+
+
+def test_what_it_could_not_know_is_empty(collection: Path) -> None:
+    shard = shard_folder(collection)
+    contents = manifest.read(shard)
+    visits = np.concatenate([e.visits for e in seal.effects_of(contents.segments[1], shard, 0)])
+    assert len(visits) == 34
+    assert not visits["sketch"].any()
+    assert not visits["payload"].any()
+    assert Desk(config.load(collection / SETTINGS), contents.meta.seed).names == []

@@ -1,0 +1,153 @@
+"""Before a crawl: settings and seeds, what may change between two runs, and what may not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gossamer import config
+from gossamer.collection.layout import MANIFEST, SETTINGS, shard_folder
+from gossamer.collection.runs import begin_run
+from gossamer.config.settings import SeederSettings, Settings
+from gossamer.errors import UsageError
+from gossamer.prepare import FIXED, Plea, Prepared, demo_settings, prepare
+from gossamer.seeder.seeds import read_seeds
+from gossamer.units import Duration
+
+SEED = "http://127.0.0.1:8000/"
+CERTIFICATE = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "crawl"
+
+
+def prepared(folder: Path, *changes: str, said: list[str] | None = None, **plea: Any) -> Prepared:
+    seeds = plea.pop("seeds", (SEED,))
+    lines = [] if said is None else said
+    return prepare(Plea(folder, seeds, changes=changes, **plea), lines.append, plea.pop("demo", None), ())
+
+
+def a_run(folder: Path, *changes: str, **plea: Any) -> Prepared:
+    """What a run leaves behind, as far as the next one looks at it."""
+    found = prepared(folder, *changes, **plea)
+    shard = shard_folder(folder)
+    shard.mkdir(parents=True, exist_ok=True)
+    (shard / MANIFEST).touch()
+    if found.toml is not None:
+        (folder / SETTINGS).write_bytes(found.toml)
+    begin_run(shard, found.settings, 0.0)
+    return found
+
+
+def test_a_resume_with_other_settings_lists_the_differences(folder: Path) -> None:
+    a_run(folder, "harvester.wait=5s")
+    said: list[str] = []
+    assert prepared(folder, said=said).toml is None
+    assert said == []
+    a_run(folder, "harvester.wait=6s", "manager.weights=depth=1", said=said)
+    assert said == [
+        'changed: manager.weights: { "opic" = 1.0, "pagerank" = 1.0 } -> { "depth" = 1.0 }',
+        "changed: harvester.wait: 5s -> 6s",
+    ]
+    assert config.load(folder / SETTINGS).harvester.wait == Duration(6)
+
+
+def test_a_change_in_crawl_toml_itself_is_listed_too(folder: Path) -> None:
+    a_run(folder)
+    path = folder / SETTINGS
+    path.write_text(path.read_text() + "\n[harvester]\ntries = 2\n")
+    said: list[str] = []
+    assert prepared(folder, said=said).toml is None
+    assert said == ["changed: harvester.tries: 3 -> 2"]
+
+
+@pytest.mark.parametrize(
+    "change", ["seeder.session_ids=sid", "seeder.www=false", "seeder.transform=a => b", "harvester.agent=Other"]
+)
+@pytest.mark.parametrize("way", ["--set", "crawl.toml"])
+def test_what_the_pages_were_made_with_cannot_change(folder: Path, change: str, way: str) -> None:
+    a_run(folder)
+    key = change.partition("=")[0]
+    if way == "crawl.toml":
+        path = folder / SETTINGS
+        path.write_text(config.dump(config.override(config.load(path), [change])))
+    with pytest.raises(UsageError, match=key.replace(".", r"\.")) as caught:
+        prepared(folder, *(() if way == "crawl.toml" else (change,)))
+    assert FIXED[key] in str(caught.value)
+    prepared(folder.with_name("another"), change)
+
+
+def test_a_collection_from_before_runs_were_recorded_keeps_www_apart(folder: Path) -> None:
+    shard = shard_folder(folder)
+    shard.mkdir(parents=True)
+    (shard / MANIFEST).touch()
+    (folder / SETTINGS).write_text('[seeder]\ndomains = ["127.0.0.1"]\n')
+    said: list[str] = []
+    found = a_run(folder, said=said)
+    assert not found.settings.seeder.www
+    assert said == []
+    assert not config.load(folder / SETTINGS).seeder.www
+    assert prepared(folder).toml is None
+
+
+def test_addresses_of_a_demonstration_are_no_change(folder: Path) -> None:
+    a_run(folder)
+    said: list[str] = []
+    demo = demo_settings({"a.test": "127.0.0.1:1234"}, ("test",))
+    waits = [f"harvester.{name}={getattr(demo.harvester, name)}" for name in ("wait", "wait_large", "address_wait")]
+    a_run(folder, *waits)
+    prepare(Plea(folder, (SEED,)), said.append, demo, ())
+    assert said == []
+
+
+def test_trusted_certificates_are_found_in_the_collection_or_the_working_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"own\.pem"):
+        prepared(folder, "harvester.trusted=own.pem")
+    (tmp_path / "own.pem").write_bytes(CERTIFICATE)
+    found = prepared(folder, "harvester.trusted=own.pem")
+    assert found.settings.harvester.trusted == str(tmp_path / "own.pem")
+    assert config.loads((found.toml or b"").decode()).harvester.trusted == "own.pem"
+    a_run(folder)
+    (folder / "own.pem").write_bytes(CERTIFICATE)
+    assert prepared(folder, "harvester.trusted=own.pem").settings.harvester.trusted == str(folder / "own.pem")
+    (folder / "own.pem").write_bytes(b"x")
+    with pytest.raises(UsageError, match="no certificate"):
+        prepared(folder, "harvester.trusted=own.pem")
+
+
+def test_the_domains_of_the_seeds_are_accepted_where_none_are_named(folder: Path) -> None:
+    seeds = ("http://www.example.org/", "http://a.b.example.co.uk/x", "http://127.0.0.1/")
+    found = prepared(folder, "harvester.contact=a@example.org", seeds=seeds)
+    assert found.settings.seeder.domains == ("example.org", "example.co.uk", "127.0.0.1")
+
+
+def test_a_seed_keeps_the_www_it_was_given_with_and_is_one_page_with_its_twin() -> None:
+    twins = ("www.example.org", "https://example.org/", "http://example.org/a?sid=1", "http://WWW.example.org/a")
+    given = (*twins, "www.com")
+    found = read_seeds(given, (), SeederSettings())
+    assert found.urls == ("https://www.example.org/", "http://example.org/a", "https://www.com/")
+    apart = read_seeds(given, (), SeederSettings(www=False))
+    assert apart.urls == (
+        "https://www.example.org/", "https://example.org/", "http://example.org/a", "http://www.example.org/a",
+        "https://www.com/",
+    )  # fmt: skip
+
+
+def test_patterns_rewrite_seeds_and_never_reject_them() -> None:
+    settings = SeederSettings(transform=("^http: => https:", "/home$ => /"), reject=("example",), accept=("/never",))
+    assert read_seeds(("http://www.example.org/home",), (), settings).urls == ("https://www.example.org/",)
+
+
+def test_seeds_are_classified_by_the_settings() -> None:
+    usual = Settings().seeder
+    seeds = ("http://example.org/a.pdf",)
+    assert read_seeds(seeds, (), usual).urls == ()
+    assert read_seeds(seeds, (), replace(usual, documents=())).urls == seeds
