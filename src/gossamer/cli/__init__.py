@@ -11,6 +11,8 @@ from gossamer import __version__
 from gossamer.cli.check import check
 from gossamer.cli.config import config
 from gossamer.cli.crawl import crawl
+from gossamer.cli.files import files
+from gossamer.cli.sql import sql
 from gossamer.cli.status import status
 from gossamer.cli.stop import stop
 from gossamer.cli.web import web
@@ -35,7 +37,7 @@ def _options(
     pass
 
 
-for command in (crawl, status, stop, config, web, check):
+for command in (crawl, status, sql, files, stop, config, web, check):
     app.command()(command)
 
 

@@ -1,0 +1,46 @@
+"""`gossamer files`: the files of a collection, for other tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def files(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection.")],
+    table: Annotated[str | None, typer.Option(help="One table, or warc (the archive), or cdx (its index).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """List the files of DIR that count: one path a line with --table, else the tables with their sizes."""
+    from gossamer.collection.layout import ARCHIVE, INDEX
+    from gossamer.errors import UsageError
+    from gossamer.sql.sources import File, find
+    from gossamer.units import human_size, thousands
+
+    sources = find(folder)
+    found = sources.tables
+    found[ARCHIVE] = [
+        File(path, 0, length, 0, "")
+        for name, length in sorted(sources.lengths().items())
+        if name.startswith(f"{ARCHIVE}/") and (path := sources.shard / name).exists()
+    ]
+    if table is not None and table not in found:
+        raise UsageError(f"there is no table {table}", f"There are {', '.join(found)}.")
+    chosen = found if table is None else {table: found[table]}
+    if as_json:
+        each = {
+            name: [{"path": str(f.path), "rows": f.rows, "bytes": f.bytes} for f in these]
+            for name, these in chosen.items()
+        }
+        print(json.dumps(each if table is None else each[table]))
+    elif table is not None:
+        for file in chosen[table]:
+            print(file.path)
+    else:
+        print(f"{'table':10}{'files':>8}{'rows':>16}{'bytes':>12}")
+        for name, these in chosen.items():
+            rows = "" if name in (ARCHIVE, INDEX) else thousands(sum(f.rows for f in these))
+            print(f"{name:10}{len(these):>8}{rows:>16}{human_size(sum(f.bytes for f in these)):>12}")
