@@ -11,6 +11,7 @@ from gossamer import __version__
 from gossamer.cli.check import check
 from gossamer.cli.config import config
 from gossamer.cli.crawl import crawl
+from gossamer.cli.explain import explain
 from gossamer.cli.files import files
 from gossamer.cli.sql import sql
 from gossamer.cli.status import status
@@ -37,7 +38,7 @@ def _options(
     pass
 
 
-for command in (crawl, status, sql, files, stop, config, web, check):
+for command in (crawl, status, explain, sql, files, stop, config, web, check):
     app.command()(command)
 
 

@@ -1,0 +1,28 @@
+"""`gossamer explain`: why a URL or a site is as it is."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def explain(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection.")],
+    target: Annotated[str, typer.Argument(metavar="URL|SITE", help="A URL, or the name of a site.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Explain a URL or a site: known or why not, where it was found, its state, its rank, its visits."""
+    from gossamer.explain.page import explain_page
+    from gossamer.explain.site import explain_site, is_site
+    from gossamer.explain.text import lines_of
+
+    said = explain_site(folder, target) if is_site(target) else explain_page(folder, target)
+    if as_json:
+        print(json.dumps(said))
+        return
+    for line in lines_of(said, time.time()):
+        print(line)

@@ -1,0 +1,150 @@
+"""All that is known about a URL, as one dictionary: what `gossamer explain DIR URL --json` prints."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from gossamer import urls
+from gossamer.config import Settings
+from gossamer.explain.address import address_of, scope_verdict
+from gossamer.explain.collection import Opened, opened, settings_of, steadily
+from gossamer.explain.files import Found, Step
+from gossamer.explain.visits import visits_of
+from gossamer.model import NONE, LinkKind
+from gossamer.outcomes import TREATMENTS, Again, Outcome
+from gossamer.whereabouts import page_standing, scores_of
+
+Said = dict[str, Any]
+
+LETTERS: Final = {
+    LinkKind.SEED: "S", LinkKind.ANCHOR: "L", LinkKind.FRAME: "F", LinkKind.EMBEDDED: "E", LinkKind.CANONICAL: "C",
+    LinkKind.ALTERNATE: "A", LinkKind.REDIRECT: "R",
+}  # fmt: skip
+LEGEND: Final = "S seed, L link, F frame, E embedded, C canonical, A alternate, R redirect"
+LONGEST_WAY: Final = 1_000
+MOST_SAME: Final = 20
+"""Duplicates that are named."""
+
+
+def explain_page(folder: Path, given: str) -> Said:
+    return steadily(lambda: _explain(folder, given))
+
+
+def _explain(folder: Path, given: str) -> Said:
+    settings = settings_of(folder)
+    scope = urls.Scope.of(settings.seeder)
+    address = address_of(given, settings.seeder, scope)
+    said: Said = {"given": given, "url": address.canonical, "steps": [asdict(step) for step in address.steps]}
+    if address.canonical is None:
+        return said | {"known": False, "why_not": ["It is no http or https URL, so it cannot be a page."]}
+    url = address.canonical
+    said["scope"] = scope_verdict(url, settings.seeder, scope)
+    collection = opened(folder, settings, {"page": url})
+    said["as_of"] = collection.as_of
+    page, near = _find(collection, url)
+    if page is None:
+        return said | {"known": False, "why_not": _why_not(collection, said["scope"], url), "near": near}
+    return said | {"known": True, "page": page, **_known(collection, page, url)}
+
+
+def _find(collection: Opened, url: str) -> tuple[int | None, list[str]]:
+    """Its number; if it is not known, other spellings of it that are."""
+    files, live = collection.files, collection.live
+    if live is not None and live["page"] is not None:
+        return int(live["page"]), []
+    others = _spellings(url)
+    seed = files.meta.seed
+    page, *rest = files.find([urls.fingerprint(text, seed) for text in (url, *others)])
+    near = [other for other, number in zip(others, rest, strict=True) if number != NONE]
+    return (None if page == NONE else page), near
+
+
+def _spellings(url: str) -> list[str]:
+    scheme, _, rest = url.partition("://")
+    other = f"{'http' if scheme == 'https' else 'https'}://{rest}"
+    slash = [u[:-1] if u.endswith("/") else f"{u}/" for u in (url, other) if rest.count("/") > 1 or not u.endswith("/")]
+    return [other, *slash]
+
+
+def _why_not(collection: Opened, scope: Said, url: str) -> list[str]:
+    """Everything that keeps it out; if nothing does, nobody has named it."""
+    why = [] if scope["accepted"] else [scope["words"]]
+    settings, live, image = collection.settings, collection.live or {}, collection.image
+    site_pages = live.get("site_pages")
+    if image is not None and site_pages is None:
+        site = image.site_number(urls.host(url))
+        site_pages = None if site == NONE else int(image.columns.site.pages[site])
+    limit, most = settings.seeder.pages_per_site, settings.collection.max_pages
+    if site_pages is not None and site_pages >= limit:
+        why.append(f"Its site has {site_pages} known pages, as many as seeder.pages_per_site = {limit} allows.")
+    if collection.files.known >= most:
+        why.append(f"The collection has as many pages as collection.max_pages = {most} allows.")
+    if site_pages is None and live.get("sites", 0) >= settings.collection.max_sites:
+        why.append(f"The collection has as many sites as collection.max_sites = {settings.collection.max_sites}.")
+    return why or ["No page that was fetched so far links to it in a way that is followed."]
+
+
+def _known(collection: Opened, page: int, url: str) -> Said:
+    files = collection.files
+    way = files.way(page, LONGEST_WAY)
+    visits, same = visits_of(files, page)
+    originals = [v["duplicate_of"] for v in visits if v["duplicate_of"] is not None]
+    named = [*(step.page for step in way), *originals[-1:], *same[:MOST_SAME]]
+    texts = files.urls(named)
+    for visit in visits:
+        visit["sentence"] = Outcome[visit["outcome"].upper()].sentence
+    found = files.page(page)
+    return {
+        "found": _found(found, way, texts),
+        **_now(collection, page, url, found, visits),
+        "visits": visits,
+        "duplicate_of": texts[originals[-1]] if originals else None,
+        "duplicates": {"pages": len(same), "urls": [texts[p] for p in same[:MOST_SAME]]},
+    }
+
+
+def _found(found: Found, way: list[Step], texts: dict[int, str]) -> Said:
+    return {
+        "time": found.time,
+        "kind": way[0].kind.name.lower(),
+        "on": texts.get(way[0].source),
+        "depth": found.depth,
+        "way": "".join(LETTERS[step.kind] for step in reversed(way)),
+        "urls": [texts[step.page] for step in reversed(way)],
+    }
+
+
+def _now(collection: Opened, page: int, url: str, found: Found, visits: list[Said]) -> Said:
+    live, image, wall = collection.live, collection.image, collection.wall
+    if live is not None:
+        return {name: live.get(name) for name in ("standing", "scores", "plan", "next_turn")}
+    if image is None or page >= image.columns.page.count:
+        return {"standing": _by_files(found, visits, collection.settings), "scores": None}
+    settings = collection.settings
+    return {
+        "standing": page_standing(image, settings, wall, page, url),
+        "scores": scores_of(image.columns, settings, image.issued, wall, page),
+    }
+
+
+def _by_files(found: Found, visits: list[Said], settings: Settings) -> Said:
+    """The state as far as tables and journal tell: when it was found, and how its last visit ended."""
+    said: Said = {"state": found.state.name.lower(), "reason": None, "depth": found.depth, "due": None}
+    if found.state.name == "EXCLUDED":
+        said["reason"] = found.reason.name.lower()
+        said["words"] = f"{found.reason.sentence} That was so when it was found; it may have changed since."
+        return said
+    said["words"] = "Nobody had asked for it."
+    if visits:
+        outcome = Outcome[visits[-1]["outcome"].upper()]
+        again = TREATMENTS[outcome].again
+        tried = sum(TREATMENTS[Outcome[v["outcome"].upper()]].again is Again.LATER for v in visits)
+        if again is Again.LATER and tried < settings.harvester.tries:
+            pause = max(float(settings.harvester.retry), visits[-1]["retry_after"] or 0.0)
+            said |= {"state": "waiting", "due": visits[-1]["time"] + pause}
+        elif again is not Again.AT_ONCE:
+            said["state"] = "done"
+        said["outcome"], said["words"] = outcome.word, outcome.sentence
+    return said

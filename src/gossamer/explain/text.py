@@ -1,0 +1,178 @@
+"""An explanation for people: short sections, one fact a line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from gossamer.explain.page import LEGEND
+from gossamer.outcomes import Outcome
+from gossamer.units import human_size, human_time, thousands
+
+Said = dict[str, Any]
+
+
+def lines_of(said: Said, now: float) -> Iterator[str]:
+    yield from _site_lines(said, now) if "site" in said else _page_lines(said, now)
+
+
+def _page_lines(said: Said, now: float) -> Iterator[str]:
+    yield said["url"] or said["given"]
+    for step in said["steps"]:
+        yield f"  {step['what']}: it was {step['before']}"
+    if not said["known"]:
+        yield "  not known"
+        yield from (f"  {words}" for words in said["why_not"])
+        yield from (f"  known is: {url}" for url in said.get("near", ()))
+        return
+    yield f"  known as page {said['page']}{_as_of(said['as_of'], now)}"
+    if not said["scope"]["accepted"]:
+        yield f"  scope: {said['scope']['words']}"
+    yield from _found_lines(said["found"], now)
+    yield from _standing_lines(said, now)
+    yield from _score_lines(said)
+    yield from _visit_lines(said)
+
+
+def _as_of(as_of: Said, now: float) -> str:
+    if as_of["source"] == "desk":
+        return ", as the running crawl says"
+    if as_of["source"] == "files":
+        return ", as far as the files tell: how it stands now is not known"
+    when = when_of(as_of["time"], now)
+    return f", as of the stop at {when}" if as_of["exact"] else f", AS OF {when}: what came after is not counted"
+
+
+def _found_lines(found: Said, now: float) -> Iterator[str]:
+    yield "found"
+    yield f"  {when_of(found['time'], now)}, " + (f"by {found['kind']} on {found['on']}" if found["on"] else "a seed")
+    if len(found["urls"]) > 1:
+        yield f"  way {found['way']} ({LEGEND})"
+        yield from (f"    {letter} {url}" for letter, url in zip(found["way"], found["urls"], strict=True))
+
+
+def _standing_lines(said: Said, now: float) -> Iterator[str]:
+    standing = said["standing"]
+    yield f"state: {standing['state']}"
+    yield f"  {standing['words']}"
+    if standing.get("due"):
+        yield f"  due {when_of(standing['due'], now)}, after {standing.get('tries', '?')} tries without success"
+    yield f"  depth {standing['depth']}" + (", dynamic" if standing.get("dynamic") else "")
+    robots = standing.get("robots")
+    if robots is not None:
+        yield f"  robots.txt: {_robots_words(robots)}"
+    if said.get("plan"):
+        yield f"  plan of {when_of(said['plan']['made'], now)}: {said['plan']['words']}"
+    if standing.get("site"):
+        yield from clock_lines(standing["site"], said.get("next_turn"), now)
+
+
+def _robots_words(robots: Said) -> str:
+    if robots["verdict"] is None:
+        return "not read yet; until then the page is not asked for"
+    rule = f" by \"{robots['rule']}\"" if robots["rule"] else ", no rule is about it"
+    return f"{robots['verdict']}{rule}" + ("; to be asked for again" if robots.get("outdated") else "")
+
+
+def clock_lines(clock: Said, next_turn: float | None, now: float) -> Iterator[str]:
+    yield f"site: {clock['name']}" + (f", asked as www.{clock['name']}" if clock["www"] else "")
+    yield (
+        f"  {thousands(clock['pages'])} pages known, {thousands(clock['pending'])} pending, "
+        f"{thousands(clock['requests'])} requests, address {clock['address'] or 'not known'}"
+    )
+    turn = max(filter(None, (clock["next"], next_turn)), default=0.0)
+    if not clock["now"] and clock["next"] is None:
+        yield f"  never asked: {clock['words']}"
+    elif turn > now:
+        words = clock["words"] if clock["next"] else "Its wait is not over."
+        yield f"  may be asked again {when_of(turn, now)}: {words}"
+    else:
+        yield "  may be asked now"
+    yield f"  {human_time(clock['wait'])} between turns" + (
+        f", {clock['failures']} failures in a row" if clock["failures"] else ""
+    )
+
+
+def _score_lines(said: Said) -> Iterator[str]:
+    scores = said.get("scores")
+    if not scores:
+        return
+    parts = " + ".join(f"{name} {value:.4g}" for name, value in scores["parts"].items())
+    yield f"score: {scores['score']:.6g}"
+    yield f"  quality {scores['quality']:.4g} = {parts}; {scores['cash']:.3g} of all cash (OPIC)"
+    yield f"  profit of a fetch {scores['profit']:.4g}; value of our copy {scores['value']:.4g}"
+    if scores["rank"]:
+        yield (
+            f"  rank {thousands(scores['rank'])} of {thousands(scores['candidates'])} that may be asked for, "
+            f"{thousands(scores['site_rank'])} in its site"
+        )
+    yield f"  the next plan would {'hold it' if scores['planned'] else 'not hold it: ' + scores['reason']}"
+
+
+def _visit_lines(said: Said) -> Iterator[str]:
+    yield f"visits: {len(said['visits']) or 'none'}"
+    for visit in said["visits"]:
+        status = f" ({visit['status']})" if visit["status"] else ""
+        yield f"  {stamp(visit['time'])}  {visit['outcome']}{status}: {visit['sentence']}"
+        if visit["redirect"]:
+            yield f"    to {visit['redirect']}"
+        if visit["detail"]:
+            yield f"    {visit['detail']}"
+        if visit["warc_file"]:
+            size = human_size(visit["received"])
+            yield f"    in {visit['warc_file']} at byte {visit['warc_offset']}, {size} received"
+    if said["duplicate_of"]:
+        yield f"  it has the text and links of {said['duplicate_of']}"
+    if said["duplicates"]["pages"]:
+        yield f"  {thousands(said['duplicates']['pages'])} pages have its text and links:"
+        yield from (f"    {url}" for url in said["duplicates"]["urls"])
+
+
+def _site_lines(said: Said, now: float) -> Iterator[str]:
+    if not said["known"]:
+        yield f"{said['site'] or said['given']}: not known"
+        yield from (f"  {words}" for words in said["why_not"])
+        return
+    yield f"{said['site']}: site {said['number']}{_as_of(said['as_of'], now)}"
+    standing = said.get("standing")
+    if standing:
+        yield "pages: " + ", ".join(f"{thousands(n)} {state}" for state, n in standing["pages"].items())
+        for part, counts in standing["why"].items():
+            yield from (f"  {part:<9} {thousands(count):>10}  {word}" for word, count in counts.items())
+        shares = standing["scores"]
+        yield f"scores: {shares['cash']:.3g} of all cash (OPIC), link scores {shares['links']:.4g} in the mean"
+        yield from clock_lines(standing["clock"], said.get("next_turn"), now)
+    yield from _robots_lines(said, standing)
+    yield f"visits: {thousands(sum(said['visits'].values()))}, {human_size(said['bytes'])} received"
+    for word, count in said["visits"].items():
+        yield f"  {thousands(count):>10}  {word:<20} {Outcome[word.upper()].sentence}"
+    if said.get("queue"):
+        yield f"planned: {thousands(said['planned'])} pages, first of them"
+        yield from (f"  {entry['url']}" for entry in said["queue"])
+
+
+def _robots_lines(said: Said, standing: Said | None) -> Iterator[str]:
+    origins = {o["number"]: o for o in (standing or {}).get("origins", ())}
+    for number in sorted({*origins, *said["robots"]}):
+        origin, asked = origins.get(number), said["robots"].get(number)
+        name = origin["origin"] if origin else f"origin {number}"
+        last = f"asked {stamp(asked['time'])}: {asked['outcome']}" if asked else "never asked here"
+        delay = asked["delay"] if asked and asked["delay"] is not None else None
+        yield f"robots.txt of {name}: {last}" + (f", Crawl-delay {delay:g} s" if delay is not None else "")
+        if origin and origin["rules"]:
+            yield from (f"  {rule}" for rule in origin["rules"][:20])
+            if len(origin["rules"]) > 20:
+                yield f"  … and {len(origin['rules']) - 20} more rules"
+
+
+def stamp(wall: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(wall))
+
+
+def when_of(wall: float | None, now: float) -> str:
+    """With the distance from now, which is what people want to know."""
+    if wall is None:
+        return "at an unknown time"
+    away = wall - now
+    return f"{stamp(wall)} ({'in ' + human_time(away) if away > 0 else human_time(-away) + ' ago'})"
