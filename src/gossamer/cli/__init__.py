@@ -16,6 +16,7 @@ from gossamer.cli.files import files
 from gossamer.cli.sql import sql
 from gossamer.cli.status import status
 from gossamer.cli.stop import stop
+from gossamer.cli.verify import verify
 from gossamer.cli.web import web
 from gossamer.errors import GossamerError
 
@@ -38,7 +39,7 @@ def _options(
     pass
 
 
-for command in (crawl, status, explain, sql, files, stop, config, web, check):
+for command in (crawl, status, explain, sql, files, stop, verify, config, web, check):
     app.command()(command)
 
 

@@ -1,0 +1,75 @@
+"""`gossamer verify`: is everything there, and does it fit together?"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Final, TextIO
+
+import typer
+
+SHOWN: Final = 50
+ON_TERMINAL: Final = 0.2
+ELSEWHERE: Final = 10.0
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection; a crawl may run.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Without reading the records of the archive.")] = False,
+) -> None:
+    """Check every checksum, reference and sum in DIR, and say what is wrong; exit code 1 if anything is."""
+    from gossamer.units import human_size, thousands
+    from gossamer.verify import whole
+
+    with Steps(sys.stderr) as steps:
+        report = whole.verify(folder, quick, steps.show)
+    if as_json:
+        print(json.dumps(report.as_json()))
+    else:
+        for finding in report.findings[:SHOWN]:
+            print(finding)
+        if report.wrong > SHOWN:
+            print(f"… and {thousands(report.wrong - SHOWN)} more (--json has up to a thousand).")
+        for note in report.notes:
+            print(f"Note: {note}")
+        what = ", ".join(
+            f"{human_size(n) if name.endswith('bytes') else thousands(n)} {name.replace(' bytes', '')}"
+            for name, n in report.checked.items()
+        )
+        verdict = "nothing is wrong" if report.good else f"{thousands(report.wrong)} things are wrong"
+        print(f"{folder}: {verdict}. Looked at {what}.")
+    if not report.good:
+        raise typer.Exit(1)
+
+
+class Steps:
+    """Progress of a long command: on one line of a terminal, elsewhere now and then."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._terminal = stream.isatty()
+        self._every = ON_TERMINAL if self._terminal else ELSEWHERE
+        self._next = time.monotonic() + self._every
+        self._open_line = False
+
+    def __enter__(self) -> Steps:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._open_line:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+    def show(self, what: str, part: float) -> None:
+        """`part`: from 0 to 1."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + self._every
+        line = f"{what}: {100 * part:.0f} %"
+        self._stream.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
+        self._stream.flush()
+        self._open_line = self._terminal
