@@ -9,6 +9,7 @@ import typer
 
 from gossamer import __version__
 from gossamer.cli.check import check
+from gossamer.cli.compact import compact
 from gossamer.cli.config import config
 from gossamer.cli.crawl import crawl
 from gossamer.cli.explain import explain
@@ -39,7 +40,7 @@ def _options(
     pass
 
 
-for command in (crawl, status, explain, sql, files, stop, verify, config, web, check):
+for command in (crawl, status, explain, sql, files, stop, verify, compact, config, web, check):
     app.command()(command)
 
 

@@ -1,0 +1,25 @@
+"""`gossamer compact`: many small segments become few."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def compact(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection; no crawl may run.")]) -> None:
+    """Merge the small segment files of DIR into larger ones, so that queries open fewer; every row stays."""
+    from gossamer import compact as work
+    from gossamer.units import human_size, thousands
+
+    done = work.compact(folder, lambda line: print(line, file=sys.stderr, flush=True))
+    if done.segments == done.segments_before:
+        print(f"{folder}: nothing to do; {thousands(done.segments)} segments, {human_size(done.bytes)}")
+        return
+    print(
+        f"{folder}: {thousands(done.segments_before)} segments in {thousands(done.files_before)} files "
+        f"({human_size(done.bytes_before)}) are now {thousands(done.segments)} in {thousands(done.files)} "
+        f"({human_size(done.bytes)})"
+    )
