@@ -13,6 +13,7 @@ from gossamer.cli.compact import compact
 from gossamer.cli.config import config
 from gossamer.cli.crawl import crawl
 from gossamer.cli.explain import explain
+from gossamer.cli.export import export
 from gossamer.cli.files import files
 from gossamer.cli.sql import sql
 from gossamer.cli.status import status
@@ -40,7 +41,7 @@ def _options(
     pass
 
 
-for command in (crawl, status, explain, sql, files, stop, verify, compact, config, web, check):
+for command in (crawl, status, explain, sql, files, stop, verify, compact, export, config, web, check):
     app.command()(command)
 
 

@@ -1,0 +1,47 @@
+"""`gossamer export`: a collection as one file for others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection.")],
+    wacz: Annotated[Path | None, typer.Option(metavar="FILE", help="Archive, index and pages, for replay.")] = None,
+    jsonl: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A JSON object a page; .gz and .zst compress; - is the screen.")
+    ] = None,
+    where: Annotated[str, typer.Option(metavar="SQL", help="With --jsonl: only pages for which this holds.")] = "",
+    links: Annotated[bool, typer.Option("--links", help="With --jsonl: the links of each page too.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With --jsonl: also pages that say noindex or noarchive.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
+) -> None:
+    """Export what is sealed of DIR, as WACZ (--wacz) or as JSON lines (--jsonl)."""
+    from gossamer.cli.verify import Steps
+    from gossamer.errors import UsageError
+    from gossamer.units import human_size, thousands
+
+    if (wacz is None) == (jsonl is None):
+        raise UsageError("name one kind of export", "--wacz FILE for replay, --jsonl FILE for texts.")
+    if wacz is not None:
+        if where or links or everything:
+            raise UsageError("--where, --links and --all are for --jsonl", "WACZ has the whole archive.")
+        from gossamer.export import wacz as packing
+
+        with Steps(sys.stderr) as steps:
+            described = packing.export(folder, wacz, force, progress=steps.show)
+        size = sum(int(one["bytes"]) for one in described["resources"])
+        print(f"{wacz}: {thousands(len(described['resources']))} files, {human_size(size)}", file=sys.stderr)
+        return
+    from gossamer.export import jsonl as writing
+
+    assert jsonl is not None
+    with Steps(sys.stderr) as steps:
+        pages = writing.export(folder, jsonl, where, links, force, steps.show, everything)
+    print(f"{jsonl}: {thousands(pages)} pages", file=sys.stderr)
