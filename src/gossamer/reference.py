@@ -1,0 +1,221 @@
+"""docs/reference.md, made from the code: `python -m gossamer.reference > docs/reference.md`.
+
+Commands come from the command line itself, settings, outcomes and columns from the sentences that stand beside them.
+`the_reference_is_what_the_code_makes` is a test.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args, get_type_hints
+
+from typer.models import ArgumentInfo, OptionInfo
+
+from gossamer.config.reference import reference as settings
+from gossamer.errors import GossamerError, LockedError, StorageError, UsageError
+from gossamer.model import Counted, LinkKind, Reason, State
+from gossamer.outcomes import ASIDE, TREATMENTS, Aside
+from gossamer.sql.columns import VIEWS
+
+HEAD: Final = """# Reference
+
+Made from the code by `python -m gossamer.reference > docs/reference.md`; a test compares them. The
+[manual](manual.md) goes task by task, the [glossary](glossary.md) explains the words.
+
+[Commands](#commands) · [Exit codes](#exit-codes) · [Environment](#environment) · [Settings](#settings) ·
+[Outcomes](#outcomes) · [Why a site waits](#why-a-site-waits) · [States of a page](#states-of-a-page) ·
+[Kinds of links](#kinds-of-links) · [What is only counted](#what-is-only-counted) · [Tables](#tables)
+"""
+
+EXITS: Final = {
+    0: "Done: the crawl ended by itself, by a limit that was asked for, or by `gossamer stop`.",
+    GossamerError.exit_code: "A fault. Also: `verify` found something wrong, or `check` a request that was not polite.",
+    UsageError.exit_code: "What was asked makes no sense: a setting, a seed, an option, a folder without a collection.",
+    LockedError.exit_code: "Another process holds the collection.",
+    StorageError.exit_code: "The disk is full or read-only, a file is damaged, or memory is gone. All that was "
+                            "committed is intact.",
+    130: "Interrupted by Ctrl-C, after a clean stop.",
+}  # fmt: skip
+
+ENVIRONMENT: Final = {
+    "XDG_CONFIG_HOME": "Where `gossamer/crawl.toml` lies, from which the contact is taken if a crawl has none; default "
+                       "`~/.config`.",
+    "XDG_CACHE_HOME": "Where compiled kernels are kept if the folder of the package cannot be written; default "
+                      "`~/.cache`.",
+    "SSL_CERT_FILE": "The file of certificates that takes the place of the system's.",
+}  # fmt: skip
+
+_VALUES: Final = {Path: "PATH", int: "N", float: "X", str: "TEXT"}
+
+STATES: Final = {
+    State.PENDING: "It may be asked for: it is planned, on its way, or has not been chosen yet.",
+    State.WAITING: "It was tried without success and is tried again when its time comes; or its whole site waits.",
+    State.DONE: "Its last outcome is final.",
+    State.EXCLUDED: "It is known and not asked for.",
+}
+
+LINKS: Final = {
+    LinkKind.ANCHOR: "A link that people click: `a`, `area`.",
+    LinkKind.FRAME: "A page shown inside the page: `frame`, `iframe`.",
+    LinkKind.EMBEDDED: "Something that the page is made of: `img`, `script`, `embed`, `object`, style sheets …",
+    LinkKind.CANONICAL: 'The address that the page gives as its own: `link rel="canonical"`.',
+    LinkKind.ALTERNATE: 'Another form of the page: `link rel="alternate"`, of type HTML or with a language.',
+    LinkKind.REDIRECT: "Where the server or a `meta refresh` sends us.",
+    LinkKind.SEED: "No link: the page was given as a seed.",
+}
+
+COUNTED: Final = {
+    Counted.IMAGE: "By its extension an image (`seeder.images`).",
+    Counted.AUDIO: "By its extension audio (`seeder.audio`).",
+    Counted.VIDEO: "By its extension video (`seeder.video`).",
+    Counted.DOCUMENT: "By its extension a document (`seeder.documents`).",
+    Counted.SOFTWARE: "By its extension software (`seeder.software`).",
+    Counted.SOURCE: "By its extension source code, a script or a style (`seeder.source`).",
+    Counted.ARCHIVE: "By its extension an archive (`seeder.archives`).",
+    Counted.OUT_OF_SCOPE: "Its host is not in `seeder.domains`.",
+    Counted.TOO_LONG: "The URL is longer than `seeder.url_length`.",
+    Counted.NOFOLLOW: "The link, or its page, asks not to follow it.",
+    Counted.NOT_HTTP: "mailto, javascript, ftp and so on.",
+    Counted.SITE_FULL: "Its site already has `seeder.pages_per_site` pages.",
+    Counted.COLLECTION_FULL: "The collection already has `collection.max_pages` pages or `collection.max_sites` sites.",
+    Counted.REJECTED: "A pattern of `seeder.reject` matches, or none of `seeder.accept`.",
+}
+
+
+def reference() -> str:
+    return "\n".join(
+        (
+            HEAD, *_commands(),
+            "## Exit codes\n", *_table(("code", ""), ((f"{code}", text) for code, text in EXITS.items())),
+            "## Environment\n", *_table(("variable", ""), ((f"`{name}`", text) for name, text in ENVIRONMENT.items())),
+            "## Settings\n",
+            "In `crawl.toml`, or one by one with `--set section.name=value`. `gossamer config` prints the same.\n",
+            settings().replace("## [", "### ["),
+            *_outcomes(), *_standing(), *_views(),
+        )
+    )  # fmt: skip
+
+
+def _commands() -> Iterator[str]:
+    from gossamer.cli import app  # the command line is loaded for the reference alone
+
+    yield "## Commands\n"
+    for command in app.registered_commands:
+        verb = command.callback
+        assert verb is not None
+        words = list(_words(verb))
+        usage = " ".join(("gossamer", verb.__name__, *(w.usage for w in words if w.usage), "[OPTIONS]"))
+        yield f"### gossamer {verb.__name__}\n\n```\n{usage}\n```\n\n{' '.join((verb.__doc__ or '').split())}\n"
+        yield from _table(("", ""), ((f"`{_cell(w.written)}`", _cell(w.help) + w.default) for w in words))
+
+
+class _Word(NamedTuple):
+    """An argument or an option of a command."""
+
+    usage: str
+    """Of an argument; "" for an option."""
+    written: str
+    help: str
+    default: str
+
+
+def _words(verb: Callable[..., Any]) -> Iterator[_Word]:
+    """From the signature: what typer itself keeps of it changes from version to version."""
+    hints = get_type_hints(verb, include_extras=True)
+    for name, parameter in inspect.signature(verb).parameters.items():
+        kind, about = get_args(hints[name])
+        needed, default = parameter.default is inspect.Parameter.empty, parameter.default
+        if isinstance(about, ArgumentInfo):
+            word = (about.metavar or name.upper()).strip("[]")
+            yield _Word(word if needed else f"[{word}]", word, about.help or "", "")
+            continue
+        assert isinstance(about, OptionInfo)
+        written = _names(about) or f"--{name.replace('_', '-')}"
+        if kind is not bool:
+            written += f" {about.metavar or _value(kind)}"
+        said = " (must be given)" if needed else f" (default {default})" if default and kind is not bool else ""
+        yield _Word("", written, about.help or "", said)
+
+
+def _names(option: OptionInfo) -> str:
+    """As given; within an annotation the first of them stands where the default would."""
+    given = (option.default, *(option.param_decls or ()))
+    return "/".join(each for each in given if isinstance(each, str) and each.startswith("-"))
+
+
+def _value(kind: Any) -> str:
+    """What an option without a metavar takes: of `list[Path] | None` a Path."""
+    inner = {kind, *get_args(kind), *(each for part in get_args(kind) for each in get_args(part))}
+    return next(word for plain, word in _VALUES.items() if plain in inner)
+
+
+def _outcomes() -> Iterator[str]:
+    yield "## Outcomes\n"
+    yield (
+        "What can become of a request: these words and no others stand in tables, logs and reports. An outcome that\n"
+        "*slows* doubles the wait of its site each time that it comes again; after so many in a row the whole site is\n"
+        "*set aside* for `harvester.retry`. Retry-After counts on any answer, for a week at most.\n"
+    )
+    rows = (
+        (
+            f"`{outcome.word}`", _cell(follows.sentence), follows.again.value, "yes" if follows.slows else "no",
+            f"after {follows.ends} in a row" if follows.ends else "no",
+        )
+        for outcome, follows in TREATMENTS.items()
+    )  # fmt: skip
+    yield from _table(("outcome", "", "tried again?", "slows the site?", "sets it aside?"), rows)
+    yield "## Why a site waits\n"
+    yield "All its pages wait with it: `status` counts them under these words, `explain` names the one of a site.\n"
+    yield from _sentences({why: text for why, text in ASIDE.items() if why is not Aside.NONE})
+
+
+def _standing() -> Iterator[str]:
+    yield "## States of a page\n"
+    yield "known = pending + waiting + done + excluded, always.\n"
+    yield from _sentences(STATES)
+    yield "Excluded, and why:\n"
+    yield from _sentences({reason: reason.sentence for reason in Reason if reason is not Reason.NONE})
+    yield "## Kinds of links\n"
+    yield from _sentences(LINKS)
+    yield "## What is only counted\n"
+    yield "They never become pages. `visits` has their number by page, `counts` by site, extension and domain.\n"
+    yield from _sentences(COUNTED)
+
+
+def _views() -> Iterator[str]:
+    yield "## Tables\n"
+    yield (
+        "As `gossamer sql` shows them. Columns marked with * are not in the Parquet files of the table: they are\n"
+        "computed, or joined from other files. In the files of `pages`, `state` and `reason` are those of the time\n"
+        "when the page was found.\n"
+    )
+    for name, view in VIEWS.items():
+        yield f"### {name}\n\n{view.sentence}\n"
+        stored = {column.name for column in view.in_segments()}
+        rows = (
+            (f"`{c.name}`{'' if c.name in stored else ' *'}", c.type.lower(), _cell(c.sentence)) for c in view.columns
+        )
+        yield from _table(("column", "type", ""), rows)
+
+
+def _sentences(texts: Mapping[Any, str]) -> Iterator[str]:
+    return _table(("", ""), ((f"`{each.name.lower()}`", _cell(text)) for each, text in texts.items()))
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Lines of one; an empty line follows."""
+    yield "\n".join((_row(heads), "|---" * len(heads) + "|", *map(_row, rows))) + "\n"
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(text: str | None) -> str:
+    return " ".join((text or "").split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(reference(), end="")
