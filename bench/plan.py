@@ -12,7 +12,7 @@ import numpy as np
 
 from gossamer.collection.columns import Columns
 from gossamer.manager.plan import make_plan
-from gossamer.manager.policies import POLICIES
+from gossamer.manager.strategies import LIVE
 from gossamer.manager.value import Value
 from gossamer.model import Outcome, State
 
@@ -50,7 +50,7 @@ def row(name: str, columns: Columns, policy: str, value: Value = DEFAULT) -> Non
     plans, spent = [], []
     for _ in range(5):
         start = time.thread_time()
-        plans.append(make_plan(columns, POLICIES[policy], WALL, BATCH, PER_SITE, np.inf, value, ISSUED))
+        plans.append(make_plan(columns, LIVE[policy], WALL, BATCH, PER_SITE, np.inf, value, ISSUED))
         spent.append(time.thread_time() - start)
     seconds, pages, sites = sorted(p.seconds for p in plans), len(plans[0].pages), len(plans[0].sites)
     print(f"{columns.page.count:>10,}  {name:<48} {seconds[2] * 1e3:7.1f} ms, {sorted(spent)[2] * 1e3:6.1f} of CPU"
@@ -59,12 +59,12 @@ def row(name: str, columns: Columns, policy: str, value: Value = DEFAULT) -> Non
 
 def main(most: int) -> None:
     rng = np.random.default_rng(1)
-    make_plan(make_columns(200_000, "uniform", rng), POLICIES["opic"], WALL, BATCH, PER_SITE)
+    make_plan(make_columns(200_000, "uniform", rng), LIVE["opic"], WALL, BATCH, PER_SITE)
     known = 100_000
     while known <= most:
         for kind in ("uniform", "zipf 1.77", "one holds half"):
             columns = make_columns(known, kind, rng)
-            for policy in POLICIES:
+            for policy in LIVE:
                 row(f"{kind} sites, {policy}", columns, policy)
         row("one holds half, value, all scores", columns, "value", Value(EVERYTHING))
         columns.page.cash[:].sort()
@@ -75,7 +75,7 @@ def main(most: int) -> None:
         columns.page.state[: int(known * 0.9)] = State.DONE
         columns.page.outcome[:] = Outcome.OK
         columns.page.due[:] = WALL - rng.integers(0, int(90 * DAY), known)
-        for policy in POLICIES:
+        for policy in LIVE:
             row(f"one holds half, {policy}, 90 % done", columns, policy)
         again = Value(EVERYTHING, alpha=0.5, gamma=2.0, min_period=DAY)
         row("the same, all scores, news, pages fetched again", columns, "value", again)

@@ -33,7 +33,7 @@ from gossamer.collection.table import CELL, Table
 from gossamer.config import Settings, override, to_json
 from gossamer.desk import Desk
 from gossamer.manager.plan import make_plan
-from gossamer.manager.policies import POLICIES
+from gossamer.manager.strategies import LIVE
 from gossamer.opening import open_collection
 from gossamer.seeder.seed import Limits, identify, mark_duplicates, plant
 from gossamer.web.message import decode_results
@@ -187,7 +187,7 @@ def say_memory(desk: Desk, offsets: int, known: int) -> None:
 
 def say_plans(desk: Desk, what: str) -> None:
     manager = desk.settings.manager
-    for policy in POLICIES.values():
+    for policy in LIVE.values():
         plans = [
             make_plan(desk.columns, policy, time.time(), manager.batch_size, manager.batch_per_site) for _ in range(5)
         ]

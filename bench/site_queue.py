@@ -29,9 +29,8 @@ def measure(sites: int, per_address: int, requests: int = 200_000) -> str:
     shuffled = np.random.default_rng(1).permutation(sites)
     for site in range(sites):
         queue.set_address(site, int(shuffled[site] % addresses))
-    order = SimpleNamespace(
-        sites=everyone, offsets=np.arange(sites + 1) * PER_SITE, pages=np.arange(known, dtype=np.uint32)
-    )
+    pages = np.arange(known, dtype=np.uint32)
+    order = SimpleNamespace(sites=everyone, offsets=np.arange(sites + 1) * PER_SITE, pages=pages, ranks=pages)
     now, done, ticks, spent = 1.0, 0, 0, 0.0
     while done < requests:
         flags[:] = 0

@@ -403,9 +403,8 @@ def standing(state: str = "pending", **more: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_why_a_page_is_in_the_plan_or_not(page: int, said: dict[str, Any], words: str) -> None:
-    plan = Plan(
-        np.array([0, 1], np.uint32), np.array([0, 2, 5]), np.array([7, 8, 10, 11, 12], np.uint32), 0.1, 9, 0.0, 0
-    )
+    pages, ranks = np.array([7, 8, 10, 11, 12], np.uint32), np.arange(5, dtype=np.uint32)
+    plan = Plan(np.array([0, 1], np.uint32), np.array([0, 2, 5]), pages, ranks, 0.1, 9, 0.0, 0)
     manager = config.override(Settings(), ["manager.batch_per_site=3", "manager.batch_size=5"])
     found = plan_standing(plan, 100.0, manager, said, page)
     assert words in found["words"]
@@ -414,7 +413,8 @@ def test_why_a_page_is_in_the_plan_or_not(page: int, said: dict[str, Any], words
 
 
 def test_a_page_that_no_plan_could_have_is_for_the_next(tmp_path: Path) -> None:
-    plan = Plan(np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(0, np.uint32), 0.1, 0, 0.0, 0)
+    nothing = np.zeros(0, np.uint32)
+    plan = Plan(nothing, np.zeros(1, np.int64), nothing, nothing, 0.1, 0, 0.0, 0)
     assert "the next one" in plan_standing(plan, 100.0, Settings(), standing(), 5)["words"]
 
 

@@ -11,29 +11,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.collection.columns import Columns
+from gossamer.config.accepted import WORDS
 from gossamer.errors import UsageError
 from gossamer.manager.learn import Limits, learn, new_counts, plant
-from gossamer.manager.policies import (
-    KEPT,
-    LOST,
-    POLICIES,
-    SEED_CASH,
-    SPENT,
-    TOTAL,
-    new_totals,
-    policy_named,
+from gossamer.manager.policies import DAMPING, KEPT, LOST, SEED_CASH, SPENT, TOTAL, new_totals
+from gossamer.manager.strategies import (
+    BACKLINKS,
+    BREADTH_FIRST,
+    FRACTIONAL,
+    LIVE,
+    MERIT,
+    OPIC,
+    PARTIAL,
+    RANDOM,
+    SHALLOW,
+    VALUE,
+    strategy_named,
 )
 from gossamer.manager.value import GIVEN
 from gossamer.model import NONE, TRANSIENT, VISIT, LinkKind, Outcome, PageFlag, Reason, State
 
 LIMITS = Limits(depth_static=3, depth_dynamic=1, retry=100.5, tries=3)
 
+PAYING = (OPIC, VALUE, FRACTIONAL)
+
 
 class Crawl:
     """The columns, and beside them the model: a dictionary for each page."""
 
     def __init__(self, random: Random, policy: str = "opic") -> None:
-        self.random, self.policy = random, policy_named(policy)
+        self.random, self.policy = random, strategy_named(policy)
         self.columns = Columns(100, 4)
         self.columns.site.count, self.columns.origin.count = 4, 8
         self.columns.origin.site[:8] = [0, 0, 1, 1, 2, 2, 3, 3]
@@ -55,7 +62,7 @@ class Crawl:
             values = {"state": state, "reason": reason, "flags": flags, "depth": depth, "origin": origin}
             for name, value in values.items():
                 getattr(page, name)[number] = value
-            cash = SEED_CASH if seed and self.policy.name != "breadth-first" else 0
+            cash = SEED_CASH if seed and self.policy.code in PAYING else 0
             self.pages.append({**values, "cash": cash, "given": 0, "tries": 0, "due": 0, "limit": limit})
         page.count = len(self.pages)
         plant(self.columns, self.policy, self.totals, self.counts, first, page.count - first)
@@ -100,19 +107,32 @@ class Crawl:
         return sum(self.link(page, self.pages[t], k) for t, k in zip(links, kinds, strict=True))
 
     def pay(self, page: dict[str, int], outcome: int, degree: int, links: list[int]) -> None:
-        if page["given"]:
+        if page["given"] or self.policy.code in (BREADTH_FIRST, MERIT, RANDOM, SHALLOW):
             return
         held, page["given"] = page["cash"], 1
+        if self.policy.code not in PAYING:
+            self.count(page, degree, links)
+            return
         gives = outcome == Outcome.REDIRECT or (outcome in (Outcome.OK, Outcome.DUPLICATE) and degree > 0)
         if not gives:
             self.spent += held
         else:
-            share = held // max(1, degree)
+            moves = int(held * DAMPING) if self.policy.code == FRACTIONAL and outcome != Outcome.REDIRECT else held
+            share = moves // max(1, degree)
             for target in links:
                 if self.pages[target]["state"] != State.DONE and not self.pages[target]["given"]:
                     self.pages[target]["cash"] += share
                     held -= share
             self.lost += held
+
+    def count(self, page: dict[str, int], degree: int, links: list[int]) -> None:
+        """What strategies without money leave in the cells of cash."""
+        share = 1 if self.policy.code == BACKLINKS else 0
+        if self.policy.code == PARTIAL and degree:
+            share = int(page["cash"] / degree)
+        for target in links:
+            if self.pages[target]["state"] != State.DONE and not self.pages[target]["given"]:
+                self.pages[target]["cash"] += share
 
     def link(self, source: dict[str, int], target: dict[str, int], kind: int) -> int:
         same = source["origin"] // 2 == target["origin"] // 2
@@ -145,7 +165,7 @@ def test_kept_plus_spent_plus_lost_is_the_total(seed: int) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(seed=st.integers(0, 2**32), policy=st.sampled_from(sorted(POLICIES)))
+@given(seed=st.integers(0, 2**32), policy=st.sampled_from(sorted(LIVE)))
 def test_known_is_pending_and_waiting_and_done_and_excluded(seed: int, policy: str) -> None:
     crawl = Crawl(Random(seed), policy).live()
     states = crawl.column("state")
@@ -154,7 +174,7 @@ def test_known_is_pending_and_waiting_and_done_and_excluded(seed: int, policy: s
 
 
 @settings(max_examples=300, deadline=None)
-@given(seed=st.integers(0, 2**32), policy=st.sampled_from(["opic", "value"]))
+@given(seed=st.integers(0, 2**32), policy=st.sampled_from(sorted(LIVE)))
 def test_a_tick_teaches_what_the_model_says(seed: int, policy: str) -> None:
     crawl = Crawl(Random(seed), policy).live()
     for page in crawl.pages:
@@ -178,7 +198,7 @@ def test_seeds_beyond_what_the_total_holds_get_nothing() -> None:
     columns.page.count, columns.page.flags[:10] = 10, PageFlag.SEED
     totals, counts = new_totals(), new_counts()
     totals[KEPT] = totals[TOTAL] = 2**63 - 3 * SEED_CASH
-    plant(columns, policy_named("opic"), totals, counts, 0, 10)
+    plant(columns, strategy_named("opic"), totals, counts, 0, 10)
     assert columns.page.cash[:10].tolist() == [SEED_CASH] * 2 + [0] * 8
     assert totals[KEPT] == totals[TOTAL] == 2**63 - SEED_CASH
 
@@ -187,7 +207,7 @@ def test_a_page_keeps_what_it_held_and_gives_it_once() -> None:
     columns = Columns(3, 1)
     columns.page.count, columns.site.count, columns.origin.count = 3, 1, 1
     columns.page.flags[0] = PageFlag.SEED
-    policy, totals, counts = policy_named("value"), new_totals(), new_counts()
+    policy, totals, counts = strategy_named("value"), new_totals(), new_counts()
     plant(columns, policy, totals, counts, 0, 3)
     visits = np.zeros(1, VISIT)
     visits["links"] = visits["out_degree"] = 1
@@ -204,5 +224,22 @@ def test_breadth_first_moves_no_cash() -> None:
 
 
 def test_an_unknown_policy_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="value, opic, breadth-first"):
-        policy_named("pagerank")
+    with pytest.raises(UsageError) as error:
+        strategy_named("pagerank", LIVE)
+    assert "value, breadth-first, shallow-first" in error.value.cure
+    with pytest.raises(UsageError) as error:
+        strategy_named("opik")
+    assert "Did you mean opic?" in error.value.cure
+    with pytest.raises(UsageError) as error:
+        strategy_named("omniscient", LIVE, "manager.policy")
+    assert "only the simulator" in error.value.cure
+
+
+def test_the_settings_accept_the_policies_that_a_crawl_can_know() -> None:
+    assert WORDS["manager.policy"] == tuple(LIVE)
+
+
+def test_links_count_once_for_each_fetched_page() -> None:
+    crawl = Crawl(Random(3), "backlink-count").live()
+    assert max(cash % GIVEN for cash in crawl.column("cash")) >= 1
+    assert crawl.totals.tolist() == [0, 0, 0, 0]

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.harvester.queue import SiteQueue
+from gossamer.harvester.places import BEST, LARGER, WAITING
+from gossamer.harvester.queue import SITES_BY, SiteQueue
 from gossamer.model import NONE, Ask, PageFlag, State
 
 PAGES = 40
@@ -25,15 +26,18 @@ ASSIGNED = int(PageFlag.ASSIGNED)
 
 
 class World:
-    def __init__(self, random: Random) -> None:
-        self.random = random
+    def __init__(self, random: Random, sites_by: int = WAITING) -> None:
+        self.random, self.sites_by = random, sites_by
         self.sites, self.addresses = random.randint(1, 8), random.randint(1, 4)
         self.per_turn, self.pause = random.choice([1, 1, 2, 3]), random.choice([0.0, 0.5, 1.0, 4.0])
         self.address_wait = random.choice([0.0, 1.0, 3.0])
         self.wait = [random.choice([0.0, 1.0, 5.0, 15.0]) for _ in range(self.sites)]
+        self.pending = np.zeros(self.sites, np.uint32)
+        self.rank: dict[int, int] = {}
         self.queue = SiteQueue(
-            self.sites, self.addresses, address_wait=self.address_wait, per_turn=self.per_turn, pause=self.pause
-        )
+            self.sites, self.addresses, address_wait=self.address_wait, per_turn=self.per_turn, pause=self.pause,
+            sites_by=sites_by, pending=self.pending,
+        )  # fmt: skip
         self.now = 100.0
         self.state = np.full(PAGES, State.PENDING, np.uint8)
         self.flags, self.due = np.zeros(PAGES, np.uint8), np.zeros(PAGES, np.uint32)
@@ -130,7 +134,9 @@ class World:
         self.random.shuffle(sites)
         offsets = np.cumsum([0] + [len(self.planned[s]) for s in sites])
         pages = np.array([p for s in sites for p in self.planned[s]], np.uint32)
-        self.queue.install(SimpleNamespace(sites=np.array(sites, np.uint32), offsets=offsets, pages=pages))
+        ranks = np.array([chosen.index(p) for p in pages.tolist()], np.uint32)
+        self.rank = {page: i for i, page in enumerate(chosen)}
+        self.queue.install(SimpleNamespace(sites=np.array(sites, np.uint32), offsets=offsets, pages=pages, ranks=ranks))
         self.enter()
 
     def enter(self) -> None:
@@ -160,6 +166,10 @@ class World:
             self.state[page] = self.random.choice([State.EXCLUDED, State.DONE, State.WAITING])
             self.due[page] = WALL + 5
 
+    def change_sizes(self) -> None:
+        self.pending[self.random.randrange(self.sites)] = self.random.randrange(5)
+        self.queue.touch()
+
     def forget_rules(self) -> None:
         self.valid[self.random.randrange(self.sites)] = 0
 
@@ -176,13 +186,31 @@ class World:
 
     def ready(self, k: int = 0) -> None:
         k = k or self.random.choice([1, 2, 100])
+        could = self.contenders()
         found = self.queue.ready(self.now, k, self.state, self.flags, self.due, self.origin, self.valid, WALL)
+        asked = found[0].tolist()
         for site, page, ask in zip(*(a.tolist() for a in found), strict=True):
             self.hand_out(site, page, ask)
-        if len(found[0]) < k:
+        if len(asked) < k:
             idle = [s for s in range(self.sites) if self.is_due(s) and self.is_free(s)]
-            self.note("no site starves", not idle, f"{idle} may be asked and are not")
+            self.note("whoever may be asked is asked", not idle, f"{idle} may be asked and are not")
+        self.look_for_better(asked, could)
         self.note("count", self.queue.in_flight == len(self.flight), "in flight")
+
+    def worth(self, site: int) -> int:
+        """What the order of sites goes by."""
+        first = next(p for p in self.planned[site] if self.askable(p))
+        return int(self.pending[site]) if self.sites_by == LARGER else -self.rank[first]
+
+    def contenders(self) -> dict[int, int]:
+        """Sites with an address of their own that could be asked now, without those on errands or in a turn."""
+        able = [s for s in range(self.sites) if self.is_due(s) and self.is_free(s)]
+        alone = [s for s in able if sum(a == self.address[s] for a in self.address) == 1]
+        return {s: self.worth(s) for s in alone if s not in self.errands and not self.continues(s)}
+
+    def look_for_better(self, asked: list[int], could: dict[int, int]) -> None:
+        worse = [(s, t) for s in could if s not in asked for t in asked if t in could and could[t] < could[s]]
+        self.note("of those who may be asked the best are", not worse, f"{worse} of {could}")
 
     def hand_out(self, site: int, page: int, ask: int) -> None:
         address = self.address[site]
@@ -291,7 +319,7 @@ class World:
         self.install()
         rare = [
             self.install, self.move, self.be_patient, self.change_page, self.forget_rules, self.enter, self.skip,
-            self.send, self.draft,
+            self.send, self.draft, self.change_sizes,
         ]  # fmt: skip
         for _ in range(self.random.randint(10, 100)):
             self.random.choice([self.advance, self.ready, self.done, self.random.choice(rare)])()
@@ -325,7 +353,8 @@ def life(test: Callable[[int], None]) -> Callable[[], None]:
 
 
 def breaches(seed: int, invariant: str) -> list[str]:
-    return World(Random(seed)).live().breaches[invariant]
+    """In a life under each order of sites."""
+    return [text for sites_by in SITES_BY.values() for text in World(Random(seed), sites_by).live().breaches[invariant]]
 
 
 @life
@@ -355,7 +384,18 @@ def test_every_planned_page_ends_in_exactly_one_outcome(seed: int) -> None:
 
 @life
 def test_no_site_starves(seed: int) -> None:
-    assert breaches(seed, "no site starves") == []
+    assert World(Random(seed), WAITING).live().breaches["no site starves"] == []
+
+
+@life
+def test_whoever_may_be_asked_is_asked_as_long_as_there_is_room(seed: int) -> None:
+    assert breaches(seed, "whoever may be asked is asked") == []
+
+
+@life
+def test_of_those_who_may_be_asked_the_best_are(seed: int) -> None:
+    for sites_by in (BEST, LARGER):
+        assert World(Random(seed), sites_by).live().breaches["of those who may be asked the best are"] == []
 
 
 @life
@@ -382,7 +422,8 @@ class Small:
         for site in range(sites):
             self.queue.set_address(site, 0)
         pages = np.arange(known, dtype=np.uint32)
-        self.queue.install(SimpleNamespace(sites=self.sites, offsets=np.arange(sites + 1) * 3, pages=pages))
+        offsets = np.arange(sites + 1) * 3
+        self.queue.install(SimpleNamespace(sites=self.sites, offsets=offsets, pages=pages, ranks=pages))
         self.queue.enter(self.sites, 0.0)
 
     def ready(self, now: float, k: int = 100) -> list[tuple[int, int, int]]:

@@ -15,8 +15,9 @@ from gossamer.config.settings import ManagerSettings
 from gossamer.errors import UsageError
 from gossamer.manager.due import soonest_due
 from gossamer.manager.plan import Plan, make_plan
-from gossamer.manager.policies import POLICIES, SEED_CASH
+from gossamer.manager.policies import SEED_CASH
 from gossamer.manager.standing import standing_of
+from gossamer.manager.strategies import LIVE
 from gossamer.manager.value import GIVEN, PRESETS, SCORES, Value, check_weights, merit_weights
 from gossamer.model import Outcome, State
 from gossamer.units import Duration
@@ -38,7 +39,7 @@ def fetched(columns: Columns, page: int, age: float, outcome: Outcome = Outcome.
 
 
 def plan(columns: Columns, value: Value, batch: int = 100, policy: str = "value") -> Plan:
-    return make_plan(columns, POLICIES[policy], WALL, batch, 100, 60.0, value, 100 * SEED_CASH)
+    return make_plan(columns, LIVE[policy], WALL, batch, 100, 60.0, value, 100 * SEED_CASH)
 
 
 def figure_7_1() -> tuple[Columns, Value]:
@@ -64,7 +65,7 @@ def test_figure_7_1() -> None:
 @pytest.mark.parametrize(("minimum", "expected"), [(False, 0.67), (True, 0.04)])
 def test_the_value_of_the_index_is_the_sum_or_the_minimum_over_its_pages(minimum: bool, expected: float) -> None:
     columns, value = figure_7_1()
-    for policy in POLICIES:
+    for policy in LIVE:
         made = plan(columns, replace(value, minimum=minimum), policy=policy)
         assert made.index_value == pytest.approx(expected, abs=1e-5)
         assert made.index_pages == 2
@@ -142,10 +143,10 @@ def test_pages_are_fetched_once_without_a_period() -> None:
     assert soonest_due(columns, value=replace(value, min_period=0.0)) == math.inf
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", LIVE)
 def test_pages_fetched_long_enough_ago_are_planned_again(policy: str) -> None:
     columns = some_columns(8)
-    columns.page.boost[:8], columns.page.cash[:8] = 0.5, SEED_CASH
+    columns.page.boost[:8], columns.page.merit[:8], columns.page.cash[:8] = 0.5, 0.5, SEED_CASH
     value = Value({"boost": 1.0}, change_period=1000.0, min_period=100.0)
     outcomes = (Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND, Outcome.OK, Outcome.OK)
     for page, outcome in enumerate(outcomes):

@@ -24,7 +24,8 @@ from gossamer.collection.rulebook import RuleBook
 from gossamer.config.settings import Settings
 from gossamer.errors import UsageError
 from gossamer.manager import learn
-from gossamer.manager.policies import new_totals, policy_named
+from gossamer.manager.policies import new_totals
+from gossamer.manager.strategies import LIVE, strategy_named
 from gossamer.model import NONE, Ask, PageFlag, VisitFlag
 from gossamer.outcomes import LONGEST_PAUSE, Aside, Outcome
 from gossamer.patience import clocks, pause_after
@@ -68,7 +69,7 @@ class Desk:
         self.max_addresses = ADDRESSES_A_SITE * settings.collection.max_sites
         self.recycled: list[int] = []
         """Numbers that were given to another address: that one may have been asked under its number before."""
-        self.policy = policy_named(settings.manager.policy)
+        self.policy = strategy_named(settings.manager.policy, LIVE, "manager.policy")
         self.totals = new_totals()
         """Cash kept, spent, lost and in total (OPIC)."""
         self.counts = learn.new_counts()

@@ -20,7 +20,7 @@ from gossamer.collection.effects import Effects, SiteEvent
 from gossamer.collection.store import Store
 from gossamer.desk import Desk
 from gossamer.eventlog import EventLog
-from gossamer.harvester.queue import SiteQueue
+from gossamer.harvester.queue import SITES_BY, SiteQueue
 from gossamer.manager.plan import Plan
 from gossamer.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, Texts, VisitFlag
 from gossamer.web.message import Results
@@ -56,7 +56,8 @@ class Dispatch:
         harvester = desk.settings.harvester
         self.queue = SiteQueue(
             desk.columns.site.limit, desk.max_addresses, wait=harvester.wait, address_wait=harvester.address_wait,
-            per_turn=harvester.per_turn, pause=harvester.pause,
+            per_turn=harvester.per_turn, pause=harvester.pause, sites_by=SITES_BY[desk.policy.sites_by],
+            pending=desk.columns.site.pending,
         )  # fmt: skip
         self.verdicts: list[tuple[int, int, int, int]] = []
         """Pages that robots.txt turned out to forbid, for the next tick's effects."""
@@ -275,6 +276,7 @@ class Dispatch:
         if longer.any():
             self.queue.not_before(sites[longer], next_[longer] - effects.wall + effects.monotonic)
         self.queue.done(sites, visits["end"].copy(), effects.monotonic)
+        self.queue.touch()
         if np.isin(visits["outcome"], _NO_ANSWER).any():
             self._try_other_names(visits)
         robots = visits["ask"] == _ROBOTS

@@ -17,7 +17,7 @@ from gossamer.config import Settings, override
 from gossamer.crawl import Bounds, Crawl
 from gossamer.harvester.queue import SiteQueue
 from gossamer.manager.plan import make_plan
-from gossamer.manager.policies import POLICIES
+from gossamer.manager.strategies import LIVE
 from gossamer.opening import open_collection
 from gossamer.robots import Rules
 from gossamer.scores import compute
@@ -57,7 +57,7 @@ def warm_rest() -> None:
     back when the address of a site has become too old."""
     columns = Columns(100_000, 1)
     columns.page.count, columns.site.count, columns.origin.count = 100_000, 1, 1
-    for policy in POLICIES.values():
+    for policy in LIVE.values():
         make_plan(columns, policy, 0.0, 1_000, 10)
     SiteQueue(1, 1).skip(np.zeros(0, np.uint32), 0.0)
 
@@ -66,7 +66,7 @@ def main() -> None:
     forget_old()
     warm_rest()
     with tempfile.TemporaryDirectory() as folder:
-        for policy in POLICIES:
+        for policy in ("value", "larger-sites-first"):
             warm(Path(folder) / policy, policy)
 
 

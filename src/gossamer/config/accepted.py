@@ -72,7 +72,10 @@ SCORES: Final = (
 """The scores that can have a weight."""
 
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "manager.policy": ("value", "opic", "breadth-first"),
+    "manager.policy": (
+        "value", "breadth-first", "shallow-first", "backlink-count", "batch-pagerank", "partial-pagerank", "opic",
+        "opic-kept", "larger-sites-first", "windowed-rankmass", "fractional-pagerank", "random-frontier",
+    ),
     "manager.preset": ("research", "archive", "news", "general"),
     "manager.index_value": ("sum", "minimum"),
     "manager.weights": SCORES,

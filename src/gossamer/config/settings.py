@@ -138,7 +138,8 @@ class ManagerSettings:
     """
 
     policy: str = "value"
-    """The order of pages: "value" (by profit, all settings below), "opic" or "breadth-first" alone."""
+    """Which pages come first: "value" (by profit, all settings below), or one of the strategies that were studied, by
+    itself; `gossamer simulate` tries them on a graph."""
     weights: dict[str, float] = field(default_factory=lambda: {"opic": 1.0, "pagerank": 1.0})
     """Weights of the scores in the quality of a page. opic: the cash of links not yet followed; pagerank; indegree; hub
     and authority; siterank: PageRank of its site; depth: 1 at the start page; static: 1 if

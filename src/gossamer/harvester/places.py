@@ -1,5 +1,8 @@
 """The memory of the site queue, and the moves between its places: heap, line at an address, holder of an address.
 
+The sites that may be asked now are in `best`, where their order is not that of coming; pages are in `heaps`, where
+there are no plans.
+
 A site is one record of 64 bytes, a line of the processor's cache. Records, because numba counts references to every
 array that it passes on: with an array for each field a request cost 20 µs.
 """
@@ -16,6 +19,7 @@ from gossamer.model import NONE
 
 U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 Records = npt.NDArray[np.void]
@@ -26,12 +30,18 @@ OUT: Final = 0
 HEAP: Final = 1
 LINE: Final = 2
 FLIGHT: Final = 3
+READY: Final = 4
 
 IN_HEAP: Final = 0
 IN_LINE: Final = 1
 IN_FLIGHT: Final = 2
 LEFT: Final = 3
 ENTRIES: Final = 4
+IN_READY: Final = 5
+
+WAITING: Final = 0
+BEST: Final = 1
+LARGER: Final = 2
 
 SITE: Final = np.dtype(
     [
@@ -65,6 +75,12 @@ ADDRESS: Final = np.dtype(
 
 ENTRY: Final = np.dtype([("time", "<f8"), ("number", "<i8"), ("site", "<u4")], align=True)
 
+CONTENDER: Final = np.dtype([("key", "<u8"), ("site", "<u4"), ("spot", "<u4")], align=True)
+"""Of the heap of sites that may be asked now: entry i has key and site; `spot` of entry s is where site s is."""
+
+NODE: Final = np.dtype([("key", "<u8"), ("child", "<u4"), ("next", "<u4"), ("before", "<u4")], align=True)
+"""A page in the heap of its site."""
+
 
 class Arrays(NamedTuple):
     """All state, as the kernels get it. Times are monotonic seconds."""
@@ -75,19 +91,35 @@ class Arrays(NamedTuple):
     counts: I64
     per_turn: int
     address_wait: float
+    sites_by: int
+    """Among sites that may be asked now: WAITING, who has waited longest; BEST, whose next page is best; LARGER, who
+    has most pages pending."""
+    ready: Records
+    nodes: Records
+    """By page, where an order is kept up to date page by page; else empty."""
 
 
 def make_arrays(
-    max_sites: int, max_addresses: int, wait: float, address_wait: float, per_turn: int, pause: float
-) -> Arrays:
+    max_sites: int, max_addresses: int, wait: float, address_wait: float, per_turn: int, pause: float,
+    sites_by: int = WAITING, pages: int = 0,
+) -> Arrays:  # fmt: skip
     sites, addresses = np.zeros(max_sites, SITE), np.zeros(max_addresses, ADDRESS)
     sites["wait"], sites["pause"] = wait, pause
     for name in ("address", "held", "before", "after"):
         sites[name] = NONE
     for name in ("holder", "first", "last"):
         addresses[name] = NONE
-    counts = np.zeros(5, np.int64)
-    return Arrays(sites, addresses, np.zeros(max_sites, ENTRY), counts, max(1, per_turn), float(address_wait))
+    counts = np.zeros(6, np.int64)
+    ready = np.zeros(max_sites if sites_by != WAITING else 0, CONTENDER)
+    nodes = np.zeros(pages, NODE)
+    for name in ("child", "next", "before"):
+        nodes[name] = NONE
+    if pages:
+        sites["begin"] = sites["stop"] = NONE
+    return Arrays(
+        sites, addresses, np.zeros(max_sites, ENTRY), counts, max(1, per_turn), float(address_wait), sites_by, ready,
+        nodes,
+    )  # fmt: skip
 
 
 @njit

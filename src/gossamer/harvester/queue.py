@@ -2,11 +2,11 @@
 
 A plan gives every site a slice of pages, best first. A site is at one *place*:
 
-    OUT ---enter---> HEAP ---its time has come, its address is free---> FLIGHT
-                     |  ^                                                 |
-      address taken  v  | address free, and it is the first in line       | done: back to HEAP at end + wait,
-                     LINE                                                 v       or OUT without pages
-                                                                         ...
+    OUT ---enter---> HEAP ---its time has come, its address is free---> (READY) ---> FLIGHT
+                     |  ^                                                              |
+      address taken  v  | address free, and it is the first in line                    | done: back to HEAP at
+                     LINE                                                              v   end + wait, or OUT
+                                                                                      ...  without pages
 
 `HEAP` is one binary heap of sites by (time, order of entry). An *address* is held by one site at a time: the site in
 flight, the site between two requests of its turn, or the site that will be next once the address's time has come.
@@ -25,7 +25,16 @@ Invariants, each a property test of the same name in `tests/test_queue.py`:
 - never before the next time of a site: `end + wait` after a turn, `end + pause` within one, and any `not_before`
 - never before the next time of an address: `end + address_wait` after a turn, and any `address_not_before`
 - every planned page ends in exactly one outcome: handed out once, or found not to be askable any more
-- no site starves: whoever may be asked is asked before any other site gets a second turn
+- no site starves: whoever may be asked is asked before any other site gets a second turn (WAITING)
+
+The two levels of the thesis' figure 4.1 are an order of sites and one of pages within a site. Pages are in the order of
+the plan, or of `heaps`, which are kept up to date page by page. Among the sites that may be asked now, `sites_by` says
+who is first: who has waited longest (WAITING), whose next page is best (BEST), or who has most pages pending (LARGER).
+For the latter two, sites whose time has come contend in READY; they hold no address there, and whoever is not taken
+contends again. Then a site may starve while others are better, and only as long as all connections are busy with them:
+
+- whoever may be asked is asked, as long as there is room
+- of those who may be asked the best are
 
 Refused: a heap of addresses with heaps of sites inside (two levels to re-key at each `not_before`); re-keying at once
 (an entry that is popped before its site's time is pushed again at that time: the same cost, paid only if it matters).
@@ -38,7 +47,11 @@ from typing import Final, Protocol
 import numpy as np
 
 from gossamer.compiled import njit
+from gossamer.harvester.best import contend, rekey, reorder, take_best
+from gossamer.harvester.heaps import pop_page
 from gossamer.harvester.places import (
+    BEST,
+    ENTRIES,
     F64,
     FLIGHT,
     HEAP,
@@ -46,12 +59,16 @@ from gossamer.harvester.places import (
     IN_FLIGHT,
     IN_HEAP,
     IN_LINE,
+    IN_READY,
+    LARGER,
     LEFT,
     LINE,
     NOBODY,
     OUT,
+    READY,
     U8,
     U32,
+    WAITING,
     Arrays,
     advance,
     has_work,
@@ -71,6 +88,12 @@ _NO_REASONS: Final = np.zeros(0, np.uint8)
 _ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
 _PAGE: Final = np.uint8(Ask.PAGE)
 _ROBOTS: Final = np.uint8(Ask.ROBOTS)
+_FIRST: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+_LOW: Final = np.uint64(0xFFFFFFFF)
+_NO_NUMBERS: Final = np.zeros(0, np.uint32)
+
+SITES_BY: Final = {"waiting": WAITING, "best": BEST, "larger": LARGER}
+"""Orders of sites."""
 
 
 class Order(Protocol):
@@ -82,16 +105,27 @@ class Order(Protocol):
     def offsets(self) -> I64: ...
     @property
     def pages(self) -> U32: ...
+    @property
+    def ranks(self) -> U32:
+        """The place of each of these pages in the whole plan: 0 is best."""
 
 
 class SiteQueue:
     def __init__(
         self, max_sites: int, max_addresses: int, *, wait: float = 15.0, address_wait: float = 1.0,
-        per_turn: int = 1, pause: float = 1.0,
+        per_turn: int = 1, pause: float = 1.0, sites_by: int = WAITING, pending: U32 | None = None, pages: int = 0,
     ) -> None:  # fmt: skip
-        self._q = make_arrays(max_sites, max_addresses, wait, address_wait, per_turn, pause)
-        self._sites: U32 = np.zeros(0, np.uint32)
-        self._pages: U32 = np.zeros(0, np.uint32)
+        """`pending` is by site, and needed by LARGER. `pages`: heaps of so many pages instead of plans."""
+        self._q = make_arrays(max_sites, max_addresses, wait, address_wait, per_turn, pause, sites_by, pages)
+        self._sites: U32 = _NO_NUMBERS
+        self._pages: U32 = _NO_NUMBERS
+        self._ranks: U32 = _NO_NUMBERS
+        self._pending: U32 = np.zeros(max_sites, np.uint32) if pending is None else pending
+
+    @property
+    def arrays(self) -> Arrays:
+        """For compiled loops around the queue."""
+        return self._q
 
     def set_address(self, site: int, address: int) -> None:
         """From the next request on; NONE takes the site out at its next time."""
@@ -114,6 +148,7 @@ class SiteQueue:
         While it waits, `ready` hands the site out for it: page NONE, `Ask.ROBOTS`. `enter` lets the site in for it.
         """
         self._q.sites["errand"][site] = waits
+        touch_site(self._q, site, self._ranks, self._pending)
 
     def has_pages(self, site: int) -> bool:
         """Are there planned pages left of the site? Some may have become unaskable."""
@@ -146,8 +181,14 @@ class SiteQueue:
             q.sites[name][self._sites] = 0
         q.sites["begin"][sites], q.sites["stop"][sites] = order.offsets[:-1], order.offsets[1:]
         self._sites = np.array(sites, np.uint32)
-        self._pages = np.array(order.pages, np.uint32)
+        self._pages, self._ranks = np.array(order.pages, np.uint32), np.array(order.ranks, np.uint32)
         q.counts[LEFT] = len(self._pages)
+        self.touch()
+
+    def touch(self) -> None:
+        """What the order of sites goes by may have changed: those that contend are put in order anew."""
+        if self._q.counts[IN_READY]:
+            _touch(self._q, self._ranks, self._pending)
 
     def enter(self, sites: U32, now: float) -> None:
         """Sites with pages and an address that are outside come in; for others it does nothing."""
@@ -166,9 +207,10 @@ class SiteQueue:
         """
         k = max(0, k)
         sites, pages, asks = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k, np.uint8)
+        reason = _NO_REASONS if page_reason is None else page_reason
         n = _ready(
-            self._q, float(now), float(wall), self._pages, page_state, page_flags, page_due, page_origin, origin_valid,
-            float(period), _NO_REASONS if page_reason is None else page_reason, sites, pages, asks,
+            self._q, float(now), float(wall), self._pages, self._ranks, self._pending, page_state, page_flags, page_due,
+            page_origin, origin_valid, float(period), reason, sites, pages, asks,
         )  # fmt: skip
         return sites[:n], pages[:n], asks[:n]
 
@@ -189,6 +231,8 @@ class SiteQueue:
 
     def next_time(self) -> float:
         """When to call `ready` again, if nothing comes back before; in the past when `k` was the limit."""
+        if self._q.counts[IN_READY]:
+            return -np.inf
         return float(self._q.heap[0]["time"]) if self._q.counts[IN_HEAP] else np.inf
 
     def due(self, now: float, horizon: float, k: int) -> U32:
@@ -202,14 +246,14 @@ class SiteQueue:
 
     @property
     def queued(self) -> int:
-        """Sites in the heap or in line; those that lost their pages to a new plan count until their time comes."""
-        return int(self._q.counts[IN_HEAP] + self._q.counts[IN_LINE])
+        """Sites in the heap, in line or ready; those that lost their pages to a new plan count until their turn."""
+        return int(self._q.counts[[IN_HEAP, IN_LINE, IN_READY]].sum())
 
     def busy_sites(self, until: float) -> int:
-        """Sites that have work until then: in flight, in line, or in the heap with an earlier time. Looks at all."""
+        """Sites that have work until then: in flight, in line, ready, or in the heap before that. Looks at all."""
         q = self._q
         heap = int(np.count_nonzero(q.heap["time"][: q.counts[IN_HEAP]] <= until))
-        return heap + int(q.counts[IN_LINE] + q.counts[IN_FLIGHT])
+        return heap + int(q.counts[[IN_LINE, IN_FLIGHT, IN_READY]].sum())
 
     def left(self) -> int:
         """Pages of the plan not taken yet; some may have become unaskable."""
@@ -272,61 +316,122 @@ def _enter(q: Arrays, sites: U32, now: float) -> None:
 def _head(
     q: Arrays, site: int, planned: U32, state: U8, flags: U8, due: U32, wall: float, period: float, reason: U8
 ) -> int:
-    """The first page of the slice that may still be asked for; those before it are dropped."""
+    """The first page of the site that may still be asked for; those before it are dropped."""
     s = q.sites[site]
     while s.begin < s.stop:
-        page: int = planned[s.begin]
+        page: int = planned[s.begin] if len(q.nodes) == 0 else s.begin
         waits_no_more = state[page] == _WAITING and due[page] <= wall
         again = period > 0 and state[page] == _DONE and due[page] + period <= wall and reason[page] == 0
         if flags[page] & _ASSIGNED == 0 and (state[page] == _PENDING or waits_no_more or again):
             return page
-        s.begin += 1
-        q.counts[LEFT] -= 1
+        _drop(q, site)
     return NOBODY
 
 
 @njit
+def _drop(q: Arrays, site: int) -> None:
+    """The first page of the site leaves the order."""
+    if len(q.nodes):
+        pop_page(q, site)
+    else:
+        q.sites[site].begin += 1
+        q.counts[LEFT] -= 1
+
+
+@njit
 def _ready(
-    q: Arrays, now: float, wall: float, planned: U32, state: U8, flags: U8, due: U32, origin: U32, valid: F64,
-    period: float, reason: U8, sites: U32, pages: U32, asks: U8,
+    q: Arrays, now: float, wall: float, planned: U32, ranks: U32, pending: U32, state: U8, flags: U8, due_: U32,
+    origin: U32, valid: F64, period: float, reason: U8, sites: U32, pages: U32, asks: U8,
 ) -> int:  # fmt: skip
-    n = 0
-    while n < len(sites) and q.counts[IN_HEAP] > 0 and q.heap[0].time <= now:
-        site = pop(q)
-        s = q.sites[site]
-        errand = s.errand != 0
-        page = NOBODY if errand else _head(q, site, planned, state, flags, due, wall, period, reason)
-        if (page == NOBODY and not errand) or s.address == NOBODY:
-            _let_go(q, site, now)
+    n, first_come = 0, q.sites_by == WAITING
+    while n < len(sites):
+        due = q.counts[IN_HEAP] > 0 and q.heap[0].time <= now
+        if not due and q.counts[IN_READY] == 0:
+            break
+        site = pop(q) if due else take_best(q)
+        page = NOBODY if q.sites[site].errand else _head(q, site, planned, state, flags, due_, wall, period, reason)
+        if not _may_be_asked(q, site, page, now):
             continue
-        holder, free = q.addresses[s.address].holder, q.addresses[s.address].free
-        if s.next > now or (s.held != NOBODY and s.held != s.address):
-            _let_go(q, site, now)
-            push(q, site, s.next)
-        elif holder != NOBODY and holder != site:
-            stand_in_line(q, site, s.address)
-        elif free > now:
-            hold(q, site, s.address)
-            push(q, site, free)
+        if due and not first_come:  # all who are due contend before any is asked
+            contend(q, site, _key(q, site, page, ranks, pending))
         else:
-            hold(q, site, s.address)
-            rules_hold = False if errand else valid[origin[page]] > wall
-            sites[n], pages[n], asks[n] = site, page, _take(q, site, page, flags, rules_hold)
+            sites[n], pages[n], asks[n] = site, page, _take(q, site, page, flags, origin, valid, wall)
             n += 1
     return n
 
 
 @njit
-def _take(q: Arrays, site: int, page: int, flags: U8, rules_hold: bool) -> np.uint8:
+def _may_be_asked(q: Arrays, site: int, page: int, now: float) -> bool:
+    """If not, the site, which was taken from its place, is put where it belongs."""
     s = q.sites[site]
+    if (page == NOBODY and s.errand == 0) or s.address == NOBODY:
+        _let_go(q, site, now)
+        return False
+    holder, free = q.addresses[s.address].holder, q.addresses[s.address].free
+    if s.next > now or (s.held != NOBODY and s.held != s.address):
+        _let_go(q, site, now)
+        push(q, site, s.next)
+    elif holder != NOBODY and holder != site:
+        stand_in_line(q, site, s.address)
+    elif free > now:
+        hold(q, site, s.address)
+        push(q, site, free)
+    else:
+        return True
+    return False
+
+
+@njit
+def _key(q: Arrays, site: int, page: int, ranks: U32, pending: U32) -> np.uint64:
+    """Among sites that may be asked now. A turn goes on, and errands are run, before anything else."""
+    s = q.sites[site]
+    if page == NOBODY or s.turn > 0:
+        return _FIRST
+    if q.sites_by == LARGER:
+        q.counts[ENTRIES] += 1
+        return np.uint64(pending[site]) << np.uint64(32) | (_LOW - (np.uint64(q.counts[ENTRIES]) & _LOW))
+    return q.nodes[page].key if len(q.nodes) else _LOW - np.uint64(ranks[s.begin])
+
+
+@njit
+def _touch(q: Arrays, ranks: U32, pending: U32) -> None:
+    for i in range(q.counts[IN_READY]):
+        q.ready[i].key = _key_now(q, q.ready[i].site, q.ready[i].key, ranks, pending)
+    reorder(q)
+
+
+@njit
+def touch_site(q: Arrays, site: int, ranks: U32, pending: U32) -> None:
+    """As `SiteQueue.touch`, for one site."""
+    if q.sites[site].place == READY:
+        rekey(q, site, _key_now(q, site, q.ready[q.ready[site].spot].key, ranks, pending))
+
+
+@njit
+def _key_now(q: Arrays, site: int, key: np.uint64, ranks: U32, pending: U32) -> np.uint64:
+    """Of a site that contends under `key`: who has waited longest among equals stays so."""
+    s = q.sites[site]
+    if s.errand or s.turn > 0:
+        return _FIRST
+    if q.sites_by == LARGER:
+        return np.uint64(pending[site]) << np.uint64(32) | (key & _LOW)
+    if s.begin >= s.stop:
+        return np.uint64(0)
+    return q.nodes[s.begin].key if len(q.nodes) else _LOW - np.uint64(ranks[s.begin])
+
+
+@njit
+def _take(q: Arrays, site: int, page: int, flags: U8, origin: U32, valid: F64, wall: float) -> np.uint8:
+    s = q.sites[site]
+    hold(q, site, s.address)
+    rules_hold = False if page == NOBODY else valid[origin[page]] > wall
     s.place = FLIGHT
     q.counts[IN_FLIGHT] += 1
     s.turn = s.turn - 1 if s.turn > 0 else q.per_turn - 1
     s.taken = rules_hold
     if not rules_hold:
         return _ROBOTS
-    s.begin += 1
-    q.counts[LEFT] -= 1
+    _drop(q, site)
     flags[page] |= _ASSIGNED
     return _PAGE
 
@@ -392,8 +497,17 @@ def _due(q: Arrays, until: float, planned: U32, pages: U32) -> int:
             nodes[tail], nodes[tail + 1] = 2 * node + 1, 2 * node + 2
             tail += 2
         s = q.sites[q.heap[node].site]
-        for i in range(s.begin, min(s.stop, s.begin + q.per_turn)):
-            if n < k:
-                pages[n] = planned[i]
-                n += 1
+        n = _ahead(q, s.begin, s.stop, planned, pages, n)
+    for i in range(min(k, q.counts[IN_READY])):
+        s = q.sites[q.ready[i].site]
+        n = _ahead(q, s.begin, s.stop, planned, pages, n)
+    return n
+
+
+@njit
+def _ahead(q: Arrays, begin: int, stop: int, planned: U32, pages: U32, n: int) -> int:
+    for i in range(begin, min(stop, begin + q.per_turn)):
+        if n < len(pages):
+            pages[n] = planned[i]
+            n += 1
     return n

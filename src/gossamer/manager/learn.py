@@ -27,8 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.collection.columns import Columns
-from gossamer.compiled import njit
-from gossamer.manager.policies import I64, U8, U32, U64, Policy, crawled, seen
+from gossamer.compiled import inlined, njit
+from gossamer.manager.policies import F32, I64, U8, U32, U64, crawled, seen
+from gossamer.manager.strategies import Strategy
 from gossamer.model import NONE, LinkKind, PageFlag, Reason, State, Visits
 from gossamer.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, Outcome
 
@@ -70,6 +71,7 @@ class _Pages(NamedTuple):
     tries: U8
     due: U32
     cash: U64
+    merit: F32
     site: U32  # by origin
     pending: U32  # by site
 
@@ -101,17 +103,17 @@ def _pages(columns: Columns) -> _Pages:
     page = columns.page
     return _Pages(
         page.origin, page.state, page.reason, page.depth, page.flags, page.outcome, page.tries, page.due, page.cash,
-        columns.origin.site, columns.site.pending,
+        page.merit, columns.origin.site, columns.site.pending,
     )  # fmt: skip
 
 
-def plant(columns: Columns, policy: Policy, totals: I64, counts: I64, first_page: int, count: int) -> None:
+def plant(columns: Columns, policy: Strategy, totals: I64, counts: I64, first_page: int, count: int) -> None:
     """Pages `first_page` and the `count - 1` after it became known; their columns are filled in already."""
     _plant(policy.code, _pages(columns), totals, counts, first_page, first_page + count)
 
 
 def learn(
-    columns: Columns, policy: Policy, totals: I64, counts: I64, visits: Visits, link_targets: U32, link_kinds: U8,
+    columns: Columns, policy: Strategy, totals: I64, counts: I64, visits: Visits, link_targets: U32, link_kinds: U8,
     limits: Limits,
 ) -> int:  # fmt: skip
     """Applies visits in order; `visits["links"]` says how many of the links belong to each.
@@ -157,7 +159,9 @@ def _learn(
         targets, kinds = links.targets[begin:end], links.kinds[begin:end]
         if pages.state[page] == _DONE:
             degree: int = np.int64(visits.out_degree[i])  # type: ignore[assignment]
-            crawled(code, pages.state, pages.cash, totals, page, outcome, degree, targets, kinds)
+            crawled(
+                code, pages.state, pages.cash, pages.merit, totals, page, outcome, degree, targets, kinds
+            )  # fmt: skip
         for j in range(len(targets)):
             opened += _approach(pages, counts, page, targets[j], kinds[j] & 15, depth_static, depth_dynamic)
     return opened
@@ -197,7 +201,7 @@ def _move(pages: _Pages, counts: I64, page: int, state: int, reason: int) -> Non
     _count(pages, counts, page, 1)
 
 
-@njit
+@inlined
 def _approach(
     pages: _Pages, counts: I64, source: int, target: int, kind: int, depth_static: int, depth_dynamic: int
 ) -> int:

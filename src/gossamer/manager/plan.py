@@ -32,8 +32,9 @@ import numpy.typing as npt
 
 from gossamer.collection.columns import Columns
 from gossamer.compiled import inlined, njit
-from gossamer.manager.policies import I64, U8, U32, U64, Policy
+from gossamer.manager.policies import I64, U8, U32, U64
 from gossamer.manager.profit import CLOSED, F64, Pages, appraise, pages_of
+from gossamer.manager.strategies import Strategy
 from gossamer.manager.value import F32, Terms, Value, terms_of
 
 _LOW: Final = np.uint64(0xFFFFFFFF)
@@ -52,6 +53,8 @@ class Plan:
     sites: U32
     offsets: I64
     pages: U32
+    ranks: U32
+    """The place of each page in the whole plan: 0 is best."""
     seconds: float
     """How long it took to make."""
     candidates: int
@@ -63,7 +66,7 @@ class Plan:
 
 
 def make_plan(
-    columns: Columns, policy: Policy, wall: float, batch_size: int, per_site: int, horizon: float = np.inf,
+    columns: Columns, policy: Strategy, wall: float, batch_size: int, per_site: int, horizon: float = np.inf,
     value: Value = _DEFAULT, issued: int = 0,
 ) -> Plan:  # fmt: skip
     """Sites whose address is refused, or that are not to be asked until `wall + horizon`, are set aside.
@@ -164,7 +167,7 @@ def _nothing() -> F64:
 
 
 @inlined
-def _key(score: np.float32, page: int) -> np.uint64:
+def key_of(score: np.float32, page: int) -> np.uint64:
     """Floats in order as whole numbers: the sign bit turned, and all others too where it was set."""
     bits = np.float32(score).view(np.int32)
     ordered = np.uint64((np.int64(bits) ^ ((np.int64(bits) >> 31) & 0x7FFFFFFF)) + 0x80000000)
@@ -189,7 +192,7 @@ def _gather(
         candidates += appraise(pages, terms, at, count, ways, scores, index)
         for i in range(count):
             if ways[i] != CLOSED:
-                key = _key(scores[i], at + i)
+                key = key_of(scores[i], at + i)
                 if key > floor and key > floors[site[origin[at + i]]]:
                     buffer[used] = key
                     used += 1
@@ -230,7 +233,7 @@ def _draw(pages: Pages, at: I64, ways: U8, scores: F32, floors: U64, keys: U64) 
     n = 0
     for i in range(len(at)):
         if ways[i] != CLOSED and floors[site[origin[at[i]]]] != _NEVER:
-            keys[n] = _key(scores[i], at[i])
+            keys[n] = key_of(scores[i], at[i])
             n += 1
     return n
 
@@ -260,14 +263,14 @@ def _estimate(pages: Pages, best: U64, floors: U64, taken: I64, batch: int, cap:
     return np.uint64(0)
 
 
-def _by_site(keys: U64, origin: U32, site: U32, sites: int) -> tuple[U32, I64, U32]:
+def _by_site(keys: U64, origin: U32, site: U32, sites: int) -> tuple[U32, I64, U32, U32]:
     """Slices: the site with the best page first."""
     pages = (_LOW - (keys & _LOW)).astype(np.uint32)
     return _slices(pages, site[origin[pages]], np.full(sites, -1, np.int64))
 
 
 @njit
-def _slices(pages: U32, site: U32, place: I64) -> tuple[U32, I64, U32]:
+def _slices(pages: U32, site: U32, place: I64) -> tuple[U32, I64, U32, U32]:
     found = np.empty(len(pages), np.uint32)
     offsets = np.zeros(len(pages) + 1, np.int64)
     n = 0
@@ -280,8 +283,8 @@ def _slices(pages: U32, site: U32, place: I64) -> tuple[U32, I64, U32]:
     for i in range(n):
         offsets[i + 1] += offsets[i]
     at = offsets[:n].copy()
-    out = np.empty(len(pages), np.uint32)
+    out, ranks = np.empty(len(pages), np.uint32), np.empty(len(pages), np.uint32)
     for i in range(len(pages)):
-        out[at[place[site[i]]]] = pages[i]
+        out[at[place[site[i]]]], ranks[at[place[site[i]]]] = pages[i], i
         at[place[site[i]]] += 1
-    return found[:n], offsets[: n + 1], out
+    return found[:n], offsets[: n + 1], out, ranks

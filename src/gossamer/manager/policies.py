@@ -1,8 +1,8 @@
-"""The policies, and the cash that pages hand on.
+"""What strategies learn from a page: the cash that pages hand on, and other numbers that links carry.
 
-A policy is a row of `POLICIES` and a branch, by its code, in the functions below and in `profit.score`. They are
-compiled into the kernels of `plan` and `learn`: module-level functions chosen by a number, because numba's disk cache
-misses functions that are passed as arguments or made by closures.
+A strategy is a row of `strategies.STRATEGIES` and a branch, by its code, in the functions below and in
+`profit.appraise`. They are compiled into the kernels of `plan` and `learn`: module-level functions chosen by a number,
+because numba's disk cache misses functions that are passed as arguments or made by closures.
 
     seen         pages became known
     crawled      a page ended in its final outcome
@@ -19,19 +19,22 @@ Cash is whole numbers, so that
 and a replay of the journal comes to the same bit. Only ratios of cash matter, so a fixed amount for each seed equals
 the thesis' cash of 1 shared by all, and needs no knowledge of the seeds to come. A million seeds fit in the total; more
 get nothing.
+
+Other strategies use the cell of cash for what they count: BACKLINKS the links from fetched pages; FRACTIONAL cash of
+which a part is lost at every step (`DAMPING`); PARTIAL the PageRank that links bring, in units of 2^-50, to pages that
+have none of their own yet (`merit`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.compiled import njit
-from gossamer.errors import UsageError
-from gossamer.manager.value import BREADTH_FIRST, CODES, GIVEN, REVISITED
+from gossamer.manager.strategies import BACKLINKS, FRACTIONAL, OPIC, PARTIAL, SHALLOW, UNIT, VALUE
+from gossamer.manager.value import GIVEN, REVISITED
 from gossamer.model import LinkKind, Outcome, State
 
 Array = npt.NDArray[Any]
@@ -39,6 +42,7 @@ I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
+F32 = npt.NDArray[np.float32]
 
 SEED_CASH: Final = 2**43
 
@@ -52,45 +56,11 @@ _REDIRECTED: Final = int(Outcome.REDIRECT)
 _REDIRECT: Final = int(LinkKind.REDIRECT)
 _FAILED: Final = np.array([o not in REVISITED for o in Outcome])
 _GIVEN: Final = np.uint64(GIVEN)
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    name: str
-    code: int
-    columns: tuple[str, ...]
-    """Columns of pages that it reads or writes, beyond those that every plan reads."""
-    sentence: str
-    source: str
-
-
-POLICIES: Final = {
-    policy.name: policy
-    for policy in (
-        Policy(
-            "value", CODES["value"], ("cash", "merit", "boost", "depth", "outcome"),
-            "Pages whose fetch adds most to the value of the index first: by quality, and by age if fetched before.",
-            "thesis 3.4, 7.2.1",
-        ),
-        Policy(
-            "opic", CODES["opic"], ("cash",),
-            "Pages with the most cash first: pages hand theirs on to those that they link to.",
-            "thesis 4.3.2; Abiteboul, Preda and Cobena 2003",
-        ),
-        Policy(
-            "breadth-first", CODES["breadth-first"], ("depth",),
-            "Pages fewer clicks from their site's start page first, then in the order of discovery.",
-            "thesis 4.3.2; Najork and Wiener 2001",
-        ),
-    )
-}  # fmt: skip
-
-
-def policy_named(name: str) -> Policy:
-    try:
-        return POLICIES[name]
-    except KeyError:
-        raise UsageError(f"no policy is called {name!r}", f"manager.policy is one of: {', '.join(POLICIES)}.") from None
+DAMPING: Final = 0.85
+"""Of FRACTIONAL; that of PageRank."""
+_CASH: Final = np.uint64(GIVEN - 1)
+_COUNTS: Final = np.array([c in (BACKLINKS, FRACTIONAL, OPIC, PARTIAL, VALUE) for c in range(SHALLOW + 1)])
+"""By code: whether it uses the cells of cash."""
 
 
 def new_totals() -> I64:
@@ -100,7 +70,9 @@ def new_totals() -> I64:
 
 @njit
 def seen(code: int, cash: U64, totals: I64, page: int, is_seed: bool) -> None:
-    if code != BREADTH_FIRST and is_seed and totals[TOTAL] <= np.int64(2**63 - 1 - SEED_CASH):
+    if not is_seed or totals[TOTAL] > np.int64(2**63 - 1 - SEED_CASH):
+        return
+    if code in (OPIC, VALUE, FRACTIONAL):
         cash[page] += np.uint64(SEED_CASH)
         totals[KEPT] += SEED_CASH
         totals[TOTAL] += SEED_CASH
@@ -108,27 +80,48 @@ def seen(code: int, cash: U64, totals: I64, page: int, is_seed: bool) -> None:
 
 @njit
 def crawled(
-    code: int, state: U8, cash: U64, totals: I64, page: int, outcome: int, out_degree: int, targets: U32, kinds: U8
-) -> None:
+    code: int, state: U8, cash: U64, merit: F32, totals: I64, page: int, outcome: int, out_degree: int, targets: U32,
+    kinds: U8,
+) -> None:  # fmt: skip
     """`page` ended in `outcome`; it is DONE already, so what it gives to itself is lost."""
-    if code == BREADTH_FIRST or cash[page] & _GIVEN:
+    if not _COUNTS[code] or cash[page] & _GIVEN:
         return
-    held: int = np.int64(cash[page])  # type: ignore[assignment]
-    cash[page] |= _GIVEN
-    totals[KEPT] -= held
-    given = 0
     degree = max(out_degree, len(targets))
+    if code in (OPIC, VALUE, FRACTIONAL):
+        _spend(code, state, cash, totals, page, outcome, degree, targets, kinds)
+    elif code == BACKLINKS:
+        _add(state, cash, targets, 1)
+    elif code == PARTIAL and degree > 0:
+        rank = max(float(merit[page]), np.int64(cash[page] & _CASH) / UNIT)
+        _add(state, cash, targets, int(rank * UNIT / degree))
+    cash[page] |= _GIVEN
+
+
+@njit
+def _add(state: U8, cash: U64, targets: U32, share: int) -> int:
+    """To each target that has not been fetched; returns what was given."""
+    given = 0
+    for target in targets:
+        if state[target] != _DONE and cash[target] & _GIVEN == 0:
+            cash[target] += np.uint64(share)
+            given += share
+    return given
+
+
+@njit
+def _spend(
+    code: int, state: U8, cash: U64, totals: I64, page: int, outcome: int, degree: int, targets: U32, kinds: U8
+) -> None:
+    held: int = np.int64(cash[page])  # type: ignore[assignment]
+    totals[KEPT] -= held
     if outcome == _REDIRECTED:
         given = _hand_on(state, cash, held, targets, kinds)
     elif _FAILED[outcome] or degree == 0:
         totals[SPENT] += held
         return
     else:
-        share = held // degree
-        for target in targets:
-            if state[target] != _DONE and cash[target] & _GIVEN == 0:
-                cash[target] += np.uint64(share)
-                given += share
+        moves = int(held * DAMPING) if code == FRACTIONAL else held
+        given = _add(state, cash, targets, moves // degree)
     totals[KEPT] += given
     totals[LOST] += held - given
 

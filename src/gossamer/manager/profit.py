@@ -4,8 +4,13 @@ Scores of pages, larger first, by policy; equal scores go by page number, the or
 
                      a page not fetched yet          a page to be fetched again
     value            q^alpha                         q^alpha (1 - f^gamma)
-    opic             its cash                        what it held when it was fetched, times (1 - f^gamma)
-    breadth-first    -depth                          after all others, by depth
+    opic, backlinks, its cash                        what it held when it was fetched, times (1 - f^gamma)
+      fractional
+    merit            its merit                       the same, times (1 - f^gamma)
+    partial          its merit, or its cash
+    random           its number, well stirred
+    breadth-first    0                               after all others
+    shallow-first    -depth                          after all others, by depth
 
 Pages are appraised some thousand neighbours at a time, score by score: what does not count is not read, the compiler
 makes vector instructions of the rest, and no kernel hands arrays to another page by page (numba would count references
@@ -23,7 +28,8 @@ import numpy.typing as npt
 from gossamer.collection.columns import Columns
 from gossamer.compiled import inlined, njit
 from gossamer.manager.policies import U8, U32, U64
-from gossamer.manager.value import BREADTH_FIRST, F32, GIVEN, OPIC, REVISITED, VALUE, Terms
+from gossamer.manager.strategies import BREADTH_FIRST, MERIT, PARTIAL, RANDOM, SHALLOW, UNIT, VALUE
+from gossamer.manager.value import F32, GIVEN, REVISITED, Terms
 from gossamer.model import Outcome, PageFlag, State
 
 F64 = npt.NDArray[np.float64]
@@ -82,19 +88,37 @@ def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, score
     kept = _kept(pages, terms, first, end) if in_index or again else scores
     if in_index:
         _add_up(pages.state[first:end], pages.outcome[first:end], scores, kept, index)
-    if terms.code == OPIC:
-        cash = pages.cash[first:end]
+    if terms.code != VALUE:
+        depth, cash, merit = pages.depth[first:end], pages.cash[first:end], pages.merit[first:end]
         for i in range(count):
-            scores[i] = np.float32(np.int64(cash[i] & _CASH))
-    if terms.code == BREADTH_FIRST:
-        depth = pages.depth[first:end]
+            scores[i] = simple_score(terms.code, first + i, depth[i], cash[i], merit[i])
+    if terms.code == BREADTH_FIRST or terms.code == SHALLOW:
         for i in range(count):
-            scores[i] = np.float32(-np.int64(depth[i]) - (256 if ways[i] == AGAIN else 0))
+            scores[i] -= np.float32(256 if ways[i] == AGAIN else 0)
     elif again:
         for i in range(count):
             if ways[i] == AGAIN:
                 scores[i] *= _ONE - kept[i]
     return found
+
+
+@inlined
+def simple_score(code: int, page: int, depth: int, cash: np.uint64, merit: np.float32) -> np.float32:
+    """Of a page by itself; VALUE has terms besides."""
+    if code == BREADTH_FIRST:
+        return np.float32(0)
+    if code == SHALLOW:
+        return np.float32(-np.int64(depth))
+    if code == MERIT:
+        return np.float32(merit)
+    if code == RANDOM:
+        stirred = np.uint64(page) * np.uint64(0x9E3779B97F4A7C15)
+        stirred = (stirred ^ (stirred >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+        return np.float32(np.int64(stirred >> np.uint64(40)))
+    held = np.float32(np.int64(cash & _CASH))
+    if code == PARTIAL:
+        return merit if merit > 0 else held / np.float32(UNIT)
+    return held
 
 
 @inlined

@@ -14,18 +14,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.manager.value import (
-    BREADTH_FIRST,
-    CODES,
-    F32,
-    GIVEN,
-    OPIC,
-    REVISITED,
-    Known,
-    Terms,
-    Value,
-    terms_of,
-)
+from gossamer.manager.strategies import BREADTH_FIRST, LIVE, MERIT, PARTIAL, RANDOM, SHALLOW, UNIT, VALUE
+from gossamer.manager.value import F32, GIVEN, REVISITED, Known, Terms, Value, terms_of
 from gossamer.model import Outcome, PageFlag, State
 from gossamer.rank.names import straight_log2
 
@@ -65,7 +55,7 @@ def standing_of(
     horizon: float = np.inf,
 ) -> Standing:  # fmt: skip
     """`policy` by name, the rest as for `plan.make_plan`. `known` are columns in memory or mapped from an image."""
-    terms = terms_of(known, CODES[policy], value, issued, wall)
+    terms = terms_of(known, LIVE[policy].code, value, issued, wall)
     at = _Chunk(known, terms, page, page + 1)
     aside = _aside(known, wall + horizon)
     site = int(known.origin.site[known.page.origin[page]])
@@ -213,9 +203,22 @@ class _Chunk:
 
     def scores(self) -> F32:
         terms, again = self.terms, self._again()
-        if terms.code == BREADTH_FIRST:
-            return -(self._column("depth").astype(np.float32) + 256 * again.astype(np.float32))
-        worth = self._cash().astype(np.float32) if terms.code == OPIC else self.quality()
-        if terms.code != OPIC and terms.alpha != 1:
+        if terms.code in (BREADTH_FIRST, SHALLOW):
+            depth = self._column("depth") * np.float32(terms.code == SHALLOW)
+            return -(depth + 256 * again.astype(np.float32))
+        worth = self.quality() if terms.code == VALUE else self._simple()
+        if terms.code == VALUE and terms.alpha != 1:
             worth = worth**terms.alpha
         return np.where(again, worth * (np.float32(1) - self.kept()), worth) if again.any() else worth
+
+    def _simple(self) -> F32:
+        """As `profit.simple_score`."""
+        code, merit = self.terms.code, np.asarray(self._column("merit"), np.float32)
+        if code == MERIT:
+            return merit
+        if code == RANDOM:
+            stirred = np.arange(self.first, self.end, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+            stirred = (stirred ^ (stirred >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+            return (stirred >> np.uint64(40)).astype(np.float32)
+        held = self._cash().astype(np.float32)
+        return np.where(merit > 0, merit, held / np.float32(UNIT)) if code == PARTIAL else held

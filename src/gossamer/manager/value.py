@@ -45,11 +45,6 @@ Array = npt.NDArray[Any]
 F32 = npt.NDArray[np.float32]
 T = TypeVar("T")
 
-BREADTH_FIRST: Final = 0
-OPIC: Final = 1
-VALUE: Final = 2
-CODES: Final = {"value": VALUE, "opic": OPIC, "breadth-first": BREADTH_FIRST}
-
 GIVEN: Final = 1 << 63
 """The bit of `cash` that says: the page has handed on what it held, which is still there to be read."""
 
