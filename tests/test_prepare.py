@@ -10,7 +10,7 @@ import pytest
 
 from gossamer import config
 from gossamer.collection.layout import MANIFEST, SETTINGS, shard_folder
-from gossamer.collection.runs import begin_run
+from gossamer.collection.runs import begin_run, settle_run
 from gossamer.config.settings import SeederSettings, Settings
 from gossamer.errors import UsageError
 from gossamer.prepare import FIXED, Plea, Prepared, demo_settings, prepare
@@ -40,7 +40,8 @@ def a_run(folder: Path, *changes: str, **plea: Any) -> Prepared:
     (shard / MANIFEST).touch()
     if found.toml is not None:
         (folder / SETTINGS).write_bytes(found.toml)
-    begin_run(shard, found.settings, 0.0)
+    begin_run(shard, found.settings, 0.0, found.changed)
+    settle_run(shard)
     return found
 
 

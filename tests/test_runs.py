@@ -11,7 +11,7 @@ import pytest
 from gossamer import __version__, config
 from gossamer.clock import VirtualClock
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.runs import RUNS, begin_run, runs
+from gossamer.collection.runs import RUNS, begin_run, runs, settle_run
 from gossamer.config import Settings, override
 from gossamer.demo import DemoWeb
 from gossamer.errors import GossamerError
@@ -46,7 +46,20 @@ def test_a_setting_that_another_version_had_is_said_and_does_no_harm(tmp_path: P
     (tmp_path / RUNS).write_text(json.dumps(run) + "\n")
     (said,) = begin_run(tmp_path, Settings(), 2.0)
     assert "elbow_grease" in said
+    settle_run(tmp_path)
     assert begin_run(tmp_path, Settings(), 3.0) == []
+
+
+def test_what_changed_is_said_until_a_run_with_it_is_settled(tmp_path: Path) -> None:
+    """A run that was killed before that may have begun to judge by its settings: going back is a change too."""
+    first, second = Settings(), override(Settings(), ["seeder.depth_static=3"])
+    begin_run(tmp_path, first, 1.0)
+    change = ["seeder.depth_static: 15 -> 3"]
+    assert [begin_run(tmp_path, second, wall) for wall in (2.0, 3.0)] == [change, change]
+    assert begin_run(tmp_path, first, 4.0) == ["seeder.depth_static: 3 -> 15"]
+    assert begin_run(tmp_path, first, 5.0) == ["seeder.depth_static: 3 -> 15"]
+    settle_run(tmp_path)
+    assert begin_run(tmp_path, first, 6.0) == []
 
 
 def test_a_damaged_file_names_the_cure(tmp_path: Path) -> None:

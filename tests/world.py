@@ -17,13 +17,14 @@ from gossamer.clock import VirtualClock
 from gossamer.collection import seal
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
+from gossamer.collection.runs import runs
 from gossamer.collection.store import Store
 from gossamer.config import Settings, override
 from gossamer.crawl import Bounds, Crawl, Ending
 from gossamer.desk import Desk
 from gossamer.model import Ask, Outcome, PageFlag, State
 from gossamer.opening import open_collection
-from gossamer.reconsider import reconsider
+from gossamer.reconsider import settle
 from gossamer.simulator.web import Asked, Reply, SimulatedNames, SimulatedWeb
 
 SMALL = ("collection.max_pages=20000", "collection.max_sites=200")
@@ -82,19 +83,18 @@ class World:
     @at_processor_speed()
     def run(
         self, seeds: Sequence[str] = (), clean: bool = True, turns: int | None = None, commit: bool = False,
-        sealed: bool = False, changed: bool = False, **bounds: float,
+        sealed: bool = False, **bounds: float,
     ) -> Result:  # fmt: skip
         """One run to its end, or of so many turns. `clean=False`: it ends as if killed; `commit`: right after one;
-        `sealed`: when all is in segments, but before there is an image; `changed`: under other settings than before."""
+        `sealed`: when all is in segments, but before there is an image."""
         store, desk, resumed = open_collection(self.folder, self.settings, self.clock)
         try:
             web = SimulatedWeb(self.reply, self.clock, desk.seed, www=self.settings.seeder.www, asked=self.asked)
             names = SimulatedNames(self.address, self.ttl)
             crawl = Crawl(desk, store, web, names, self.clock, replace(Bounds(), **bounds))  # type: ignore[arg-type]
             if resumed:
+                settle(crawl, runs(store.shard)[-1]["differences"])
                 crawl.dispatch.resume(0.0)
-            if changed:
-                crawl.judge_again(reconsider(desk, store.urls))
             crawl.plant(list(seeds))
             ending = None
             if turns is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,12 +26,14 @@ from gossamer.model import NONE, Texts
 
 
 def open_collection(
-    folder: Path, settings: Settings, clock: Clock, toml: bytes | None = None
+    folder: Path, settings: Settings, clock: Clock, toml: bytes | None = None, changed: Sequence[str] | None = None
 ) -> tuple[Store, Desk, bool]:
     """The store, the desk with all that was committed, and whether there was a crawl before: one that was killed before
     its first commit may have asked sites too.
 
     `toml` is the new crawl.toml, if it changes. It is there before the manifest: no collection is without its settings.
+    `changed` says which settings are others than before, if that is known. The run is recorded with it, but settled
+    only by `reconsider.settle`.
     """
     shard = shard_folder(folder)
     disk.make_directory(folder)
@@ -51,7 +54,7 @@ def open_collection(
         if not new and toml is not None:  # it has proved to fit
             disk.write_atomic(folder / SETTINGS, toml)
         if not new:
-            begin_run(shard, settings, clock.wall())
+            begin_run(shard, settings, clock.wall(), changed)
         patience = _patience(desk, recovered.patience, clock)
         journal = cut(recovered, [patience] if patience else [])
         if patience:

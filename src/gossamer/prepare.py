@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Final
 
 from gossamer import config, disk, urls
 from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
-from gossamer.collection.runs import runs
+from gossamer.collection.runs import changes, runs
 from gossamer.config.endpoints import endpoint
 from gossamer.config.settings import HarvesterSettings, Settings
 from gossamer.demo.web import DemoWeb
@@ -59,6 +58,8 @@ class Prepared:
     seeds: Seeds
     toml: bytes | None
     """What crawl.toml is to hold from now on; None: what it holds already. Written by whoever has the lock."""
+    changed: tuple[str, ...] = ()
+    """A line for each setting that is another than before."""
 
 
 def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_seeds: tuple[str, ...]) -> Prepared:
@@ -83,16 +84,15 @@ def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_
     settings = _with_domains(settings, seeds)
     _note_outside(settings, seeds, say)
     effective = _with_trusted(settings if demo is None else _with_addresses(settings, demo), folder)
-    if not new:
-        before = _last_run(folder, stored)
-        changed = config.differences(before if demo is None else _with_addresses(before, demo), effective)
+    changed = [] if new else _changed(folder, stored, effective, demo)
+    if changed:
         _refuse_fixed(changed, folder)
         for line in changed:
             say(f"changed: {line}")
     Value.of(effective.manager)
     _check_contact(effective, seeds.urls)
     keep = path.exists() and settings == config.load(path)
-    return Prepared(effective, seeds, None if keep else config.dump(settings).encode())
+    return Prepared(effective, seeds, None if keep else config.dump(settings).encode(), tuple(changed))
 
 
 def _check_empty(folder: Path) -> None:
@@ -114,13 +114,10 @@ def _stored(folder: Path, new: bool) -> Settings:
     return config.load(path, usual) if path.exists() else usual
 
 
-def _last_run(folder: Path, stored: Settings) -> Settings:
-    """The settings of the run before, whoever has edited crawl.toml since."""
+def _changed(folder: Path, stored: Settings, now: Settings, demo: Settings | None) -> list[str]:
+    """Since the run before, whoever has edited crawl.toml; a demonstration's addresses are no change."""
     recorded = runs(shard_folder(folder))
-    try:
-        return config.from_json(json.dumps(recorded[-1]["settings"])) if recorded else stored
-    except UsageError:  # a setting that another version had
-        return stored
+    return changes(recorded, now, stored, lambda before: before if demo is None else _with_addresses(before, demo))
 
 
 def _with_domains(settings: Settings, seeds: Seeds) -> Settings:

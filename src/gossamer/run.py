@@ -22,7 +22,6 @@ from gossamer.asking import Listener
 from gossamer.clock import RealClock
 from gossamer.collection.bodies import last_bodies
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.runs import runs
 from gossamer.collection.standing import read_value, write_standing
 from gossamer.compiled import KEPT
 from gossamer.config.settings import Settings
@@ -33,7 +32,7 @@ from gossamer.figures import Figures, resident, thinned, waits_until
 from gossamer.manager.value import merit_weights
 from gossamer.opening import open_collection
 from gossamer.prepare import Plea, Prepared, demo_settings, prepare
-from gossamer.reconsider import CONCERNED, reconsider
+from gossamer.reconsider import settle
 from gossamer.report import Report
 from gossamer.scorer import Scorer
 from gossamer.units import human_time, thousands
@@ -96,7 +95,9 @@ class _Running:
         self.begun, self.cpu, self.desk_cpu = self.clock.monotonic(), _cpu_seconds(), time.process_time()
         self.value = _value_so_far(plea.folder)
         """Points of V(I): wall time, value, pages."""
-        self.store, self.desk, self.resumed = open_collection(plea.folder, settings, self.clock, prepared.toml)
+        self.store, self.desk, self.resumed = open_collection(
+            plea.folder, settings, self.clock, prepared.toml, prepared.changed
+        )
         store, desk = self.store, self.desk
         stack.callback(store.close)
         for warning in store.warnings:
@@ -151,12 +152,12 @@ class _Running:
             say("compiling the kernels, once: about a minute (`make install` does it beforehand)")
         self._event("start", folder=str(self.plea.folder), resumed=self.resumed, known=desk.columns.page.count)
         if self.resumed:
-            self.crawl.dispatch.resume(self.clock.monotonic() - self.store.lock.since)
             say(
                 f"resumed: {thousands(desk.columns.page.count)} pages known, {thousands(desk.visits)} visits made;"
                 f" sites are asked again when {human_time(self.prepared.settings.harvester.wait)} have passed"
             )
-            self._reconsider()
+            self._settle()
+            self.crawl.dispatch.resume(self.clock.monotonic() - self.store.lock.since)
             self._take_merit(self.scorer.resume(desk.visits))
         self.crawl.plant(list(self.prepared.seeds.urls))
         self.store.standing = self.figures
@@ -166,12 +167,12 @@ class _Running:
         gc.collect()
         gc.freeze()  # what is loaded by now stays: a full collection would stop the loop for 0.1 s to look at it
 
-    def _reconsider(self) -> None:
+    def _settle(self) -> None:
         """Pages that are known already, by limits and patterns that have changed since the run before."""
-        changed = {line.partition(":")[0] for line in runs(self.store.shard)[-1]["differences"]}
-        if changed & CONCERNED:
-            opened, closed = self.crawl.judge_again(reconsider(self.desk, self.store.urls))
-            self.watcher.say(f"by the new settings: {thousands(opened)} pages open again, {thousands(closed)} excluded")
+        found = settle(self.crawl, self.prepared.changed)
+        if found.judged:
+            opened, closed = thousands(found.opened), thousands(found.closed)
+            self.watcher.say(f"by the new settings: {opened} pages open again, {closed} excluded")
 
     def _take_merit(self, merit: npt.NDArray[np.float32] | None) -> None:
         """Of pages that were known when it was computed; of later ones it is 0."""

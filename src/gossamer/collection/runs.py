@@ -1,11 +1,15 @@
 """runs.jsonl: a line for every run, with the settings that were in force and what was different from the run before.
 
-For people and reports: recovery never reads it. It is written whole, beside the old one, so it is never torn.
+Recovery never reads it. It is written whole, beside the old one, so it is never torn.
+
+A run is *settled* once what its settings change about known pages and sites is committed. One that was killed before
+that is not, so the next start compares its own settings with those of all runs back to the last one that is settled.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,29 +18,56 @@ from gossamer.config.settings import Settings
 from gossamer.errors import GossamerError, UsageError
 
 RUNS: Final = "runs.jsonl"
+ANOTHER_VERSION: Final = "settings of another version"
+Run = dict[str, Any]
 
 
-def begin_run(shard: Path, settings: Settings, wall: float) -> list[str]:
-    """Adds this run; returns the differences from the settings of the one before, one a line."""
+def begin_run(shard: Path, settings: Settings, wall: float, differences: Sequence[str] | None = None) -> list[str]:
+    """Adds this run; returns the differences that it stores: those given, or those that are found. The first run of a
+    collection is settled from the start."""
     before = runs(shard)
-    differences = _differences(before[-1]["settings"], settings) if before else []
+    found = changes(before, settings) if differences is None else list(differences)
     line = {
-        "run": len(before) + 1, "started": wall, "version": __version__, "differences": differences,
+        "run": len(before) + 1, "started": wall, "version": __version__, "settled": not before, "differences": found,
         "settings": json.loads(config.to_json(settings)),
     }  # fmt: skip
-    body = b"".join(json.dumps(each).encode() + b"\n" for each in [*before, line])
-    disk.write_atomic(shard / RUNS, body)
-    return differences
+    _write(shard, [*before, line])
+    return found
 
 
-def _differences(before: dict[str, Any], settings: Settings) -> list[str]:
-    try:
-        return config.differences(config.from_json(json.dumps(before)), settings)
-    except UsageError as error:  # a setting that another version had
-        return [f"settings of another version: {error.message}"]
+def settle_run(shard: Path) -> None:
+    """All that the settings of the last run change is committed."""
+    found = runs(shard)
+    if found and not _settled(found[-1]):
+        found[-1]["settled"] = True
+        _write(shard, found)
 
 
-def runs(shard: Path) -> list[dict[str, Any]]:
+def changes(
+    recorded: Sequence[Run], now: Settings, stored: Settings | None = None,
+    adapt: Callable[[Settings], Settings] = lambda settings: settings,
+) -> list[str]:  # fmt: skip
+    """A line for each setting that is not what it was in the last run, or in one before it back to the settled one.
+
+    `stored` stands for runs that cannot be read, or that were not recorded; `adapt` is applied to what was.
+    """
+    found: dict[str, str] = {}
+    if not recorded and stored is not None:
+        return config.differences(adapt(stored), now)
+    for run in reversed(recorded):
+        for line in _differences(run, now, stored, adapt):
+            found.setdefault(setting_of(line), line)
+        if _settled(run):
+            break
+    return list(found.values())
+
+
+def setting_of(line: str) -> str:
+    """The setting that a line of `changes` is about, or `ANOTHER_VERSION`."""
+    return line.partition(":")[0]
+
+
+def runs(shard: Path) -> list[Run]:
     path = shard / RUNS
     if not path.exists():
         return []
@@ -47,3 +78,27 @@ def runs(shard: Path) -> list[dict[str, Any]]:
     except ValueError as error:
         cure = "Remove it: only the settings of former runs are lost."
         raise GossamerError(f"{path} is damaged: {error}", cure) from error
+
+
+def settings_of(run: Run) -> Settings:
+    """UsageError: it has a setting that another version had."""
+    return config.from_json(json.dumps(run["settings"]))
+
+
+def _differences(
+    before: Run, now: Settings, stored: Settings | None, adapt: Callable[[Settings], Settings]
+) -> list[str]:
+    try:
+        return config.differences(adapt(settings_of(before)), now)
+    except UsageError as error:
+        known = [] if stored is None else config.differences(adapt(stored), now)
+        return [f"{ANOTHER_VERSION}: {error.message}", *known]
+
+
+def _settled(run: Run) -> bool:
+    """Runs from before this was recorded are."""
+    return bool(run.get("settled", True))
+
+
+def _write(shard: Path, lines: Iterable[Run]) -> None:
+    disk.write_atomic(shard / RUNS, b"".join(json.dumps(each).encode() + b"\n" for each in lines))
