@@ -130,6 +130,23 @@ def test_the_domains_of_the_seeds_are_accepted_where_none_are_named(folder: Path
     assert found.settings.seeder.domains == ("example.org", "example.co.uk", "127.0.0.1")
 
 
+@pytest.mark.parametrize("way", ["--config", "--set", "crawl.toml"])
+def test_a_resume_without_domains_keeps_those_that_the_collection_has(folder: Path, way: str) -> None:
+    """`gossamer config` prints `domains = []`: what it prints can be fed back."""
+    a_run(folder)
+    printed = folder.with_name("printed.toml")
+    printed.write_text(config.dump(Settings(), whole=True))
+    if way == "crawl.toml":
+        (folder / SETTINGS).write_text(printed.read_text())
+    said: list[str] = []
+    changes = ("seeder.domains=[]",) if way == "--set" else ()
+    for _ in range(2):
+        found = a_run(folder, *changes, config=printed if way == "--config" else None, seeds=(), said=said)
+        assert found.settings.seeder.domains == ("127.0.0.1",)
+        assert config.load(folder / SETTINGS).seeder.domains == ("127.0.0.1",)
+    assert said == []
+
+
 def test_a_seed_keeps_the_www_it_was_given_with_and_is_one_page_with_its_twin() -> None:
     twins = ("www.example.org", "https://example.org/", "http://example.org/a?sid=1", "http://WWW.example.org/a")
     given = (*twins, "www.com")

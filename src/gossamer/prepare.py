@@ -81,7 +81,7 @@ def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_
             f"no usable seed for {folder}",
             "Give --seed URL or --seeds FILE, or try the demonstration Web with --demo.",
         )
-    settings = _with_domains(settings, seeds)
+    settings = _with_domains(settings, () if new else _domains_before(folder, stored), seeds)
     _note_outside(settings, seeds, say)
     effective = _with_trusted(settings if demo is None else _with_addresses(settings, demo), folder)
     changed = [] if new else _changed(folder, stored, effective, demo)
@@ -120,11 +120,19 @@ def _changed(folder: Path, stored: Settings, now: Settings, demo: Settings | Non
     return changes(recorded, now, stored, lambda before: before if demo is None else _with_addresses(before, demo))
 
 
-def _with_domains(settings: Settings, seeds: Seeds) -> Settings:
+def _with_domains(settings: Settings, before: tuple[str, ...], seeds: Seeds) -> Settings:
+    """Where none are named: those of the collection, in a new one those of the seeds."""
     if settings.seeder.domains:
         return settings
-    domains = tuple(dict.fromkeys(urls.registrable(urls.host(seed)) for seed in seeds.urls))
+    domains = before or tuple(dict.fromkeys(urls.registrable(urls.host(seed)) for seed in seeds.urls))
     return replace(settings, seeder=replace(settings.seeder, domains=domains))
+
+
+def _domains_before(folder: Path, stored: Settings) -> tuple[str, ...]:
+    """Those of crawl.toml, else of the last run: derived from seeds that are not given again."""
+    recorded = runs(shard_folder(folder))
+    last: list[str] = recorded[-1]["settings"]["seeder"]["domains"] if recorded else []
+    return stored.seeder.domains or tuple(last)
 
 
 def _note_outside(settings: Settings, seeds: Seeds, say: Callable[[str], None]) -> None:

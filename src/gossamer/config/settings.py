@@ -53,9 +53,9 @@ class SeederSettings:
 
     domains: tuple[str, ...] = ()
     """Accepted domain suffixes: "example.org" takes in itself and every name below it, an address only itself, "*" all;
-    empty: the registrable domains of the seeds."""
+    empty: the registrable domains of the seeds; on a resume, those that the collection has."""
     pages_per_site: int = 25_000
-    """Most known pages of one site."""
+    """Most known pages of one site. It holds for new pages: those that are known stay."""
     depth_static: int = 15
     """Greatest depth of static pages, in clicks from the site's start page or from an entry from outside."""
     depth_dynamic: int = 5
