@@ -5,22 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
+from gossamer.collection.effects import SITE_EVENT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs
 from gossamer.demo import DemoWeb
 from gossamer.model import State
+from gossamer.outcomes import Aside
 from gossamer.simulator.web import Reply
 from tests.crawling import gossamer, serve
-from tests.world import World
+from tests.world import World, impolite, state_of
 
 ROOT = "http://a.example/"
 DEEP = {ROOT: [ROOT + "1/"], ROOT + "1/": [ROOT + "1/2/"], ROOT + "1/2/": []}
 
 
 def web(url: str) -> Reply:
-    return Reply(links=DEEP.get(url, []))
+    return Reply(links=DEEP.get(url.replace("www.", ""), []))
 
 
 def test_pages_too_deep_are_opened_by_a_greater_depth_and_closed_by_a_smaller_one(tmp_path: Path) -> None:
@@ -37,6 +40,59 @@ def test_a_pattern_excludes_what_was_not_asked_for_yet_and_its_removal_opens_it(
     assert world.run().in_state(State.EXCLUDED) == {ROOT + "1/2/"}
     world.changes = ("seeder.depth_static=5", "seeder.domains=*", "seeder.reject=nothing")
     assert world.run().in_state(State.DONE) == set(DEEP)
+
+
+DELAY = 1000.0
+
+
+def slow_web(url: str) -> Reply:
+    return Reply(delay=DELAY) if url.endswith("/robots.txt") else web(url)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_longer_delay_that_is_honoured_opens_a_site_and_a_shorter_one_closes_it(tmp_path: Path, clean: bool) -> None:
+    """The cure that the report names: --set harvester.max_delay=1h."""
+    world = World(tmp_path, slow_web)
+    assert world.run([ROOT], clean=clean, commit=True).in_state(State.DONE) == set()
+    world.changes = ("seeder.domains=*", "harvester.max_delay=1h")
+    assert world.run(pages=2, patience=2 * DELAY, clean=clean, commit=True).in_state(State.DONE) == {ROOT, ROOT + "1/"}
+    assert impolite(world.asked, DELAY, 1.0) == []
+    world.changes = ("seeder.domains=*",)
+    assert world.run(patience=2 * DELAY).in_state(State.PENDING) == {ROOT + "1/2/"}
+
+
+@pytest.mark.parametrize("answer", ["forbidden", None])
+@pytest.mark.parametrize("change", ["allow_private=true", "forbidden=192.0.2.9", "resolvers=192.0.2.1"])
+def test_names_that_failed_are_looked_up_at_once_under_other_settings(
+    tmp_path: Path, answer: str | None, change: str
+) -> None:
+    """The cure that the report names: --set harvester.allow_private=true."""
+    world = World(tmp_path, web, ("seeder.domains=*",), address=lambda host: answer)
+    assert world.run([ROOT]).in_state(State.PENDING) == {ROOT}
+    world.address = lambda host: "192.0.2.1"
+    assert world.run().in_state(State.PENDING) == {ROOT}
+    world.changes = ("seeder.domains=*", f"harvester.{change}")
+    begun = world.clock.monotonic()
+    found = world.run()
+    assert found.in_state(State.DONE) == set(DEEP)
+    assert world.asked[0].start >= begun + 15.0
+    assert impolite(world.asked, 15.0, 1.0) == []
+    assert state_of(world.replayed()) == state_of(found.crawl.desk)
+
+
+def test_a_name_that_is_looked_up_again_takes_no_other_wait_from_its_site(tmp_path: Path) -> None:
+    world = World(tmp_path, web)
+    desk = world.run([ROOT], turns=1).crawl.desk
+    hour, day = desk.wall + 3600, desk.wall + 86_400
+    for event, until, next_, why in (
+        (SiteEvent.PATIENCE, hour, hour, Aside.JUST_STARTED), (SiteEvent.NAME_FAILED, day, day, Aside.NAME_FAILED),
+        (SiteEvent.ADDRESS_REFUSED, 7 * day, 7 * day, Aside.ADDRESS_FORBIDDEN),
+        (SiteEvent.NAME_AGAIN, 0.0, hour, Aside.JUST_STARTED), (SiteEvent.NAME_AGAIN, 0.0, hour, Aside.JUST_STARTED),
+    ):  # fmt: skip
+        effects = desk.effects(desk.wall, 0.0)
+        effects.site_events = np.array([(0, event, 0, 0, effects.wall, until, [0] * 16)], SITE_EVENT)
+        desk.apply(effects)
+        assert (desk.columns.site.next[0], desk.columns.site.why[0]) == (next_, why)
 
 
 class Killed(BaseException):

@@ -132,6 +132,14 @@ class Crawl:
         closed = sum(verdict[1] == State.EXCLUDED for verdict in verdicts)
         return len(verdicts) - closed, closed
 
+    def ask_names_again(self, sites: list[int]) -> None:
+        """Sites whose names failed under other settings: they may be looked up at once."""
+        for i in range(0, len(sites), SEEDS_A_TICK):
+            effects = self._effects()
+            events = [(s, SiteEvent.NAME_AGAIN, 0, 0, effects.wall, 0.0, [0] * 16) for s in sites[i : i + SEEDS_A_TICK]]
+            effects.site_events = np.array(events, SITE_EVENT)
+            self._commit(effects)
+
     def _absorb(self, results: Results, answers: list[Answer]) -> None:
         if not (len(results) or answers or self.dispatch.verdicts or self.dispatch.events):
             return

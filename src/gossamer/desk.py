@@ -46,10 +46,15 @@ _PAGE, _ROBOTS = int(Ask.PAGE), int(Ask.ROBOTS)
 _RETURNED, _DUPLICATE = int(Outcome.RETURNED), int(Outcome.DUPLICATE)
 _JUDGED, _STORED = int(PageFlag.JUDGED), int(VisitFlag.STORED)
 _RESPELLED, _OTHER_NAME = int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
+_OF_NAMES: Final = (int(Aside.NAME_FAILED), int(Aside.ADDRESS_FORBIDDEN))
 _EVENT_WHY: Final = {
     SiteEvent.NAME_FAILED: Aside.NAME_FAILED, SiteEvent.ADDRESS_REFUSED: Aside.ADDRESS_FORBIDDEN,
     SiteEvent.PATIENCE: Aside.JUST_STARTED,
 }  # fmt: skip
+
+
+_FOR_THE_SITE: Final = (int(SiteEvent.PATIENCE),)
+"""Events that leave a site in peace for its own sake; a name that failed has cost it nothing."""
 
 
 class Desk:
@@ -269,7 +274,13 @@ class Desk:
             if event["event"] == SiteEvent.RESPELLED:
                 self._spell(number, not site.www[number])
                 continue
+            if event["event"] == SiteEvent.NAME_AGAIN:
+                if site.why[number] in _OF_NAMES:
+                    site.next[number], site.why[number] = site.rest[number], site.rest_why[number]
+                continue
             if event["until"] >= site.next[number]:
+                if site.why[number] not in _OF_NAMES:
+                    site.rest[number], site.rest_why[number] = site.next[number], site.why[number]
                 site.next[number] = event["until"]
                 site.why[number] = _EVENT_WHY[SiteEvent(int(event["event"]))]
             if event["event"] != SiteEvent.PATIENCE:
@@ -300,6 +311,16 @@ class Desk:
                 self.recycled.append(number)
                 return number
 
+    def failed_names(self, wall: float) -> Array:
+        """Sites that wait because their name failed, or leads to a forbidden address."""
+        site, count = self.columns.site, self.columns.site.count
+        return np.flatnonzero(np.isin(site.why[:count], _OF_NAMES) & (site.next[:count] > wall))
+
+    def refuse_long_delays(self) -> None:
+        """Sites are left alone that ask for a longer Crawl-delay than is honoured now, and no others."""
+        site, count = self.columns.site, self.columns.site.count
+        site.refused[:count] = site.delay[:count] > self.settings.harvester.max_delay
+
     # --- asking -------------------------------------------------------------------------------------------------
 
     def waits(self, sites: Array) -> Array:
@@ -314,7 +335,7 @@ class Desk:
 
     def not_before(self, effects: Effects) -> list[tuple[int, float]]:
         """Until when sites are to be left in peace after effects that are not applied: as long as if they were."""
-        found = [(int(e["site"]), float(e["until"])) for e in effects.site_events if e["event"] != SiteEvent.RESOLVED]
+        found = [(int(e["site"]), float(e["until"])) for e in effects.site_events if e["event"] in _FOR_THE_SITE]
         sites, harvester = self.columns.site, self.settings.harvester
         for visit in effects.visits:
             site, outcome = int(visit["site"]), Outcome(int(visit["outcome"]))

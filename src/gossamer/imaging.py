@@ -96,7 +96,7 @@ def usable(desk: Desk, image: Image) -> bool:
 
 
 def load(desk: Desk, image: Image) -> list[bytes]:
-    """Fills an empty desk. Returns the URL texts that were in memory only."""
+    """Fills an empty desk, under its own settings. Returns the URL texts that were in memory only."""
     meta = image.meta
     for name, group in _groups(desk).items():
         for column in group.used():
@@ -116,6 +116,7 @@ def load(desk: Desk, image: Image) -> list[bytes]:
     desk.visits, desk.robots_visits = meta["visits"], meta["robots_visits"]
     desk.stored, desk.bytes = meta["stored"], meta["bytes"]
     desk.unjudged = True
+    desk.refuse_long_delays()
     return _texts(image, "tail", "tail_lengths")
 
 

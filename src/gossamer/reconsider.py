@@ -1,8 +1,11 @@
-"""Known pages by settings that have changed since they became known: depth, domains, patterns.
+"""What is known, by settings that have changed since: depth, domains, patterns; where names may lead.
 
 A page that was found under other limits stands as those had it. When a run begins with others, what is pending or waits
 and is no longer wanted is excluded, and what was excluded and now is wanted is opened. The verdicts go through the
 journal like any other. Pages that were fetched stay. It takes about 3 s for a million pages, most of it for their URLs.
+
+Sites whose names failed, or led to a forbidden address, are looked up again at once when settings have changed that say
+where names may lead. Whatever else makes them wait still does.
 
 All this is committed before the run counts as settled: a kill on the way leaves it to the next start.
 """
@@ -30,6 +33,8 @@ CONCERNED: Final = frozenset(
     f"seeder.{name}" for name in ("depth_static", "depth_dynamic", "domains", "accept", "reject", "url_length")
 )
 """Settings that known pages are judged by again."""
+OF_NAMES: Final = frozenset(f"harvester.{name}" for name in ("allow_private", "forbidden", "resolve", "resolvers"))
+"""Settings that say where names lead, and whether we may go there."""
 _AT_ONCE: Final = 1_000 * PER_BLOCK
 
 
@@ -40,6 +45,8 @@ class Settled(NamedTuple):
     """Were known pages judged again?"""
     opened: int = 0
     closed: int = 0
+    names: int = 0
+    """Sites whose names are looked up again."""
 
 
 def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
@@ -47,6 +54,11 @@ def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
     changed, store, found = {setting_of(line) for line in differences}, crawl.store, Settled()
     if changed & {*CONCERNED, ANOTHER_VERSION}:
         found = Settled(True, *crawl.judge_again(reconsider(crawl.desk, store.urls)))
+    if changed & OF_NAMES:
+        sites = crawl.desk.failed_names(crawl.clock.wall()).tolist()
+        crawl.ask_names_again(sites)
+        found = found._replace(names=len(sites))
+    if found != Settled():
         store.commit()
     settle_run(store.shard)
     return found

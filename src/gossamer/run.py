@@ -168,11 +168,13 @@ class _Running:
         gc.freeze()  # what is loaded by now stays: a full collection would stop the loop for 0.1 s to look at it
 
     def _settle(self) -> None:
-        """Pages that are known already, by limits and patterns that have changed since the run before."""
+        """Pages and sites that are known already, by settings that have changed since the run before."""
         found = settle(self.crawl, self.prepared.changed)
         if found.judged:
             opened, closed = thousands(found.opened), thousands(found.closed)
             self.watcher.say(f"by the new settings: {opened} pages open again, {closed} excluded")
+        if found.names:
+            self.watcher.say(f"by the new settings: the names of {thousands(found.names)} sites are looked up again")
 
     def _take_merit(self, merit: npt.NDArray[np.float32] | None) -> None:
         """Of pages that were known when it was computed; of later ones it is 0."""

@@ -45,6 +45,8 @@ SITE_COLUMNS = {
     "www": "u1",  # asked with `www.` before its name
     "respelled": "u1",  # how often that has changed
     "why": "u1",  # Aside: why it is not asked before `next`
+    "rest": "<f8",  # `next` and `why` as they were before its name made it wait longer
+    "rest_why": "u1",
 }
 
 ORIGIN_COLUMNS = {

@@ -72,6 +72,8 @@ class SiteEvent(IntEnum):
     """Not to be asked before `until`: learned from records behind the last commit mark."""
     RESPELLED = 5
     """Asked with `www.` from now on, or without if it was asked with it: the other name did not lead anywhere."""
+    NAME_AGAIN = 6
+    """Its name is looked up again at once: the settings that it failed under have changed."""
 
 
 class _Id(IntEnum):

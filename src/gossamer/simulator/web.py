@@ -127,7 +127,8 @@ class SimulatedWeb:
 
 @dataclass(slots=True)
 class SimulatedNames:
-    """Every host has the address that `address` gives it; None: the name does not exist."""
+    """Every host has the address that `address` gives it; None: the name does not exist; "forbidden": it leads to an
+    address that must not be visited."""
 
     address: Callable[[str], str | None]
     ttl: float = 86_400.0
@@ -139,7 +140,8 @@ class SimulatedNames:
 
     def ask(self, site: int, host: str) -> None:
         found = self.address(host)
-        self._answers.append(Answer(site, host, found, 0, self.ttl, "" if found else "no such name"))
+        error = "no such name" if found is None else "forbidden" if found == "forbidden" else ""
+        self._answers.append(Answer(site, host, None if error else found, 0, self.ttl, error))
 
     def answers(self) -> list[Answer]:
         out, self._answers = self._answers, []
