@@ -83,6 +83,19 @@ def test_a_seed_line_that_is_no_url_is_named_skipped_and_counted(served: Served,
     assert ended.figures["stored"] == 1
 
 
+def test_seeds_beyond_the_limits_are_named_and_counted(served: Served, folder: Path, tmp_path: Path) -> None:
+    seeds = tmp_path / "many.seeds"
+    home = WEB.seeds[0]
+    seeds.write_text("".join(f"{home}{n}.html\n" for n in range(60)) + "".join(f"{url}\n" for url in WEB.seeds))
+    limits = ("--set", "seeder.pages_per_site=50", "--set", "collection.max_sites=5")
+    ended = served.crawl(folder, "--seeds", seeds, "--pages", "1", *limits)
+    lines = [line for line in ended.errors.splitlines() if line.startswith("skipped: ")]
+    beyond = 11 + (len(WEB.seeds) - 5)
+    assert ended.figures["seeds_skipped"] == beyond
+    assert len([line for line in lines if line.endswith("the site is full (seeder.pages_per_site)")]) == 11
+    assert len([line for line in lines if "the collection is full" in line]) == beyond - 11
+
+
 def test_without_a_usable_seed_there_is_no_collection(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ended = say(capsys, "crawl", folder, "--seed", "mailto:you@example.org")
     assert ended.code == 2

@@ -23,7 +23,7 @@ from gossamer.eventlog import EventLog, Level
 from gossamer.manager.due import soonest_due
 from gossamer.model import State
 from gossamer.planner import Planner
-from gossamer.seeder.seed import Limits, identify, mark_duplicates, plant
+from gossamer.seeder.seed import Limits, Planted, identify, mark_duplicates, plant
 from gossamer.web.addresses import pack
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer, Names, Web
@@ -113,15 +113,16 @@ class Crawl:
             each.turn()
         self.longest_turn = max(self.longest_turn, self.clock.monotonic() - begun)
 
-    def plant(self, seeds: list[str]) -> int:
-        """Seeds become pages. Returns how many were new."""
-        new = 0
+    def plant(self, seeds: list[str]) -> Planted:
+        """Seeds become pages, as far as the limits go."""
+        planted: list[Planted] = []
         for i in range(0, len(seeds), SEEDS_A_TICK):
             effects = self._effects()
             some, desk = seeds[i : i + SEEDS_A_TICK], self.desk
-            new += plant(desk.columns, some, self.limits, desk.scope, desk.seed, desk.rules.buffer, effects)
+            rules = desk.rules.buffer
+            planted.append(plant(desk.columns, some, self.limits, desk.scope, desk.seed, rules, effects))
             self._commit(effects)
-        return new
+        return Planted(sum(each.new for each in planted), tuple(seed for each in planted for seed in each.full))
 
     def judge_again(self, verdicts: list[tuple[int, int, int, int]]) -> tuple[int, int]:
         """Pages that settings open again, or exclude; returns how many of each."""

@@ -30,6 +30,7 @@ from gossamer.errors import GossamerError
 from gossamer.eventlog import EventLog, Level
 from gossamer.figures import Figures, resident, thinned, waits_until
 from gossamer.manager.value import merit_weights
+from gossamer.model import Counted
 from gossamer.opening import open_collection
 from gossamer.prepare import Plea, Prepared, demo_settings, prepare
 from gossamer.reconsider import settle
@@ -45,6 +46,13 @@ __all__ = ["Plea", "Report", "Watcher", "run"]
 
 REMEMBERED: Final = 1_000_000
 """Visits of former runs whose bodies are looked for in new ones."""
+
+SAID: Final = 20
+"""Seeds that are said one by one."""
+_FULL: Final = {
+    Counted.SITE_FULL: "the site is full (seeder.pages_per_site)",
+    Counted.COLLECTION_FULL: "the collection is full (collection.max_pages, collection.max_sites)",
+}
 
 
 class Watcher(Protocol):
@@ -118,6 +126,7 @@ class _Running:
         for each in (self.imager, self.scorer, self.listener):
             stack.callback(each.close)
         self.crawl.beside.append(self.imager)
+        self.seeds_skipped = len(prepared.seeds.complaints)
         self._figures = Figures(desk)
         self._told = (0, 0)
         self._next_look = 0.0
@@ -159,7 +168,7 @@ class _Running:
             self._settle()
             self.crawl.dispatch.resume(self.clock.monotonic() - self.store.lock.since)
             self._take_merit(self.scorer.resume(desk.visits))
-        self.crawl.plant(list(self.prepared.seeds.urls))
+        self._plant()
         self.store.standing = self.figures
         self.listener.start()
         if self.listener.complaint:
@@ -175,6 +184,15 @@ class _Running:
             self.watcher.say(f"by the new settings: {opened} pages open again, {closed} excluded")
         if found.names:
             self.watcher.say(f"by the new settings: the names of {thousands(found.names)} sites are looked up again")
+
+    def _plant(self) -> None:
+        """Seeds that cannot become pages are said, the first of them one by one."""
+        full = self.crawl.plant(list(self.prepared.seeds.urls)).full
+        self.seeds_skipped += len(full)
+        for url, limit in full[:SAID]:
+            self.watcher.say(f"skipped: {url}: {_FULL[limit]}")
+        if len(full) > SAID:
+            self.watcher.say(f"skipped: {thousands(len(full) - SAID)} more seeds, beyond the same limits")
 
     def _take_merit(self, merit: npt.NDArray[np.float32] | None) -> None:
         """Of pages that were known when it was computed; of later ones it is 0."""
@@ -235,7 +253,7 @@ class _Running:
         return self._figures.now(
             clock.wall(), clock.monotonic(), open=self.web.open, seconds=round(seconds, 3),
             run_visits=desk.visits - self.before, longest_turn=round(crawl.longest_turn, 4),
-            seeds_skipped=len(self.prepared.seeds.complaints), value=self.value,
+            seeds_skipped=self.seeds_skipped, value=self.value,
             desk_seconds=round(time.process_time() - self.desk_cpu, 3), cpu_seconds=round(self._processor(), 3),
             rss=resident([os.getpid(), *self.web.pids()]),
             sites_active=crawl.dispatch.queue.queued + crawl.dispatch.queue.in_flight, seconds_left=left,

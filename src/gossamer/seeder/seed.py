@@ -119,10 +119,18 @@ def identify(columns: Columns, results: Results, limits: Limits, seed: int, rule
         effects.anchors = Texts(links.anchors.lengths[kept], buffer.tobytes())
 
 
+class Planted(NamedTuple):
+    """What became of seeds."""
+
+    new: int = 0
+    full: tuple[tuple[str, Counted], ...] = ()
+    """Seeds beyond the limits, and which limit: SITE_FULL or COLLECTION_FULL."""
+
+
 def plant(
     columns: Columns, seeds: Sequence[str], limits: Limits, scope: urls.Scope, seed: int, rules: Array, effects: Effects
-) -> int:
-    """Makes pages of seeds; those that are known stay as they are. Returns how many are new.
+) -> Planted:
+    """Makes pages of seeds; those that are known stay as they are.
 
     Seeds are canonical, but for the `www.` that they were given with: with it their sites are asked first.
     """
@@ -141,10 +149,12 @@ def plant(
     )
     targets = columns.known.find(links.fingerprint)
     wanted = np.flatnonzero(targets == NONE)
-    found = _Found(links, wanted, np.full(len(wanted), NONE, np.uint32), np.zeros(len(wanted), np.int64))
-    _make_pages(columns, found, limits, seed, rules, targets, np.zeros((1, len(Counted)), np.uint16), effects)
+    found = _Found(links, wanted, np.full(len(wanted), NONE, np.uint32), np.arange(len(wanted), dtype=np.int64))
+    counted = np.zeros((len(wanted), len(Counted)), np.uint16)
+    _make_pages(columns, found, limits, seed, rules, targets, counted, effects)
     effects.pages["flags"] |= int(PageFlag.SEED)
-    return len(effects.pages)
+    full = [(seeds[wanted[i]], Counted(int(counted[i].argmax()))) for i in np.flatnonzero(counted.any(axis=1))]
+    return Planted(len(effects.pages), tuple(full))
 
 
 class _Found(NamedTuple):
