@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from unittest.mock import patch
 
@@ -12,8 +13,10 @@ from gossamer.collection.effects import SITE_EVENT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs
 from gossamer.demo import DemoWeb
-from gossamer.model import State
+from gossamer.model import PageFlag, State
 from gossamer.outcomes import Aside
+from gossamer.robots import Rules
+from gossamer.seeder.seed import Planted
 from gossamer.simulator.web import Reply
 from tests.crawling import gossamer, serve
 from tests.world import World, impolite, state_of
@@ -40,6 +43,38 @@ def test_a_pattern_excludes_what_was_not_asked_for_yet_and_its_removal_opens_it(
     assert world.run().in_state(State.EXCLUDED) == {ROOT + "1/2/"}
     world.changes = ("seeder.depth_static=5", "seeder.domains=*", "seeder.reject=nothing")
     assert world.run().in_state(State.DONE) == set(DEEP)
+
+
+def test_a_seed_that_is_known_and_too_deep_is_opened_and_its_links_are_followed_from_there(tmp_path: Path) -> None:
+    deep = [f"{ROOT}{n}/" for n in range(6)]
+    world = World(
+        tmp_path, lambda url: Reply(links=dict(pairwise(deep)).get(url, "").split()),
+        ("seeder.domains=*", "seeder.depth_static=2"),
+    )  # fmt: skip
+    assert world.run(deep[:1]).in_state(State.EXCLUDED) == {deep[3]}
+    found = world.run(deep[3:4])
+    assert found.in_state(State.DONE) == set(deep)
+    assert found.pages[deep[5]][2] == 2
+    assert state_of(world.replayed()) == state_of(found.crawl.desk)
+    world.changes = ("seeder.domains=*", "seeder.depth_static=1")
+    assert world.run().crawl.desk.columns.page.flags[3] & PageFlag.SEED
+
+
+def test_a_seed_that_a_pattern_keeps_out_is_opened_and_one_that_robots_txt_forbids_is_said(tmp_path: Path) -> None:
+    rules = Rules.parse(b"User-agent: *\nDisallow: /1/2/", "Gossamer").compiled()
+
+    def forbidding(url: str) -> Reply:
+        return Reply(rules=rules) if url.endswith("/robots.txt") else web(url)
+
+    world = World(tmp_path, forbidding, ("seeder.domains=*",))
+    world.run([ROOT], pages=1)
+    world.changes = ("seeder.domains=*", "seeder.reject=/1/")
+    assert world.run().in_state(State.EXCLUDED) == {ROOT + "1/"}
+    found = world.run([ROOT + "1/"])
+    assert found.in_state(State.DONE) == {ROOT, ROOT + "1/"}
+    again = world.run([ROOT, ROOT + "1/2/"])
+    assert again.in_state(State.EXCLUDED) == {ROOT + "1/2/"}
+    assert again.planted == Planted(forbidden=(ROOT + "1/2/",))
 
 
 DELAY = 1000.0

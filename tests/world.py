@@ -25,6 +25,7 @@ from gossamer.desk import Desk
 from gossamer.model import Ask, Outcome, PageFlag, State
 from gossamer.opening import open_collection
 from gossamer.reconsider import settle
+from gossamer.seeder.seed import Planted
 from gossamer.simulator.web import Asked, Reply, SimulatedNames, SimulatedWeb
 
 SMALL = ("collection.max_pages=20000", "collection.max_sites=200")
@@ -95,7 +96,7 @@ class World:
             if resumed:
                 settle(crawl, runs(store.shard)[-1]["differences"])
                 crawl.dispatch.resume(0.0)
-            crawl.plant(list(seeds))
+            planted = crawl.plant(list(seeds))
             ending = None
             if turns is None:
                 ending = crawl.run()
@@ -103,7 +104,7 @@ class World:
                 for _ in range(turns):
                     crawl.turn()
                 crawl.planner.close()
-            result = Result(ending, crawl, self.pages(crawl))
+            result = Result(ending, crawl, self.pages(crawl), planted)
             if commit or sealed:
                 store.commit(rotate=sealed)
             while sealed and store.busy:
@@ -139,6 +140,7 @@ class Result:
     ending: Ending | None
     crawl: Crawl
     pages: dict[str, tuple[State, Outcome | None, int]]
+    planted: Planted
 
     def in_state(self, state: State) -> set[str]:
         return {url for url, (found, _, _) in self.pages.items() if found is state}

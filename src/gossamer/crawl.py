@@ -114,7 +114,7 @@ class Crawl:
         self.longest_turn = max(self.longest_turn, self.clock.monotonic() - begun)
 
     def plant(self, seeds: list[str]) -> Planted:
-        """Seeds become pages, as far as the limits go."""
+        """Seeds become pages, as far as the limits go; those that are known are opened."""
         planted: list[Planted] = []
         for i in range(0, len(seeds), SEEDS_A_TICK):
             effects = self._effects()
@@ -122,7 +122,10 @@ class Crawl:
             rules = desk.rules.buffer
             planted.append(plant(desk.columns, some, self.limits, desk.scope, desk.seed, rules, effects))
             self._commit(effects)
-        return Planted(sum(each.new for each in planted), tuple(seed for each in planted for seed in each.full))
+        return Planted(
+            sum(each.new for each in planted), tuple(seed for each in planted for seed in each.full),
+            tuple(seed for each in planted for seed in each.forbidden),
+        )  # fmt: skip
 
     def judge_again(self, verdicts: list[tuple[int, int, int, int]]) -> tuple[int, int]:
         """Pages that settings open again, or exclude; returns how many of each."""

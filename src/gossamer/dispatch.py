@@ -22,7 +22,7 @@ from gossamer.desk import Desk
 from gossamer.eventlog import EventLog
 from gossamer.harvester.queue import SITES_BY, SiteQueue
 from gossamer.manager.plan import Plan
-from gossamer.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, Texts, VisitFlag
+from gossamer.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, Texts, VerdictFlag, VisitFlag
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer, Names, Web
 
@@ -172,7 +172,7 @@ class Dispatch:
         allowed = self._desk.allowed(pages, texts)
         refused = allowed == 0
         if refused.any():
-            self.verdicts += [(p, State.EXCLUDED, Reason.ROBOTS, 1) for p in pages[refused].tolist()]
+            self.verdicts += [(p, State.EXCLUDED, Reason.ROBOTS, VerdictFlag.ROBOTS) for p in pages[refused].tolist()]
             self._unassign(pages[refused])
             self.queue.skip(sites[refused], self._clock.monotonic())
         rows = zip(sites.tolist(), pages.tolist(), texts, allowed.tolist(), strict=True)

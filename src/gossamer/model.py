@@ -19,7 +19,8 @@ from gossamer.outcomes import SITE_FAILURES, TRANSIENT, Outcome, Reason
 
 __all__ = [
     "NONE", "SHARD_SHIFT", "SITE_FAILURES", "TRANSIENT", "VISIT", "VISIT_TEXTS", "Ask", "Assignment", "Counted",
-    "LinkFlag", "LinkKind", "Outcome", "PageFlag", "Reason", "State", "Tag", "Texts", "VisitFlag", "Visits",
+    "LinkFlag", "LinkKind", "Outcome", "PageFlag", "Reason", "State", "Tag", "Texts", "VerdictFlag", "VisitFlag",
+    "Visits",
 ]  # fmt: skip
 
 NONE: Final = 0xFFFFFFFF
@@ -112,6 +113,18 @@ class PageFlag(IntFlag):
     """The robots rules in force have been applied to it."""
     ASSIGNED = 8
     """In flight. Volatile: never stored."""
+
+
+class VerdictFlag(IntFlag):
+    """What a verdict says beside the page's state. With that state as it is, only this changes."""
+
+    ROBOTS = 1
+    """It was made by the robots rules in force; without it, by settings or seeds."""
+    SEED = 2
+    """The page is a seed from now on: at depth 0, and never rejected."""
+    DYNAMIC = 4
+    STATIC = 8
+    """The page counts as dynamic, or static, from now on."""
 
 
 class VisitFlag(IntFlag):

@@ -187,12 +187,14 @@ class _Running:
 
     def _plant(self) -> None:
         """Seeds that cannot become pages are said, the first of them one by one."""
-        full = self.crawl.plant(list(self.prepared.seeds.urls)).full
-        self.seeds_skipped += len(full)
-        for url, limit in full[:SAID]:
-            self.watcher.say(f"skipped: {url}: {_FULL[limit]}")
-        if len(full) > SAID:
-            self.watcher.say(f"skipped: {thousands(len(full) - SAID)} more seeds, beyond the same limits")
+        planted = self.crawl.plant(list(self.prepared.seeds.urls))
+        lines = [f"{url}: {_FULL[limit]}" for url, limit in planted.full]
+        lines += [f"{url}: the site's robots.txt forbids it" for url in planted.forbidden]
+        self.seeds_skipped += len(lines)
+        for line in lines[:SAID]:
+            self.watcher.say(f"skipped: {line}")
+        if len(lines) > SAID:
+            self.watcher.say(f"skipped: {thousands(len(lines) - SAID)} more seeds, for such reasons")
 
     def _take_merit(self, merit: npt.NDArray[np.float32] | None) -> None:
         """Of pages that were known when it was computed; of later ones it is 0."""

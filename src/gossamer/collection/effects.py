@@ -50,6 +50,7 @@ PAGE: Final = np.dtype(
 )
 
 VERDICT: Final = np.dtype([("page", "<u4"), ("state", "u1"), ("reason", "u1"), ("judged", "u1")])
+"""`judged`: VerdictFlag."""
 
 SITE_EVENT: Final = np.dtype(
     [

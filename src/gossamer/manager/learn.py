@@ -30,7 +30,7 @@ from gossamer.collection.columns import Columns
 from gossamer.compiled import inlined, njit
 from gossamer.manager.policies import F32, I64, U8, U32, U64, crawled, seen
 from gossamer.manager.strategies import Strategy
-from gossamer.model import NONE, LinkKind, PageFlag, Reason, State, Visits
+from gossamer.model import NONE, LinkKind, PageFlag, Reason, State, VerdictFlag, Visits
 from gossamer.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, Outcome
 
 _NONE: Final = np.uint32(NONE)
@@ -46,6 +46,11 @@ _LONGEST: Final = float(LONGEST_PAUSE)
 _DYNAMIC: Final = np.uint8(PageFlag.DYNAMIC)
 _SEED: Final = np.uint8(PageFlag.SEED)
 _JUDGED: Final = np.uint8(PageFlag.JUDGED)
+_BY_ROBOTS: Final = int(VerdictFlag.ROBOTS)
+_NOW_SEED: Final = int(VerdictFlag.SEED)
+_NOW_DYNAMIC: Final = int(VerdictFlag.DYNAMIC)
+_NOW_STATIC: Final = int(VerdictFlag.STATIC)
+_NOT_DYNAMIC: Final = np.uint8(0xFF ^ PageFlag.DYNAMIC)
 _NOT_ASSIGNED: Final = np.uint8(0xFF ^ PageFlag.ASSIGNED)
 _TRANSIENT: Final = np.array([o in TRANSIENT for o in Outcome])
 _DEEPEST: Final = 255
@@ -221,7 +226,7 @@ def _approach(
 
 
 def judge(columns: Columns, counts: I64, verdicts: npt.NDArray[np.void]) -> None:
-    """Verdicts of robots.txt, and (not `judged`) of settings that have changed.
+    """Verdicts of robots.txt, of settings that have changed, and of seeds that were known.
 
     A page excluded for another reason is not opened by robots.txt. One that is done stays done, but it is noted that it
     must not be fetched again.
@@ -241,14 +246,27 @@ class _Verdicts(NamedTuple):
 def _judge(pages: _Pages, counts: I64, verdicts: _Verdicts) -> None:
     for i in range(len(verdicts.page)):
         page, state = verdicts.page[i], verdicts.state[i]
-        if verdicts.judged[i]:
-            pages.flags[page] |= _JUDGED
+        by_robots = verdicts.judged[i] & _BY_ROBOTS != 0
+        _mark(pages, page, verdicts.judged[i])
         old = pages.state[page]
         open_now = old in (_PENDING, _WAITING)
-        if old == _DONE:
+        if old == _DONE and state != _DONE:
             pages.reason[page] = _ROBOTS if state == _EXCLUDED else 0
         excludes = open_now and state == _EXCLUDED
-        opens = old == _EXCLUDED and state == _PENDING and (pages.reason[page] == _ROBOTS or not verdicts.judged[i])
-        other_reason = old == _EXCLUDED and state == _EXCLUDED and not verdicts.judged[i]
+        opens = old == _EXCLUDED and state == _PENDING and (pages.reason[page] == _ROBOTS or not by_robots)
+        other_reason = old == _EXCLUDED and state == _EXCLUDED and not by_robots
         if excludes or opens or other_reason:
             _move(pages, counts, page, state, verdicts.reason[i])
+
+
+@njit
+def _mark(pages: _Pages, page: int, says: int) -> None:
+    if says & _BY_ROBOTS:
+        pages.flags[page] |= _JUDGED
+    if says & _NOW_SEED:
+        pages.flags[page] |= _SEED
+        pages.depth[page] = 0
+    if says & _NOW_DYNAMIC:
+        pages.flags[page] |= _DYNAMIC
+    if says & _NOW_STATIC:
+        pages.flags[page] &= _NOT_DYNAMIC

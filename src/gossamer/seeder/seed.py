@@ -17,11 +17,23 @@ import numpy.typing as npt
 
 from gossamer import urls
 from gossamer.collection.columns import Columns
-from gossamer.collection.effects import ORIGIN, PAGE, Effects
+from gossamer.collection.effects import ORIGIN, PAGE, VERDICT, Effects
 from gossamer.collection.table import Arrays, add_one, find_one
 from gossamer.compiled import njit
 from gossamer.config.settings import Settings
-from gossamer.model import NONE, Counted, LinkFlag, LinkKind, Outcome, PageFlag, Reason, State, Texts, VisitFlag
+from gossamer.model import (
+    NONE,
+    Counted,
+    LinkFlag,
+    LinkKind,
+    Outcome,
+    PageFlag,
+    Reason,
+    State,
+    Texts,
+    VerdictFlag,
+    VisitFlag,
+)  # fmt: skip
 from gossamer.robots.match import verdicts_many
 from gossamer.web.message import Links, Results
 
@@ -125,12 +137,14 @@ class Planted(NamedTuple):
     new: int = 0
     full: tuple[tuple[str, Counted], ...] = ()
     """Seeds beyond the limits, and which limit: SITE_FULL or COLLECTION_FULL."""
+    forbidden: tuple[str, ...] = ()
+    """Seeds that are known and that robots.txt forbids."""
 
 
 def plant(
     columns: Columns, seeds: Sequence[str], limits: Limits, scope: urls.Scope, seed: int, rules: Array, effects: Effects
 ) -> Planted:
-    """Makes pages of seeds; those that are known stay as they are.
+    """Makes pages of seeds. Those that are known are marked as seeds, and opened unless robots.txt forbids them.
 
     Seeds are canonical, but for the `www.` that they were given with: with it their sites are asked first.
     """
@@ -148,13 +162,30 @@ def plant(
         Texts.join(texts, "<u2"),
     )
     targets = columns.known.find(links.fingerprint)
+    effects.verdicts, forbidden = _known_seeds(columns, targets)
     wanted = np.flatnonzero(targets == NONE)
     found = _Found(links, wanted, np.full(len(wanted), NONE, np.uint32), np.arange(len(wanted), dtype=np.int64))
     counted = np.zeros((len(wanted), len(Counted)), np.uint16)
     _make_pages(columns, found, limits, seed, rules, targets, counted, effects)
     effects.pages["flags"] |= int(PageFlag.SEED)
     full = [(seeds[wanted[i]], Counted(int(counted[i].argmax()))) for i in np.flatnonzero(counted.any(axis=1))]
-    return Planted(len(effects.pages), tuple(full))
+    return Planted(len(effects.pages), tuple(full), tuple(seeds[i] for i in forbidden.tolist()))
+
+
+def _known_seeds(columns: Columns, targets: Array) -> tuple[Array, Array]:
+    """Verdicts on those that are known and were not seeds: the limits of depth, domains and patterns do not hold for
+    them any more. And which of all seeds robots.txt forbids."""
+    page, known = columns.page, np.flatnonzero(targets != NONE)
+    shut = page.state[targets[known]] == _EXCLUDED
+    forbidden = known[shut & (page.reason[targets[known]] == int(Reason.ROBOTS))]
+    found = np.unique(targets[known])
+    found = found[page.flags[found] & int(PageFlag.SEED) == 0]
+    verdicts = np.zeros(len(found), VERDICT)
+    verdicts["page"], verdicts["judged"] = found, int(VerdictFlag.SEED)
+    verdicts["state"], verdicts["reason"] = page.state[found], page.reason[found]
+    opens = (verdicts["state"] == _EXCLUDED) & (verdicts["reason"] != int(Reason.ROBOTS))
+    verdicts["state"][opens], verdicts["reason"][opens] = _PENDING, int(Reason.NONE)
+    return verdicts, forbidden
 
 
 class _Found(NamedTuple):

@@ -181,11 +181,11 @@ port USMALLINT Port to use instead of the origin's; 0: the origin's.
 failures UTINYINT Lookups that failed in a row.
 tick UBIGINT Tick of the event.
 """)),
-    "verdicts": View("A row for each page that robots.txt decided on after it was found.", _columns("""
+    "verdicts": View("A row for each page decided on later, by robots.txt, other settings or a seed.", _columns("""
 page BIGINT Number of the page.
-state VARCHAR pending or excluded.
-reason VARCHAR robots, or none.
-judged UTINYINT 1: the rules at hand were applied.
+state VARCHAR pending or excluded; the state that it had if only `judged` matters.
+reason VARCHAR Why it is excluded: robots, depth or rejected; else none.
+judged UTINYINT Flags: 1 by the robots.txt rules at hand, 2 a seed from now on, 4 dynamic, 8 static from now on.
 tick UBIGINT Tick of the verdict.
 """)),
     "ticks": View("A row for each tick, the unit of the journal.", _columns("""
