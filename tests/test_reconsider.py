@@ -14,7 +14,7 @@ from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs
 from gossamer.demo import DemoWeb
 from gossamer.model import PageFlag, State
-from gossamer.outcomes import Aside
+from gossamer.outcomes import Aside, Reason
 from gossamer.robots import Rules
 from gossamer.seeder.seed import Planted
 from gossamer.simulator.web import Reply
@@ -43,6 +43,27 @@ def test_a_pattern_excludes_what_was_not_asked_for_yet_and_its_removal_opens_it(
     assert world.run().in_state(State.EXCLUDED) == {ROOT + "1/2/"}
     world.changes = ("seeder.depth_static=5", "seeder.domains=*", "seeder.reject=nothing")
     assert world.run().in_state(State.DONE) == set(DEEP)
+
+
+def test_lists_of_extensions_hold_for_pages_that_are_known(tmp_path: Path) -> None:
+    usual, page = ("seeder.domains=*", "seeder.depth_dynamic=0"), ROOT + "a.xyz"
+    world = World(tmp_path, lambda url: Reply(links=[ROOT, page]), usual)
+    world.run([ROOT], pages=1)
+
+    def under(*changes: str) -> tuple[State, Reason, bool]:
+        world.changes = (*usual, *changes)
+        found = world.run(turns=0).crawl.desk
+        again = state_of(world.replayed()) | {"site.resolved": [0.0]}  # names are looked up at every start
+        assert again == state_of(found)
+        columns = found.columns.page
+        return State(columns.state[1]), Reason(columns.reason[1]), bool(columns.flags[1] & PageFlag.DYNAMIC)
+
+    assert under() == (State.PENDING, Reason.NONE, False)
+    assert under("seeder.documents=xyz") == (State.EXCLUDED, Reason.REJECTED, False)
+    assert under("seeder.dynamic=xyz") == (State.EXCLUDED, Reason.DEPTH, True)
+    assert under("seeder.static=xyz") == (State.PENDING, Reason.NONE, False)
+    world.run()
+    assert under("seeder.dynamic=xyz") == (State.DONE, Reason.NONE, True)
 
 
 def test_a_seed_that_is_known_and_too_deep_is_opened_and_its_links_are_followed_from_there(tmp_path: Path) -> None:

@@ -128,13 +128,16 @@ class Crawl:
         )  # fmt: skip
 
     def judge_again(self, verdicts: list[tuple[int, int, int, int]]) -> tuple[int, int]:
-        """Pages that settings open again, or exclude; returns how many of each."""
+        """Pages that settings open again, or exclude; returns how many of each. Other verdicts change no state."""
+        before = self.desk.columns.page.state
+        shut = [before[page] == State.EXCLUDED for page, *_ in verdicts]
+        opened = sum(was and state == State.PENDING for was, (_, state, *_) in zip(shut, verdicts, strict=True))
+        closed = sum(not was and state == State.EXCLUDED for was, (_, state, *_) in zip(shut, verdicts, strict=True))
         for i in range(0, len(verdicts), SEEDS_A_TICK):
             effects = self._effects()
             effects.verdicts = np.array(verdicts[i : i + SEEDS_A_TICK], VERDICT)
             self._commit(effects)
-        closed = sum(verdict[1] == State.EXCLUDED for verdict in verdicts)
-        return len(verdicts) - closed, closed
+        return opened, closed
 
     def ask_names_again(self, sites: list[int]) -> None:
         """Sites whose names failed under other settings: they may be looked up at once."""

@@ -172,5 +172,5 @@ REASONS: Final = {
     Reason.NONE: "Nothing speaks against asking for the page.",
     Reason.ROBOTS: "The site's robots.txt forbids it.",
     Reason.DEPTH: "It lies deeper in its site than seeder.depth_static or seeder.depth_dynamic allow.",
-    Reason.REJECTED: "It was found under other settings; those of a later run keep it out (domains, patterns).",
+    Reason.REJECTED: "It was found under other settings; those of now keep it out (domains, patterns, extensions).",
 }

@@ -1,4 +1,4 @@
-"""What is known, by settings that have changed since: depth, domains, patterns; where names may lead.
+"""What is known, by settings that have changed since: depth, domains, patterns, extensions; where names may lead.
 
 A page that was found under other limits stands as those had it. When a run begins with others, what is pending or waits
 and is no longer wanted is excluded, and what was excluded and now is wanted is opened. The verdicts go through the
@@ -23,16 +23,19 @@ from gossamer.collection.blocks import PER_BLOCK, BlockFile
 from gossamer.collection.runs import ANOTHER_VERSION, setting_of, settle_run
 from gossamer.crawl import Crawl
 from gossamer.desk import Desk
-from gossamer.model import PageFlag, State
+from gossamer.model import PageFlag, State, VerdictFlag
 from gossamer.outcomes import Reason
+from gossamer.urls.classify import LISTS
 
 Array = npt.NDArray[Any]
 Verdict = tuple[int, int, int, int]
 
 CONCERNED: Final = frozenset(
-    f"seeder.{name}" for name in ("depth_static", "depth_dynamic", "domains", "accept", "reject", "url_length")
+    f"seeder.{name}" for name in ("depth_static", "depth_dynamic", "domains", "accept", "reject", "url_length", *LISTS)
 )
 """Settings that known pages are judged by again."""
+_CLASSES: Final = frozenset(f"seeder.{name}" for name in LISTS)
+"""Those that say which pages are dynamic: they hold for pages that were fetched, too."""
 OF_NAMES: Final = frozenset(f"harvester.{name}" for name in ("allow_private", "forbidden", "resolve", "resolvers"))
 """Settings that say where names lead, and whether we may go there."""
 _AT_ONCE: Final = 1_000 * PER_BLOCK
@@ -53,7 +56,8 @@ def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
     """Before anything is asked for: what is known, by the settings in force now. Returns when it is on disk."""
     changed, store, found = {setting_of(line) for line in differences}, crawl.store, Settled()
     if changed & {*CONCERNED, ANOTHER_VERSION}:
-        found = Settled(True, *crawl.judge_again(reconsider(crawl.desk, store.urls)))
+        classes = bool(changed & {*_CLASSES, ANOTHER_VERSION})
+        found = Settled(True, *crawl.judge_again(reconsider(crawl.desk, store.urls, classes)))
     if changed & OF_NAMES:
         sites = crawl.desk.failed_names(crawl.clock.wall()).tolist()
         crawl.ask_names_again(sites)
@@ -64,37 +68,47 @@ def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
     return found
 
 
-def reconsider(desk: Desk, texts: BlockFile) -> list[Verdict]:
-    """Verdicts on the pages for which something changes."""
+def reconsider(desk: Desk, texts: BlockFile, classes: bool = False) -> list[Verdict]:
+    """Verdicts on the pages for which something changes. `classes`: pages that are not judged may have become dynamic,
+    or static, as well."""
     page = desk.columns.page
     state, reason = page.state[: page.count], page.reason[: page.count]
     open_now = (state == State.PENDING) | (state == State.WAITING)
-    ours = (state == State.EXCLUDED) & ((reason == Reason.DEPTH) | (reason == Reason.REJECTED))
-    looked_at = np.flatnonzero(open_now | ours)
+    ours = open_now | (state == State.EXCLUDED) & ((reason == Reason.DEPTH) | (reason == Reason.REJECTED))
+    looked_at = np.arange(page.count) if classes else np.flatnonzero(ours)
     verdicts: list[Verdict] = []
     for at in range(0, len(looked_at), _AT_ONCE):
         pages = looked_at[at : at + _AT_ONCE]
-        wanted = _reasons(desk, pages, texts.read_many(pages))
-        for number, why in zip(pages.tolist(), wanted, strict=True):
+        for number, (why, becomes) in zip(pages.tolist(), _judged(desk, pages, texts.read_many(pages)), strict=True):
             before = int(reason[number]) if state[number] == State.EXCLUDED else int(Reason.NONE)
-            if why != before:
-                verdicts.append((number, State.EXCLUDED if why else State.PENDING, why, 0))
+            if ours[number] and why != before:
+                verdicts.append((number, State.EXCLUDED if why else State.PENDING, why, becomes))
+            elif becomes:
+                verdicts.append((number, int(state[number]), int(reason[number]), becomes))
     return verdicts
 
 
-def _reasons(desk: Desk, pages: Array, texts: list[bytes]) -> list[int]:
-    """Why each of these pages is not wanted now; seeds always are."""
-    seeder, scope, columns = desk.settings.seeder, desk.scope, desk.columns.page
-    dynamic = columns.flags[pages] & int(PageFlag.DYNAMIC) != 0
-    too_deep = columns.depth[pages] > np.where(dynamic, seeder.depth_dynamic, seeder.depth_static)
-    seed = columns.flags[pages] & int(PageFlag.SEED) != 0
+def _judged(desk: Desk, pages: Array, texts: list[bytes]) -> list[tuple[int, int]]:
+    """Why each of these pages is not wanted now, and what it becomes if that is new: dynamic or static."""
+    seeder, columns = desk.settings.seeder, desk.columns.page
+    flags, depths = columns.flags[pages].tolist(), columns.depth[pages].tolist()
     found = []
-    for text, deep, is_seed in zip(texts, too_deep.tolist(), seed.tolist(), strict=True):
-        url = text.decode()
-        if is_seed:
-            found.append(int(Reason.NONE))
-        elif not scope.accepts(urls.host(url)) or scope.rejects(url) or len(text) > scope.url_length:
-            found.append(int(Reason.REJECTED))
+    for text, flag, depth in zip(texts, flags, depths, strict=True):
+        of = desk.scope.classes.of(text.decode())
+        too_deep = depth > (seeder.depth_dynamic if of.dynamic else seeder.depth_static)
+        was_dynamic, becomes = flag & PageFlag.DYNAMIC != 0, 0
+        if was_dynamic != of.dynamic:
+            becomes = int(VerdictFlag.DYNAMIC if of.dynamic else VerdictFlag.STATIC)
+        if flag & PageFlag.SEED:  # always wanted
+            why = Reason.NONE
+        elif not of.page or _rejected(desk.scope, text):
+            why = Reason.REJECTED
         else:
-            found.append(int(Reason.DEPTH) if deep else int(Reason.NONE))
+            why = Reason.DEPTH if too_deep else Reason.NONE
+        found.append((int(why), becomes))
     return found
+
+
+def _rejected(scope: urls.Scope, text: bytes) -> bool:
+    url = text.decode()
+    return not scope.accepts(urls.host(url)) or scope.rejects(url) or len(text) > scope.url_length

@@ -51,7 +51,7 @@ class Classes:
     @staticmethod
     def by(seeder: SeederSettings) -> Classes:
         """Those of the settings; the same lists give the same object."""
-        return _classes(tuple(getattr(seeder, name) for name in _LISTS))
+        return _classes(tuple(getattr(seeder, name) for name in LISTS))
 
     def of(self, url: str) -> UrlClass:
         """Of a URL in canonical form. A query makes a page dynamic, but an image stays an image.
@@ -67,7 +67,7 @@ class Classes:
         return _DYNAMIC if mark >= 0 and found is _PAGE else found
 
 
-_LISTS: Final = {
+LISTS: Final = {
     "images": UrlClass.IMAGE, "audio": UrlClass.AUDIO, "video": UrlClass.VIDEO, "documents": UrlClass.DOCUMENT,
     "software": UrlClass.SOFTWARE, "source": UrlClass.SOURCE, "archives": UrlClass.ARCHIVE,
     "dynamic": UrlClass.DYNAMIC, "static": UrlClass.PAGE,
@@ -77,7 +77,7 @@ _LISTS: Final = {
 
 @lru_cache(maxsize=8)
 def _classes(lists: tuple[tuple[str, ...], ...]) -> Classes:
-    return Classes(dict(zip(_LISTS.values(), lists, strict=True)))
+    return Classes(dict(zip(LISTS.values(), lists, strict=True)))
 
 
 def extension(url: str) -> str:
