@@ -28,8 +28,8 @@ def folder(tmp_path: Path) -> Path:
 
 def prepared(folder: Path, *changes: str, said: list[str] | None = None, **plea: Any) -> Prepared:
     seeds = plea.pop("seeds", (SEED,))
-    lines = [] if said is None else said
-    return prepare(Plea(folder, seeds, changes=changes, **plea), lines.append, plea.pop("demo", None), ())
+    lines, demonstration = [] if said is None else said, plea.pop("demonstration", None)
+    return prepare(Plea(folder, seeds, changes=changes, **plea), lines.append, demonstration, ())
 
 
 def a_run(folder: Path, *changes: str, **plea: Any) -> Prepared:
@@ -103,6 +103,23 @@ def test_addresses_of_a_demonstration_are_no_change(folder: Path) -> None:
     waits = [f"harvester.{name}={getattr(demo.harvester, name)}" for name in ("wait", "wait_large", "address_wait")]
     a_run(folder, *waits)
     prepare(Plea(folder, (SEED,)), said.append, demo, ())
+    assert said == []
+
+
+@pytest.mark.parametrize("way", ["--set", "--config", "crawl.toml"])
+def test_a_wait_that_the_user_has_set_holds_for_a_demonstration_too(folder: Path, way: str) -> None:
+    """The default, said on purpose, is not what nobody has said; and a resume knows no better."""
+    path = folder / SETTINGS if way == "crawl.toml" else folder.with_name("my.toml")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('[harvester]\nwait = "15s"\n')
+    demo = demo_settings({"a.test": "127.0.0.1:1234"}, ("127.0.0.1",))
+    changes = ("harvester.wait=15s",) if way == "--set" else ()
+    found = a_run(folder, *changes, config=path if way == "--config" else None, demonstration=demo)
+    said: list[str] = []
+    again = a_run(folder, demonstration=demo, said=said)
+    for each in (found, again):
+        assert each.settings.harvester.wait == Duration(15)
+        assert each.settings.harvester.address_wait == demo.harvester.address_wait
     assert said == []
 
 

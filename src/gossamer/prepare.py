@@ -71,8 +71,8 @@ def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_
     stored = _stored(folder, new)
     settings = config.override(config.load(plea.config, stored) if plea.config else stored, plea.changes)
     settings = _with_contact(settings, plea.user_settings)
-    if demo is not None:
-        settings = _with_waits(settings, demo)
+    if new and demo is not None:
+        settings = _with_waits(settings, demo, _named(plea))
     seeds = read_seeds((*plea.seeds, *demo_seeds), plea.seed_files, settings.seeder)
     for complaint in seeds.complaints:
         say(f"skipped: {complaint}")
@@ -176,15 +176,17 @@ def _with_addresses(settings: Settings, demo: Settings) -> Settings:
     return replace(settings, harvester=harvester)
 
 
-def _with_waits(settings: Settings, demo: Settings) -> Settings:
-    """The demonstration Web is ours: small waits, unless the user has set others."""
-    usual = HarvesterSettings()
-    own = {
-        name: getattr(demo.harvester, name)
-        for name in ("wait", "wait_large", "address_wait")
-        if getattr(settings.harvester, name) == getattr(usual, name)
-    }
+def _with_waits(settings: Settings, demo: Settings, named: set[str]) -> Settings:
+    """The demonstration Web is ours: small waits, unless the user has set others. A resume has those of before."""
+    own = {name: getattr(demo.harvester, name) for name in DEMO_WAITS if f"harvester.{name}" not in named}
     return replace(settings, harvester=replace(settings.harvester, **own))
+
+
+def _named(plea: Plea) -> set[str]:
+    """Settings that the user has said anything about, be it the default."""
+    files = [path for path in (plea.config, plea.folder / SETTINGS) if path is not None and path.exists()]
+    given = {change.partition("=")[0].strip() for change in plea.changes}
+    return given.union(*(config.named(path) for path in files))
 
 
 DEMO_WAITS: Final = {"wait": Duration(0.02), "wait_large": Duration(0.005), "address_wait": Duration(0.005)}

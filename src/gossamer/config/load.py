@@ -31,22 +31,34 @@ class _Source:
 
 def load(path: Path, base: Settings | None = None) -> Settings:
     """What the file says, over `base` or the defaults."""
+    return loads(_text(path), str(path), base)
+
+
+def named(path: Path) -> set[str]:
+    """The settings that the file says anything about, be it the default."""
+    tree = _parsed(_text(path), str(path))
+    return {f"{section}.{name}" for section, values in tree.items() if isinstance(values, dict) for name in values}
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", "Name a settings file that can be read.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 at byte {error.start}", "Save the file as UTF-8.") from error
-    return loads(text, str(path), base)
 
 
 def loads(text: str, name: str = "settings", base: Settings | None = None) -> Settings:
     """`name` stands in messages for where the text came from."""
+    return _apply(base or Settings(), _parsed(text, name), _Source(name, text))
+
+
+def _parsed(text: str, name: str) -> dict[str, object]:
     try:
-        tree = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{name}: not TOML: {error}", "Mend what is at that line and column.") from error
-    return _apply(base or Settings(), tree, _Source(name, text))
 
 
 def override(settings: Settings, assignments: Iterable[str]) -> Settings:
