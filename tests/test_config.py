@@ -191,6 +191,24 @@ def test_a_file_is_read_with_its_units(tmp_path: Path) -> None:
     assert settings.harvester.pause == Settings().harvester.pause
 
 
+def test_of_long_lists_and_tables_a_difference_names_what_is_new_and_what_is_gone() -> None:
+    many = tuple(f"/{word}/" for word in ("login", "logout", "register", "calendar", "print", "edit", "basket", "cart"))
+
+    def rejecting(*patterns: str) -> Settings:
+        return replace(Settings(), seeder=replace(Settings().seeder, reject=patterns))
+
+    old = rejecting(*many)
+    assert differences(old, rejecting(*many[1:], "/x/")) == ['seeder.reject: + "/x/", - "/login/"']
+    assert differences(old, rejecting("/x/")) == [
+        'seeder.reject: + "/x/", - "/login/", "/logout/", "/register/" and 5 more'
+    ]
+    assert differences(old, rejecting(*many[::-1])) == ["seeder.reject: other order"]
+    names = replace(Settings(), harvester=replace(Settings().harvester, resolve={f"{n}.x": "none" for n in range(12)}))
+    assert differences(Settings(), names) == [
+        'harvester.resolve: + "0.x" = "none", "1.x" = "none", "2.x" = "none" and 9 more'
+    ]
+
+
 def test_overrides_take_bare_texts_lists_and_toml() -> None:
     settings = override(
         Settings(),

@@ -83,6 +83,17 @@ def test_each_start_of_a_collection_is_a_run_however_it_ended(tmp_path: Path) ->
     assert settings_of(found[-1]) == world.settings
 
 
+@pytest.mark.slow
+def test_what_is_stored_as_changed_is_what_was_said(tmp_path: Path) -> None:
+    """The addresses and certificates of a demonstration change at every start, and are no change."""
+    folder = tmp_path / "crawl"
+    for changes in ((), (), ("--set", "harvester.tries=5")):
+        assert gossamer("crawl", folder, "--demo", "--pages", "1", *changes).code == 0
+    found = runs(shard_folder(folder))
+    assert [r["differences"] for r in found] == [[], [], ["harvester.tries: 3 -> 5"]]
+    assert [r["settled"] for r in found] == [True] * 3
+
+
 WEB = DemoWeb(seed=61, sites=4, pages=30, largest=12, errors=0, busy=0, delays=0, unavailable=0, slow=0, down=0)
 
 

@@ -19,6 +19,8 @@ from gossamer.config.values import KINDS, known, write
 WIDTH: Final = 100
 _SHORT: Final = 60
 """A default that is longer is not repeated in the comment."""
+_MOST: Final = 3
+"""Items of a long list that are named as new, and as gone."""
 _HEAD: Final = (
     "Settings of a crawl. One that is left out has its default.",
     'Durations are written with ms, s, min, h, d, as in "1min30s"; sizes with B, KB, MB, GB, TB (powers of 1000) or'
@@ -57,8 +59,29 @@ def _comment(paragraphs: Iterable[str]) -> Iterable[str]:
 
 
 def differences(old: Settings, new: Settings) -> list[str]:
-    """One line a setting: `harvester.wait: 15s -> 5s`."""
-    return [f"{key}: {_show(a)} -> {_show(b)}" for key, a, b in _pairs(old, new) if a != b]
+    """One line a setting: `harvester.wait: 15s -> 5s`; of long lists and tables what is new and what is gone."""
+    return [f"{key}: {_change(a, b)}" for key, a, b in _pairs(old, new) if a != b]
+
+
+def _change(old: object, new: object) -> str:
+    whole = f"{_show(old)} -> {_show(new)}"
+    if len(whole) <= WIDTH or not isinstance(old, tuple | dict):
+        return whole
+    before, after = _items(old), _items(new)
+    added, gone = [each for each in after if each not in before], [each for each in before if each not in after]
+    return ", ".join(f"{sign} {_some(items)}" for sign, items in (("+", added), ("-", gone)) if items) or "other order"
+
+
+def _items(value: Any) -> list[str]:
+    """Each as it is written."""
+    if isinstance(value, tuple):
+        return [write((each,))[1:-1] for each in value]
+    return [write({key: of})[2:-2] for key, of in value.items()]
+
+
+def _some(items: list[str]) -> str:
+    shown = ", ".join(items[:_MOST])
+    return f"{shown} and {len(items) - _MOST} more" if len(items) > _MOST else shown
 
 
 def _pairs(old: Settings, new: Settings) -> list[tuple[str, Any, Any]]:
