@@ -12,6 +12,7 @@ from gossamer import urls
 from gossamer.crawl import Ending
 from gossamer.errors import UsageError
 from gossamer.model import Ask, LinkKind, Outcome, Reason, State
+from gossamer.outcomes import Aside
 from gossamer.robots import Rules
 from gossamer.simulator.web import Reply
 from tests.world import World, impolite, robots_first
@@ -279,6 +280,8 @@ def test_robots_txt_that_moved_to_a_name_that_does_not_exist_is_not_asked_for_ag
     assert result.ending is Ending.DONE
     assert [a.url for a in world.asked] == ["http://a.example/robots.txt"]
     assert result.in_state(State.PENDING) == {ROOT}
+    assert result.crawl.desk.columns.site.why[0] == Aside.ROBOTS_UNREADABLE
+    assert world.replayed().columns.site.why[0] == Aside.ROBOTS_UNREADABLE
 
 
 def test_many_robots_txt_that_moved_to_one_site_are_each_asked_for_once_and_its_pages_too(tmp_path: Path) -> None:

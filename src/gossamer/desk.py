@@ -49,11 +49,9 @@ _RESPELLED, _OTHER_NAME = int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
 _OF_NAMES: Final = (int(Aside.NAME_FAILED), int(Aside.ADDRESS_FORBIDDEN))
 _EVENT_WHY: Final = {
     SiteEvent.NAME_FAILED: Aside.NAME_FAILED, SiteEvent.ADDRESS_REFUSED: Aside.ADDRESS_FORBIDDEN,
-    SiteEvent.PATIENCE: Aside.JUST_STARTED,
+    SiteEvent.PATIENCE: Aside.JUST_STARTED, SiteEvent.ROBOTS_AWAY: Aside.ROBOTS_UNREADABLE,
 }  # fmt: skip
-
-
-_FOR_THE_SITE: Final = (int(SiteEvent.PATIENCE),)
+_FOR_THE_SITE: Final = (int(SiteEvent.PATIENCE), int(SiteEvent.ROBOTS_AWAY))
 """Events that leave a site in peace for its own sake; a name that failed has cost it nothing."""
 
 
@@ -283,7 +281,7 @@ class Desk:
                     site.rest[number], site.rest_why[number] = site.next[number], site.why[number]
                 site.next[number] = event["until"]
                 site.why[number] = _EVENT_WHY[SiteEvent(int(event["event"]))]
-            if event["event"] != SiteEvent.PATIENCE:
+            if event["event"] not in _FOR_THE_SITE:
                 site.resolved[number] = 0
                 site.address[number] = NONE
 

@@ -321,7 +321,7 @@ class Dispatch:
         for errand in waiting:
             self._away.discard(errand.origin)
             own = int(self._desk.columns.origin.site[errand.origin])
-            self.events.append((own, SiteEvent.PATIENCE, 0, 0, self._wall(), until, [0] * 16))
+            self.events.append((own, SiteEvent.ROBOTS_AWAY, 0, 0, self._wall(), until, [0] * 16))
 
     def _rest(self, sites: Array) -> None:
         """The queue learns until when these sites are to be left alone."""

@@ -75,6 +75,8 @@ class SiteEvent(IntEnum):
     """Asked with `www.` from now on, or without if it was asked with it: the other name did not lead anywhere."""
     NAME_AGAIN = 6
     """Its name is looked up again at once: the settings that it failed under have changed."""
+    ROBOTS_AWAY = 7
+    """Not to be asked before `until`: its robots.txt has moved to a site that cannot be asked."""
 
 
 class _Id(IntEnum):
