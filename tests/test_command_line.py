@@ -258,6 +258,23 @@ def test_a_crawl_ends_when_its_time_is_over(served: Served, folder: Path) -> Non
     assert ended.figures["pending"] > 0
 
 
+def test_a_small_crawl_in_pieces_has_link_scores_and_the_value_of_all_its_pages(served: Served, folder: Path) -> None:
+    first = served.crawl(folder, "--pages", "30").figures
+    assert (first["scores"]["visits"], first["scores"]["why"]) == (first["visits"], "")
+    assert first["value"][-1][2] == first["why"]["done"]["ok"]
+    second = served.crawl(folder, "--pages", "30").figures
+    assert second["scores"]["visits"] == second["visits"] > first["visits"]
+    assert second["scores"]["made"] > first["scores"]["made"]
+    assert second["value"][: len(first["value"])] == first["value"]
+    assert second["value"][-1][2] == second["why"]["done"]["ok"]
+    said = gossamer("status", folder).output
+    assert "0 visits since" in said
+    assert f"with {second['why']['done']['ok']} pages" in said
+    other = served.crawl(folder, "--pages", "5", "--set", "manager.index_value=minimum").figures
+    assert other["value"][0][0] > second["value"][-1][0], "of another unit: a curve of its own"
+    assert max(value for _, value, _ in other["value"]) < 1
+
+
 # --- disks ---------------------------------------------------------------------------------------------------
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,12 +14,25 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.figures import HORIZON, Figures, dues_of, figures_of, parts_of, resident, set_aside, tally_of, thinned
+from gossamer.config.settings import ManagerSettings
+from gossamer.figures import (
+    HORIZON,
+    Curve,
+    Figures,
+    dues_of,
+    figures_of,
+    parts_of,
+    resident,
+    set_aside,
+    tally_of,
+    thinned,
+)
 from gossamer.model import Outcome, Reason, State
 from gossamer.outcomes import Aside
 from gossamer.pace import Pace
 from gossamer.robots import Rules
 from gossamer.simulator.web import Reply
+from gossamer.units import Duration
 from tests.world import World
 
 WALL = 1_600_000_000.0
@@ -158,6 +173,22 @@ def test_points_thinned_as_they_come_are_about_as_far_apart() -> None:
     gaps = np.diff([point[0] for point in kept])
     assert len(kept) == 64
     assert gaps.max() <= 4 * gaps[:-1].min()
+
+
+def test_the_value_of_other_settings_is_a_curve_of_its_own() -> None:
+    usual = ManagerSettings()
+    curve = Curve.resumed(usual, {})
+    curve.add(10.0, 2.5, 3)
+    curve.add(10.0, 9.9, 9)
+    curve.add(20.0, 3.5, 4)
+    written = json.loads(json.dumps({"value": curve.points, "value_of": curve.of}))
+    assert Curve.resumed(usual, written).points == [[10.0, 2.5, 3], [20.0, 3.5, 4]]
+    assert Curve.resumed(replace(usual, min_period=Duration(60)), written).points, "of no concern to the value"
+    for other in (
+        replace(usual, index_value="minimum"), replace(usual, weights={"opic": 1.0}), replace(usual, gamma=2.0),
+        replace(usual, preset="archive"), replace(usual, change_period=Duration(60)), replace(usual, policy="opic"),
+    ):  # fmt: skip
+        assert Curve.resumed(other, written).points == []
 
 
 def figures(visits: int, known: int, done: int, pending: int, **more: Any) -> dict[str, Any]:

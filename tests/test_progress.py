@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gossamer.cli.progress import Progress, block, errors_of, left_of, line_of
-from gossamer.cli.status import BARS, lines, plot, sentence, value_line
+from gossamer.cli.status import BARS, lines, plot, scores_line, sentence, value_line
 from gossamer.model import Reason
 from gossamer.outcomes import Aside, Outcome
 
@@ -150,7 +150,16 @@ def test_the_value_is_plotted_from_the_lowest_to_the_highest_bar() -> None:
     assert list(drawn) == sorted(drawn, key=BARS.index)
     assert plot([(1.0, 5.0)]) == BARS[-1]
     assert plot([(1.0, 0.0), (2.0, 0.0)]) == BARS[0] * 2
-    assert "▁" in value_line([[0.0, 0.0, 0], [10.0, 3.0, 4]])
+    assert "▁" in value_line([[0.0, 0.0, 0], [10.0, 3.0, 4]], {})
+    assert "V(I) (minimum):" in value_line([[10.0, 3.0, 4]], {"index_value": "minimum"})
+
+
+def test_status_says_when_link_scores_were_made_or_why_there_are_none() -> None:
+    made = {"made": 1.6e9, "visits": 900, "pages": 5000, "links": 70_000, "cpu": 0.8, "cpu_since": 1.0, "why": ""}
+    assert "of 5,000 pages and 70,000 links, made at 20" in scores_line(made, 1234)
+    assert scores_line(made, 1234).endswith("334 visits since")
+    none = dict.fromkeys(made) | {"why": "they have no weight"}
+    assert scores_line(none, 10) == "link scores: none yet: they have no weight"
 
 
 def test_status_imports_neither_numba_nor_pyarrow() -> None:

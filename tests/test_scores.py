@@ -20,7 +20,7 @@ from gossamer.errors import GossamerError
 from gossamer.graphing import graph_of
 from gossamer.model import NONE, VISIT, Outcome, Texts
 from gossamer.rank.names import share_score
-from gossamer.scorer import Scorer
+from gossamer.scorer import START, Scorer
 from gossamer.scores import compute, merit_of, read_merit
 from tests.test_rank import Links, dense, links_of
 
@@ -169,7 +169,7 @@ def test_the_scorer_computes_when_visits_processor_time_and_a_segment_have_come(
     scorer = Scorer(made.shard, {"pagerank": 1.0}, 100)
     assert scorer.resume(0) is None
     assert not scorer.begin_if_due(99, 1000.0), "too few visits"
-    assert not scorer.begin_if_due(100, 39.0), "too little processor time"
+    assert not scorer.begin_if_due(100, 20 * START - 0.1), "too little processor time"
     assert scorer.begin_if_due(100, 40.0)
     assert not scorer.begin_if_due(10_000, 10_000.0), "one at a time"
     merit = waited(scorer)
@@ -189,6 +189,52 @@ def test_the_scorer_computes_when_visits_processor_time_and_a_segment_have_come(
     assert not resumed.begin_if_due(349, 1000.0)
 
 
+def test_visits_and_processor_time_are_counted_over_all_runs(made: Made) -> None:
+    """Pieces of a crawl add up: none of them alone would have been enough."""
+    standing: dict[str, Any] = {}
+    for visits in (40, 80):
+        piece = Scorer(made.shard, {"pagerank": 1.0}, 100)
+        piece.resume(visits - 40, standing)
+        assert not piece.begin_if_due(visits, 10.0)
+        standing = json.loads(json.dumps(piece.standing(10.0)))
+    assert standing["cpu_since"] == 20.0
+    last = Scorer(made.shard, {"pagerank": 1.0}, 100)
+    last.resume(80, standing)
+    assert last.begin_if_due(100, 0.1)
+    assert waited(last) is not None, last.warnings
+    standing = json.loads(json.dumps(last.standing(0.1)))
+    made.seal(1, [(4, [9], OK)])
+    after = Scorer(made.shard, {"pagerank": 1.0}, 100)
+    assert after.resume(120, standing) is not None
+    assert not after.begin_if_due(199, 1000.0), "100 since the last computation, not since the start"
+    assert after.begin_if_due(200, 1000.0)
+    after.close()
+
+
+def test_a_small_graph_has_its_scores_at_the_stop_however_little_was_done(made: Made) -> None:
+    scorer = Scorer(made.shard, {"pagerank": 1.0}, 10**6)
+    assert scorer.standing(0.0)["made"] is None
+    assert "when the crawl stops" in scorer.standing(0.0)["why"]
+    assert scorer.finish(4, 0.01)
+    assert scorer.poll(1_600_000_000.0) is not None, scorer.warnings
+    said = scorer.standing(0.01)
+    assert (said["made"], said["visits"], said["pages"], said["links"], said["why"]) == (1_600_000_000.0, 4, 9, 5, "")
+    assert not scorer.finish(4, 100.0), "nothing came since"
+
+
+def test_a_larger_graph_is_left_until_it_costs_a_twentieth(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.scorer.A_LINK", 0.2)
+    scorer = Scorer(made.shard, {"pagerank": 1.0}, 10**6)
+    assert not scorer.finish(4, 20.0)
+    assert "more than a twentieth" in scorer.standing(20.0)["why"]
+    assert scorer.finish(4, 100.0)
+    scorer.close()
+
+
+def test_without_weights_of_link_scores_it_is_said_that_there_are_none(made: Made) -> None:
+    assert "no weight" in Scorer(made.shard, {}, 1).standing(0.0)["why"]
+
+
 def test_a_computation_that_fails_is_a_warning(made: Made) -> None:
     damaged = made.shard / layout.table_name("links", 2)
     damaged.write_bytes(b"not a table")
@@ -197,6 +243,7 @@ def test_a_computation_that_fails_is_a_warning(made: Made) -> None:
     assert waited(scorer) is None
     assert len(scorer.warnings) == 1
     assert "link scores could not be computed" in scorer.warnings[0]
+    assert "failed" in scorer.standing(0.0)["why"]
 
 
 def test_without_weights_of_link_scores_and_without_segments_nothing_is_computed(made: Made, tmp_path: Path) -> None:

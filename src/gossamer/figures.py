@@ -14,15 +14,19 @@ outcome are due is looked up in a thread, at most every ten seconds; `dues_at` s
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.config.settings import ManagerSettings
 from gossamer.manager.due import soonest_due
 from gossamer.manager.learn import WIDTH
 from gossamer.manager.value import Value
@@ -215,6 +219,39 @@ def thinned(points: list[list[float]], most: int = MOST_POINTS) -> list[list[flo
     while len(kept) > max(2, most):
         del kept[min(range(1, len(kept) - 1), key=lambda i: kept[i + 1][0] - kept[i - 1][0])]
     return kept
+
+
+@dataclass(slots=True)
+class Curve:
+    """V(I) over time, one point a plan and one at the stop. Points are in the unit that the settings make: when those
+    change, a new curve begins."""
+
+    of: dict[str, Any]
+    """The settings that the value depends on."""
+    points: list[list[float]] = field(default_factory=list)
+    """Wall time, value, pages."""
+
+    @staticmethod
+    def resumed(settings: ManagerSettings, before: Mapping[str, Any]) -> Curve:
+        """Goes on with that of former runs, as `status` has it, if it is about the same."""
+        curve = Curve(json.loads(json.dumps(_unit_of(settings))))
+        if before.get("value_of") == curve.of:
+            with suppress(ValueError, TypeError):
+                curve.points = [list(map(float, point)) for point in before.get("value", [])]
+        return curve
+
+    def add(self, wall: float, value: float, pages: int) -> None:
+        if pages and wall > (self.points[-1][0] if self.points else 0.0):
+            self.points = thinned([*self.points, [round(wall, 3), value, pages]])
+
+
+def _unit_of(settings: ManagerSettings) -> dict[str, Any]:
+    value = Value.of(settings)
+    return {
+        "index_value": settings.index_value, "weights": dict(sorted(value.weights.items())), "alpha": value.alpha,
+        "beta": value.beta, "gamma": value.gamma, "change_period": value.change_period, "policy": settings.policy,
+        "boosts": settings.boosts,
+    }  # fmt: skip
 
 
 def waits_until(desk: Desk, wall: float) -> str:

@@ -94,6 +94,12 @@ class Planner:
         self.last, self.last_made = plan, self._begun
         return plan, self._judge(unjudged)
 
+    def appraise(self, wall: float) -> tuple[float, int]:
+        """V(I) as it stands, and the pages that the index holds: 0.1 s at 10^7 known pages."""
+        desk = self._desk
+        plan = make_plan(desk.columns, desk.policy, wall, 1, 1, 0.0, self.value, int(desk.totals[TOTAL]))
+        return plan.index_value, plan.index_pages
+
     def close(self) -> None:
         self._thread.shutdown(wait=True)
 

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Protocol
 
@@ -22,13 +21,13 @@ from gossamer.asking import Listener
 from gossamer.clock import RealClock
 from gossamer.collection.bodies import last_bodies
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.standing import read_value, write_standing
+from gossamer.collection.standing import read_before, write_standing
 from gossamer.compiled import KEPT
 from gossamer.config.settings import Settings
 from gossamer.crawl import Bounds, Crawl
 from gossamer.errors import GossamerError
 from gossamer.eventlog import EventLog, Level
-from gossamer.figures import Figures, resident, thinned, waits_until
+from gossamer.figures import Curve, Figures, resident, waits_until
 from gossamer.manager.value import merit_weights
 from gossamer.model import Counted
 from gossamer.opening import open_collection
@@ -101,8 +100,8 @@ class _Running:
         self.plea, self.prepared, self.watcher, self.log = plea, prepared, watcher, log
         self.clock, settings = RealClock(), prepared.settings
         self.begun, self.cpu, self.desk_cpu = self.clock.monotonic(), _cpu_seconds(), time.process_time()
-        self.value = _value_so_far(plea.folder)
-        """Points of V(I): wall time, value, pages."""
+        self._before = read_before(shard_folder(plea.folder))
+        self.curve = Curve.resumed(settings.manager, self._before)
         self.store, self.desk, self.resumed = open_collection(
             plea.folder, settings, self.clock, prepared.toml, prepared.changed
         )
@@ -167,7 +166,7 @@ class _Running:
             )
             self._settle()
             self.crawl.dispatch.resume(self.clock.monotonic() - self.store.lock.since)
-            self._take_merit(self.scorer.resume(desk.visits))
+            self._take_merit(self.scorer.resume(desk.visits, self._before.get("scores")))
         self._plant()
         self.store.standing = self.figures
         self.listener.start()
@@ -213,32 +212,38 @@ class _Running:
 
     def _look(self) -> None:
         """After link scores, at what was made beside, and at the value of the index."""
-        if (merit := self.scorer.poll()) is not None:
-            self._take_merit(merit)
-            self._event("scores", **self.scorer.figures)
+        self._take_scores()
         self.scorer.begin_if_due(self.desk.visits, self._processor())
         told = (self.store.segments, self.imager.made)
         if told != self._told:
             self._told = told
             self._event("made", segments=told[0], images=told[1])
+        self._warn()
+        planner = self.crawl.planner
+        self.curve.add(planner.last_made, planner.index_value, planner.index_pages)
+
+    def _warn(self) -> None:
         for warnings in (self.scorer.warnings, self.imager.warnings, self.store.notes):
             for warning in warnings:
                 self.watcher.say(f"warning: {warning}")
                 self._event("warning", Level.WARNING, message=warning)
             warnings.clear()
-        planner = self.crawl.planner
-        if planner.last_made > (self.value[-1][0] if self.value else 0.0) and planner.index_pages:
-            point = [round(planner.last_made, 3), planner.index_value, planner.index_pages]
-            self.value = thinned([*self.value, point])
+
+    def _take_scores(self) -> None:
+        if (merit := self.scorer.poll(self.clock.wall())) is not None:
+            self._take_merit(merit)
+            self._event("scores", **self.scorer.figures)
 
     def _score_at_end(self) -> None:
-        """Link scores once more, of all that was fetched, if that costs at most a twentieth of the run."""
+        """Link scores once more, of all that was fetched, if they are not too dear; then what the index is worth."""
         self.store.commit(rotate=True)
         self.store.seal_all()
-        if self.scorer.finish(self.desk.visits, self._processor()):
-            self._take_merit(self.scorer.poll())
-            self._event("scores", **self.scorer.figures)
+        self.scorer.finish(self.desk.visits, self._processor())
+        self._take_scores()
         self.scorer.close()
+        self._warn()
+        wall = self.desk.believed(self.clock.wall())
+        self.curve.add(wall, *self.crawl.planner.appraise(wall))
 
     def _event(self, name: str, level: Level = Level.INFO, **fields: Any) -> None:
         if self.log is not None:
@@ -250,24 +255,18 @@ class _Running:
 
     def figures(self) -> dict[str, Any]:
         desk, clock, crawl, bounds = self.desk, self.clock, self.crawl, self.crawl.bounds
-        seconds = clock.monotonic() - self.begun
+        seconds, processor = clock.monotonic() - self.begun, self._processor()
         left = None if bounds.seconds is None else max(0.0, bounds.seconds - (clock.monotonic() - crawl.started))
         return self._figures.now(
             clock.wall(), clock.monotonic(), open=self.web.open, seconds=round(seconds, 3),
             run_visits=desk.visits - self.before, longest_turn=round(crawl.longest_turn, 4),
-            seeds_skipped=self.seeds_skipped, value=self.value,
-            desk_seconds=round(time.process_time() - self.desk_cpu, 3), cpu_seconds=round(self._processor(), 3),
+            seeds_skipped=self.seeds_skipped, value=self.curve.points, value_of=self.curve.of,
+            desk_seconds=round(time.process_time() - self.desk_cpu, 3), cpu_seconds=round(processor, 3),
+            scores=self.scorer.standing(processor),
             rss=resident([os.getpid(), *self.web.pids()]),
             sites_active=crawl.dispatch.queue.queued + crawl.dispatch.queue.in_flight, seconds_left=left,
             pages_left=None if bounds.pages is None else bounds.pages - (desk.stored - crawl.stored_before),
         )  # fmt: skip
-
-
-def _value_so_far(folder: Path) -> list[list[float]]:
-    """Of former runs, as `status` has it."""
-    with suppress(OSError, ValueError, TypeError):
-        return [list(map(float, point)) for point in read_value(shard_folder(folder))]
-    return []
 
 
 def _beside(work: Callable[[], None]) -> None:

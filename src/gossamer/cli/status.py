@@ -50,7 +50,9 @@ def lines(f: Mapping[str, Any], folder: Path, now: float) -> Iterator[str]:
     for word, count in f["outcomes"].items():
         yield f"    {thousands(count):>12}  {word:<20} {sentence(word)}"
     if f.get("value"):
-        yield "  " + value_line(f["value"])
+        yield "  " + value_line(f["value"], f.get("value_of", {}))
+    if f.get("scores"):
+        yield "  " + scores_line(f["scores"], f["visits"])
     if f["running"] and f.get("left"):
         seconds, why = f["left"]["seconds"], f["left"]["why"]
         yield f"  time left: {'unknown' if seconds is None else f'at least {human_time(seconds)}'} ({why})"
@@ -98,12 +100,22 @@ def stamp(wall: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(wall))
 
 
-def value_line(points: list[list[float]]) -> str:
-    """V(I) over time, from the first plan to now."""
+def value_line(points: list[list[float]], of: Mapping[str, Any]) -> str:
+    """V(I) over time, since the settings that it depends on were last changed."""
     first, last = points[0], points[-1]
+    kind = f" ({of['index_value']})" if of else ""
     return (
-        f"value of the index V(I): {plot([(p[0], p[1]) for p in points])}  {last[1]:.6g} with {thousands(int(last[2]))}"
-        f" pages; {first[1]:.6g} at {stamp(first[0])}"
+        f"value of the index V(I){kind}: {plot([(p[0], p[1]) for p in points])}  {last[1]:.6g} with"
+        f" {thousands(int(last[2]))} pages; {first[1]:.6g} at {stamp(first[0])}"
+    )
+
+
+def scores_line(scores: Mapping[str, Any], visits: int) -> str:
+    if not scores["made"]:
+        return f"link scores: none yet: {scores['why']}"
+    return (
+        f"link scores: of {thousands(scores['pages'])} pages and {thousands(scores['links'])} links, made at"
+        f" {stamp(scores['made'])}; {thousands(max(0, visits - scores['visits']))} visits since"
     )
 
 

@@ -1,7 +1,8 @@
 """Where a crawl stands, in one small JSON file that the commit thread renews: what `status` and `stop` read.
 
-A cache for people, never read by recovery. Whether the crawl still runs is decided by the lock's holder, not by what
-the file says.
+A cache for people, never read by recovery; a run goes on with its curve of V(I) and with what was spent since link
+scores were last computed, and does without if the file is lost. Whether the crawl still runs is decided by the lock's
+holder, not by what the file says.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ def read_standing(folder: Path) -> dict[str, Any]:
     return standing
 
 
-def read_value(shard: Path) -> list[list[float]]:
-    """V(I) over time, as far as it was written."""
+def read_before(shard: Path) -> dict[str, Any]:
+    """What the last run wrote, for a run that goes on from it; empty if that cannot be read: nothing depends on it."""
     try:
-        points: list[list[float]] = json.loads((shard / STANDING).read_bytes()).get("value", [])
+        found = json.loads((shard / STANDING).read_bytes())
     except (OSError, ValueError):
-        return []
-    return points
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -160,7 +160,8 @@ class ManagerSettings:
     """The value of the index is the "sum" of the values of its pages, or their "minimum"."""
     rank_every: int = 20_000
     """Visits after which link scores are computed anew, in the background; it also waits until that costs at most a
-    twentieth of the processor time of the crawl."""
+    twentieth of the processor time of the crawl, all runs together. They are computed once more when the crawl stops,
+    if they cost no more than that, or at most a second."""
     min_period: Duration = Duration(0)
     """Least time between two visits of a page that was fetched; 0: pages are fetched once."""
     change_period: Duration = Duration(60 * 86_400)
