@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import Future
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from gossamer import urls
 from gossamer.crawl import Ending
+from gossamer.dispatch import Dispatch
 from gossamer.errors import UsageError
-from gossamer.model import Ask, LinkKind, Outcome, Reason, State
+from gossamer.manager.plan import Plan
+from gossamer.model import Ask, LinkKind, Outcome, PageFlag, Reason, State
 from gossamer.outcomes import Aside
+from gossamer.planner import Planner, Verdicts
 from gossamer.robots import Rules
 from gossamer.simulator.web import Reply
 from tests.world import World, impolite, robots_first
@@ -384,3 +389,65 @@ def test_a_limit_below_what_is_known_is_refused_and_does_no_harm(tmp_path: Path)
         world.run()
     world.changes = []
     assert world.run().ending is Ending.DONE
+
+
+@pytest.mark.parametrize(("least", "connections"), [(10, 20), (10, 6), (0, 20)])
+def test_a_plan_closes_when_few_requests_are_in_flight_and_its_pages_go_back_unpenalised(
+    tmp_path: Path, least: int, connections: int
+) -> None:
+    """40 sites could keep 20 connections busy for long, but their waits are longer than their answers take."""
+    hosts = [f"s{i}.example" for i in range(40)]
+    web = {f"http://{host}/": Reply(links=[f"http://{host}/p{n}.html" for n in range(3)]) for host in hosts}
+    changes = [
+        f"harvester.connections={connections}", f"harvester.least_connections={least}", "manager.batch_size=30",
+        "manager.policy=breadth-first",
+    ]  # fmt: skip
+    world = World(tmp_path, web, changes, address=lambda host: f"192.0.2.{hosts.index(host)}")
+    plans: list[set[int]] = []
+    installed = Dispatch.install
+
+    def noted(dispatch: Dispatch, plan: Plan) -> None:
+        busy = dispatch.queue.busy_sites(world.clock.monotonic() + 60)
+        if plans and busy >= connections:
+            left = np.setdiff1d(np.concatenate([dispatch.queue.planned(s) for s in range(40)]), plan.pages)
+            page = dispatch._desk.columns.page
+            open_now = left[(page.flags[left] & PageFlag.ASSIGNED) == 0]
+            assert (page.tries[open_now] == 0).all()
+            assert (page.due[open_now][page.state[open_now] == State.PENDING] == 0).all()
+            plans.append(set(plan.pages.tolist()))
+        elif not plans:
+            plans.append(set(plan.pages.tolist()))
+        installed(dispatch, plan)
+
+    with patch.object(Dispatch, "install", noted):
+        result = world.run([f"http://{host}/" for host in hosts])
+    assert (len(plans) > 1) == (least > 0), "with work left for all connections"
+    assert result.in_state(State.DONE) == set(result.pages)
+    fetched = [a.url for a in world.asked if a.ask is Ask.PAGE]
+    assert len(fetched) == len(set(fetched)) == 160
+    assert impolite(world.asked, 15.0, 1.0) == []
+
+
+def test_with_few_requests_in_flight_the_next_plan_waits_five_times_the_duration_of_the_last(tmp_path: Path) -> None:
+    crawl = World(tmp_path, {}).run([ROOT], turns=1).crawl
+    planner = Planner(crawl.desk, crawl.store, 60.0)
+    slow = Plan(*(np.zeros(0, np.uint32),) * 3, 2.0, 0, 0.0, 0)  # type: ignore[arg-type]
+    begun: list[float] = []
+
+    def begin(now: float, in_flight: int) -> bool:
+        planner.stale = True
+        planner.begin(now, now, lambda until: 10**6, in_flight)
+        if planner._running is not None:
+            begun.append(now)
+            planner._running.result()
+            planner._running = Future()
+            planner._running.set_result((slow, Verdicts(slow.pages, [])))
+            planner.take(now)
+        return begun[-1:] == [now]
+
+    assert not begin(1.0, 10), "enough are in flight, and their sites have work"
+    assert begin(2.0, 9)
+    assert not begin(11.9, 9)
+    assert planner.next_time(11.9, 9) == 12.0
+    assert begin(12.0, 9)
+    planner.close()

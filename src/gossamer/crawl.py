@@ -203,7 +203,7 @@ class Crawl:
             return 0.0
         if self._room() <= 0 or self.store.behind():
             return 1.0
-        due = min(self.dispatch.queue.next_time(), self.planner.next_time(now))
+        due = min(self.dispatch.queue.next_time(), self.planner.next_time(now, self.web.open))
         return min(1.0, max(0.001, due - now))
 
     def _ending(self) -> Ending | None:

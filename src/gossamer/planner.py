@@ -3,8 +3,9 @@
 The next plan is begun when something has changed and the sites left in the present one can no longer keep the
 connections busy, but not sooner than ten times the last plan's duration after it (BUbiNG's rule for its sieve). The
 first plan of a process does not count: it may have had to compile its kernels. When fewer requests are in flight than
-`harvester.least_connections`, the present plan closes sooner, after five times that (4.4). A new plan replaces the old
-one: pages that were not asked for go back, nothing is counted against them.
+`harvester.least_connections`, the present plan closes whatever its sites could still do, and sooner: after five times
+its duration (4.4). A new plan replaces the old one: pages that were not asked for go back, nothing is counted against
+them.
 """
 
 from __future__ import annotations
@@ -62,20 +63,22 @@ class Planner:
         """No plan is being made, and none would say anything new."""
         return self._running is None and not self.stale
 
-    def next_time(self, now: float) -> float:
+    def next_time(self, now: float, in_flight: int) -> float:
         """When the loop should look here again: soon while a plan is being made, or when the next may be begun."""
         if self._running is not None:
             return now
-        return self._not_before if self.stale else np.inf
+        if not self.stale:
+            return np.inf
+        return self._soonest if self._few(in_flight) else self._not_before
 
     def begin(self, now: float, wall: float, busy_sites: Callable[[float], int], in_flight: int) -> None:
         if self._running is not None or not self.stale:
             return
-        few = in_flight < self._desk.settings.harvester.least_connections
+        few = self._few(in_flight)
         if now < (self._soonest if few else self._not_before):
             return
         self._soonest = self._not_before = now + PAUSE
-        if busy_sites(now + self._horizon) < self._desk.settings.harvester.connections:
+        if few or busy_sites(now + self._horizon) < self._desk.settings.harvester.connections:
             self.stale = False
             self._begun = wall
             self._running = self._thread.submit(self._make, wall)
@@ -102,6 +105,10 @@ class Planner:
 
     def close(self) -> None:
         self._thread.shutdown(wait=True)
+
+    def _few(self, in_flight: int) -> bool:
+        harvester = self._desk.settings.harvester
+        return in_flight < min(harvester.least_connections, harvester.connections)
 
     def _make(self, wall: float) -> tuple[Plan, Verdicts]:
         desk, manager = self._desk, self._desk.settings.manager

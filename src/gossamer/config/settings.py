@@ -186,7 +186,8 @@ class HarvesterSettings:
     """Requests in flight at most."""
     least_connections: int = 10
     """When fewer requests than this are in flight, the present plan closes and the next one is made soon; pages that
-    were not asked for go back, without penalty (4.4)."""
+    were not asked for go back, without penalty (4.4). More than `connections` count as that many; 0: a plan closes only
+    when its sites cannot keep the connections busy."""
     wait: Duration = Duration(15)
     """Time between the end of one turn at a site and the next."""
     wait_large: Duration = Duration(5)
