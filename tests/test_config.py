@@ -47,7 +47,9 @@ _settings = st.builds(
     ),
     _part(
         "manager", policy=st.sampled_from(WORDS["manager.policy"]), preset=st.sampled_from(WORDS["manager.preset"]),
-        weights=st.dictionaries(st.sampled_from(SCORES), st.floats(0, 1000)),
+        weights=st.dictionaries(st.sampled_from(SCORES), st.just(0.0) | st.floats(1e-6, 1000)).filter(
+            lambda weights: any(weights.values())
+        ),
         boosts=st.dictionaries(_patterns, st.floats(0, 1)), alpha=st.just(-1.0) | st.floats(0, 100),
     ),
     _part(
@@ -138,7 +140,11 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
         ("[manager]\npreset = 'x'", 2, ["none of research, archive, news, general"]),
         ("[manager]\nindex_value = 'max'", 2, ["none of sum, minimum"]),
         ("[manager]\nweights = { pagerang = 1 }", 2, ["'pagerang' is none of", "did you mean pagerank?"]),
-        ("[manager.weights]\nopic = 1\n\ndepth = -1", 4, ["depth: -1.0 is out of range", "0 to 1000"]),
+        ("[manager.weights]\nopic = 1\n\ndepth = -1", 4, ["depth: -1.0 is out of range", "0.000001 to 1000"]),
+        ("[manager]\nalpha = 1\nweights = { opic = 1, depth = 0.0000001 }", 3, ["depth: 1e-07 is out of range"]),
+        ("[manager.weights]\nopic = 1\ndepth = 1001", 3, ["depth: 1001.0 is out of range", "0, or 0.000001 to 1000"]),
+        ("[manager]\n\nweights = {}", 3, ["manager.weights: no score has a weight above 0"]),
+        ("[manager]\nweights = { opic = 0 }", 2, ["no score has a weight above 0", "{ opic = 1.0 }"]),
         ("[manager.weights]\nopic = 1\ndepth = 'deep'", 3, ["depth", "no number"]),
         ("[manager]\nweights = 3", 2, ["no table of numbers"]),
         ("[manager.boosts]\n'/a' = 1\n'/(b' = 1", 3, ["manager.boosts", "no regular expression", "unterminated"]),

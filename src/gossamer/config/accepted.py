@@ -62,6 +62,8 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
 }
 """Lowest and highest, of every number; of every number in it for a table."""
 
+LEAST_WEIGHT: Final = 1e-6
+"""A weight is 0, or at least this: smaller ones drown in the rounding of single precision."""
 PRESET_VALUE: Final = -1.0
 """An exponent that is the preset's."""
 _EXPONENTS: Final = ("manager.alpha", "manager.beta", "manager.gamma")
@@ -131,11 +133,17 @@ def limits(key: str, kind: Any = float) -> str:
     words = ", ".join(WORDS.get(key, ()))
     if key not in RANGES:
         return f"one of {words}" if words else ""
-    low, high = (_limit(limit, kind) for limit in RANGES[key])
-    numbers = f"{low} to {high}" + (f", or {PRESET_VALUE:g}" if key in _EXPONENTS else "")
+    numbers = _range(key, kind)
     if kind not in (int, float, Duration, Size):
         numbers = f"each {numbers}"
     return f"names {words}, {numbers}" if words else numbers
+
+
+def _range(key: str, kind: Any) -> str:
+    low, high = (_limit(limit, kind) for limit in RANGES[key])
+    if key == "manager.weights":
+        low = f"0, or {LEAST_WEIGHT:.6f}"
+    return f"{low} to {high}" + (f", or {PRESET_VALUE:g}" if key in _EXPONENTS else "")
 
 
 def _limit(limit: float, kind: Any) -> str:
@@ -148,7 +156,7 @@ def _in_range(key: str, value: float, part: str = "") -> None:
     low, high = RANGES[key]
     if not low <= value <= high:
         at = f"{part}: " if part else ""
-        raise Wrong(f"{at}{value} is out of range: {limits(key, type(value))} is accepted", part)
+        raise Wrong(f"{at}{value} is out of range: {_range(key, type(value))} is accepted", part)
 
 
 def _known_word(key: str, word: str) -> None:
@@ -209,6 +217,14 @@ def _domain(text: str) -> None:
         raise ValueError('is no domain: write a name like "example.org", a suffix like "cl", an address, or "*"')
 
 
+def _weights(weights: Mapping[str, float]) -> None:
+    for name, weight in weights.items():
+        if 0 < weight < LEAST_WEIGHT:
+            raise Wrong(f"{name}: {weight} is out of range: {_range('manager.weights', float)} is accepted", name)
+    if not any(weights.values()):
+        raise Wrong("no score has a weight above 0: give at least one, as in { opic = 1.0 }")
+
+
 def _resolve(targets: Mapping[str, str]) -> None:
     for pattern, target in targets.items():
         if target != "none" and endpoint(target) is None:
@@ -232,6 +248,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "seeder.reject": _each(_pattern),
     "seeder.transform": _each(_rewrite),
     **{f"seeder.{name}": _EXTENSIONS for name in CLASSES},
+    "manager.weights": _weights,
     "manager.boosts": _each(_pattern),
     "harvester.contact": lambda text: _each(_like(r"[^\x00-\x1f\x7f]*", "write a mail address or a URL"))([text]),
     "harvester.agent": lambda text: _each(_like(r"[A-Za-z0-9_.-]+", "write a name of letters, digits, _ . -"))([text]),

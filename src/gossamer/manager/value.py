@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.config.accepted import check
 from gossamer.config.settings import ManagerSettings
 from gossamer.errors import UsageError
 from gossamer.model import Outcome
@@ -124,18 +124,12 @@ def _chosen(key: str, name: str, table: Mapping[str, T]) -> T:
 
 
 def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
-    """Those that count. UsageError for a score that is not there, or weights that make no quality."""
-    for name, weight in weights.items():
-        if name not in SCORES:
-            near = get_close_matches(name, SCORES, 1)
-            hint = f"Did you mean {near[0]}? " if near else ""
-            raise UsageError(f"manager.weights: no score is called {name!r}", f"{hint}There are: {', '.join(SCORES)}.")
-        if weight and not 1e-6 <= weight <= 1e6:
-            raise UsageError(f"manager.weights: the weight of {name} is {weight}", "It is 0, or from 1e-6 to 1e6.")
-    found = {name: float(weight) for name, weight in weights.items() if weight > 0}
-    if not found:
-        raise UsageError("manager.weights: no score has a weight above 0", "Give at least one, as in { opic = 1.0 }.")
-    return found
+    """Those that count. Settings from files are checked when they are read, by the same rules (`config.accepted`)."""
+    try:
+        check("manager.weights", dict(weights))
+    except ValueError as error:
+        raise UsageError(f"manager.weights: {error}") from error
+    return {name: float(weight) for name, weight in weights.items() if weight > 0}
 
 
 class PageColumns(Protocol):
