@@ -94,6 +94,18 @@ def test_settings_are_dumped_whole_and_only_the_changes() -> None:
     ]  # fmt: skip
 
 
+def test_what_is_left_to_the_preset_is_printed_as_it_is_in_force() -> None:
+    news = loads("[manager]\npreset = 'news'\nbeta = 3.0")
+    text = dump(news, whole=True)
+    assert "default -1.0; by the preset news: 0.5)\nalpha = -1.0" in text
+    assert "default -1; by the preset news: 6h)\nmin_period = -1\n" in text
+    assert "default -1.0)\nbeta = 3.0" in text
+    assert loads(text) == news
+    assert loads("[manager]\nmin_period = '1d'").manager.min_period == Duration(86_400)
+    assert differences(Settings(), override(Settings(), ["manager.min_period=1d"])) == ["manager.min_period: -1 -> 1d"]
+    assert override(news, ["manager.min_period=-1"]) == news
+
+
 def test_every_number_has_a_range_and_every_default_is_accepted() -> None:
     numbers = {key for key, kind in known().items() if kind in (int, float, Duration, Size, dict[str, float])}
     assert set(RANGES) == numbers
@@ -166,6 +178,8 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
         ("[harvester]\nresolvers = ['127.0.0.1:99999']", 2, ["name server"]),
         ("[harvester.resolve]\na = '127.0.0.1:1'\nb = 'x:1'", 3, ["'b' leads to 'x:1'"]),
         ("[harvester]\nagent = 'a b'", 2, ["letters, digits"]),
+        ("[manager]\nmin_period = -2", 2, ["no duration"]),
+        ("[harvester]\nwait = -1", 2, ["out of range", "0s to 30d"]),
         ("[harvester]\nwait = '31d'", 2, ["31d is out of range", "0s to 30d"]),
         ("[gatherer]\nlinks = ['a href', 'img']", 2, ["'img' is not accepted", "tag and attribute"]),
         ("[gatherer]\ndrop = ['script', '<b>']", 2, ["name of a tag"]),

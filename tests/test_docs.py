@@ -26,12 +26,14 @@ from gossamer import __version__, config
 from gossamer.checker import LOG_FORMAT
 from gossamer.cli import app
 from gossamer.config import Settings
+from gossamer.config.presets import PRESETS
 from gossamer.config.values import known, write
 from gossamer.errors import GossamerError
-from gossamer.manager.value import PRESETS, Value
+from gossamer.manager.value import Value
 from gossamer.model import Counted, LinkKind, Outcome, State, VisitFlag
 from gossamer.reference import COUNTED, ENVIRONMENT, EXITS, LINKS, STATES, reference
 from gossamer.robots import Rules
+from gossamer.units import Duration
 from gossamer.urls import Scope
 from gossamer.web.fetch import request_fields
 
@@ -306,7 +308,7 @@ def test_the_bits_that_are_named_are_those_of_visits() -> None:
 
 def test_the_presets_of_the_manual_are_those_of_the_code() -> None:
     table = rows("manual.md", "The **preset** sets the exponents")
-    assert {row[0]: tuple(map(float, row[1:])) for row in table} == {name: tuple(e) for name, e in PRESETS.items()}
+    assert {row[0]: (*map(float, row[1:4]), Duration.parse(row[4])) for row in table} == PRESETS
 
 
 def test_the_number_of_outcomes_is_as_the_readme_says() -> None:

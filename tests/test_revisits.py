@@ -68,6 +68,13 @@ def test_a_page_is_fetched_again_when_its_period_has_passed_and_not_before(tmp_p
     assert result.crawl.desk.visits == sum(map(len, visits.values())) == 4 * len(AGAIN) + 2
 
 
+@pytest.mark.parametrize(("preset", "times"), [("news", 2), ("general", 1), ("archive", 1)])
+def test_the_preset_says_when_pages_are_fetched_again(tmp_path: Path, preset: str, times: int) -> None:
+    world = World(tmp_path, WEB, [f"manager.preset={preset}", "harvester.retry=100h"])
+    world.run([ROOT], seconds=8 * 3600.0, patience=9 * 3600.0)
+    assert {len(visits_of(world)[url]) for url in AGAIN} == {times}
+
+
 def test_counts_stay_right_however_often_a_page_is_fetched(tmp_path: Path) -> None:
     world = world_of(tmp_path)
     for seconds in (PERIOD / 2, PERIOD, 2 * PERIOD):

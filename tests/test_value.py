@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.collection.columns import Columns
+from gossamer.config.presets import PRESETS, Preset
 from gossamer.config.settings import ManagerSettings
 from gossamer.errors import UsageError
 from gossamer.manager.due import soonest_due
@@ -18,7 +19,7 @@ from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.policies import SEED_CASH
 from gossamer.manager.standing import standing_of
 from gossamer.manager.strategies import LIVE
-from gossamer.manager.value import GIVEN, PRESETS, SCORES, Value, check_weights, merit_weights
+from gossamer.manager.value import GIVEN, SCORES, Value, check_weights, merit_weights
 from gossamer.model import Outcome, State
 from gossamer.units import Duration
 
@@ -91,9 +92,9 @@ def test_the_exponents_bend_the_value() -> None:
 
 @given(UNIT, UNIT, st.sampled_from(list(PRESETS.values())))
 def test_profit_is_value_when_fetched_less_value_as_it_stands(
-    quality: float, freshness: float, exponents: tuple[float, float, float]
+    quality: float, freshness: float, preset: Preset
 ) -> None:
-    value = Value({"boost": 1.0}, *exponents)
+    value = Value({"boost": 1.0}, *preset[:3])
     assert value.profit(quality, 0.0, 0.0) == quality**value.alpha
     assert 0 <= value.profit(quality, 1.0, freshness) <= value.profit(quality, 0.0, freshness)
     assert value.profit(quality, 1.0, 1.0) == 0
@@ -194,7 +195,24 @@ def test_presets_set_the_exponents_unless_the_settings_do() -> None:
     news = Value.of(ManagerSettings(preset="news", beta=0.0))
     assert (news.alpha, news.beta, news.gamma) == (0.5, 0, 2)
     for name, highest in (("research", 0), ("archive", 1), ("news", 2)):
-        assert PRESETS[name].index(max(PRESETS[name])) == highest
+        assert PRESETS[name].index(max(PRESETS[name][:3])) == highest
+
+
+def test_presets_say_when_pages_are_fetched_again_unless_the_settings_do() -> None:
+    periods = {name: Value.of(ManagerSettings(preset=name)).min_period for name in PRESETS}
+    assert periods == {"general": 0, "research": 0, "archive": 30 * 86_400, "news": 6 * 3600}
+    assert Value.of(ManagerSettings(preset="news", min_period=Duration(0))).min_period == 0
+    assert Value.of(ManagerSettings(preset="research", min_period=Duration(60))).min_period == 60
+
+
+def test_presets_order_pages_differently() -> None:
+    """A good page whose copy is two months old, and a poor one that was never fetched."""
+    columns = some_columns(2)
+    columns.page.boost[:2] = [0.95, 0.3]
+    fetched(columns, 0, 60 * 86_400)
+    made = {name: Value.of(ManagerSettings(preset=name, weights={"boost": 1.0})) for name in PRESETS}
+    orders = {name: plan(columns, value).sites.tolist() for name, value in made.items()}  # a page a site
+    assert orders == {"general": [1], "research": [1], "archive": [1, 0], "news": [0, 1]}
 
 
 @pytest.mark.parametrize(

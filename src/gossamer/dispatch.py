@@ -18,6 +18,7 @@ from gossamer import urls
 from gossamer.clock import Clock
 from gossamer.collection.effects import Effects, SiteEvent
 from gossamer.collection.store import Store
+from gossamer.config.presets import in_force
 from gossamer.desk import Desk
 from gossamer.eventlog import EventLog
 from gossamer.harvester.queue import SITES_BY, SiteQueue
@@ -54,6 +55,7 @@ class Dispatch:
         self._log = log
         self._desk, self._store, self._web, self._names, self._clock = desk, store, web, names, clock
         harvester = desk.settings.harvester
+        self._period = float(in_force(desk.settings.manager).min_period)
         self.queue = SiteQueue(
             desk.columns.site.limit, desk.max_addresses, wait=harvester.wait, address_wait=harvester.address_wait,
             per_turn=harvester.per_turn, pause=harvester.pause, sites_by=SITES_BY[desk.policy.sites_by],
@@ -139,7 +141,7 @@ class Dispatch:
         columns = self._desk.columns
         sites, pages, asks = self.queue.ready(
             now, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
-            columns.origin.valid, wall, float(self._desk.settings.manager.min_period), columns.page.reason,
+            columns.origin.valid, wall, self._period, columns.page.reason,
         )  # fmt: skip
         if len(sites):
             stale = columns.site.resolved[sites] <= wall

@@ -65,8 +65,9 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
 LEAST_WEIGHT: Final = 1e-6
 """A weight is 0, or at least this: smaller ones drown in the rounding of single precision."""
 PRESET_VALUE: Final = -1.0
-"""An exponent that is the preset's."""
-_EXPONENTS: Final = ("manager.alpha", "manager.beta", "manager.gamma")
+"""The preset's."""
+OF_PRESET: Final = ("manager.alpha", "manager.beta", "manager.gamma", "manager.min_period")
+"""Settings that may be left to the preset."""
 
 SCORES: Final = (
     "opic", "pagerank", "indegree", "hub", "authority", "siterank", "depth", "static", "pending", "boost",
@@ -104,7 +105,7 @@ def check(key: str, value: Any) -> None:
     if key in RANGES and isinstance(value, dict):
         for name, number in value.items():
             _in_range(key, number, name)
-    elif key in RANGES and not (key in _EXPONENTS and value == PRESET_VALUE):
+    elif key in RANGES and not (key in OF_PRESET and value == PRESET_VALUE):
         _in_range(key, value)
     if key in WORDS:
         for word in (value,) if isinstance(value, str) else value:
@@ -143,7 +144,7 @@ def _range(key: str, kind: Any) -> str:
     low, high = (_limit(limit, kind) for limit in RANGES[key])
     if key == "manager.weights":
         low = f"0, or {LEAST_WEIGHT:.6f}"
-    return f"{low} to {high}" + (f", or {PRESET_VALUE:g}" if key in _EXPONENTS else "")
+    return f"{low} to {high}" + (f", or {PRESET_VALUE:g}" if key in OF_PRESET else "")
 
 
 def _limit(limit: float, kind: Any) -> str:

@@ -11,8 +11,9 @@ from dataclasses import asdict, fields
 from textwrap import wrap
 from typing import Any, Final
 
-from gossamer.config.accepted import limits
+from gossamer.config.accepted import OF_PRESET, PRESET_VALUE, limits
 from gossamer.config.comments import sentences
+from gossamer.config.presets import in_force
 from gossamer.config.settings import Settings
 from gossamer.config.values import KINDS, known, write
 
@@ -40,7 +41,8 @@ def dump(settings: Settings, whole: bool = False) -> str:
         about = sentences()[type(values).__name__]
         lines += ["", *_comment(about[""]), f"[{section.name}]"]
         for name in shown:
-            facts = f"({described(f'{section.name}.{name}', getattr(usual, name))})"
+            key = f"{section.name}.{name}"
+            facts = f"({described(key, getattr(usual, name))}{_by_preset(settings, key)})"
             written = write(getattr(values, name), WIDTH, len(f"{name} = "))
             lines += ["", *_comment((*about[name], facts)), f"{name} = {written}"]
     return "\n".join(lines).lstrip("\n") + "\n" if lines else ""
@@ -51,6 +53,14 @@ def described(key: str, default: object) -> str:
     kind = ", ".join(filter(None, (KINDS[known()[key]], limits(key, known()[key]))))
     text = write(default)
     return f"{kind}; default {text}" if len(text) <= _SHORT else kind
+
+
+def _by_preset(settings: Settings, key: str) -> str:
+    """What a setting is that is left to the preset."""
+    manager, name = settings.manager, key.partition(".")[2]
+    if key not in OF_PRESET or getattr(manager, name) != PRESET_VALUE:
+        return ""
+    return f"; by the preset {manager.preset}: {_show(getattr(in_force(manager), name))}"
 
 
 def _comment(paragraphs: Iterable[str]) -> Iterable[str]:

@@ -148,8 +148,8 @@ class ManagerSettings:
     """Regular expression to boost, from 0 to 1: the score "boost" of pages whose URL it is found in; the first that
     matches counts."""
     preset: str = "general"
-    """For whom the crawl is (figure 3.6): research, archive, news or general. It sets alpha, beta and gamma, unless
-    they are set here."""
+    """For whom the crawl is (figure 3.6): research, archive, news or general. It sets alpha, beta and gamma, and when a
+    page is fetched again (news: after 6h; archive: 30d; research and general: never), unless they are set here."""
     alpha: float = -1.0
     """Exponent of quality; -1: the preset's."""
     beta: float = -1.0
@@ -162,8 +162,8 @@ class ManagerSettings:
     """Visits after which link scores are computed anew, in the background; it also waits until that costs at most a
     twentieth of the processor time of the crawl, all runs together. They are computed once more when the crawl stops,
     if they cost no more than that, or at most a second."""
-    min_period: Duration = Duration(0)
-    """Least time between two visits of a page that was fetched; 0: pages are fetched once."""
+    min_period: Duration = Duration(-1)
+    """Least time between two visits of a page that was fetched; 0: pages are fetched once; -1: the preset's."""
     change_period: Duration = Duration(60 * 86_400)
     """Mean time between changes of a page about which nothing else is known."""
     batch_size: int = 100_000

@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Final, get_type_hints
 
-from gossamer.config.accepted import Wrong, check
+from gossamer.config.accepted import PRESET_VALUE, Wrong, check
 from gossamer.config.settings import Settings
 from gossamer.units import Duration, Size
 
@@ -81,6 +81,8 @@ def _number_table(raw: object) -> NumberTable:
 
 
 def _duration(raw: object) -> Duration:
+    if raw == PRESET_VALUE and not isinstance(raw, bool):
+        return Duration(PRESET_VALUE)
     return Duration.parse(raw if isinstance(raw, str | int | float) else str(raw))
 
 
@@ -107,7 +109,7 @@ def write(value: object, width: int = 0, start: int = 0) -> str:
     single quotes. Tables stay on one line, as TOML wants it.
     """
     if isinstance(value, Duration | Size):
-        return f'"{value}"'
+        return f'"{value}"' if value != PRESET_VALUE else f"{PRESET_VALUE:g}"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):

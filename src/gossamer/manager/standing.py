@@ -100,7 +100,7 @@ def _closed(known: Known, terms: Terms, page: int) -> str:
     if not _REVISITED[pages.outcome[page]]:
         return "it is done"
     if terms.min_period == np.inf:
-        return "it was fetched, and pages are fetched once (manager.min_period is 0)"
+        return "it was fetched, and pages are fetched once (manager.min_period)"
     if pages.reason[page]:
         return "robots.txt has come to forbid it since it was fetched"
     return "" if pages.due[page] <= terms.wall - terms.min_period else "it was fetched less than manager.min_period ago"

@@ -20,8 +20,8 @@ holds the pages whose last outcome was `ok`; duplicates and redirects add nothin
 
 The column `merit` has the link scores, times their weights; the rest is looked up as a plan needs it.
 
-The exponents of the presets say which measure counts most (figure 3.6); general is the thesis' own, all 1 (7.2.1). Only
-freshness against quality matters as long as representation is 0 or 1.
+The exponents of the presets (`config/presets.py`) say which measure counts most (figure 3.6); general is the thesis'
+own, all 1 (7.2.1). Only freshness against quality matters as long as representation is 0 or 1.
 
 Light to import: `terms_of` finds what a plan needs once, with numpy; kernels are in `profit` and `plan`.
 """
@@ -36,6 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.config.accepted import check
+from gossamer.config.presets import PRESETS, in_force
 from gossamer.config.settings import ManagerSettings
 from gossamer.errors import UsageError
 from gossamer.model import Outcome
@@ -53,18 +54,6 @@ SCORES: Final = (*OWN_SCORES, *LINK_SCORES)
 """Names that a weight may have."""
 
 
-class Exponents(NamedTuple):
-    alpha: float
-    beta: float
-    gamma: float
-
-
-PRESETS: Final = {
-    "general": Exponents(1.0, 1.0, 1.0),
-    "research": Exponents(2.0, 0.5, 0.5),
-    "archive": Exponents(0.5, 2.0, 0.5),
-    "news": Exponents(0.5, 0.5, 2.0),
-}
 REVISITED: Final = frozenset({Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT})
 """Outcomes after which a page is fetched again when manager.min_period has passed."""
 
@@ -86,13 +75,13 @@ class Value:
     @staticmethod
     def of(settings: ManagerSettings) -> Value:
         """UsageError names the setting at fault and what it accepts."""
-        preset = _chosen("manager.preset", settings.preset, PRESETS)
-        own = (settings.alpha, settings.beta, settings.gamma)
-        exponents = Exponents(*(preset[i] if said < 0 else said for i, said in enumerate(own)))
+        _chosen("manager.preset", settings.preset, PRESETS)
+        preset = in_force(settings)
         if settings.change_period <= 0:
             raise UsageError("manager.change_period is 0", "Give it a length of time, as in 60d.")
         return Value(
-            check_weights(settings.weights), *exponents, float(settings.change_period), float(settings.min_period),
+            check_weights(settings.weights), preset.alpha, preset.beta, preset.gamma, float(settings.change_period),
+            float(preset.min_period),
             _chosen("manager.index_value", settings.index_value, {"sum": False, "minimum": True}),
         )  # fmt: skip
 
