@@ -30,6 +30,7 @@ from gossamer.manager.strategies import (
 )
 from gossamer.manager.value import GIVEN
 from gossamer.model import NONE, TRANSIENT, VISIT, LinkKind, Outcome, PageFlag, Reason, State
+from gossamer.outcomes import TREATMENTS
 
 LIMITS = Limits(depth_static=3, depth_dynamic=1, retry=100.5, tries=3)
 
@@ -98,9 +99,11 @@ class Crawl:
     def model(self, number: int, outcome: int, degree: int, links: list[int], kinds: list[int], time: float) -> int:
         page = self.pages[number]
         page["tries"] = page["tries"] + 1 if outcome in TRANSIENT else 0
-        if outcome in TRANSIENT and page["tries"] < LIMITS.tries:
+        follows = TREATMENTS[Outcome(outcome)]
+        if outcome in TRANSIENT and page["tries"] < follows.most(LIMITS.tries):
             if page["state"] != State.EXCLUDED:
-                page["state"], page["due"], page["reason"] = State.WAITING, math.ceil(time + LIMITS.retry), 0
+                due = math.ceil(time + follows.pause(LIMITS.retry))
+                page["state"], page["due"], page["reason"] = State.WAITING, due, 0
         else:
             page["state"], page["due"], page["reason"] = State.DONE, int(time), 0
             self.pay(page, outcome, degree, links)

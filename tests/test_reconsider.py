@@ -142,7 +142,7 @@ def test_a_name_that_is_looked_up_again_takes_no_other_wait_from_its_site(tmp_pa
     hour, day = desk.wall + 3600, desk.wall + 86_400
     for event, until, next_, why in (
         (SiteEvent.PATIENCE, hour, hour, Aside.JUST_STARTED), (SiteEvent.NAME_FAILED, day, day, Aside.NAME_FAILED),
-        (SiteEvent.ADDRESS_REFUSED, 7 * day, 7 * day, Aside.ADDRESS_FORBIDDEN),
+        (SiteEvent.FORBIDDEN_ADDRESS, 7 * day, 7 * day, Aside.FORBIDDEN_ADDRESS),
         (SiteEvent.NAME_AGAIN, 0.0, hour, Aside.JUST_STARTED), (SiteEvent.NAME_AGAIN, 0.0, hour, Aside.JUST_STARTED),
     ):  # fmt: skip
         effects = desk.effects(desk.wall, 0.0)

@@ -17,11 +17,12 @@ import numpy as np
 from gossamer.clock import Clock
 from gossamer.collection.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
 from gossamer.collection.store import Store
-from gossamer.desk import DAY, Desk
+from gossamer.desk import WHY_ASIDE, Desk
 from gossamer.dispatch import Dispatch
 from gossamer.eventlog import EventLog, Level
 from gossamer.manager.due import soonest_due
 from gossamer.model import State
+from gossamer.outcomes import ASIDE
 from gossamer.planner import Planner
 from gossamer.seeder.seed import Limits, Planted, identify, mark_duplicates, plant
 from gossamer.web.addresses import pack
@@ -179,7 +180,7 @@ class Crawl:
         return self.desk.effects(self.clock.wall(), self.clock.monotonic())
 
     def _event(self, answer: Answer, wall: float) -> tuple[Any, ...]:
-        """A name that failed is tried again after a day, then after a week (A.2.2), its other spelling at once."""
+        """A name that failed is tried again as `outcomes.ASIDE` says (A.2.2), its other spelling at once."""
         if answer.address is not None:
             return answer.site, SiteEvent.RESOLVED, 0, answer.port, wall, wall + answer.ttl, list(pack(answer.address))
         failures = min(250, int(self.desk.columns.site.name_failures[answer.site]) + 1)
@@ -187,8 +188,9 @@ class Crawl:
         never_asked = self.desk.columns.site.asked[answer.site] == 0
         if never_asked and not refused and self.desk.may_respell(answer.site):
             return answer.site, SiteEvent.RESPELLED, 0, 0, wall, 0.0, [0] * 16
-        event = SiteEvent.ADDRESS_REFUSED if refused else SiteEvent.NAME_FAILED
-        return answer.site, event, failures, 0, wall, wall + (DAY if failures == 1 else 7 * DAY), [0] * 16
+        event = SiteEvent.FORBIDDEN_ADDRESS if refused else SiteEvent.NAME_FAILED
+        until = ASIDE[WHY_ASIDE[event]].until(wall, failures)
+        return answer.site, event, failures, 0, wall, until, [0] * 16
 
     def _room(self) -> int:
         room = self.web.free()

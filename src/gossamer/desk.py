@@ -27,7 +27,7 @@ from gossamer.manager import learn
 from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import LIVE, strategy_named
 from gossamer.model import NONE, Ask, PageFlag, VisitFlag
-from gossamer.outcomes import LONGEST_PAUSE, Aside, Outcome
+from gossamer.outcomes import ASIDE, LONGEST_PAUSE, Aside, Outcome
 from gossamer.patience import clocks, pause_after
 from gossamer.robots.match import verdicts_many
 from gossamer.seeder.seed import can_be_repeated, content_keys
@@ -36,7 +36,6 @@ from gossamer.web.message import Links, Results
 
 Array = npt.NDArray[Any]
 
-DAY: Final = 86_400.0
 ADDRESSES_A_SITE: Final = 4
 """Addresses that are remembered, for each site that there may be; sites change theirs."""
 MOST_RESPELLED: Final = 2
@@ -46,13 +45,15 @@ _PAGE, _ROBOTS = int(Ask.PAGE), int(Ask.ROBOTS)
 _RETURNED, _DUPLICATE = int(Outcome.RETURNED), int(Outcome.DUPLICATE)
 _JUDGED, _STORED = int(PageFlag.JUDGED), int(VisitFlag.STORED)
 _RESPELLED, _OTHER_NAME = int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
-_OF_NAMES: Final = (int(Aside.NAME_FAILED), int(Aside.ADDRESS_FORBIDDEN))
-_EVENT_WHY: Final = {
-    SiteEvent.NAME_FAILED: Aside.NAME_FAILED, SiteEvent.ADDRESS_REFUSED: Aside.ADDRESS_FORBIDDEN,
+_OF_NAMES: Final = (int(Aside.NAME_FAILED), int(Aside.FORBIDDEN_ADDRESS))
+WHY_ASIDE: Final = {
+    SiteEvent.NAME_FAILED: Aside.NAME_FAILED, SiteEvent.FORBIDDEN_ADDRESS: Aside.FORBIDDEN_ADDRESS,
     SiteEvent.PATIENCE: Aside.JUST_STARTED, SiteEvent.ROBOTS_AWAY: Aside.ROBOTS_UNREADABLE,
 }  # fmt: skip
 _FOR_THE_SITE: Final = (int(SiteEvent.PATIENCE), int(SiteEvent.ROBOTS_AWAY))
 """Events that leave a site in peace for its own sake; a name that failed has cost it nothing."""
+
+_UNREADABLE: Final = ASIDE[Aside.ROBOTS_UNREADABLE]
 
 
 class Desk:
@@ -240,9 +241,10 @@ class Desk:
         odd = lost or (outcome == Outcome.NO_CONTENT and not 200 <= visit["status"] < 300)
         if outcome not in READABLE or odd:
             origins.failures[origin] = min(250, int(origins.failures[origin]) + 1)
-            pause = min(self.settings.harvester.retry, ROBOTS_PAUSE * 2.0 ** min(20, int(origins.failures[origin]) - 1))
-            if visit["time"] + pause >= sites.next[own]:
-                sites.next[own], sites.why[own] = visit["time"] + pause, Aside.ROBOTS_UNREADABLE
+            failures, retry = int(origins.failures[origin]), float(self.settings.harvester.retry)
+            until = _UNREADABLE.until(float(visit["time"]), failures, retry)
+            if until >= sites.next[own]:
+                sites.next[own], sites.why[own] = until, Aside.ROBOTS_UNREADABLE
             return
         origins.failures[origin] = 0
         if outcome not in (Outcome.OK, Outcome.DUPLICATE):
@@ -280,7 +282,7 @@ class Desk:
                 if site.why[number] not in _OF_NAMES:
                     site.rest[number], site.rest_why[number] = site.next[number], site.why[number]
                 site.next[number] = event["until"]
-                site.why[number] = _EVENT_WHY[SiteEvent(int(event["event"]))]
+                site.why[number] = WHY_ASIDE[SiteEvent(int(event["event"]))]
             if event["event"] not in _FOR_THE_SITE:
                 site.resolved[number] = 0
                 site.address[number] = NONE
@@ -343,7 +345,7 @@ class Desk:
             failures = 1 + (int(sites.failures[site]) if known else 0)
             pause = max(pause, pause_after(outcome, wait, failures, harvester.retry))
             if visit["ask"] == Ask.ROBOTS and outcome not in READABLE:
-                pause = max(pause, ROBOTS_PAUSE)
+                pause = max(pause, _UNREADABLE.until(0.0, 1))
             found.append((site, float(visit["time"]) + min(pause, LONGEST_PAUSE)))
         return found
 
@@ -407,8 +409,6 @@ READABLE: Final = frozenset(
 """Outcomes of robots.txt that say what is allowed, or nothing; after any other one nothing is."""
 OUTDATED: Final = 1.0
 """Wall time: rules that were asked for, and no longer hold."""
-ROBOTS_PAUSE: Final = 300.0
-"""First pause before an unreadable robots.txt is asked for again; it doubles up to `harvester.retry`."""
 
 
 def _fingerprints(texts: list[str], seed: int) -> npt.NDArray[np.uint64]:

@@ -31,7 +31,7 @@ from gossamer.manager.due import soonest_due
 from gossamer.manager.learn import WIDTH
 from gossamer.manager.value import Value
 from gossamer.model import Reason, State
-from gossamer.outcomes import Aside, Outcome
+from gossamer.outcomes import FOR_GOOD, Aside, Outcome
 from gossamer.pace import Pace
 
 if TYPE_CHECKING:
@@ -99,11 +99,11 @@ def parts_of(
 
 
 def _waiting_sites(site: Any, aside: Array) -> dict[int, Span]:
-    """Pending pages of sites that are set aside, by why. What a refused site's clock says means nothing."""
+    """Pending pages of sites that are set aside, by why. A site that is refused, or left for good, has no time."""
     held = np.flatnonzero(aside)
     held = held[site.pending[held] > 0]
     pages = np.bincount(aside[held], site.pending[held], len(Aside)).astype(np.int64)
-    timed = held[site.refused[held] == 0]
+    timed = held[(site.refused[held] == 0) & (site.next[held] < FOR_GOOD)]
     why, next_ = aside[timed].astype(np.intp), site.next[timed]
     first, last = np.full(len(Aside), np.inf), np.full(len(Aside), -np.inf)
     np.minimum.at(first, why, next_)
@@ -261,4 +261,4 @@ def waits_until(desk: Desk, wall: float) -> str:
     held = (site.pending[used] > 0) & (site.refused[used] == 0)
     of_pages = soonest_due(desk.columns, value=Value.of(desk.settings.manager))
     due = min(of_pages, float(np.min(site.next[used][held], initial=np.inf)))
-    return "" if due == np.inf else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(max(due, wall)))
+    return "" if due >= FOR_GOOD else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(max(due, wall)))

@@ -2,15 +2,18 @@
 whole sites wait (`Aside`) and why pages are excluded (`Reason`).
 
 Tables, logs, JSON, reports and docs use these words and no others. Which outcomes are tried again, when and how often,
-which slow a site down and which set it aside is decided here alone (`TREATMENTS`); `manager/learn.py` and `desk.py`
-read the table as arrays.
+which slow a site down and which set it aside is decided here alone (`TREATMENTS`), and so is for how long a site is set
+aside for each reason (`ASIDE`); `manager/learn.py`, `patience.py`, `crawl.py` and `desk.py` act on these tables.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from math import inf
 from typing import Final
+
+from gossamer.units import Duration
 
 
 class Outcome(IntEnum):
@@ -50,8 +53,14 @@ class Again(Enum):
     """Whether a page is asked for again after an outcome."""
 
     NEVER = "no"
-    LATER = "after harvester.retry, or Retry-After if that is longer; harvester.tries times in all"
-    AT_ONCE = "in its site's next turn"
+    LATER = "yes"
+    AT_ONCE = "at once"
+
+
+RETRY: Final = -1.0
+"""As a time: `harvester.retry`."""
+TRIES: Final = -1
+"""As a number: `harvester.tries`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,18 @@ class Treatment:
     """The site's wait doubles with each such outcome in a row."""
     ends: int = 0
     """After so many in a row of those that slow, the whole site is set aside for harvester.retry; 0: it is not."""
+    after: float = RETRY
+    """Seconds until the page is tried again later; a longer Retry-After goes before."""
+    tries: int = TRIES
+    """How often it is tried in all."""
+
+    def pause(self, retry: float) -> float:
+        """`after`, with the setting at hand."""
+        return retry if self.after == RETRY else self.after
+
+    def most(self, tries: int) -> int:
+        """`tries`, with the setting at hand."""
+        return tries if self.tries == TRIES else self.tries
 
 
 _LATER, _AT_ONCE = Again.LATER, Again.AT_ONCE
@@ -114,8 +135,11 @@ BACK_AS_BEFORE: Final = frozenset(outcome for outcome, follows in TREATMENTS.ite
 """Not counted as visits: the page is where it was."""
 
 
-LONGEST_PAUSE: Final = 7 * 86_400.0
+DAY: Final = 86_400.0
+LONGEST_PAUSE: Final = 7 * DAY
 """Seconds: however long a Retry-After, we come back after a week."""
+FOR_GOOD: Final = 32_503_680_000.0
+"""Wall time, the year 3000: a site that is left alone until then is not asked any more."""
 
 
 class Aside(IntEnum):
@@ -126,29 +150,82 @@ class Aside(IntEnum):
     FAILING = 2
     ROBOTS_UNREADABLE = 3
     NAME_FAILED = 4
-    ADDRESS_FORBIDDEN = 5
+    FORBIDDEN_ADDRESS = 5
     DELAY_TOO_LONG = 6
     JUST_STARTED = 7
+    ADDRESS_FORBIDDEN = 5
+    """As it was called once: `standing.json` may have it."""
 
     @property
     def sentence(self) -> str:
-        return ASIDE[self]
+        return ASIDE[self].sentence
 
     @property
     def word(self) -> str:
         return self.name.lower()
 
 
+class Then(Enum):
+    """How long a site is left alone when all pauses of its reason are used up, and it still is as it was."""
+
+    SAME = "and so on"
+    DOUBLED = "then twice as long each time, up to harvester.retry"
+    NEVER = "then for good"
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """For how long a site is left alone."""
+
+    sentence: str
+    words: str = ""
+    """For how long, where something else than this table says so."""
+    pauses: tuple[float, ...] = ()
+    """Seconds: the first time, the second time in a row …"""
+    then: Then = Then.SAME
+
+    @property
+    def lasts(self) -> str:
+        """For people."""
+        return self.words or f"{', then '.join(str(Duration(each)) for each in self.pauses)}, {self.then.value}"
+
+    def until(self, time: float, times: int, most: float = inf) -> float:
+        """From `time` on, the `times`-th time in a row; no pause is longer than `most`."""
+        more = times - len(self.pauses)
+        if more > 0 and self.then is Then.NEVER:
+            return FOR_GOOD
+        pause = self.pauses[min(times, len(self.pauses)) - 1]
+        return time + min(most, pause * 2.0 ** min(20, max(0, more)) if self.then is Then.DOUBLED else pause)
+
+
 ASIDE: Final = {
-    Aside.NONE: "The site may be asked when its turn comes.",
-    Aside.ASKED_TO_WAIT: "The server asked us to come back later (Retry-After).",
-    Aside.FAILING: "Requests to the site failed, one after the other: it is left in peace twice as long each time.",
-    Aside.ROBOTS_UNREADABLE: "The site's robots.txt could not be read; until it can, nothing is asked for.",
-    Aside.NAME_FAILED: "The site's name could not be resolved; it is tried again after a day, then after a week.",
-    Aside.ADDRESS_FORBIDDEN: "The site's name leads to an address that must not be visited.",
-    Aside.DELAY_TOO_LONG: "The site's robots.txt asks for a longer Crawl-delay than harvester.max_delay.",
-    Aside.JUST_STARTED: "The site may have been asked just before the crawl was killed.",
-}
+    Aside.NONE: Rest("The site may be asked when its turn comes.", "not at all"),
+    Aside.ASKED_TO_WAIT: Rest(
+        "The server asked us to come back later (Retry-After).", "as long as it asks for, a week at most"
+    ),
+    Aside.FAILING: Rest(
+        "Requests to the site failed, one after the other: it is left in peace twice as long each time.",
+        "its wait, doubled with each failure; at least harvester.retry when it is set aside; a week at most",
+    ),
+    Aside.ROBOTS_UNREADABLE: Rest(
+        "The site's robots.txt could not be read; until it can, nothing is asked for.",
+        pauses=(300.0,), then=Then.DOUBLED,
+    ),
+    Aside.NAME_FAILED: Rest(
+        "The site's name could not be resolved; it is tried again after a day, once more after a week, then no more.",
+        pauses=(DAY, 7 * DAY), then=Then.NEVER,
+    ),
+    Aside.FORBIDDEN_ADDRESS: Rest(
+        "The site's name leads to an address that must not be visited.", pauses=(DAY, 7 * DAY)
+    ),
+    Aside.DELAY_TOO_LONG: Rest(
+        "The site's robots.txt asks for a longer Crawl-delay than harvester.max_delay.",
+        "for good, unless that setting changes",
+    ),
+    Aside.JUST_STARTED: Rest(
+        "The site may have been asked just before the crawl was killed.", "as long as what it was asked for says"
+    ),
+}  # fmt: skip
 
 
 class Reason(IntEnum):

@@ -16,8 +16,9 @@ from typer.models import ArgumentInfo, OptionInfo
 from gossamer.config.reference import reference as settings
 from gossamer.errors import GossamerError, LockedError, StorageError, UsageError
 from gossamer.model import Counted, LinkKind, Reason, State
-from gossamer.outcomes import ASIDE, TREATMENTS, Aside
+from gossamer.outcomes import ASIDE, RETRY, TREATMENTS, TRIES, Again, Treatment
 from gossamer.sql.columns import VIEWS
+from gossamer.units import Duration
 
 HEAD: Final = """# Reference
 
@@ -156,19 +157,32 @@ def _outcomes() -> Iterator[str]:
     yield (
         "What can become of a request: these words and no others stand in tables, logs and reports. An outcome that\n"
         "*slows* doubles the wait of its site each time that it comes again; after so many in a row the whole site is\n"
-        "*set aside* for `harvester.retry`. Retry-After counts on any answer, for a week at most.\n"
+        "*set aside* for `harvester.retry`. Retry-After counts on any answer, for a week at most, where it is longer\n"
+        "than the time given here.\n"
     )
     rows = (
         (
-            f"`{outcome.word}`", _cell(follows.sentence), follows.again.value, "yes" if follows.slows else "no",
-            f"after {follows.ends} in a row" if follows.ends else "no",
+            f"`{outcome.word}`", _cell(follows.sentence), follows.again.value, *_tries(follows),
+            "yes" if follows.slows else "no", f"after {follows.ends} in a row" if follows.ends else "no",
         )
         for outcome, follows in TREATMENTS.items()
     )  # fmt: skip
-    yield from _table(("outcome", "", "tried again?", "slows the site?", "sets it aside?"), rows)
+    heads = ("outcome", "", "tried again?", "after", "tries in all", "slows the site?", "sets it aside?")
+    yield from _table(heads, rows)
     yield "## Why a site waits\n"
     yield "All its pages wait with it: `status` counts them under these words, `explain` names the one of a site.\n"
-    yield from _sentences({why: text for why, text in ASIDE.items() if why is not Aside.NONE})
+    sites = ((f"`{why.word}`", _cell(rest.sentence), rest.lasts) for why, rest in ASIDE.items() if why)
+    yield from _table(("", "", "for how long"), sites)
+
+
+def _tries(follows: Treatment) -> tuple[str, str]:
+    """After how long, and how often."""
+    if follows.again is Again.NEVER:
+        return "", ""
+    if follows.again is Again.AT_ONCE:
+        return "its site's next turn", "any number"
+    after = "`harvester.retry`" if follows.after == RETRY else str(Duration(follows.after))
+    return after, "`harvester.tries`" if follows.tries == TRIES else str(follows.tries)
 
 
 def _standing() -> Iterator[str]:

@@ -15,7 +15,7 @@ from gossamer.outcomes import Aside, Outcome
 from gossamer.units import human_size, human_time, thousands
 
 _CURES: Final = {
-    Aside.ADDRESS_FORBIDDEN: "For sites of your own: --set harvester.allow_private=true",
+    Aside.FORBIDDEN_ADDRESS: "For sites of your own: --set harvester.allow_private=true",
     Aside.DELAY_TOO_LONG: "To wait that long: --set harvester.max_delay=1h",
 }
 

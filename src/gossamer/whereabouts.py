@@ -18,7 +18,7 @@ from gossamer.config.settings import Settings
 from gossamer.manager.standing import standing_of
 from gossamer.manager.value import GIVEN, Value
 from gossamer.model import NONE, PageFlag, Reason, State
-from gossamer.outcomes import Aside, Outcome
+from gossamer.outcomes import FOR_GOOD, Aside, Outcome
 from gossamer.robots import Rules
 
 Array = npt.NDArray[Any]
@@ -119,7 +119,7 @@ def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
         "name_failures": int(sites.name_failures[site]),
         "wait": round(wait_of(view.columns, settings, site), 3),
         "delay": round(float(sites.delay[site]), 3),
-        "next": None if refused or not next_ else next_,
+        "next": None if refused or not next_ or next_ >= FOR_GOOD else next_,
         "now": not refused and next_ <= wall,
         "why": None if why is Aside.NONE else why.word,
         "words": "Its wait is not over." if why is Aside.NONE and next_ > wall else why.sentence,

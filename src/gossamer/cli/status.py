@@ -67,7 +67,7 @@ def _whys(whys: Mapping[str, Any], now: float) -> Iterator[str]:
     if waiting:
         yield "  waiting:"
     for word, span in waiting.items():
-        yield f"    {thousands(span['pages']):>12}  {word:<28} {_until(span, now)}  {sentence(word)}"
+        yield f"    {thousands(span['pages']):>12}  {word:<28} {_until(word, span, now)}  {sentence(word)}"
     for part in ("done", "excluded"):
         if whys.get(part):
             yield f"  {part}:"
@@ -75,10 +75,10 @@ def _whys(whys: Mapping[str, Any], now: float) -> Iterator[str]:
             yield f"    {thousands(count):>12}  {word:<20} {sentence(word)}"
 
 
-def _until(span: Mapping[str, Any], now: float) -> str:
+def _until(word: str, span: Mapping[str, Any], now: float) -> str:
     first, last = span["first_due"], span["last_due"]
     if first is None:
-        return "until: not known" if span["pages"] else ""
+        return "for good" if word.startswith("site: ") else "until: not known"
     if last <= now:
         return "due now"
     first = "now" if first <= now else stamp(first)

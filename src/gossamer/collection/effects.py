@@ -68,7 +68,7 @@ SITE_EVENT: Final = np.dtype(
 class SiteEvent(IntEnum):
     RESOLVED = 1
     NAME_FAILED = 2
-    ADDRESS_REFUSED = 3
+    FORBIDDEN_ADDRESS = 3
     PATIENCE = 4
     """Not to be asked before `until`: learned from records behind the last commit mark."""
     RESPELLED = 5
@@ -77,6 +77,8 @@ class SiteEvent(IntEnum):
     """Its name is looked up again at once: the settings that it failed under have changed."""
     ROBOTS_AWAY = 7
     """Not to be asked before `until`: its robots.txt has moved to a site that cannot be asked."""
+    ADDRESS_REFUSED = 3
+    """As the first tables of format 1 call it: read, not written."""
 
 
 class _Id(IntEnum):

@@ -139,12 +139,12 @@ def _by_files(found: Found, visits: list[Said], settings: Settings) -> Said:
     said["words"] = "Nobody had asked for it."
     if visits:
         outcome = Outcome[visits[-1]["outcome"].upper()]
-        again = TREATMENTS[outcome].again
+        follows = TREATMENTS[outcome]
         tried = sum(TREATMENTS[Outcome[v["outcome"].upper()]].again is Again.LATER for v in visits)
-        if again is Again.LATER and tried < settings.harvester.tries:
-            pause = max(float(settings.harvester.retry), visits[-1]["retry_after"] or 0.0)
+        if follows.again is Again.LATER and tried < follows.most(settings.harvester.tries):
+            pause = max(follows.pause(float(settings.harvester.retry)), visits[-1]["retry_after"] or 0.0)
             said |= {"state": "waiting", "due": visits[-1]["time"] + pause}
-        elif again is not Again.AT_ONCE:
+        elif follows.again is not Again.AT_ONCE:
             said["state"] = "done"
         said["outcome"], said["words"] = outcome.word, outcome.sentence
     return said

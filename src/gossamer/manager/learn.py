@@ -4,10 +4,11 @@ One kernel, called live and in recovery with the same arrays, so it depends on n
 visit is taken whole before the next: its page changes state, the policy sees it, then its links lower depths.
 
     final outcome          DONE; `due` is the time of the visit, rounded up: no page is fetched again too early
-    tried again later      WAITING until time + retry (or Retry-After), DONE at the last try; an excluded page stays so
+    tried again later      WAITING until its pause (or Retry-After) is over, DONE at the last try; an excluded page
+                           stays so
     returned               only ASSIGNED is cleared: the page is where it was
 
-Which outcome is which is said in `outcomes.TREATMENTS`.
+Which outcome is which, how long the pause is and how many tries there are is said in `outcomes.TREATMENTS`.
 
 Depth is the number of clicks inside a site: a link adds one, a redirect nothing, a link from another site makes it 0.
 It only falls; a page that was excluded for its depth and is no longer too deep is PENDING again. Pages fetched before
@@ -31,7 +32,7 @@ from gossamer.compiled import inlined, njit
 from gossamer.manager.policies import F32, I64, U8, U32, U64, crawled, seen
 from gossamer.manager.strategies import Strategy
 from gossamer.model import NONE, LinkKind, PageFlag, Reason, State, VerdictFlag, Visits
-from gossamer.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, Outcome
+from gossamer.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
 
 _NONE: Final = np.uint32(NONE)
 _PENDING: Final = int(State.PENDING)
@@ -53,6 +54,8 @@ _NOW_STATIC: Final = int(VerdictFlag.STATIC)
 _NOT_DYNAMIC: Final = np.uint8(0xFF ^ PageFlag.DYNAMIC)
 _NOT_ASSIGNED: Final = np.uint8(0xFF ^ PageFlag.ASSIGNED)
 _TRANSIENT: Final = np.array([o in TRANSIENT for o in Outcome])
+_AFTER: Final = np.array([TREATMENTS[o].after for o in Outcome])
+_TRIES: Final = np.array([TREATMENTS[o].tries for o in Outcome])
 _DEEPEST: Final = 255
 
 
@@ -159,8 +162,10 @@ def _learn(
         pages.flags[page] &= _NOT_ASSIGNED
         if _AS_BEFORE[outcome]:
             continue
-        pause = max(retry, min(float(visits.retry_after[i]), _LONGEST))
-        _conclude(pages, counts, page, outcome, visits.time[i], pause, tries)
+        after = _AFTER[outcome] if _AFTER[outcome] >= 0 else retry
+        most = _TRIES[outcome] if _TRIES[outcome] >= 0 else tries
+        pause = max(after, min(float(visits.retry_after[i]), _LONGEST))
+        _conclude(pages, counts, page, outcome, visits.time[i], pause, most)
         targets, kinds = links.targets[begin:end], links.kinds[begin:end]
         if pages.state[page] == _DONE:
             degree: int = np.int64(visits.out_degree[i])  # type: ignore[assignment]

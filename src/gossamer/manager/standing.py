@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gossamer.manager.strategies import BREADTH_FIRST, LIVE, MERIT, PARTIAL, RANDOM, SHALLOW, UNIT, VALUE
 from gossamer.manager.value import F32, GIVEN, REVISITED, Known, Terms, Value, terms_of
 from gossamer.model import Outcome, PageFlag, State
+from gossamer.outcomes import FOR_GOOD
 from gossamer.rank.names import straight_log2
 
 Bools = npt.NDArray[np.bool_]
@@ -109,6 +110,8 @@ def _closed(known: Known, terms: Terms, page: int) -> str:
 def _why_aside(known: Known, site: int, wall: float) -> str:
     if known.site.refused[site]:
         return "its site asks for a longer delay than is honoured, and is left alone"
+    if known.site.next[site] >= FOR_GOOD:
+        return "its site is not asked any more"
     return f"its site is set aside for another {known.site.next[site] - wall:,.0f} s"
 
 

@@ -173,7 +173,7 @@ tick UBIGINT Tick in which it was found.
 """)),
     "events": View("A row for each change of a site's address or of our patience with it.", _columns("""
 site BIGINT Number of the site.
-event VARCHAR resolved, name_failed, address_refused, patience, respelled, name_again or robots_away.
+event VARCHAR resolved, name_failed, forbidden_address, patience, respelled, name_again or robots_away.
 time TIMESTAMP When.
 until TIMESTAMP resolved: how long the address is good; else: the site is not asked before.
 address VARCHAR IP address.

@@ -13,12 +13,14 @@ replaying all links in order, which takes the desk's memory, and minutes at 10^7
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from gossamer.config.settings import Settings
 from gossamer.model import PageFlag, VisitFlag
-from gossamer.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, Outcome
+from gossamer.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,13 @@ class Limits:
 
 def _words(outcomes: frozenset[Outcome]) -> str:
     return ", ".join(sorted(f"'{o.word}'" for o in outcomes)) or "''"
+
+
+def _by_outcome(column: str, numbers: Mapping[Outcome, float]) -> str:
+    """A number that depends on the outcome in the column, in SQL."""
+    usual = Counter(numbers.values()).most_common(1)[0][0]
+    others = " ".join(f"when '{o.word}' then {number}" for o, number in numbers.items() if number != usual)
+    return f"case {column} {others} else {usual} end" if others else str(usual)
 
 
 _VIEW: Final = """
@@ -105,7 +114,9 @@ def pages_view(limits: Limits, scores: str, joined: str) -> str:
     """`scores`: the columns with scores; `joined`: the join that brings them, on `n.page`."""
     return _VIEW.format(
         transient=_words(TRANSIENT), back=_words(BACK_AS_BEFORE), respelled=int(VisitFlag.RESPELLED),
-        stored=int(VisitFlag.STORED), longest=LONGEST_PAUSE, retry=float(limits.retry), tries=limits.tries,
+        stored=int(VisitFlag.STORED), longest=LONGEST_PAUSE,
+        retry=_by_outcome("outcome", {o: t.pause(float(limits.retry)) for o, t in TREATMENTS.items()}),
+        tries=_by_outcome("l.v.outcome", {o: t.most(limits.tries) for o, t in TREATMENTS.items()}),
         dynamic=int(PageFlag.DYNAMIC), depth_static=limits.depth_static, depth_dynamic=limits.depth_dynamic,
         scores=scores, joined=joined,
     )  # fmt: skip
