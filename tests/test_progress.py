@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from gossamer.accounting import sentence
 from gossamer.cli.progress import Progress, block, errors_of, left_of, line_of
-from gossamer.cli.status import BARS, lines, plot, scores_line, sentence, value_line
+from gossamer.cli.status import BARS, lines, plot, scores_line, value_line
+from gossamer.crawl import Ending
 from gossamer.model import Reason
 from gossamer.outcomes import Aside, Outcome
+from gossamer.report import Report
 
 FIGURES: dict[str, Any] = {
     "seconds": 725.0, "visits": 12_345, "stored": 11_000, "bytes": 3_400_000_000, "known": 1_234_567,
@@ -167,3 +170,22 @@ def test_status_imports_neither_numba_nor_pyarrow() -> None:
 
     code = "import sys, gossamer.cli.status, gossamer.cli.progress; print({'numba', 'pyarrow'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+
+
+def test_the_end_of_a_crawl_accounts_for_every_page_in_the_words_of_status() -> None:
+    waiting = FIGURES["why"]["waiting"] | {
+        "site: forbidden_address": {"pages": 5, "first_due": 1_000.0, "last_due": 4_000_000_000.0},
+        "site: delay_too_long": {"pages": 4, "first_due": None, "last_due": None},
+    }
+    ended = FIGURES | {
+        "run_visits": 10, "cpu_seconds": 1.0, "waits_until": "", "why": FIGURES["why"] | {"waiting": waiting},
+    }  # fmt: skip
+    said = list(Report(ended, Ending.DONE, False, "crawl", ended).lines())
+    account = list(lines(ended | {"running": True, "pid": 7}, Path("crawl"), ended["time"]))
+    begin = next(i for i, line in enumerate(account) if "known " in line)
+    end = next(i for i, line in enumerate(account) if "outcomes of visits" in line)
+    assert set(account[begin:end]) <= set(said)
+    assert len(account[begin:end]) == 1 + 3 + 4 + 2 + 2
+    assert any("for good" in line for line in said)
+    assert any("allow_private" in line for line in said)
+    assert any("max_delay" in line for line in said)

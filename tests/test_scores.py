@@ -186,6 +186,7 @@ def test_the_scorer_computes_when_visits_processor_time_and_a_segment_have_come(
     scorer.close()
     resumed = Scorer(made.shard, {"pagerank": 1.0}, 100)
     assert resumed.resume(250) is not None
+    assert resumed.standing(0.0)["made"] > 1e9, "the files say so, where nothing else does"
     assert not resumed.begin_if_due(349, 1000.0)
 
 

@@ -187,12 +187,13 @@ class Figures:
         """`more` are figures that only the run knows; see `Pace.of` for those that it looks at."""
         if monotonic >= self._next and (self._thread is None or not self._thread.is_alive()):
             self._next = monotonic + LOOK_EVERY
-            self._thread = threading.Thread(target=self._look, args=(wall,), name="dues", daemon=True)
+            self._thread = threading.Thread(target=self.look, args=(wall,), name="dues", daemon=True)
             self._thread.start()
         found = {**figures_of(self._desk, wall, self._dues), "dues_at": self._looked, **more}
         return found | self._pace.of(found, monotonic)
 
-    def _look(self, wall: float) -> None:
+    def look(self, wall: float) -> None:
+        """When pages that wait are due."""
         begun = time.monotonic()
         self._dues, self._looked = dues_of(self._desk.columns), round(wall, 3)
         self._next = max(self._next, begun + 100 * (time.monotonic() - begun))

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from gossamer.accounting import account
 from gossamer.collection.layout import shard_folder
 from gossamer.crawl import Ending
-from gossamer.outcomes import Aside, Outcome
+from gossamer.outcomes import Aside
 from gossamer.units import human_size, human_time, thousands
 
 _CURES: Final = {
-    Aside.FORBIDDEN_ADDRESS: "For sites of your own: --set harvester.allow_private=true",
-    Aside.DELAY_TOO_LONG: "To wait that long: --set harvester.max_delay=1h",
+    Aside.FORBIDDEN_ADDRESS: "for sites of your own: --set harvester.allow_private=true",
+    Aside.DELAY_TOO_LONG: "to wait that long: --set harvester.max_delay=1h",
 }
 
 
@@ -37,12 +38,7 @@ class Report:
             f"  in all: {thousands(f['visits'])} visits, {thousands(f['stored'])} pages stored,"
             f" {human_size(f['bytes'])}, {thousands(f['sites'])} sites"
         )
-        yield (
-            f"  known {thousands(f['known'])} = pending {thousands(f['pending'])} + waiting {thousands(f['waiting'])}"
-            f" + done {thousands(f['done'])} + excluded {thousands(f['excluded'])}"
-        )
-        for word, count in f["outcomes"].items():
-            yield f"  {thousands(count):>10}  {word:<20} {Outcome[word.upper()].sentence}"
+        yield from account(f, f["time"])
         yield from self._waiting()
         yield from self._next()
 
@@ -55,12 +51,9 @@ class Report:
 
     def _waiting(self) -> Iterator[str]:
         f = self.figures
-        for word, span in f["why"]["waiting"].items():
-            if word.startswith("site: "):
-                aside = Aside[word.removeprefix("site: ").upper()]
-                yield f"  {thousands(span['pages']):>10}  wait: {aside.sentence}"
-                if aside in _CURES:
-                    yield f"              {_CURES[aside]}"
+        for aside, cure in _CURES.items():
+            if f"site: {aside.word}" in f["why"]["waiting"]:
+                yield f"  {aside.word}: {cure}"
         if f["pending"]:
             yield f"  {thousands(f['pending'])} pages may be asked for at once: the same command goes on."
         elif f["waits_until"]:

@@ -149,6 +149,7 @@ class _Running:
             each.close()
         self._score_at_end()
         self.store.finish(*imaging.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail()))
+        self._figures.look(self.clock.wall())
         final = self.figures() | {"ending": ending.value, "waits_until": waits_until(self.desk, self.clock.wall())}
         write_standing(self.store.shard, final)
         self._event("stop", ending=ending.value, visits=final["visits"], stored=final["stored"])

@@ -19,7 +19,7 @@ from typing import Any, Final
 from gossamer.collection import manifest
 from gossamer.collection.layout import MANIFEST
 from gossamer.process import Process
-from gossamer.scores import F32, read_merit
+from gossamer.scores import F32, SCORES, read_merit
 
 SHARE: Final = 1 / 20
 START: Final = 0.75
@@ -57,8 +57,8 @@ class Scorer:
         before = before or {}
         self._carried = float(before.get("cpu_since", 0.0))
         merit = read_merit(self._shard, self._weights)
-        if merit is not None:
-            self._last = {name: before[name] for name in _COUNTED if before.get(name)}
+        if merit is not None:  # it may have been thrown away
+            self._last = {name: before[name] for name in _COUNTED if before.get(name)} or self._of_files(visits, merit)
             self._visits = int(self._last.get("visits", visits))
         return merit
 
@@ -111,6 +111,11 @@ class Scorer:
         if self._process is not None:
             self._process.kill()
             self._process = None
+
+    def _of_files(self, visits: int, merit: F32) -> dict[str, Any]:
+        """What is known of the last computation without a word from the run that made it."""
+        made = max(path.stat().st_mtime for path in (self._shard / SCORES).glob("*.merit"))
+        return {"made": round(made, 3), "visits": visits, "pages": len(merit)}
 
     def _since(self, crawl_cpu_seconds: float) -> float:
         return self._carried + crawl_cpu_seconds - self._cpu

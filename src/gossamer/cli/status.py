@@ -13,13 +13,12 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from gossamer.accounting import account, sentence, stamp
 from gossamer.collection.standing import read_standing
-from gossamer.outcomes import Aside, Outcome
 from gossamer.units import human_size, human_time, thousands
 
 BARS: Final = "▁▂▃▄▅▆▇█"
 WIDTH: Final = 48
-_PARTS: Final = ("pending", "waiting", "done", "excluded")
 
 
 def status(
@@ -44,8 +43,7 @@ def lines(f: Mapping[str, Any], folder: Path, now: float) -> Iterator[str]:
         f"  {thousands(f['visits'])} visits, {thousands(f['stored'])} pages stored, {thousands(f['sites'])} sites, "
         f"{human_size(f['bytes'])} in {human_time(f['seconds'])}"
     )
-    yield f"  known {thousands(f['known'])} = " + " + ".join(f"{part} {thousands(f[part])}" for part in _PARTS)
-    yield from _whys(f.get("why", {}), now)
+    yield from account(f, now)
     yield "  outcomes of visits:"
     for word, count in f["outcomes"].items():
         yield f"    {thousands(count):>12}  {word:<20} {sentence(word)}"
@@ -62,44 +60,6 @@ def lines(f: Mapping[str, Any], folder: Path, now: float) -> Iterator[str]:
         yield f"  next: something that waits is due at {f['waits_until']}"
 
 
-def _whys(whys: Mapping[str, Any], now: float) -> Iterator[str]:
-    waiting = whys.get("waiting", {})
-    if waiting:
-        yield "  waiting:"
-    for word, span in waiting.items():
-        yield f"    {thousands(span['pages']):>12}  {word:<28} {_until(word, span, now)}  {sentence(word)}"
-    for part in ("done", "excluded"):
-        if whys.get(part):
-            yield f"  {part}:"
-        for word, count in whys.get(part, {}).items():
-            yield f"    {thousands(count):>12}  {word:<20} {sentence(word)}"
-
-
-def _until(word: str, span: Mapping[str, Any], now: float) -> str:
-    first, last = span["first_due"], span["last_due"]
-    if first is None:
-        return "for good" if word.startswith("site: ") else "until: not known"
-    if last <= now:
-        return "due now"
-    first = "now" if first <= now else stamp(first)
-    return f"from {first} to {stamp(last)}"
-
-
-def sentence(word: str) -> str:
-    """Of an outcome, of a reason, or of why a site is set aside ("site: …")."""
-    if word.startswith("site: "):
-        return Aside[word.removeprefix("site: ").upper()].sentence
-    if word.upper() in Outcome.__members__:
-        return Outcome[word.upper()].sentence
-    from gossamer.outcomes import Reason
-
-    return Reason[word.upper()].sentence
-
-
-def stamp(wall: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(wall))
-
-
 def value_line(points: list[list[float]], of: Mapping[str, Any]) -> str:
     """V(I) over time, since the settings that it depends on were last changed."""
     first, last = points[0], points[-1]
@@ -113,8 +73,9 @@ def value_line(points: list[list[float]], of: Mapping[str, Any]) -> str:
 def scores_line(scores: Mapping[str, Any], visits: int) -> str:
     if not scores["made"]:
         return f"link scores: none yet: {scores['why']}"
+    links = f" and {thousands(scores['links'])} links" if scores["links"] else ""
     return (
-        f"link scores: of {thousands(scores['pages'])} pages and {thousands(scores['links'])} links, made at"
+        f"link scores: of {thousands(scores['pages'])} pages{links}, made at"
         f" {stamp(scores['made'])}; {thousands(max(0, visits - scores['visits']))} visits since"
     )
 

@@ -41,7 +41,7 @@ page BIGINT Number of the page, in the order of discovery.
 url VARCHAR Its canonical form.
 state VARCHAR pending, waiting, done or excluded, as of the last segment; pages of a site that is set aside are
   pending here, waiting in `gossamer status`.
-reason VARCHAR Why it is excluded: robots or depth; none if it is not.
+reason VARCHAR Why it is excluded: robots, depth or rejected; none if it is not.
 outcome VARCHAR What became of the last request for it; null if it was not asked for.
 status USMALLINT HTTP status of that answer.
 visits BIGINT How often it was asked for.
