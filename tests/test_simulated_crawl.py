@@ -431,7 +431,7 @@ def test_a_plan_closes_when_few_requests_are_in_flight_and_its_pages_go_back_unp
 def test_with_few_requests_in_flight_the_next_plan_waits_five_times_the_duration_of_the_last(tmp_path: Path) -> None:
     crawl = World(tmp_path, {}).run([ROOT], turns=1).crawl
     planner = Planner(crawl.desk, crawl.store, 60.0)
-    slow = Plan(*(np.zeros(0, np.uint32),) * 3, 2.0, 0, 0.0, 0)  # type: ignore[arg-type]
+    slow = Plan(*(np.zeros(0, np.uint32),) * 4, 2.0, 0, 0.0, 0)  # type: ignore[arg-type]
     begun: list[float] = []
 
     def begin(now: float, in_flight: int) -> bool:
