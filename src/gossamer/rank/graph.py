@@ -61,6 +61,28 @@ def csr(pages: int, sources: npt.NDArray[np.integer], targets: npt.NDArray[np.in
     return Csr(offsets, keys.astype(np.uint32))
 
 
+def held(graph: Graph) -> Csr:
+    """A graph that lies elsewhere, in memory. Two passes over it."""
+    if isinstance(graph, Csr):
+        return graph
+    offsets = np.zeros(graph.pages + 1, np.int64)
+    for block in graph.blocks():
+        offsets[block.sources.astype(np.int64) + 1] = np.diff(block.ends, prepend=block.begin)
+    np.cumsum(offsets, out=offsets)
+    targets = np.empty(offsets[-1], np.uint32)
+    for block in graph.blocks():
+        _place(*block, offsets, targets)
+    return Csr(offsets, targets)
+
+
+def transposed(links: Csr) -> Csr:
+    """All links turned round; the sources of each page rise. One pass to count and one to place."""
+    offsets = np.zeros(links.pages + 1, np.int64)
+    sources = np.empty(len(links.targets), np.uint32)
+    _turn(links.offsets, links.targets, offsets, sources)
+    return Csr(offsets, sources)
+
+
 def distinct(keys: U64) -> U64:
     """In order. As `np.unique`, which hashes: several times as slow for millions of different keys."""
     ordered = np.sort(keys)
@@ -99,6 +121,30 @@ def crossings(graph: Graph, group: U32) -> tuple[U32, U32]:
             found, waiting = distinct(np.concatenate([found, *waiting])), []
     found = distinct(np.concatenate([found, *waiting]))
     return (found >> np.uint64(32)).astype(np.uint32), found.astype(np.uint32)
+
+
+@njit
+def _place(sources: U32, ends: I64, begin: int, targets: U32, offsets: I64, out: U32) -> None:
+    for i in range(len(sources)):
+        at = offsets[sources[i]]
+        out[at : at + ends[i] - begin] = targets[begin : ends[i]]
+        begin = ends[i]
+
+
+@njit
+def _turn(offsets: I64, targets: U32, turned: I64, sources: U32) -> None:
+    """Counts one place further on, so that `turned` ends up right when every count has been used."""
+    n = len(offsets) - 1
+    for target in targets:
+        if target + 2 <= n:
+            turned[target + 2] += 1
+    for page in range(2, n + 1):
+        turned[page] += turned[page - 1]
+    for page in range(n):
+        for i in range(offsets[page], offsets[page + 1]):
+            at = turned[targets[i] + 1]
+            sources[at] = page
+            turned[targets[i] + 1] = at + 1
 
 
 @njit

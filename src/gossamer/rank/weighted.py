@@ -1,0 +1,88 @@
+"""Weighted link rank: PageRank in which a link's share depends on how it stands in its page (Baeza-Yates and Davis
+2004, "Web page ranking using link attributes"; thesis 7.2.1).
+
+    r(p) = (1 - d)/N + d (sum over q linking to p of r(q) w(q,p) / (sum of w(q,.)) + D/N),    D as in `pagerank`
+
+    w(q,p) = c + T(tag) + AL + RP       a link with a text
+           = c                          one without: nothing is known of it
+    AL = min(length of the text / d, 2)
+    RP = b (1 - position / bearers)     position among the page's elements of that tag, from 0; 1 for the first
+
+with c = 1, d = 16 characters (a common length; the limit of 2 keeps a page that puts a paragraph in a link from giving
+it all), b = 1/2, and T = 1 for a heading, 1/2 for strong or b, 0 for the others. The paper states the form
+and leaves the constants open; of the three it found the length of the text the best and the position the weakest,
+because what is first in the source is often not first on the screen: hence b < c.
+
+A collection's `anchors` name the element that *bears* the link (a, area), not one around it: T is 0 there. Headings
+are for graphs of others.
+
+Invariant: if all weights of each page are equal, the result is PageRank. 12 bytes a link in memory while it runs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.compiled import njit
+from gossamer.rank.graph import F64, I64, U32, Csr
+from gossamer.rank.pagerank import DAMPING, settle
+
+F32 = npt.NDArray[np.float32]
+
+BASE: Final = 1.0
+TEXT_LENGTH: Final = 16.0
+MOST_TEXT: Final = 2.0
+POSITION: Final = 0.5
+TAGS: Final = {**dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), 1.0), "strong": 0.5, "b": 0.5}
+
+
+def link_weight(length: F64, position: F64, bearers: F64, emphasis: F64 | float = 0.0) -> F32:
+    """Of links with texts: `length` in characters, `position` below `bearers`, `emphasis` as TAGS has it."""
+    text = np.minimum(length / TEXT_LENGTH, MOST_TEXT)
+    place = POSITION * (1.0 - position / np.maximum(bearers, 1.0))
+    return np.asarray(BASE + emphasis + text + place, np.float32)
+
+
+def linkrank(
+    links: Csr, weights: F32 | None = None, *, damping: float = DAMPING, tolerance: float = 1e-3, most: int = 200
+) -> F64:
+    """By page, adding up to 1. `weights`: by link, in the order of `links.targets`, above 0; None: all alike."""
+    n = links.pages
+    shares = np.ones(len(links.targets), np.float32) if weights is None else weights.astype(np.float32)
+    _share(links.offsets, shares)
+    values, out = np.full(n, 1.0 / max(1, n)), np.empty(n)
+    change, iterations = np.inf, 0
+    while n and change > tolerance and iterations < most:
+        out[:] = 0.0
+        kept = _spread_shares(links.offsets, links.targets, shares, values, out)
+        change = float(settle(values, out, (1.0 - damping * kept) / n, damping))
+        values, out = out, values
+        iterations += 1
+    values /= values.sum() or 1.0
+    return values
+
+
+@njit
+def _share(offsets: I64, weights: F32) -> None:
+    """Each weight becomes its part of those of its page."""
+    for page in range(len(offsets) - 1):
+        total = 0.0
+        for i in range(offsets[page], offsets[page + 1]):
+            total += weights[i]
+        for i in range(offsets[page], offsets[page + 1]):
+            weights[i] = weights[i] / total
+
+
+@njit
+def _spread_shares(offsets: I64, targets: U32, shares: F32, values: F64, out: F64) -> float:
+    kept = 0.0
+    for page in range(len(offsets) - 1):
+        value = values[page]
+        if offsets[page + 1] > offsets[page]:
+            kept += value
+        for i in range(offsets[page], offsets[page + 1]):
+            out[targets[i]] += value * shares[i]
+    return kept
