@@ -1,0 +1,98 @@
+"""Power laws of whole numbers: drawing from one, and finding the exponent of a sample.
+
+    Pr(x) = x^-a / (zeta(a, least) - zeta(a, most + 1)),     least <= x <= most
+
+`exponent` takes the a under which the sample is likeliest (Clauset, Shalizi and Newman 2009, section 3, discrete). Its
+standard error is 1 / sqrt(n times the variance of ln x under a). `least` is given, not searched: which range of a Web's
+degrees a power law is claimed for belongs to the claim (ERRATA of thesis 8.7.2: the exponent "depends a lot" on it).
+
+Refused: a straight line through the logarithms of a histogram: on samples of 20,000 it finds 1.1 for 2.3 and .7 for
+1.77, and says nothing of its error; the continuous formula 1 + n / sum ln(x/(least - 1/2)): as good from 50 on, but it
+finds 1.65 for 1.77 and 2.1 for 2.8 where least = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Whole = npt.NDArray[np.integer[Any]]
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+_FIRST, _LAST = 1.01, 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    exponent: float
+    error: float
+    """Standard error."""
+    number: int
+    """Of the sample, those between least and most."""
+
+
+def exponent(sample: Whole, least: int = 1, most: int | None = None) -> Fit | None:
+    """None where fewer than ten numbers, or only one value, are in the range."""
+    kept = sample[(sample >= least) & ((sample <= most) if most is not None else True)]
+    if len(kept) < 10 or kept.min() == kept.max():
+        return None
+    wanted = float(np.log(kept.astype(np.float64)).mean())
+    low, high = _FIRST, _LAST
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _mean_log(middle, least, most) > wanted:
+            low = middle
+        else:
+            high = middle
+    step = 1e-4
+    variance = (_mean_log(low - step, least, most) - _mean_log(low + step, least, most)) / (2 * step)
+    return Fit(low, float(1 / np.sqrt(len(kept) * max(variance, 1e-12))), len(kept))
+
+
+def _mean_log(a: float, least: int, most: int | None) -> float:
+    """Mean of ln x: the slope of -ln of the sum of x^-a."""
+    step = 1e-5
+    ratio = _total(a - step, least, most) / _total(a + step, least, most)
+    return float(np.log(ratio) / (2 * step) + np.log(least))
+
+
+def _total(a: float, least: int, most: int | None) -> float:
+    """Sum of x^-a from least to most. Relative to that of least, which keeps it in range."""
+    beyond = zeta(a, most + 1) if most is not None else 0.0
+    return float((zeta(a, least) - beyond) * least**a)
+
+
+def zeta(a: float, first: int) -> float:
+    """Sum of x^-a over x >= first (Hurwitz), to 12 digits: 30 terms, and Euler and Maclaurin for the rest."""
+    terms = 30
+    x = first + np.arange(terms, dtype=np.float64)
+    q = float(first + terms)
+    rest = q ** (1 - a) / (a - 1) + q**-a / 2 + a * q ** (-a - 1) / 12
+    rest -= a * (a + 1) * (a + 2) * q ** (-a - 3) / 720
+    return float((x**-a).sum() + rest)
+
+
+def draw(rng: np.random.Generator, weights: F64, number: int) -> I64:
+    """Numbers from 0 on, each as often as its weight says."""
+    heights = np.cumsum(weights)
+    found = np.searchsorted(heights, rng.random(number) * heights[-1], side="right")
+    return np.asarray(np.minimum(found, len(weights) - 1))
+
+
+def bent(mean: float, bend: int, tail: float, most: int) -> F64:
+    """Weights of 0 to `most`: x^-tail from `bend` on; below, the power that gives the whole the mean; none for 0."""
+    x = np.arange(1, most + 1, dtype=np.float64)
+    beyond = (np.maximum(x, bend) / bend) ** -tail
+    low, high = -3.0, 6.0
+    for _ in range(60):
+        body = (low + high) / 2
+        weights = beyond * (np.minimum(x, bend) / bend) ** -body
+        if (weights * x).sum() / weights.sum() > mean:
+            low = body
+        else:
+            high = body
+    return np.concatenate([[0.0], weights / weights.sum()])
