@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.rank.components import PARTS, bow_tie, reached, strong_components
+from gossamer.rank.components import bow_tie, reached, strong_components
 from gossamer.rank.graph import Csr, held, transposed
 from gossamer.rank.hits import hubs_and_authorities
+from gossamer.rank.names import PARTS
 from gossamer.rank.opic import opic
 from gossamer.rank.pagerank import EXACT, pagerank
 from gossamer.rank.rankmass import rankmass

@@ -93,8 +93,8 @@ def _key(line: manifest.Line) -> int:
 
 
 def _rows(shard: Path, shard_number: int, number: int, line: manifest.Line, key: int) -> tuple[bytes, bytes, bytes]:
-    visits = _read(shard, "visits", line, ("page", "site", "ask", "outcome", "links"))
-    links = _read(shard, "links", line, ("target",))
+    visits = read_table(shard, "visits", line, ("page", "site", "ask", "outcome", "links"))
+    links = read_table(shard, "links", line, ("target",))
     if visits is None:
         return encode(np.zeros(0, np.uint32), np.zeros(0, np.int64), np.zeros(0, np.uint32), key)
     order = np.argsort(one_chunk(visits, "site").to_numpy(), kind="stable")
@@ -121,17 +121,17 @@ def _last_of_each(page: U32, counts: npt.NDArray[np.bool_]) -> npt.NDArray[np.bo
 def _sites(shard: Path, contents: manifest.Contents) -> U32:
     found = []
     for _, line in sorted(contents.segments.items()):
-        table = _read(shard, "pages", line, ("site",))
+        table = read_table(shard, "pages", line, ("site",))
         if table is not None:
             found.append(one_chunk(table, "site").to_numpy().astype(np.uint32))
     return np.concatenate(found) if found else np.zeros(0, np.uint32)
 
 
-def _read(shard: Path, table: str, line: manifest.Line, columns: tuple[str, ...]) -> pa.Table | None:
+def read_table(shard: Path, table: str, line: manifest.Line, columns: tuple[str, ...]) -> pa.Table | None:
     """None where the segment has no such table."""
     name = _file(line, table)
     if name is None:
         return None
-    words: Any = [c for c in columns if c in ("ask", "outcome")]
+    words: Any = [c for c in columns if c in ("ask", "outcome", "tag")]
     with disk.naming("read", shard / name):
         return pq.read_table(shard / name, columns=list(columns), read_dictionary=words, use_threads=False)

@@ -3,11 +3,12 @@
     python -m gossamer.scores SHARD WEIGHTS
 
 with the weights as JSON, brings the graph up to date with the sealed segments, computes what the weights need (PageRank
-and in-degree always), stores it and prints a line of figures as JSON.
+and in-degree always), stores it and prints a line of figures as JSON. `gossamer rank DIR` has everything computed, to
+1e-8, strong components and parts of the bow-tie too; it stays until the crawl computes its own anew.
 
     graph/NNNNNNNNNNNN.rows          the links of a segment (see rank/rows.py); a cache, made anew when it is missing
     scores/NNNNNNNNNNNN.parquet        page, pagerank, indegree, … as they are, and merit
-    scores/NNNNNNNNNNNN-sites.parquet  site, siterank, pagerank (the sum over its pages)
+    scores/NNNNNNNNNNNN-sites.parquet  site, siterank, pagerank (the sum over its pages), ...
     scores/NNNNNNNNNNNN.merit          merit by page, for the desk: written last, so the files beside it are whole
 
 NNN is the last segment that was taken in. The files of the time before stay, for queries that are reading them; earlier
@@ -24,7 +25,7 @@ import re
 import struct
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -37,12 +38,16 @@ import xxhash
 
 from gossamer import disk
 from gossamer.errors import GossamerError
-from gossamer.graphing import graph_of
+from gossamer.graphing import CollectionGraph, graph_of
+from gossamer.link_weights import weights_of
 from gossamer.model import SHARD_SHIFT
+from gossamer.rank.components import bow_tie
+from gossamer.rank.graph import Csr, crossings, csr, held
 from gossamer.rank.hits import hubs_and_authorities
-from gossamer.rank.names import share_score
-from gossamer.rank.pagerank import pagerank
+from gossamer.rank.names import LINK_SCORES, share_score
+from gossamer.rank.pagerank import EXACT, pagerank
 from gossamer.rank.siterank import siterank
+from gossamer.rank.weighted import linkrank
 
 Array = npt.NDArray[Any]
 F32 = npt.NDArray[np.float32]
@@ -50,26 +55,42 @@ F64 = npt.NDArray[np.float64]
 
 SCORES: Final = "scores"
 NICE: Final = 10
+MOST_TURNS: Final = 1000
+"""Of hubs and authorities, when all is computed."""
 _HEAD: Final = struct.Struct("<8sQQ")
 _MAGIC: Final = b"gossMER1"
 _NAME: Final = re.compile(r"(\d{12})\.merit")
 _FILE: Final = re.compile(r"\d{12}(\.merit|\.parquet|-sites\.parquet)")
 
 
-def compute(shard: Path, weights: Mapping[str, float]) -> dict[str, Any]:
-    """All of the above; returns the figures. `weights` are those of link scores."""
+def compute(
+    shard: Path, weights: Mapping[str, float], everything: bool = False, step: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """All of the above; returns the figures. `weights` are those of link scores; `step` hears what comes next."""
     start = time.monotonic()
+    step("reading the links")
     found = graph_of(shard)
-    pages = found.graph.pages
-    ranks = pagerank(found.graph, _ranks_of_before(shard))
+    pages, wanted = found.graph.pages, set(LINK_SCORES) if everything else set(weights)
+    exact: dict[str, Any] = {"tolerance": EXACT} if everything else {}
+    step("PageRank")
+    ranks = pagerank(found.graph, _ranks_of_before(shard), **exact)
     by_page: dict[str, Array] = {"pagerank": ranks.values, "indegree": ranks.indegree}
     by_site: dict[str, Array] = {"pagerank": np.bincount(found.site, ranks.values[: len(found.site)], found.sites)}
-    if "hub" in weights or "authority" in weights:
-        both = hubs_and_authorities(found.graph)
+    if wanted & {"hub", "authority"}:
+        step("hubs and authorities")
+        both = hubs_and_authorities(found.graph, **(exact | {"most": MOST_TURNS} if everything else {}))
         by_page |= {"hub": both.hub, "authority": both.authority}
-    if "siterank" in weights:
+    if "siterank" in wanted:
+        step("SiteRank")
         by_site["siterank"] = siterank(found.graph, found.site, found.sites)
         by_page["siterank"] = by_site["siterank"][found.site]
+    if "linkrank" in wanted:
+        step("weighted link rank")
+        links = held(found.graph)
+        by_page["linkrank"] = linkrank(links, weights_of(shard, links), **exact)
+        if everything:
+            step("components")
+            _add_parts(found, links, by_page, by_site)
     merit = merit_of(by_page, weights, found.sites)
     _write(shard, found.segment, found.shard, by_page, by_site, merit, weights)
     return {
@@ -77,6 +98,15 @@ def compute(shard: Path, weights: Mapping[str, float]) -> dict[str, Any]:
         "iterations": ranks.iterations, "seconds": round(time.monotonic() - start, 3),
         "cpu": round(time.process_time(), 3), "memory": _most_memory(),
     }  # fmt: skip
+
+
+def _add_parts(found: CollectionGraph, links: Csr, by_page: dict[str, Array], by_site: dict[str, Array]) -> None:
+    """Components and parts of the bow-tie, as numbers (see `components.PARTS`)."""
+    between = csr(found.sites, *crossings(links, found.site))
+    pages, sites = bow_tie(links), bow_tie(between)
+    by_page |= {"component": pages.component, "part": pages.part}
+    by_site |= {"component": sites.component, "part": sites.part}
+    by_site["indegree"] = np.bincount(between.targets, minlength=found.sites).astype(np.uint32)
 
 
 def _most_memory() -> int:
@@ -104,7 +134,7 @@ def _write(
     folder = shard / SCORES
     disk.make_directory(folder)
     page = np.arange(len(merit), dtype=np.int64) | number << SHARD_SHIFT
-    columns = {name: a if a.dtype == np.uint32 else a.astype(np.float32) for name, a in by_page.items()}
+    columns = {name: a.astype(np.float32) if a.dtype == np.float64 else a for name, a in by_page.items()}
     _write_table(folder / f"{segment:012d}.parquet", {"page": page, **columns, "merit": merit})
     sites = {"site": np.arange(len(by_site["pagerank"]), dtype=np.int64), **by_site}
     _write_table(folder / f"{segment:012d}-sites.parquet", sites)

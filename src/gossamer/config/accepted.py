@@ -70,7 +70,7 @@ OF_PRESET: Final = ("manager.alpha", "manager.beta", "manager.gamma", "manager.m
 """Settings that may be left to the preset."""
 
 SCORES: Final = (
-    "opic", "pagerank", "indegree", "hub", "authority", "siterank", "depth", "static", "pending", "boost",
+    "opic", "pagerank", "indegree", "hub", "authority", "siterank", "linkrank", "depth", "static", "pending", "boost",
 )  # fmt: skip
 """The scores that can have a weight."""
 

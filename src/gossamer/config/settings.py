@@ -142,8 +142,8 @@ class ManagerSettings:
     itself; `gossamer simulate` tries them on a graph."""
     weights: dict[str, float] = field(default_factory=lambda: {"opic": 1.0, "pagerank": 1.0})
     """Weights of the scores in the quality of a page. opic: the cash of links not yet followed; pagerank; indegree; hub
-    and authority; siterank: PageRank of its site; depth: 1 at the start page; static: 1 if
-    static, 0 if dynamic; pending: how many pages of its site are pending; boost: see `boosts`."""
+    and authority; siterank: PageRank of its site; linkrank: weighted link rank; depth: 1 at the start page; static: 1
+    if static, 0 if dynamic; pending: how many pages of its site are pending; boost: see `boosts`."""
     boosts: dict[str, float] = field(default_factory=dict)
     """Regular expression to boost, from 0 to 1: the score "boost" of pages whose URL it is found in; the first that
     matches counts."""

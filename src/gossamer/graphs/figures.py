@@ -20,7 +20,7 @@ from gossamer.compiled import njit
 from gossamer.graphs import make
 from gossamer.graphs.powerlaw import Fit, exponent
 from gossamer.graphs.webgraph import WebGraph
-from gossamer.rank.components import PARTS, bow_tie
+from gossamer.rank.components import bow_tie
 from gossamer.rank.graph import I64, U32, Csr, crossings, csr
 
 NEVER: Final = np.uint32(0xFFFFFFFF)
@@ -204,6 +204,3 @@ def as_plain(found: Figures) -> dict[str, Any]:
             value = {"exponent": value.exponent, "error": value.error, "number": value.number}
         plain[name] = list(value) if isinstance(value, tuple) else value
     return plain
-
-
-__all__ = ["NEVER", "PARTS", "SMALLEST", "Figures", "Verdict", "as_plain", "check", "depths", "figures"]

@@ -26,30 +26,18 @@ Refused: `scipy.sparse.csgraph`, which is right but takes twice the time and 600
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.compiled import njit
 from gossamer.rank.graph import I64, U32, Csr, transposed
+from gossamer.rank.names import PARTS
 
 U8 = npt.NDArray[np.uint8]
 
-PARTS: Final = {
-    "main_norm": "In MAIN, without a link from IN or to OUT.",
-    "main_main": "In MAIN, with a link from IN and one to OUT.",
-    "main_in": "In MAIN, with a link from IN.",
-    "main_out": "In MAIN, with a link to OUT.",
-    "in": "Can reach MAIN, cannot be reached from it.",
-    "out": "Can be reached from MAIN, cannot reach it.",
-    "tentacle_in": "Can be reached from IN.",
-    "tentacle_out": "Leads to OUT.",
-    "tunnel": "Leads from IN to OUT past MAIN.",
-    "island": "None of these.",
-}
-"""In the order of their numbers."""
 _MAIN_NORM, _MAIN_MAIN, _MAIN_IN, _MAIN_OUT, _IN, _OUT, _TENTACLE_IN, _TENTACLE_OUT, _TUNNEL, _ISLAND = range(10)
+"""As PARTS has them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The link scores by name, and how a share of a whole becomes a score between 0 and 1.
 
 Light to import: settings are checked against this table by commands that must start at once. What computes the scores
-is in `pagerank`, `hits` and `siterank`.
+is in `pagerank`, `hits`, `siterank` and `weighted`.
 
 **A share as a score.** PageRank, hub and authority scores, in-degrees and OPIC's cash are shares of a whole among n
 pages, and very skewed: most are far below 1/n, a few a thousand times that. As a score, a share x is
@@ -36,10 +36,27 @@ LINK_SCORES: Final = {
     "pagerank": LinkScore("How often one who follows links at random comes by.", "Page et al. 1998; thesis 7.3.4"),
     "indegree": LinkScore("Links that lead to the page.", "thesis 2.4"),
     "siterank": LinkScore("PageRank of the page's site in the graph of links between sites.", "thesis 7.2.1"),
+    "linkrank": LinkScore(
+        "PageRank in which links weigh more that come first or say more.", "Baeza-Yates and Davis 2004; thesis 7.2.1"
+    ),
     "hub": LinkScore("How much the page points to authorities.", "Kleinberg 1999; thesis 2.4"),
     "authority": LinkScore("How much hubs point to the page.", "Kleinberg 1999; thesis 2.4"),
 }
 """Those that can be computed here."""
+
+PARTS: Final = {
+    "main_norm": "In MAIN, without a link from IN or to OUT.",
+    "main_main": "In MAIN, with a link from IN and one to OUT.",
+    "main_in": "In MAIN, with a link from IN.",
+    "main_out": "In MAIN, with a link to OUT.",
+    "in": "Can reach MAIN, cannot be reached from it.",
+    "out": "Can be reached from MAIN, cannot reach it.",
+    "tentacle_in": "Can be reached from IN.",
+    "tentacle_out": "Leads to OUT.",
+    "tunnel": "Leads from IN to OUT past MAIN.",
+    "island": "None of these.",
+}
+"""Parts of the bow-tie (`components`), in the order of their numbers."""
 
 
 def share_score(share: npt.NDArray[Any], count: int) -> F64:

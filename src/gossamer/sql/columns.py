@@ -59,10 +59,22 @@ found_reason VARCHAR Reason when it was found.
 time TIMESTAMP When it was found.
 tick UBIGINT Tick in which it was found.
 fingerprint UBIGINT 64-bit fingerprint of the URL under the seed of the collection.
-pagerank DOUBLE Score of the last computation; null before the first. Likewise those that follow.
+current_depth UTINYINT Depth as it is now, as of the last image (a clean stop, or one made meanwhile); null for a page
+  found since, or without any. Likewise the four that follow.
+opic DOUBLE Its share of all cash: what it holds, or, fetched, what it held.
+boost DOUBLE By the patterns of manager.boosts.
+quality DOUBLE Weighted sum of its scores, from 0 to 1.
+value DOUBLE Of our copy, as it stood; 0 without one.
+pagerank DOUBLE Score of the last computation; null before the first, and where it was not computed. Likewise those
+  that follow. `gossamer rank` computes them all.
 indegree DOUBLE Pages that link to it.
+siterank DOUBLE PageRank of its site in the graph of sites.
+linkrank DOUBLE Weighted link rank.
 hub DOUBLE Hub score.
 authority DOUBLE Authority score.
+component BIGINT Number of its strong component.
+part VARCHAR Part of the bow-tie: main_norm, main_main, main_in, main_out, in, out, tentacle_in, tentacle_out, tunnel or
+  island.
 merit DOUBLE Weighted sum of the link scores, as the settings have the weights.
 """)
 
@@ -128,7 +140,13 @@ ok BIGINT Of them ended well.
 errors BIGINT Of them failed by the site's fault.
 bytes BIGINT Bytes received, robots.txt included.
 tick UBIGINT Tick in which it was found.
-siterank DOUBLE Score of the last computation; null before the first.
+pending BIGINT Of its pages, those pending as of the last image; null without any.
+siterank DOUBLE Score of the last computation; null before the first, and where it was not computed. Likewise those that
+  follow. `gossamer rank` computes them all.
+pagerank DOUBLE Sum over its pages.
+indegree DOUBLE Sites that link to it.
+component BIGINT Number of its strong component in the graph of sites.
+part VARCHAR Part of the bow-tie of sites, as of pages.
 """)
 
 VIEWS: Final = {

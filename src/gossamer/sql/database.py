@@ -21,7 +21,9 @@ import duckdb
 from gossamer.collection.layout import TABLES
 from gossamer.config import Settings
 from gossamer.errors import GossamerError, UsageError
+from gossamer.rank.names import PARTS
 from gossamer.sql.columns import VIEWS, Column
+from gossamer.sql.desk_columns import OF_PAGES, OF_SITES, desk_table
 from gossamer.sql.sources import SCORES, Sources
 from gossamer.sql.standing_pages import Limits, pages_view
 
@@ -31,9 +33,11 @@ if TYPE_CHECKING:
 _TIME: Final = "TIMESTAMP"
 _ZONED: Final = "TIMESTAMP WITH TIME ZONE"
 _SCORES: Final = {
-    "pages": ("pagerank", "indegree", "hub", "authority", "merit"),
-    "sites": ("siterank",),
+    "pages": ("pagerank", "indegree", "siterank", "linkrank", "hub", "authority", "component", "part", "merit"),
+    "sites": ("siterank", "pagerank", "indegree", "component", "part"),
 }
+_OF_DESK: Final = {"pages": OF_PAGES, "sites": OF_SITES}
+_PARTS: Final = ", ".join(f"'{part}'" for part in PARTS)
 _MADE_FROM: Final = {"pages": ("visits", "verdicts", "links")}
 _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
@@ -69,7 +73,7 @@ class Database:
         self._fresh = fresh_tables(sources)
         for name, table in self._fresh.items():
             self.connection.register(f"fresh_{name}", table)
-        self._limits = Limits.of(settings)
+        self._settings, self._limits = settings, Limits.of(settings)
         self._made = set[str]()
 
     def _close(self, spilled: Path | None) -> None:
@@ -133,11 +137,23 @@ class Database:
             read = f"select * from read_parquet({quoted(str(path))})"
             there = {str(row[0]) for row in self.connection.execute(f"describe {read}").fetchall()}
             self.connection.execute(f"create view stored.{name}_scores as {read}")
+        types = {c.name: c.type for c in VIEWS[name].columns}
         columns = [
-            f"x.{c}::double as {c}" if c in there and own in there else f"null::double as {c}" for c in _SCORES[name]
+            _score(c, types[c]) if c in there and own in there else f"null::{types[c]} as {c}" for c in _SCORES[name]
         ]
         joined = f"left join stored.{name}_scores x on x.{own} = {key}" if own in there else ""
-        return ", ".join(columns), joined
+        desk, more = self._desk(name, key, own)
+        return ", ".join([*desk, *columns]), f"{joined} {more}"
+
+    def _desk(self, name: str, key: str, own: str) -> tuple[list[str], str]:
+        """Columns and join of what only the desk knows."""
+        table = desk_table(name, self._sources.shard, self._sources.contents, self._settings)
+        types = {c.name: c.type for c in VIEWS[name].columns}
+        if table is None:
+            return [f"null::{types[c]} as {c}" for c in _OF_DESK[name]], ""
+        self.connection.register(f"desk_{name}", table)
+        columns = [f"y.{c}::{types[c]} as {c}" for c in _OF_DESK[name]]
+        return columns, f"left join desk_{name} y on y.{own} = {key}"
 
     def query(self, text: str) -> Answer:
         """The answer to one query, computed as it is read: to be read before the next query is asked.
@@ -215,6 +231,12 @@ def _at_hand(text: str, message: str) -> str:
         each = (f"{name} has the columns {', '.join(c.name for c in VIEWS[name].columns)}." for name in named)
         return "\n          ".join(each)
     return f"Views: {', '.join(VIEWS)}. Without a query, `gossamer sql DIR` lists their columns."
+
+
+def _score(name: str, kind: str) -> str:
+    """A column of the stored scores as it is shown: a part of the bow-tie is stored as a number."""
+    value = f"([{_PARTS}])[x.part + 1]" if name == "part" else f"x.{name}"
+    return f"{value}::{kind} as {name}"
 
 
 def fresh_tables(sources: Sources) -> dict[str, pa.Table]:

@@ -1,0 +1,83 @@
+"""What only the desk knows of pages and sites, for the views `pages` and `sites`: taken from the newest image.
+
+An image is written at every clean stop, and now and then while a crawl runs: what is shown is as old as it. Pages
+found since, and all where there is no image, have null. Quality and value are the manager's own arithmetic, at the
+time of the image and with the settings in force.
+
+Cost: 25 bytes a page while a query of `pages` runs, and a tenth of a second at 10^6 pages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gossamer.collection.manifest import Contents
+from gossamer.config import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+OF_PAGES: Final = ("current_depth", "opic", "boost", "quality", "value")
+OF_SITES: Final = ("pending",)
+
+
+def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -> pa.Table | None:
+    """Of "pages" or "sites", with the number of each; None without an image that can be read."""
+    import pyarrow as pa
+
+    from gossamer.explain.mapped import open_image
+    from gossamer.model import SHARD_SHIFT
+
+    image = open_image(shard, contents.image)
+    if image is None:
+        return None
+    try:
+        if name == "sites":
+            pending = np.asarray(image.columns.site.pending)
+            return pa.table({"site": np.arange(len(pending), dtype=np.int64), "pending": pending})
+        numbers = np.arange(image.columns.page.count, dtype=np.int64) | contents.meta.shard << SHARD_SHIFT
+        rows = image.columns.page
+        quality, value = _worth(image, settings)
+        return pa.table({
+            "page": numbers, "current_depth": np.asarray(rows.depth), "opic": _shares(image),
+            "boost": np.asarray(rows.boost), "quality": quality, "value": value,
+        })  # fmt: skip
+    except (AttributeError, OSError, ValueError):
+        return None  # of an older version, or removed meanwhile for a newer one
+
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from gossamer.explain.mapped import Mapped
+
+    F32 = npt.NDArray[np.float32]
+
+
+def _shares(image: Mapped) -> F32:
+    """Of all cash given out."""
+    from gossamer.manager.value import GIVEN
+
+    cash = np.asarray(image.columns.page.cash) & np.uint64(GIVEN - 1)
+    return (cash / max(1, image.issued)).astype(np.float32)
+
+
+def _worth(image: Mapped, settings: Settings) -> tuple[F32, F32]:
+    """Quality, and the value of our copy: 0 where there is none in the index."""
+    from gossamer.manager.standing import _chunks
+    from gossamer.manager.value import CODES, Value, terms_of
+    from gossamer.model import Outcome, State
+
+    worth, known = Value.of(settings.manager), image.columns
+    terms = terms_of(known, CODES[settings.manager.policy], worth, image.issued, image.wall)
+    quality, value = np.zeros((2, known.page.count), np.float32)
+    for chunk in _chunks(known, terms):
+        here = slice(chunk.first, chunk.end)
+        quality[here] = chunk.quality()
+        held = (known.page.state[here] == State.DONE) & (known.page.outcome[here] == Outcome.OK)
+        value[here] = np.where(held, quality[here] ** worth.alpha * chunk.kept(), 0)
+    return quality, value
