@@ -31,7 +31,7 @@ from gossamer.config.values import known, write
 from gossamer.errors import GossamerError
 from gossamer.manager.value import Value
 from gossamer.model import Counted, LinkKind, Outcome, State, VisitFlag
-from gossamer.reference import COUNTED, ENVIRONMENT, EXITS, LINKS, STATES, reference
+from gossamer.reference import COUNTED, ENVIRONMENT, EXITS, LINKS, STATES, reference, verbs
 from gossamer.robots import Rules
 from gossamer.units import Duration
 from gossamer.urls import Scope
@@ -162,12 +162,11 @@ def code_of(text: str) -> Iterator[str]:
 
 
 def options() -> dict[str, set[str]]:
-    """Of each verb, from its own help."""
-    found = {}
-    for command in app.registered_commands:
-        assert command.callback is not None
-        verb = command.callback.__name__
-        found[verb] = set(re.findall(r"--[a-z-]+", CliRunner().invoke(app, [verb, "--help"]).stdout))
+    """Of each verb, from its own help; a group has those of all its commands."""
+    found: dict[str, set[str]] = {}
+    for name, _ in verbs(app):
+        text = CliRunner().invoke(app, [*name.split(), "--help"]).stdout
+        found.setdefault(name.split()[0], set()).update(re.findall(r"--[a-z-]+", text))
     return found
 
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from gossamer.collection.effects import PAGE, Effects
 from gossamer.collection.records import Mark
 from gossamer.errors import GossamerError
 from gossamer.graphing import graph_of
-from gossamer.model import NONE, VISIT, Outcome, Texts
-from gossamer.rank.names import share_score
+from gossamer.link_weights import weights_of
+from gossamer.model import NONE, VISIT, Outcome, Tag, Texts
+from gossamer.rank.graph import held
+from gossamer.rank.names import LINK_SCORES, share_score
 from gossamer.scorer import START, Scorer
 from gossamer.scores import compute, merit_of, read_merit
 from tests.test_rank import Links, dense, links_of
@@ -264,3 +267,49 @@ def test_the_command_prints_its_figures(made: Made) -> None:
 def test_merit_leaves_out_what_was_not_computed() -> None:
     shares = {"pagerank": np.array([0.25, 0.75])}
     assert np.array_equal(merit_of(shares, {"pagerank": 1.0, "hub": 9.0}, 1), merit_of(shares, {"pagerank": 1.0}, 1))
+
+
+class WithTexts(Made):
+    """Every link has a text: as many letters as the number of its target, in the order of the page."""
+
+    def _effects(self, pages: int, visits: list[tuple[int, list[int], Outcome]], sites: int) -> Effects:
+        effects = super()._effects(pages, visits, sites)
+        places = [i for _, of, _ in visits for i in range(len(of))]
+        texts = [b"x" * t for _, of, _ in visits for t in of]
+        return replace(
+            effects, link_tags=np.full(len(texts), Tag.A, "u1"), link_positions=np.array(places, "<u2"),
+            anchors=Texts.join(texts, "<u2"),
+        )  # fmt: skip
+
+
+def test_links_weigh_by_their_texts_and_places(tmp_path: Path) -> None:
+    made = WithTexts(tmp_path)
+    made.seal(6, [(0, [5, 1, 0], OK), (1, [0, 4], OK), (2, [3], Outcome.NOT_FOUND)], sites=1)
+    made.seal(1, [(1, [5, 6], OK)], sites=1)
+    links = held(graph_of(made.shard).graph)
+    weights = weights_of(made.shard, links)
+    said = {
+        (p, int(links.targets[i])): float(weights[i])
+        for p in range(links.pages)
+        for i in range(links.offsets[p], links.offsets[p + 1])
+    }
+    assert said == pytest.approx({
+        (0, 0): 1.0, (0, 1): 1 + 1 / 16 + 0.25, (0, 5): 1 + 5 / 16 + 0.5,
+        (1, 5): 1 + 5 / 16 + 0.5, (1, 6): 1 + 6 / 16 + 0.25, (2, 3): 1 + 3 / 16 + 0.5,
+    })  # fmt: skip
+
+
+def test_weighted_link_rank_is_a_score_like_the_others(tmp_path: Path) -> None:
+    made = WithTexts(tmp_path)
+    made.seal(6, [(0, [5, 1], OK), (1, [0, 4], OK), (5, [0], OK)], sites=2)
+    compute(made.shard, {"linkrank": 2.0})
+    table = pq.read_table(made.shard / "scores" / f"{1:012d}.parquet").to_pydict()
+    assert sum(table["linkrank"]) == pytest.approx(1, abs=1e-5)
+    assert table["linkrank"][5] > table["linkrank"][1], "its link comes first and says more"
+    assert "part" not in table
+    expected = 2 * share_score(np.array(table["linkrank"], np.float64), 6)
+    assert np.allclose(table["merit"], expected, atol=1e-5)
+    figures = compute(made.shard, {"linkrank": 2.0}, everything=True)
+    whole = pq.read_table(made.shard / "scores" / f"{1:012d}.parquet").to_pydict()
+    assert set(whole) >= {*LINK_SCORES, "component", "part", "merit"}
+    assert figures["pages"] == len(whole["part"]) == 6

@@ -42,18 +42,23 @@ class Collected:
 
     def urls(self, pages: Sequence[int] | npt.NDArray[Any]) -> list[str]:
         """Of pages of the graph. Reads the texts of the segments that they are in: for a few, or for all."""
-        wanted = self.page[np.asarray(pages, np.int64)].astype(np.int64)
-        found = np.full(len(wanted), "", object)
-        first, shard = 0, shard_folder(self.folder, self.shard)
-        for _, line in sorted(manifest.read(shard).segments.items()):
-            rows = sum(said["rows"] for name, said in line["files"].items() if name.startswith("pages/"))
-            here = (wanted >= first) & (wanted < first + rows)
-            if here.any():
-                table = read_table(shard, "pages", line, ("url",))
-                if table is not None:
-                    found[here] = one_chunk(table, "url").take(wanted[here] - first).to_pylist()
-            first += rows
-        return [str(url) for url in found]
+        return known_urls(self.folder, self.page[np.asarray(pages, np.int64)], self.shard)
+
+
+def known_urls(folder: Path, pages: npt.NDArray[Any], shard: int = 0) -> list[str]:
+    """Of pages by their local numbers in the collection."""
+    wanted = pages.astype(np.int64)
+    found = np.full(len(wanted), "", object)
+    first, place = 0, shard_folder(folder, shard)
+    for _, line in sorted(manifest.read(place).segments.items()):
+        rows = sum(said["rows"] for name, said in line["files"].items() if name.startswith("pages/"))
+        here = (wanted >= first) & (wanted < first + rows)
+        if here.any():
+            table = read_table(place, "pages", line, ("url",))
+            if table is not None:
+                found[here] = one_chunk(table, "url").take(wanted[here] - first).to_pylist()
+        first += rows
+    return [str(url) for url in found]
 
 
 def open_graph(path: str | Path) -> WebGraph:
@@ -80,11 +85,7 @@ def collected(folder: Path, *, known: bool = False, shard: int = 0) -> Collected
     whole = graph_of(place)
     links = held(whole.graph)
     received, fetched, first = _pages(place, len(whole.site))
-    if not len(links.targets):
-        raise UsageError(
-            f"{folder} has no links yet",
-            "Crawl on, or wait until a segment is sealed (collection.seal_every); a stop seals what there is.",
-        )
+    require_links(folder, len(links.targets))
     kept = np.flatnonzero(fetched | known).astype(np.uint32)
     if not len(kept):
         raise UsageError(f"{folder} has no page that was fetched", "Crawl on: `gossamer status` says what goes wrong.")
@@ -97,6 +98,14 @@ def collected(folder: Path, *, known: bool = False, shard: int = 0) -> Collected
         folder.resolve().name,
     )  # fmt: skip
     return Collected(graph, kept, folder, whole.shard)
+
+
+def require_links(folder: Path, links: int) -> None:
+    if not links:
+        raise UsageError(
+            f"{folder} has no links yet",
+            "Crawl on, or wait until a segment is sealed (collection.seal_every); a stop seals what there is.",
+        )
 
 
 def _pages(shard: Path, pages: int) -> tuple[I64, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:

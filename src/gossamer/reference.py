@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
+from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from gossamer.config.reference import reference as settings
@@ -103,13 +104,21 @@ def _commands() -> Iterator[str]:
     from gossamer.cli import app  # the command line is loaded for the reference alone
 
     yield "## Commands\n"
-    for command in app.registered_commands:
-        verb = command.callback
-        assert verb is not None
+    for name, verb in verbs(app):
         words = list(_words(verb))
-        usage = " ".join(("gossamer", verb.__name__, *(w.usage for w in words if w.usage), "[OPTIONS]"))
-        yield f"### gossamer {verb.__name__}\n\n```\n{usage}\n```\n\n{' '.join((verb.__doc__ or '').split())}\n"
+        usage = " ".join(("gossamer", name, *(w.usage for w in words if w.usage), "[OPTIONS]"))
+        yield f"### gossamer {name}\n\n```\n{usage}\n```\n\n{' '.join((verb.__doc__ or '').split())}\n"
         yield from _table(("", ""), ((f"`{_cell(w.written)}`", _cell(w.help) + w.default) for w in words))
+
+
+def verbs(app: Typer, before: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every command of the line, those of a group after its name."""
+    for command in app.registered_commands:
+        assert command.callback is not None
+        yield f"{before}{command.callback.__name__}", command.callback
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        yield from verbs(group.typer_instance, f"{before}{group.name} ")
 
 
 class _Word(NamedTuple):

@@ -209,13 +209,18 @@ def _ranks_of_before(shard: Path) -> F64 | None:
     return found["pagerank"].astype(np.float64) if found else None
 
 
-def _stored(shard: Path, number: int, columns: list[str] | None) -> dict[str, Array]:
+def _stored(shard: Path, number: int, columns: list[str] | None, which: str = "") -> dict[str, Array]:
     """Empty when the table is missing or damaged: all this may be thrown away."""
     try:
-        table = pq.read_table(shard / SCORES / f"{number:012d}.parquet", columns=columns, use_threads=False)
+        table = pq.read_table(shard / SCORES / f"{number:012d}{which}.parquet", columns=columns, use_threads=False)
     except (OSError, pa.ArrowException):
         return {}
     return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+def stored_scores(shard: Path, segment: int) -> tuple[dict[str, Array], dict[str, Array]]:
+    """By page and by site, as they were computed up to a segment."""
+    return _stored(shard, segment, None), _stored(shard, segment, None, "-sites")
 
 
 def main(arguments: list[str]) -> int:

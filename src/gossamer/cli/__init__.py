@@ -15,6 +15,8 @@ from gossamer.cli.crawl import crawl
 from gossamer.cli.explain import explain
 from gossamer.cli.export import export
 from gossamer.cli.files import files
+from gossamer.cli.graph import graph
+from gossamer.cli.rank import rank
 from gossamer.cli.sql import sql
 from gossamer.cli.status import status
 from gossamer.cli.stop import stop
@@ -41,8 +43,9 @@ def _options(
     pass
 
 
-for command in (crawl, status, explain, sql, files, stop, verify, compact, export, config, web, check):
+for command in (crawl, status, explain, sql, files, stop, verify, compact, export, config, web, check, rank):
     app.command()(command)
+app.add_typer(graph, name="graph")
 
 
 def main() -> None:

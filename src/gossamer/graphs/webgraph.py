@@ -90,6 +90,14 @@ def load(path: Place) -> WebGraph:
     return WebGraph(links, _u32(site), _u32(size), _u32(start), path.stem)
 
 
+def check_name(path: Place) -> None:
+    """Before long work: what is written under another name could not be opened again."""
+    if Path(path).suffix != SUFFIX:
+        raise UsageError(f"{path} does not end in {SUFFIX}", f"Name the graph as in web{SUFFIX}.")
+    if not Path(path).absolute().parent.is_dir():
+        raise UsageError(f"there is no folder {Path(path).parent}", "Make it first, or name another.")
+
+
 def save(path: Place, graph: WebGraph) -> None:
     """Whoever opens the file, whenever this is interrupted, finds the old one or all of the new one."""
     path = Path(path)

@@ -1,0 +1,67 @@
+"""Figures of a graph as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gossamer.units import human_size, thousands
+
+if TYPE_CHECKING:
+    from gossamer.graphs.figures import Figures, Verdict
+    from gossamer.graphs.powerlaw import Fit
+
+
+def figure_lines(f: Figures) -> list[str]:
+    rows = [
+        ("pages", thousands(f.pages)),
+        ("links", f"{thousands(f.links)}, {f.links_per_page:.1f} a page; {_part(f.inside)} inside the site"),
+        ("sites", f"{thousands(f.sites)}; {_part(f.single)} of one page, the largest of {thousands(f.largest_site)}"),
+        ("pages of a site", f"exponent {_fit(f.pages_per_site)}; the largest tenth has {_part(f.top_tenth)}"),
+        ("without links", f"{_part(f.dangling)} of the pages"),
+        ("out-degree", f"at most {thousands(f.most_out)}; exponent from 50 on {_fit(f.out_degree)}"),
+        ("in-degree", f"at most {thousands(f.most_in)}; exponent from 50 on {_fit(f.in_degree)}"),
+        ("size", f"{human_size(f.size)} on average; exponent from 12 KB on {_fit(f.size_tail)}"),
+        ("linked sites", f"{_part(f.linked)} from others, {_part(f.linking)} to others; {f.site_links:,} pairs"),
+        ("reached", f"{_part(f.reached)} of the pages, from {thousands(f.start)} start pages"),
+        ("depth", _depths(f.depth)),
+        ("depth in the site", f"{_depths(f.depth_in_site)}; the deepest page of a site {f.deepest_of_site:.1f}"),
+        ("components", f"{thousands(f.components)}; the largest {thousands(f.largest_component)} pages"),
+        ("of sites", f"{thousands(f.site_components)} components"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    return [*(f"{name:<{width}}  {value}" for name, value in rows), "", *part_lines(f.parts, f.site_parts)]
+
+
+def part_lines(pages: Mapping[str, int], sites: Mapping[str, int]) -> list[str]:
+    """The bow-tie."""
+    of_pages, of_sites = max(1, sum(pages.values())), max(1, sum(sites.values()))
+    rows = [
+        f"{name:<13}  {thousands(n):>11}  {_part(n / of_pages):>6}  {thousands(sites[name]):>9}  "
+        f"{_part(sites[name] / of_sites):>6}"
+        for name, n in pages.items()
+    ]
+    return [f"{'bow-tie':<13}  {'pages':>11}  {'':>6}  {'sites':>9}", *rows]
+
+
+def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    if not verdicts:
+        return ["Too small to be checked."]
+    width = max(len(v.name) for v in verdicts)
+    return [f"{'as it should' if v.holds else 'NOT AS ASKED'}  {v.name:<{width}}  {v.found:6.3g}  ({v.wanted})"
+            for v in verdicts]  # fmt: skip
+
+
+def _fit(fit: Fit | None) -> str:
+    return f"{fit.exponent:.2f} ± {fit.error:.2g}" if fit else "none (too few)"
+
+
+def _part(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _depths(counts: Sequence[int]) -> str:
+    total = max(1, sum(counts))
+    mean = sum(d * n for d, n in enumerate(counts)) / total
+    most = max(range(len(counts)), key=lambda d: counts[d], default=0)
+    return f"{mean:.1f} on average, most pages at {most}, at most {max(0, len(counts) - 1)}"
