@@ -69,11 +69,12 @@ def _shares(image: Mapped) -> F32:
 def _worth(image: Mapped, settings: Settings) -> tuple[F32, F32]:
     """Quality, and the value of our copy: 0 where there is none in the index."""
     from gossamer.manager.standing import _chunks
-    from gossamer.manager.value import CODES, Value, terms_of
+    from gossamer.manager.strategies import LIVE
+    from gossamer.manager.value import Value, terms_of
     from gossamer.model import Outcome, State
 
     worth, known = Value.of(settings.manager), image.columns
-    terms = terms_of(known, CODES[settings.manager.policy], worth, image.issued, image.wall)
+    terms = terms_of(known, LIVE[settings.manager.policy].code, worth, image.issued, image.wall)
     quality, value = np.zeros((2, known.page.count), np.float32)
     for chunk in _chunks(known, terms):
         here = slice(chunk.first, chunk.end)
