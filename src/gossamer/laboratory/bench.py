@@ -1,0 +1,171 @@
+"""The bench on which runs are made: several at a time, each in a process of its own, and none twice.
+
+A process is a fresh interpreter (`gossamer.process`): it dies with this one and never sees Ctrl-C. The graph, the true
+PageRank and that of the earlier crawl lie in a folder that is gone when the bench is closed; a process reads them, runs
+one job and leaves the result there. Memory: each process holds the graph once more.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import numpy as np
+
+from gossamer.errors import GossamerError
+from gossamer.graphs.webgraph import WebGraph
+from gossamer.laboratory.measured import F64, U32, Job, Measured, perform
+from gossamer.process import Process
+from gossamer.rank.pagerank import pagerank
+from gossamer.units import thousands
+
+TOLERANCE: Final = 1e-8
+MOST_PROCESSES: Final = 8
+_LOOK_EVERY: Final = 0.05
+
+Show = Callable[[str, float], None]
+"""What is being done, and how much of it is."""
+
+
+class Subject:
+    """A graph to experiment with, its true PageRank, and what an earlier crawl would have found of it."""
+
+    def __init__(self, graph: WebGraph, note: str = "", seed: int = 1) -> None:
+        self.graph, self.note, self.seed = graph, note, seed
+
+    @property
+    def name(self) -> str:
+        return self.graph.name
+
+    @property
+    def described(self) -> str:
+        graph = self.graph
+        said = (
+            f"{graph.name}: {thousands(graph.pages)} pages, {thousands(len(graph.links.targets))} links, "
+            f"{thousands(graph.sites)} sites, {thousands(len(graph.start))} start pages"
+        )
+        return f"{said} ({self.note})" if self.note else said
+
+    @cached_property
+    def worth(self) -> F64:
+        return pagerank(self.graph.links, tolerance=TOLERANCE, most=1000).values
+
+    @cached_property
+    def history(self) -> F64:
+        from gossamer.simulate.history import earlier_crawl
+
+        return earlier_crawl(self.graph, self.worth, self.seed)[1]
+
+
+class Bench:
+    def __init__(self, processes: int = 0, show: Show | None = None) -> None:
+        """`processes`: 0 for one a core."""
+        self._processes = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
+        self._show = show or (lambda what, part: None)
+        self._folder = tempfile.TemporaryDirectory(prefix="gossamer-")
+        self._stored: dict[int, tuple[Path, Subject]] = {}
+        self._done: dict[tuple[int, bytes], Measured] = {}
+        self._running: dict[int, tuple[Job, Process]] = {}
+        self._numbers = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._kill()
+        self._folder.cleanup()
+
+    def run(self, subject: Subject, jobs: Sequence[Job]) -> list[Measured]:
+        """In the order of `jobs`. What was run before on the same subject is not run again."""
+        keys = [(id(subject), pickle.dumps(job)) for job in jobs]
+        missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in self._done}
+        if len(missing) == 1 or self._processes == 1:
+            for number, (key, job) in enumerate(missing.items()):
+                self._done[key] = self._here(subject, job, number, len(missing))
+        elif missing:
+            for key, found in zip(missing, self._beside(subject, list(missing.values())), strict=True):
+                self._done[key] = found
+        self._stored.setdefault(id(subject), (Path(), subject))  # so that its number is not given to another
+        return [self._done[key] for key in keys]
+
+    def _here(self, subject: Subject, job: Job, number: int, count: int) -> Measured:
+        history = subject.history if job.historical else None
+        said = f"{subject.name}, {job.strategy}"
+        return perform(
+            job, subject.graph, subject.worth, history,
+            lambda done, of: self._show(said, (number + done / max(1, of)) / count),
+        )  # fmt: skip
+
+    def _beside(self, subject: Subject, jobs: list[Job]) -> list[Measured]:
+        folder = self._store(subject, any(job.historical for job in jobs))
+        found: dict[int, Measured] = {}
+        first, ahead = self._numbers, list(enumerate(jobs, self._numbers))
+        self._numbers += len(jobs)
+        try:
+            while ahead or self._running:
+                while ahead and len(self._running) < self._processes:
+                    number, job = ahead.pop(0)
+                    self._running[number] = job, self._begin(folder, number, job)
+                time.sleep(_LOOK_EVERY)
+                for number, (_, process) in list(self._running.items()):
+                    if process.ended:
+                        del self._running[number]
+                        found[number] = self._result(folder, number, process)
+                self._tell(subject, folder, len(found), len(jobs))
+        except BaseException:
+            self._kill()
+            raise
+        return [found[number] for number in range(first, first + len(jobs))]
+
+    def _begin(self, folder: Path, number: int, job: Job) -> Process:
+        np.zeros(1).tofile(folder / f"{number}.progress")
+        return Process("gossamer.laboratory.child", [str(folder), str(number)], pickle.dumps(job), -1)
+
+    def _result(self, folder: Path, number: int, process: Process) -> Measured:
+        path = folder / f"{number}.result"
+        if process.code or not path.exists():
+            raise GossamerError(f"a simulation failed: {process.failure}", "Run it alone to see where.")
+        result = pickle.loads(path.read_bytes())
+        if isinstance(result, GossamerError):
+            raise result
+        assert isinstance(result, Measured)
+        return result
+
+    def _tell(self, subject: Subject, folder: Path, done: int, count: int) -> None:
+        parts = {number: float(np.fromfile(folder / f"{number}.progress")[0]) for number in self._running}
+        each = ", ".join(f"{self._running[number][0].strategy} {part:.0%}" for number, part in parts.items())
+        self._show(f"{subject.name}, {done} of {count} runs ({each})", (done + sum(parts.values())) / count)
+
+    def _store(self, subject: Subject, with_history: bool) -> Path:
+        """Where the processes find it."""
+        folder, _ = self._stored.get(id(subject), (Path(), subject))
+        if folder == Path():
+            folder = Path(self._folder.name) / str(len(self._stored))
+            folder.mkdir()
+            graph = subject.graph
+            np.savez(folder / "graph.npz", offsets=graph.links.offsets, targets=graph.links.targets, site=graph.site,
+                     size=graph.size, start=graph.start)  # fmt: skip
+            np.save(folder / "worth.npy", subject.worth)
+            self._stored[id(subject)] = folder, subject
+        if with_history and not (folder / "history.npy").exists():
+            np.save(folder / "history.npy", subject.history)
+        return folder
+
+    def _kill(self) -> None:
+        for _, process in self._running.values():
+            process.kill()
+        self._running.clear()
+
+
+def with_start(graph: WebGraph, start: U32) -> WebGraph:
+    """The same graph, begun elsewhere."""
+    return WebGraph(graph.links, graph.site, graph.size, start, graph.name)
