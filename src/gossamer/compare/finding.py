@@ -1,0 +1,95 @@
+"""The crawl that was run beside its simulation: cumulative PageRank by pages and by time (figures 4.12 to 4.16).
+
+The simulation gets the crawl's own settings (connections, waits, pages a turn, plans) and servers that answer at once:
+what differs is what servers and the Web did, and what the simulator leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from gossamer.compare.crawled import F64, Crawled
+from gossamer.laboratory import Bench, Job, Measured, Subject
+from gossamer.laboratory.measured import measure
+from gossamer.reports.finding import Finding, Sentence
+from gossamer.reports.runs import by_pages, by_time, scores
+from gossamer.simulate.run import Run
+from gossamer.simulate.scenario import Scenario
+from gossamer.simulate.strategies import STRATEGIES
+from gossamer.units import human_time, thousands
+
+NEAREST: Final = "opic"
+"""Stands for policies of a crawl that the simulator does not have."""
+
+
+def scenario_of(crawled: Crawled, random_seed: int = 1) -> Scenario:
+    harvester, manager = crawled.settings.harvester, crawled.settings.manager
+    return Scenario(
+        connections=harvester.connections, wait=float(harvester.wait), wait_large=float(harvester.wait_large),
+        large_site=harvester.large_site, per_turn=harvester.per_turn, pause=float(harvester.pause),
+        batch=manager.batch_size, per_site=manager.batch_per_site, random_seed=random_seed,
+    )  # fmt: skip
+
+
+def own_strategy(crawled: Crawled) -> str:
+    """The crawl's own order, if the simulator knows it; else the nearest that it knows."""
+    return crawled.policy if crawled.policy in STRATEGIES else NEAREST
+
+
+def as_run(crawled: Crawled) -> Run:
+    """The crawl itself, as a simulation would have returned it."""
+    begun, ended = crawled.requests.T
+    return Run(
+        strategy=f"{crawled.policy} (crawl)", scenario=scenario_of(crawled), order=crawled.order, time=crawled.time,
+        active=active(begun, ended), requests=len(begun), failed=max(0, len(begun) - len(crawled.order)),
+        bytes=int(crawled.graph.size.astype(np.int64).sum()), seconds=float(ended.max()), cpu=0.0,
+    )  # fmt: skip
+
+
+def active(begun: F64, ended: F64) -> F64:
+    """Open requests as a step function."""
+    times = np.concatenate([begun, ended])
+    change = np.concatenate([np.ones(len(begun)), -np.ones(len(ended))])
+    order = np.lexsort((change, times))
+    return np.stack([times[order], np.cumsum(change[order])], 1)
+
+
+def runs(crawled: Crawled, bench: Bench, strategies: Sequence[str], random_seed: int = 1) -> list[Measured]:
+    """The crawl, then the simulations."""
+    subject = Subject(crawled.graph, seed=random_seed)
+    jobs = [Job(name, scenario_of(crawled, random_seed)) for name in strategies]
+    return [measure(as_run(crawled), crawled.worth), *bench.run(subject, jobs)]
+
+
+def compare(crawled: Crawled, bench: Bench, strategies: Sequence[str], random_seed: int = 1) -> Finding:
+    found = runs(crawled, bench, strategies, random_seed)
+    names = [found[0].strategy, *(f"{each.strategy} (simulated)" for each in found[1:])]
+    graph, scenario = crawled.graph, found[0].scenario
+    setting = (
+        f"{crawled.folder.name}: {thousands(graph.pages)} pages, {thousands(len(graph.links.targets))} links, "
+        f"{thousands(graph.sites)} sites; r = {scenario.connections}, w = {scenario.wait:g} s"
+    )
+    return Finding(
+        "compare", "The crawl beside its simulation", "Thesis 4.5", setting, (scores("compare-scores", names, found),),
+        (by_pages("compare-pages", names, found), by_time("compare-time", names, found)), tuple(_said(names, found)),
+    )  # fmt: skip
+
+
+def _said(names: Sequence[str], found: Sequence[Measured]) -> list[Sentence]:
+    real = found[0]
+    sentences = []
+    for name, each in zip(names[1:], found[1:], strict=True):
+        apart = float(np.abs(real.curve - each.curve).mean())
+        better = "above" if real.average > each.average else "below"
+        sentences.append(Sentence(
+            f"By pages the crawl is {abs(real.average - each.average):.3f} {better} {name} "
+            f"({real.average:.3f} and {each.average:.3f}); the curves are {apart:.3f} apart on average. "
+            f"It took {human_time(real.seconds)}, the simulation {human_time(each.seconds)}."
+        ))  # fmt: skip
+        if each.pages < real.pages:
+            said = f"{name} reached {each.pages} of the {real.pages} pages: no link leads to the others."
+            sentences.append(Sentence(said))
+    return sentences

@@ -1,0 +1,48 @@
+"""Runs as a finding: the table and the curves that `simulate` and `compare` show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gossamer.laboratory.measured import SHARES, Measured
+from gossamer.reports.finding import Cell, Column, Plot, Series, Table
+from gossamer.units import human_time
+
+_PAGERANK = "share of PageRank"
+
+
+def scores(name: str, labels: Sequence[str], found: Sequence[Measured]) -> Table:
+    columns = (
+        Column("strategy"), Column("average", ".4f"), Column("tau", ".4f"),
+        *(Column(f"pages for {share:.0%}", ".3f") for share in SHARES),
+        Column("pages", ",d"), Column("time"), Column("pages/s", ".2f"),
+    )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = [
+        (label, each.average, each.tau, *(each.reach[share] for share in SHARES), each.pages,
+         human_time(each.seconds), each.speed if each.seconds > 0 else None)
+        for label, each in zip(labels, found, strict=True)
+    ]  # fmt: skip
+    return Table(name, "", columns, tuple(rows))
+
+
+def by_pages(name: str, labels: Sequence[str], found: Sequence[Measured]) -> Plot:
+    series = tuple(
+        Series(label, each.share_of_pages.tolist(), each.curve.tolist())
+        for label, each in zip(labels, found, strict=True)
+    )
+    return Plot(name, "Cumulative PageRank by pages", "share of pages", _PAGERANK, series, diagonal=True)
+
+
+def by_time(name: str, labels: Sequence[str], found: Sequence[Measured]) -> Plot:
+    series = tuple(
+        Series(label, each.clock.tolist(), each.curve.tolist()) for label, each in zip(labels, found, strict=True)
+    )
+    return Plot(name, "Cumulative PageRank by time", "seconds", _PAGERANK, series)
+
+
+def active(name: str, labels: Sequence[str], found: Sequence[Measured]) -> Plot:
+    series = tuple(
+        Series(label, each.active[:, 0].tolist(), each.active[:, 1].tolist(), "steps")
+        for label, each in zip(labels, found, strict=True)
+    )
+    return Plot(name, "Open connections by time", "seconds", "open connections", series)
