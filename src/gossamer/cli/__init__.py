@@ -10,6 +10,7 @@ import typer
 from gossamer import __version__
 from gossamer.cli.check import check
 from gossamer.cli.compact import compact
+from gossamer.cli.compare import compare
 from gossamer.cli.config import config
 from gossamer.cli.crawl import crawl
 from gossamer.cli.explain import explain
@@ -17,6 +18,8 @@ from gossamer.cli.export import export
 from gossamer.cli.files import files
 from gossamer.cli.graph import graph
 from gossamer.cli.rank import rank
+from gossamer.cli.reproduce import reproduce
+from gossamer.cli.simulate import simulate
 from gossamer.cli.sql import sql
 from gossamer.cli.status import status
 from gossamer.cli.stop import stop
@@ -43,7 +46,8 @@ def _options(
     pass
 
 
-for command in (crawl, status, explain, sql, files, stop, verify, compact, export, config, web, check, rank):
+for command in (crawl, status, explain, sql, files, stop, verify, compact, export, config, web, check, rank, simulate,
+                compare, reproduce):  # fmt: skip
     app.command()(command)
 app.add_typer(graph, name="graph")
 

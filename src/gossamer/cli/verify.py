@@ -59,9 +59,14 @@ class Steps:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Makes room on the terminal for what is printed."""
         if self._open_line:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
+            self._open_line = False
 
     def show(self, what: str, part: float) -> None:
         """`part`: from 0 to 1."""

@@ -1,0 +1,46 @@
+"""`gossamer compare`: a crawl beside its simulation."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gossamer.cli.options import strategies_of
+
+
+def compare(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection; a crawl may run.")],
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="Simulated too; default: the crawl's own. Repeatable.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write CSV, plots and an HTML page.")] = None,
+    random_seed: Annotated[int, typer.Option(min=0, help="The same number gives the same simulation.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object on standard output.")] = False,
+) -> None:
+    """Compare the crawl in DIR with its simulation on the graph that it found: PageRank by pages and by time."""
+    names = strategies_of(strategy or [])
+    from gossamer.cli.reproduce import show
+    from gossamer.cli.verify import Steps
+    from gossamer.compare import compare as compared
+    from gossamer.compare import own_strategy, read
+    from gossamer.laboratory import Bench
+    from gossamer.reports import folder as target
+    from gossamer.reports.finding import as_json as jsoned
+
+    if out is not None:
+        target.prepare(out)
+    with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
+        crawled = read(folder)
+        finding = compared(crawled, bench, names or [own_strategy(crawled)], random_seed)
+    if out is not None:
+        target.add(out, finding)
+        target.finish(out, finding.title)
+        print(f"{out / target.PAGE}: plots and tables", file=sys.stderr)
+    if as_json:
+        print(json.dumps(jsoned(finding)))
+    else:
+        show(finding)

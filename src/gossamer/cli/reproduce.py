@@ -1,0 +1,76 @@
+"""`gossamer reproduce`: tables and figures of the sources, made again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from gossamer.reports.finding import Finding
+
+
+def reproduce(
+    name: Annotated[str | None, typer.Argument(metavar="NAME|all", help="As in table-4.1 or fig-4.7.")] = None,
+    graph: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A graph to run on; repeatable.")] = None,
+    collection: Annotated[
+        list[Path] | None, typer.Option(metavar="DIR", help="A crawl for figures 4.12 to 4.16; repeatable.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write CSV, plots, a report and a page.")] = None,
+    random_seed: Annotated[int, typer.Option(min=0, help="The same number gives the same figures.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object on standard output.")] = False,
+) -> None:
+    """Reproduce a table or figure: the paper's figures, ours, and what agrees. Without NAME, list what there is."""
+    from gossamer.reproduce.names import NAMES, named
+
+    if name is None:
+        for each, reproduction in NAMES.items():
+            print(f"{each:<14} {reproduction.sentence} ({reproduction.source})")
+        return
+    from gossamer.cli.verify import Steps
+    from gossamer.laboratory import Bench
+    from gossamer.reports import folder
+    from gossamer.reports.finding import as_json as jsoned
+    from gossamer.reproduce.crawls import Crawls
+    from gossamer.reproduce.graphs import subjects
+    from gossamer.reproduce.lab import Lab
+
+    wanted = named(name)
+    if out is not None:
+        folder.prepare(out)
+    findings = []
+    with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
+        crawls = Crawls(collection or (), out / "crawls" if out else None, show=steps.show)
+        try:
+            lab = Lab(bench, subjects(graph or (), random_seed), crawls, random_seed)
+            for each in wanted:
+                findings.append(NAMES[each].function(lab))
+                if out is not None:
+                    folder.add(out, findings[-1])
+                    folder.finish(out, "Reproductions", list(NAMES))
+                if not as_json:
+                    steps.clear()
+                    show(findings[-1])
+        finally:
+            crawls.close()
+    if as_json:
+        print(json.dumps({"reproductions": [jsoned(each) for each in findings]}))
+    if out is not None:
+        print(f"{out / folder.PAGE}: plots and tables", file=sys.stderr)
+
+
+def show(finding: Finding) -> None:
+    from gossamer.reports import table
+    from gossamer.reports.page import marked
+
+    print(f"{finding.title}\n{finding.setting}")
+    for each in finding.tables:
+        print(f"\n{each.title}\n{table.as_text(each)}" if each.title else f"\n{table.as_text(each)}")
+    if finding.sentences:
+        print()
+    for sentence in finding.sentences:
+        print(f"- {marked(sentence)}")
+    print(flush=True)

@@ -1,0 +1,106 @@
+"""`gossamer simulate`: a crawl tried out on a graph, before any server is asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli.options import pages_of, speed_of, strategies_of, time_of
+
+if TYPE_CHECKING:
+    from gossamer.laboratory import Measured, Subject
+
+
+class Answers(StrEnum):
+    instant = "instant"
+    measured = "measured"
+    faulty = "faulty"
+
+
+def simulate(
+    graph: Annotated[Path, typer.Argument(metavar="GRAPH|DIR", help="A graph (.npz), or a collection.")],
+    strategy: Annotated[list[str], typer.Option(help="The order of pages; repeatable.")],
+    connections: Annotated[int, typer.Option(min=1, help="Open at the same time at most (r).")] = 1,
+    wait: Annotated[str, typer.Option(metavar="TIME", help="Between two turns at a site (w).")] = "0s",
+    per_turn: Annotated[int, typer.Option(min=1, help="Pages of a turn, over one connection (c).")] = 1,
+    pause: Annotated[str, typer.Option(metavar="TIME", help="Between the pages of a turn.")] = "0s",
+    bandwidth: Annotated[str | None, typer.Option(metavar="SPEED", help="Of the crawler's line, as in 2MB/s.")] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Pages of a plan (K); 1: the order is always up to date.")] = 1,
+    start: Annotated[Path | None, typer.Option(metavar="FILE", help="Page numbers to start from, one a line.")] = None,
+    servers: Annotated[Answers, typer.Option(help="How servers answer: at once, as measured, or with faults.")] = (
+        Answers.instant
+    ),
+    random_seed: Annotated[int, typer.Option(min=0, help="The same number gives the same run.")] = 1,
+    pages: Annotated[int, typer.Option(min=0, help="Stop after this many pages; 0: at the end.")] = 0,
+    order: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the pages in their order.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write CSV, plots and an HTML page.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object on standard output.")] = False,
+) -> None:
+    """Simulate crawls of a graph, or of the graph that a collection found: who gets the PageRank first, and when."""
+    names = strategies_of(strategy)
+    seconds, rest, speed = time_of("--wait", wait), time_of("--pause", pause), speed_of("--bandwidth", bandwidth)
+    from gossamer.cli.verify import Steps
+    from gossamer.collected import open_graph
+    from gossamer.laboratory import Bench, Job, Subject
+    from gossamer.laboratory.bench import with_start
+    from gossamer.reports import folder
+    from gossamer.simulate.scenario import Scenario, Servers
+
+    if out is not None:
+        folder.prepare(out)
+    web = open_graph(graph)
+    if start is not None:
+        web = with_start(web, pages_of("--start", start, web.pages))
+    scenario = Scenario(
+        connections=connections, wait=seconds, per_turn=per_turn, pause=rest, bandwidth=speed, batch=batch,
+        most_pages=pages, servers=getattr(Servers, servers.value)(), random_seed=random_seed,
+    )  # fmt: skip
+    subject = Subject(web, seed=random_seed)
+    with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
+        found = bench.run(subject, [Job(name, scenario, order is not None) for name in names])
+    if order is not None:
+        _write_orders(order, found)
+    if as_json:
+        print(json.dumps(_as_json(subject, found)))
+    _show(subject, found, out, quiet=as_json)
+
+
+def _write_orders(path: Path, found: list[Measured]) -> None:
+    from gossamer.reports import folder
+
+    for each in found:
+        own = path if len(found) == 1 else path.with_name(f"{path.stem}.{each.strategy}{path.suffix}")
+        folder.write(own, "".join(f"{page}\n" for page in each.order.tolist()))
+
+
+def _as_json(subject: Subject, found: list[Measured]) -> dict[str, Any]:
+    graph = subject.graph
+    return {
+        "graph": graph.name, "pages": graph.pages, "links": len(graph.links.targets), "sites": graph.sites,
+        "start": len(graph.start), "runs": [each.summary() for each in found],
+    }  # fmt: skip
+
+
+def _show(subject: Subject, found: list[Measured], out: Path | None, quiet: bool) -> None:
+    from gossamer.reports import folder, runs, table
+    from gossamer.reports.finding import Finding
+
+    names = [each.strategy for each in found]
+    scores = runs.scores("simulate-scores", names, found)
+    if not quiet:
+        print(subject.described, file=sys.stderr)
+        print(table.as_text(scores))
+    if out is not None:
+        plots = [runs.by_pages("simulate-pages", names, found)]
+        if any(each.seconds > 0 for each in found):
+            plots += [runs.by_time("simulate-time", names, found), runs.active("simulate-active", names, found)]
+        title = f"Simulated crawls of {subject.name}"
+        shown = Finding("simulate", title, "", subject.described, (scores,), tuple(plots))
+        folder.add(out, shown)
+        folder.finish(out, shown.title)
+        print(f"{out / folder.PAGE}: plots and tables", file=sys.stderr)
