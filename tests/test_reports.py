@@ -114,6 +114,11 @@ def test_every_kind_of_series_is_drawn_ours_and_the_papers(kind: str) -> None:
     assert ElementTree.fromstring(plot.as_svg(drawn)) is not None
 
 
+@pytest.mark.parametrize(("value", "said"), [(0.1, "0.1"), (1000, "1000"), (1e6, "10⁶"), (1e-5, "10⁻⁵")])
+def test_powers_are_texts_too(value: float, said: str) -> None:
+    assert plot.power(value) == said
+
+
 def test_no_two_of_the_first_twenty_series_look_alike() -> None:
     looks = {(n % len(plot.COLOURS), n // len(plot.COLOURS) % len(plot.DASHES)) for n in range(20)}
     assert len(looks) == 20

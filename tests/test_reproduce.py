@@ -179,9 +179,12 @@ def test_a_batch_is_the_middle_of_the_crawl_within_its_bytes() -> None:
 
 
 def test_speed_ups_are_against_one_robot_at_the_highest_bandwidth() -> None:
-    seconds = {(b, r): 1000.0 / r for b in paper.TABLE_4_2 for r in paper.ROBOTS}
-    assert robots._against_base(seconds)[20_000_000, 256] == pytest.approx(256)
-    assert robots._against_base(seconds)[20_000_000, 1] == 1
+    one = flat([0, 1])
+    runs = {
+        (b, r): replace(one, clock=np.linspace(0, 1000 / r, POINTS + 1)) for b in paper.TABLE_4_2 for r in paper.ROBOTS
+    }
+    assert robots.speedups(runs)[20_000_000, 256] == pytest.approx(256)
+    assert robots.speedups(runs, 0.1)[200, 1] == 1
 
 
 def test_the_two_batched_strategies_get_their_batch_and_no_other() -> None:

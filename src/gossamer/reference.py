@@ -46,7 +46,7 @@ ENVIRONMENT: Final = {
                        "`~/.config`.",
     "XDG_CACHE_HOME": "Where compiled kernels are kept if the folder of the package cannot be written; default "
                       "`~/.cache`.",
-    "GOSSAMER_DATA": "Folder with graphs (`debian-docs.npz`, `cnr-2000.npz`) that `reproduce` runs on if none is named.",
+    "GOSSAMER_DATA": "Folder with the graphs (`debian-docs.npz`, `cnr-2000.npz`) that `reproduce` runs on by default.",
     "SSL_CERT_FILE": "The file of certificates that takes the place of the system's.",
 }  # fmt: skip
 
