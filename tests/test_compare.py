@@ -23,6 +23,7 @@ from gossamer.sql.database import Database
 from gossamer.sql.sources import find
 from gossamer.warm import warm
 
+FETCHED = "outcome in ('ok', 'duplicate', 'redirect')"
 REAL = [name for name, each in NAMES.items() if each.function.__module__ == real.__name__]
 
 
@@ -44,13 +45,13 @@ def asked(folder: Path, query: str) -> list[tuple[object, ...]]:
 
 
 def numbers(folder: Path) -> dict[object, int]:
-    """Pages that are done to their numbers in the graph."""
-    done = asked(folder, "select page from pages where state = 'done' order by 1")
+    """Pages that were fetched to their numbers in the graph."""
+    done = asked(folder, f"select page from pages where {FETCHED} order by 1")
     return {row[0]: number for number, row in enumerate(done)}
 
 
-def test_the_pages_are_those_that_are_done(folder: Path, crawled: Crawled) -> None:
-    done = asked(folder, "select page, depth, kind from pages where state = 'done' order by page")
+def test_the_pages_are_those_that_were_fetched(folder: Path, crawled: Crawled) -> None:
+    done = asked(folder, f"select page, depth, kind from pages where {FETCHED} order by page")
     assert crawled.graph.pages == len(done) > 30
     assert sorted(crawled.order.tolist()) == list(range(len(done)))
     assert crawled.depth.tolist() == [row[1] for row in done]

@@ -94,7 +94,7 @@ def test_a_reproduction_says_what_the_paper_and_what_we_have(name: str, small: L
 
 def test_no_two_reproductions_write_the_same_file(small: Lab) -> None:
     findings = [NAMES[name].function(small) for name in SIMULATED]
-    files = [each.name for f in findings for each in (*f.tables, *f.plots)]
+    files = [table.name for f in findings for table in f.tables] + [plot.name for f in findings for plot in f.plots]
     assert len(files) == len(set(files))
     assert not set(files) & {"index", "report"}
 

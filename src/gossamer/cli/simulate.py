@@ -32,9 +32,9 @@ def simulate(
     bandwidth: Annotated[str | None, typer.Option(metavar="SPEED", help="Of the crawler's line, as in 2MB/s.")] = None,
     batch: Annotated[int, typer.Option(min=1, help="Pages of a plan (K); 1: the order is always up to date.")] = 1,
     start: Annotated[Path | None, typer.Option(metavar="FILE", help="Page numbers to start from, one a line.")] = None,
-    servers: Annotated[Answers, typer.Option(help="How servers answer: at once, as measured, or with faults.")] = (
-        Answers.instant
-    ),
+    servers: Annotated[
+        Answers, typer.Option(metavar="KIND", help="How servers answer: instant, measured (3.3), faulty.")
+    ] = Answers.instant,
     random_seed: Annotated[int, typer.Option(min=0, help="The same number gives the same run.")] = 1,
     pages: Annotated[int, typer.Option(min=0, help="Stop after this many pages; 0: at the end.")] = 0,
     order: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the pages in their order.")] = None,

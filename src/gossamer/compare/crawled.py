@@ -1,14 +1,13 @@
-"""A crawl as it was run, read from its collection: which page was done when, and the graph of these pages.
+"""A crawl as it was run, read from its collection: which page was fetched when, and the graph of these pages.
 
-A page counts from its first final outcome on, whatever that was: a redirect, too, leads on. The graph has these pages
-and the links between them, and PageRank is computed on it, so crawl and simulation end with the same pages: 1 is all
-that the crawl got, as in 4.5.1. Only what is sealed is read, so a crawl may run.
+The graph is that of `collected`: pages that were fetched or led on, and the links between them. PageRank is computed on
+it, so crawl and simulation end with the same pages: 1 is all that the crawl got, as in 4.5.1. A page counts from its
+first such answer on. Only what is sealed is read, so a crawl may run.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,31 +16,26 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import config
-from gossamer.collection.layout import SETTINGS, require_collection, shard_folder
+from gossamer.collected import collected
+from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.runs import runs
 from gossamer.config import Settings
 from gossamer.errors import UsageError
-from gossamer.graphing import graph_of
 from gossamer.graphs.webgraph import WebGraph
-from gossamer.outcomes import BACK_AS_BEFORE, TRANSIENT
-from gossamer.rank.graph import Csr, Graph, csr
 from gossamer.rank.pagerank import pagerank
-from gossamer.sql.database import Database
+from gossamer.sql.database import Database, Row
 from gossamer.sql.sources import find
 
 F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 U32 = npt.NDArray[np.uint32]
 
 TOLERANCE: Final = 1e-8
 _LOCAL: Final = (1 << 40) - 1
 """The part of a page number that counts within a shard."""
-_PASSING: Final = ", ".join(f"'{outcome.word}'" for outcome in sorted(TRANSIENT | BACK_AS_BEFORE))
-_DONE: Final = f"""
-select v.page & {_LOCAL} as page, epoch(min(v.time)) as time, max(v.received) as size, min(p.depth) as depth,
-       bool_or(p.kind = 'seed') as seed
+_FETCHED: Final = f"""
+select v.page & {_LOCAL} as page, epoch(min(v.time)) as time, min(p.depth) as depth
 from visits v join stored.pages p on p.page = v.page
-where v.ask = 'page' and v.outcome not in ({_PASSING or "''"}) group by v.page order by min((v.tick, v.number))
+where v.ask = 'page' and v.outcome in ('ok', 'duplicate', 'redirect') group by v.page order by min((v.tick, v.number))
 """
 _REQUESTS: Final = """
 select epoch(time) - ("end" - start) as begun, epoch(time) as ended, ask = 'page' from visits order by tick, number
@@ -52,10 +46,10 @@ select epoch(time) - ("end" - start) as begun, epoch(time) as ended, ask = 'page
 class Crawled:
     folder: Path
     graph: WebGraph
-    """Of the pages that are done, numbered anew in the order in which they were found."""
+    """Of the pages that were fetched, numbered anew in the order in which they were found."""
     worth: F64
     order: U32
-    """Pages in the order in which they were done."""
+    """Pages in the order in which they were fetched."""
     time: F64
     """Seconds from the first request for a page until each was."""
     depth: U32
@@ -70,30 +64,25 @@ class Crawled:
 
 
 def read(folder: Path) -> Crawled:
-    require_collection(folder)
+    found = collected(folder)
     settings = settings_of(folder)
+    fetched, requests = _visits(folder, settings)
+    number = np.searchsorted(found.page, np.array([row[0] for row in fetched], np.int64))
+    depth = np.zeros(found.graph.pages, np.uint32)
+    depth[number] = [row[2] for row in fetched]
+    first = float(requests[requests[:, 2] > 0, 0].min())
+    worth = pagerank(found.graph.links, tolerance=TOLERANCE, most=1000).values
+    time = np.array([row[1] for row in fetched]) - first
+    return Crawled(folder, found.graph, worth, number.astype(np.uint32), time, depth, requests[:, :2] - first, settings)
+
+
+def _visits(folder: Path, settings: Settings) -> tuple[list[Row], F64]:
+    """Of pages that were fetched, in the order in which they were; and of all requests: begin, end, for a page?"""
     database = Database(find(folder), settings)
     try:
-        done, requests = database.run(_DONE), np.array(database.run(_REQUESTS), np.float64).reshape(-1, 3)
+        return database.run(_FETCHED), np.array(database.run(_REQUESTS), np.float64).reshape(-1, 3)
     finally:
         database.connection.close()
-    if not done:
-        raise UsageError(f"{folder} has no pages that are done and sealed", "Crawl first, or wait for a segment.")
-    first = float(requests[requests[:, 2] > 0, 0].min())
-    page, time = np.array([row[0] for row in done], np.int64), np.array([row[1] for row in done])
-    kept = np.sort(page)
-    number = np.searchsorted(kept, page)
-    links, site = _links(folder, kept)
-    if not len(links.targets):
-        raise UsageError(f"{folder} has no links between its pages", "There is nothing to compare: crawl more of it.")
-    start = np.sort(number[[bool(row[4]) for row in done]]).astype(np.uint32)
-    size, depth = np.zeros(len(kept), np.uint32), np.zeros(len(kept), np.uint32)
-    size[number], depth[number] = [max(1, row[2] or 0) for row in done], [row[3] for row in done]
-    graph = WebGraph(links, site, size, start if len(start) else np.zeros(1, np.uint32), folder.name)
-    return Crawled(
-        folder, graph, pagerank(links, tolerance=TOLERANCE, most=1000).values, number.astype(np.uint32), time - first,
-        depth, requests[:, :2] - first, settings,
-    )  # fmt: skip
 
 
 def settings_of(folder: Path) -> Settings:
@@ -111,22 +100,3 @@ def policy_of(settings: Settings) -> str:
     if manager.policy == "value" and weighed == {"pending"}:
         return "larger-sites-first"
     return manager.policy
-
-
-def _links(folder: Path, kept: I64) -> tuple[Csr, U32]:
-    """Links between these pages, by their new numbers, and the site of each."""
-    found = graph_of(shard_folder(folder))
-    number = np.full(found.graph.pages, -1, np.int64)
-    number[kept] = np.arange(len(kept))
-    pairs = list(_pairs(found.graph, number))
-    sources, targets = (np.concatenate(each) for each in zip(*pairs, strict=True)) if pairs else (kept[:0], kept[:0])
-    _, site = np.unique(found.site[kept], return_inverse=True)
-    return csr(len(kept), sources, targets), site.astype(np.uint32)
-
-
-def _pairs(graph: Graph, number: I64) -> Iterator[tuple[I64, I64]]:
-    for block in graph.blocks():
-        degrees = np.diff(block.ends, prepend=block.begin)
-        sources, targets = np.repeat(number[block.sources], degrees), number[block.targets[block.begin :]]
-        inside = (sources >= 0) & (targets >= 0)
-        yield sources[inside], targets[inside]

@@ -161,12 +161,10 @@ def _full_line(found: dict[tuple[int, int], Measured]) -> Sentence:
     slowest, base = min(paper.TABLE_4_2), found[_TOP, 1]
     ceiling = base.seconds / (base.bytes / slowest) if base.bytes else float("inf")
     _, some, many = paper.TABLE_4_2[slowest]
-    return Sentence(
-        f"A line of {slowest} B/s that is always full gives a speed-up of {ceiling:.2f} (T* of 3.1): more robots cannot "
-        f"exceed it. The paper has {some} and {many} there, which no line of that bandwidth allows."
-        if ceiling < some else
-        f"A line of {slowest} B/s that is always full gives a speed-up of {ceiling:.2f} (T* of 3.1)."
-    )  # fmt: skip
+    said = f"A line of {slowest} B/s that is always full gives a speed-up of {ceiling:.2f} (T* of 3.1)"
+    if ceiling < some:
+        said += f"; the paper has {some} and {many} there, which no line of that bandwidth allows"
+    return Sentence(f"{said}.")
 
 
 def fig_4_8(lab: Lab) -> Finding:
