@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.compare import Crawled, compare, own_strategy, read
-from gossamer.compare.crawled import policy_of
+from gossamer.compare import Crawled, compare, read
 from gossamer.compare.finding import active, as_run, scenario_of
-from gossamer.config import Settings, override
+from gossamer.config import Settings
 from gossamer.demo import DemoWeb
 from gossamer.errors import UsageError
 from gossamer.laboratory import Bench
@@ -113,27 +112,6 @@ def test_a_comparison_has_both_curves_and_says_how_far_they_are_apart(crawled: C
 def test_a_collection_without_pages_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a collection"):
         read(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("settings", "policy"),
-    [
-        ((), "value"),
-        (("manager.policy=opic",), "opic"),
-        (("manager.weights={ pending = 1.0 }",), "larger-sites-first"),
-        (("manager.weights={ pending = 1.0, opic = 0.0 }",), "larger-sites-first"),
-        (("manager.weights={ pending = 1.0, opic = 1.0 }",), "value"),
-    ],
-)
-def test_the_strategy_of_a_crawl_is_known_from_its_settings(settings: tuple[str, ...], policy: str) -> None:
-    assert policy_of(override(Settings(), settings)) == policy
-
-
-def test_a_policy_that_is_not_simulated_has_one_that_stands_for_it(crawled: Crawled) -> None:
-    from gossamer.simulate.strategies import STRATEGIES
-
-    assert own_strategy(crawled) == "breadth-first"
-    assert own_strategy(replace(crawled, settings=Settings())) in STRATEGIES
 
 
 # --- section 4.5 ---------------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from gossamer.cli.options import speed_of
 from gossamer.errors import GossamerError, UsageError
 from gossamer.graphs.make import make
 from gossamer.graphs.webgraph import load, save
+from gossamer.manager.strategies import STRATEGIES
 from gossamer.reproduce.names import NAMES
-from gossamer.simulate.strategies import STRATEGIES
 from gossamer.warm import warm
 from tests.crawling import command
 

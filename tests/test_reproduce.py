@@ -16,13 +16,13 @@ from gossamer.graphs.make import make
 from gossamer.graphs.webgraph import WebGraph, save
 from gossamer.laboratory import Bench, Job, Measured, Subject
 from gossamer.laboratory.measured import POINTS, perform
+from gossamer.manager.strategies import STRATEGIES
 from gossamer.reports.finding import Finding, as_json
 from gossamer.reproduce import batches, curves, earlier, graphs, lab, orders, paper, robots
 from gossamer.reproduce.crawls import Crawls, order_of
 from gossamer.reproduce.lab import Lab
 from gossamer.reproduce.names import ALL, NAMES, named
 from gossamer.simulate.scenario import Scenario
-from gossamer.simulate.strategies import STRATEGIES
 
 SIMULATED = [name for name, each in NAMES.items() if each.function.__module__ != "gossamer.reproduce.real"]
 
@@ -189,7 +189,8 @@ def test_speed_ups_are_against_one_robot_at_the_highest_bandwidth() -> None:
 
 def test_the_two_batched_strategies_get_their_batch_and_no_other() -> None:
     assert orders.job("batch-pagerank", 3500, 1).scenario.batch == 100
-    assert orders.job("partial-pagerank", 3500, 1, 350).scenario.batch == 10
+    assert orders.job("partial-pagerank", 3500, 1, 350).scenario.rank_every == 10
+    assert orders.job("partial-pagerank", 3500, 1).scenario.batch == 1
     assert orders.job("opic", 3500, 1).scenario.batch == 1
     for name in paper.TABLE_4_1:
         scenario = orders.job(name, 3500, 7).scenario
@@ -230,7 +231,7 @@ def test_one_site_without_start_pages_gets_some_at_random() -> None:
 
 
 def test_a_crawl_can_be_ordered_by_what_it_can_know() -> None:
-    assert order_of("breadth-first") == ("manager.policy=breadth-first",)
+    assert order_of("breadth-first") == "manager.policy=breadth-first"
     assert order_of("larger-sites-first")
     with pytest.raises(UsageError, match="omniscient"):
         order_of("omniscient")

@@ -26,7 +26,7 @@ def compare(
     from gossamer.cli.reproduce import show
     from gossamer.cli.verify import Steps
     from gossamer.compare import compare as compared
-    from gossamer.compare import own_strategy, read
+    from gossamer.compare import read
     from gossamer.laboratory import Bench
     from gossamer.reports import folder as target
     from gossamer.reports.finding import as_json as jsoned
@@ -35,7 +35,7 @@ def compare(
         target.prepare(out)
     with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
         crawled = read(folder)
-        finding = compared(crawled, bench, names or [own_strategy(crawled)], random_seed)
+        finding = compared(crawled, bench, names or [crawled.policy], random_seed)
     if out is not None:
         target.add(out, finding)
         target.finish(out, finding.title)

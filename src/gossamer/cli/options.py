@@ -37,16 +37,9 @@ def speed_of(option: str, text: str | None) -> float:
 
 def strategies_of(names: Sequence[str]) -> list[str]:
     """Each once, in the order given; an unknown one is an error that lists the known ones and names the nearest."""
-    from difflib import get_close_matches
+    from gossamer.manager.strategies import strategy_named
 
-    from gossamer.simulate.strategies import STRATEGIES
-
-    for name in names:
-        if name not in STRATEGIES:
-            near = get_close_matches(name, STRATEGIES, 1, 0.4)
-            meant = f"Did you mean {near[0]}? " if near else ""
-            raise UsageError(f"no strategy is called {name!r}", f"{meant}There are: {', '.join(STRATEGIES)}.")
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(strategy_named(name).name for name in names))
 
 
 def pages_of(option: str, path: Path, pages: int) -> npt.NDArray[np.uint32]:

@@ -60,7 +60,7 @@ class Crawled:
 
     @property
     def policy(self) -> str:
-        return policy_of(self.settings)
+        return self.settings.manager.policy
 
 
 def read(folder: Path) -> Crawled:
@@ -91,12 +91,3 @@ def settings_of(folder: Path) -> Settings:
         return config.from_json(json.dumps(runs(shard_folder(folder))[-1]["settings"]))
     except (IndexError, UsageError):
         return config.load(folder / SETTINGS)
-
-
-def policy_of(settings: Settings) -> str:
-    """The name of the strategy by which a crawl was ordered, as the simulator knows it."""
-    manager = settings.manager
-    weighed = {name for name, weight in manager.weights.items() if weight > 0}
-    if manager.policy == "value" and weighed == {"pending"}:
-        return "larger-sites-first"
-    return manager.policy

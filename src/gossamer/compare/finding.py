@@ -7,7 +7,6 @@ what differs is what servers and the Web did, and what the simulator leaves out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 
@@ -18,11 +17,7 @@ from gossamer.reports.finding import Finding, Sentence
 from gossamer.reports.runs import by_pages, by_time, scores
 from gossamer.simulate.run import Run
 from gossamer.simulate.scenario import Scenario
-from gossamer.simulate.strategies import STRATEGIES
 from gossamer.units import human_time, thousands
-
-NEAREST: Final = "opic"
-"""Stands for policies of a crawl that the simulator does not have."""
 
 
 def scenario_of(crawled: Crawled, random_seed: int = 1) -> Scenario:
@@ -32,11 +27,6 @@ def scenario_of(crawled: Crawled, random_seed: int = 1) -> Scenario:
         large_site=harvester.large_site, per_turn=harvester.per_turn, pause=float(harvester.pause),
         batch=manager.batch_size, per_site=manager.batch_per_site, random_seed=random_seed,
     )  # fmt: skip
-
-
-def own_strategy(crawled: Crawled) -> str:
-    """The crawl's own order, if the simulator knows it; else the nearest that it knows."""
-    return crawled.policy if crawled.policy in STRATEGIES else NEAREST
 
 
 def as_run(crawled: Crawled) -> Run:

@@ -7,7 +7,6 @@ there is one to write to; a crawl that is there already is read.
 from __future__ import annotations
 
 import gc
-import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +15,11 @@ from typing import Any, Final
 from gossamer import disk
 from gossamer.collection.layout import is_collection
 from gossamer.compare import Crawled, read
-from gossamer.compare.crawled import policy_of, settings_of
+from gossamer.compare.crawled import settings_of
 from gossamer.demo import DemoWeb
 from gossamer.errors import UsageError
 from gossamer.laboratory.bench import Show
-from gossamer.manager.policies import POLICIES
+from gossamer.manager.strategies import LIVE, strategy_named
 from gossamer.run import Plea, run
 
 PATIENCE: Final = 5.0
@@ -44,7 +43,7 @@ class Crawls:
         return self._read[strategy]
 
     def _find(self, strategy: str) -> Path:
-        policies = {folder: policy_of(settings_of(folder)) for folder in self._given}
+        policies = {folder: settings_of(folder).manager.policy for folder in self._given}
         for folder, policy in policies.items():
             if policy == strategy:
                 return folder
@@ -59,7 +58,7 @@ class Crawls:
         if is_collection(folder):
             return folder
         watcher = _Watcher(f"crawling the demonstration Web by {strategy}", self._show)
-        changes = (*order_of(strategy), *self._settings)
+        changes = (order_of(strategy), *self._settings)
         try:
             report = run(Plea(folder, demo=self._web, changes=changes, patience=PATIENCE), watcher)
         finally:
@@ -81,17 +80,9 @@ class Crawls:
             self._temporary.cleanup()
 
 
-def order_of(strategy: str) -> tuple[str, ...]:
-    """The settings that make a crawl follow it."""
-    if strategy in POLICIES:
-        return (f"manager.policy={strategy}",)
-    if strategy == "larger-sites-first":
-        return ("manager.policy=value", f"manager.weights={_toml({'pending': 1.0})}")
-    raise UsageError(f"no crawl can be ordered by {strategy}", f"Policies of a crawl: {', '.join(POLICIES)}.")
-
-
-def _toml(weights: dict[str, float]) -> str:
-    return "{ " + ", ".join(f"{name} = {json.dumps(weight)}" for name, weight in weights.items()) + " }"
+def order_of(strategy: str) -> str:
+    """The setting that makes a crawl follow it."""
+    return f"manager.policy={strategy_named(strategy, LIVE).name}"
 
 
 class _Watcher:

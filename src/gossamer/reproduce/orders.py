@@ -6,17 +6,19 @@ the two strategies that compute PageRank in batches. All others keep their order
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from gossamer.laboratory import Job, Measured, Subject
+from gossamer.manager.strategies import STRATEGIES
 from gossamer.reports.finding import Cell, Column, Finding, Sentence, Table, beside
 from gossamer.reproduce import paper
 from gossamer.reproduce.lab import Lab, number, percent, says
 from gossamer.simulate.scenario import Scenario, Servers
 
-OWN: Final = "gossamer"
+OWN: Final = "gossamer" if "gossamer" in STRATEGIES else "value"
 """Our own strategy: it stands beside those of the paper."""
 WITHOUT_HISTORY: Final = tuple(n for n in paper.TABLE_4_1 if not n.startswith("historical"))
 HISTORICAL: Final = tuple(n for n in paper.TABLE_4_1 if n.startswith("historical"))
@@ -28,11 +30,15 @@ SETTING: Final = "r = 1, w = 15 s, c = 1, bandwidth not binding, servers as in 3
 
 
 def job(strategy: str, pages: int, seed: int, batches: int = paper.COLLECTION_BATCHES) -> Job:
-    batch = max(1, pages // batches) if strategy in IN_BATCHES else 1
-    return Job(
-        strategy,
-        Scenario(connections=1, wait=paper.WAIT, batch=batch, servers=Servers.measured(), random_seed=seed),
-    )
+    """In batches of K = `pages` / `batches`: batch-pagerank plans K pages at a time; partial-pagerank computes PageRank
+    every K pages, and in between goes page by page, as all others do."""
+    size = max(1, pages // batches)
+    scenario = Scenario(connections=1, wait=paper.WAIT, servers=Servers.measured(), random_seed=seed)
+    if strategy == "batch-pagerank":
+        scenario = replace(scenario, batch=size)
+    elif strategy == "partial-pagerank":
+        scenario = replace(scenario, rank_every=size)
+    return Job(strategy, scenario)
 
 
 def runs(lab: Lab, subject: Subject, strategies: tuple[str, ...]) -> dict[str, Measured]:
