@@ -19,6 +19,7 @@ from gossamer.manager.policies import SEED_CASH
 from gossamer.manager.strategies import STRATEGIES
 from gossamer.rank.graph import csr
 from gossamer.rank.pagerank import pagerank
+from gossamer.simulate.history import earlier_crawl
 from gossamer.simulate.measures import average_cumulative, by_time, cumulative, kendall, optimum, pages_to_reach
 from gossamer.simulate.run import Run, simulate
 from gossamer.simulate.scenario import Scenario, Servers
@@ -287,3 +288,22 @@ def test_kendall_agrees_with_another_library() -> None:
 def test_bad_input_is_a_clear_error(strategy: str, scenario: Scenario, start: list[int], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         simulate(star(3), strategy, scenario, start=np.array(start, np.uint32))
+
+
+def test_an_earlier_crawl_had_the_share_of_pages_and_of_pagerank_that_the_thesis_tells() -> None:
+    rng = np.random.default_rng(5)
+    pages = 4_000
+    targets = (pages * rng.random(40_000) ** 3).astype(np.uint32)
+    graph = WebGraph(
+        csr(pages, rng.integers(0, pages, 40_000), targets), np.zeros(pages, np.uint32), np.full(pages, 9, np.uint32),
+        np.zeros(1, np.uint32),
+    )  # fmt: skip
+    worth = pagerank(graph.links, tolerance=1e-8).values
+    earlier, history = earlier_crawl(graph, worth, 1)
+    known = ~np.isnan(history)
+    assert known.mean() == pytest.approx(0.55, abs=0.001)
+    assert worth[known].sum() == pytest.approx(0.72, abs=0.01)
+    assert earlier.pages == known.sum()
+    assert np.nansum(history) == pytest.approx(1.0)
+    assert earlier.links.targets.max() < earlier.pages
+    assert len(earlier.links.targets) > 0.4 * len(graph.links.targets)
