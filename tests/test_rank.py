@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gossamer.model import NONE
 from gossamer.rank import rows as rows_module
+from gossamer.rank.completed import completed
 from gossamer.rank.graph import Csr, Graph, crossings, csr
 from gossamer.rank.hits import hubs_and_authorities
 from gossamer.rank.names import share_score
@@ -224,3 +225,41 @@ def test_the_score_of_a_share_rises_from_0_to_1(shares: list[float], count: int)
     assert share_score(np.array([0.0, 1.0]), count).tolist() == [0, 1]
     exact = np.log2(1 + np.array(sorted(shares)) * count) / np.log2(1 + count)
     assert np.abs(scores - exact).max() <= 2 * 0.09 / np.log2(1 + count)
+
+
+# --- completed PageRank -----------------------------------------------------------------------------------------------
+
+
+def test_completed_pagerank_of_a_whole_graph_on_one_site_is_pagerank_with_a_jump_to_the_start() -> None:
+    """All fetched: nothing is left to complete."""
+    rng = np.random.default_rng(2)
+    graph = csr(50, rng.integers(0, 50, 400), rng.integers(0, 50, 400))
+    start, everything = np.array([3], np.uint32), np.ones(50, np.bool_)
+    found = completed(graph, np.zeros(50, np.uint32), everything, start, None)
+    for _ in range(10):
+        found = completed(graph, np.zeros(50, np.uint32), everything, start, found.values)
+    links = np.zeros((50, 50))
+    for p in range(50):
+        targets = graph.targets[graph.offsets[p] : graph.offsets[p + 1]]
+        links[p, targets] = 1 / max(1, len(targets))
+    jump = np.full(50, 0.85 / 50)
+    jump[3] += 0.15
+    expected = np.full(50, 1 / 50)
+    for _ in range(200):
+        out = 0.85 * expected @ links
+        expected = out + (1 - out.sum()) * jump
+    assert found.values == pytest.approx(expected, abs=1e-3)
+    assert found.values.sum() == pytest.approx(1.0)
+    assert found.base == pytest.approx((1 - 0.85 * (expected @ links).sum()) * 0.85 / 50, abs=1e-4)
+
+
+def test_pages_that_were_not_fetched_are_taken_to_link_as_their_site_does() -> None:
+    """Pages 1 and 2 of site 0 link to 3; so will 4 and 5, which nobody has fetched. Of site 1 only 6 is known."""
+    graph = csr(8, np.array([0, 0, 0, 0, 1, 2, 0]), np.array([1, 2, 4, 5, 3, 3, 6]))
+    site = np.array([0, 0, 0, 0, 0, 0, 1, 1], np.uint32)
+    fetched = np.array([True, True, True, False, False, False, False, False])
+    found = completed(graph, site, fetched, np.zeros(1, np.uint32), None).values
+    plain = pagerank(graph, tolerance=1e-8).values
+    assert found[3] / found[6] > 1.5 * plain[3] / plain[6]
+    assert found.sum() == pytest.approx(1.0)
+    assert (found > 0).all()

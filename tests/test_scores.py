@@ -23,8 +23,9 @@ from gossamer.link_weights import weights_of
 from gossamer.model import NONE, VISIT, Outcome, Tag, Texts
 from gossamer.rank.graph import held
 from gossamer.rank.names import LINK_SCORES, share_score
+from gossamer.rank.prepared import PREPARED
 from gossamer.scorer import START, Scorer
-from gossamer.scores import compute, merit_of, read_merit
+from gossamer.scores import compute, merit_of, read_scored
 from tests.test_rank import Links, dense, links_of
 
 
@@ -114,21 +115,32 @@ def test_scores_are_stored_by_page_and_site(made: Made) -> None:
     shares["indegree"] /= 4
     expected = sum(w * share_score(shares[n], 2 if n == "siterank" else 9) for n, w in weights.items())
     assert np.allclose(table["merit"], expected, atol=1e-5)
-    merit = read_merit(made.shard, weights)
-    assert merit is not None
-    assert merit.tolist() == table["merit"]
+    scored = read_scored(made.shard, weights)
+    assert scored is not None
+    assert scored.merit.tolist() == table["merit"]
+
+
+@pytest.mark.parametrize("prepare", sorted(PREPARED))
+def test_what_the_policy_has_prepared_reaches_the_desk(made: Made, prepare: str) -> None:
+    for _ in range(2):  # the second time from the values of before
+        compute(made.shard, {}, prepare)
+    scored = read_scored(made.shard, {})
+    assert scored is not None
+    assert (scored.prepare, len(scored.merit), len(scored.prepared)) == (prepare, 9, 9)
+    assert scored.prepared.sum() > 0
+    assert (scored.base > 0) == (prepare == "completed")
 
 
 def test_merit_follows_other_weights_without_computing_anew(made: Made) -> None:
-    assert read_merit(made.shard, {"pagerank": 1.0}) is None
+    assert read_scored(made.shard, {"pagerank": 1.0}) is None
     compute(made.shard, {"pagerank": 1.0})
-    one, three = read_merit(made.shard, {"pagerank": 1.0}), read_merit(made.shard, {"pagerank": 3.0, "hub": 1.0})
+    one, three = read_scored(made.shard, {"pagerank": 1.0}), read_scored(made.shard, {"pagerank": 3.0, "hub": 1.0})
     assert one is not None
     assert three is not None
-    assert np.allclose(3 * one, three, rtol=1e-5)
+    assert np.allclose(3 * one.merit, three.merit, rtol=1e-5)
     path = made.shard / "scores" / f"{2:012d}.merit"
     path.write_bytes(path.read_bytes()[:-1] + b"\xff")
-    assert read_merit(made.shard, {"pagerank": 1.0}) is None
+    assert read_scored(made.shard, {"pagerank": 1.0}) is None
 
 
 def test_rows_that_name_a_page_beyond_the_known_ones_are_refused(made: Made) -> None:
@@ -154,9 +166,9 @@ def test_older_scores_are_removed_and_their_ranks_begin_the_next(made: Made) -> 
 def test_scores_of_an_empty_collection_are_empty(tmp_path: Path) -> None:
     made = Made(tmp_path)
     assert compute(made.shard, {"pagerank": 1.0, "siterank": 1.0, "hub": 1.0})["pages"] == 0
-    merit = read_merit(made.shard, {"pagerank": 1.0, "siterank": 1.0, "hub": 1.0})
-    assert merit is not None
-    assert len(merit) == 0
+    scored = read_scored(made.shard, {"pagerank": 1.0, "siterank": 1.0, "hub": 1.0})
+    assert scored is not None
+    assert len(scored.merit) == 0
 
 
 def waited(scorer: Scorer) -> Any:

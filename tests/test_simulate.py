@@ -62,7 +62,7 @@ def scenario_of(random: Random) -> Scenario:
         connections=random.choice([1, 2, 8]), wait=random.choice([0.0, 1.0, 15.0]), per_turn=random.choice([1, 3]),
         pause=random.choice([0.0, 0.5]), bandwidth=random.choice([np.inf, 5_000.0]), batch=random.choice([1, 3, 100]),
         per_site=random.choice([0, 2]), servers=random.choice([Servers(), SLOW, Servers.measured()]),
-        rank_every=random.choice([1, 4, 0.3]), random_seed=random.randrange(100),
+        rank_every=random.choice([0, 1, 4, 0.3]), random_seed=random.randrange(100),
     )  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def analyse_collection(folder: Path, weights: dict[str, float], step: Step = lam
     held = lock.take(shard)
     try:
         require_links(folder, graph_of(shard).links)
-        figures = compute(shard, weights, True, step)
+        figures = compute(shard, weights, "completed", True, step)
         return Analysis(*stored_scores(shard, figures["segment"]), figures["links"])
     finally:
         held.release()

@@ -23,7 +23,7 @@ from gossamer import disk
 from gossamer.collection import manifest
 from gossamer.collection.forms import Page, Word, one_chunk
 from gossamer.errors import GossamerError
-from gossamer.model import NONE, Ask, Outcome
+from gossamer.model import NONE, Ask, Outcome, PageFlag
 from gossamer.outcomes import BACK_AS_BEFORE, TRANSIENT
 from gossamer.rank.rows import MappedRows, encode, open_rows
 
@@ -39,6 +39,8 @@ class CollectionGraph:
     graph: MappedRows
     site: U32
     """By page."""
+    start: U32
+    """Pages that are seeds."""
     sites: int
     shard: int
     """Number of the shard."""
@@ -67,7 +69,7 @@ def graph_of(shard: Path) -> CollectionGraph:
                 raise GossamerError(f"{path} is not what was just written", "The disk may be failing.")
             new += found.links
         files.append(found)
-    site = _sites(shard, contents)
+    site, start = _places(shard, contents)
     beyond = max((file.limit for file in files), default=0)
     if beyond > len(site):
         raise GossamerError(
@@ -75,8 +77,8 @@ def graph_of(shard: Path) -> CollectionGraph:
             "Look at the collection with `gossamer verify`.",
         )
     return CollectionGraph(
-        MappedRows(files, len(site)), site, int(site.max(initial=0)) + 1 if len(site) else 0, contents.meta.shard,
-        max(contents.segments, default=0), sum(file.links for file in files), new,
+        MappedRows(files, len(site)), site, start, int(site.max(initial=0)) + 1 if len(site) else 0,
+        contents.meta.shard, max(contents.segments, default=0), sum(file.links for file in files), new,
     )  # fmt: skip
 
 
@@ -118,13 +120,15 @@ def _last_of_each(page: U32, counts: npt.NDArray[np.bool_]) -> npt.NDArray[np.bo
     return found
 
 
-def _sites(shard: Path, contents: manifest.Contents) -> U32:
-    found = []
+def _places(shard: Path, contents: manifest.Contents) -> tuple[U32, U32]:
+    """The site of every page, and the pages that are seeds."""
+    sites, seeds = [np.zeros(0, np.uint32)], [np.zeros(0, np.bool_)]
     for _, line in sorted(contents.segments.items()):
-        table = read_table(shard, "pages", line, ("site",))
+        table = read_table(shard, "pages", line, ("site", "flags"))
         if table is not None:
-            found.append(one_chunk(table, "site").to_numpy().astype(np.uint32))
-    return np.concatenate(found) if found else np.zeros(0, np.uint32)
+            sites.append(one_chunk(table, "site").to_numpy().astype(np.uint32))
+            seeds.append(one_chunk(table, "flags").to_numpy() & PageFlag.SEED != 0)
+    return np.concatenate(sites), np.flatnonzero(np.concatenate(seeds)).astype(np.uint32)
 
 
 def read_table(shard: Path, table: str, line: manifest.Line, columns: tuple[str, ...]) -> pa.Table | None:

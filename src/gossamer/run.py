@@ -13,9 +13,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, Final, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from gossamer import demo, imaging
 from gossamer.asking import Listener
 from gossamer.clock import RealClock
@@ -28,13 +25,14 @@ from gossamer.crawl import Bounds, Crawl
 from gossamer.errors import GossamerError
 from gossamer.eventlog import EventLog, Level
 from gossamer.figures import Curve, Figures, resident, waits_until
-from gossamer.manager.value import merit_weights
+from gossamer.manager.value import merit_weights, prepared_for
 from gossamer.model import Counted
 from gossamer.opening import open_collection
 from gossamer.prepare import Plea, Prepared, demo_settings, prepare
 from gossamer.reconsider import settle
 from gossamer.report import Report
 from gossamer.scorer import Scorer
+from gossamer.scores import Scored
 from gossamer.units import human_time, thousands
 from gossamer.web.payloads import Payloads
 from gossamer.web.pool import Pool
@@ -120,7 +118,8 @@ class _Running:
         self.crawl = Crawl(desk, store, self.web, names, self.clock, bounds, log)
         self.imager = imaging.Imager(store, settings, self.clock)
         weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}
-        self.scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock.fileno())
+        prepare = prepared_for(desk.policy, settings.manager.weights)
+        self.scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock.fileno(), prepare)
         self.listener = Listener(desk, store, self.crawl.dispatch, self.crawl.planner, self.clock)
         for each in (self.imager, self.scorer, self.listener):
             stack.callback(each.close)
@@ -167,7 +166,7 @@ class _Running:
             )
             self._settle()
             self.crawl.dispatch.resume(self.clock.monotonic() - self.store.lock.since)
-            self._take_merit(self.scorer.resume(desk.visits, self._before.get("scores")))
+            self._take_scored(self.scorer.resume(desk.visits, self._before.get("scores")))
         self._plant()
         self.store.standing = self.figures
         self.listener.start()
@@ -196,12 +195,19 @@ class _Running:
         if len(lines) > SAID:
             self.watcher.say(f"skipped: {thousands(len(lines) - SAID)} more seeds, for such reasons")
 
-    def _take_merit(self, merit: npt.NDArray[np.float32] | None) -> None:
-        """Of pages that were known when it was computed; of later ones it is 0."""
-        if merit is not None:
-            count = min(len(merit), self.desk.columns.page.count)
-            self.desk.columns.page.merit[:count] = merit[:count]
-            self.crawl.planner.stale = True
+    def _take_scored(self, scored: Scored | None) -> None:
+        """Of pages that were known when it was computed; of later ones merit is 0."""
+        if scored is None:
+            return
+        columns = self.desk.columns
+        count = min(len(scored.merit), columns.page.count)
+        columns.page.merit[:count] = scored.merit[:count]
+        if scored.prepare and scored.prepare == self.desk.policy.prepares:
+            name = "completed" if scored.prepare == "completed" else "merit"
+            getattr(columns.page, name)[:count] = scored.prepared[:count]
+        if scored.prepare == "completed":
+            columns.ranking[:] = scored.base, count
+        self.crawl.planner.stale = True
 
     def _watch(self) -> None:
         now = self.clock.monotonic()
@@ -231,8 +237,8 @@ class _Running:
             warnings.clear()
 
     def _take_scores(self) -> None:
-        if (merit := self.scorer.poll(self.clock.wall())) is not None:
-            self._take_merit(merit)
+        if (scored := self.scorer.poll(self.clock.wall())) is not None:
+            self._take_scored(scored)
             self._event("scores", **self.scorer.figures)
 
     def _score_at_end(self) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from gossamer.collection import manifest
 from gossamer.collection.layout import MANIFEST
 from gossamer.process import Process
-from gossamer.scores import F32, SCORES, read_merit
+from gossamer.scores import SCORES, Scored, read_scored
 
 SHARE: Final = 1 / 20
 START: Final = 0.75
@@ -34,9 +34,13 @@ _COUNTED: Final = ("made", "visits", "pages", "links", "cpu")
 
 
 class Scorer:
-    def __init__(self, shard: Path, weights: Mapping[str, float], rank_every: int, lock_fd: int = -1) -> None:
-        """`weights` are those of link scores (`value.merit_weights`); without any, nothing is ever computed."""
+    def __init__(
+        self, shard: Path, weights: Mapping[str, float], rank_every: int, lock_fd: int = -1, prepare: str = ""
+    ) -> None:
+        """`weights` are those of link scores (`value.merit_weights`), `prepare` what the policy has prepared; without
+        either, nothing is ever computed."""
         self._shard, self._weights, self._every, self._lock = shard, dict(weights), rank_every, lock_fd
+        self._prepare = prepare
         self._process: Process | None = None
         self._visits = self._begun = 0
         self._cpu = self._carried = 0.0
@@ -49,14 +53,14 @@ class Scorer:
         self.warnings: list[str] = []
         """What went wrong since someone last looked and cleared this."""
 
-    def resume(self, visits: int, before: Mapping[str, Any] | None = None) -> F32 | None:
+    def resume(self, visits: int, before: Mapping[str, Any] | None = None) -> Scored | None:
         """At the start of a run: the merit of before. `before` is what `standing` said at the end of the last run.
 
         If that is lost, visits and processor time are counted from here.
         """
         before = before or {}
         self._carried = float(before.get("cpu_since", 0.0))
-        merit = read_merit(self._shard, self._weights)
+        merit = read_scored(self._shard, self._weights)
         if merit is not None:  # it may have been thrown away
             self._last = {name: before[name] for name in _COUNTED if before.get(name)} or self._of_files(visits, merit)
             self._visits = int(self._last.get("visits", visits))
@@ -79,7 +83,7 @@ class Scorer:
             self._process.wait()
         return self._process is not None
 
-    def poll(self, wall: float = 0.0) -> F32 | None:
+    def poll(self, wall: float = 0.0) -> Scored | None:
         """Merit by page, once after each computation that ended well, at `wall`."""
         if self._process is None or not self._process.ended:
             return None
@@ -91,7 +95,7 @@ class Scorer:
                 self._last = {"made": round(wall, 3), "visits": self._begun} | {
                     name: self.figures[name] for name in _COUNTED[2:]
                 }
-                return read_merit(self._shard, self._weights)
+                return read_scored(self._shard, self._weights)
             except (OSError, ValueError, KeyError) as error:
                 reason = str(error)
         self._fail(reason)
@@ -100,7 +104,7 @@ class Scorer:
     def standing(self, crawl_cpu_seconds: float) -> dict[str, Any]:
         """For `status`, and for the next run: when scores were made last, of how much, or why there are none."""
         why = "" if self._last else self._why or f"they come after {self._every:,} visits, or when the crawl stops"
-        if not self._weights:
+        if not self._weights and not self._prepare:
             why = "they have no weight: manager.weights names none, or manager.policy does not look at them"
         return {
             **dict.fromkeys(_COUNTED), **self._last, "cpu_since": round(self._since(crawl_cpu_seconds), 3), "why": why,
@@ -112,16 +116,16 @@ class Scorer:
             self._process.kill()
             self._process = None
 
-    def _of_files(self, visits: int, merit: F32) -> dict[str, Any]:
+    def _of_files(self, visits: int, scored: Scored) -> dict[str, Any]:
         """What is known of the last computation without a word from the run that made it."""
         made = max(path.stat().st_mtime for path in (self._shard / SCORES).glob("*.merit"))
-        return {"made": round(made, 3), "visits": visits, "pages": len(merit)}
+        return {"made": round(made, 3), "visits": visits, "pages": len(scored.merit)}
 
     def _since(self, crawl_cpu_seconds: float) -> float:
         return self._carried + crawl_cpu_seconds - self._cpu
 
     def _may_begin(self) -> bool:
-        return self._process is None and bool(self._weights) and self._size() != self._sealed
+        return self._process is None and bool(self._weights or self._prepare) and self._size() != self._sealed
 
     def _affordable(self, crawl_cpu_seconds: float) -> bool:
         return self._since(crawl_cpu_seconds) * SHARE >= (self._last.get("cpu") or self._estimate())
@@ -152,4 +156,4 @@ class Scorer:
 
     def _start(self) -> Process:
         weights = json.dumps(self._weights)
-        return Process("gossamer.scores", [str(self._shard), weights], b"", self._lock)
+        return Process("gossamer.scores", [str(self._shard), weights, self._prepare], b"", self._lock)

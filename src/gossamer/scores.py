@@ -1,15 +1,17 @@
 """Link scores of a collection, computed beside the crawl by a short-lived process of its own:
 
-    python -m gossamer.scores SHARD WEIGHTS
+    python -m gossamer.scores SHARD WEIGHTS PREPARE
 
-with the weights as JSON, brings the graph up to date with the sealed segments, computes what the weights need (PageRank
-and in-degree always), stores it and prints a line of figures as JSON. `gossamer rank DIR` has everything computed, to
-1e-8, strong components and parts of the bow-tie too; it stays until the crawl computes its own anew.
+with the weights as JSON and the score that the policy has prepared (`rank.prepared`; "" for none), brings the graph up
+to date with the sealed segments, computes what the weights need (PageRank and in-degree always), stores it and prints
+a line of figures as JSON. `gossamer rank DIR` has everything computed, to 1e-8, strong components and parts of the
+bow-tie too; it stays until the crawl computes its own anew.
 
     graph/NNNNNNNNNNNN.rows          the links of a segment (see rank/rows.py); a cache, made anew when it is missing
     scores/NNNNNNNNNNNN.parquet        page, pagerank, indegree, … as they are, and merit
     scores/NNNNNNNNNNNN-sites.parquet  site, siterank, pagerank (the sum over its pages), ...
-    scores/NNNNNNNNNNNN.merit          merit by page, for the desk: written last, so the files beside it are whole
+    scores/NNNNNNNNNNNN.merit          merit and what was prepared, by page, for the desk: written last, so the files
+                                       beside it are whole
 
 NNN is the last segment that was taken in. The files of the time before stay, for queries that are reading them; earlier
 ones are removed then. All of it may be thrown away.
@@ -26,7 +28,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,6 +48,7 @@ from gossamer.rank.graph import Csr, crossings, csr, held
 from gossamer.rank.hits import hubs_and_authorities
 from gossamer.rank.names import LINK_SCORES, share_score
 from gossamer.rank.pagerank import EXACT, pagerank
+from gossamer.rank.prepared import PREPARED, Known
 from gossamer.rank.siterank import siterank
 from gossamer.rank.weighted import linkrank
 
@@ -64,8 +67,9 @@ _FILE: Final = re.compile(r"\d{12}(\.merit|\.parquet|-sites\.parquet)")
 
 
 def compute(
-    shard: Path, weights: Mapping[str, float], everything: bool = False, step: Callable[[str], None] = lambda _: None
-) -> dict[str, Any]:
+    shard: Path, weights: Mapping[str, float], prepare: str = "", everything: bool = False,
+    step: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:  # fmt: skip
     """All of the above; returns the figures. `weights` are those of link scores; `step` hears what comes next."""
     start = time.monotonic()
     step("reading the links")
@@ -91,13 +95,45 @@ def compute(
         if everything:
             step("components")
             _add_parts(found, links, by_page, by_site)
+    if prepare:
+        step(f"{prepare}, for the policy")
     merit = merit_of(by_page, weights, found.sites)
-    _write(shard, found.segment, found.shard, by_page, by_site, merit, weights)
+    scored = Scored(merit, prepare, *_prepared(shard, found, prepare))
+    if prepare == "completed":
+        by_page["completed"] = scored.prepared
+    _write(shard, found, by_page, by_site, scored, weights)
     return {
         "segment": found.segment, "pages": pages, "links": found.links, "new_links": found.new_links,
         "iterations": ranks.iterations, "seconds": round(time.monotonic() - start, 3),
         "cpu": round(time.process_time(), 3), "memory": _most_memory(),
     }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What the desk gets."""
+
+    merit: F32
+    prepare: str
+    """The name of what was prepared."""
+    prepared: F32
+    """By page; empty without."""
+    base: float
+    """Of pages found since."""
+
+
+def _prepared(shard: Path, found: CollectionGraph, prepare: str) -> tuple[F32, float]:
+    if not prepare or not found.graph.pages:
+        return np.zeros(0, np.float32), 0.0
+    fetched = np.zeros(found.graph.pages, np.bool_)
+    for block in found.graph.blocks():
+        fetched[block.sources] = True
+    newest = _newest(shard)
+    before = newest.scored.prepared if newest and newest.scored.prepare == prepare else np.zeros(0, np.float32)
+    start = found.start if len(found.start) else np.zeros(1, np.uint32)
+    known = Known(found.graph, found.site, fetched, start)
+    made = PREPARED[prepare](known, before.astype(np.float64) if len(before) else None)
+    return made.values.astype(np.float32), made.base
 
 
 def _add_parts(found: CollectionGraph, links: Csr, by_page: dict[str, Array], by_site: dict[str, Array]) -> None:
@@ -128,18 +164,21 @@ def merit_of(by_page: Mapping[str, Array], weights: Mapping[str, float], sites: 
 
 
 def _write(
-    shard: Path, segment: int, number: int, by_page: Mapping[str, Array], by_site: Mapping[str, Array], merit: F32,
+    shard: Path, found: CollectionGraph, by_page: Mapping[str, Array], by_site: Mapping[str, Array], scored: Scored,
     weights: Mapping[str, float],
 ) -> None:  # fmt: skip
-    folder = shard / SCORES
+    folder, segment, merit = shard / SCORES, found.segment, scored.merit
     disk.make_directory(folder)
-    page = np.arange(len(merit), dtype=np.int64) | number << SHARD_SHIFT
+    page = np.arange(len(merit), dtype=np.int64) | found.shard << SHARD_SHIFT
     columns = {name: a.astype(np.float32) if a.dtype == np.float64 else a for name, a in by_page.items()}
     _write_table(folder / f"{segment:012d}.parquet", {"page": page, **columns, "merit": merit})
     sites = {"site": np.arange(len(by_site["pagerank"]), dtype=np.int64), **by_site}
     _write_table(folder / f"{segment:012d}-sites.parquet", sites)
-    said = json.dumps({"segment": segment, "sites": len(by_site["pagerank"]), "weights": dict(weights)}).encode()
-    raw = merit.astype("<f4").tobytes()
+    said = json.dumps({
+        "segment": segment, "sites": len(by_site["pagerank"]), "weights": dict(weights), "pages": len(merit),
+        "prepare": scored.prepare, "base": scored.base,
+    }).encode()  # fmt: skip
+    raw = merit.astype("<f4").tobytes() + scored.prepared.astype("<f4").tobytes()
     checksum = xxhash.xxh3_64_intdigest(said + raw)
     disk.write_atomic(folder / f"{segment:012d}.merit", _HEAD.pack(_MAGIC, len(said), checksum), said, raw)
     _remove_old(folder, segment)
@@ -172,7 +211,7 @@ class _Newest:
     number: int
     sites: int
     weights: dict[str, float]
-    merit: F32
+    scored: Scored
 
 
 def _newest(shard: Path) -> _Newest | None:
@@ -187,20 +226,23 @@ def _newest(shard: Path) -> _Newest | None:
         body = memoryview(raw)[_HEAD.size :]
         if magic == _MAGIC and xxhash.xxh3_64_intdigest(body) == checksum:
             said = json.loads(bytes(body[:size]))
-            return _Newest(said["segment"], said["sites"], said["weights"], np.frombuffer(body[size:], "<f4"))
+            values = np.frombuffer(body[size:], "<f4")
+            count = said.get("pages", len(values))  # the first ones had merit alone
+            scored = Scored(values[:count], said.get("prepare", ""), values[count:], said.get("base", 0.0))
+            return _Newest(said["segment"], said["sites"], said["weights"], scored)
     return None
 
 
-def read_merit(shard: Path, weights: Mapping[str, float]) -> F32 | None:
-    """Merit by page under these weights of link scores, as far as it was computed; None if it never was.
+def read_scored(shard: Path, weights: Mapping[str, float]) -> Scored | None:
+    """As far as it was computed; None if it never was.
 
-    Under other weights than it was computed for, it is made again from the scores that are stored.
+    Under other weights than it was computed for, merit is made again from the scores that are stored.
     """
     newest = _newest(shard)
     if newest is None or newest.weights == dict(weights):
-        return newest.merit if newest else None
+        return newest.scored if newest else None
     by_page = _stored(shard, newest.number, None)
-    return merit_of(by_page, weights, newest.sites) if by_page else None
+    return replace(newest.scored, merit=merit_of(by_page, weights, newest.sites)) if by_page else None
 
 
 def _ranks_of_before(shard: Path) -> F64 | None:
@@ -227,7 +269,7 @@ def main(arguments: list[str]) -> int:
     os.nice(NICE)
     pa.set_memory_pool(pa.system_memory_pool())  # gives back what a segment took; the usual one keeps it
     try:
-        figures = compute(Path(arguments[0]), json.loads(arguments[1]))
+        figures = compute(Path(arguments[0]), json.loads(arguments[1]), arguments[2])
     except GossamerError as error:
         print(error, file=sys.stderr)
         return error.exit_code

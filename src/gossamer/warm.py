@@ -46,7 +46,7 @@ def warm(folder: Path, policy: str) -> int:
         store.commit(rotate=True)
         while store.busy:
             store.turn()
-        compute(store.shard, {"pagerank": 1.0, "hub": 1.0, "siterank": 1.0})
+        compute(store.shard, {"pagerank": 1.0, "hub": 1.0, "siterank": 1.0}, "completed")
         return desk.visits
     finally:
         store.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from gossamer.collection.table import Table, reserve
@@ -27,6 +28,7 @@ PAGE_COLUMNS = {
     "due": "<u4",  # wall, seconds: when waiting, not before; when done, time of the visit
     "cash": "<u8",  # OPIC: what the page holds; with the top bit set, what it held and has handed on
     "merit": "<f4",  # weighted sum of its link scores; untouched while there are none
+    "completed": "<f4",  # completed PageRank, without the base of pages found since it was computed
     "boost": "<f4",  # by pattern of its URL; untouched while there are no patterns
 }
 
@@ -85,6 +87,8 @@ class Columns:
         self.page = Group(max_pages, PAGE_COLUMNS)
         self.site = Group(max_sites, SITE_COLUMNS)
         self.origin = Group(4 * max_sites, ORIGIN_COLUMNS)
+        self.ranking = np.zeros(2)
+        """Of the completed PageRank: its base, and how many pages were known when it was computed."""
         self.known = Table(max_pages)
         """Fingerprint of a URL to its page."""
         self.digests = Table(max_pages)

@@ -140,8 +140,9 @@ class ManagerSettings:
     policy: str = "value"
     """Which pages come first: "value" (by profit, all settings below), or one of the strategies that were studied, by
     itself; `gossamer simulate` tries them on a graph."""
-    weights: dict[str, float] = field(default_factory=lambda: {"opic": 1.0, "pagerank": 1.0})
-    """Weights of the scores in the quality of a page. opic: the cash of links not yet followed; pagerank; indegree; hub
+    weights: dict[str, float] = field(default_factory=lambda: {"completed": 1.0})
+    """Weights of the scores in the quality of a page. completed: the PageRank that it will have, as far as can be told;
+    opic: the cash of links not yet followed; pagerank; indegree; hub
     and authority; siterank: PageRank of its site; linkrank: weighted link rank; depth: 1 at the start page; static: 1
     if static, 0 if dynamic; pending: how many pages of its site are pending; boost: see `boosts`."""
     boosts: dict[str, float] = field(default_factory=dict)

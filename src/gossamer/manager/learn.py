@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from gossamer.collection.columns import Columns
 from gossamer.compiled import inlined, njit
-from gossamer.manager.policies import F32, I64, U8, U32, U64, crawled, seen
+from gossamer.manager.policies import F32, F64, I64, U8, U32, U64, crawled, seen
 from gossamer.manager.strategies import Strategy
 from gossamer.model import NONE, LinkKind, PageFlag, Reason, State, VerdictFlag, Visits
 from gossamer.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
@@ -80,8 +80,10 @@ class _Pages(NamedTuple):
     due: U32
     cash: U64
     merit: F32
+    completed: F32
     site: U32  # by origin
     pending: U32  # by site
+    ranking: F64
 
 
 class _Visits(NamedTuple):
@@ -111,7 +113,7 @@ def _pages(columns: Columns) -> _Pages:
     page = columns.page
     return _Pages(
         page.origin, page.state, page.reason, page.depth, page.flags, page.outcome, page.tries, page.due, page.cash,
-        page.merit, columns.origin.site, columns.site.pending,
+        page.merit, page.completed, columns.origin.site, columns.site.pending, columns.ranking,
     )  # fmt: skip
 
 
@@ -144,7 +146,8 @@ def learn(
 def _plant(code: int, pages: _Pages, totals: I64, counts: I64, first: int, end: int) -> None:
     for page in range(first, end):
         _count(pages, counts, page, 1)
-        seen(code, pages.cash, totals, page, pages.flags[page] & _SEED != 0)
+        is_seed = pages.flags[page] & _SEED != 0
+        seen(code, pages.cash, pages.completed, pages.ranking, totals, page, is_seed)
 
 
 @njit
@@ -170,7 +173,8 @@ def _learn(
         if pages.state[page] == _DONE:
             degree: int = np.int64(visits.out_degree[i])  # type: ignore[assignment]
             crawled(
-                code, pages.state, pages.cash, pages.merit, totals, page, outcome, degree, targets, kinds
+                code, pages.state, pages.cash, pages.merit, pages.completed, pages.ranking, totals, page, outcome,
+                degree, targets, kinds,
             )  # fmt: skip
         for j in range(len(targets)):
             opened += _approach(pages, counts, page, targets[j], kinds[j] & 15, depth_static, depth_dynamic)

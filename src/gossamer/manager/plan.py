@@ -121,7 +121,7 @@ class _Selection:
         if self.known <= len(self.buffer) or stride < 2:
             return np.uint64(0), floors
         at = _places(self.known, stride)
-        drawn = Pages._make([*(column[at] for column in self.pages[:-1]), self.pages.site])
+        drawn = Pages._make([*(column[at] for column in self.pages[:-2]), *self.pages[-2:]])
         ways, scores, keys = np.empty(len(at), np.uint8), np.empty(len(at), np.float32), np.empty(len(at), np.uint64)
         appraise(drawn, self.terms, 0, len(at), ways, scores, _nothing())
         n = _draw(self.pages, at, ways, scores, floors, keys)

@@ -23,6 +23,10 @@ get nothing.
 Other strategies use the cell of cash for what they count: BACKLINKS the links from fetched pages; FRACTIONAL cash of
 which a part is lost at every step (`DAMPING`); PARTIAL the PageRank that links bring, in units of 2^-50, to pages that
 have none of their own yet (`merit`).
+
+**Completed PageRank** (`rank.completed`) has a column of its own. Until it is first computed, every seed has an equal
+share; then it is what was computed. A page that is crawled adds its part to that of its targets, live only: what was
+computed is no part of the journal.
 """
 
 from __future__ import annotations
@@ -32,8 +36,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import njit
-from gossamer.manager.strategies import BACKLINKS, FRACTIONAL, OPIC, PARTIAL, SHALLOW, UNIT, VALUE
+from gossamer.compiled import inlined, njit
+from gossamer.manager.strategies import BACKLINKS, COMPLETED, FRACTIONAL, OPIC, PARTIAL, UNIT, VALUE
 from gossamer.manager.value import GIVEN, REVISITED
 from gossamer.model import LinkKind, Outcome, State
 
@@ -43,8 +47,15 @@ U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
 F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
 
 SEED_CASH: Final = 2**43
+
+SEED_SHARE: Final = np.float32(2.0**-10)
+"""Of a seed, in the completed PageRank that nothing was computed of yet."""
+BASE: Final = 0
+RANKED: Final = 1
+"""Of `columns.ranking`."""
 
 KEPT: Final = 0
 SPENT: Final = 1
@@ -59,7 +70,7 @@ _GIVEN: Final = np.uint64(GIVEN)
 DAMPING: Final = 0.85
 """Of FRACTIONAL; that of PageRank."""
 _CASH: Final = np.uint64(GIVEN - 1)
-_COUNTS: Final = np.array([c in (BACKLINKS, FRACTIONAL, OPIC, PARTIAL, VALUE) for c in range(SHALLOW + 1)])
+_COUNTS: Final = np.array([c in (BACKLINKS, COMPLETED, FRACTIONAL, OPIC, PARTIAL, VALUE) for c in range(COMPLETED + 1)])
 """By code: whether it uses the cells of cash."""
 
 
@@ -69,7 +80,9 @@ def new_totals() -> I64:
 
 
 @njit
-def seen(code: int, cash: U64, totals: I64, page: int, is_seed: bool) -> None:
+def seen(code: int, cash: U64, completed: F32, ranking: F64, totals: I64, page: int, is_seed: bool) -> None:
+    if is_seed and ranking[RANKED] == 0 and code in (COMPLETED, VALUE):
+        completed[page] = SEED_SHARE
     if not is_seed or totals[TOTAL] > np.int64(2**63 - 1 - SEED_CASH):
         return
     if code in (OPIC, VALUE, FRACTIONAL):
@@ -80,8 +93,8 @@ def seen(code: int, cash: U64, totals: I64, page: int, is_seed: bool) -> None:
 
 @njit
 def crawled(
-    code: int, state: U8, cash: U64, merit: F32, totals: I64, page: int, outcome: int, out_degree: int, targets: U32,
-    kinds: U8,
+    code: int, state: U8, cash: U64, merit: F32, completed: F32, ranking: F64, totals: I64, page: int, outcome: int,
+    out_degree: int, targets: U32, kinds: U8,
 ) -> None:  # fmt: skip
     """`page` ended in `outcome`; it is DONE already, so what it gives to itself is lost."""
     if not _COUNTS[code] or cash[page] & _GIVEN:
@@ -94,7 +107,22 @@ def crawled(
     elif code == PARTIAL and degree > 0:
         rank = max(float(merit[page]), np.int64(cash[page] & _CASH) / UNIT)
         _add(state, cash, targets, int(rank * UNIT / degree))
+    if code in (COMPLETED, VALUE) and degree > 0 and not _FAILED[outcome]:
+        _promise(state, completed, completed_of(page, completed[page], ranking) * DAMPING / degree, targets)
     cash[page] |= _GIVEN
+
+
+@inlined
+def completed_of(page: int, completed: np.float32, ranking: F64) -> np.float32:
+    """The completed PageRank of a page: those found since it was computed have the base besides."""
+    return np.float32(completed + ranking[BASE] if page >= ranking[RANKED] else completed)
+
+
+@njit
+def _promise(state: U8, completed: F32, share: np.float32, targets: U32) -> None:
+    for target in targets:
+        if state[target] != _DONE:
+            completed[target] += np.float32(share)
 
 
 @njit

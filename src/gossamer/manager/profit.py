@@ -7,6 +7,7 @@ Scores of pages, larger first, by policy; equal scores go by page number, the or
     opic, backlinks, its cash                        what it held when it was fetched, times (1 - f^gamma)
       fractional
     merit            its merit                       the same, times (1 - f^gamma)
+    completed        its completed PageRank          the same, times (1 - f^gamma)
     partial          its merit, or its cash
     random           its number, well stirred
     breadth-first    0                               after all others
@@ -27,8 +28,8 @@ import numpy.typing as npt
 
 from gossamer.collection.columns import Columns
 from gossamer.compiled import inlined, njit
-from gossamer.manager.policies import U8, U32, U64
-from gossamer.manager.strategies import BREADTH_FIRST, MERIT, PARTIAL, RANDOM, SHALLOW, UNIT, VALUE
+from gossamer.manager.policies import U8, U32, U64, completed_of
+from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, MERIT, PARTIAL, RANDOM, SHALLOW, UNIT, VALUE
 from gossamer.manager.value import F32, GIVEN, REVISITED, Terms
 from gossamer.model import Outcome, PageFlag, State
 
@@ -59,15 +60,17 @@ class Pages(NamedTuple):
     cash: U64
     merit: F32
     boost: F32
+    completed: F32
     origin: U32
     site: U32  # by origin
+    ranking: F64
 
 
 def pages_of(columns: Columns) -> Pages:
     page = columns.page
     return Pages(
         page.state, page.reason, page.flags, page.outcome, page.due, page.depth, page.cash, page.merit, page.boost,
-        page.origin, columns.origin.site,
+        page.completed, page.origin, columns.origin.site, columns.ranking,
     )  # fmt: skip
 
 
@@ -89,9 +92,10 @@ def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, score
     if in_index:
         _add_up(pages.state[first:end], pages.outcome[first:end], scores, kept, index)
     if terms.code != VALUE:
-        depth, cash, merit = pages.depth[first:end], pages.cash[first:end], pages.merit[first:end]
+        depth, cash = pages.depth[first:end], pages.cash[first:end]
+        merit = pages.completed[first:end] if terms.code == COMPLETED else pages.merit[first:end]
         for i in range(count):
-            scores[i] = simple_score(terms.code, first + i, depth[i], cash[i], merit[i])
+            scores[i] = simple_score(terms.code, first + i, depth[i], cash[i], merit[i], pages.ranking)
     if terms.code == BREADTH_FIRST or terms.code == SHALLOW:
         for i in range(count):
             scores[i] -= np.float32(256 if ways[i] == AGAIN else 0)
@@ -103,14 +107,18 @@ def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, score
 
 
 @inlined
-def simple_score(code: int, page: int, depth: int, cash: np.uint64, merit: np.float32) -> np.float32:
-    """Of a page by itself; VALUE has terms besides."""
+def simple_score(
+    code: int, page: int, depth: int, cash: np.uint64, merit: np.float32, ranking: F64
+) -> np.float32:
+    """Of a page by itself; VALUE has terms besides. `merit` is its completed PageRank where the code wants that."""
     if code == BREADTH_FIRST:
         return np.float32(0)
     if code == SHALLOW:
         return np.float32(-np.int64(depth))
     if code == MERIT:
         return np.float32(merit)
+    if code == COMPLETED:
+        return completed_of(page, merit, ranking)
     if code == RANDOM:
         stirred = np.uint64(page) * np.uint64(0x9E3779B97F4A7C15)
         stirred = (stirred ^ (stirred >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
@@ -198,6 +206,11 @@ def _qualities(pages: Pages, terms: Terms, first: int, end: int, out: F32) -> No
         for i in range(len(cash)):
             share = np.float64(np.int64(cash[i] & _CASH)) * terms.coin
             out[i] += terms.opic * np.float32(np.float64(1.0 + share).view(np.int64) * 2.0**-52 - 1023.0)
+    if terms.completed > 0:
+        completed = pages.completed[first:end]
+        for i in range(len(completed)):
+            share = np.float64(completed_of(first + i, completed[i], pages.ranking)) * terms.known
+            out[i] += terms.completed * np.float32(np.float64(1.0 + share).view(np.int64) * 2.0**-52 - 1023.0)
     if terms.boost > 0:
         boost = pages.boost[first:end]
         for i in range(len(boost)):

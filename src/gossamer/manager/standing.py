@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.manager.strategies import BREADTH_FIRST, LIVE, MERIT, PARTIAL, RANDOM, SHALLOW, UNIT, VALUE
+from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, LIVE, MERIT, PARTIAL, RANDOM, SHALLOW, UNIT, VALUE
 from gossamer.manager.value import F32, GIVEN, REVISITED, Known, Terms, Value, terms_of
 from gossamer.model import Outcome, PageFlag, State
 from gossamer.outcomes import FOR_GOOD
@@ -186,6 +186,9 @@ class _Chunk:
         if terms.opic > 0:
             share = self._cash().astype(np.float64) * terms.coin
             yield "opic", terms.opic * straight_log2(share).astype(np.float32)
+        if terms.completed > 0:
+            share = self._completed().astype(np.float64) * terms.known
+            yield "completed", terms.completed * straight_log2(share).astype(np.float32)
         if terms.boost > 0:
             yield "boost", terms.boost * self._column("boost")
         if terms.static > 0:
@@ -197,6 +200,12 @@ class _Chunk:
 
     def _cash(self) -> npt.NDArray[np.int64]:
         return (self._column("cash") & np.uint64(GIVEN - 1)).astype(np.int64)
+
+    def _completed(self) -> F32:
+        """As `policies.completed_of`."""
+        base, ranked = self.known.ranking
+        found = np.arange(self.first, self.end) >= ranked
+        return (self._column("completed") + np.where(found, base, 0.0)).astype(np.float32)
 
     def kept(self) -> F32:
         """f^gamma, of pages that were fetched."""
@@ -219,6 +228,8 @@ class _Chunk:
         code, merit = self.terms.code, np.asarray(self._column("merit"), np.float32)
         if code == MERIT:
             return merit
+        if code == COMPLETED:
+            return self._completed()
         if code == RANDOM:
             stirred = np.arange(self.first, self.end, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
             stirred = (stirred ^ (stirred >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)

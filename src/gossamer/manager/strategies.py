@@ -26,6 +26,7 @@ MERIT: Final = 5
 PARTIAL: Final = 6
 RANDOM: Final = 7
 SHALLOW: Final = 8
+COMPLETED: Final = 9
 
 UNIT: Final = 2.0**50
 """Of the PageRank that PARTIAL keeps as cash."""
@@ -53,7 +54,12 @@ _ROWS: Final = (
     Strategy(
         "value", VALUE,
         "Pages whose fetch adds most to the value of the index: by quality, and by age if fetched before.",
-        "thesis 3.4, 7.2.1", "waiting",
+        "thesis 3.4, 7.2.1", prepares="completed",
+    ),
+    Strategy(
+        "completed-pagerank", COMPLETED,
+        "Pages with the highest PageRank in the graph as it will be, if pages not fetched link as their site does.",
+        "our own: rank/completed.py", prepares="completed",
     ),
     Strategy(
         "breadth-first", BREADTH_FIRST, "Pages in the order of discovery.",

@@ -12,6 +12,7 @@ holds the pages whose last outcome was `ok`; duplicates and redirects add nothin
 
     score       of a page
     opic        its share of all cash given out; of a fetched page what it held then     (a share: see rank/names.py)
+    completed   its completed PageRank: what it will have once more is known    (a share: see rank/completed.py)
     pagerank, indegree, siterank, hub, authority         link scores: computed in the background (shares)
     depth       1 / (1 + depth)
     static      1 if it is static, 0 if dynamic
@@ -39,6 +40,7 @@ from gossamer.config.accepted import check
 from gossamer.config.presets import PRESETS, in_force
 from gossamer.config.settings import ManagerSettings
 from gossamer.errors import UsageError
+from gossamer.manager.strategies import VALUE, Strategy
 from gossamer.model import Outcome
 from gossamer.rank.names import LINK_SCORES, share_score, straight_log2
 
@@ -49,7 +51,7 @@ T = TypeVar("T")
 GIVEN: Final = 1 << 63
 """The bit of `cash` that says: the page has handed on what it held, which is still there to be read."""
 
-OWN_SCORES: Final = ("opic", "depth", "static", "pending", "boost")
+OWN_SCORES: Final = ("opic", "completed", "depth", "static", "pending", "boost")
 SCORES: Final = (*OWN_SCORES, *LINK_SCORES)
 """Names that a weight may have."""
 
@@ -62,7 +64,7 @@ REVISITED: Final = frozenset({Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT})
 class Value:
     """The settings that decide what a page is worth, checked."""
 
-    weights: Mapping[str, float] = field(default_factory=lambda: {"opic": 1.0, "pagerank": 1.0})
+    weights: Mapping[str, float] = field(default_factory=lambda: {"completed": 1.0})
     alpha: float = 1.0
     beta: float = 1.0
     gamma: float = 1.0
@@ -138,6 +140,8 @@ class Known(Protocol):
     def site(self) -> PageColumns: ...
     @property
     def origin(self) -> PageColumns: ...
+    @property
+    def ranking(self) -> Array: ...
 
 
 class Terms(NamedTuple):
@@ -150,6 +154,10 @@ class Terms(NamedTuple):
     """Weight of opic over log2(1 + n)."""
     coin: float
     """n over all cash given out: cash times this is n x share."""
+    completed: np.float32
+    """Weight of the completed PageRank over log2(1 + n)."""
+    known: float
+    """n."""
     static: np.float32
     boost: np.float32
     depths: F32
@@ -171,8 +179,9 @@ def terms_of(known: Known, code: int, value: Value, issued: int, wall: float) ->
     depths = part["depth"] / (1 + np.arange(256, dtype=np.float32))
     coin = pages / issued if issued > 0 else 0.0
     return Terms(
-        code, float(wall), np.float32(1.0 / total), np.float32(part["opic"] / whole), coin, part["static"],
-        part["boost"], depths.astype(np.float32), _by_site(known, part["pending"]),
+        code, float(wall), np.float32(1.0 / total), np.float32(part["opic"] / whole), coin,
+        np.float32(part["completed"] / whole), float(pages), part["static"], part["boost"],
+        depths.astype(np.float32), _by_site(known, part["pending"]),
         np.float32(value.alpha), value.gamma / value.change_period, value.min_period if value.revisits else np.inf,
     )  # fmt: skip
 
@@ -188,3 +197,9 @@ def _by_site(known: Known, part: np.float32) -> F32:
 def merit_weights(weights: Mapping[str, float]) -> dict[str, float]:
     """The weights of link scores among these."""
     return {name: weights[name] for name in LINK_SCORES if weights.get(name, 0) > 0}
+
+
+def prepared_for(policy: Strategy, weights: Mapping[str, float]) -> str:
+    """The score that is to be prepared for a policy (`rank.prepared`); "" for none."""
+    wanted = policy.code != VALUE or weights.get("completed", 0) > 0
+    return policy.prepares if wanted else ""

@@ -1,10 +1,10 @@
 """Link scores that strategies have computed anew every so many pages, on the graph known so far. One table.
 
-Each is a function of the graph of the fetched pages (known pages that were not fetched have no links), the start pages
-and the scores of the time before, to a number for each known page. The crawl computes them beside it (`scores`), the
-simulator between two steps, with the same functions.
+Each is a function of what is known and of the scores of the time before, to a number for each known page. The crawl
+computes them beside it (`scores`), the simulator between two steps, with the same functions.
 
     pagerank     see `pagerank`
+    completed    see `completed`
     rankmass     what flows from the start pages: x = (1 - d) t + d x P; pages that were not fetched keep what they get
     opic         the same without loss (d = 1), as far as `TURNS` steps carry it: cash that fetched pages hand on again
 """
@@ -12,28 +12,55 @@ simulator between two steps, with the same functions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
+from gossamer.rank.completed import completed
 from gossamer.rank.graph import F64, U32, Graph, spread
 from gossamer.rank.pagerank import DAMPING, pagerank
 
 TURNS: Final = 50
 TOLERANCE: Final = 1e-4
-Prepare = Callable[[Graph, U32, F64 | None], F64]
 
 
-def _pagerank(graph: Graph, start: U32, before: F64 | None) -> F64:
-    return pagerank(graph, before, tolerance=TOLERANCE).values
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a crawl knows: all by known page."""
+
+    graph: Graph
+    """The links of the pages that were fetched; the others have none."""
+    site: U32
+    fetched: npt.NDArray[np.bool_]
+    start: U32
+    """Start pages, by number."""
 
 
-def _rankmass(graph: Graph, start: U32, before: F64 | None) -> F64:
-    return flow(graph, start, before, DAMPING)
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    values: F64
+    """By known page."""
+    base: float = 0.0
+    """Of pages that are found later, until it is computed anew."""
 
 
-def _opic(graph: Graph, start: U32, before: F64 | None) -> F64:
-    return flow(graph, start, None, 1.0)
+def _pagerank(known: Known, before: F64 | None) -> Prepared:
+    return Prepared(pagerank(known.graph, before, tolerance=TOLERANCE).values)
+
+
+def _completed(known: Known, before: F64 | None) -> Prepared:
+    found = completed(known.graph, known.site, known.fetched, known.start, before)
+    return Prepared(found.values, found.base)
+
+
+def _rankmass(known: Known, before: F64 | None) -> Prepared:
+    return Prepared(flow(known.graph, known.start, before, DAMPING))
+
+
+def _opic(known: Known, before: F64 | None) -> Prepared:
+    return Prepared(flow(known.graph, known.start, None, 1.0))
 
 
 def flow(graph: Graph, start: U32, before: F64 | None, damping: float) -> F64:
@@ -61,4 +88,6 @@ def flow(graph: Graph, start: U32, before: F64 | None, damping: float) -> F64:
     return total if damping == 1.0 else values
 
 
-PREPARED: Final[dict[str, Prepare]] = {"pagerank": _pagerank, "rankmass": _rankmass, "opic": _opic}
+PREPARED: Final[dict[str, Callable[[Known, F64 | None], Prepared]]] = {
+    "pagerank": _pagerank, "completed": _completed, "rankmass": _rankmass, "opic": _opic,
+}  # fmt: skip

@@ -32,7 +32,7 @@ def earlier_crawl(graph: WebGraph, worth: F64, seed: int) -> tuple[WebGraph, F64
     rng = np.random.default_rng([seed, 4])
     old = drawn(worth, rng)
     number = np.cumsum(old) - 1
-    offsets, targets = _rewired(graph.links.offsets, graph.links.targets, old, number, rng.integers(1 << 62))
+    offsets, targets = _rewired(graph.links.offsets, graph.links.targets, old, number, int(rng.integers(1 << 62)))
     kept = np.flatnonzero(old)
     start = number[graph.start[old[graph.start]]].astype(np.uint32)
     earlier = WebGraph(

@@ -25,7 +25,7 @@ from gossamer.harvester.queue import touch_site
 from gossamer.manager.learn import _learn, _Links, _Pages, _plant, _Visits
 from gossamer.manager.plan import key_of
 from gossamer.manager.profit import Pages, appraise, simple_score
-from gossamer.manager.strategies import VALUE
+from gossamer.manager.strategies import COMPLETED, VALUE
 from gossamer.manager.value import Terms
 from gossamer.model import NONE, LinkKind, Outcome, PageFlag, Reason, State
 from gossamer.patience import clocks
@@ -190,7 +190,8 @@ def rate(rules: Rules, desk: Desk, scratch: Scratch, page: int) -> np.uint64:
         appraise(desk.planned, rules.terms, page, 1, scratch.way, scratch.score, scratch.values)
         return key_of(scratch.score[0], page)
     of = desk.learned
-    return key_of(simple_score(rules.code, page, of.depth[page], of.cash[page], of.merit[page]), page)
+    merit = of.completed[page] if rules.code == COMPLETED else of.merit[page]
+    return key_of(simple_score(rules.code, page, of.depth[page], of.cash[page], merit, of.ranking), page)
 
 
 @inlined

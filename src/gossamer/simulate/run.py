@@ -19,12 +19,13 @@ from gossamer.manager.due import soonest_due
 from gossamer.manager.plan import make_plan
 from gossamer.manager.policies import TOTAL, new_totals
 from gossamer.manager.profit import pages_of
-from gossamer.manager.strategies import VALUE, Strategy, strategy_named
+from gossamer.manager.strategies import Strategy, strategy_named
 from gossamer.manager.value import Value, terms_of
 from gossamer.model import NONE, VISIT
+from gossamer.rank.completed import GROWTH, LEAST
 from gossamer.rank.graph import Block
 from gossamer.rank.pagerank import pagerank
-from gossamer.rank.prepared import PREPARED
+from gossamer.rank.prepared import PREPARED, Known
 from gossamer.simulate import loop
 from gossamer.simulate.flow import NOW, make_flow
 from gossamer.simulate.loop import FAILED, FETCHED, KNOWN, REQUESTS, Desk, Found, Rules, Scratch
@@ -39,6 +40,8 @@ FRONTS: Final = 8
 """Of Mercator."""
 POINTS: Final = 4_000
 """Of the step function of active connections."""
+USUAL: Final = 0.01
+"""Share of the graph after which link scores are computed anew, if the scenario does not say."""
 STEPS: Final = 100
 """How often progress is told, about."""
 Progress = Callable[[int, int], None]
@@ -191,10 +194,7 @@ class _Crawl:
 
     def run(self, progress: Progress | None) -> None:
         pages, most = self.graph.pages, self.scenario.most_pages or self.graph.pages
-        every = self.scenario.rank_every if self.scenario.rank_every >= 1 else self.scenario.rank_every * pages
-        every = max(1, round(every))
-        prepares = bool(self.rule.prepares) or self.rule.code == VALUE
-        step = every if prepares and self.heaps else max(1, pages // STEPS)
+        prepares = bool(self.rule.prepares)
         last_plan = -1
         if not self.heaps:
             self._plan()
@@ -202,6 +202,7 @@ class _Crawl:
             self._prepare()
         while True:
             fetched = int(self.found.counts[FETCHED])
+            step = self._every(fetched) if prepares and self.heaps else max(1, pages // STEPS)
             gap = min(max(1, self.scenario.batch // 100), max(1, len(self.planned) // 2))
             why = self._advance(min(most, fetched + step), fetched if last_plan < 0 else last_plan + gap)
             fetched = int(self.found.counts[FETCHED])
@@ -215,6 +216,14 @@ class _Crawl:
                     return
             elif prepares and self.heaps:
                 self._prepare()
+
+    def _every(self, fetched: int) -> int:
+        """After how many pages more scores are computed anew."""
+        every = self.scenario.rank_every
+        if not every and self.rule.prepares == "completed":
+            return max(LEAST, round(GROWTH * fetched))
+        every = every or USUAL
+        return max(1, round(every if every >= 1 else every * self.graph.pages))
 
     def _advance(self, stop_at: int, plan_after: int) -> int:
         why = loop.advance(
@@ -253,9 +262,25 @@ class _Crawl:
         self._rekey()
 
     def _score(self) -> None:
-        graph = _Fetched(self.found)
-        self.ranks = PREPARED[self.rule.prepares](graph, self.starts, self.ranks)
-        self.columns.page.merit[: graph.pages] = self.ranks
+        graph, page = _Fetched(self.found), self.columns.page
+        fetched = np.zeros(graph.pages, np.bool_)
+        fetched[self.found.sources[: self.found.counts[FETCHED]]] = True
+        known = Known(graph, page.origin[: graph.pages], fetched, self.starts)
+        found = PREPARED[self.rule.prepares](known, self._before())
+        if self.rule.prepares == "completed":
+            page.completed[: graph.pages] = found.values
+            self.columns.ranking[:] = found.base, graph.pages
+        else:
+            page.merit[: graph.pages] = self.ranks = found.values
+
+    def _before(self) -> F64 | None:
+        """The scores as they stand; the completed ones have grown since they were computed."""
+        if self.rule.prepares != "completed":
+            return self.ranks
+        base, ranked = self.columns.ranking
+        values = self.columns.page.completed[: int(self.found.counts[KNOWN])].astype(np.float64)
+        values[int(ranked) :] += base
+        return values
 
     def _rekey(self) -> None:
         loop.rebuild(self.rules, self.desk, self.queue.arrays, self.found, self.scratch, self._now)

@@ -88,9 +88,10 @@ class Scenario:
     """Pages of a plan: K. 1: the order is kept up to date page by page."""
     per_site: int = 0
     """Pages of one site in a plan at most; 0: no limit."""
-    rank_every: float = 0.01
-    """Link scores are computed anew after so many pages: a share of the graph below 1, else a number. With plans of
-    more than one page they are computed anew for each plan."""
+    rank_every: float = 0.0
+    """Link scores are computed anew after so many pages: a share of the graph below 1, else a number. 0: as the
+    strategy has it, a hundredth of the graph, or whenever the crawl has grown by a twentieth. With plans of more than
+    one page they are computed anew for each plan."""
     pages_per_site: int = 0
     """Known pages of a site at most; 0: no limit."""
     depth: int = 0
