@@ -237,7 +237,8 @@ def test_the_reference_leaves_no_word_out() -> None:
     for key in known():
         assert f"| `{key.partition('.')[2]}` |" in text
     for verb, names in options().items():
-        part = text.split(f"### gossamer {verb}\n")[1].split("\n## ")[0].split("\n### ")[0]
+        parts = re.split(rf"### gossamer {verb}(?: \w+)?\n", text)[1:]
+        part = "\n".join(each.split("\n## ")[0].split("\n### ")[0] for each in parts)
         assert set(re.findall(r"^\| `(--[a-z-]+)", part, re.MULTILINE)) == names - {"--help"}
 
 

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import njit
-from gossamer.rank.graph import F64, I64, U32, Csr
-from gossamer.rank.pagerank import DAMPING
+from gossamer.rank.graph import F64, U32, Csr
+from gossamer.rank.pagerank import DAMPING, pass_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +56,7 @@ def rankmass(
     lower, mass = np.zeros(n), (1.0 - damping) * trust
     turns = 0
     while n and turns < most and mass[known].sum() / (1.0 - damping) > tolerance:
-        jumping = _pass_on(links.offsets, links.targets, known, damping, mass, lower)
+        jumping = pass_on(links.offsets, links.targets, known, damping, mass, lower)
         mass += jumping * trust
         turns += 1
     return RankMass(lower, max(0.0, 1.0 - float(lower.sum())) if n else 0.0, turns)
-
-
-@njit
-def _pass_on(
-    offsets: I64, targets: U32, known: npt.NDArray[np.bool_], damping: float, mass: F64, lower: F64
-) -> float:
-    jumping = 0.0
-    for page in range(len(mass)):
-        own = mass[page]
-        if own == 0.0 or not known[page]:
-            continue
-        lower[page] += own
-        mass[page] = 0.0
-        degree = offsets[page + 1] - offsets[page]
-        if degree == 0:
-            jumping += damping * own
-        else:
-            for i in range(offsets[page], offsets[page + 1]):
-                mass[targets[i]] += damping * own / degree
-    return jumping

@@ -9,26 +9,27 @@ Cost: 25 bytes a page while a query of `pages` runs, and a tenth of a second at 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from gossamer.collection.manifest import Contents
 from gossamer.config import Settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from gossamer.explain.mapped import Mapped
 
-    import pyarrow as pa
+F32 = npt.NDArray[np.float32]
+Columns = dict[str, npt.NDArray[Any]]
 
 OF_PAGES: Final = ("current_depth", "opic", "boost", "quality", "value")
 OF_SITES: Final = ("pending",)
 
 
-def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -> pa.Table | None:
+def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -> Columns | None:
     """Of "pages" or "sites", with the number of each; None without an image that can be read."""
-    import pyarrow as pa
-
     from gossamer.explain.mapped import open_image
     from gossamer.model import SHARD_SHIFT
 
@@ -38,24 +39,16 @@ def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -
     try:
         if name == "sites":
             pending = np.asarray(image.columns.site.pending)
-            return pa.table({"site": np.arange(len(pending), dtype=np.int64), "pending": pending})
+            return {"site": np.arange(len(pending), dtype=np.int64), "pending": pending}
         numbers = np.arange(image.columns.page.count, dtype=np.int64) | contents.meta.shard << SHARD_SHIFT
         rows = image.columns.page
         quality, value = _worth(image, settings)
-        return pa.table({
+        return {
             "page": numbers, "current_depth": np.asarray(rows.depth), "opic": _shares(image),
             "boost": np.asarray(rows.boost), "quality": quality, "value": value,
-        })  # fmt: skip
+        }  # fmt: skip
     except (AttributeError, OSError, ValueError):
         return None  # of an older version, or removed meanwhile for a newer one
-
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from gossamer.explain.mapped import Mapped
-
-    F32 = npt.NDArray[np.float32]
 
 
 def _shares(image: Mapped) -> F32:
