@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.units import Duration, Size, human_size, human_time, thousands
+from gossamer.units import Duration, Size, human_size, human_time, plural, thousands
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,9 @@ def test_sizes_parse_back_to_themselves(size: Size) -> None:
 
 def test_numbers_for_people() -> None:
     assert thousands(1234567) == "1,234,567"
+    assert [plural(n, "page") for n in (0, 1, 1000)] == ["0 pages", "1 page", "1,000 pages"]
+    assert plural(1, "thing is", "things are") == "1 thing is"
+    assert plural(2, "thing is", "things are") == "2 things are"
     assert [human_size(n) for n in (0, 999, 1234, 45_600_000, 789e9, 2e15)] == [
         "0 B", "999 B", "1.23 KB", "45.6 MB", "789 GB", "2000.0 TB",
     ]  # fmt: skip

@@ -280,6 +280,53 @@ def test_an_archive_that_is_missing_or_too_short_is_found(made: Made) -> None:
     assert "their bodies are not" in told(verify(made.folder))
 
 
+def test_an_archive_that_was_shortened_is_read_as_far_as_it_goes(made: Made) -> None:
+    """The commonest damage: it once ended the whole run."""
+    path = made.shard / ARCHIVE
+    whole_length = path.stat().st_size
+    cut = members(path)[-6][0] + 10
+    flip(path, sum(members(path)[responses(made)[5]]) // 2)
+    path.write_bytes(path.read_bytes()[:cut])
+    report = verify(made.folder)
+    assert f"has {cut} bytes, but {whole_length} were committed" in report.findings[0].wrong
+    assert any("damaged" in f.wrong and f.place for f in report.findings), "the rest is looked at all the same"
+    assert not any(f.file.startswith("cdx") for f in report.findings)
+    assert any("index of 000000.warc.gz was not compared" in note for note in report.notes)
+
+
+def test_a_missing_archive_is_no_reason_to_remove_the_index(made: Made) -> None:
+    (made.shard / ARCHIVE).unlink()
+    report = verify(made.folder)
+    assert [(f.file, f.cure) for f in report.findings] == [(ARCHIVE, "Restore the file from a backup.")]
+
+
+def test_when_only_some_of_many_findings_are_told_the_others_are_counted(made: Made) -> None:
+    file = find(made.folder).table("cdx")[0]
+    lines = file.path.read_bytes().splitlines(keepends=True)
+    others = [line.replace(b'"length": "', b'"length": "9') for line in lines for _ in range(9)]
+    others = sorted({line.replace(b'"offset": "', b'"offset": "%d' % i) for i, line in enumerate(others)})
+    file.path.write_bytes(b"".join(sorted([*lines, *others])))
+    sign(made, f"cdx/{file.path.name}")
+    report = verify(made.folder)
+    assert report.wrong == len(others) > 20
+    assert report.findings[-1].wrong == f"and {len(others) - 20} more of this kind"
+
+
+@pytest.mark.parametrize("table", ["links", "visits", "cdx", "ticks"])
+def test_a_damaged_table_does_not_keep_the_archive_from_being_read(made: Made, table: str) -> None:
+    file = find(made.folder).table(table)[1]
+    file.path.unlink()
+    all_records = members(made.shard / ARCHIVE)
+    chosen = [all_records[responses(made)[i]] for i in (5, 20)]
+    for start, end in chosen:
+        flip(made.shard / ARCHIVE, (start + end) // 2)
+    report = verify(made.folder)
+    assert {f"byte {start}" for start, _ in chosen} <= {f.place for f in report.findings}
+    assert report.checked["archive records"] >= len(all_records) - 4
+    assert any(f"What needs {table} was not looked at" in note for note in report.notes)
+    assert report.checked["invariants"] > 10, "what does not need the table is looked at"
+
+
 def test_a_revisit_record_whose_original_is_gone_is_found(made: Made) -> None:
     path, raw = made.shard / ARCHIVE, (made.shard / ARCHIVE).read_bytes()
     number = next(

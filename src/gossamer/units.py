@@ -106,6 +106,11 @@ def thousands(n: int) -> str:
     return f"{n:,}"
 
 
+def plural(n: int, one: str, many: str = "") -> str:
+    """1 page, 2,000 pages; `many` where it is not `one` with an s."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
 def human_size(n: float) -> str:
     """Three significant digits for a progress line: 0 B, 999 B, 1.23 KB, 45.6 MB, 789 GB."""
     for unit in ("B", "KB", "MB", "GB"):

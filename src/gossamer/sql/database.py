@@ -44,6 +44,7 @@ _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
 Row = tuple[Any, ...]
 _BATCH: Final = 10_000
+_STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
 _EXPLAINED: Final = re.compile(r"\s*explain(?:\s+analyze\b|\s*\([\w\s,]*\))?(.*)", re.IGNORECASE | re.DOTALL)
 """What is explained. No comment or text can stand before it, where it could hide something from us."""
 
@@ -74,7 +75,7 @@ class Database:
         for name, table in self._fresh.items():
             self.connection.register(f"fresh_{name}", table)
         self._settings, self._limits = settings, Limits.of(settings)
-        self._made = set[str]()
+        self._made, self._made_stored = set[str](), set[str]()
 
     def _close(self, spilled: Path | None) -> None:
         """DuckDB follows symbolic links before it compares: any folder of a collection may be one."""
@@ -87,18 +88,34 @@ class Database:
         )
 
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        """A statement of our own, unlike `query`."""
+        """A statement of our own, unlike `query`. Only tables of `stored` that it names are opened."""
         with _naming(statement):
-            self._make(_named(statement))
+            self._prepare(statement)
             found: list[Row] = self.connection.execute(statement, parameters).fetchall()
         return found
+
+    def stream(self, statement: str) -> Iterator[Row]:
+        """As `run`, row by row: to be read before anything else is asked."""
+        with _naming(statement):
+            self._prepare(statement)
+            self._begin(statement)
+        return self._rows(statement)
+
+    def _prepare(self, statement: str) -> None:
+        for name in _STORED.findall(statement):
+            self._make_stored(name)
+
+    def _make_stored(self, name: str) -> None:
+        if name not in self._made_stored:
+            self._made_stored.add(name)
+            self.connection.execute(f"create view stored.{name} as {self._stored(name)}")
 
     def _make(self, names: Iterable[str]) -> None:
         """The views of these names, and those that they are made from. DuckDB reads the end of each of their files."""
         for name in names:
             if name not in self._made:
                 self._made.add(name)
-                self.connection.execute(f"create view stored.{name} as {self._stored(name)}")
+                self._make_stored(name)
                 self._make(_MADE_FROM.get(name, ()))
                 self.connection.execute(f"create view main.{name} as {self._shown(name)}")
 

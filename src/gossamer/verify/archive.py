@@ -11,6 +11,9 @@ Cost: inflating, and SHA-1 of each block and payload: `bench/verify.py` prints t
 from __future__ import annotations
 
 import hashlib
+import mmap
+import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -25,6 +28,10 @@ from gossamer.urls import Scope
 from gossamer.urls.names import spelled
 
 _ALL: Final = 1 << 62
+_GZIP: Final = b"\x1f\x8b\x08"
+_WARC: Final = b"WARC/1."
+_START: Final = 1 << 10
+"""Bytes of a member within which its first words are found."""
 _REPLAYED: Final = (b"response", b"revisit")
 _REPEATED, _TEXT = int(VisitFlag.REPEATED), int(VisitFlag.TEXT)
 _HASH: Final = (1 << 64) - 1
@@ -44,7 +51,8 @@ class Piece:
     path: Path
     start: int
     end: int
-    visits: list[Visit]
+    visits: list[Visit] | None
+    """None if they are not known: the records are read by themselves."""
     seeder: SeederSettings
     unindexed: tuple[tuple[int, int], ...]
     """Stretches of the file without an index."""
@@ -75,7 +83,7 @@ class Checked:
 
 
 def check(piece: Piece) -> Checked:
-    """Behind a record that cannot be read it goes on where the next visit begins."""
+    """Behind a record that cannot be read it goes on where the next visit begins, or what looks like a record."""
     done = Checked(piece.path, piece.end - piece.start, piece.start)
     while done.reached < piece.end:
         try:
@@ -84,8 +92,22 @@ def check(piece: Piece) -> Checked:
         except StorageError as error:
             done.unreadable = True
             done.wrong.append((done.reached, error.message))
-            done.reached = next((v.end for v in piece.visits if v.end > done.reached), piece.end)
+            done.reached = _behind(piece, done.reached)
     return done
+
+
+def _behind(piece: Piece, damaged: int) -> int:
+    """Where to go on after a record that cannot be read."""
+    if piece.visits is not None:
+        return next((v.end for v in piece.visits if v.end > damaged), piece.end)
+    with piece.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        at = raw.find(_GZIP, damaged + 1, piece.end)
+        while at >= 0:
+            with suppress(zlib.error):
+                if zlib.decompressobj(wbits=31).decompress(raw[at : at + _START], len(_WARC)) == _WARC:
+                    return at
+            at = raw.find(_GZIP, at + 1, piece.end)
+    return piece.end
 
 
 @dataclass(slots=True)
@@ -99,7 +121,7 @@ class _Stretch:
 
 
 def _read(piece: Piece, start: int, done: Checked) -> None:
-    coming = iter([v for v in piece.visits if v.end > start])
+    coming = iter([v for v in piece.visits or () if v.end > start])
     visit, stretch = next(coming, None), _Stretch()
     for offset, size, raw in cdx.members(piece.path, start, piece.end, _ALL):
         done.records += 1
@@ -108,7 +130,7 @@ def _read(piece: Piece, start: int, done: Checked) -> None:
         wrong = record.damage()
         if wrong:
             done.wrong.append((offset, wrong))
-        else:
+        elif piece.visits is not None:
             _place_record(piece, offset, size, record, visit, stretch, done)
         if visit is not None and offset + size >= visit.end:
             done.wrong += [(visit.offset, text) for text in _missing(visit, stretch, offset + size, wrong)]
@@ -203,7 +225,7 @@ class Record:
     def damage(self) -> str:
         """What is wrong with it, read by itself; "" if nothing is."""
         raw, behind, fields = self.raw, self._behind, self._fields
-        if not raw.startswith(b"WARC/1.") or behind < 4:
+        if not raw.startswith(_WARC) or behind < 4:
             return "this is not a WARC record"
         if not raw.endswith(b"\r\n\r\n") or fields.get(b"Content-Length") != b"%d" % (len(raw) - behind - 4):
             return "the record has another length than it says"

@@ -87,13 +87,14 @@ def check_chain(sources: Sources, report: Report) -> None:
         record = last
 
 
-def check_segments(sources: Sources, report: Report) -> Iterator[int]:
-    """Yields the bytes read, file by file."""
+def check_segments(sources: Sources, report: Report, damaged: set[str]) -> Iterator[int]:
+    """Yields the bytes read, file by file; adds the names of tables with damage to `damaged`."""
     for name in (*TABLES, INDEX):
         for file in sources.table(name):
             finding = _damage(_relative(sources.shard, file.path), file.path, file.bytes, file.checksum)
             if finding is not None:
                 report.add(finding)
+                damaged.add(name)
             report.count("segment files")
             yield file.bytes
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from base64 import b32decode
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,10 @@ class Index:
         self._unreadable = set[str]()
         self._without = sources.unindexed(all_committed=True)
         self._lengths = sources.lengths()
+
+    def leave_out(self, names: Iterable[str]) -> None:
+        """Archive files that are not whole: which lines they should have is not known."""
+        self._unreadable.update(Path(name).name for name in names)
 
     def without(self, name: str) -> tuple[Span, ...]:
         """Stretches of an archive file that no index covers: not sealed yet, or sealed when there was none."""
@@ -88,13 +93,17 @@ class Index:
         }
         path = self._shard / ARCHIVE / name
         right = set(self._lines(path))
-        for line in list(said.keys() - right)[:SHOWN]:
-            file, number = said[line]
-            wrong = f"no record of {name} has this line: {line[:100].decode('latin-1')}…"
-            report.add(Finding(file, f"line {number}", wrong, _CURE))
-        for line in list(right - said.keys())[:SHOWN]:
-            wrong = f"a record of {name} is not in the index: {line[:100].decode('latin-1')}…"
-            report.add(Finding(f"{INDEX}/", "", wrong, _CURE))
+        false, missing = sorted(said.keys() - right), sorted(right - said.keys())
+        told = [
+            Finding(said[line][0], f"line {said[line][1]}", f"no record of {name} has this line: {_start(line)}", _CURE)
+            for line in false[:SHOWN]
+        ]
+        report.add_some(told, len(false))
+        told = [
+            Finding(f"{INDEX}/", "", f"a record of {name} is not in the index: {_start(line)}", _CURE)
+            for line in missing[:SHOWN]
+        ]
+        report.add_some(told, len(missing))
         if said.keys() == right:
             report.add(Finding(f"{INDEX}/", "", f"a line of {name} is there more than once", _CURE))
 
@@ -102,7 +111,7 @@ class Index:
         name, at, made = f"{ARCHIVE}/{path.name}", 0, list[bytes]()
         if not path.exists():
             return made
-        for start, end in [*self.without(name), (self._lengths[name], 0)]:
+        for start, end in [*self.without(name), (self._lengths.get(name, 0), 0)]:
             if at < start:
                 made += cdx.lines(path, at, start)
             at = end
@@ -144,6 +153,10 @@ def _originals(sources: Sources, database: Database, payloads: set[str]) -> dict
             continue
         found[names[bytes(payload)]].add(Record(raw).field(b"WARC-Record-ID"))
     return found
+
+
+def _start(line: bytes) -> str:
+    return f"{line[:100].decode('latin-1')}…"
 
 
 def _name(path: Path) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,6 +20,7 @@ from gossamer.verify.report import BACKUP, REPORT, Finding, Report
 SHOWN: Final = 20
 """Rows of one check that are told."""
 URL_FILE: Final = f"{URLS}/pages.blocks"
+_STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
 _LOCAL: Final = f"& {(1 << SHARD_SHIFT) - 1}"
 _FAILED: Final = ", ".join(sorted(f"'{o.word}'" for o in SITE_FAILURES))
 _DYNAMIC: Final = int(PageFlag.DYNAMIC)
@@ -30,6 +32,10 @@ class Check:
     wrong: str
     """Names columns of the rows that `query` finds."""
     query: str
+
+    @property
+    def needs(self) -> set[str]:
+        return set(_STORED.findall(self.query))
 
 
 def _unknown(table: str, column: str, other: str, key: str, what: str) -> Check:
@@ -143,16 +149,20 @@ where coalesce(found, 0) != coalesce(said, 0) order by 1, 2
 """)  # fmt: skip
 
 
-def check_tables(sources: Sources, database: Database, report: Report) -> Iterator[str]:
-    """Yields the table that is looked at, check by check."""
+def check_tables(
+    sources: Sources, database: Database, report: Report, damaged: Collection[str] = ()
+) -> Iterator[str]:
+    """Yields the table that is looked at, check by check. Checks that need a `damaged` table are left out."""
     counts, visits = (sources.table(name)[:1] for name in ("counts", "visits"))
     complete = [f.segment for f in counts] == [f.segment for f in visits]  # segments of old have no table of counts
     for check in (*CHECKS, *([COUNTS] if complete else [])):
+        if check.needs & set(damaged):
+            continue
         yield check.table
-        answer = database.query(check.query)
-        rows = [dict(zip(answer.columns, row, strict=True)) for row in islice(answer.rows, SHOWN)]
-        for row in rows:
-            report.add(Finding(f"{check.table}/", _place(row), check.wrong.format(**row), REPORT))
+        rows = [row[0] for row in database.run(f"select q from ({check.query}) q limit {SHOWN + 1}")]
+        found = [Finding(f"{check.table}/", _place(row), check.wrong.format(**row), REPORT) for row in rows[:SHOWN]]
+        more = len(rows) > SHOWN
+        report.add_some(found, int(database.run(f"select count(*) from ({check.query})")[0][0]) if more else len(found))
         report.count("invariants")
 
 
@@ -169,7 +179,7 @@ def check_urls(sources: Sources, database: Database, report: Report) -> None:
     if not path.exists():
         report.add(Finding(URL_FILE, "", f"is missing, and {length} bytes of it were committed", BACKUP))
         return
-    urls = (str(row[0] or "") for row in database.query("select url from stored.pages order by page").rows)
+    urls = (str(row[0] or "") for row in database.stream("select url from stored.pages order by page"))
     known = 0
     try:
         for at, texts in blocks(path, length):

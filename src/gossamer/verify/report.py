@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -37,6 +38,14 @@ class Report:
     def add(self, *found: Finding) -> None:
         self.wrong += len(found)
         self.findings += found[: max(0, MOST - len(self.findings))]
+
+    def add_some(self, found: Sequence[Finding], all_of_them: int) -> None:
+        """Those that are told of `all_of_them`, all of one kind; and that there are more, if so."""
+        self.add(*found)
+        more = all_of_them - len(found)
+        if more > 0 and found:
+            self.add(Finding(found[-1].file, "", f"and {more:,} more of this kind", found[-1].cure))
+            self.wrong += more - 1
 
     def count(self, what: str, number: int = 1) -> None:
         self.checked[what] = self.checked.get(what, 0) + number

@@ -9,12 +9,13 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from gossamer import config
-from gossamer.collection.layout import ARCHIVE, SETTINGS
+from gossamer.collection.layout import ARCHIVE, INDEX, SETTINGS, TABLES
 from gossamer.collection.standing import STANDING
 from gossamer.config import Settings
 from gossamer.sql.database import Database
@@ -39,34 +40,94 @@ def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, 
     sources = files.open_sources(folder, report)
     settings = config.load(folder / SETTINGS)
     files.check_chain(sources, report)
+    damaged = set[str]() if report.good else {*TABLES, INDEX}  # rows of every table may be missing
     total = sum(f.bytes for these in sources.tables.values() for f in these)
     done = 0
-    for size in files.check_segments(sources, report):
+    for size in files.check_segments(sources, report, damaged):
         done += size
         progress("segments", done / max(1, total))
-    sound = report.good
     files.check_image(sources, report)
     invariants.check_standing(sources.shard, _standing(sources.shard), report)
     with tempfile.TemporaryDirectory() as spilled:
-        if sound:
-            _check_contents(sources, settings, quick, Path(spilled), report, progress)
-        else:
-            report.notes.append("What is in the tables and the archive was not looked at: mend the files first.")
+        database = Database(sources, settings, MEMORY, Path(spilled))
+        _Contents(sources, settings, database, damaged, report, progress).check(quick)
     return report
 
 
-def _check_contents(
-    sources: Sources, settings: Settings, quick: bool, spilled: Path, report: Report, progress: Progress
-) -> None:
-    database = Database(sources, settings, MEMORY, spilled)
-    for number, table in enumerate(invariants.check_tables(sources, database, report)):
-        progress(f"invariants of {table}", number / (1 + len(invariants.CHECKS)))
-    invariants.check_urls(sources, database, report)
-    lengths = _archive_lengths(sources, report)
-    if quick:
-        report.notes.append("The records of the archive were not read (--quick).")
-        return
-    _check_archive(sources, settings, database, lengths, report, progress)
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What is in the tables and the archive, as far as the tables that a check needs are whole."""
+
+    sources: Sources
+    settings: Settings
+    database: Database
+    damaged: set[str]
+    """Tables."""
+    report: Report
+    progress: Progress
+
+    def check(self, quick: bool) -> None:
+        if self.damaged:
+            without = ", ".join(name for name in (*TABLES, INDEX) if name in self.damaged)
+            self.report.notes.append(f"What needs {without} was not looked at: mend the files first.")
+        tables = invariants.check_tables(self.sources, self.database, self.report, self.damaged)
+        for number, table in enumerate(tables):
+            self.progress(f"invariants of {table}", number / (1 + len(invariants.CHECKS)))
+        if "pages" not in self.damaged:
+            invariants.check_urls(self.sources, self.database, self.report)
+        lengths = _archive_lengths(self.sources, self.report)
+        if quick:
+            self.report.notes.append("The records of the archive were not read (--quick).")
+        else:
+            self._check_archive(lengths)
+
+    def _check_archive(self, there: dict[str, int]) -> None:
+        report, indexed = self.report, index.Index(self.sources)
+        indexed.leave_out(name for name, length in self.sources.lengths().items() if there.get(name, 0) < length)
+        total, done = sum(there.values()), 0
+        revisits: dict[str, list[archive.Revisit]] = defaultdict(list)
+        for checked in _checked(self._pieces(there, indexed), total):
+            name = f"{ARCHIVE}/{checked.path.name}"
+            report.add(*(Finding(name, f"byte {at}", wrong, _cure(wrong)) for at, wrong in checked.wrong))
+            report.count("archive bytes", checked.bytes)
+            report.count("archive records", checked.records)
+            indexed.expect(checked)
+            revisits[name] += checked.revisits
+            done += checked.bytes
+            self.progress("archive", done / max(1, total))
+        if self._visits_known:
+            index.check_revisits(self.sources, self.database, revisits, report)
+            if INDEX not in self.damaged:
+                indexed.compare(report)
+
+    @property
+    def _visits_known(self) -> bool:
+        return not self.damaged & {"visits", "pages"}
+
+    def _pieces(self, there: dict[str, int], indexed: index.Index) -> Iterator[Piece]:
+        """Visits are asked for file by file: memory is that of one file's."""
+        for name, length in there.items():
+            path, without = self.sources.shard / name, indexed.without(name)
+            visits = self._visits_in(name) if self._visits_known else None
+            if visits is not None and length < self.sources.lengths()[name]:  # the file was cut: as far as it goes
+                visits = [visit for visit in visits if visit.end <= length]
+                length = visits[-1].end if visits else 0
+            if not visits:
+                yield Piece(path, 0, length, visits, self.settings.seeder, without)
+            start = first = 0
+            for number, visit in enumerate(visits or (), 1):
+                last = number == len(visits or ())
+                end = length if last else min(visit.end, length)
+                if end - start >= PIECE or last:
+                    yield Piece(path, start, end, (visits or [])[first:number], self.settings.seeder, without)
+                    start, first = end, number
+
+    def _visits_in(self, name: str) -> list[Visit]:
+        found = self.database.run(
+            "select v.warc_offset, v.warc_end, p.url, v.flags, v.payload from stored.visits v left join stored.pages p "
+            "on p.page = v.page where v.warc_end > 0 and v.warc_file = ? order by 1", [name],
+        )  # fmt: skip
+        return [Visit(*row) for row in found]
 
 
 def _standing(shard: Path) -> dict[str, Any] | None:
@@ -78,7 +139,7 @@ def _standing(shard: Path) -> dict[str, Any] | None:
 
 
 def _archive_lengths(sources: Sources, report: Report) -> dict[str, int]:
-    """Of the files that are there, as far as they are committed."""
+    """Of the files that are there, as far as they are committed and there."""
     found = {}
     for name, length in sorted(sources.lengths().items()):
         path = sources.shard / name
@@ -90,55 +151,13 @@ def _archive_lengths(sources: Sources, report: Report) -> dict[str, int]:
         elif path.stat().st_size < length:
             wrong = f"has {path.stat().st_size} bytes, but {length} were committed: the end is missing"
             report.add(Finding(name, "", wrong, BACKUP))
-        else:
-            found[name] = length
+        if path.exists():
+            found[name] = min(length, path.stat().st_size)
     return found
-
-
-def _check_archive(
-    sources: Sources, settings: Settings, database: Database, lengths: dict[str, int], report: Report,
-    progress: Progress,
-) -> None:  # fmt: skip
-    indexed = index.Index(sources)
-    total, done = sum(lengths.values()), 0
-    revisits: dict[str, list[archive.Revisit]] = defaultdict(list)
-    for checked in _checked(_pieces(sources, settings, database, lengths, indexed), total):
-        name = f"{ARCHIVE}/{checked.path.name}"
-        report.add(*(Finding(name, f"byte {at}", wrong, _cure(wrong)) for at, wrong in checked.wrong))
-        report.count("archive bytes", checked.bytes)
-        report.count("archive records", checked.records)
-        indexed.expect(checked)
-        revisits[name] += checked.revisits
-        done += checked.bytes
-        progress("archive", done / max(1, total))
-    index.check_revisits(sources, database, revisits, report)
-    indexed.compare(report)
 
 
 def _cure(wrong: str) -> str:
     return BACKUP if "damaged" in wrong or "not a WARC" in wrong or "length" in wrong else REPORT
-
-
-def _pieces(
-    sources: Sources, settings: Settings, database: Database, lengths: dict[str, int], indexed: index.Index
-) -> Iterator[Piece]:
-    """Visits are asked for file by file: memory is that of one file's."""
-    for name, length in lengths.items():
-        found = database.run(
-            "select v.warc_offset, v.warc_end, p.url, v.flags, v.payload from stored.visits v left join stored.pages p "
-            "on p.page = v.page where v.warc_end > 0 and v.warc_file = ? order by 1", [name],
-        )  # fmt: skip
-        visits = [Visit(*row) for row in found]
-        start = first = 0
-        for number, visit in enumerate(visits, 1):
-            last = number == len(visits)
-            end = length if last else min(visit.end, length)
-            if end - start >= PIECE or last:
-                own = visits[first:number]
-                yield Piece(sources.shard / name, start, end, own, settings.seeder, indexed.without(name))
-                start, first = end, number
-        if not visits:
-            yield Piece(sources.shard / name, 0, length, [], settings.seeder, indexed.without(name))
 
 
 def _checked(pieces: Iterable[Piece], total: int) -> Iterator[Checked]:
