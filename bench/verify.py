@@ -29,6 +29,7 @@ from gossamer.collection import journal, layout, manifest, seal
 from gossamer.collection.blocks import BlockFile
 from gossamer.collection.effects import ORIGIN, PAGE, VERDICT, Effects
 from gossamer.collection.records import Mark
+from gossamer.collection.runs import begin_run
 from gossamer.config import Settings, dump
 from gossamer.model import NONE, VISIT, VISIT_TEXTS, Ask, Counted, Outcome, Reason, State, Tag, Texts, VisitFlag
 from gossamer.web.archive import Archive, Exchange, Place, warcinfo
@@ -88,6 +89,7 @@ class Maker:
         shard = layout.shard_folder(self.folder)
         layout.make_folders(shard)
         disk.write_atomic(self.folder / layout.SETTINGS, dump(Settings()).encode())
+        begin_run(shard, Settings(), START)
         manifest.Manifest.create(shard, manifest.Meta(layout.FORMAT, 0, 7, START))
         lines, blocks = manifest.Manifest.open(shard), BlockFile(shard / URL_FILE)
         opened, appender = journal.begin(shard, 0, 1, Mark(0, 0)), disk.Appender(shard / layout.archive_name(0))

@@ -267,8 +267,9 @@ def test_a_newer_format_and_a_folder_that_is_no_collection_are_errors_of_usage(t
         manifest.read(shard)
     for content in (b"", b"{}\n", b"[1]\n", b"hello\n"):
         path.write_bytes(content)
-        with pytest.raises(UsageError, match="not the manifest"):
+        with pytest.raises(GossamerError, match="damaged in line 1") as raised:
             manifest.read(shard)
+        assert raised.value.exit_code == 1, "the file is there, so it was a collection"
     path.unlink()
     with pytest.raises(UsageError, match="not a collection"):
         manifest.read(shard)

@@ -66,7 +66,7 @@ def test_a_damaged_file_names_the_cure(tmp_path: Path) -> None:
     (tmp_path / RUNS).write_text('{"run": 1')
     with pytest.raises(GossamerError, match=r"runs.jsonl is damaged") as caught:
         runs(tmp_path)
-    assert "Remove it" in caught.value.cure
+    assert "remove it" in caught.value.cure
 
 
 def test_each_start_of_a_collection_is_a_run_however_it_ended(tmp_path: Path) -> None:

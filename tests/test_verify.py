@@ -117,6 +117,49 @@ def test_a_torn_last_line_of_the_manifest_is_no_fault(made: Made) -> None:
     assert verify(made.folder).good
 
 
+@pytest.mark.parametrize("damage", [lambda raw: b"x" + raw[1:], lambda raw: raw[:40] + b"9" + raw[41:], lambda _: b""])
+def test_a_damaged_first_line_of_the_manifest_is_reported_and_the_rest_checked(
+    made: Made, damage: Callable[[bytes], bytes]
+) -> None:
+    lines = (made.shard / MANIFEST).read_bytes().splitlines(keepends=True)
+    (made.shard / MANIFEST).write_bytes(damage(lines[0]) + b"".join(lines[1:] if damage(lines[0]) else []))
+    report = verify(made.folder)
+    assert (report.findings[0].file, report.findings[0].place) == (MANIFEST, "line 1")
+    assert "is damaged" in report.findings[0].wrong
+    if damage(lines[0]):
+        assert len(report.findings) == 1
+        assert report.checked["archive records"] > 0
+
+
+def test_a_missing_or_damaged_list_of_runs_is_told(made: Made) -> None:
+    path = made.shard / "runs.jsonl"
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b'"anchors":true', b'"anchors":null'))
+    assert path.read_bytes() != raw
+    report = verify(made.folder, quick=True)
+    assert [(f.file, f.place) for f in report.findings] == [("runs.jsonl", "line 1")]
+    path.unlink()
+    assert "runs.jsonl: is missing" in told(verify(made.folder, quick=True))
+
+
+def test_without_settings_those_of_the_last_run_serve(made: Made) -> None:
+    (made.folder / "crawl.toml").unlink()
+    report = verify(made.folder)
+    assert [f.file for f in report.findings] == ["crawl.toml"]
+    assert report.checked["archive records"] > 0
+    (made.folder / "crawl.toml").write_text("[nosuch]\n")
+    assert "cannot be used" in told(verify(made.folder, quick=True))
+
+
+def test_strange_files_beside_the_archive_are_named(made: Made) -> None:
+    (made.shard / "warc" / "holiday.jpg").write_bytes(b"x")
+    (made.shard / "warc" / "000077.warc.gz").write_bytes(b"x")
+    report = verify(made.folder, quick=True)
+    assert report.good
+    assert any("not of this collection" in n.lower() and "warc/holiday.jpg" in n for n in report.notes)
+    assert any("removed by the next start" in n and "warc/000077.warc.gz" in n for n in report.notes)
+
+
 def test_a_damaged_journal_record_is_found(made: Made) -> None:
     path = list(journal_files(made.shard).values())[-1]
     flip(path, 300)
@@ -166,6 +209,9 @@ def test_an_image_that_does_not_add_up_is_found(made: Made) -> None:
     folder = made.shard / str((manifest.read(made.shard).image or {})["image"])
     flip(folder / "counts", 3)
     assert "damaged" in told(verify(made.folder, quick=True))
+    shutil.rmtree(folder)
+    assert "is missing: the next start takes longer" in told(verify(made.folder, quick=True))
+    assert "Remove" not in told(verify(made.folder, quick=True))
 
 
 def test_a_standing_that_does_not_add_up_is_found(made: Made) -> None:

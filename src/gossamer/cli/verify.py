@@ -21,7 +21,7 @@ def verify(
     quick: Annotated[bool, typer.Option("--quick", help="Without reading the records of the archive.")] = False,
 ) -> None:
     """Check every checksum, reference and sum in DIR, and say what is wrong; exit code 1 if anything is."""
-    from gossamer.units import human_size, thousands
+    from gossamer.units import human_size, plural, thousands
     from gossamer.verify import whole
 
     with Steps(sys.stderr) as steps:
@@ -36,10 +36,12 @@ def verify(
         for note in report.notes:
             print(f"Note: {note}")
         what = ", ".join(
-            f"{human_size(n) if name.endswith('bytes') else thousands(n)} {name.replace(' bytes', '')}"
+            f"{human_size(n)} of {name.removesuffix(' bytes')}"
+            if name.endswith(" bytes")
+            else plural(n, name.removesuffix("s"))
             for name, n in report.checked.items()
         )
-        verdict = "nothing is wrong" if report.good else f"{thousands(report.wrong)} things are wrong"
+        verdict = "nothing is wrong" if report.good else plural(report.wrong, "thing is wrong", "things are wrong")
         print(f"{folder}: {verdict}. Looked at {what}.")
     if not report.good:
         raise typer.Exit(1)

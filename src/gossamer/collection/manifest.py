@@ -130,13 +130,11 @@ def _meta(path: Path, raw: bytes) -> Meta:
         version = int(line["format"]) if line["gossamer"] == "collection" else None
     except (ValueError, KeyError, TypeError):
         version = None
-    if version is None:
-        raise UsageError(f"{path} is not the manifest of a collection", "Name the folder of a Gossamer crawl.")
-    if version > FORMAT:
+    if version is not None and version > FORMAT:
         raise UsageError(
             f"{path.parent.parent} has format {version}; this Gossamer reads up to {FORMAT}",
             "Use the version of Gossamer that made it, or a newer one.",
         )
-    if decode(raw) is None:
+    if version is None or decode(raw) is None:
         raise GossamerError(f"{path} is damaged in line 1", "Restore it from a backup of the collection.")
     return Meta(version, int(line["shard"]), int(line["seed"], 16), float(line["created"]))

@@ -1,6 +1,7 @@
 """runs.jsonl: a line for every run, with the settings that were in force and what was different from the run before.
 
-Recovery never reads it. It is written whole, beside the old one, so it is never torn.
+Recovery never reads it. It is written whole, beside the old one, so it is never torn. Lines end in a checksum, as those
+of the manifest do; lines of old have none.
 
 A run is *settled* once what its settings change about known pages and sites is committed. One that was killed before
 that is not, so the next start compares its own settings with those of all runs back to the last one that is settled.
@@ -14,10 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from gossamer import __version__, config, disk
+from gossamer.collection import manifest
 from gossamer.config.settings import Settings
 from gossamer.errors import GossamerError, UsageError
 
 RUNS: Final = "runs.jsonl"
+CURE: Final = "Restore it from a backup, or remove it: only the settings of former runs are lost."
 ANOTHER_VERSION: Final = "settings of another version"
 Run = dict[str, Any]
 
@@ -73,11 +76,19 @@ def runs(shard: Path) -> list[Run]:
         return []
     with disk.naming("read", path):
         lines = path.read_bytes().splitlines()
+    for number, line in enumerate(lines, 1):
+        if not sound(line):
+            raise GossamerError(f"{path} is damaged in line {number}", CURE)
+    return [json.loads(line) for line in lines]
+
+
+def sound(line: bytes) -> bool:
+    if b',"checksum":"' in line:
+        return manifest.decode(line.rstrip(b"\n") + b"\n") is not None
     try:
-        return [json.loads(line) for line in lines]
-    except ValueError as error:
-        cure = "Remove it: only the settings of former runs are lost."
-        raise GossamerError(f"{path} is damaged: {error}", cure) from error
+        return isinstance(json.loads(line).get("settings"), dict)
+    except (ValueError, AttributeError):
+        return False
 
 
 def settings_of(run: Run) -> Settings:
@@ -101,4 +112,5 @@ def _settled(run: Run) -> bool:
 
 
 def _write(shard: Path, lines: Iterable[Run]) -> None:
-    disk.write_atomic(shard / RUNS, b"".join(json.dumps(each).encode() + b"\n" for each in lines))
+    kept = ({name: value for name, value in each.items() if name != "checksum"} for each in lines)
+    disk.write_atomic(shard / RUNS, b"".join(manifest.encode(each) for each in kept))

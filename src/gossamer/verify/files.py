@@ -14,13 +14,14 @@ import zstandard
 from gossamer.collection import image, manifest
 from gossamer.collection.blocks import BLOCK, HEAD, PER_BLOCK
 from gossamer.collection.image import ImageDamagedError
-from gossamer.collection.layout import INDEX, MANIFEST, TABLES, journal_files, require_collection, shard_folder
+from gossamer.collection.layout import FORMAT, INDEX, MANIFEST, TABLES, journal_files, require_collection, shard_folder
 from gossamer.collection.manifest import Contents
 from gossamer.errors import GossamerError, StorageError, UsageError
 from gossamer.model import State
 from gossamer.sql.sources import Fresh, Sources, find, read_journal
 from gossamer.verify.report import BACKUP, Finding, Report
 
+FIRST_LINE: Final = "line 1"
 _PIECE: Final = 1 << 24
 _LENGTHS: Final = np.dtype("<u4")
 
@@ -39,12 +40,12 @@ def open_sources(folder: Path, report: Report) -> Sources:
 
 
 def _manifest(shard: Path, report: Report) -> Contents:
-    """The lines that are whole. Without the first there is no collection."""
+    """The lines that are whole. Nothing that is checked depends on the first."""
     lines = (shard / MANIFEST).read_bytes().splitlines(keepends=True)
-    first = manifest.decode(lines[0]) if lines else None
-    if first is None:
-        raise GossamerError(f"{shard / MANIFEST} is damaged in line 1", BACKUP)
-    meta = manifest.Meta(first["format"], first["shard"], int(first["seed"], 16), first["created"])
+    meta = manifest.Meta(FORMAT, 0, 0, 0.0)
+    if not lines or manifest.decode(lines[0]) is None:
+        wrong = "is damaged: without the seed of the fingerprints, which it has, the crawl cannot go on"
+        report.add(Finding(MANIFEST, FIRST_LINE, wrong, BACKUP))
     segments, newest = {}, None
     for number, raw in enumerate(lines[1:], 2):
         line = manifest.decode(raw)
@@ -120,15 +121,17 @@ def check_image(sources: Sources, report: Report) -> None:
     line = sources.contents.image
     if line is None:
         return
-    cure = "Remove the folder: the next start is made from the segments, and takes longer."
+    cure = "Remove the image's folder: the next start is made from the segments, and takes longer."
     try:
         found = image.read(sources.shard, line)
         found.check()
         wrong = _miscounted(found)
     except (ImageDamagedError, StorageError) as error:
-        if manifest.read(sources.shard).image != line:
+        if _manifest(sources.shard, Report()).image != line:
             return  # the crawl has made a newer one meanwhile
         wrong = error.message
+        if not (sources.shard / str(line["image"])).exists():
+            wrong, cure = "is missing: the next start takes longer", "Nothing need be done: the next stop writes one."
     report.count("images")
     if wrong:
         report.add(Finding(str(line["image"]), "", wrong, cure))

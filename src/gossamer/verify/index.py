@@ -118,9 +118,7 @@ class Index:
         return made
 
 
-def check_revisits(
-    sources: Sources, database: Database, revisits: dict[str, list[Revisit]], report: Report
-) -> None:
+def check_revisits(sources: Sources, database: Database, revisits: dict[str, list[Revisit]], report: Report) -> None:
     """Each names a response that is there, with the body that it repeats."""
     wanted: dict[tuple[str, bytes], tuple[str, int]] = {}
     for file, these in revisits.items():

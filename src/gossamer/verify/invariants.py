@@ -149,9 +149,7 @@ where coalesce(found, 0) != coalesce(said, 0) order by 1, 2
 """)  # fmt: skip
 
 
-def check_tables(
-    sources: Sources, database: Database, report: Report, damaged: Collection[str] = ()
-) -> Iterator[str]:
+def check_tables(sources: Sources, database: Database, report: Report, damaged: Collection[str] = ()) -> Iterator[str]:
     """Yields the table that is looked at, check by check. Checks that need a `damaged` table are left out."""
     counts, visits = (sources.table(name)[:1] for name in ("counts", "visits"))
     complete = [f.segment for f in counts] == [f.segment for f in visits]  # segments of old have no table of counts

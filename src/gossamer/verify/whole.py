@@ -14,13 +14,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer import config
-from gossamer.collection.layout import ARCHIVE, INDEX, SETTINGS, TABLES
+from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES
 from gossamer.collection.standing import STANDING
 from gossamer.config import Settings
 from gossamer.sql.database import Database
 from gossamer.sql.sources import Sources
-from gossamer.verify import archive, files, index, invariants
+from gossamer.verify import archive, beside, files, index, invariants
 from gossamer.verify.archive import Checked, Piece, Visit
 from gossamer.verify.report import BACKUP, REPORT, Finding, Report
 
@@ -38,9 +37,11 @@ def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, 
     """`quick`: all but the archive's records and index."""
     report = Report()
     sources = files.open_sources(folder, report)
-    settings = config.load(folder / SETTINGS)
     files.check_chain(sources, report)
-    damaged = set[str]() if report.good else {*TABLES, INDEX}  # rows of every table may be missing
+    gaps = any((f.file, f.place) != (MANIFEST, files.FIRST_LINE) for f in report.findings)
+    damaged = {*TABLES, INDEX} if gaps else set[str]()  # rows of every table may be missing
+    settings = beside.check_settings(sources, report)
+    beside.check_strays(sources, report)
     total = sum(f.bytes for these in sources.tables.values() for f in these)
     done = 0
     for size in files.check_segments(sources, report, damaged):
