@@ -24,10 +24,12 @@ from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.lock import LOCK
 from gossamer.config.settings import SeederSettings, Settings
 from gossamer.crawl import Bounds, Crawl
+from gossamer.errors import UsageError
 from gossamer.explain.address import address_of, scope_verdict
 from gossamer.explain.page import explain_page
 from gossamer.explain.site import explain_site, is_site
 from gossamer.explain.text import lines_of
+from gossamer.figures import figures_of
 from gossamer.manager.plan import Plan
 from gossamer.model import Outcome
 from gossamer.opening import open_collection
@@ -138,7 +140,7 @@ def test_a_page_is_explained_from_where_it_was_found_to_its_visits(crawled: Path
     assert original["duplicates"] == {"pages": 1, "urls": [f"{ROOT}three?x=1"]}
     assert "way SLL" in text_of(said)
     assert f"it has the text and links of {ROOT}two" in text_of(said)
-    assert "1 pages have its text and links" in text_of(original)
+    assert "1 page has its text and links" in text_of(original)
 
 
 def test_redirects_and_seeds_have_their_letters(crawled: Path) -> None:
@@ -423,3 +425,75 @@ def test_scores_and_rank_are_told(crawled: Path) -> None:
     assert 0 <= said["scores"]["quality"] <= 1
     assert said["scores"]["rank"] in (0, 1)
     assert "rank" in text_of(said)
+
+
+# --- one account of what waits --------------------------------------------------------------------------------------
+
+SICK = {
+    "http://ill.example/robots.txt": Reply(outcome=Outcome.SERVER_ERROR, status=503),
+    "http://ill.example/": Reply(),
+    ROOT: Reply(links=["http://ill.example/", "http://ill.example/a"]),
+}
+
+
+def test_pages_of_a_site_that_is_left_alone_wait_in_explain_as_in_status(tmp_path: Path) -> None:
+    with running(world_in(tmp_path / "c", SICK), [ROOT]) as (crawl, listener):
+        for _ in range(80):
+            crawl.turn()
+        wall = crawl.desk.believed(crawl.clock.wall())
+        status = figures_of(crawl.desk, wall)
+        assert status["why"]["waiting"]["site: robots_unreadable"]["pages"] == 2
+        site = listener.answer(b'{"site": "ill.example"}')["standing"]
+        assert site["pages"] == {"pending": 0, "waiting": 2, "done": 0, "excluded": 0}
+        assert site["why"]["waiting"] == {"site: robots_unreadable": 2}
+        said = explain_page(tmp_path / "c", "http://ill.example/a")
+        assert (said["standing"]["state"], said["standing"]["held"]) == ("waiting", "robots_unreadable")
+        assert said["standing"]["due"] == said["standing"]["site"]["next"]
+        text = "\n".join(lines_of(said, wall))
+        assert "may be asked for when its turn comes" not in text
+        assert "robots.txt could not be read" in text
+
+
+def test_robots_txt_that_failed_is_told_from_one_that_was_not_asked_for(tmp_path: Path) -> None:
+    with running(world_in(tmp_path / "c", SICK), [ROOT]) as (crawl, listener):
+        answer = listener.answer(json.dumps({"page": ROOT}).encode())
+        assert answer["standing"]["robots"]["failures"] == 0
+        for _ in range(80):
+            crawl.turn()
+        wall = crawl.desk.believed(crawl.clock.wall())
+        said = explain_page(tmp_path / "c", "http://ill.example/")
+        robots = said["standing"]["robots"]
+        assert robots["failures"] > 0
+        assert robots["again"] == said["standing"]["site"]["next"]
+        assert f"asked for {robots['failures']} time" in "\n".join(lines_of(said, wall))
+
+
+def test_of_an_unknown_page_of_a_known_site_robots_txt_and_clock_are_told(crawled: Path, tmp_path: Path) -> None:
+    said = explain_page(crawled, f"{ROOT}private/2")
+    assert not said["known"]
+    assert (said["would"]["robots"]["verdict"], said["would"]["robots"]["rule"]) == ("forbidden", "Disallow: /private/")
+    assert said["would"]["site"]["name"] == "a.example"
+    text = text_of(said)
+    assert "scope: Links to it are followed." in text
+    assert "forbidden by" in text
+    assert "site: a.example" in text
+    assert explain_page(crawled, "http://a.example:81/")["would"]["robots"]["verdict"] is None
+    assert explain_page(crawled, "http://nobody.example/")["would"] is None
+    with running(world_in(tmp_path / "c"), [ROOT]) as (crawl, _):
+        for _ in range(60):
+            crawl.turn()
+        live = explain_page(tmp_path / "c", f"{ROOT}private/2")
+        assert live["would"]["robots"]["rule"] == "Disallow: /private/"
+
+
+@pytest.mark.parametrize("target", ["mailto:x@y.z", "/etc/passwd", "http:///x", "", " ", "javascript:void(0)", "ftp://a/"])
+def test_what_is_neither_url_nor_site_is_an_error_of_usage(crawled: Path, target: str) -> None:
+    from gossamer.cli.explain import explain
+
+    with pytest.raises(UsageError, match="no http or https URL"):
+        explain(crawled, target)
+
+
+@pytest.mark.parametrize("target", ["a.example", "a.example:8080", "[::1]", "192.0.2.1", "a"])
+def test_names_of_sites_are_taken_for_sites(target: str) -> None:
+    assert is_site(target)

@@ -15,24 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.config.settings import ManagerSettings
-from gossamer.figures import (
-    HORIZON,
-    Curve,
-    Figures,
-    dues_of,
-    figures_of,
-    parts_of,
-    resident,
-    set_aside,
-    tally_of,
-    thinned,
-)
+from gossamer.figures import Curve, Figures, dues_of, figures_of, parts_of, resident, tally_of, thinned
 from gossamer.model import Outcome, Reason, State
 from gossamer.outcomes import Aside
 from gossamer.pace import Pace
 from gossamer.robots import Rules
 from gossamer.simulator.web import Reply
 from gossamer.units import Duration
+from gossamer.whereabouts import HORIZON, set_aside
 from tests.world import World
 
 WALL = 1_600_000_000.0

@@ -40,6 +40,22 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Maker(tmp_path_factory.mktemp("made")).make(60, 20, unsealed=10)
 
 
+def test_pages_that_wait_with_their_site_can_be_counted_as_status_counts_them(tmp_path: Path) -> None:
+    from tests.test_explain import ROOT, SICK, running, without_holder, world_in
+
+    query = "select p.url, s.aside, s.until from pages p join sites s using (site) where s.aside is not null order by 1"
+    with running(world_in(tmp_path / "c", SICK), [ROOT]) as (crawl, _):
+        for _ in range(80):
+            crawl.turn()
+        crawl.store.commit()
+        by_desk = ask(tmp_path / "c", query, fresh=True)
+    assert [row[:2] for row in by_desk] == [(f"http://ill.example/{p}", "robots_unreadable") for p in ("", "a")]
+    world_in(tmp_path / "d", SICK).run([ROOT])
+    by_image = ask(without_holder(tmp_path / "d"), query)
+    assert [row[:2] for row in by_image] == [row[:2] for row in by_desk]
+    assert all(row[2] is not None for row in by_image)
+
+
 def database(folder: Path, fresh: bool = False) -> Database:
     settings = config.load(folder / SETTINGS) if (folder / SETTINGS).exists() else Settings()
     return Database(find(folder, fresh), settings)

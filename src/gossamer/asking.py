@@ -6,6 +6,7 @@ loop. Only the user who runs the crawl may ask (mode 0600).
 
     {"page": URL}     canonical     {"page": number or null, "wall", "standing", "plan", …}
     {"site": NAME}                  {"site": number or null, "wall", "standing", "queue", …}
+    {"aside": true}                 {"aside": [[site, why, until or null], …], "wall"}
 
 The socket is bound under /proc/self/fd, because a path of more than 107 bytes does not fit into a socket's address. It
 is no part of the collection: one that a kill left behind is replaced by the next desk, which holds the lock.
@@ -28,7 +29,17 @@ import numpy as np
 from gossamer.errors import GossamerError
 from gossamer.model import NONE
 from gossamer.urls import fingerprint
-from gossamer.whereabouts import TOTAL, Said, no_site, page_standing, plan_standing, scores_of, site_standing
+from gossamer.whereabouts import (
+    TOTAL,
+    Said,
+    no_site,
+    page_standing,
+    plan_standing,
+    scores_of,
+    site_standing,
+    sites_aside,
+    unknown_standing,
+)
 
 if TYPE_CHECKING:
     from gossamer.clock import Clock
@@ -172,6 +183,8 @@ class Listener:
         try:
             question = json.loads(raw)
             wall = self._desk.believed(self._clock.wall())
+            if "aside" in question:
+                return {"wall": wall, "aside": sites_aside(self._desk.columns.site, wall)}
             if "page" in question:
                 return {"wall": wall, **self._page(str(question["page"]), wall)}
             return {"wall": wall, **self._site(str(question["site"]), wall)}
@@ -196,11 +209,12 @@ class Listener:
         return scores_of(self._desk.columns, self._desk.settings, issued, wall, page)
 
     def _site_of(self, url: str, wall: float) -> Said:
-        """Of a page that is not known: is there still room in its site?"""
+        """Of a page that is not known: is there still room in its site, and what would keep it from being asked for?"""
         site = self._desk.site(url.partition("://")[2].partition("/")[0].partition(":")[0])
         if no_site(self._desk.columns, site):
             return {"sites": self._desk.columns.site.count}
-        return {"site_pages": int(self._desk.columns.site.pages[site])}
+        pages = int(self._desk.columns.site.pages[site])
+        return {"site_pages": pages, "would": unknown_standing(self._view, self._desk.settings, wall, site, url)}
 
     def _find(self, url: bytes) -> int:
         """The loop may be moving a part of the table while it is searched: then it is searched again.

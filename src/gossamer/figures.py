@@ -33,6 +33,7 @@ from gossamer.manager.value import Value
 from gossamer.model import Reason, State
 from gossamer.outcomes import FOR_GOOD, Aside, Outcome
 from gossamer.pace import Pace
+from gossamer.whereabouts import set_aside
 
 if TYPE_CHECKING:
     from gossamer.desk import Desk
@@ -41,8 +42,6 @@ Array = npt.NDArray[Any]
 Span = dict[str, Any]
 """pages, first_due and last_due: wall times, None when nothing says so."""
 
-HORIZON: Final = 60.0
-"""Seconds: a site that may be asked sooner is not set aside, as plans see it."""
 LOOK_EVERY: Final = 10.0
 _CHUNK: Final = 1 << 18
 _BLOCKS: Final = os.sysconf("SC_PAGE_SIZE")
@@ -62,15 +61,6 @@ def tally_of(columns: Any) -> npt.NDArray[np.int64]:
         why[state == State.PENDING] = 0
         tally += np.bincount(state.astype(np.int64) * WIDTH + why % WIDTH, minlength=len(tally))
     return tally.reshape(len(State), WIDTH)
-
-
-def set_aside(site: Any, wall: float, horizon: float = HORIZON) -> Array:
-    """For each site, its `Aside`: why its pages wait; NONE if they need not."""
-    used = slice(0, site.count)
-    found: Array = site.why[used] * (site.next[used] > wall + horizon)
-    refused = np.flatnonzero(site.refused[used])
-    found[refused] = Aside.DELAY_TOO_LONG
-    return found
 
 
 def parts_of(

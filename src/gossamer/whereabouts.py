@@ -50,18 +50,21 @@ def page_standing(view: View, settings: Settings, wall: float, page: int, url: s
     site = int(columns.origin.site[origin])
     state, flags = State(int(rows.state[page])), int(rows.flags[page])
     outcome = int(rows.outcome[page])
+    clock = site_clock(view, settings, wall, site)
+    held = state is State.PENDING and clock["aside"]
     said: Said = {
-        "state": state.name.lower(),
+        "state": "waiting" if held else state.name.lower(),
+        "held": clock["why"] if held else None,
         "reason": Reason(int(rows.reason[page])).name.lower() if state is State.EXCLUDED else None,
         "outcome": None if outcome == _NO_OUTCOME else Outcome(outcome).word,
         "tries": int(rows.tries[page]),
-        "due": float(rows.due[page]) if state is State.WAITING else None,
+        "due": float(rows.due[page]) if state is State.WAITING else clock["next"] if held else None,
         "depth": int(rows.depth[page]),
         "dynamic": bool(flags & PageFlag.DYNAMIC),
         "seed": bool(flags & PageFlag.SEED),
         "in_flight": bool(flags & PageFlag.ASSIGNED),
         "robots": _robots(view, wall, origin, url),
-        "site": site_clock(view, settings, wall, site),
+        "site": clock,
     }
     said["words"] = _state_words(said, wall)
     return said
@@ -73,6 +76,8 @@ def _state_words(said: Said, wall: float) -> str:
         return "It is being asked for right now."
     if state is State.EXCLUDED:
         return Reason[said["reason"].upper()].sentence
+    if said["held"]:
+        return f"Its whole site waits. {said['site']['words']}"
     if outcome is None:
         return "It may be asked for when its turn comes."
     sentence = Outcome[outcome.upper()].sentence
@@ -82,11 +87,31 @@ def _state_words(said: Said, wall: float) -> str:
     return sentence if state is State.DONE else f"{sentence} It is to be asked for again."
 
 
+def unknown_standing(view: View, settings: Settings, wall: float, site: int, url: str) -> Said:
+    """Of a URL that is no page yet, on a site that is known: what robots.txt would say, and the site's clock.
+
+    `url` is canonical, so its port is there only if it is not the usual one.
+    """
+    origins, secure = view.columns.origin, url.startswith("https:")
+    _, _, port = url.partition("://")[2].partition("/")[0].rpartition("]")[2].partition(":")
+    number = int(port) if port else 443 if secure else 80
+    used = slice(0, origins.count)
+    same = (origins.site[used] == site) & (origins.port[used] == number) & ((origins.secure[used] != 0) == secure)
+    found = np.flatnonzero(same)
+    robots = _robots(view, wall, int(found[0]), url) if len(found) else _not_read(0, None)
+    return {"robots": robots, "site": site_clock(view, settings, wall, site)}
+
+
+def _not_read(failures: int, again: float | None) -> Said:
+    return {"verdict": None, "rule": None, "until": None, "failures": failures, "again": again}
+
+
 def _robots(view: View, wall: float, origin: int, url: str) -> Said:
-    """The verdict of the rules at hand. Until they are, nothing is asked for."""
-    origins = view.columns.origin
+    """The verdict of the rules at hand. Until there are any, only robots.txt is asked for, `again` if it failed."""
+    origins, sites = view.columns.origin, view.columns.site
     until, failures = float(origins.valid[origin]), int(origins.failures[origin])
-    said: Said = {"verdict": None, "rule": None, "until": until or None, "failures": failures}
+    next_ = float(sites.next[int(origins.site[origin])])
+    said = _not_read(failures, next_ if failures and next_ > wall else None) | {"until": until or None}
     if until:
         rules = Rules.from_compiled(view.rules_of(origin))
         said["verdict"] = "allowed" if rules.allows(url) else "forbidden"
@@ -127,18 +152,44 @@ def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
     }
 
 
+def set_aside(site: Any, wall: float, horizon: float = HORIZON) -> Array:
+    """For each site, its `Aside`: why its pages wait; NONE if they need not."""
+    used = slice(0, site.count)
+    found: Array = site.why[used] * (site.next[used] > wall + horizon)
+    found[np.flatnonzero(site.refused[used])] = Aside.DELAY_TOO_LONG
+    return found
+
+
+def sites_aside(site: Any, wall: float) -> list[tuple[int, str, float | None]]:
+    """Number, why, and until when, of each site that is set aside; None: for as long as that is so."""
+    aside = set_aside(site, wall)
+    return [
+        (number, Aside(int(aside[number])).word, None if site.refused[number] else float(site.next[number]))
+        for number in np.flatnonzero(aside).tolist()
+    ]
+
+
 def site_standing(view: View, settings: Settings, issued: int, wall: float, site: int) -> Said:
-    """Takes a look at all pages: 20 ms at 10^7. `issued` as for `scores_of`."""
+    """Takes a look at all pages: 20 ms at 10^7. `issued` as for `scores_of`.
+
+    As in `status`, pending pages of a site that is set aside are waiting.
+    """
     columns = view.columns
     origins = np.flatnonzero(columns.origin.site[: columns.origin.count] == site)
     pages = _pages_of(columns, origins)
     state = columns.page.state[pages]
+    clock = site_clock(view, settings, wall, site)
+    counts = {s.name.lower(): int(np.count_nonzero(state == s)) for s in State}
+    waiting = _words(Outcome, columns.page.outcome[pages[state == State.WAITING]])
+    if clock["aside"] and counts["pending"]:
+        waiting[f"site: {clock['why']}"] = counts["pending"]
+        counts["waiting"], counts["pending"] = counts["waiting"] + counts["pending"], 0
     cash = columns.page.cash[pages] & np.uint64(GIVEN - 1)
     return {
-        "clock": site_clock(view, settings, wall, site),
-        "pages": {s.name.lower(): int(np.count_nonzero(state == s)) for s in State},
+        "clock": clock,
+        "pages": counts,
         "why": {
-            "waiting": _words(Outcome, columns.page.outcome[pages[state == State.WAITING]]),
+            "waiting": waiting,
             "done": _words(Outcome, columns.page.outcome[pages[state == State.DONE]]),
             "excluded": _words(Reason, columns.page.reason[pages[state == State.EXCLUDED]]),
         },
@@ -214,10 +265,10 @@ def _why_unplanned(said: Said, plan: Said, cap: int, batch: int) -> str:
         return "It is being asked for right now."
     if said["state"] in ("done", "excluded"):
         return f"It is {said['state']}."
-    if said["state"] == "waiting" and said["due"] > plan["made"]:
-        return "It was not due yet."
     if said["site"]["aside"]:
         return "Its whole site is set aside."
+    if said["state"] == "waiting" and said["due"] > plan["made"]:
+        return "It was not due yet."
     if plan["of_site"] >= cap:
         return f"Better pages of its site filled manager.batch_per_site = {cap}."
     if plan["pages"] >= batch:

@@ -16,11 +16,15 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Explain a URL or a site: known or why not, where it was found, its state, its rank, its visits."""
+    from gossamer.errors import UsageError
     from gossamer.explain.page import explain_page
     from gossamer.explain.site import explain_site, is_site
     from gossamer.explain.text import lines_of
 
     said = explain_site(folder, target) if is_site(target) else explain_page(folder, target)
+    if said.get("url", said.get("site")) is None:
+        cure = "Give a URL as in https://example.org/page, or a site as in example.org."
+        raise UsageError(f"{target!r} is no http or https URL, and no name of a site", cure)
     if as_json:
         print(json.dumps(said))
         return

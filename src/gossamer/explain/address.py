@@ -37,6 +37,8 @@ def address_of(given: str, settings: SeederSettings, scope: urls.Scope) -> Addre
     text = typed = given.strip()
     if "://" not in text and "@" not in text.partition("/")[0]:
         text = f"https://{text}"
+    if text.partition("://")[2].startswith("/"):  # a path: the standard would take its first part for a host
+        return Address(given, None, ())
     try:
         standard: str | None = normalize_url(text)
     except ValueError:

@@ -14,7 +14,7 @@ from gossamer.explain.files import Found, Step
 from gossamer.explain.visits import visits_of
 from gossamer.model import NONE, LinkKind
 from gossamer.outcomes import TREATMENTS, Again, Outcome
-from gossamer.whereabouts import page_standing, scores_of
+from gossamer.whereabouts import page_standing, scores_of, unknown_standing
 
 Said = dict[str, Any]
 
@@ -45,8 +45,20 @@ def _explain(folder: Path, given: str) -> Said:
     said["as_of"] = collection.as_of
     page, near = _find(collection, url)
     if page is None:
-        return said | {"known": False, "why_not": _why_not(collection, said["scope"], url), "near": near}
+        would = _would(collection, url)
+        return said | {"known": False, "why_not": _why_not(collection, said["scope"], url), "near": near, **would}
     return said | {"known": True, "page": page, **_known(collection, page, url)}
+
+
+def _would(collection: Opened, url: str) -> Said:
+    """If its site is known: what robots.txt would say to it, and when the site may be asked."""
+    live, image = collection.live, collection.image
+    if live is not None:
+        return {"would": live.get("would")}
+    site = NONE if image is None else image.site_number(urls.host(url))
+    if image is None or site == NONE:
+        return {"would": None}
+    return {"would": unknown_standing(image, collection.settings, collection.wall, site, url)}
 
 
 def _find(collection: Opened, url: str) -> tuple[int | None, list[str]]:

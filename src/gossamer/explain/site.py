@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gossamer import urls
 from gossamer.explain.collection import Opened, opened, settings_of, steadily
@@ -14,9 +15,12 @@ from gossamer.whereabouts import site_standing
 Said = dict[str, Any]
 
 
+_SITE: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^/?#@:\s]+)(:[0-9]+)?")
+
+
 def is_site(target: str) -> bool:
-    """A host name, not a URL: no scheme, no path."""
-    return "/" not in target and "?" not in target
+    """A host name, perhaps with a port, not a URL: no scheme, no path."""
+    return _SITE.fullmatch(target.strip()) is not None
 
 
 def explain_site(folder: Path, given: str) -> Said:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gossamer.explain.page import LEGEND
 from gossamer.outcomes import Outcome
-from gossamer.units import human_size, human_time, thousands
+from gossamer.units import human_size, human_time, plural, thousands
 
 Said = dict[str, Any]
 
@@ -25,10 +25,14 @@ def _page_lines(said: Said, now: float) -> Iterator[str]:
         yield "  not known"
         yield from (f"  {words}" for words in said["why_not"])
         yield from (f"  known is: {url}" for url in said.get("near", ()))
+        if said.get("scope", {}).get("accepted"):
+            yield f"  scope: {said['scope']['words']}"
+        if said.get("would"):
+            yield f"  robots.txt: {_robots_words(said['would']['robots'], now)}"
+            yield from clock_lines(said["would"]["site"], None, now)
         return
     yield f"  known as page {said['page']}{_as_of(said['as_of'], now)}"
-    if not said["scope"]["accepted"]:
-        yield f"  scope: {said['scope']['words']}"
+    yield f"  scope: {said['scope']['words']}"
     yield from _found_lines(said["found"], now)
     yield from _standing_lines(said, now)
     yield from _score_lines(said)
@@ -56,21 +60,28 @@ def _standing_lines(said: Said, now: float) -> Iterator[str]:
     standing = said["standing"]
     yield f"state: {standing['state']}"
     yield f"  {standing['words']}"
-    if standing.get("due"):
-        yield f"  due {when_of(standing['due'], now)}, after {standing.get('tries', '?')} tries without success"
+    if standing.get("held"):
+        yield f"  until {when_of(standing['due'], now)}" if standing["due"] else "  for as long as that is so"
+    elif standing.get("due"):
+        tries = plural(standing.get("tries", 1), "try", "tries")
+        yield f"  due {when_of(standing['due'], now)}, after {tries} without success"
     yield f"  depth {standing['depth']}" + (", dynamic" if standing.get("dynamic") else "")
     robots = standing.get("robots")
     if robots is not None:
-        yield f"  robots.txt: {_robots_words(robots)}"
+        yield f"  robots.txt: {_robots_words(robots, now)}"
     if said.get("plan"):
         yield f"  plan of {when_of(said['plan']['made'], now)}: {said['plan']['words']}"
     if standing.get("site"):
         yield from clock_lines(standing["site"], said.get("next_turn"), now)
 
 
-def _robots_words(robots: Said) -> str:
+def _robots_words(robots: Said, now: float) -> str:
     if robots["verdict"] is None:
-        return "not read yet; until then the page is not asked for"
+        if not robots["failures"]:
+            return "not asked for yet; until it is, nothing else is"
+        tries = plural(robots["failures"], "time")
+        again = f"asked for again {when_of(robots['again'], now)}" if robots["again"] else "to be asked for again"
+        return f"asked for {tries} and not readable; {again}, and until it is, nothing else is"
     rule = f" by \"{robots['rule']}\"" if robots["rule"] else ", no rule is about it"
     return f"{robots['verdict']}{rule}" + ("; to be asked for again" if robots.get("outdated") else "")
 
@@ -78,8 +89,8 @@ def _robots_words(robots: Said) -> str:
 def clock_lines(clock: Said, next_turn: float | None, now: float) -> Iterator[str]:
     yield f"site: {clock['name']}" + (f", asked as www.{clock['name']}" if clock["www"] else "")
     yield (
-        f"  {thousands(clock['pages'])} pages known, {thousands(clock['pending'])} pending, "
-        f"{thousands(clock['requests'])} requests, address {clock['address'] or 'not known'}"
+        f"  {plural(clock['pages'], 'page')} known, {thousands(clock['pending'])} not asked for, "
+        f"{plural(clock['requests'], 'request')}, address {clock['address'] or 'not known'}"
     )
     turn = max(filter(None, (clock["next"], next_turn)), default=0.0)
     if not clock["now"] and clock["next"] is None:
@@ -90,7 +101,7 @@ def clock_lines(clock: Said, next_turn: float | None, now: float) -> Iterator[st
     else:
         yield "  may be asked now"
     yield f"  {human_time(clock['wait'])} between turns" + (
-        f", {clock['failures']} failures in a row" if clock["failures"] else ""
+        f", {plural(clock['failures'], 'failure')} in a row" if clock["failures"] else ""
     )
 
 
@@ -125,7 +136,7 @@ def _visit_lines(said: Said) -> Iterator[str]:
     if said["duplicate_of"]:
         yield f"  it has the text and links of {said['duplicate_of']}"
     if said["duplicates"]["pages"]:
-        yield f"  {thousands(said['duplicates']['pages'])} pages have its text and links:"
+        yield f"  {plural(said['duplicates']['pages'], 'page has', 'pages have')} its text and links:"
         yield from (f"    {url}" for url in said["duplicates"]["urls"])
 
 
@@ -148,7 +159,7 @@ def _site_lines(said: Said, now: float) -> Iterator[str]:
     for word, count in said["visits"].items():
         yield f"  {thousands(count):>10}  {word:<20} {Outcome[word.upper()].sentence}"
     if said.get("queue"):
-        yield f"planned: {thousands(said['planned'])} pages, first of them"
+        yield f"planned: {plural(said['planned'], 'page')}, first of them"
         yield from (f"  {entry['url']}" for entry in said["queue"])
 
 
@@ -158,12 +169,14 @@ def _robots_lines(said: Said, standing: Said | None) -> Iterator[str]:
         origin, asked = origins.get(number), said["robots"].get(number)
         name = origin["origin"] if origin else f"origin {number}"
         last = f"asked {stamp(asked['time'])}: {asked['outcome']}" if asked else "never asked here"
+        if origin and origin["robots_failures"]:
+            last += f", {plural(origin['robots_failures'], 'failure')} in a row; the site waits until it can be read"
         delay = asked["delay"] if asked and asked["delay"] is not None else None
         yield f"robots.txt of {name}: {last}" + (f", Crawl-delay {delay:g} s" if delay is not None else "")
         if origin and origin["rules"]:
             yield from (f"  {rule}" for rule in origin["rules"][:20])
             if len(origin["rules"]) > 20:
-                yield f"  … and {len(origin['rules']) - 20} more rules"
+                yield f"  … and {plural(len(origin['rules']) - 20, 'more rule')}"
 
 
 def stamp(wall: float) -> str:

@@ -39,8 +39,8 @@ def _columns(text: str) -> tuple[Column, ...]:
 _PAGES: Final = _columns("""
 page BIGINT Number of the page, in the order of discovery.
 url VARCHAR Its canonical form.
-state VARCHAR pending, waiting, done or excluded, as of the last segment; pages of a site that is set aside are
-  pending here, waiting in `gossamer status`.
+state VARCHAR pending, waiting, done or excluded, as of the last segment; pages of a site that is set aside (`aside` in
+  sites) are pending here, waiting in `gossamer status`.
 reason VARCHAR Why it is excluded: robots, depth or rejected; none if it is not.
 outcome VARCHAR What became of the last request for it; null if it was not asked for.
 status USMALLINT HTTP status of that answer.
@@ -147,6 +147,9 @@ pagerank DOUBLE Sum over its pages.
 indegree DOUBLE Sites that link to it.
 component BIGINT Number of its strong component in the graph of sites.
 part VARCHAR Part of the bow-tie of sites, as of pages.
+aside VARCHAR Why its pending pages wait, as the running crawl says, else as of the last stop or image; null if they
+  need not.
+until TIMESTAMP Until when they wait; null if they need not, or for as long as the reason holds.
 """)
 
 VIEWS: Final = {

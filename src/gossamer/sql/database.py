@@ -22,6 +22,7 @@ from gossamer.collection.layout import TABLES
 from gossamer.config import Settings
 from gossamer.errors import GossamerError, UsageError
 from gossamer.rank.names import PARTS
+from gossamer.sql.aside import aside_of
 from gossamer.sql.columns import VIEWS, Column
 from gossamer.sql.desk_columns import OF_PAGES, OF_SITES, desk_table
 from gossamer.sql.sources import SCORES, Sources
@@ -138,14 +139,25 @@ class Database:
         if name == "sites":
             scores, joined = self._scores("sites", of_sites, "t.site", "site")
             sums = ", ".join(f"sum({c})::bigint as {c}" for c in _SUMS)
+            self._register_aside()
             return (
-                f"select t.*, {scores} from (select site, max(name) as name, bool_or(coalesce(www, false)) as www, "
-                f"{sums}, min(tick) as tick from stored.sites group by site) t {joined}"
+                f"select t.*, {scores}, a.aside, make_timestamp((a.until * 1e6)::bigint) as until "
+                "from (select site, max(name) as name, bool_or(coalesce(www, false)) as www, "
+                f"{sums}, min(tick) as tick from stored.sites group by site) t {joined} "
+                "left join stored.aside a on a.site = t.site"
             )
         if name == "counts":
             keys = "site, class, extension, domain"
             return f"select {keys}, sum(number)::bigint as number from stored.counts group by {keys}"
         return f"select * from stored.{name}"
+
+    def _register_aside(self) -> None:
+        self.connection.execute("create table stored.aside (site bigint, aside varchar, until double)")
+        found = aside_of(self._sources)
+        if found:
+            sites, why, until = (list(column) for column in zip(*found, strict=True))
+            each = "select unnest(?), unnest(?), unnest(?)"
+            self.connection.execute(f"insert into stored.aside {each}", [sites, why, until])
 
     def _scores(self, name: str, path: Path | None, key: str, own: str) -> tuple[str, str]:
         """Columns and join; scores that are not there are null."""
