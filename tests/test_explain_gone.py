@@ -13,7 +13,7 @@ import pytest
 from gossamer.asking import ask
 from gossamer.collection import manifest
 from gossamer.collection.layout import shard_folder
-from gossamer.errors import GossamerError
+from gossamer.errors import StorageError
 from gossamer.explain import collection as explain_collection
 from gossamer.explain.mapped import Mapped, open_image
 from gossamer.explain.page import explain_page
@@ -117,6 +117,15 @@ def test_an_image_that_lacks_a_file_is_told(tmp_path: Path, crawled: Path) -> No
     shutil.copytree(crawled, folder)
     (path,) = shard_folder(folder).glob("image/*/page.state")
     path.unlink()
-    with pytest.raises(GossamerError, match=r"page\.state went while it was read") as told:
+    with pytest.raises(StorageError, match=r"page\.state is missing") as told:
+        explain_page(folder, ROOT)
+    assert "verify" in told.value.cure
+
+
+def test_a_table_that_lacks_a_file_is_told(tmp_path: Path, crawled: Path) -> None:
+    folder = tmp_path / "c"
+    shutil.copytree(crawled, folder)
+    shutil.rmtree(shard_folder(folder) / "pages")
+    with pytest.raises(StorageError, match=r"pages/.*parquet is missing") as told:
         explain_page(folder, ROOT)
     assert "verify" in told.value.cure

@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 from bench.verify import Made, Maker
 from gossamer.collection.effects import Effects
 from gossamer.collection.layout import archive_files
-from gossamer.errors import UsageError
+from gossamer.errors import StorageError, UsageError
 from gossamer.export import jsonl, wacz
 from gossamer.model import VisitFlag
 from gossamer.sql.sources import find
@@ -169,7 +169,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_there_is_a_json_object_for_each_stored_page_with_its_text(made: Made, tmp_path: Path) -> None:
     to = tmp_path / "pages.jsonl"
-    assert jsonl.export(made.folder, to) == len(stored(made))
+    assert jsonl.export(made.folder, to) == (len(stored(made)), 0, False)
     found = {one["url"]: one for one in lines(to)}
     assert set(found) == stored(made)
     for url, one in found.items():
@@ -216,7 +216,7 @@ def test_the_name_of_the_file_says_how_it_is_compressed(made: Made, tmp_path: Pa
 
 def test_a_collection_of_format_1_is_exported_as_json_lines(old: Path, tmp_path: Path) -> None:
     to = tmp_path / "old.jsonl"
-    assert jsonl.export(old, to) > 20
+    assert jsonl.export(old, to).pages > 20
     assert all(one["text"] and one["url"] for one in lines(to))
 
 
@@ -224,7 +224,8 @@ def test_pages_that_ask_not_to_be_passed_on_are_left_out_of_json_lines_but_not_o
     made = Shy(tmp_path / "crawl").make(40, 10)
     to = tmp_path / "pages.jsonl"
     shy = {url for n, url in enumerate(made.urls) if n in SHY}
-    assert jsonl.export(made.folder, to) == len(stored(made) - shy)
+    exported = jsonl.export(made.folder, to)
+    assert (exported.pages, exported.private) == (len(stored(made) - shy), len(stored(made) & shy))
     assert {one["url"] for one in lines(to)} == stored(made) - shy
     jsonl.export(made.folder, to, where="depth = 0 or depth > 0", force=True)
     assert {one["url"] for one in lines(to)} == stored(made) - shy
@@ -244,3 +245,40 @@ class Shy(Maker):
         for visit in effects.visits:
             visit["flags"] |= SHY.get(int(visit["page"]), VisitFlag.NOFOLLOW)
         return effects
+
+
+@pytest.fixture
+def unsealed(tmp_path: Path) -> Made:
+    """As after a kill: everything is in the journal."""
+    return Maker(tmp_path / "made").make(20, 1000, unsealed=99)
+
+
+def test_an_export_of_nothing_is_refused_and_the_journal_can_be_read_too(unsealed: Made, tmp_path: Path) -> None:
+    to = tmp_path / "pages.jsonl"
+    for export in (lambda: jsonl.export(unsealed.folder, to), lambda: wacz.export(unsealed.folder, to)):
+        with pytest.raises(UsageError, match="nothing is sealed yet") as refused:
+            export()
+        assert "--fresh" in refused.value.cure
+        assert not to.exists()
+    assert jsonl.export(unsealed.folder, to, fresh=True) == (len(stored(unsealed)), 0, False)
+    wacz.export(unsealed.folder, tmp_path / "crawl.wacz", fresh=True)
+    found = entries(tmp_path / "crawl.wacz")
+    assert len(found["pages/pages.jsonl"].splitlines()) == 1 + len(stored(unsealed))
+    assert found["indexes/index.cdxj"].count(b"\n") >= len(stored(unsealed))
+
+
+def test_what_is_left_in_the_journal_is_told(tmp_path: Path) -> None:
+    made = Maker(tmp_path / "made").make(40, 20, unsealed=10)
+    assert jsonl.export(made.folder, tmp_path / "some.jsonl").unsealed
+    assert not jsonl.export(made.folder, tmp_path / "all.jsonl", fresh=True).unsealed
+
+
+def test_a_missing_archive_file_has_the_same_words_in_both_exports(unsealed: Made, tmp_path: Path) -> None:
+    (path,) = archive_files(unsealed.shard).values()
+    path.unlink()
+    said = set()
+    for export in (jsonl.export, wacz.export):
+        with pytest.raises(StorageError, match="is missing") as missing:
+            export(unsealed.folder, tmp_path / "to", fresh=True)
+        said.add((missing.value.message, missing.value.cure))
+    assert len(said) == 1

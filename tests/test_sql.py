@@ -329,3 +329,20 @@ def test_nothing_is_written_into_the_collection(made: Made) -> None:
     ask(made.folder, "select * from pages join visits using (page)", fresh=True)
     assert state() == before
     assert shard_folder(made.folder).is_dir()
+
+
+def test_a_missing_file_is_named_without_our_own_statement(tmp_path: Path) -> None:
+    made = Maker(tmp_path / "made").make(40, 20)
+    path = find(made.folder).table("visits")[0].path
+    path.unlink()
+    with pytest.raises(GossamerError, match="is missing") as told:
+        ask(made.folder, "select count(*) from visits")
+    assert told.value.message == f"{path} is missing"
+    assert "select" not in str(told.value).lower()
+
+
+def test_files_says_when_nothing_is_sealed(tmp_path: Path) -> None:
+    made = Maker(tmp_path / "made").make(20, 1000, unsealed=99)
+    done = subprocess.run([sys.executable, "-m", "gossamer", "files", made.folder], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "nothing is sealed yet" in done.stderr

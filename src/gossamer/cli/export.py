@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
+
+_MORE: Final = "left out: what is committed and not sealed yet; --fresh has it too"
 
 
 def export(
@@ -20,12 +22,13 @@ def export(
     everything: Annotated[
         bool, typer.Option("--all", help="With --jsonl: also pages that say noindex or noarchive.")
     ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="With what is committed and not in a segment yet.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
 ) -> None:
     """Export what is sealed of DIR, as WACZ (--wacz) or as JSON lines (--jsonl)."""
     from gossamer.cli.verify import Steps
     from gossamer.errors import UsageError
-    from gossamer.units import human_size, thousands
+    from gossamer.units import human_size, plural
 
     if (wacz is None) == (jsonl is None):
         raise UsageError("name one kind of export", "--wacz FILE for replay, --jsonl FILE for texts.")
@@ -33,15 +36,24 @@ def export(
         if where or links or everything:
             raise UsageError("--where, --links and --all are for --jsonl", "WACZ has the whole archive.")
         from gossamer.export import wacz as packing
+        from gossamer.export.target import left_in_journal
+        from gossamer.sql.sources import find
 
         with Steps(sys.stderr) as steps:
-            described = packing.export(folder, wacz, force, progress=steps.show)
+            described = packing.export(folder, wacz, force, progress=steps.show, fresh=fresh)
         size = sum(int(one["bytes"]) for one in described["resources"])
-        print(f"{wacz}: {thousands(len(described['resources']))} files, {human_size(size)}", file=sys.stderr)
+        print(f"{wacz}: {plural(len(described['resources']), 'file')}, {human_size(size)}", file=sys.stderr)
+        if left_in_journal(find(folder), fresh):
+            print(_MORE, file=sys.stderr)
         return
     from gossamer.export import jsonl as writing
 
     assert jsonl is not None
     with Steps(sys.stderr) as steps:
-        pages = writing.export(folder, jsonl, where, links, force, steps.show, everything)
-    print(f"{jsonl}: {thousands(pages)} pages", file=sys.stderr)
+        made = writing.export(folder, jsonl, where, links, force, steps.show, everything, fresh)
+    print(f"{jsonl}: {plural(made.pages, 'page')}", file=sys.stderr)
+    if made.private:
+        left = plural(made.private, "page that says", "pages that say")
+        print(f"left out: {left} noindex or noarchive; --all has them too", file=sys.stderr)
+    if made.unsealed:
+        print(_MORE, file=sys.stderr)

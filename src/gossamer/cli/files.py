@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -17,10 +18,12 @@ def files(
     """List the files of DIR that count: one path a line with --table, else the tables with their sizes."""
     from gossamer.collection.layout import ARCHIVE, INDEX
     from gossamer.errors import UsageError
-    from gossamer.sql.sources import File, find
+    from gossamer.sql.sources import File, find, nothing_sealed
     from gossamer.units import human_size, thousands
 
     sources = find(folder)
+    if note := nothing_sealed(sources):
+        print(f"note: {note}; it will be when the crawl next stops", file=sys.stderr)
     found = sources.tables
     found[ARCHIVE] = [
         File(path, 0, length, 0, "")

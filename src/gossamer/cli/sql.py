@@ -25,13 +25,13 @@ def sql(
     from gossamer.errors import UsageError
     from gossamer.sql import show
     from gossamer.sql.database import Database
-    from gossamer.sql.sources import find
+    from gossamer.sql.sources import find, nothing_sealed
 
     if as_json and as_csv:
         raise UsageError("--json and --csv were both given", "Choose one.")
     sources = find(folder, fresh)
-    if not fresh and not sources.contents.segments:
-        print("note: nothing is sealed yet (collection.seal_every); --fresh reads the journal too", file=sys.stderr)
+    if (note := nothing_sealed(sources)) and not fresh:
+        print(f"note: {note}; --fresh reads the journal too", file=sys.stderr)
     if query is None:
         print("\n".join(show.views()))
         print(f'As in: gossamer sql {folder} "select outcome, count(*) from visits where ask = \'page\' group by 1"')

@@ -20,6 +20,7 @@ from gossamer.config import Settings
 from gossamer.errors import GossamerError, StorageError
 from gossamer.explain.files import Files
 from gossamer.explain.mapped import Mapped, open_image
+from gossamer.sql.sources import missing
 
 Said = dict[str, Any]
 
@@ -61,7 +62,8 @@ def steadily(look: Callable[[], Said]) -> Said:
     try:
         return look()
     except (FileNotFoundError, StorageError) as error:
-        if _missing(error) is None:
+        before = _missing(error)
+        if before is None:
             raise
     try:
         return look()
@@ -69,6 +71,8 @@ def steadily(look: Callable[[], Said]) -> Said:
         gone = _missing(error)
         if gone is None:
             raise
+        if gone.filename and gone.filename == before.filename:
+            raise missing(Path(gone.filename)) from error
         raise GossamerError(
             f"{gone.filename} went while it was read, twice: the collection is changing, or lacks a file",
             "Try again; if it stays so, look at the collection with `gossamer verify`.",

@@ -94,6 +94,7 @@ class Files:
         missing = [name for name in names if (path, name) not in self._columns]
         if missing:
             with disk.naming("read", path):
+                path.stat()  # pyarrow's own error does not name the file
                 file = pq.ParquetFile(path, memory_map=True)
                 there = [name for name in missing if name in file.schema_arrow.names]
                 table = file.read(there, use_threads=False)

@@ -17,19 +17,19 @@ from base64 import b32encode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gossamer import config
 from gossamer.collection import cdx
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings
-from gossamer.export.target import compressed
+from gossamer.export.target import compressed, left_in_journal, sources_of
 from gossamer.gatherer.gather import gather
 from gossamer.model import VisitFlag
 from gossamer.sql.columns import VIEWS
 from gossamer.sql.database import Answer, Database
 from gossamer.sql.show import plain
-from gossamer.sql.sources import Sources, find
+from gossamer.sql.sources import Sources, missing
 from gossamer.urls import Scope
 from gossamer.web.decode import decode
 
@@ -59,8 +59,8 @@ copies as (
     from stored.visits v join last l on l.page = v.page and l.key = (v.tick, v.number)
          join main.pages p on p.page = v.page left join originals o on o.payload = v.payload
 )
-select {shown}{links} from copies c {joined} where ({where}) and (c.flags & {private}) = 0
-order by body_file, body_at, c.page
+select {shown}{links} from copies c {joined} where ({where}) and (c.flags & {private}) {chosen}
+{order}
 """
 _LINKS: Final = """left join (
     select k.source, list(distinct t.url order by t.url) as targets from stored.links k
@@ -68,20 +68,32 @@ _LINKS: Final = """left join (
 ) x on x.source = c.page"""
 
 
+class Exported(NamedTuple):
+    pages: int
+    private: int
+    """Pages that were left out because they say `noindex` or `noarchive`."""
+    unsealed: bool
+    """More is committed, and not sealed yet."""
+
+
 def export(
     folder: Path, to: Path, where: str = "", links: bool = False, force: bool = False,
-    progress: Progress = lambda what, part: None, everything: bool = False,
-) -> int:  # fmt: skip
-    """Writes the lines of all stored pages that `where` (SQL, columns of visits and pages) chooses; their number.
+    progress: Progress = lambda what, part: None, everything: bool = False, fresh: bool = False,
+) -> Exported:  # fmt: skip
+    """Writes the lines of all stored pages that `where` (SQL, columns of visits and pages) chooses.
 
-    `everything`: also those that say `noindex` or `noarchive`.
+    `everything`: also those that say `noindex` or `noarchive`; `fresh`: also what is not sealed yet.
     """
-    sources = find(folder)
+    sources = sources_of(folder, fresh)
     settings = config.load(folder / SETTINGS)
     with tempfile.TemporaryDirectory() as spilled:
         database = Database(sources, settings, MEMORY, Path(spilled))
         stored = f"(flags & {int(VisitFlag.STORED)}) != 0"
         total = int(database.run(f"select count(*) from stored.visits where {stored}")[0][0])
+        private = 0
+        if not everything:
+            asked = _query(where, False, everything, "count(*)", "!= 0")
+            private = int(next(database.query(asked).rows)[0])
         answer = database.query(_query(where, links, everything))
         done = 0
         with compressed(to, force) as out:
@@ -89,16 +101,17 @@ def export(
                 out.write(json.dumps(found, ensure_ascii=False).encode(errors="replace") + b"\n")
                 done += 1
                 progress("pages", done / max(1, total))
-    return done
+    return Exported(done, private, left_in_journal(sources, fresh))
 
 
-def _query(where: str, links: bool, everything: bool) -> str:
+def _query(where: str, links: bool, everything: bool, shown: str = "", private: str = "= 0") -> str:
     visits = {c.name for c in VIEWS["visits"].columns}
     return _QUERY.format(
-        stored=int(VisitFlag.STORED), repeated=int(VisitFlag.REPEATED), shown=", ".join((*_SHOWN, *_PLACE)),
+        stored=int(VisitFlag.STORED), repeated=int(VisitFlag.REPEATED), shown=shown or ", ".join((*_SHOWN, *_PLACE)),
         of_pages=", ".join(f"p.{c.name}" for c in VIEWS["pages"].columns if c.name not in visits),
         links=", x.targets" if links else "", joined=_LINKS if links else "", where=where or "true",
-        private=0 if everything else int(_PRIVATE),
+        private=0 if everything else int(_PRIVATE), chosen=private,
+        order="" if shown else "order by body_file, body_at, c.page",
     )  # fmt: skip
 
 
@@ -107,6 +120,8 @@ def _objects(answer: Answer, sources: Sources, settings: Settings, links: bool) 
     for row in answer.rows:
         told = dict(zip(_SHOWN, map(plain, row), strict=False))
         payload, _, file, at, end = row[len(_SHOWN) : len(_SHOWN) + len(_PLACE)]
+        if file is not None and not (sources.shard / file).exists():
+            raise missing(sources.shard / file)
         text = clean.text(sources.shard / file, at, end, told["url"]) if file is not None else None
         digest = f"sha1:{b32encode(bytes(payload)).decode()}" if payload is not None else None
         yield {**told, "digest": digest, "text": text, **({"links": row[-1] or []} if links else {})}

@@ -14,9 +14,25 @@ import zstandard
 
 from gossamer import disk
 from gossamer.errors import UsageError
+from gossamer.sql.sources import Sources, find, nothing_sealed, unsealed
 
 STANDARD: Final = Path("-")
 _LEVEL: Final = 6
+
+
+def sources_of(folder: Path, fresh: bool) -> Sources:
+    """An export of nothing helps nobody: it is refused."""
+    found = find(folder, fresh)
+    note = nothing_sealed(found)
+    if note:
+        cure = "Read the journal too, with --fresh, or export when the crawl has stopped."
+        raise UsageError(f"there is nothing to export: {note}", cure if not fresh else "Nothing was crawled yet.")
+    return found
+
+
+def left_in_journal(sources: Sources, fresh: bool) -> bool:
+    """Whether something is committed that an export without `fresh` does not have."""
+    return not fresh and any(part.bodies for part in unsealed(sources.shard, sources.contents.segments) or ())
 
 
 @contextmanager

@@ -26,10 +26,10 @@ from gossamer import __version__, config, disk
 from gossamer.collection import cdx
 from gossamer.collection.layout import ARCHIVE, INDEX, SETTINGS
 from gossamer.errors import StorageError
-from gossamer.export.target import whole
+from gossamer.export.target import sources_of, whole
 from gossamer.model import VisitFlag
 from gossamer.sql.database import Database, quoted
-from gossamer.sql.sources import Sources, find
+from gossamer.sql.sources import Sources, missing
 
 VERSION: Final = "1.1.1"
 MEMORY: Final = "1GB"
@@ -58,11 +58,15 @@ order by v.page
 
 
 def export(
-    folder: Path, to: Path, force: bool = False, title: str = "", progress: Progress = lambda what, part: None
-) -> dict[str, Any]:
-    """Writes the file; returns its description (datapackage.json)."""
-    sources = find(folder)
+    folder: Path, to: Path, force: bool = False, title: str = "", progress: Progress = lambda what, part: None,
+    fresh: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Writes the file; returns its description (datapackage.json). `fresh`: with what is not sealed yet."""
+    sources = sources_of(folder, fresh)
     lengths = {n: size for n, size in sorted(sources.lengths().items()) if n.startswith(f"{ARCHIVE}/")}
+    for name in lengths:
+        if not (sources.shard / name).exists():
+            raise missing(sources.shard / name)
     with whole(to, force) as file, tempfile.TemporaryDirectory(dir=to.absolute().parent) as beside:
         index = Path(beside) / "index.cdxj"
         _write_index(sources, Path(beside), index, progress)
@@ -78,7 +82,7 @@ def export(
 def _write_index(sources: Sources, beside: Path, to: Path, progress: Progress) -> None:
     """Sorted runs, merged."""
     runs = [file.path for file in sources.table(INDEX)]
-    without = sources.unindexed()
+    without = sources.unindexed(all_committed=True)
     for number, (name, spans) in enumerate(sorted(without.items())):
         progress("index", number / len(without))
         run = beside / f"{Path(name).name}.run"
@@ -94,8 +98,6 @@ def _archives(
     total, done = sum(lengths.values()), 0
     for name, length in lengths.items():
         path = sources.shard / name
-        if not path.exists():
-            raise StorageError(f"{path} is missing", "Restore it from a backup; `gossamer verify` says what else is.")
         yield _add(package, f"archive/{path.name}", _bytes_of(path, length), length)
         done += length
         progress("archive", done / max(1, total))

@@ -25,7 +25,7 @@ from gossamer.rank.names import PARTS
 from gossamer.sql.aside import aside_of
 from gossamer.sql.columns import VIEWS, Column
 from gossamer.sql.desk_columns import OF_PAGES, OF_SITES, desk_table
-from gossamer.sql.sources import SCORES, Sources
+from gossamer.sql.sources import SCORES, Sources, missing
 from gossamer.sql.standing_pages import Limits, pages_view
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
 Row = tuple[Any, ...]
 _BATCH: Final = 10_000
+_PARQUET: Final = re.compile(r"/[^\"'\n]*\.parquet")
 _STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
 _EXPLAINED: Final = re.compile(r"\s*explain(?:\s+analyze\b|\s*\([\w\s,]*\))?(.*)", re.IGNORECASE | re.DOTALL)
 """What is explained. No comment or text can stand before it, where it could hide something from us."""
@@ -244,8 +245,16 @@ def _naming(text: str) -> Iterator[None]:
     except duckdb.Error as error:
         message = str(error).strip()
         if ".parquet" in message and isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
-            raise GossamerError(message, "Look at the collection with `gossamer verify`.") from error
+            raise _of_file(message) from error
         raise UsageError(message, _at_hand(text, message)) from error
+
+
+def _of_file(message: str) -> GossamerError:
+    """Without the statement, which is ours and means nothing to people."""
+    path = _PARQUET.search(message)
+    if path is not None and not Path(path[0]).exists():
+        return missing(Path(path[0]))
+    return GossamerError(message.partition("\n")[0], "Look at the collection with `gossamer verify`.")
 
 
 def _named(text: str) -> list[str]:

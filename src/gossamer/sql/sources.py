@@ -101,6 +101,21 @@ class Sources:
         return of_pages[-1] if of_pages else None, of_sites[-1] if of_sites else None
 
 
+RESTORE: Final = "Restore it from a backup; `gossamer verify` says what else is missing."
+
+
+def missing(path: Path) -> StorageError:
+    """The same words for every file that the manifest names and that is not there."""
+    return StorageError(f"{path} is missing", RESTORE)
+
+
+def nothing_sealed(sources: Sources) -> str:
+    """A note for those who asked for what is sealed only; empty if something is."""
+    if sources.fresh or sources.contents.segments:
+        return ""
+    return "nothing is sealed yet (collection.seal_every)"
+
+
 def find(folder: Path, fresh: bool = False) -> Sources:
     """`fresh`: with what is committed in the journal and not sealed yet."""
     require_collection(folder)
