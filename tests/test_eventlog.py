@@ -157,3 +157,14 @@ def test_a_visit_costs_at_most_ten_microseconds(tmp_path: Path) -> None:
         log.visits(batch)
         best = min(best, time.thread_time() - begun)
     assert best / 100 < 10e-6
+
+
+def test_every_line_is_written_in_one_form(tmp_path: Path) -> None:
+    log = EventLog(tmp_path / "log", Level.INFO, ignore)
+    log.visits(visits(Outcome.OK))
+    log.event("start", known=3)
+    log.close()
+    text = (tmp_path / "log").read_text()
+    assert '"event":"visit"' in text
+    assert '"event":"start"' in text
+    assert '": ' not in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import RUNS, begin_run, runs, settle_run
 from gossamer.config import Settings, override
 from gossamer.demo import DemoWeb
-from gossamer.errors import GossamerError
+from gossamer.errors import GossamerError, LockedError, UsageError
 from gossamer.simulator.web import Reply
 from tests.crawling import gossamer, serve
 from tests.world import World
@@ -117,3 +118,25 @@ def test_a_resume_with_other_settings_lists_the_differences(tmp_path: Path) -> N
         [], ["harvester.tries: 3 -> 5"], ["harvester.tries: 5 -> 7"], [],
     ]  # fmt: skip
     assert settings_of(found[-1]) == config.load(toml)
+
+
+@pytest.mark.parametrize("wrong", ["log", "level", "lock"])
+def test_what_can_be_refused_at_once_is_before_a_web_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    from gossamer import demo, run
+    from gossamer.collection import lock
+
+    def start(*_: Any, **__: Any) -> None:
+        raise AssertionError("the demonstration Web was started")
+
+    monkeypatch.setattr(demo, "start", start)
+    shard = shard_folder(tmp_path / "c")
+    shard.mkdir(parents=True)
+    held = lock.take(shard) if wrong == "lock" else None
+    log = tmp_path / "nosuch" / "x" if wrong == "log" else None
+    plea = run.Plea(tmp_path / "c", demo=DemoWeb(), log=log, log_level="nope" if wrong == "level" else "info")
+    with pytest.raises(LockedError if wrong == "lock" else UsageError):
+        run.run(plea, SimpleNamespace(say=print))  # type: ignore[arg-type]
+    if held is not None:
+        held.release()

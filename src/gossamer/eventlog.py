@@ -4,8 +4,12 @@ Every line has `time` (wall, seconds), `level` and `event`; the words are those 
 
     visit    info, or warning when it failed by the site's or our own fault; debug when the request was not made
     robots   the same for robots.txt
-    start stop plan seal image rank    info: written by `event`, with what the caller gives
+    start stop made scores    info: written by `event`, with what the caller gives
+    plan     debug
+    warning  warning
     fault    error
+
+All are written in one form, without spaces, so that a line can be found by its text: "event":"visit".
 
 The lines of a tick are written together, whole lines always, so another program may read along. The log is no part of
 the collection: a write that fails is said once, its lines are lost, and the crawl goes on; when writing works again, a
@@ -102,7 +106,7 @@ class EventLog:
     def event(self, name: str, level: Level = Level.INFO, wall: float | None = None, **fields: Any) -> None:
         if level >= self._level:
             said = {"time": round(time.time() if wall is None else wall, 6), "level": level.word, "event": name}
-            self._write([json.dumps(said | fields, default=str) + "\n"])
+            self._write([_line(said | fields)])
 
     def fault(self, error: BaseException, wall: float | None = None) -> None:
         self.event("fault", Level.ERROR, wall, kind=type(error).__name__, message=str(error))
@@ -117,7 +121,7 @@ class EventLog:
             return
         if self._lost:
             missing = {"time": round(time.time(), 6), "level": "error", "event": "lines_lost", "lines": self._lost}
-            lines = [json.dumps(missing) + "\n", *lines]
+            lines = [_line(missing), *lines]
         try:
             self._append(("\n" if self._torn else "") + "".join(lines))
             self._lost = 0
@@ -133,6 +137,10 @@ class EventLog:
             count = os.write(self._fd, rest)
             self._torn = rest[count - 1] != 0x0A
             rest = rest[count:]
+
+
+def _line(said: dict[str, Any]) -> str:
+    return json.dumps(said, default=str, separators=(",", ":")) + "\n"
 
 
 def _visit_line(row: tuple[Any, ...], url: bytes, detail: str) -> str:

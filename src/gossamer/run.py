@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 from gossamer import demo, imaging
 from gossamer.asking import Listener
 from gossamer.clock import RealClock
+from gossamer.collection import lock
 from gossamer.collection.bodies import last_bodies
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.standing import read_before, write_standing
@@ -61,10 +62,22 @@ class Watcher(Protocol):
 
 
 def run(plea: Plea, watcher: Watcher) -> Report:
+    """What can be refused at once is, before a Web is started."""
     with ExitStack() as stack:
+        lock.refuse_if_held(shard_folder(plea.folder))
+        log = _log(plea, stack, watcher)
         demonstration, seeds = _demonstration(plea, stack, watcher)
         prepared = prepare(plea, watcher.say, demonstration, seeds)
-        return _run(plea, prepared, watcher, stack)
+        return _run(plea, prepared, watcher, stack, log)
+
+
+def _log(plea: Plea, stack: ExitStack, watcher: Watcher) -> EventLog | None:
+    level = Level.named(plea.log_level)
+    if plea.log is None:
+        return None
+    log = EventLog(plea.log, level, watcher.say)
+    stack.callback(log.close)
+    return log
 
 
 def _demonstration(plea: Plea, stack: ExitStack, watcher: Watcher) -> tuple[Settings | None, tuple[str, ...]]:
@@ -76,10 +89,7 @@ def _demonstration(plea: Plea, stack: ExitStack, watcher: Watcher) -> tuple[Sett
     return demo_settings(running.resolve, tuple(running.domains), running.trusted), tuple(running.seeds)
 
 
-def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack) -> Report:
-    log = None if plea.log is None else EventLog(plea.log, Level.named(plea.log_level), watcher.say)
-    if log is not None:
-        stack.callback(log.close)
+def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None) -> Report:
     running = _Running(plea, prepared, watcher, stack, log)
     try:
         return running.run()

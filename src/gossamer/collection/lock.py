@@ -74,6 +74,13 @@ def take(shard: Path, orphans: float = ORPHANS) -> Lock:
     return Lock(file)
 
 
+def refuse_if_held(shard: Path) -> None:
+    """LockedError if a desk holds it: for those who want to know before `take`, which alone is sure."""
+    found = holder(shard)
+    if found is not None and found.alive:
+        raise _held(shard, found, True)
+
+
 def _locked(file: disk.Appender) -> bool:
     try:
         with disk.naming("lock", file.path):
