@@ -226,7 +226,7 @@ def test_less_than_epsilon_is_no_violation() -> None:
 def test_the_verdict_is_a_sentence() -> None:
     assert judge([]).verdict == "Nothing to judge: the log has no request."
     assert not judge([]).is_polite
-    assert judge([ask(1.0, "/robots.txt")]).verdict.startswith("Polite: 1 requests to 1 sites at 1 addresses")
+    assert judge([ask(1.0, "/robots.txt")]).verdict.startswith("Polite: 1 request to 1 site at 1 address")
     report = judge([ask(1.0, "/robots.txt"), ask(2.1, "/x")])
     assert "1 too early at its site" in report.verdict
     assert "http://a.test/x (127.1.1.1): too early at its site, 4.000 s early; see" in str(report.violations[0])

@@ -137,6 +137,6 @@ def test_what_can_be_refused_at_once_is_before_a_web_is_started(
     log = tmp_path / "nosuch" / "x" if wrong == "log" else None
     plea = run.Plea(tmp_path / "c", demo=DemoWeb(), log=log, log_level="nope" if wrong == "level" else "info")
     with pytest.raises(LockedError if wrong == "lock" else UsageError):
-        run.run(plea, SimpleNamespace(say=print))  # type: ignore[arg-type]
+        run.run(plea, SimpleNamespace(say=print))
     if held is not None:
         held.release()

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Final, NamedTuple
 
+from gossamer.units import plural
+
 SHORT: Final = 10.0
 """Seconds over which rates are taken."""
 LONG: Final = 60.0
@@ -86,7 +88,8 @@ def _work(figures: dict[str, Any], settled: int, known: int, span: float) -> tup
         return None, "pages become known faster than they get done"
     rest, largest = figures["pending"] * span / settled, figures.get("largest")
     if largest is not None and largest["seconds"] > rest:
-        return largest["seconds"], f"{largest['site']}: {largest['pages']} pages, one every {largest['each']:g} s"
+        pages = plural(largest["pages"], "page")
+        return largest["seconds"], f"{largest['site']}: {pages}, one every {largest['each']:g} s"
     return rest, "what is pending, at this pace"
 
 

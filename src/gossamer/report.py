@@ -13,7 +13,7 @@ from gossamer.accounting import account
 from gossamer.collection.layout import shard_folder
 from gossamer.crawl import Ending
 from gossamer.outcomes import Aside
-from gossamer.units import human_size, human_time, thousands
+from gossamer.units import human_size, human_time, plural, thousands
 
 _CURES: Final = {
     Aside.FORBIDDEN_ADDRESS: "for sites of your own: --set harvester.allow_private=true",
@@ -35,8 +35,8 @@ class Report:
         yield f"The crawl ended: {self.ending.value}."
         yield f"  {self._of_this_run()}"
         yield (
-            f"  in all: {thousands(f['visits'])} visits, {thousands(f['stored'])} pages stored,"
-            f" {human_size(f['bytes'])}, {thousands(f['sites'])} sites"
+            f"  in all: {plural(f['visits'], 'visit')}, {plural(f['stored'], 'page')} stored,"
+            f" {human_size(f['bytes'])}, {plural(f['sites'], 'site')}"
         )
         yield from account(f, f["time"])
         yield from self._waiting()
@@ -47,7 +47,7 @@ class Report:
         if not visits:
             return f"this run: no visit in {human_time(seconds)}"
         each = 1000 * self.figures["cpu_seconds"] / visits
-        return f"this run: {thousands(visits)} visits in {human_time(seconds)}, {each:.2f} ms of processor time a visit"
+        return f"this run: {plural(visits, 'visit')} in {human_time(seconds)}, {each:.2f} ms of processor time a visit"
 
     def _waiting(self) -> Iterator[str]:
         f = self.figures
@@ -55,7 +55,7 @@ class Report:
             if f"site: {aside.word}" in f["why"]["waiting"]:
                 yield f"  {aside.word}: {cure}"
         if f["pending"]:
-            yield f"  {thousands(f['pending'])} pages may be asked for at once: the same command goes on."
+            yield f"  {plural(f['pending'], 'page')} may be asked for at once: the same command goes on."
         elif f["waits_until"]:
             yield f"  What waits is due from {f['waits_until']} on; the same command then goes on."
 

@@ -34,7 +34,7 @@ from gossamer.reconsider import settle
 from gossamer.report import Report
 from gossamer.scorer import Scorer
 from gossamer.scores import Scored
-from gossamer.units import human_time, thousands
+from gossamer.units import human_time, plural, thousands
 from gossamer.web.payloads import Payloads
 from gossamer.web.pool import Pool
 from gossamer.web.resolver import Resolver
@@ -85,7 +85,8 @@ def _demonstration(plea: Plea, stack: ExitStack, watcher: Watcher) -> tuple[Sett
         return None, ()
     running = demo.start(plea.demo, log=plea.demo_log)
     stack.callback(running.stop)
-    watcher.say(f"the demonstration Web runs on this machine: {len(running.seeds)} sites, port {running.port}")
+    sites = plural(len(running.seeds), "site")
+    watcher.say(f"the demonstration Web runs on this machine: {sites}, port {running.port}")
     return demo_settings(running.resolve, tuple(running.domains), running.trusted), tuple(running.seeds)
 
 
@@ -171,7 +172,7 @@ class _Running:
         self._event("start", folder=str(self.plea.folder), resumed=self.resumed, known=desk.columns.page.count)
         if self.resumed:
             say(
-                f"resumed: {thousands(desk.columns.page.count)} pages known, {thousands(desk.visits)} visits made;"
+                f"resumed: {plural(desk.columns.page.count, 'page')} known, {plural(desk.visits, 'visit')} made;"
                 f" sites are asked again when {human_time(self.prepared.settings.harvester.wait)} have passed"
             )
             self._settle()
@@ -189,10 +190,10 @@ class _Running:
         """Pages and sites that are known already, by settings that have changed since the run before."""
         found = settle(self.crawl, self.prepared.changed)
         if found.judged:
-            opened, closed = thousands(found.opened), thousands(found.closed)
-            self.watcher.say(f"by the new settings: {opened} pages open again, {closed} excluded")
+            opened, closed = plural(found.opened, "page"), thousands(found.closed)
+            self.watcher.say(f"by the new settings: {opened} open again, {closed} excluded")
         if found.names:
-            self.watcher.say(f"by the new settings: the names of {thousands(found.names)} sites are looked up again")
+            self.watcher.say(f"by the new settings: the names of {plural(found.names, 'site')} are looked up again")
 
     def _plant(self) -> None:
         """Seeds that cannot become pages are said, the first of them one by one."""

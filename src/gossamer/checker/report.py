@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gossamer.units import plural
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -95,11 +97,12 @@ class Report:
     def verdict(self) -> str:
         if not self.requests:
             return "Nothing to judge: the log has no request."
-        judged = f"{self.requests:,} requests to {self.sites:,} sites at {self.addresses:,} addresses"
+        places = f"{plural(self.sites, 'site')} at {plural(self.addresses, 'address', 'addresses')}"
+        judged = f"{plural(self.requests, 'request')} to {places}"
         if not self.violations:
             return f"Polite: {judged}, none too early, in parallel or against robots.txt."
         counts = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.counts.items()))
-        return f"Not polite: {len(self.violations):,} violations in {judged}: {counts}."
+        return f"Not polite: {plural(len(self.violations), 'violation')} in {judged}: {counts}."
 
     def as_json(self) -> dict[str, object]:
         return {

@@ -12,14 +12,14 @@ import typer
 def compact(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection; no crawl may run.")]) -> None:
     """Merge the small segment files of DIR into larger ones, so that queries open fewer; every row stays."""
     from gossamer import compact as work
-    from gossamer.units import human_size, thousands
+    from gossamer.units import human_size, plural, thousands
 
     done = work.compact(folder, lambda line: print(line, file=sys.stderr, flush=True))
     if done.segments == done.segments_before:
-        print(f"{folder}: nothing to do; {thousands(done.segments)} segments, {human_size(done.bytes)}")
+        print(f"{folder}: nothing to do; {plural(done.segments, 'segment')}, {human_size(done.bytes)}")
         return
     print(
-        f"{folder}: {thousands(done.segments_before)} segments in {thousands(done.files_before)} files "
+        f"{folder}: {plural(done.segments_before, 'segment')} in {plural(done.files_before, 'file')} "
         f"({human_size(done.bytes_before)}) are now {thousands(done.segments)} in {thousands(done.files)} "
         f"({human_size(done.bytes)})"
     )

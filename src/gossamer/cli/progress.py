@@ -11,7 +11,7 @@ import time
 from typing import Any, Final, TextIO
 
 from gossamer.outcomes import SITE_FAILURES, TRANSIENT, Outcome
-from gossamer.units import human_size, human_time, thousands
+from gossamer.units import human_size, human_time, plural, thousands
 
 ON_TERMINAL: Final = 0.5
 ELSEWHERE: Final = 10.0
@@ -70,7 +70,7 @@ class Progress:
 def block(f: dict[str, Any]) -> list[str]:
     rates, errors = f.get("rates", {}), errors_of(f)
     lines = [
-        f"{human_time(f['seconds']):>12}  {thousands(f['visits'])} visits ({rates.get('visits', 0):.1f}/s), "
+        f"{human_time(f['seconds']):>12}  {plural(f['visits'], 'visit')} ({rates.get('visits', 0):.1f}/s), "
         f"{thousands(f['stored'])} stored, {human_size(f['bytes'])} ({human_size(max(0, rates.get('bytes', 0)))}/s)",
         f"       known  {thousands(f['known'])} = " + " + ".join(f"{part} {thousands(f[part])}" for part in PARTS),
         "         now  " + ", ".join(_now(f)),
@@ -86,7 +86,7 @@ def line_of(f: dict[str, Any]) -> str:
     rates, errors = f.get("rates", {}), errors_of(f)
     parts = [
         f"{human_time(f['seconds'])}",
-        f"{thousands(f['visits'])} visits ({rates.get('visits', 0):.1f}/s)",
+        f"{plural(f['visits'], 'visit')} ({rates.get('visits', 0):.1f}/s)",
         f"{human_size(f['bytes'])} ({human_size(max(0, rates.get('bytes', 0)))}/s)",
         f"known {thousands(f['known'])}",
         *(f"{part} {thousands(f[part])}" for part in PARTS),
@@ -98,10 +98,10 @@ def line_of(f: dict[str, Any]) -> str:
 
 
 def _now(f: dict[str, Any]) -> list[str]:
-    found = [f"{thousands(f['sites'])} sites"]
+    found = [f"{plural(f['sites'], 'site')}"]
     if "sites_active" in f:
         found[0] += f" ({thousands(f['sites_active'])} active)"
-    found.append(f"{thousands(f.get('open', 0))} connections")
+    found.append(plural(f.get("open", 0), "connection"))
     if "rss" in f:
         found.append(f"{human_size(f['rss'])} of memory")
     return found

@@ -15,7 +15,7 @@ import typer
 
 from gossamer.accounting import account, sentence, stamp
 from gossamer.collection.standing import read_standing
-from gossamer.units import human_size, human_time, thousands
+from gossamer.units import human_size, human_time, plural, thousands
 
 BARS: Final = "▁▂▃▄▅▆▇█"
 WIDTH: Final = 48
@@ -40,7 +40,7 @@ def lines(f: Mapping[str, Any], folder: Path, now: float) -> Iterator[str]:
     if f.get("time"):
         yield f"  as of {stamp(f['time'])}, {human_time(max(0.0, now - f['time']))} ago"
     yield (
-        f"  {thousands(f['visits'])} visits, {thousands(f['stored'])} pages stored, {thousands(f['sites'])} sites, "
+        f"  {plural(f['visits'], 'visit')}, {plural(f['stored'], 'page')} stored, {plural(f['sites'], 'site')}, "
         f"{human_size(f['bytes'])} in {human_time(f['seconds'])}"
     )
     yield from account(f, now)
@@ -55,7 +55,7 @@ def lines(f: Mapping[str, Any], folder: Path, now: float) -> Iterator[str]:
         seconds, why = f["left"]["seconds"], f["left"]["why"]
         yield f"  time left: {'unknown' if seconds is None else f'at least {human_time(seconds)}'} ({why})"
     if f.get("ending") and f["pending"]:
-        yield f"  next: {thousands(f['pending'])} pages may be asked for at once"
+        yield f"  next: {plural(f['pending'], 'page')} may be asked for at once"
     elif f.get("waits_until"):  # written when a crawl ends
         yield f"  next: something that waits is due at {f['waits_until']}"
 
