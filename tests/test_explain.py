@@ -25,6 +25,7 @@ from gossamer.collection.lock import LOCK
 from gossamer.config.settings import SeederSettings, Settings
 from gossamer.crawl import Bounds, Crawl
 from gossamer.errors import UsageError
+from gossamer.explain import replayed
 from gossamer.explain.address import address_of, scope_verdict
 from gossamer.explain.page import explain_page
 from gossamer.explain.site import explain_site, is_site
@@ -213,7 +214,32 @@ def test_a_site_is_explained(crawled: Path) -> None:
 # --- files alone -------------------------------------------------------------------------------------------------
 
 
-def test_after_a_kill_the_files_speak_and_say_so(tmp_path: Path) -> None:
+def state_of(folder: Path) -> dict[str, tuple[int, int]]:
+    return {str(p): (p.stat().st_size, p.stat().st_mtime_ns) for p in sorted(folder.rglob("*"))}
+
+
+@pytest.mark.parametrize("stopped_before", [False, True])
+def test_after_a_kill_what_was_committed_is_replayed_and_nothing_changed(tmp_path: Path, stopped_before: bool) -> None:
+    world = world_in(tmp_path / "c")
+    if stopped_before:
+        world.run([ROOT], turns=12)
+    result = world.run([ROOT], clean=False)
+    folder = without_holder(tmp_path / "c")
+    before = state_of(folder)
+    for url, (state, _, _) in result.pages.items():
+        said = explain_page(folder, url)
+        assert said["as_of"]["source"] == "replay"
+        assert said["standing"]["state"] == state.name.lower()
+        assert said["scores"] is not None
+        assert said["standing"]["robots"]["verdict"] is not None
+    assert "before the crawl was killed" in text_of(said)
+    assert explain_site(folder, "a.example")["standing"]["clock"]["requests"] > 0
+    assert state_of(folder) == before
+
+
+def test_after_a_kill_the_files_speak_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a replay would take too long."""
+    monkeypatch.setattr(replayed, "MOST", -1.0)
     world_in(tmp_path / "c").run([ROOT], clean=False)
     folder = without_holder(tmp_path / "c")
     said = explain_page(folder, f"{ROOT}two")
@@ -221,12 +247,15 @@ def test_after_a_kill_the_files_speak_and_say_so(tmp_path: Path) -> None:
     assert not said["as_of"]["exact"]
     assert said["found"]["way"] == "SL"
     assert (said["standing"]["state"], said["visits"][-1]["outcome"]) == ("done", "ok")
-    assert "how it stands now is not known" in text_of(said)
+    assert "gossamer crawl DIR" in text_of(said)
     assert explain_page(folder, f"{ROOT}sick")["standing"]["state"] == "waiting"
     assert explain_site(folder, "a.example")["visits"]["ok"] >= 2
 
 
-def test_an_image_that_something_came_after_is_not_taken_for_now(tmp_path: Path) -> None:
+def test_an_image_that_something_came_after_is_not_taken_for_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replayed, "MOST", -1.0)
     world = world_in(tmp_path / "c")
     world.run([ROOT])
     world.clock.advance(100.0)

@@ -28,6 +28,7 @@ from gossamer.clock import Clock
 from gossamer.collection import image, manifest, seal
 from gossamer.collection.blocks import PER_BLOCK, Offsets, offsets_until
 from gossamer.collection.columns import Group
+from gossamer.collection.cost import replay_seconds
 from gossamer.collection.image import Image, Parts
 from gossamer.collection.manifest import Contents, Line
 from gossamer.collection.store import URL_FILE, Store
@@ -42,9 +43,6 @@ Array = npt.NDArray[Any]
 
 WORTH: Final = 1.0
 """Seconds of replay that are worth an image."""
-PER_VISIT: Final = 30e-6
-PER_PAGE: Final = 3e-6
-"""Seconds to replay a visit and a new page, about."""
 REST: Final = 10
 
 
@@ -220,19 +218,6 @@ class Imager:
         if self._process is not None:
             self._process.kill()
             self._process = None
-
-
-def replay_seconds(contents: Contents) -> float:
-    """What a replay of the segments after the last image would take, about."""
-    record = contents.image["record"] if contents.image else 0
-    rows = {"visits": 0, "pages": 0}
-    for line in contents.segments.values():
-        if line["last_record"] > record:
-            for path, said in line["files"].items():
-                table = path.partition("/")[0]
-                if table in rows:
-                    rows[table] += said["rows"]
-    return PER_VISIT * rows["visits"] + PER_PAGE * rows["pages"]
 
 
 def main(shard: Path) -> int:

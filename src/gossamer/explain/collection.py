@@ -1,14 +1,14 @@
 """A collection opened for questions: its settings, its files, and who knows how things stand now.
 
 Who knows is said in `as_of`: the *desk* of a running crawl; the *image* of the last stop, exact if nothing came after
-it; else nobody, and only *files* speak.
+it; after a kill a *replay* of what was committed, if that is cheap; else nobody, and only *files* speak.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from gossamer.config import Settings
 from gossamer.errors import GossamerError, StorageError
 from gossamer.explain.files import Files
 from gossamer.explain.mapped import Mapped, open_image
+from gossamer.explain.replayed import Replayed, replay
 from gossamer.sql.sources import missing
 
 Said = dict[str, Any]
@@ -31,7 +32,7 @@ class Opened:
     files: Files
     live: Said | None
     """The answer of the desk to the question that the collection was opened with."""
-    image: Mapped | None
+    image: Mapped | Replayed | None
     running: bool
 
     @property
@@ -43,6 +44,8 @@ class Opened:
     def as_of(self) -> Said:
         if self.live:
             return {"source": "desk", "time": self.live["wall"], "exact": True}
+        if isinstance(self.image, Replayed):
+            return {"source": "replay", "time": self.image.wall, "exact": True}
         if self.image is not None:
             exact = not self.running and not self.files.journal and self.image.record >= self.files.last_record
             return {"source": "image", "time": self.image.wall, "exact": exact}
@@ -87,8 +90,8 @@ def _missing(error: BaseException) -> FileNotFoundError | None:
 def opened(folder: Path, settings: Settings, question: Said) -> Opened:
     """The desk is asked first: what it knows is in the journal by then."""
     shard = shard_folder(folder)
-    found = holder(shard)
-    running = found is not None and found.alive
+    desk = holder(shard)
+    running = desk is not None and desk.alive
     live = ask(shard, question) if running else None
     if live is not None and "error" in live:
         live = None
@@ -100,4 +103,8 @@ def opened(folder: Path, settings: Settings, question: Said) -> Opened:
             files, image = newer, open_image(shard, newer.image)
     if image is not None:
         files.offsets = image.array("url_offsets")
-    return Opened(settings, files, live, image, running)
+    found = Opened(settings, files, live, image, running)
+    if live is None and not running and not found.as_of["exact"]:
+        replayed = replay(shard, files.contents, files.journal, settings)
+        return found if replayed is None else replace(found, image=replayed)
+    return found

@@ -67,6 +67,7 @@ class Files:
     def __init__(self, shard: Path, running: bool) -> None:
         self.shard = shard
         contents, self.journal = _read_both(shard, running)
+        self.contents = contents
         self.meta, self.image, self.last_record = contents.meta, contents.image, 0
         self.segments: list[Segment] = []
         self.sealed = 0

@@ -45,6 +45,9 @@ class _Group:
 
 
 class Mapped:
+    ranked = True
+    """It has link scores, if any were computed."""
+
     def __init__(self, found: Image) -> None:
         self._image = found
         self.record, self.wall = found.record, float(found.meta["wall"])

@@ -137,7 +137,7 @@ def _now(collection: Opened, page: int, url: str, found: Found, visits: list[Sai
     settings = collection.settings
     return {
         "standing": page_standing(image, settings, wall, page, url),
-        "scores": scores_of(image.columns, settings, image.issued, wall, page),
+        "scores": scores_of(image.columns, settings, image.issued, wall, page) if image.ranked else None,
     }
 
 

@@ -43,8 +43,10 @@ def _as_of(as_of: Said, now: float) -> str:
     if as_of["source"] == "desk":
         return ", as the running crawl says"
     if as_of["source"] == "files":
-        return ", as far as the files tell: how it stands now is not known"
+        return ", as far as the files tell: how it stands now is known when the crawl goes on (gossamer crawl DIR)"
     when = when_of(as_of["time"], now)
+    if as_of["source"] == "replay":
+        return f", as of the last commit before the crawl was killed, at {when}"
     return f", as of the stop at {when}" if as_of["exact"] else f", AS OF {when}: what came after is not counted"
 
 
