@@ -27,10 +27,11 @@ from gossamer.crawl import Bounds, Crawl
 from gossamer.errors import UsageError
 from gossamer.explain import replayed
 from gossamer.explain.address import address_of, scope_verdict
-from gossamer.explain.page import explain_page
+from gossamer.explain.page import _plan_words, explain_page
 from gossamer.explain.site import explain_site, is_site
 from gossamer.explain.text import lines_of
 from gossamer.figures import figures_of
+from gossamer.manager.history import PLANS, History, Past, read_history
 from gossamer.manager.plan import Plan
 from gossamer.model import Outcome
 from gossamer.opening import open_collection
@@ -526,3 +527,72 @@ def test_what_is_neither_url_nor_site_is_an_error_of_usage(crawled: Path, target
 @pytest.mark.parametrize("target", ["a.example", "a.example:8080", "[::1]", "192.0.2.1", "a"])
 def test_names_of_sites_are_taken_for_sites(target: str) -> None:
     assert is_site(target)
+
+
+# --- plans of the past ----------------------------------------------------------------------------------------------
+
+
+def past(number: int = 7, made: float = 100.0, **more: Any) -> Past:
+    def numbers(*values: int) -> Any:
+        return np.array(values, np.uint32)
+
+    given: dict[str, Any] = {
+        "known": 50, "candidates": 30, "batch": 9, "cap": 3, "sites": numbers(4, 5), "ends": numbers(3, 5),
+        "pages": numbers(20, 21, 22, 30, 31), "aside": numbers(6),
+    }  # fmt: skip
+    return Past(number, made, **given | more)
+
+
+@pytest.mark.parametrize(
+    ("page", "site", "visits", "more", "words"),
+    [
+        (21, 4, [], {}, "number 2 of the 3"),
+        (30, 5, [], {}, "number 1 of the 2"),
+        (50, 4, [], {}, "not known yet"),
+        (40, 5, [{"time": 99.0, "outcome": "ok"}], {}, "done by then"),
+        (40, 5, [{"time": 101.0, "outcome": "ok"}], {"batch": 5}, "batch_size = 5"),
+        (40, 6, [], {}, "set aside"),
+        (40, 4, [], {}, "batch_per_site = 3"),
+        (40, 5, [{"time": 99.0, "outcome": "timed_out"}], {}, "on its way, waiting"),
+    ],
+)
+def test_why_a_page_was_in_a_plan_of_the_past_or_not(
+    page: int, site: int, visits: list[dict[str, Any]], more: dict[str, int], words: str
+) -> None:
+    assert words in _plan_words(past(**more).about(page, site), visits)
+
+
+def test_the_last_plans_are_kept_and_read_back(tmp_path: Path) -> None:
+    history = History()
+    for number in range(1, 100):
+        history.add(past(number, 100.0 * number, pages=np.array([number, 21, 22, 30, 31], np.uint32)))
+    history.write(tmp_path)
+    again = read_history(tmp_path)
+    assert again.last == 99
+    assert again.about(80, 4) == history.about(80, 4)
+    assert [(said["number"], said["place_in_site"]) for said in again.about(80, 4)] == [
+        (80, 1), (97, None), (98, None), (99, None),
+    ]  # fmt: skip
+    assert [said["number"] for said in again.about(1, 4)] == [97, 98, 99], "so long ago that it is forgotten"
+    history.add(past(100, aside=np.zeros(500_000, np.uint32)))
+    assert len(history._past) == 3
+    raw = (tmp_path / PLANS).read_bytes()
+    for damaged in (raw[:-4], raw[:-1] + b"x", b"", b"{}\n", raw[20:]):
+        (tmp_path / PLANS).write_bytes(damaged)
+        assert read_history(tmp_path).last == 0
+
+
+def test_a_page_is_told_which_plans_had_it_while_the_crawl_runs_and_after(tmp_path: Path) -> None:
+    world = world_in(tmp_path / "c")
+    with running(world, [ROOT]) as (crawl, _):
+        for _ in range(60):
+            crawl.turn()
+        live = explain_page(tmp_path / "c", f"{ROOT}two")["plans"]
+        assert any(plan["planned"] for plan in live)
+        assert live[-1]["number"] == crawl.planner.history.last
+        crawl.planner.history.write(shard_folder(tmp_path / "c"))
+    said = explain_page(without_holder(tmp_path / "c"), f"{ROOT}two")
+    assert said["plans"] == live
+    assert f"plan {live[-1]['number']} of " in text_of(said)
+    with running(world, []) as (crawl, _):
+        assert crawl.planner.history.last == live[-1]["number"]

@@ -439,9 +439,9 @@ def test_with_few_requests_in_flight_the_next_plan_waits_five_times_the_duration
         planner.begin(now, now, lambda until: 10**6, in_flight)
         if planner._running is not None:
             begun.append(now)
-            planner._running.result()
+            _, past, _ = planner._running.result()
             planner._running = Future()
-            planner._running.set_result((slow, Verdicts(slow.pages, [])))
+            planner._running.set_result((slow, past, Verdicts(slow.pages, [])))
             planner.take(now)
         return begun[-1:] == [now]
 

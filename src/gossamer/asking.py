@@ -201,6 +201,7 @@ class Listener:
         plan, made = getattr(self._planner, "last", None), getattr(self._planner, "last_made", 0.0)
         if plan is not None:
             answer["plan"] = plan_standing(plan, made, settings, standing, page)
+            answer["plans"] = self._planner.history.about(page, standing["site"]["number"])
         answer["next_turn"] = self._next_turn(standing["site"]["number"], wall)
         return answer
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from gossamer.collection.store import Store
 from gossamer.desk import Desk
+from gossamer.manager.history import Past, read_history
 from gossamer.manager.judge import find_unjudged
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.policies import TOTAL
@@ -43,7 +44,7 @@ class Planner:
         self._desk, self._store, self._horizon = desk, store, horizon
         self.value = Value.of(desk.settings.manager)
         self._thread = ThreadPoolExecutor(1, "plan")
-        self._running: Future[tuple[Plan, Verdicts]] | None = None
+        self._running: Future[tuple[Plan, Past, Verdicts]] | None = None
         self._not_before = self._soonest = 0.0
         self._taken = False
         self._begun = 0.0
@@ -54,6 +55,7 @@ class Planner:
         self.index_value = 0.0
         """V(I) when the last plan was made, and the pages that the index held."""
         self.index_pages = 0
+        self.history = read_history(store.shard)
         self.last: Plan | None = None
         self.last_made = 0.0
         """Wall time when it was begun."""
@@ -87,7 +89,7 @@ class Planner:
         """A finished plan, and verdicts on pages that were known before the robots rules of their origins were."""
         if self._running is None or not (wait or self._running.done()):
             return None
-        plan, unjudged = self._running.result()
+        plan, past, unjudged = self._running.result()
         self._running = None
         self._soonest = now + max(PAUSE, 5 * plan.seconds)
         self._not_before = now + (PAUSE if wait or not self._taken else max(PAUSE, 10 * plan.seconds))
@@ -95,6 +97,7 @@ class Planner:
         self.longest = max(self.longest, plan.seconds)
         self.index_value, self.index_pages = plan.index_value, plan.index_pages
         self.last, self.last_made = plan, self._begun
+        self.history.add(past)
         return plan, self._judge(unjudged)
 
     def appraise(self, wall: float) -> tuple[float, int]:
@@ -110,8 +113,11 @@ class Planner:
         harvester = self._desk.settings.harvester
         return in_flight < min(harvester.least_connections, harvester.connections)
 
-    def _make(self, wall: float) -> tuple[Plan, Verdicts]:
+    def _make(self, wall: float) -> tuple[Plan, Past, Verdicts]:
         desk, manager = self._desk, self._desk.settings.manager
+        known, site = desk.columns.page.count, desk.columns.site
+        used = slice(0, site.count)
+        aside = np.flatnonzero((site.refused[used] != 0) | (site.next[used] > wall + self._horizon))
         plan = make_plan(
             desk.columns, desk.policy, wall, manager.batch_size, manager.batch_per_site, self._horizon, self.value,
             int(desk.totals[TOTAL]),
@@ -120,7 +126,11 @@ class Planner:
         if desk.unjudged:
             desk.unjudged = False
             pages = find_unjudged(desk.columns, wall, AT_ONCE)
-        return plan, Verdicts(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
+        past = Past(
+            self.history.last + 1, wall, known, plan.candidates, manager.batch_size, manager.batch_per_site,
+            plan.sites, plan.offsets[1:].astype(np.uint32), plan.pages, aside.astype(np.uint32),
+        )  # fmt: skip
+        return plan, past, Verdicts(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
 
     def _judge(self, unjudged: Verdicts) -> list[tuple[int, int, int, int]]:
         pages, texts = unjudged

@@ -13,7 +13,7 @@ from gossamer.accounting import account
 from gossamer.collection.layout import shard_folder
 from gossamer.crawl import Ending
 from gossamer.outcomes import Aside
-from gossamer.units import human_size, human_time, plural, thousands
+from gossamer.units import human_size, human_time, plural
 
 _CURES: Final = {
     Aside.FORBIDDEN_ADDRESS: "for sites of your own: --set harvester.allow_private=true",

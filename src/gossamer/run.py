@@ -40,6 +40,8 @@ from gossamer.web.pool import Pool
 from gossamer.web.resolver import Resolver
 
 LOOK_EVERY: Final = 0.5
+PLANS_EVERY: Final = 60.0
+"""Seconds between writing down the last plans."""
 __all__ = ["Plea", "Report", "Watcher", "run"]
 
 REMEMBERED: Final = 1_000_000
@@ -139,6 +141,7 @@ class _Running:
         self._figures = Figures(desk)
         self._told = (0, 0)
         self._next_look = 0.0
+        self._next_plans = self.begun + PLANS_EVERY
         self.before = desk.visits
 
     def _payloads(self, stack: ExitStack) -> Payloads:
@@ -162,6 +165,7 @@ class _Running:
         self._figures.look(self.clock.wall())
         final = self.figures() | {"ending": ending.value, "waits_until": waits_until(self.desk, self.clock.wall())}
         write_standing(self.store.shard, final)
+        self.crawl.planner.history.write(self.store.shard)
         self._event("stop", ending=ending.value, visits=final["visits"], stored=final["stored"])
         return Report(final, ending, bool(interrupted), str(self.plea.folder), at_end)
 
@@ -238,6 +242,9 @@ class _Running:
             self._event("made", segments=told[0], images=told[1])
         self._warn()
         planner = self.crawl.planner
+        if self.clock.monotonic() >= self._next_plans:
+            self._next_plans = self.clock.monotonic() + PLANS_EVERY
+            _beside(lambda: planner.history.write(self.store.shard))
         self.curve.add(planner.last_made, planner.index_value, planner.index_pages)
 
     def _warn(self) -> None:

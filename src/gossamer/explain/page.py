@@ -12,6 +12,7 @@ from gossamer.explain.address import address_of, scope_verdict
 from gossamer.explain.collection import Opened, opened, settings_of, steadily
 from gossamer.explain.files import Found, Step
 from gossamer.explain.visits import visits_of
+from gossamer.manager.history import read_history
 from gossamer.model import NONE, LinkKind
 from gossamer.outcomes import TREATMENTS, Again, Outcome
 from gossamer.whereabouts import page_standing, scores_of, unknown_standing
@@ -131,14 +132,49 @@ def _found(found: Found, way: list[Step], texts: dict[int, str]) -> Said:
 def _now(collection: Opened, page: int, url: str, found: Found, visits: list[Said]) -> Said:
     live, image, wall = collection.live, collection.image, collection.wall
     if live is not None:
-        return {name: live.get(name) for name in ("standing", "scores", "plan", "next_turn")}
+        told = {name: live.get(name) for name in ("standing", "scores", "plan", "next_turn")}
+        return told | {"plans": [_of_plan(plan, visits) for plan in live.get("plans", ())]}
     if image is None or page >= image.columns.page.count:
         return {"standing": _by_files(found, visits, collection.settings), "scores": None}
     settings = collection.settings
     return {
+        "plans": _past_plans(collection, page, visits),
         "standing": page_standing(image, settings, wall, page, url),
         "scores": scores_of(image.columns, settings, image.issued, wall, page) if image.ranked else None,
     }
+
+
+def _past_plans(collection: Opened, page: int, visits: list[Said]) -> list[Said]:
+    """As they were last written down."""
+    image = collection.image
+    assert image is not None
+    site = int(image.columns.origin.site[int(image.columns.page.origin[page])])
+    return [_of_plan(plan, visits) for plan in read_history(collection.files.shard).about(page, site)]
+
+
+def _of_plan(plan: Said, visits: list[Said]) -> Said:
+    """With `words`: whether it had the page, and if not, why."""
+    return plan | {"planned": plan["place_in_site"] is not None, "words": _plan_words(plan, visits)}
+
+
+def _plan_words(plan: Said, visits: list[Said]) -> str:
+    if plan["place_in_site"] is not None:
+        return f"It had the page, as number {plan['place_in_site']:,} of the {plan['of_site']:,} of its site."
+    if not plan["known"]:
+        return "The page was not known yet."
+    if any(v["time"] <= plan["made"] and _final(v) for v in visits):
+        return "The page was done by then."
+    if plan["aside"]:
+        return "Its whole site was set aside."
+    if plan["of_site"] >= plan["cap"]:
+        return f"Better pages of its site filled manager.batch_per_site = {plan['cap']:,}."
+    if plan["pages"] >= plan["batch"]:
+        return f"Better pages filled manager.batch_size = {plan['batch']:,}."
+    return "It could not be asked for at that time: it was on its way, waiting, or excluded."
+
+
+def _final(visit: Said) -> bool:
+    return TREATMENTS[Outcome[visit["outcome"].upper()]].again is Again.NEVER
 
 
 def _by_files(found: Found, visits: list[Said], settings: Settings) -> Said:

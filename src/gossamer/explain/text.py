@@ -71,7 +71,10 @@ def _standing_lines(said: Said, now: float) -> Iterator[str]:
     robots = standing.get("robots")
     if robots is not None:
         yield f"  robots.txt: {_robots_words(robots, now)}"
-    if said.get("plan"):
+    for plan in said.get("plans") or ():
+        size = f"plan {thousands(plan['number'])} of {when_of(plan['made'], now)}, {plural(plan['pages'], 'page')}"
+        yield f"  {size}: {plan['words']}"
+    if said.get("plan") and not said.get("plans"):
         yield f"  plan of {when_of(said['plan']['made'], now)}: {said['plan']['words']}"
     if standing.get("site"):
         yield from clock_lines(standing["site"], said.get("next_turn"), now)
