@@ -6,16 +6,19 @@ import math
 import re
 import statistics
 from collections import Counter
+from urllib.parse import urlsplit
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer import demo
 from gossamer.cli.web import settings_for
+from gossamer.config import loads
 from gossamer.config.settings import SeederSettings
 from gossamer.demo import DemoWeb, Kind, Truth
 from gossamer.demo.answer import Answers
-from gossamer.demo.kinds import SITES, SWITCHES
+from gossamer.demo.counted import only_counted
+from gossamer.demo.kinds import SITES, SWITCHES, lines
 from gossamer.demo.layout import PAGES
 from gossamer.demo.links import links
 from gossamer.demo.pace import DEVIATIONS, factors
@@ -62,9 +65,42 @@ def test_a_kind_that_is_switched_off_is_not_there(kind: str) -> None:
     small = DemoWeb(seed=3, sites=24, pages=700, silent=1, busy=0.01, errors=0.01)
     without = demo.without(small, [kind])
     assert without == demo.without(without, [kind]) != small
-    if kind != "counted":
-        assert demo.counts(small)[kind].sites > 0
-        assert demo.counts(without)[kind] == demo.Count(0, 0)
+    assert demo.counts(small)[kind].sites > 0
+    assert demo.counts(without)[kind] == demo.Count(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field"), [("silent=2", 2), ("calendars=4", 4), ("broken=0.2", 0.2), ("counted=0", False)]
+)
+def test_there_is_as_much_of_a_kind_as_is_asked_for(wanted: str, field: float) -> None:
+    kind = wanted.partition("=")[0]
+    having = demo.having(WEB, [wanted])
+    assert getattr(having, kind) == field
+    assert type(getattr(having, kind)) is type(field)
+    if type(field) is int:
+        assert demo.counts(having)[kind].sites == field
+
+
+@pytest.mark.parametrize("wanted", ["silent", "silent=", "silent=x", "silent=-1", "silent=121", "broken=1.1"])
+def test_a_number_that_makes_no_sense_is_an_error_that_shows_one(wanted: str) -> None:
+    with pytest.raises(UsageError, match="needs a number") as raised:
+        demo.having(WEB, [wanted])
+    assert re.search(r"As in (silent=2|broken=0\.09)", str(raised.value.cure))
+
+
+def test_links_that_are_only_counted_lead_to_no_page(counted: dict[str, demo.Count]) -> None:
+    targets = {url for t in TRUTH.values() for url in only_counted(WEB, t.site, t.number)}
+    assert len(targets) == counted["counted"].urls > 100
+    assert targets.isdisjoint(TRUTH)
+    assert {urlsplit(url).scheme for url in targets} == {"http", "https", "mailto", "javascript"}
+
+
+def test_the_list_says_at_which_depth_a_calendar_was_counted(counted: dict[str, demo.Count]) -> None:
+    (line,) = [line for line in lines(counted) if line.startswith("calendars")]
+    assert f"seeder.depth_dynamic = {USUAL.depth_dynamic}" in line
+    sites = {s.number for s in WEB.all_sites if s.calendar}
+    known = [url for url in WEB.reachable(USUAL.depth_dynamic) if TRUTH[url].site in sites]
+    assert counted["calendars"].urls == len(known)
 
 
 def test_an_unknown_kind_is_an_error_that_names_the_nearest() -> None:
@@ -268,3 +304,8 @@ def test_sites_that_cannot_be_reached_wait_and_are_never_asked_for_pages() -> No
 def test_the_settings_name_the_file_to_trust_only_if_there_is_one() -> None:
     assert 'trusted = "/tmp/x.pem"' in settings_for(["a.test"], {"b.a.test": "127.0.0.1:1"}, "/tmp/x.pem")
     assert "trusted" not in settings_for(["a.test"], {})
+
+
+def test_the_settings_for_sites_that_never_answer_have_a_small_time_limit() -> None:
+    assert loads(settings_for(["a.test"], {}, hasty=True), "here").harvester.first_byte_timeout < 5
+    assert loads(settings_for(["a.test"], {}), "here").harvester.first_byte_timeout > 5

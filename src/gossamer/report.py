@@ -62,7 +62,7 @@ class Report:
     def _next(self) -> Iterator[str]:
         if not self.figures["visits"]:
             return
-        gossamer, shard = _program(), shard_folder(Path(self.folder))
+        gossamer, shard = program(), shard_folder(Path(self.folder))
         yield "What there is now, and what to try next:"
         yield f"  {shard}/warc/ and cdx/      what came over the wire, and its index: pywb replays it"
         yield f"  {shard}/visits/ and others  Parquet tables, for DuckDB, pandas, Spark"
@@ -71,7 +71,7 @@ class Report:
         yield f"  {gossamer} explain {self.folder} URL"
 
 
-def _program() -> str:
+def program() -> str:
     """The command as the user typed it."""
     name = sys.argv[0]
     return "python -m gossamer" if name.endswith("__main__.py") else os.path.relpath(name) if "/" in name else name

@@ -32,6 +32,7 @@ def crawl(
 ) -> None:
     """Crawl into DIR: start, or go on where it stopped."""
     from gossamer.demo import DemoWeb
+    from gossamer.report import program
     from gossamer.run import Plea, run
 
     changes = list(settings or [])
@@ -53,6 +54,8 @@ def crawl(
     else:
         for line in report.lines():
             print(line, file=sys.stderr)
+        if demo and report.figures["visits"]:
+            print(f"  {program()} web --against {folder}", file=sys.stderr)
     if report.interrupted:
         raise typer.Exit(130)
 

@@ -21,8 +21,14 @@ def web(
     without: Annotated[
         str, typer.Option(metavar="KINDS", help="Kinds to leave out, as --list names them: calendars,mirrors,tls")
     ] = "",
+    with_: Annotated[
+        str, typer.Option("--with", metavar="KIND=N,…", help="So many sites, or such a share, of a kind: silent=2")
+    ] = "",
     only_list: Annotated[bool, typer.Option("--list", help="List the kinds with their counts; serve nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="With --list: as one JSON object.")] = False,
+    against: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Compare a crawl of this Web with what was there; serve nothing.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --list or --against: as one JSON object.")] = False,
     log: Annotated[Path | None, typer.Option(help="Access log, for `gossamer check`.")] = None,
     settings: Annotated[Path, typer.Option(help="Where the settings for a crawl are written.")] = Path("web.toml"),
 ) -> None:
@@ -30,23 +36,43 @@ def web(
     from gossamer import demo
 
     made = demo.DemoWeb(seed=seed, sites=sites, pages=pages, largest=max(2_000, pages // sites + 1))
-    made = demo.without(made, [kind.strip() for kind in without.split(",") if kind.strip()])
+    made = demo.having(demo.without(made, _parts(without)), _parts(with_))
     if only_list:
         _list(made, as_json)
+    elif against is not None:
+        _compare(made, against, as_json)
     else:
         _serve(made, port, log, settings)
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _list(made: DemoWeb, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from gossamer.demo.kinds import counts, lines
+    from gossamer.demo.kinds import ABOUT, counts, lines
 
     found = counts(made)
     if as_json:
-        print(json.dumps({kind: asdict(count) for kind, count in found.items()}))
+        print(json.dumps({kind: asdict(count) | {"what": ABOUT[kind]} for kind, count in found.items()}))
     else:
         print("\n".join(lines(found)))
+
+
+def _compare(made: DemoWeb, folder: Path, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from gossamer import config, coverage
+    from gossamer.collection.layout import SETTINGS, require_collection
+
+    require_collection(folder)
+    settings = config.load(folder / SETTINGS)
+    found = coverage.fates(folder)
+    served = coverage.as_served(made, found)
+    compared = coverage.compare(served, found, coverage.depth_of(settings))
+    print(json.dumps(asdict(compared)) if as_json else "\n".join(coverage.lines(compared)))
 
 
 def _serve(asked: DemoWeb, port: int, log: Path | None, settings: Path) -> None:
@@ -76,7 +102,7 @@ def _prepare(made: DemoWeb, port: int, certificate: Certificate | None, settings
     if certificate:
         trusted.write_bytes(certificate.trusted.read_bytes())
     name = str(trusted.absolute()) if certificate else ""
-    settings.write_text(settings_for(made.domains, made.resolve(port), name))
+    settings.write_text(settings_for(made.domains, made.resolve(port), name, hasty=made.silent > 0))
     settings.with_suffix(".seeds").write_text("".join(f"{url}\n" for url in made.seeds))
 
 
@@ -90,14 +116,15 @@ def _explain(made: DemoWeb, port: int, log: Path | None, settings: Path) -> None
     print("Ctrl-C ends the demonstration Web.", flush=True)
 
 
-def settings_for(domains: list[str], resolve: dict[str, str], trusted: str = "") -> str:
-    """A crawl.toml: waits are small, because all of these sites are ours."""
+def settings_for(domains: list[str], resolve: dict[str, str], trusted: str = "", hasty: bool = False) -> str:
+    """A crawl.toml: waits are small, because all of these sites are ours. `hasty`: some of them never answer."""
     nowhere = {f"*.{domain}": "none" for domain in domains}
     rows = "".join(f'"{host}" = "{place}"\n' for host, place in {**resolve, **nowhere}.items())
     return (
         f"[seeder]\ndomains = {json.dumps(domains)}\n\n"
         "[harvester]\nallow_private = true\n"
         'wait = "50ms"\nwait_large = "10ms"\naddress_wait = "10ms"\npause = "10ms"\n'
+        + ('first_byte_timeout = "3s"\n' if hasty else "")
         + (f"trusted = {json.dumps(trusted)}\n" if trusted else "")
         + f"\n[harvester.resolve]\n{rows}"
     )

@@ -10,13 +10,15 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
+from gossamer.demo.counted import only_counted
 from gossamer.demo.layout import PAGES as READ
 from gossamer.demo.layout import Kind
+from gossamer.demo.shape import Shape
 from gossamer.demo.site import Down, Names, Robots, Site
 from gossamer.demo.truth import Truth
-from gossamer.demo.web import DemoWeb
+from gossamer.demo.web import DEPTH_DYNAMIC, DemoWeb
 from gossamer.errors import UsageError
 
 
@@ -38,7 +40,7 @@ SITES: Final[dict[str, tuple[str, OfSite]]] = {
     "shared": ("an address shared with other sites", lambda web, s: _sharing(web, s)),
     "languages": ("other languages and charsets", lambda web, s: s.language not in ("en", "es")),
     "sessions": ("another session id in its links on every answer", lambda web, s: bool(s.session)),
-    "calendars": ("a calendar without end", lambda web, s: s.calendar),
+    "calendars": (f"a calendar without end: URLs at seeder.depth_dynamic = {DEPTH_DYNAMIC}", lambda web, s: s.calendar),
     "soft": ("answers 200 where there is no page", lambda web, s: s.soft),
     "mirrors": ("the pages of another site, byte for byte", lambda web, s: s.mirror_of >= 0),
     "twins": ("a name with www. beside the bare one", lambda web, s: s.names is not Names.BARE),
@@ -46,7 +48,7 @@ SITES: Final[dict[str, tuple[str, OfSite]]] = {
     "old": ("speaks HTTP/1.0", lambda web, s: s.old),
     "tls": ("speaks https only", lambda web, s: s.secure),
     "down": ("cannot be reached", lambda web, s: s.down in (Down.REFUSED, Down.NAMELESS)),
-    "silent": ("accepts connections and never answers", lambda web, s: s.down is Down.SILENT),
+    "silent": ("accepts connections and never answers; --with silent=2 has some", lambda web, s: s.down is Down.SILENT),
 }
 PAGES: Final[dict[str, tuple[str, OfPage]]] = {
     "dynamic": ("pages with a query", lambda t: "?" in t.url and t.kind in READ),
@@ -60,18 +62,46 @@ PAGES: Final[dict[str, tuple[str, OfPage]]] = {
     "nofollow": ("led to by nofollow only", lambda t: t.kind is Kind.HIDDEN),
     "descriptions": ("with a description", lambda t: bool(t.description)),
 }
-SWITCHES: Final = (*SITES, *PAGES, "counted")
+COUNTED: Final = "counted"
+ABOUT: Final = {
+    **{kind: text for kind, (text, _) in (*SITES.items(), *PAGES.items())},
+    COUNTED: "links to images, files, other domains and schemes: counted, never fetched",
+}
+SWITCHES: Final = tuple(ABOUT)
 
 
 def without(web: DemoWeb, kinds: Iterable[str]) -> DemoWeb:
     """The Web with these kinds switched off."""
-    kinds = list(kinds)
-    for kind in kinds:
-        if kind not in SWITCHES:
-            near = difflib.get_close_matches(kind, SWITCHES, 1)
-            cure = f"Did you mean {near[0]}?" if near else f"There are {', '.join(SWITCHES)}."
-            raise UsageError(f"The demonstration Web has no kind {kind!r}.", cure)
-    return replace(web, **{kind: type(getattr(web, kind))(0) for kind in kinds})
+    return having(web, [f"{kind}=0" for kind in kinds])
+
+
+def having(web: DemoWeb, wanted: Iterable[str]) -> DemoWeb:
+    """The Web with so much of some kinds: KIND=NUMBER, as `Shape` has the numbers."""
+    return replace(web, **dict(_number(web, one) for one in wanted))
+
+
+def _number(web: DemoWeb, wanted: str) -> tuple[str, Any]:
+    kind, _, number = wanted.partition("=")
+    if kind not in SWITCHES:
+        near = difflib.get_close_matches(kind, SWITCHES, 1)
+        cure = f"Did you mean {near[0]}?" if near else f"There are {', '.join(SWITCHES)}."
+        raise UsageError(f"The demonstration Web has no kind {kind!r}.", cure)
+    usual = getattr(Shape(), kind)
+    what, most = _range(web, usual)
+    try:
+        found = type(usual)(float(number))
+    except ValueError:
+        found = -1
+    if not 0 <= found <= most:
+        raise UsageError(f"{wanted}: {kind} needs {what}.", f"As in {kind}={usual or 2:g}")
+    return kind, found
+
+
+def _range(web: DemoWeb, usual: float) -> tuple[str, int]:
+    """What the number of a kind is, and the largest."""
+    if isinstance(usual, bool):
+        return "0 or 1", 1
+    return ("a number of sites", web.sites) if isinstance(usual, int) else ("a number between 0 and 1", 1)
 
 
 def counts(web: DemoWeb) -> dict[str, Count]:
@@ -85,15 +115,16 @@ def counts(web: DemoWeb) -> dict[str, Count]:
     for kind, (_, of_page) in PAGES.items():
         found = [t for t in truths.values() if of_page(t)]
         out[kind] = Count(len({t.site for t in found}), len(found))
-    return out
+    pages = ((t.site, only_counted(web, t.site, t.number)) for t in truths.values())
+    linked = {(site, url) for site, urls in pages for url in urls}
+    return out | {COUNTED: Count(len({site for site, _ in linked}), len({url for _, url in linked}))}
 
 
 def lines(found: dict[str, Count]) -> Iterator[str]:
     """For people: a kind a line."""
     yield f"{'kind':<14}{'sites':>6}{'URLs':>9}  what it is"
-    about = {kind: text for kind, (text, _) in (*SITES.items(), *PAGES.items())}
     for kind, count in found.items():
-        yield f"{kind:<14}{count.sites:>6,}{count.urls:>9,}  {about[kind]}"
+        yield f"{kind:<14}{count.sites:>6,}{count.urls:>9,}  {ABOUT[kind]}"
 
 
 def _sharing(web: DemoWeb, site: Site) -> bool:
