@@ -1,6 +1,6 @@
 """How long `gossamer sql` takes as a whole process, over 10^6 visits: `python -m bench.sql [--visits N]` (bound: 1 s).
 
-Visits are journalled and sealed as a crawl does it, 100,000 a segment.
+Visits are journalled and sealed as a crawl does it, 100,000 a segment; it could go on from there (`bench.answers`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ import numpy as np
 
 from gossamer import disk
 from gossamer.collection import journal, layout, manifest, seal
+from gossamer.collection.blocks import BlockFile
 from gossamer.collection.effects import ORIGIN, PAGE, Effects
 from gossamer.collection.records import Mark
+from gossamer.collection.store import URL_FILE
 from gossamer.config import Settings, dump
 from gossamer.model import NONE, VISIT, VISIT_TEXTS, Texts
+from gossamer.urls import fingerprint
 
 BOUND: Final = 1.0
+SEED: Final = 1
 START: Final = 1_700_000_000.0
 PER_TICK: Final = 5_000
 SITES: Final = 1_000
@@ -46,7 +50,8 @@ def ticks(visits: int) -> Iterator[Effects]:
     first.sites = Texts.join([b"site%d.example" % i for i in range(SITES)], "<u2")
     first.origins["site"] = np.arange(SITES)
     first.urls, first.sites_www = _urls(0, PER_TICK), np.zeros(SITES, np.uint8)
-    first.pages["fingerprint"] = np.arange(PER_TICK)
+    first.pages["fingerprint"] = _fingerprints(first.urls)
+    first.pages["site"] = first.pages["origin"] = np.arange(PER_TICK) % SITES
     yield first
     known = PER_TICK
     for tick in range(2, 2 + visits // PER_TICK):
@@ -62,9 +67,10 @@ def ticks(visits: int) -> Iterator[Effects]:
         e.visits["texts"][:, VISIT_TEXTS.index("title")] = [len(t) for t in titles]
         e.visit_texts = b"".join(titles)
         e.pages = np.zeros(FOUND * PER_TICK, PAGE)
-        e.pages["fingerprint"] = np.arange(known, known + len(e.pages))
-        e.pages["site"] = e.pages["fingerprint"] % SITES
+        e.pages["site"] = e.pages["origin"] = np.arange(known, known + len(e.pages)) % SITES
+        e.pages["source"] = np.repeat(page, FOUND)
         e.urls = _urls(known, len(e.pages))
+        e.pages["fingerprint"] = _fingerprints(e.urls)
         known += len(e.pages)
         e.link_targets = rng.integers(0, known, LINKS * PER_TICK).astype("<u4")
         e.link_kinds = np.zeros(LINKS * PER_TICK, "u1")
@@ -76,23 +82,29 @@ def _urls(first: int, count: int) -> Texts:
     return Texts.join([b"http://site%d.example/section/page-%d" % (i % SITES, i) for i in numbers], "<u2")
 
 
+def _fingerprints(texts: Texts) -> list[int]:
+    return [fingerprint(url.decode(), SEED) for url in texts.split()]
+
+
 def make(folder: Path, visits: int, per_segment: int = 100_000) -> None:
     shard = layout.shard_folder(folder)
     layout.make_folders(shard)
     disk.write_atomic(folder / layout.SETTINGS, dump(Settings()).encode())
-    manifest.Manifest.create(shard, manifest.Meta(layout.FORMAT, 0, 1, 0.0))
+    manifest.Manifest.create(shard, manifest.Meta(layout.FORMAT, 0, SEED, 0.0))
     opened, lines = journal.begin(shard, 0, 1, Mark(0, 0)), manifest.Manifest.open(shard)
+    blocks = BlockFile(shard / URL_FILE)
     reached = 0
     for effects in ticks(visits):
         opened.append(effects)
+        blocks.append(effects.urls.split())
         reached += len(effects.visits)
         if opened.visits >= per_segment or reached == visits:
-            snapshot = opened.snapshot({}, [], rotate=True)
+            snapshot = opened.snapshot({URL_FILE: blocks.length}, [blocks.appender], rotate=True)
             opened.commit(snapshot)
             assert snapshot.closed is not None
             seal.finish(shard, lines, seal.seal(shard, snapshot.closed))
-    opened.close()
-    lines.close()
+    for each in (opened, lines, blocks):
+        each.close()
 
 
 def times(folder: Path, runs: int = 3) -> Iterator[tuple[str, float]]:
