@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import importlib.util
 import json
 import os
@@ -19,6 +20,7 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.collection import cdx
 from gossamer.errors import StorageError
 from tests.archiving import LONG, TEXT, Shard, encoded, exchange
+from tests.needed import needed
 from tests.server import PAGE
 
 PIECES = st.one_of(
@@ -42,10 +44,15 @@ URLS = st.builds(
 )  # fmt: skip
 
 
+HAS_PYWB = needed("pywb", importlib.util.find_spec("pywb") is not None, "make test")
+"""And `surt`, which comes with it."""
+
+
+@HAS_PYWB
 @given(URLS)
 @settings(max_examples=1500, deadline=None)
 def test_surt_equals_the_common_package(url: str) -> None:
-    surt = pytest.importorskip("surt")
+    surt = importlib.import_module("surt")
     href = normalize_url(url).partition("#")[0]
     assert cdx.surt(href) == surt.surt(href)
 
@@ -121,7 +128,7 @@ def test_places_and_digests_are_those_that_warcio_sees(tmp_path: Path) -> None:
     assert {tuple(e[name] for name in ("url", "filename", "offset", "length", "digest")) for e in found} == seen
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pywb") is None, reason="pywb is not installed")
+@HAS_PYWB
 def test_pywb_makes_the_same_index_of_the_same_files(tmp_path: Path) -> None:
     """But for the status of a revisit, which it leaves out, and for conversions, which we do."""
     shard = sample(tmp_path / "shard")

@@ -22,12 +22,12 @@ from gossamer.checker import LOG_FORMAT, Request, read
 from gossamer.demo.certificates import make_certificate
 from gossamer.model import State, VisitFlag
 from tests.crawling import Ended, gossamer
+from tests.needed import needed
 from tests.reading import Archived, Found, archived, rows
 
 NGINX: Final = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 pytestmark = [
-    pytest.mark.nginx, pytest.mark.slow,
-    pytest.mark.skipif(NGINX is None, reason="there is no nginx on this machine (Debian: apt-get install nginx-light)"),
+    pytest.mark.nginx, pytest.mark.slow, needed("nginx", NGINX is not None, "Debian: apt-get install nginx-light"),
 ]  # fmt: skip
 
 ADDRESSES: Final = {

@@ -21,10 +21,11 @@ from gossamer.collection import cdx
 from gossamer.demo import DemoWeb
 from tests.archiving import Shard, exchange
 from tests.crawling import serve
+from tests.needed import needed
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("pywb") is None, reason="pywb is not installed"),
+    needed("pywb", importlib.util.find_spec("pywb") is not None, "make test"),
 ]
 
 CONFIG = """\
