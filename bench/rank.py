@@ -121,10 +121,16 @@ def crawl(folder: Path, pages: int) -> Cost:
         "collection.seal_visits=10000",
     )  # fmt: skip
     report = run(Plea(folder / "crawl", demo=web, changes=changes, pages=pages, patience=5.0, log=log), Quiet())
-    events = (json.loads(line) for line in log.read_text().splitlines() if '"event":"scores"' in line)
-    scores = [float(event["cpu"]) for event in events]
+    scores = list(computations(log))
     figures = report.figures
     return Cost(figures["cpu_seconds"] - sum(scores), scores, figures["run_visits"])
+
+
+def computations(log: Path) -> Iterator[float]:
+    """What each took, by the log of the crawl."""
+    for line in log.read_text().splitlines():
+        if '"scores"' in line and (event := json.loads(line))["event"] == "scores":
+            yield float(event["cpu"])
 
 
 def schedule(folder: Path, most: int, a_visit: float) -> Cost:

@@ -11,6 +11,7 @@ import pytest
 from bench import answers, disk_sizes, page_cost, rank
 from bench.bounds import Figure, judge
 from bench.sql import make
+from gossamer.eventlog import EventLog, Level
 from tests.crawling import gossamer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,6 +43,15 @@ def test_the_cost_of_scores_is_held_against_its_bound() -> None:
     assert not rank.Cost(100.0, [2.0, 3.1], 50_000).figure("scores").is_good
     with pytest.raises(SystemExit, match="never computed"):
         rank.Cost(100.0, [], 50_000).figure("scores")
+
+
+def test_the_log_of_a_crawl_says_what_its_computations_took(tmp_path: Path) -> None:
+    log = EventLog(tmp_path / "log", Level.INFO, print)
+    log.event("start", folder="scores")
+    log.event("scores", cpu=1.5, pages=10)
+    log.event("scores", cpu=0.25)
+    log.close()
+    assert list(rank.computations(tmp_path / "log")) == [1.5, 0.25]
 
 
 @pytest.mark.slow
