@@ -7,7 +7,7 @@ PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
-BENCHES := page_cost scale plan rank links table site_queue gather archive fetch disk_sizes sql answers verify demo_speed
+BENCHES := page_cost scale plan rank links simulate table site_queue gather archive fetch disk_sizes sql answers verify demo_speed
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 
 .PHONY: crawl install test check bench clean

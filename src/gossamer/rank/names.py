@@ -10,7 +10,7 @@ pages, and very skewed: most are far below 1/n, a few a thousand times that. As 
 
 (the thesis, too, works with the logarithm: 3.4), with log2 drawn straight between powers of two, which is what the bits
 of a floating-point number say: it rises, is nowhere off by more than .09, and costs next to nothing in a pass over all
-pages. All shares are measured alike, so their sum makes sense: see `bench/order.py` for what it was chosen against.
+pages. All shares are measured alike, so their sum makes sense: it was chosen by an area under the curve of figure 4.4.
 Refused: dividing by the largest (then all pages but a handful are next to 0, and cash drowns PageRank: an area of .636
 against .659); ranks among all pages (a sort); x / (x + mean) (no better than cash alone).
 """

@@ -1,0 +1,128 @@
+"""Which strategy collects PageRank soonest, on graphs of many kinds: `python -m bench.orders [--quick] [NAME ...]`
+
+Without a clock (r = 1, w = 0): the average of cumulative PageRank over the whole crawl, mean and spread over five sets
+of start pages. With one (r = 64, w = 15 s, 5 s at sites of over 100 pages, servers as measured): the mean share of
+PageRank over the time until the last of the strategies ended.
+
+Graphs: the real ones where they are (`GOSSAMER_DATA`, or shared/data beside the repository), parts of them, and made
+ones. Start sets: cnr-2000 has none of its own, so 50 pages at random; the others all their start pages, halves of them,
+and 20. `--quick`: two sets and smaller graphs. docs/decisions.md has what came out.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.links import DATA
+from gossamer.graphs.make import make
+from gossamer.graphs.webgraph import WebGraph, load
+from gossamer.rank.graph import Csr
+from gossamer.rank.pagerank import pagerank
+from gossamer.simulate.measures import average_by_time, average_cumulative
+from gossamer.simulate.run import simulate
+from gossamer.simulate.scenario import Scenario, Servers
+
+U32 = npt.NDArray[np.uint32]
+
+KNOWN: Final = (
+    "breadth-first", "backlink-count", "opic", "larger-sites-first", "fractional-pagerank", "windowed-rankmass",
+    "partial-pagerank", "batch-pagerank",
+)  # fmt: skip
+OURS: Final = "completed-pagerank"
+ORACLE: Final = "omniscient"
+POLITE: Final = ("breadth-first", "opic", "larger-sites-first", "batch-pagerank", OURS, ORACLE)
+CLOCK: Final = Scenario(connections=64, wait=15.0, wait_large=5.0, servers=Servers.measured())
+
+
+def part(graph: WebGraph, share: float, seed: int) -> WebGraph:
+    """The pages of some of the sites, with the links between them."""
+    rng = np.random.default_rng(seed)
+    sites = rng.random(graph.sites) < share
+    kept = np.flatnonzero(sites[graph.site])
+    number = np.full(graph.pages, -1, np.int64)
+    number[kept] = np.arange(len(kept))
+    sources = np.repeat(np.arange(graph.pages), np.diff(graph.links.offsets))
+    inside = (number[sources] >= 0) & (number[graph.links.targets] >= 0)
+    counts = np.bincount(number[sources[inside]], minlength=len(kept))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    links = Csr(offsets, number[graph.links.targets[inside]].astype(np.uint32))
+    start = number[graph.start]
+    return WebGraph(
+        links, graph.site[kept], graph.size[kept], start[start >= 0].astype(np.uint32), f"{graph.name}, part {seed}"
+    )
+
+
+def graphs(quick: bool) -> Iterator[WebGraph]:
+    size = 20_000 if quick else 100_000
+    for seed in (1, 2):
+        yield make(pages=size, seed=seed)
+    for name in ("cnr-2000", "debian-docs"):
+        path = Path(DATA) / "graphs" / f"{name}.npz"
+        if path.exists():
+            graph = load(path)
+            if name == "debian-docs":
+                yield part(graph, 0.05 if quick else 0.25, 1)
+            if not quick:
+                yield graph
+
+
+def starts(graph: WebGraph, count: int) -> list[U32]:
+    rng = np.random.default_rng(1)
+    if len(graph.start) < 2:
+        return [rng.choice(graph.pages, 50, replace=False).astype(np.uint32) for _ in range(count)]
+    halves = [rng.permutation(graph.start)[: len(graph.start) // 2 + 1] for _ in range(max(0, count - 2))]
+    return [graph.start, *halves, rng.permutation(graph.start)[:20]][:count]
+
+
+def order_alone(graph: WebGraph, quick: bool) -> None:
+    worth = pagerank(graph.links, tolerance=1e-8).values
+    sets = starts(graph, 2 if quick else 5)
+    print(f"{graph.name or 'made'}: {graph.pages:,} pages, {graph.sites:,} sites, {len(sets)} start sets", flush=True)
+    found = {}
+    for name in (*KNOWN, OURS, ORACLE):
+        if name == "larger-sites-first" and graph.sites == 1:
+            continue
+        begun, pages = time.process_time(), 0
+        areas = []
+        for start in sets:
+            run = simulate(graph, name, Scenario(), start=start, worth=worth)
+            areas.append(average_cumulative(run.order, worth))
+            pages += len(run.order)
+        found[name] = float(np.mean(areas))
+        cost = (time.process_time() - begun) / max(1, pages) * 1e6
+        print(f"  {name:<22} {np.mean(areas):.3f} ± {np.std(areas):.3f}   {cost:5.1f} µs a page", flush=True)
+    best = max(KNOWN, key=lambda name: found.get(name, 0.0))
+    lead, lag = found[OURS] - found[best], found[OURS] - found[ORACLE]
+    print(f"  {OURS} less {best}: {lead:+.3f}, less the oracle: {lag:+.3f}")
+
+
+def polite(graph: WebGraph) -> None:
+    worth = pagerank(graph.links, tolerance=1e-8).values
+    start = starts(graph, 1)[0]
+    runs = [simulate(graph, name, CLOCK, start=start, worth=worth) for name in POLITE]
+    end = max(run.seconds for run in runs)
+    print(f"{graph.name or 'made'}: r = 64, w = 15 s, until {end / 3600:.1f} h", flush=True)
+    for run in runs:
+        area = average_by_time(run, worth, end)
+        print(f"  {run.strategy:<22} {area:.4f}   ended after {run.seconds / 3600:6.1f} h", flush=True)
+
+
+def main(arguments: list[str]) -> None:
+    quick = "--quick" in arguments
+    names = [name for name in arguments if not name.startswith("-")]
+    for graph in graphs(quick):
+        if not names or any(name in graph.name for name in names):
+            order_alone(graph, quick)
+            if graph.sites > 1:
+                polite(graph)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
