@@ -278,7 +278,8 @@ class Dispatch:
         if longer.any():
             self.queue.not_before(sites[longer], next_[longer] - effects.wall + effects.monotonic)
         self.queue.done(sites, visits["end"].copy(), effects.monotonic)
-        self.queue.touch()
+        if self._desk.policy.sites_by == "larger":
+            self.queue.touch()
         if np.isin(visits["outcome"], _NO_ANSWER).any():
             self._try_other_names(visits)
         robots = visits["ask"] == _ROBOTS
