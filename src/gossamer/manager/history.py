@@ -32,11 +32,11 @@ KEPT: Final = 50
 MOST: Final = 400_000
 """Numbers in all plans that are kept: a small crawl plans several times a second, a large one less often and more."""
 TOLD: Final = 3
-"""Plans that a page is told about, besides the last that had it."""
+"""Plans that a page is told about; one more if none of them had it."""
 _ARRAYS: Final = ("sites", "ends", "pages", "aside")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Past:
     """A plan that was made."""
 
@@ -90,10 +90,11 @@ class History:
             self._past.popleft()
 
     def about(self, page: int, site: int) -> list[Said]:
-        """The last plans, and the last that had the page. Oldest first; in any thread."""
+        """The last plans, and if none of them had the page the last that had. Oldest first; in any thread."""
         past = list(self._past)
-        held = next((one for one in reversed(past[:-TOLD]) if (one.pages == page).any()), None)
-        return [one.about(page, site) for one in ([held] if held else []) + past[-TOLD:]]
+        held = next((one for one in reversed(past) if (one.pages == page).any()), None)
+        before = [held] if held is not None and held not in past[-TOLD:] else []
+        return [one.about(page, site) for one in before + past[-TOLD:]]
 
     def write(self, shard: Path) -> None:
         """If there is a new one. In any thread."""
