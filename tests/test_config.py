@@ -124,7 +124,7 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
         if "see below" in row:
             assert f"\n{name} = [" in part
     assert "| `tries` | `3` | whole number, 1 to 255 |" in text
-    assert "one of value, breadth-first, shallow-first" in text
+    assert "one of value, completed-pagerank, breadth-first" in text
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
         ("[manager]\nalpha = -0.5", 2, ["-0.5 is out of range", "0 to 100, or -1"]),
         ("[manager]\nalpha = nan", 2, ["out of range"]),
         ("[manager]\nalpha = true", 2, ["no number"]),
-        ("[manager]\npolicy = 'valeu'", 2, ["none of value, breadth-first, shallow-first", "did you mean value?"]),
+        ("[manager]\npolicy = 'valeu'", 2, ["none of value, completed-pagerank, breadth-first", "did you mean value?"]),
         ("[manager]\npreset = 'x'", 2, ["none of research, archive, news, general"]),
         ("[manager]\nindex_value = 'max'", 2, ["none of sum, minimum"]),
         ("[manager]\nweights = { pagerang = 1 }", 2, ["'pagerang' is none of", "did you mean pagerank?"]),

@@ -15,9 +15,9 @@ from gossamer.collection import manifest
 from gossamer.collection.layout import shard_folder
 from gossamer.errors import StorageError
 from gossamer.explain import collection as explain_collection
-from gossamer.explain.mapped import Mapped, open_image
 from gossamer.explain.page import explain_page
 from gossamer.explain.site import explain_site, is_site
+from gossamer.mapped import Mapped, open_image
 from tests.test_explain import ROOT, running, without_holder, world_in
 
 

@@ -187,9 +187,9 @@ def test_the_scorer_computes_when_visits_processor_time_and_a_segment_have_come(
     assert not scorer.begin_if_due(100, 20 * START - 0.1), "too little processor time"
     assert scorer.begin_if_due(100, 40.0)
     assert not scorer.begin_if_due(10_000, 10_000.0), "one at a time"
-    merit = waited(scorer)
-    assert merit is not None, scorer.warnings
-    assert merit.tolist() == pq.read_table(made.shard / "scores" / f"{2:012d}.parquet")["merit"].to_pylist()
+    scored = waited(scorer)
+    assert scored is not None, scorer.warnings
+    assert scored.merit.tolist() == pq.read_table(made.shard / "scores" / f"{2:012d}.parquet")["merit"].to_pylist()
     assert scorer.poll() is None
     cost = scorer.figures["cpu"]
     assert cost > 0
@@ -268,7 +268,7 @@ def test_without_weights_of_link_scores_and_without_segments_nothing_is_computed
 
 
 def test_the_command_prints_its_figures(made: Made) -> None:
-    command = [sys.executable, "-m", "gossamer.scores", str(made.shard), json.dumps({"pagerank": 1.0})]
+    command = [sys.executable, "-m", "gossamer.scores", str(made.shard), json.dumps({"pagerank": 1.0}), "completed"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

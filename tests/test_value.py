@@ -148,6 +148,7 @@ def test_pages_are_fetched_once_without_a_period() -> None:
 def test_pages_fetched_long_enough_ago_are_planned_again(policy: str) -> None:
     columns = some_columns(8)
     columns.page.boost[:8], columns.page.merit[:8], columns.page.cash[:8] = 0.5, 0.5, SEED_CASH
+    columns.page.completed[:8] = 0.5
     value = Value({"boost": 1.0}, change_period=1000.0, min_period=100.0)
     outcomes = (Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND, Outcome.OK, Outcome.OK)
     for page, outcome in enumerate(outcomes):

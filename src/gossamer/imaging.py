@@ -61,6 +61,7 @@ def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, A
         "rules": rules, "rule_places": places.reshape(-1),
         "addresses": np.frombuffer(b"".join(desk.addresses), np.uint8),
         "counts": desk.counts.reshape(-1), "totals": desk.totals, "outcomes": desk.outcomes,
+        "ranking": columns.ranking,
     }  # fmt: skip
     for name, group in _groups(desk).items():
         for column, values in group.used().items():
@@ -87,6 +88,7 @@ def usable(desk: Desk, image: Image) -> bool:
         and meta.get("boosts") == _boosts(desk)
         and meta["cells"] == LAYOUT
         and columns <= set(image.arrays)
+        and "ranking" in image.arrays
         and image.length("counts") == desk.counts.size
         and all(meta[f"{name}s"] <= group.limit for name, group in groups.items())
         and all(table.takes(image.array(f"{name}.capacity")) for name, table in _tables(desk).items())
@@ -110,6 +112,7 @@ def load(desk: Desk, image: Image) -> list[bytes]:
     image.into("counts", desk.counts.reshape(-1))
     image.into("totals", desk.totals)
     image.into("outcomes", desk.outcomes)
+    image.into("ranking", desk.columns.ranking)
     desk.tick, desk.wall = meta["tick"], meta["wall"]
     desk.visits, desk.robots_visits = meta["visits"], meta["robots_visits"]
     desk.stored, desk.bytes = meta["stored"], meta["bytes"]

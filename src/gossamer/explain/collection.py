@@ -19,8 +19,8 @@ from gossamer.collection.lock import holder
 from gossamer.config import Settings
 from gossamer.errors import GossamerError, StorageError
 from gossamer.explain.files import Files
-from gossamer.explain.mapped import Mapped, open_image
 from gossamer.explain.replayed import Replayed, replay
+from gossamer.mapped import Mapped, open_image
 from gossamer.sql.sources import missing
 
 Said = dict[str, Any]

@@ -19,7 +19,7 @@ from gossamer.collection.manifest import Contents
 from gossamer.config import Settings
 
 if TYPE_CHECKING:
-    from gossamer.explain.mapped import Mapped
+    from gossamer.mapped import Mapped
 
 F32 = npt.NDArray[np.float32]
 Columns = dict[str, npt.NDArray[Any]]
@@ -30,7 +30,7 @@ OF_SITES: Final = ("pending",)
 
 def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -> Columns | None:
     """Of "pages" or "sites", with the number of each; None without an image that can be read."""
-    from gossamer.explain.mapped import open_image
+    from gossamer.mapped import open_image
     from gossamer.model import SHARD_SHIFT
 
     image = open_image(shard, contents.image)

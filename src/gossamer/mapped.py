@@ -28,7 +28,7 @@ def open_image(shard: Path, line: Line | None) -> Mapped | None:
         return None
     try:
         return Mapped(image.read(shard, line))
-    except (ImageDamagedError, KeyError, ValueError, OSError):
+    except (ImageDamagedError, KeyError, ValueError, OSError, AttributeError):
         return None
 
 
@@ -52,7 +52,8 @@ class Mapped:
         self._image = found
         self.record, self.wall = found.record, float(found.meta["wall"])
         self.columns = SimpleNamespace(
-            **{name: _Group(self, name, int(found.meta[f"{name}s"])) for name in ("page", "site", "origin")}
+            **{name: _Group(self, name, int(found.meta[f"{name}s"])) for name in ("page", "site", "origin")},
+            ranking=self.array("ranking"),
         )
         self.issued = int(self.array("totals")[TOTAL])
         self._names = np.cumsum(self.array("name_lengths"), dtype=np.int64)
