@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gossamer.compare import Crawled, compare, read
-from gossamer.compare.finding import active, as_run, scenario_of
+from gossamer.compare.finding import active, as_run, scenario_of, servers_of
 from gossamer.config import Settings
 from gossamer.demo import DemoWeb
 from gossamer.errors import UsageError
@@ -18,6 +18,7 @@ from gossamer.reproduce import real
 from gossamer.reproduce.crawls import Crawls
 from gossamer.reproduce.lab import Lab
 from gossamer.reproduce.names import NAMES
+from gossamer.simulate.scenario import Servers
 from gossamer.sql.database import Database
 from gossamer.sql.sources import find
 from gossamer.warm import warm
@@ -88,6 +89,12 @@ def test_the_crawl_is_measured_as_a_simulation_is(crawled: Crawled) -> None:
 def test_open_requests_are_a_step_function() -> None:
     steps = active(np.array([0.0, 1, 2]), np.array([1.0, 3, 3]))
     assert steps.tolist() == [[0, 1], [1, 0], [1, 1], [2, 2], [3, 1], [3, 0]]
+
+
+def test_simulated_servers_are_as_slow_as_those_of_the_crawl() -> None:
+    servers = servers_of(np.array([[0.0, 1], [5, 8]]))
+    assert (servers.latency, servers.latency_within) == (2, 0.5)
+    assert servers_of(np.zeros((0, 2))) == Servers.instant()
 
 
 def test_the_simulation_has_the_settings_of_the_crawl(crawled: Crawled) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gossamer.cli.options import strategies_of
+from gossamer.cli.options import note_kernels, strategies_of
 
 
 def compare(
@@ -33,6 +33,7 @@ def compare(
 
     if out is not None:
         target.prepare(out)
+    note_kernels(sys.stderr)
     with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
         crawled = read(folder)
         finding = compared(crawled, bench, names or [crawled.policy], random_seed)

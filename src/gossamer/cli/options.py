@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from gossamer.errors import UsageError
 from gossamer.units import Duration, Size
@@ -33,6 +33,14 @@ def speed_of(option: str, text: str | None) -> float:
     if not speed:
         raise UsageError(f"{option} {text}: nothing would ever arrive", "Write a speed as in 2MB/s.")
     return float(speed)
+
+
+def note_kernels(stream: TextIO) -> None:
+    """Says why nothing happens for a while, if the kernels are not compiled yet."""
+    from gossamer.compiled import KEPT
+
+    if not KEPT.exists():
+        print("compiling the kernels, once: a minute or more (`make install` does it beforehand)", file=stream)
 
 
 def strategies_of(names: Sequence[str]) -> list[str]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gossamer.cli.options import note_kernels
+
 if TYPE_CHECKING:
     from gossamer.reports.finding import Finding
 
@@ -42,6 +44,7 @@ def reproduce(
     if out is not None:
         folder.prepare(out)
     findings = []
+    note_kernels(sys.stderr)
     with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
         crawls = Crawls(collection or (), out / "crawls" if out else None, show=steps.show)
         try:

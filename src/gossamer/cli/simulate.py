@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gossamer.cli.options import pages_of, speed_of, strategies_of, time_of
+from gossamer.cli.options import note_kernels, pages_of, speed_of, strategies_of, time_of
 
 if TYPE_CHECKING:
     from gossamer.laboratory import Measured, Subject
@@ -61,6 +61,7 @@ def simulate(
         most_pages=pages, servers=getattr(Servers, servers.value)(), random_seed=random_seed,
     )  # fmt: skip
     subject = Subject(web, seed=random_seed)
+    note_kernels(sys.stderr)
     with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
         found = bench.run(subject, [Job(name, scenario, order is not None) for name in names])
     if order is not None:

@@ -1,7 +1,9 @@
 """The crawl that was run beside its simulation: cumulative PageRank by pages and by time (figures 4.12 to 4.16).
 
-The simulation gets the crawl's own settings (connections, waits, pages a turn, plans) and servers that answer at once:
-what differs is what servers and the Web did, and what the simulator leaves out.
+The simulation gets the crawl's own settings (connections, waits, pages a turn, plans), and servers that take as long to
+answer as those of the crawl did on average, the time of our own machine included: all sites alike, as one slow draw for
+the largest site would decide the whole. What differs is what else servers did, and what the simulator leaves out:
+robots.txt, failures, Crawl-delay, addresses that sites share.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from gossamer.laboratory.measured import measure
 from gossamer.reports.finding import Finding, Sentence
 from gossamer.reports.runs import by_pages, by_time, scores
 from gossamer.simulate.run import Run
-from gossamer.simulate.scenario import Scenario
+from gossamer.simulate.scenario import Scenario, Servers
 from gossamer.units import human_time, thousands
 
 
@@ -25,8 +27,16 @@ def scenario_of(crawled: Crawled, random_seed: int = 1) -> Scenario:
     return Scenario(
         connections=harvester.connections, wait=float(harvester.wait), wait_large=float(harvester.wait_large),
         large_site=harvester.large_site, per_turn=harvester.per_turn, pause=float(harvester.pause),
-        batch=manager.batch_size, per_site=manager.batch_per_site, random_seed=random_seed,
+        batch=manager.batch_size, per_site=manager.batch_per_site, servers=servers_of(crawled.requests),
+        random_seed=random_seed,
     )  # fmt: skip
+
+
+def servers_of(requests: F64) -> Servers:
+    """Servers whose answers take as long as those of the crawl, and vary as much."""
+    seconds = np.maximum(requests[:, 1] - requests[:, 0], 0.0)
+    mean = float(seconds.mean()) if len(seconds) else 0.0
+    return Servers(latency=mean, latency_within=float(seconds.std()) / mean if mean > 0 else 0.0)
 
 
 def as_run(crawled: Crawled) -> Run:
