@@ -227,6 +227,7 @@ def test_one_site_without_start_pages_gets_some_at_random() -> None:
     found = graphs.subject(one, 1)
     assert len(set(found.graph.start.tolist())) == graphs.STARTS
     assert "at random" in found.note
+    assert "1 site, 50 start pages" in found.described
     assert graphs.subject(one, 1).graph.start.tolist() == found.graph.start.tolist()
 
 

@@ -49,7 +49,8 @@ class Subject:
         graph = self.graph
         said = (
             f"{graph.name}: {thousands(graph.pages)} pages, {thousands(len(graph.links.targets))} links, "
-            f"{thousands(graph.sites)} sites, {thousands(len(graph.start))} start pages"
+            f"{thousands(graph.sites)} site{'s' * (graph.sites != 1)}, "
+            f"{thousands(len(graph.start))} start page{'s' * (len(graph.start) != 1)}"
         )
         return f"{said} ({self.note})" if self.note else said
 

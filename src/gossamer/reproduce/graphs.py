@@ -48,4 +48,4 @@ def subject(graph: WebGraph, seed: int) -> Subject:
         return Subject(graph, "", seed)
     count = min(STARTS, graph.pages)
     start = np.random.default_rng(seed).choice(graph.pages, count, replace=False).astype(np.uint32)
-    return Subject(with_start(graph, start), f"one site; {count} start pages at random", seed)
+    return Subject(with_start(graph, start), f"{count} start pages at random, as it names none", seed)

@@ -6,6 +6,7 @@ the two strategies that compute PageRank in batches. All others keep their order
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -66,8 +67,14 @@ def table_4_1(lab: Lab) -> Finding:
     tables = (averages, taus, *(detail(f"table-4.1-{name}", name, each) for name, each in by_graph.items()))
     return Finding(
         "table-4.1", "Table 4.1: the strategies compared", "Thesis, table 4.1, page 64", setting(*lab.subjects), tables,
-        (), tuple(_of_table(means)),
+        (), (*_of_table(means), *_one_site(lab.subjects)),
     )  # fmt: skip
+
+
+def _one_site(subjects: Sequence[Subject]) -> list[Sentence]:
+    named = [subject.name for subject in subjects if subject.graph.sites == 1]
+    said = "one site only: there larger-sites-first is breadth-first, and lowers the mean of the former."
+    return [Sentence(f"{' and '.join(named)} {'has' if len(named) == 1 else 'have'} {said}")] if named else []
 
 
 def _rows(means: dict[str, tuple[float, float]], column: int) -> list[tuple[str, float | None, float | None]]:
