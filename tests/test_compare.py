@@ -41,7 +41,7 @@ def crawled(folder: Path) -> Crawled:
 
 
 def asked(folder: Path, query: str) -> list[tuple[object, ...]]:
-    return Database(find(folder), Settings()).run(query)
+    return list(Database(find(folder), Settings()).query(query).rows)
 
 
 def numbers(folder: Path) -> dict[object, int]:

@@ -34,11 +34,12 @@ _LOCAL: Final = (1 << 40) - 1
 """The part of a page number that counts within a shard."""
 _FETCHED: Final = f"""
 select v.page & {_LOCAL} as page, epoch(min(v.time)) as time, min(p.depth) as depth
-from visits v join stored.pages p on p.page = v.page
+from stored.visits v join stored.pages p on p.page = v.page
 where v.ask = 'page' and v.outcome in ('ok', 'duplicate', 'redirect') group by v.page order by min((v.tick, v.number))
 """
 _REQUESTS: Final = """
-select epoch(time) - ("end" - start) as begun, epoch(time) as ended, ask = 'page' from visits order by tick, number
+select epoch(time) - ("end" - start) as begun, epoch(time) as ended, ask = 'page'
+from stored.visits order by tick, number
 """
 
 
