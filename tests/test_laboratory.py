@@ -93,6 +93,8 @@ def test_a_curve_begins_at_nothing_and_ends_at_all(subject: Subject) -> None:
     assert run.curve[-1] == pytest.approx(1)
     assert (np.diff(run.curve) >= 0).all()
     assert (np.diff(run.clock) >= 0).all()
+    assert (run.curve <= run.bound + 1e-12).all()
+    assert run.bound[POINTS // 2] == pytest.approx(np.sort(subject.worth)[::-1][: run.pages // 2].sum(), abs=0.002)
     assert run.at(0.5) == pytest.approx(run.curve[POINTS // 2])
     assert run.average == pytest.approx(run.curve.mean(), abs=0.002)
     assert run.speed == pytest.approx(run.pages / run.seconds)

@@ -125,12 +125,6 @@ def test_a_random_order_has_no_bend_and_the_best_first_has_one() -> None:
     assert lab.bend(np.ones(1001), 0.8) == 0
 
 
-def test_the_upper_bound_is_the_order_by_pagerank() -> None:
-    worth = np.array([0.1, 0.4, 0.2, 0.3])
-    bound = lab.upper_bound(worth)
-    assert [bound[i * POINTS // 4] for i in range(5)] == pytest.approx([0, 0.4, 0.7, 0.9, 1.0])
-
-
 def test_concordance_is_kendalls_tau() -> None:
     assert orders.concordance([1, 2, 3], [10, 20, 30]) == 1
     assert orders.concordance([1, 2, 3], [30, 20, 10]) == -1

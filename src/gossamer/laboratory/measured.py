@@ -54,6 +54,8 @@ class Measured:
     """Share of PageRank to the share of pages that it took."""
     curve: F64
     """Cumulative PageRank at 0, 1/1000, 2/1000 … of the pages."""
+    bound: F64
+    """What no order of the same pages can exceed: theirs by PageRank (figure 4.3)."""
     clock: F64
     """Virtual seconds at the same points."""
     active: F64
@@ -99,11 +101,13 @@ def perform(
 
 def measure(run: Run, worth: F64, keep_order: bool = False, seed: int = 1) -> Measured:
     order = run.order
+    best = order[np.argsort(-worth[order], kind="stable")]
     return Measured(
         run.strategy, run.scenario, len(order), float(measures.average_cumulative(order, worth)),
         float(measures.kendall(order, worth, sample=SAMPLE, seed=seed)),
         {share: float(measures.pages_to_reach(order, worth, share)) for share in SHARES},
-        sampled(measures.cumulative(order, worth)), sampled(run.time), thinned(run.active), run.requests, run.failed,
+        sampled(measures.cumulative(order, worth)), sampled(measures.cumulative(best, worth)), sampled(run.time),
+        thinned(run.active), run.requests, run.failed,
         run.bytes, float(run.seconds), float(run.cpu), order if keep_order else np.zeros(0, np.uint32),
     )  # fmt: skip
 

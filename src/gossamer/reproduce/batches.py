@@ -1,8 +1,8 @@
 """Batches (4.2.1, 4.4): figure 4.2, how long downloads take; 4.9, a batch by site; 4.10 and 4.11, active robots.
 
-A *typical batch* is the one at the middle of a breadth-first crawl. For 4.10 and 4.11, whose size is not given, as many
-pages around the middle as pass in the 29 hours that the shortest of its runs at 2 KB/s takes; they are fetched as a Web
-of their own, all known from the beginning. The number of robots is not given either: 64.
+A *typical batch* is the one at the middle of a breadth-first crawl, as it is chosen. For 4.10 and 4.11, whose size is
+not given, as many pages around the middle as pass in the 29 hours that the shortest of its runs at 2 KB/s takes; they
+are fetched as a Web of their own, all known from the beginning. The number of robots is not given either: 64.
 """
 
 from __future__ import annotations
@@ -91,12 +91,13 @@ def _distribution(lab: Lab, name: str, title: str, source: str) -> Finding:
         says("it is very skewed all the same",
              f"a tenth of its sites has {percent(top_tenth(batch))} of its pages", top_tenth(batch) > 0.5),
     )  # fmt: skip
-    return Finding(name, title, source, setting(subject, f", {DEPTH}, K = 1/35 of the pages, the batch in the middle"),
+    return Finding(name, title, source, f"{DEPTH}, the batch in the middle, K = 1/35 of all. {subject.described}.",
                    (Table(f"{name}-skew", "", columns, rows),), (plot,), sentences)  # fmt: skip
 
 
 def _breadth_first(lab: Lab, subject: Subject) -> U32:
-    job = Job(DEPTH, scenario(ROBOTS, lab.random_seed), keep_order=True)
+    """The order in which pages are chosen: politeness only decides when they are fetched."""
+    job = Job(DEPTH, Scenario(random_seed=lab.random_seed), keep_order=True)
     return lab.run(subject, [job])[0].order
 
 

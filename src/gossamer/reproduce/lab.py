@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from gossamer.laboratory import Bench, Job, Measured, Subject
-from gossamer.laboratory.measured import F64, sampled
+from gossamer.laboratory.measured import F64
 from gossamer.reports.finding import Kind, Sentence, Series
 from gossamer.reproduce.crawls import Crawls
 
@@ -55,12 +55,6 @@ def curve(run: Measured, label: str = "") -> Series:
 
 def series(label: str, x: F64, y: F64, kind: Kind = "line", paper: bool = False) -> Series:
     return Series(label, x.tolist(), y.tolist(), kind, paper)
-
-
-def upper_bound(worth: F64) -> F64:
-    """Cumulative PageRank of the pages in the order of their PageRank, at the points of a curve (figure 4.3)."""
-    ordered = np.cumsum(np.sort(worth)[::-1])
-    return sampled(ordered / ordered[-1])
 
 
 def bend(values: F64, begin: float) -> float:

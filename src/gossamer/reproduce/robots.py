@@ -118,7 +118,7 @@ def _beside(name: str, title: str, ours: Speedups) -> Table:
         (f"{human_size(b)}/s, r = {r}", paper.TABLE_4_2[b][column], ours[b, r])
         for b in sorted(paper.TABLE_4_2, reverse=True) for column, r in enumerate(paper.ROBOTS)
     ]  # fmt: skip
-    return beside(name, title, "bandwidth, robots", rows, ".1f")
+    return beside(name, title, "bandwidth, robots", rows, ".3g")
 
 
 def _of_speedups(ours: Speedups) -> list[Sentence]:
@@ -136,7 +136,7 @@ def _of_speedups(ours: Speedups) -> list[Sentence]:
         says(
             "when the bandwidth is saturated more robots are pointless",
             f"256 robots are {ours[_TOP, many]:.1f} times as fast as one at {human_size(_TOP)}/s, and "
-            f"{ours[min(said), many]:.1f} times at {min(said)} B/s",
+            f"{ours[min(said), many]:.2g} times at {min(said)} B/s",
             saturated,
         ),
     ]
@@ -161,7 +161,7 @@ def _full_line(found: dict[tuple[int, int], Measured]) -> Sentence:
     slowest, base = min(paper.TABLE_4_2), found[_TOP, 1]
     ceiling = base.seconds / (base.bytes / slowest) if base.bytes else float("inf")
     _, some, many = paper.TABLE_4_2[slowest]
-    said = f"A line of {slowest} B/s that is always full gives a speed-up of {ceiling:.2f} (T* of 3.1)"
+    said = f"A line of {slowest} B/s that is always full gives a speed-up of {ceiling:.2g} (T* of 3.1)"
     if ceiling < some:
         said += f"; the paper has {some} and {many} there, which no line of that bandwidth allows"
     return Sentence(f"{said}.")
