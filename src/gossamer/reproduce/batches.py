@@ -187,7 +187,7 @@ def _active(lab: Lab, name: str, title: str, source: str, per_turn: int) -> Find
         Series(f"{human_size(b)}/s", (run.active[:, 0] / 3600).tolist(), run.active[:, 1].tolist(), "steps")
         for b, run in shown.items()
     )
-    plot = Plot(name, f"Active robots of {ROBOTS}, {per_turn} pages a connection", "hours", "active robots", lines)
+    plot = Plot(name, f"Active robots of {ROBOTS}, c = {per_turn}", "hours", "active robots", lines)
     rows = [(f"{human_size(b)}/s", paper.BATCH_HOURS[b, per_turn], run.seconds / 3600) for b, run in shown.items()]
     volume = human_size(int(batch.graph.size.sum()))
     return Finding(name, title, source, setting(batch, f", r = {ROBOTS}, {DEPTH}, {volume}", per_turn),
