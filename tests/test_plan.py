@@ -13,7 +13,18 @@ from gossamer.collection.columns import Columns
 from gossamer.manager import plan as plan_module
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.standing import standing_of
-from gossamer.manager.strategies import BREADTH_FIRST, LIVE, MERIT, PARTIAL, RANDOM, SHALLOW, UNIT, VALUE, Strategy
+from gossamer.manager.strategies import (
+    BREADTH_FIRST,
+    COMPLETED,
+    LIVE,
+    MERIT,
+    PARTIAL,
+    RANDOM,
+    SHALLOW,
+    UNIT,
+    VALUE,
+    Strategy,
+)
 from gossamer.manager.value import GIVEN, Value
 from gossamer.model import Outcome, PageFlag, State
 from gossamer.rank.names import share_score, straight_log2
@@ -41,6 +52,8 @@ def random_columns(random: Random, known: int, sites: int) -> Columns:
         columns.page.reason[page] = random.random() < 0.1
         columns.page.merit[page] = random.randrange(64) / 64
         columns.page.boost[page] = random.randrange(4) / 4
+        columns.page.completed[page] = random.randrange(64) / 4096
+    columns.ranking[:] = random.choice([0.0, 0.01]), random.randint(0, known)
     columns.site.pending[:sites] = np.bincount(columns.page.origin[:known] // 2, minlength=sites)
     if random.random() < 0.3:
         columns.page.cash[:known].sort()
@@ -52,7 +65,8 @@ SCORES = {"opic": 2.0, "pagerank": 1.0, "boost": 3.0, "static": 1.0, "depth": 0.
 VALUES = [
     Value(),
     Value({"boost": 1.0}, min_period=500.0, change_period=5000.0),
-    Value(SCORES),
+    Value({"opic": 1.0, "pagerank": 1.0}),
+    Value(SCORES | {"completed": 1.0}),
     Value(SCORES, alpha=2.0, gamma=0.5, min_period=500.0, change_period=5000.0),
     Value(min_period=500.0, gamma=0.0),
 ]
@@ -75,6 +89,9 @@ def score(columns: Columns, policy: Strategy, value: Value, page: int, again: bo
         return f(-depth * (policy.code == SHALLOW) - 256 * again)
     age = max(0.0, WALL - float(of.due[page]))
     gain = f(1) - f(np.exp(f(-value.gamma / value.change_period * age))) if again else f(1)
+    completed = f(of.completed[page] + (columns.ranking[0] if page >= columns.ranking[1] else 0))
+    if policy.code == COMPLETED:
+        return completed * gain
     if policy.code != VALUE:
         return simple(policy.code, page, cash, of.merit[page]) * gain
     part = {name: f(weight / value.sum_of_weights) for name, weight in value.weights.items()}
@@ -83,6 +100,9 @@ def score(columns: Columns, policy: Strategy, value: Value, page: int, again: bo
     if "opic" in part:
         whole = float(straight_log2(np.array([float(n)]))[0])
         quality += f(part["opic"] / whole) * f(straight_log2(np.array([cash * (n / ISSUED)]))[0])
+    if "completed" in part:
+        whole = float(straight_log2(np.array([float(n)]))[0])
+        quality += f(part["completed"] / whole) * f(straight_log2(np.array([float(completed) * n]))[0])
     quality += part.get("boost", f(0)) * of.boost[page]
     quality += f(0) if of.flags[page] & PageFlag.DYNAMIC else part.get("static", f(0))
     quality += part.get("depth", f(0)) / f(1 + depth)

@@ -52,7 +52,7 @@ def test_a_resume_with_other_settings_lists_the_differences(folder: Path) -> Non
     assert said == []
     a_run(folder, "harvester.wait=6s", "manager.weights=depth=1", said=said)
     assert said == [
-        'changed: manager.weights: { "opic" = 1.0, "pagerank" = 1.0 } -> { "depth" = 1.0 }',
+        'changed: manager.weights: { "completed" = 1.0 } -> { "depth" = 1.0 }',
         "changed: harvester.wait: 5s -> 6s",
     ]
     assert config.load(folder / SETTINGS).harvester.wait == Duration(6)

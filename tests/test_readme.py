@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pytest
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -191,8 +192,11 @@ def with_values(command: str, site: str) -> str:
         command += " --demo --workers 1" + ("" if "--pages" in command else " --pages 10")
     elif command == "gossamer web":
         command += " --list"
+    elif verb == "reproduce":
+        command += " --graph small.npz"
     for name, value in {
-        " ...": "", "[--json]": "--json", "[DIR]": "DIR", "DIR": "demo-crawl", "URL": "http://stonebridge.gossamer.test/",
+        " ...": "", "graph make|show|convert": "graph show DIR", "GRAPH|DIR": "DIR", "[--json]": "--json",
+        "[DIR]": "DIR", "DIR": "demo-crawl", "URL": "http://stonebridge.gossamer.test/",
         "--seeds FILE": "--seeds seeds.txt", "FILE": "pages.jsonl", "LOG": "access.log",
         " crawl.toml": " demo-crawl/crawl.toml",
     }.items():  # fmt: skip
@@ -203,6 +207,9 @@ def with_values(command: str, site: str) -> str:
 @pytest.mark.parametrize("command", usage())
 def test_every_gossamer_command_of_the_readme_works(command: str, crawled: str, installed: Path, site: str) -> None:
     (installed / "seeds.txt").write_text(f"{site}\n")
+    ring = np.arange(100)
+    targets = np.stack([ring + 1, ring * 7], 1).ravel() % 100
+    np.savez(installed / "small.npz", offsets=np.arange(101) * 2, targets=targets)
     program, *arguments = shlex.split(with_values(command, site))
     assert program == "gossamer"
     well(installed, installed / ".venv" / "bin" / program, *arguments)

@@ -52,7 +52,7 @@ class Fate:
 
 def fates(folder: Path) -> dict[str, Fate]:
     """By URL; with what is committed and not sealed yet."""
-    rows = Database(find(folder, fresh=True), config.load(folder / SETTINGS)).run(_QUERY)
+    rows = Database(find(folder, fresh=True), config.load(folder / SETTINGS)).run(_QUERY, views=("pages", "visits"))
     return {row[0]: _fate(*row[1:]) for row in rows}
 
 

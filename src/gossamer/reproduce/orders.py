@@ -13,13 +13,12 @@ from typing import Final
 import numpy as np
 
 from gossamer.laboratory import Job, Measured, Subject
-from gossamer.manager.strategies import STRATEGIES
 from gossamer.reports.finding import Cell, Column, Finding, Sentence, Table, beside
 from gossamer.reproduce import paper
 from gossamer.reproduce.lab import Lab, number, percent, says
 from gossamer.simulate.scenario import Scenario, Servers
 
-OWN: Final = "gossamer" if "gossamer" in STRATEGIES else "value"
+OWN: Final = "completed-pagerank"
 """Our own strategy: it stands beside those of the paper."""
 WITHOUT_HISTORY: Final = tuple(n for n in paper.TABLE_4_1 if not n.startswith("historical"))
 HISTORICAL: Final = tuple(n for n in paper.TABLE_4_1 if n.startswith("historical"))

@@ -89,10 +89,11 @@ class Database:
             "set lock_configuration = true"
         )
 
-    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        """A statement of our own, unlike `query`. Only tables of `stored` that it names are opened."""
+    def run(self, statement: str, parameters: Sequence[Any] = (), views: Sequence[str] = ()) -> list[Row]:
+        """A statement of our own, unlike `query`. Only tables of `stored` that it names are opened, and these views."""
         with _naming(statement):
             self._prepare(statement)
+            self._make(views)
             found: list[Row] = self.connection.execute(statement, parameters).fetchall()
         return found
 
