@@ -27,7 +27,8 @@ from gossamer.outcomes import Outcome, TREATMENTS
 TREATMENTS[Outcome.WORKER_LOST] = replace(TREATMENTS[Outcome.WORKER_LOST], after=60.0, tries=2)
 from gossamer.collection.columns import Columns
 from gossamer.manager.learn import Limits, learn, new_counts
-from gossamer.manager.policies import new_totals, policy_named
+from gossamer.manager.policies import new_totals
+from gossamer.manager.strategies import strategy_named
 from gossamer.model import VISIT
 columns = Columns(4, 4)
 columns.page.count = columns.site.count = columns.origin.count = 1
@@ -38,7 +39,7 @@ for outcome in (Outcome.TIMED_OUT, Outcome.WORKER_LOST):
         visits = np.zeros(1, VISIT)
         visits["outcome"], visits["time"] = outcome, 1000.0
         limits = Limits(9, 9, 500.0, 5)
-        learn(columns, policy_named("opic"), new_totals(), new_counts(), visits, *nothing, limits)
+        learn(columns, strategy_named("opic"), new_totals(), new_counts(), visits, *nothing, limits)
         print(int(columns.page.state[0]), int(columns.page.due[0]))
 """
 

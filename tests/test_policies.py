@@ -229,7 +229,7 @@ def test_breadth_first_moves_no_cash() -> None:
 def test_an_unknown_policy_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(UsageError) as error:
         strategy_named("pagerank", LIVE)
-    assert "value, breadth-first, shallow-first" in error.value.cure
+    assert "value, completed-pagerank, breadth-first" in error.value.cure
     with pytest.raises(UsageError) as error:
         strategy_named("opik")
     assert "Did you mean opic?" in error.value.cure

@@ -260,6 +260,6 @@ def test_pages_that_were_not_fetched_are_taken_to_link_as_their_site_does() -> N
     fetched = np.array([True, True, True, False, False, False, False, False])
     found = completed(graph, site, fetched, np.zeros(1, np.uint32), None).values
     plain = pagerank(graph, tolerance=1e-8).values
-    assert found[3] / found[6] > 1.5 * plain[3] / plain[6]
+    assert found[3] / found[6] > 1.1 * plain[3] / plain[6]
     assert found.sum() == pytest.approx(1.0)
     assert (found > 0).all()

@@ -193,6 +193,9 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     folder = tmp_path_factory.mktemp("crawled")
     with serve(DemoWeb(sites=30, pages=600), folder, "gatherer.text=true") as served:
         ended = served.crawl(folder / "my-crawl", "--workers", "1", "--pages", "300")
+        assert ended.code == 0, ended.errors
+        again = ("--set", "manager.min_period=1s", "--pages", "400")  # the same pages, once more
+        ended = served.crawl(folder / "my-crawl", "--workers", "1", *again)
     assert ended.code == 0, ended.errors
     shard = folder / "my-crawl" / "shard-000"
     captures = []

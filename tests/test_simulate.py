@@ -20,9 +20,17 @@ from gossamer.manager.strategies import STRATEGIES
 from gossamer.rank.graph import csr
 from gossamer.rank.pagerank import pagerank
 from gossamer.simulate.history import earlier_crawl
-from gossamer.simulate.measures import average_cumulative, by_time, cumulative, kendall, optimum, pages_to_reach
+from gossamer.simulate.measures import (
+    average_cumulative,
+    by_time,
+    cumulative,
+    index_value,
+    kendall,
+    optimum,
+    pages_to_reach,
+)
 from gossamer.simulate.run import Run, simulate
-from gossamer.simulate.scenario import Scenario, Servers
+from gossamer.simulate.scenario import Scenario, Servers, changed
 
 SLOW = Servers(latency=0.5, speed=10_000.0)
 
@@ -94,7 +102,7 @@ def test_never_two_requests_in_flight_to_a_site_never_before_its_time(seed: int,
     for times in ends.values():
         assert (np.diff(times) >= scenario.wait + 0.5 - 1e-9).all()
     assert run.active[:, 1].max() <= scenario.connections
-    assert optimum(run, graph).seconds <= run.seconds + 1e-9
+    assert optimum(run).seconds <= run.seconds + 1e-9
 
 
 @settings(max_examples=30, deadline=None)
@@ -205,6 +213,15 @@ def test_more_connections_than_sites_are_of_no_use() -> None:
     assert seconds == {1: 121.0, 2: 61.0, 4: 31.0, 100: 31.0}
 
 
+def test_an_address_is_asked_by_one_of_its_sites_at_a_time() -> None:
+    graph, slow = star(120, 4), Servers(latency=1.0)
+    for shared, seconds in ((1, 31.0), (2, 61.0), (4, 121.0)):
+        run = simulate(graph, "opic", Scenario(connections=100, servers=slow, sites_an_address=shared))
+        assert run.seconds == seconds
+    waits = Scenario(connections=100, servers=slow, sites_an_address=4, address_wait=2.0)
+    assert simulate(graph, "opic", waits).seconds == 121.0 + 120 * 2.0
+
+
 def test_transfers_share_the_line() -> None:
     """Alone a page takes a second of latency and one of transfer; four at a time on a line for two take two."""
     graph = star(4, 4, size=1000)
@@ -212,8 +229,8 @@ def test_transfers_share_the_line() -> None:
     assert simulate(graph, "opic", Scenario(connections=4, servers=fast)).seconds == pytest.approx(4.0)
     run = simulate(graph, "opic", Scenario(connections=4, servers=fast, bandwidth=2000.0))
     assert run.seconds == pytest.approx(2.0 + 1.0 + 2.0)
-    assert optimum(run, graph).seconds == pytest.approx(2.5)
-    assert optimum(run, graph).wasted == pytest.approx(0.5)
+    assert optimum(run).seconds == pytest.approx(2.5)
+    assert optimum(run).wasted == pytest.approx(0.5)
 
 
 def test_dead_sites_are_tried_three_times_and_given_up() -> None:
@@ -264,6 +281,28 @@ def test_measures_of_known_orders() -> None:
     assert pages_to_reach(best, worth, 0.7) == 0.5
     run = Run("", Scenario(), best, np.array([1.0, 2.0, 3.0, 4.0]), np.zeros((0, 2)), 4, 0, 4, 4.0, 0.0)
     assert by_time(run, worth, np.array([0.5, 2.0, 9.0])) == pytest.approx([0.0, 0.7, 1.0])
+
+
+def test_the_value_of_the_index_falls_with_the_age_of_its_pages() -> None:
+    worth = np.array([0.5, 0.5])
+    both = np.arange(2, dtype=np.uint32)
+    run = Run("", Scenario(), both, np.array([0.0, 10.0]), np.zeros((0, 2)), 2, 0, 2, 10.0, 0.0)
+    one = index_value(replace(run, order=both[1:], time=run.time[1:]), worth, 10.0)
+    assert 0 < one < 1
+    assert index_value(run, worth, 10.0) == pytest.approx(one * (1 + np.exp(-1.0)))
+
+
+def test_settings_are_changed_one_by_one() -> None:
+    found = changed(Scenario(), ["wait=15", "servers.dead=0.25", "batch=100"])
+    assert (found.wait, found.servers.dead, found.batch) == (15.0, 0.25, 100)
+    wrongs = {"wiat=1": "Did you mean wait?", "servers.ded=1": "Did you mean dead?", "wait": "NAME=VALUE"}
+    for wrong, words in wrongs.items():
+        with pytest.raises(UsageError) as error:
+            changed(Scenario(), [wrong])
+        assert words in error.value.cure
+    for wrong in ("wait=soon", "wait=-1", "batch=1.5"):
+        with pytest.raises(UsageError):
+            changed(Scenario(), [wrong])
 
 
 def test_kendall_agrees_with_another_library() -> None:

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo
 
+from gossamer.config.comments import sentences
 from gossamer.config.reference import reference as settings
 from gossamer.errors import GossamerError, LockedError, StorageError, UsageError
+from gossamer.manager.strategies import STRATEGIES
 from gossamer.model import Counted, LinkKind, Reason, State
 from gossamer.outcomes import ASIDE, RETRY, TREATMENTS, TRIES, Again, Treatment
+from gossamer.simulate import scenario
+from gossamer.simulate.scenario import Scenario, Servers
 from gossamer.sql.columns import VIEWS
 from gossamer.units import Duration
 
@@ -96,7 +101,7 @@ def reference() -> str:
             "## Settings\n",
             "In `crawl.toml`, or one by one with `--set section.name=value`. `gossamer config` prints the same.\n",
             settings().replace("## [", "### ["),
-            *_outcomes(), *_standing(), *_views(),
+            *_outcomes(), *_standing(), *_views(), *_laboratory(),
         )
     )  # fmt: skip
 
@@ -222,6 +227,29 @@ def _views() -> Iterator[str]:
             (f"`{c.name}`{'' if c.name in stored else ' *'}", c.type.lower(), _cell(c.sentence)) for c in view.columns
         )
         yield from _table(("column", "type", ""), rows)
+
+
+def _laboratory() -> Iterator[str]:
+    yield "## Strategies\n"
+    yield "`gossamer simulate --strategy NAME`; those without a mark may be named by `manager.policy` too.\n"
+    rows = (
+        (f"`{s.name}`{'' if s.live else ' *'}", _cell(s.sentence), _cell(s.source), f"{s.sites_by}")
+        for s in STRATEGIES.values()
+    )
+    yield from _table(("", "which pages first", "source", "which sites first"), rows)
+    yield "## Settings of simulations\n"
+    yield "`gossamer simulate --set NAME=VALUE`; times are seconds, sizes bytes. `--servers` has three sets.\n"
+    about = sentences(scenario)
+    kinds = {"instant": Servers.instant(), "measured": Servers.measured(), "faulty": Servers.faulty()}
+    plain = ((f"`{f.name}`", f"{getattr(Scenario(), f.name)}", f) for f in fields(Scenario) if f.name != "servers")
+    told = ((name, value, _cell(" ".join(about["Scenario"].get(f.name, ())))) for name, value, f in plain)
+    yield from _table(("", "default", ""), told)
+    each = (
+        (f"`servers.{f.name}`", *(f"{getattr(kind, f.name)}" for kind in kinds.values()),
+         _cell(" ".join(about["Servers"].get(f.name, ()))))
+        for f in fields(Servers)
+    )  # fmt: skip
+    yield from _table(("", *kinds, ""), each)
 
 
 def _sentences(texts: Mapping[Any, str]) -> Iterator[str]:

@@ -35,6 +35,10 @@ def simulate(
     servers: Annotated[
         Answers, typer.Option(metavar="KIND", help="How servers answer: instant, measured (3.3), faulty.")
     ] = Answers.instant,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any other setting of a simulation; repeatable."),
+    ] = None,
     random_seed: Annotated[int, typer.Option(min=0, help="The same number gives the same run.")] = 1,
     pages: Annotated[int, typer.Option(min=0, help="Stop after this many pages; 0: at the end.")] = 0,
     order: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the pages in their order.")] = None,
@@ -49,7 +53,7 @@ def simulate(
     from gossamer.laboratory import Bench, Job, Subject
     from gossamer.laboratory.bench import with_start
     from gossamer.reports import folder
-    from gossamer.simulate.scenario import Scenario, Servers
+    from gossamer.simulate.scenario import Scenario, Servers, changed
 
     if out is not None:
         folder.prepare(out)
@@ -60,6 +64,7 @@ def simulate(
         connections=connections, wait=seconds, per_turn=per_turn, pause=rest, bandwidth=speed, batch=batch,
         most_pages=pages, servers=getattr(Servers, servers.value)(), random_seed=random_seed,
     )  # fmt: skip
+    scenario = changed(scenario, changes or ())
     subject = Subject(web, seed=random_seed)
     note_kernels(sys.stderr)
     with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:

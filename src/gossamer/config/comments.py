@@ -6,13 +6,14 @@ import ast
 import inspect
 from collections.abc import Mapping
 from functools import cache
+from types import ModuleType
 
-from gossamer.config import settings as module
+from gossamer.config import settings
 
 
 @cache
-def sentences() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Class to field to its paragraphs; "" is the class itself."""
+def sentences(module: ModuleType = settings) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """Of the classes of a module: class to field to its paragraphs; "" is the class itself."""
     return {
         node.name: {"": _paragraphs(ast.get_docstring(node) or ""), **_fields(node)}
         for node in ast.parse(inspect.getsource(module)).body

@@ -25,6 +25,8 @@ POINTS: Final = 1000
 SHARES: Final = (0.5, 0.8, 0.9)
 SAMPLE: Final = 5000
 """Pages for Kendall's tau (4.3.4)."""
+CHANGE_PERIOD: Final = 60 * 86_400.0
+"""Seconds: the default of manager.change_period."""
 STEPS: Final = 2000
 """Of the curve of open connections."""
 
@@ -66,6 +68,10 @@ class Measured:
     seconds: float
     """Virtual, to the end."""
     cpu: float
+    wasted: float
+    """Share of the bandwidth that was not used until the end, against T* of 3.1; of an unlimited one all."""
+    value: float
+    """V(I) at the end (3.4)."""
     order: U32
     """Pages in the order of download; empty unless it was asked for."""
 
@@ -88,7 +94,8 @@ class Measured:
             "strategy": self.strategy, "pages": self.pages, "average": self.average, "tau": self.tau,
             "pages_to_reach": {f"{share:g}": part for share, part in self.reach.items()},
             "seconds": self.seconds, "pages_a_second": self.speed if np.isfinite(self.speed) else None,
-            "requests": self.requests, "failed": self.failed, "bytes": self.bytes, "cpu_seconds": round(self.cpu, 3),
+            "requests": self.requests, "failed": self.failed, "bytes": self.bytes, "wasted_bandwidth": self.wasted,
+            "index_value": self.value, "cpu_seconds": round(self.cpu, 3),
         }  # fmt: skip
 
 
@@ -108,7 +115,8 @@ def measure(run: Run, worth: F64, keep_order: bool = False, seed: int = 1) -> Me
         {share: float(measures.pages_to_reach(order, worth, share)) for share in SHARES},
         sampled(measures.cumulative(order, worth)), sampled(measures.cumulative(best, worth)), sampled(run.time),
         thinned(run.active), run.requests, run.failed,
-        run.bytes, float(run.seconds), float(run.cpu), order if keep_order else np.zeros(0, np.uint32),
+        run.bytes, float(run.seconds), float(run.cpu), measures.optimum(run).wasted,
+        measures.index_value(run, worth, CHANGE_PERIOD), order if keep_order else np.zeros(0, np.uint32),
     )  # fmt: skip
 
 

@@ -96,6 +96,7 @@ class Rules(NamedTuple):
     pages_per_site: int
     depth: int
     connections: int
+    sites_an_address: int
     wall: float
     """Wall time at the beginning."""
 
@@ -152,7 +153,7 @@ def discover(
     if rules.depth and columns.depth[number] > rules.depth:
         columns.state[number], columns.reason[number] = _EXCLUDED, _TOO_DEEP
     if desk.site_pages[site] == 0:
-        q.sites[site].address = site
+        q.sites[site].address = site // rules.sites_an_address
         q.sites[site].wait = rules.wait
         found.counts[SITES] += 1
     desk.site_pages[site] += 1

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.compiled import njit
-from gossamer.graphs.webgraph import WebGraph
+from gossamer.rank.names import share_score
 from gossamer.simulate.run import Run
 
 F64 = npt.NDArray[np.float64]
@@ -85,6 +85,15 @@ def average_by_time(run: Run, worth: F64, seconds: float) -> float:
     return float((gains * np.maximum(0.0, seconds - run.time)).sum() / seconds) if seconds > 0 else 1.0
 
 
+def index_value(run: Run, worth: F64, change_period: float) -> float:
+    """V(I) at the end (3.4): the sum over the pages fetched of quality times freshness, with exponents of 1 (7.2.1).
+
+    Quality is a page's share of all worth, as a score; freshness the probability that it is still as it was fetched.
+    """
+    quality = share_score(worth[run.order], len(worth))
+    return float((quality * np.exp((run.time - run.seconds) / change_period)).sum())
+
+
 @dataclass(frozen=True, slots=True)
 class Optimum:
     """Of 3.1: all bandwidth used all the time."""
@@ -95,6 +104,6 @@ class Optimum:
     """Share of the bandwidth that was not used until the end."""
 
 
-def optimum(run: Run, graph: WebGraph) -> Optimum:
+def optimum(run: Run) -> Optimum:
     seconds = run.bytes / run.scenario.bandwidth
     return Optimum(seconds, 1.0 - seconds / run.seconds if run.seconds > 0 else 0.0)

@@ -143,8 +143,9 @@ class _Crawl:
         columns.origin.site[:sites] = np.arange(sites)
         self.heaps = scenario.batch == 1
         self.queue = SiteQueue(
-            sites, sites, wait=scenario.wait, address_wait=0.0, per_turn=scenario.per_turn, pause=scenario.pause,
-            sites_by=SITES_BY[rule.sites_by], pending=columns.site.pending, pages=pages if self.heaps else 0,
+            sites, sites, wait=scenario.wait, address_wait=scenario.address_wait, per_turn=scenario.per_turn,
+            pause=scenario.pause, sites_by=SITES_BY[rule.sites_by], pending=columns.site.pending,
+            pages=pages if self.heaps else 0,
         )  # fmt: skip
         self.web = serve(graph, scenario)
         self.flow = make_flow(scenario.connections, scenario.bandwidth)
@@ -171,7 +172,7 @@ class _Crawl:
         terms = terms_of(self.columns, self.rule.code, self.value, int(self.desk.totals[TOTAL]), self._now)
         return Rules(
             self.rule.code, terms, self.given, self.fronts, s.wait, s.wait if s.wait_large < 0 else s.wait_large,
-            s.large_site, s.pages_per_site, s.depth, s.connections, 0.0,
+            s.large_site, s.pages_per_site, s.depth, s.connections, max(1, s.sites_an_address), 0.0,
         )  # fmt: skip
 
     @property

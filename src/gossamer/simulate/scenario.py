@@ -11,8 +11,13 @@ page (8.3.1: 15 to 25 %).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from math import inf
+from typing import Any
+
+from gossamer.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +83,15 @@ class Scenario:
     wait_large: float = -1.0
     """The same at sites of over `large_site` known pages; -1: as `wait`."""
     large_site: int = 100
+    """Known pages above which a site is large."""
     per_turn: int = 1
     """Pages of a turn: c."""
     pause: float = 0.0
     """Seconds between the pages of a turn."""
+    sites_an_address: int = 1
+    """Sites that share an address, which is asked by one of them at a time."""
+    address_wait: float = 0.0
+    """Seconds between requests to an address."""
     bandwidth: float = inf
     """Bytes a second of the crawler's line: B. Transfers slow down alike when all together would take more."""
     batch: int = 1
@@ -99,4 +109,35 @@ class Scenario:
     most_pages: int = 0
     """The crawl ends after so many; 0: with the last page that can be reached."""
     servers: Servers = field(default_factory=Servers)
+    """How servers answer."""
     random_seed: int = 1
+    """The same number gives the same run."""
+
+
+def changed(scenario: Scenario, changes: Iterable[str]) -> Scenario:
+    """With settings written as "wait=15" or "servers.dead=0.1". UsageError names the nearest that is known."""
+    for change in changes:
+        key, equals, text = change.partition("=")
+        if not equals:
+            raise UsageError(f"--set {change}: there is no value", "Write NAME=VALUE, as in servers.latency=0.5.")
+        part, _, name = key.strip().rpartition(".")
+        if part == "servers":
+            scenario = replace(scenario, servers=_with(scenario.servers, name, text, change))
+        else:
+            scenario = _with(scenario, key.strip(), text, change)
+    return scenario
+
+
+def _with(values: Any, name: str, text: str, change: str) -> Any:
+    known = {each.name: type(getattr(values, each.name)) for each in fields(values) if each.name != "servers"}
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        hint = f"Did you mean {near[0]}? " if near else ""
+        raise UsageError(f"--set {change}: no such setting", f"{hint}There are: {', '.join(known)}, servers.NAME.")
+    try:
+        value = known[name](text)
+    except ValueError:
+        raise UsageError(f"--set {change}: {text!r} is no number") from None
+    if not value >= 0 and name not in ("correlation", "wait_large"):
+        raise UsageError(f"--set {change}: it is less than nothing", "Give 0 or more.")
+    return replace(values, **{name: value})
