@@ -46,7 +46,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from gossamer.compiled import njit
+from gossamer.compiled import inlined, njit
 from gossamer.harvester.best import contend, rekey, reorder, take_best
 from gossamer.harvester.heaps import pop_page
 from gossamer.harvester.places import (
@@ -400,14 +400,14 @@ def _touch(q: Arrays, ranks: U32, pending: U32) -> None:
     reorder(q)
 
 
-@njit
+@inlined
 def touch_site(q: Arrays, site: int, ranks: U32, pending: U32) -> None:
     """As `SiteQueue.touch`, for one site."""
     if q.sites[site].place == READY:
         rekey(q, site, _key_now(q, site, q.ready[q.ready[site].spot].key, ranks, pending))
 
 
-@njit
+@inlined
 def _key_now(q: Arrays, site: int, key: np.uint64, ranks: U32, pending: U32) -> np.uint64:
     """Of a site that contends under `key`: who has waited longest among equals stays so."""
     s = q.sites[site]

@@ -181,7 +181,7 @@ def _learn(
     return opened
 
 
-@njit
+@inlined
 def _conclude(pages: _Pages, counts: I64, page: int, outcome: int, time: float, retry: float, tries: int) -> None:
     _count(pages, counts, page, -1)
     pages.outcome[page] = outcome
@@ -194,7 +194,7 @@ def _conclude(pages: _Pages, counts: I64, page: int, outcome: int, time: float, 
     _count(pages, counts, page, 1)
 
 
-@njit
+@inlined
 def _count(pages: _Pages, counts: I64, page: int, number: int) -> None:
     """A page leaves the account (-1), to be changed, or enters it (1)."""
     state = pages.state[page]

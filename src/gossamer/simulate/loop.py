@@ -132,7 +132,7 @@ class Scratch(NamedTuple):
     one: F64
 
 
-@njit
+@inlined
 def discover(
     web: Web, rules: Rules, desk: Desk, q: Arrays, found: Found, page: int, source: int, degree: int, seed: bool
 ) -> int:
@@ -167,6 +167,14 @@ def discover(
         columns.merit[number] = -_queue_up(rules.fronts, columns.depth[number], web.seed, page)
     _plant(rules.code, columns, desk.totals, desk.counts, number, number + 1)
     return int(number)
+
+
+@njit
+def plant(web: Web, rules: Rules, desk: Desk, q: Arrays, found: Found, pages: U32) -> None:
+    """Start pages become known."""
+    for page in pages:
+        if found.number[page] == NONE:
+            discover(web, rules, desk, q, found, page, NONE, 1, True)
 
 
 @njit
@@ -210,7 +218,7 @@ def place(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, page: int, know
         raise_key(q, site, page, key)
 
 
-@njit
+@inlined
 def _begin(web: Web, desk: Desk, flow: Flow, found: Found, page: int, site: int) -> None:
     at, tries, now = found.origin[page], desk.learned.tries[page], flow.clocks[NOW]
     found.counts[REQUESTS] += 1
@@ -220,7 +228,7 @@ def _begin(web: Web, desk: Desk, flow: Flow, found: Found, page: int, site: int)
         begin(flow, page, site, latency_of(web, at, tries, now), speed_of(web, at, tries, now), float(web.size[at]))
 
 
-@njit
+@inlined
 def _absorb(
     web: Web, rules: Rules, desk: Desk, q: Arrays, flow: Flow, found: Found, scratch: Scratch, ranks: U32, page: int,
     site: int,
@@ -264,11 +272,14 @@ def _absorb(
             place(rules, desk, q, scratch, target, target < before and _is_in(desk, q, target), now)
         if desk.learned.state[page] == _WAITING:
             _put_off(found, desk.learned.due[page], page)
-    _rest(rules, desk, q, scratch, site, outcome, now)
     if q.counts[IN_READY] and (heaps or q.sites_by == LARGER):
-        touch_site(q, site, ranks, desk.learned.pending)
+        last = site  # which is in flight, and contends with nobody
         for target in links:
-            touch_site(q, desk.learned.origin[target], ranks, desk.learned.pending)
+            other = desk.learned.origin[target]
+            if other != last:
+                touch_site(q, other, ranks, desk.learned.pending)
+                last = other
+    _rest(rules, desk, q, scratch, site, outcome, now)
 
 
 @inlined
@@ -279,7 +290,7 @@ def _is_in(desk: Desk, q: Arrays, page: int) -> bool:
     return bool(node.before != NOBODY or root == page)
 
 
-@njit
+@inlined
 def _rest(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, site: int, outcome: int, now: float) -> None:
     """The site's clock, and its place in the queue."""
     scratch.site[0], scratch.end[0] = site, now

@@ -184,11 +184,7 @@ class _Crawl:
         if self.rule.given == "all pages":
             starts = _reachable(self.graph, starts)
             starts = np.random.default_rng([self.scenario.random_seed, 3]).permutation(starts)
-        self.starts = np.arange(len(starts), dtype=np.uint32)
-        for page in dict.fromkeys(starts.tolist()):
-            loop.discover(
-                self.web, self.rules, self.desk, self.queue.arrays, self.found, page, NONE, 1, True
-            )  # fmt: skip
+        loop.plant(self.web, self.rules, self.desk, self.queue.arrays, self.found, starts.astype(np.uint32))
         self.starts = np.arange(int(self.found.counts[KNOWN]), dtype=np.uint32)
         if self.heaps:
             self._rekey()
