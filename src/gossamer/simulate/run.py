@@ -200,7 +200,7 @@ class _Crawl:
         while True:
             fetched = int(self.found.counts[FETCHED])
             step = self._every(fetched) if prepares and self.heaps else max(1, pages // STEPS)
-            gap = min(max(1, self.scenario.batch // 100), max(1, len(self.planned) // 2))
+            gap = min(max(1, self.scenario.batch // 20), max(1, len(self.planned) // 2))
             why = self._advance(min(most, fetched + step), fetched if last_plan < 0 else last_plan + gap)
             fetched = int(self.found.counts[FETCHED])
             if progress is not None:
