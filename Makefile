@@ -1,16 +1,18 @@
 # make crawl                          the demonstration Web, or SEEDS="https://example.org" CONTACT="you@example.org"
 # make test                           everything that CI runs
 # make install                        .venv/bin/gossamer
-# make bench                          the bounds and figures, measured on this machine (20 minutes)
+# make bench                          the bounds and figures, measured on this machine (two hours)
+# make fuzz                           inputs that break what reads them, looked for (10 minutes a target, or MINUTES=1)
 
 PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
-BENCHES := page_cost scale plan rank links simulate table site_queue gather archive fetch disk_sizes sql answers verify demo_speed
+BENCHES := page_cost citizen hostile soak scale plan rank links simulate table site_queue robots gather large_pages archive fetch disk_sizes sql answers verify demo_speed
+MINUTES ?= 10
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 
-.PHONY: crawl install test check bench clean
+.PHONY: crawl install test check bench fuzz clean
 
 crawl: install
 ifeq ($(strip $(SEEDS)),)
@@ -24,10 +26,13 @@ install: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 bench: $(VENV)/installed-dev
 	for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
+
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python -m fuzz all --minutes $(MINUTES)
 
 clean:
 	rm -rf $(VENV) demo-crawl
@@ -59,4 +64,7 @@ $(VENV)/installed-dev: requirements-dev.lock requirements-replay.lock $(VENV)/in
 	@PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && (apt-get update && apt-get install -y --no-install-recommends nginx-light) >/dev/null 2>&1; } \
 	  || { echo "no nginx: the tests that need one are skipped"; touch $(VENV)/without-nginx; }
+	@PATH="$$PATH:/usr/sbin" command -v dnsmasq >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && (apt-get update && apt-get install -y --no-install-recommends dnsmasq-base) >/dev/null 2>&1; } \
+	  || { echo "no dnsmasq: the tests that need one are skipped"; touch $(VENV)/without-dnsmasq; }
 	@touch $@

@@ -71,7 +71,7 @@ def targets(web: DemoWeb, site: int) -> Iterator[str]:
 
 def measure(running: Running, seconds: float, connections: int, gzip: bool) -> tuple[int, float]:
     """Pages got, and the seconds they took."""
-    web, ready = running.web, selectors.DefaultSelector()
+    web, ready = _web(running), selectors.DefaultSelector()
     sites = sorted(filter(is_plain, web.all_sites), key=lambda s: -s.pages)[:connections]
     channels = []
     for site in sites:
@@ -91,6 +91,11 @@ def measure(running: Running, seconds: float, connections: int, gzip: bool) -> t
     return count, spent
 
 
+def _web(running: Running) -> DemoWeb:
+    assert isinstance(running.web, DemoWeb)
+    return running.web
+
+
 def is_plain(site: Site) -> bool:
     """Answers HTTP/1.1 with pages, at once or nearly so."""
     special = site.slow or site.old or site.secure or site.session or site.torn
@@ -99,7 +104,7 @@ def is_plain(site: Site) -> bool:
 
 def warm(running: Running) -> None:
     """Asks for the home pages."""
-    for site in filter(is_plain, running.web.all_sites):
+    for site in filter(is_plain, _web(running).all_sites):
         with socket.create_connection((site.address, running.port)) as connection:
             channel = Channel(connection, site.host, iter(["/"]), True)
             channel.ask()
@@ -113,7 +118,7 @@ def cpu(pid: int) -> float:
 
 
 def wrk(running: Running) -> str:
-    site = max(filter(is_plain, running.web.all_sites), key=lambda s: s.pages)
+    site = max(filter(is_plain, _web(running).all_sites), key=lambda s: s.pages)
     command = ["wrk", "-t1", "-c16", "-d3s", "-H", f"Host: {site.host}", f"http://{site.address}:{running.port}/"]
     return next(
         line.strip() for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()

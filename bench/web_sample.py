@@ -227,7 +227,7 @@ class Crawl:
             about = f"{title}: {' '.join(site.words[:9])}" if r % 2 else ""
             texts = ("text/html", "utf-8", etag, modified if site.etags else "", "", title,
                      f"203.{site.first % 113}.{site.first % 251}.{site.size % 250}", "", "", "",
-                     ("en", "de", "es")[site.first % 3], about)  # fmt: skip
+                     ("en", "de", "es")[site.first % 3], about, "")  # fmt: skip
             coded = [t.encode() for t in texts]
             v["texts"][i] = [len(t) for t in coded]
             parts += coded

@@ -154,7 +154,7 @@ class Served:
 
     def verdict(self, kills: Sequence[float] = (), *changes: str) -> checker.Report:
         settings = config.override(config.load(self.config), changes)
-        return checker.check(self.requests(), settings, self.web.robots_of, kills)
+        return checker.check(self.requests(), settings, checker.robots_of_web(self.web), kills)
 
 
 @contextmanager

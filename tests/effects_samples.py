@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from gossamer.collection.effects import ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects
+from gossamer.collection.effects import HINT, ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects
 from gossamer.model import NONE, VISIT, VISIT_TEXTS, Texts
 
 _FLOATS = st.floats(allow_nan=False, width=64)
@@ -47,7 +47,7 @@ def wild_effects(draw: st.DrawFn) -> Effects:
         np.array([draw(_NUMBERS) for _ in range(links)], "<u4"), np.frombuffer(kinds, "u1"),
         wild_records(draw, VERDICT), wild_records(draw, SITE_EVENT),
         np.array([draw(st.integers(0, 1)) for _ in names], "u1"), np.frombuffer(kinds, "u1"),
-        np.zeros(links, "<u2"), Texts.join(anchors, "<u2"), b"".join(seen),
+        np.zeros(links, "<u2"), Texts.join(anchors, "<u2"), b"".join(seen), wild_records(draw, HINT), draw(_TEXTS),
     )  # fmt: skip
 
 

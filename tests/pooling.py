@@ -46,6 +46,7 @@ def make_pool(folder: Path, *changes: str, workers: int = 2, lock_fd: int = -1) 
         "harvester.allow_private=true",
         f"harvester.workers={workers}",
         "seeder.domains=site.test",
+        "seeder.ports=*",
         "harvester.first_byte_timeout=20s",
         "harvester.slow_time=20s",
         "harvester.contact=a@example.org",

@@ -28,6 +28,7 @@ from gossamer.config import Settings
 from gossamer.desk import Desk
 from gossamer.model import NONE, Ask, LinkFlag, LinkKind, Outcome, State
 from gossamer.urls.names import bare
+from gossamer.web.message import Links, Results
 
 
 def table(folder: Path, name: str) -> pa.Table:
@@ -169,14 +170,24 @@ class Found:
                 found.add((self.twins.get(url, url), self.urls[target], LinkKind(kind & 15)))
         return found
 
-    def url_of(self, visit: Any) -> str:
+    @cached_property
+    def titles(self) -> list[str]:
+        """Of each visit."""
+        texts = (Results(e.visits, e.visit_texts, Links.none()).text_of() for e in self.effects)
+        return [of_visit["title"].decode() for of_tick in texts for of_visit in of_tick]
+
+    def url_of(self, number: int) -> str:
         """What a visit asked for (a robots.txt that did not move)."""
+        visit = self.visits[number]
         if visit["page"] != NONE:
             return self.urls[int(visit["page"])]
+        if visit["ask"] != Ask.ROBOTS:
+            return bare(self.titles[number].partition(" ")[0])
         origin = self.desk.origin_text(int(visit["origin"]))
         return origin.removesuffix(":443" if origin.startswith("https:") else ":80") + "/robots.txt"
 
     def kept(self) -> dict[tuple[str, int], str]:
         """Archive file and offset of every visit that has a record, and its URL."""
-        stored = self.visits[self.visits["warc_end"] != 0]
-        return {(archive_name(int(v["warc_file"])), int(v["warc_offset"])): self.url_of(v) for v in stored}
+        stored = np.flatnonzero(self.visits["warc_end"] != 0).tolist()
+        files, offsets = self.visits["warc_file"].tolist(), self.visits["warc_offset"].tolist()
+        return {(archive_name(files[n]), offsets[n]): self.url_of(n) for n in stored}

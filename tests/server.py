@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 import ssl
 import threading
 import zlib
@@ -15,31 +16,19 @@ from collections.abc import Awaitable, Callable
 import brotli
 import zstandard
 
+from gossamer.demo.hostile.saying import answer, bare_deflate, chunked
+
 Writer = asyncio.StreamWriter
 
 LINKS = "".join(f'<p>Paragraph {i} <a href="/page/{i}">link {i}</a></p>\n' for i in range(20))
 PAGE = f"<html><head><title>A page</title></head><body>{LINKS}</body></html>".encode()
+TALKATIVE = PAGE.replace(
+    b"<title>",
+    b'<meta name="gossamer" content="unavailable_after: 25-Jun-2010 15:00:00 EST">'
+    b'<meta name="description" content="What it is about"><title>',
+)
+LOG_IN = b"<form><p>Members only</p><input name=user><input type=password name=pass><input type=submit></form>"
 ROBOTS = b"User-agent: *\nDisallow: /private\nCrawl-delay: 3\nSitemap: https://example.org/sitemap.xml\n"
-
-
-def answer(
-    body: bytes = b"", status: str = "200 OK", kind: str = "text/html", *fields: str, length: bool = True
-) -> bytes:
-    lines = [f"HTTP/1.1 {status}", *([f"Content-Type: {kind}"] if kind else []), *fields]
-    if length:
-        lines.append(f"Content-Length: {len(body)}")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body
-
-
-def chunked(body: bytes, *fields: str, size: int = 700) -> bytes:
-    head = answer(b"", "200 OK", "text/html", "Transfer-Encoding: chunked", *fields, length=False)
-    parts = [body[i : i + size] for i in range(0, len(body), size)]
-    return head + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
-
-
-def _bare_deflate(data: bytes) -> bytes:
-    stream = zlib.compressobj(6, zlib.DEFLATED, -15)
-    return stream.compress(data) + stream.flush()
 
 
 ANSWERS: dict[str, bytes] = {
@@ -49,7 +38,7 @@ ANSWERS: dict[str, bytes] = {
     "/chunked-gzip": chunked(gzip.compress(PAGE), "Content-Encoding: gzip"),
     "/gzip": answer(gzip.compress(PAGE), "200 OK", "text/html", "Content-Encoding: gzip"),
     "/deflate": answer(zlib.compress(PAGE), "200 OK", "text/html", "Content-Encoding: deflate"),
-    "/bare-deflate": answer(_bare_deflate(PAGE), "200 OK", "text/html", "Content-Encoding: deflate"),
+    "/bare-deflate": answer(bare_deflate(PAGE), "200 OK", "text/html", "Content-Encoding: deflate"),
     "/br": answer(brotli.compress(PAGE), "200 OK", "text/html", "Content-Encoding: br"),
     "/zstd": answer(zstandard.compress(PAGE), "200 OK", "text/html", "Content-Encoding: zstd"),
     "/lie": answer(PAGE, "200 OK", "text/html", "Content-Encoding: gzip"),
@@ -77,6 +66,20 @@ ANSWERS: dict[str, bytes] = {
     "/folded": answer(PAGE, "200 OK", "text/html", "X-Long: one\r\n  two\r\n\tthree"),
     "/accents": answer(PAGE, "200 OK", "text/html", "X-Name: Jos\xe9 \xa9"),
     "/noindex": answer(PAGE, "200 OK", "text/html", "X-Robots-Tag: noindex, nofollow"),
+    "/noarchive": answer(PAGE, "200 OK", "text/html", "X-Robots-Tag: otherbot: noindex", "X-Robots-Tag: noarchive"),
+    "/expired": answer(TALKATIVE),
+    "/hidden-404": answer(b"<p>no</p>", "404 Not Found", "text/html", "X-Robots-Tag: noindex"),
+    "/hidden-robots.txt": answer(ROBOTS, "200 OK", "text/plain", "X-Robots-Tag: noindex, noarchive"),
+    "/preferences": answer(
+        b"<meta name=TDM-Reservation content=1><meta name=tdm-policy content=' https://example.org/p '>" + PAGE,
+        "200 OK", "text/html", "Content-Usage: train-ai=n, search=y", "Content-Signal: search=yes,ai-train=no",
+        'Link: </a.css>; rel=preload, <https://example.org/licence.xml>; rel="license"; type="application/rsl+xml"',
+    ),
+    "/paid": answer(b"<p>pay</p>", "402 Payment Required", "text/html", "crawler-price: USD 0.01"),
+    "/challenge": answer(b"<p>Just a moment</p>", "403 Forbidden", "text/html", "cf-mitigated: challenge"),
+    "/log-in-page": answer(LOG_IN),
+    "/redirect-log-in": answer(b"", "302 Found", "text/html", "Location: /login?next=%2Fredirect-log-in"),
+    "/redirect-port": answer(b"", "302 Found", "text/html", "Location: http://site.test:22/"),
     "/validators": answer(PAGE, "200 OK", "text/html", 'ETag: "abc"', "Last-Modified: Fri, 01 Jan 2021 00:00:00 GMT"),
     "/early-hints": b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + answer(PAGE),
     "/robots.txt": answer(ROBOTS, kind="text/plain"),
@@ -93,6 +96,12 @@ BREAKS: dict[str, bytes] = {
     "/endless-head": b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: %s\r\n" % (i, b"y" * 1000) for i in range(600)),
 }
 """Answers behind which the connection is closed."""
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
 
 
 class Server:

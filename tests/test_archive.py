@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
+from gossamer.demo.hostile.saying import chunked
 from gossamer.disk import Appender
 from gossamer.web.answer import parse_head
 from gossamer.web.archive import Archive, Exchange, Place, warcinfo
 from tests.archiving import REQUEST, STORED, encoded, exchange
-from tests.server import ANSWERS, PAGE, chunked
+from tests.server import ANSWERS, PAGE
 
 
 @dataclass

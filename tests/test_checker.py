@@ -38,7 +38,7 @@ def settings(per_turn: int = 1, **more: Any) -> Settings:
 
 
 def judge(log: Iterable[Request], per_turn: int = 1, kills: list[float] | None = None, **more: Any) -> Report:
-    return check(log, settings(per_turn, **more), ROBOTS.get, kills or [])
+    return check(log, settings(per_turn, **more), lambda r: ROBOTS.get(r.origin), kills or [])
 
 
 def faults(log: Iterable[Request], kills: list[float] | None = None, **more: Any) -> list[Kind]:
@@ -162,8 +162,10 @@ def test_a_page_forbidden_by_the_rules_that_were_served_is_a_violation() -> None
     assert faults([robots, ask(20.0, "/private/x")]) == [Kind.FORBIDDEN]
     assert faults([robots, ask(20.0, "/open/x")]) == []
     assert faults([replace(robots, status=404), ask(20.0, "/private/x")]) == []
-    assert faults([replace(robots, status=503), ask(20.0, "/open/x")]) == [Kind.FORBIDDEN]
-    assert faults([replace(robots, status=503), ask(20.0, "/robots.txt"), ask(30.0, "/open/x")]) == []
+    for status in (429, 444, 500, 503):
+        failed = replace(robots, status=status)
+        assert faults([failed, ask(30.0, "/open/x")]) == [Kind.FORBIDDEN]
+        assert faults([failed, ask(30.0, "/robots.txt"), ask(50.0, "/open/x")]) == []
 
 
 def test_rules_that_are_no_longer_valid_do_not_permit() -> None:
@@ -175,10 +177,12 @@ def test_rules_that_are_no_longer_valid_do_not_permit() -> None:
 def test_a_retry_after_holds_for_the_whole_site() -> None:
     busy = replace(ask(20.0, "/x", status=429), retry_after=30.0)
     log = [ask(10.0, "/robots.txt"), busy]
-    assert faults([*log, ask(30.0, "/y")]) == [Kind.RETRY_AFTER]
+    assert faults([*log, ask(31.0, "/y")]) == [Kind.RETRY_AFTER]
     assert faults([*log, ask(51.0, "/y")]) == []
     assert faults([*log, ask(30.0, "/robots.txt", "b.test")]) == []
-    assert faults([log[0], replace(busy, status=404), ask(30.0, "/y")]) == []
+    for status in (200, 301, 404, 408, 503):
+        assert faults([log[0], replace(busy, status=status), ask(31.0, "/y")]) == [Kind.RETRY_AFTER]
+        assert faults([log[0], replace(busy, status=status), ask(51.0, "/y")]) == []
 
 
 @pytest.mark.parametrize(("before", "obliges"), [(0.3, False), (1.4, False), (1.7, True)])
@@ -192,9 +196,9 @@ def test_an_answer_shortly_before_a_kill_obliges_to_nothing(before: float, oblig
 
 def test_what_came_before_a_kill_is_known_until_the_kill() -> None:
     busy = replace(ask(20.0, "/x", status=503), retry_after=100.0)
-    log = [ask(10.0, "/robots.txt"), busy, ask(26.0, "/y")]
+    log = [ask(10.0, "/robots.txt"), busy, ask(31.0, "/y")]
     assert faults(log, kills=[20.5]) == []
-    assert faults(log, kills=[26.5]) == [Kind.RETRY_AFTER]
+    assert faults(log, kills=[31.5]) == [Kind.RETRY_AFTER]
 
 
 def test_an_uncommitted_answer_may_have_been_committed_and_so_permits() -> None:
@@ -240,15 +244,15 @@ def demo_log(path: Path, web: DemoWeb, requests: list[Request]) -> None:
     for r in requests:
         retry = "" if r.retry_after is None else f"{r.retry_after:g}"
         log.add(
-            r.start, r.start + 1e9, r.end, r.address, r.host, r.method, r.target, r.status, 5, r.connection, retry,
-            r.agent,
+            r.start, r.start + 1e9, r.end, r.address, r.host, r.method, r.target, r.status, r.sent, r.connection,
+            retry, r.location, r.sender, r.agent,
         )  # fmt: skip
     log.close()
 
 
 REQUESTS = [
-    Request(1.0, 1.5, "127.1.1.1", "a.test", "/robots.txt", 200, "http", "GET", 3, None, "Gossamer (x@y)"),
-    Request(7.0, 7.25, "127.1.1.1", "a.test:81", '/x?a="b"', 503, "http", "GET", 4, 120.0, "Gossamer"),
+    Request(1.0, 1.5, "127.1.1.1", "a.test", "/robots.txt", 301, "http", "GET", 3, None, "Gossamer/1", "x@y", "/r", 9),
+    Request(7.0, 7.25, "127.1.1.1", "a.test:81", '/x?a="b"', 503, "http", "GET", 4, 120.0, "Gossamer/1", "-"),
 ]
 
 
@@ -272,11 +276,31 @@ def test_nginx_logs_are_read(tmp_path: Path) -> None:
     log.write_text(line.format("-") + line.format("30") + line.format("Mon, 16 Nov 2026 11:00:20 GMT"))
     assert web_of(log) is None
     first, second, third = read(log)
+    log.write_text(line.format("-").replace("\n", ' "http://b.test/r" "x@y"\n'))
+    (longer,) = read(log)
+    assert (longer.location, longer.sender, longer.sent) == ("http://b.test/r", "x@y", 12)
+    assert (first.location, first.sender) == ("", "")
     assert (first.start, first.end) == (1794826790.25, 1794826790.5)
     assert (first.origin, first.target, first.address) == ("https://a.test", '/a"b', "127.1.1.1")
     assert (first.status, first.method, first.connection, first.agent) == (503, "GET", 42, 'Gossamer "q"')
     assert (first.retry_after, second.retry_after) == (None, 30.0)
     assert third.retry_after == pytest.approx(1794826820 - 1794826790.5)
+
+
+def test_ports_of_an_nginx_log_are_origins_of_their_own(tmp_path: Path) -> None:
+    line = '127.0.0.1 - - [x] "GET {} HTTP/1.1" 404 12 "-" "Gossamer/0.1" {}.000 0.010 {} 127.1.1.1 42 "-"\n'
+    log = tmp_path / "access.log"
+    places = ["http a.test", "http a.test:80", "https a.test:443", "https a.test:80"]
+    places += ["http [::1]:8080", "http a.test:8080"]
+    log.write_text("".join(line.format("/", 1_000 + 100 * n, place) for n, place in enumerate(places)))
+    assert [(r.origin, r.site) for r in read(log)] == [
+        ("http://a.test", "a.test"), ("http://a.test", "a.test"), ("https://a.test", "a.test"),
+        ("https://a.test:80", "a.test"), ("http://[::1]:8080", "[::1]"), ("http://a.test:8080", "a.test"),
+    ]  # fmt: skip
+    asked = line.format("/robots.txt", 1_000, "http a.test:80")
+    for port, accused in ((80, []), (8080, [Kind.NO_ROBOTS])):
+        log.write_text(asked + line.format("/p", 1_100, f"http a.test:{port}"))
+        assert [v.kind for v in check(read(log), Settings(), lambda _: None).violations] == accused
 
 
 def test_a_line_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -290,12 +314,18 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_robots_files_are_found_by_host(tmp_path: Path) -> None:
     (tmp_path / "a.test").mkdir()
     (tmp_path / "a.test" / "robots.txt").write_bytes(b"one")
-    robots_of = robots_in(tmp_path)
-    assert robots_of("http://a.test:8080") == b"one"
-    assert robots_of("http://b.test") is None
+    (tmp_path / "a.test" / "robots.txt.20010909T014640Z").write_bytes(b"two")
+    (tmp_path / "a.test" / "robots.txt.20010909T014740Z").write_bytes(b"three")
+
+    def served(host: str, start: float) -> bytes | None:
+        return robots_in(tmp_path)(Request(start, start, "127.1.1.1", host, "/robots.txt", 200))
+
+    times = (1e9 - 1, 1e9, 1e9 + 59, 1e9 + 60)
+    assert [served("a.test:8080", at) for at in times] == [b"one", b"two", b"two", b"three"]
+    assert served("b.test", 0.0) is None
     (tmp_path / "robots.txt").write_bytes(b"all")
-    assert robots_of("http://b.test") == b"all"
-    assert robots_of("http://../x") is None
+    assert served("b.test", 0.0) == b"all"
+    assert served("../a.test", 0.0) == b"all"
 
 
 def test_the_command_judges_a_log_by_the_rules_of_the_web_that_it_describes(tmp_path: Path) -> None:
@@ -305,14 +335,16 @@ def test_the_command_judges_a_log_by_the_rules_of_the_web_that_it_describes(tmp_
     url = next(e.url for e in web.reachable().values() if e.kind == "forbidden")
     host, _, target = url.partition("://")[2].partition("/")
     address = web.by_host[host].address
-    robots = Request(100.0, 100.1, address, host, "/robots.txt", 200)
-    demo_log(tmp_path / "good", web, [robots, Request(200.0, 200.1, address, host, "/", 200)])
-    demo_log(tmp_path / "bad", web, [robots, Request(200.0, 200.1, address, host, f"/{target}", 200)])
+    robots = Request(100.0, 100.1, address, host, "/robots.txt", 200, agent="Gossamer/1.2")
+    good = replace(robots, start=200.0, end=200.1, target="/")
+    demo_log(tmp_path / "good", web, [robots, good])
+    demo_log(tmp_path / "bad", web, [robots, replace(good, target=f"/{target}")])
     (tmp_path / "crawl.toml").write_text('[harvester]\nwait = "15s"\n')
     asked = ["--config", str(tmp_path / "crawl.toml"), "--json"]
-    good = CliRunner().invoke(app, ["check", str(tmp_path / "good"), *asked])
-    assert (good.exit_code, json.loads(good.stdout)["polite"]) == (0, True)
+    run = CliRunner().invoke(app, ["check", str(tmp_path / "good"), *asked])
+    assert (run.exit_code, json.loads(run.stdout)["polite"]) == (0, True)
     bad = CliRunner().invoke(app, ["check", str(tmp_path / "bad"), *asked])
     assert (bad.exit_code, json.loads(bad.stdout)["counts"]) == (1, {"forbidden": 1})
+    assert json.loads(bad.stdout)["worst"]["forbidden"]["url"].endswith(f"/{target}")
     both = CliRunner().invoke(app, ["check", str(tmp_path / "good"), str(tmp_path / "bad"), *asked])
     assert json.loads(both.stdout)["requests"] == 4

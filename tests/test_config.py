@@ -20,7 +20,7 @@ from gossamer.errors import UsageError
 from gossamer.units import Duration, Size
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-_printed = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
+_ascii = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=12)
 _names = st.from_regex(r"\A[a-z][a-z0-9-]{0,8}\Z")
 _patterns = st.sampled_from(
     ("/a", r"\.html$", r"[?&]x=\d+", "it's", 'say "x"', r"\\", "ü", "a{1,2}", "(?i)B", "#", "'\"", "\t", "\x7f")
@@ -42,6 +42,7 @@ _settings = st.builds(
     _part("collection", max_pages=st.integers(1, 2**32 - 2), warc_size=st.integers(10**6, 10**12).map(Size)),
     _part(
         "seeder", domains=_many(_names), session_ids=_many(_names), depth_static=st.integers(0, 254), www=st.booleans(),
+        ports=_many(st.just("*") | st.integers(1, 65_535).map(str)),
         accept=_many(_patterns), reject=_many(_patterns), transform=_many(_rules),
         images=_many(_names.map("i_{}".format)), archives=_many(_names.map("a_{}".format)),
     ),
@@ -53,7 +54,8 @@ _settings = st.builds(
         boosts=st.dictionaries(_patterns, st.floats(0, 1)), alpha=st.just(-1.0) | st.floats(0, 100),
     ),
     _part(
-        "harvester", wait=st.floats(0, 30 * 86400).map(Duration), contact=_printed, allow_private=st.booleans(),
+        "harvester", wait=st.floats(0, 30 * 86400).map(Duration), contact=_ascii, allow_private=st.booleans(),
+        about=st.sampled_from(("", "https://example.org/~crawl?a=[b]#c", "http://x")), http2=st.booleans(),
         resolve=st.dictionaries(_texts, st.sampled_from(("none", "127.0.0.1", "[::1]:80"))), trusted=_texts,
         forbidden=_many(st.ip_addresses().map(str)), resolvers=_many(st.ip_addresses(v=4).map("{}:53".format)),
     ),
@@ -178,6 +180,14 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
         ("[harvester]\nresolvers = ['127.0.0.1:99999']", 2, ["name server"]),
         ("[harvester.resolve]\na = '127.0.0.1:1'\nb = 'x:1'", 3, ["'b' leads to 'x:1'"]),
         ("[harvester]\nagent = 'a b'", 2, ["letters, digits"]),
+        ('[harvester]\ncontact = "a@b.c\\r\\nX-Evil: 1"', 2, ["harvester.contact", "mail address"]),
+        ("[harvester]\ncontact = 'ä@example.org'", 2, ["in ASCII"]),
+        ('[harvester]\nabout = "https://example.org/\\nX-Evil: 1"', 2, ["harvester.about", "write a URL like"]),
+        ("[harvester]\nabout = 'https://example.org/a) Evil/1 ('", 2, ["write a URL like"]),
+        ("[harvester]\nabout = 'you@example.org'", 2, ["write a URL like"]),
+        ("[seeder]\nports = ['80', '0']", 2, ["'0' is no port"]),
+        ("[seeder]\nports = ['65536']", 2, ["from 1 to 65535"]),
+        ("[seeder]\nports = [80]", 2, ["list of texts"]),
         ("[manager]\nmin_period = -2", 2, ["no duration"]),
         ("[harvester]\nwait = -1", 2, ["out of range", "0s to 30d"]),
         ("[harvester]\nwait = '31d'", 2, ["31d is out of range", "0s to 30d"]),

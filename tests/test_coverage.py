@@ -27,12 +27,12 @@ def perfect() -> Found:
         t, copied = TRUTH[url], TRUTH[url].copy_of or url
         fate = Fate("excluded", "robots", None)
         if e.outcomes:
-            word = "duplicate" if e.same_as in groups else Outcome.OK.word if e.same_as else next(iter(e.outcomes)).word
+            word = "duplicate" if e.same_as in groups else Outcome.OK.word if e.same_as else min(e.outcomes).word
             of = groups.get(e.same_as or "")
             stored = word in ("ok", "duplicate")
             texts = (t.language, t.charset, t.title, t.description) if stored else ("", "", "", "")
             counted = len(only_counted(WEB, t.site, t.number)) if stored else 0
-            fate = Fate("done", "none", word, of, *texts, copied.encode(), counted)
+            fate = Fate("done", "none", word, of, *texts, copied.encode(), counted, stored)
         if e.same_as:
             groups.setdefault(e.same_as, url)
         found[url] = fate
@@ -44,7 +44,8 @@ def compared(found: Found) -> Coverage:
 
 
 def parts(coverage: Coverage) -> dict[str, Part]:
-    found = {"known": coverage.known, "stored": coverage.stored, **coverage.kinds, **coverage.texts}
+    found = {"known": coverage.known, "fetched": coverage.fetched, "stored": coverage.stored}
+    found |= coverage.kinds | coverage.texts
     return found | {f"repeats: {name}": part for name, part in coverage.repeats.items()}
 
 
@@ -54,9 +55,17 @@ def of_kind(kind: Kind) -> str:
 
 def test_nothing_is_missing_of_a_perfect_crawl() -> None:
     coverage = compared(perfect())
-    assert all(part.there == part.found > 0 for part in parts(coverage).values()), parts(coverage)
+    assert all(part.there == part.found for part in parts(coverage).values()), parts(coverage)
+    assert {name for name, part in parts(coverage).items() if not part.there} == {"moody", "changing", "failing"}
     assert (coverage.not_repeats, coverage.not_there) == ([], [])
     assert "what became of the others" in next(lines(coverage))
+
+
+def test_a_soft_404_that_is_found_out_is_as_it_should_be() -> None:
+    found = perfect()
+    loses(SOFT, outcome="soft_404", duplicate_of=None)(found)
+    coverage = compared(found)
+    assert all(part.there == part.found for part in parts(coverage).values()), parts(coverage)
 
 
 def loses(url: str, **changes: object) -> Callable[[Found], None]:
@@ -79,6 +88,8 @@ HIDDEN = next(u for u, t in TRUTH.items() if t.kind is Kind.HIDDEN)
         (lambda found: found.pop(PAGE), "known", {"not known": 1}),
         (loses(PAGE, outcome=None, state="pending"), "stored", {"pending": 1}),
         (loses(PAGE, outcome="timed_out"), "stored", {"timed_out": 1}),
+        (loses(PAGE, outcome="timed_out"), "fetched", {"timed_out": 1}),
+        (loses(PAGE, stored=False), "stored", {"ok": 1}),
         (loses(of_kind(Kind.FORBIDDEN), outcome="ok"), "forbidden", {"ok": 1}),
         (loses(of_kind(Kind.ERROR), outcome="ok"), "errors", {"ok": 1}),
         (loses(of_kind(Kind.REDIRECT), outcome=None, state="excluded"), "redirects", {"excluded: none": 1}),
@@ -86,6 +97,8 @@ HIDDEN = next(u for u, t in TRUTH.items() if t.kind is Kind.HIDDEN)
         (loses(of_kind(Kind.DOWN), outcome="connect_failed"), "down", {"connect_failed": 1}),
         (loses(TWIN, outcome="ok"), "repeats: duplicates", {"ok": 1}),
         (loses(SOFT, outcome="ok"), "repeats: soft", {"ok": 1}),
+        (loses(PAGE, outcome="soft_404"), "fetched", {"soft_404": 1}),
+        (loses(TWIN, outcome="soft_404"), "repeats: duplicates", {"soft_404": 1}),
         (loses(MIRRORED, payload=b"other"), "repeats: mirrors", {"ok": 1}),
         (loses(PAGE, language="xx"), "language", {"xx": 1}),
         (loses(PAGE, title=""), "title", {"none": 1}),
@@ -118,6 +131,17 @@ def test_links_that_were_counted_wrongly_are_named() -> None:
     assert compared(found).kinds["counted"].others == {"pages with another number": 1}
 
 
+def test_pages_that_say_noindex_are_fetched_and_need_not_be_stored() -> None:
+    found = perfect()
+    whole = compared(found)
+    found[PAGE] = replace(found[PAGE], stored=False, noindex=True, language="", title="")
+    withheld = compared(found)
+    assert withheld.fetched == whole.fetched
+    assert (withheld.stored.there, withheld.stored.found) == (whole.stored.there - 1, whole.stored.found - 1)
+    found[PAGE] = replace(found[PAGE], stored=True)
+    assert compared(found).stored == whole.stored, "with gatherer.keep_noindex"
+
+
 SMALL = DemoWeb(seed=5, sites=20, pages=300, largest=2_000, silent=1)
 OPTIONS = ("--sites", "20", "--pages", "300", "--seed", "5", "--with", "silent=1")
 
@@ -139,7 +163,9 @@ def against(folder: Path, *options: str) -> Ended:
 def test_a_whole_crawl_has_all_that_was_there(crawled: Path) -> None:
     figures = against(crawled, *OPTIONS, "--json").figures
     assert figures["known"] == {"there": len(SMALL.reachable()), "found": len(SMALL.reachable()), "others": {}}
-    for part in (figures["stored"], *figures["kinds"].values(), *figures["repeats"].values()):
+    status = gossamer("status", crawled, "--json").figures
+    assert figures["stored"]["found"] == status["stored"] < figures["fetched"]["found"]
+    for part in (figures["fetched"], figures["stored"], *figures["kinds"].values(), *figures["repeats"].values()):
         assert part["found"] == part["there"], figures
     assert figures["kinds"]["silent"]["there"] == 1
     assert figures["repeats"]["duplicates"]["there"] > 5

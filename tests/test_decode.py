@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.decode import CHUNK, decode
+from gossamer.web.decode import CHUNK, PIECE, decode, salvaged
 
 HTML = b"<html><p>Caf\xc3\xa9 and more text</p></html>\n" * 500
 LIMIT = 4_000_000
@@ -127,6 +127,34 @@ def test_a_corrupt_body_is_bad() -> None:
     coded = bytearray(gzip.compress(HTML))
     coded[40] ^= 0xFF
     assert not decode(bytes(coded), "gzip", LIMIT).ok
+
+
+LINES = b"".join(b"%d %x\n" % (i, i * i * i) for i in range(60_000))
+
+
+@pytest.mark.parametrize("name", sorted(ENCODERS.keys() - {"x-deflate"}))
+def test_what_comes_before_the_damage_is_salvaged(name: str) -> None:
+    coded = bytearray(ENCODERS[name](LINES))
+    half = len(coded) // 2
+    coded[half : half + 40] = b"\xff" * 40
+    found = salvaged(bytes(coded), name, LIMIT)
+    common = next(i for i, (a, b) in enumerate(zip(found + b"?", LINES, strict=False)) if a != b)
+    assert len(LINES) // 4 < common < len(LINES)
+    assert salvaged(ENCODERS[name](LINES), name, LIMIT) == LINES
+    assert salvaged(ENCODERS[name](LINES), name, 100_001) == LINES[:100_001]
+
+
+@given(st.binary(max_size=300), st.sampled_from([*ENCODERS, "", "gzip, gzip", "x"]))
+@settings(deadline=None)
+def test_anything_can_be_salvaged(body: bytes, name: str) -> None:
+    assert len(salvaged(body, name, 1_000)) <= 1_000
+    if name in ENCODERS:
+        assert len(salvaged(ENCODERS[name](HTML[:300])[:60] + body, name, 1_000)) <= 1_000
+
+
+def test_many_members_are_salvaged_one_after_the_other() -> None:
+    one = gzip.compress(b"ab")
+    assert salvaged(one * 5_000 + b"\x1f\x8b" + b"\xff" * 2 * PIECE, "gzip", LIMIT) == b"ab" * 5_000
 
 
 @pytest.mark.parametrize("name", ENCODERS)

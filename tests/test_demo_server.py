@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import re
 import signal
@@ -11,8 +12,9 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -127,7 +129,9 @@ class Walker:
         if origin not in self.rules:
             got = await self.ask(f"{origin}/robots.txt")
             text = b"" if got is None or got.status != 200 else got.body
-            self.rules[origin] = None if got is None or got.status >= 500 else Rules.parse(text, "Gossamer")
+            rules = self.rules[origin] = None if got is None or got.status >= 500 else Rules.parse(text, "Gossamer")
+            listed = await self.listed(origin, rules.sitemaps) if rules else []
+            return [(page, 1) for page in listed] + await self.visit(url)
         rules = self.rules[origin]
         if rules is None or not rules.allows(url):
             return []
@@ -142,6 +146,18 @@ class Walker:
         base = next((b for b in targets if b.startswith("base:")), f"base:{url}")[5:]
         links = (canonical(t, base, SESSIONS) for t in targets if not t.startswith("base:"))
         return [(bare(u), 1) for u in links if u and ".gossamer.test/" in u and classify(u) >= UrlClass.PAGE]
+
+    async def listed(self, origin: str, named: Sequence[str]) -> list[str]:
+        """Pages that its sitemaps list."""
+        pages, todo = [], list(named or [f"{origin}/sitemap.xml"])
+        for sitemap in todo:
+            got = await self.ask(bare(sitemap))
+            if got and got.status == 200 and not got.fields["content-type"].startswith("text/html"):
+                body = gzip.decompress(got.body) if got.body[:2] == b"\x1f\x8b" else got.body
+                found = [canonical(unescape(u)) or "" for u in re.findall(r"https?://[^\s<\"]+", body.decode())]
+                todo += [url for url in found if "/maps/" in url and url not in todo]
+                pages += [bare(url) for url in found if ".gossamer.test/" in url and "/maps/" not in url]
+        return pages
 
 
 def anchors(got: Got) -> list[str]:

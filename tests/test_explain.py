@@ -101,7 +101,7 @@ def test_each_step_to_the_canonical_form_is_told() -> None:
     [
         ("http://a.example/page.html", None), ("http://a.example/x.PNG", "image"), ("http://b.org/", "out_of_scope"),
         ("http://a.example/login", "rejected"), (f"http://a.example/{'x' * 3000}", "too_long"),
-        ("http://a.example/wanted", None),
+        ("http://a.example/wanted", None), ("http://a.example:22/", "out_of_scope"), ("http://a.example:8080/", None),
     ],
 )  # fmt: skip
 def test_the_settings_verdict_on_a_url_has_its_reason(url: str, why: str | None) -> None:
@@ -183,6 +183,30 @@ def test_why_a_page_is_not_known_is_told(crawled: Path) -> None:
     assert "seeder.reject" in why(f"{ROOT}login")
     assert "no http or https" in why("mailto:x@y.example")
     assert explain_page(crawled, f"https://{ROOT[7:]}two")["near"] == [f"{ROOT}two"]
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["stop", "kill"])
+def test_a_sitemap_that_was_asked_for_is_told_from_a_page_that_is_not_known(tmp_path: Path, clean: bool) -> None:
+    """With `www.` or without, from tables and from the journal."""
+    read, missing = "http://www.a.example/maps/s.xml", "http://www.a.example/gone.xml"
+    web = {"http://www.a.example/": Reply(), read: Reply(links=["http://www.a.example/1"])}
+    web["http://www.a.example/robots.txt"] = Reply(sitemaps=[read, missing])
+    folder = tmp_path / "crawl"
+    world = world_in(folder, web, "seeder.sitemaps=true")
+    world.run(["http://www.a.example/"], clean=clean, commit=True)
+    without_holder(folder)
+    for url, outcome, words in ((read, "ok", "1 page listed"), (missing, "not_found", "no pages were taken from it")):
+        said = explain_page(folder, url)
+        asked = next(a for a in world.asked if a.url == url)
+        assert (said["known"], said["sitemap"]["outcome"]) == (False, outcome)
+        assert abs(said["sitemap"]["time"] - world.clock.wall() + world.clock.monotonic() - asked.end) < 2
+        lines = text_of(said).splitlines()[1:]
+        first = next(i for i, line in enumerate(lines) if "it was" not in line)
+        assert lines[first].startswith("  asked for as a sitemap ")
+        assert f", {outcome}: " in lines[first]
+        assert lines[first + 1 : first + 3] == [f"  {words}", "  not known as a page"]
+    assert explain_page(folder, "http://a.example/other.xml")["sitemap"] is None
+    assert explain_page(folder, "http://nobody.example/s.xml")["sitemap"] is None
 
 
 def test_a_site_that_is_full_is_told(tmp_path: Path) -> None:

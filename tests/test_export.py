@@ -8,9 +8,11 @@ import io
 import json
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pytest
 import zstandard
 from warcio.archiveiterator import ArchiveIterator
@@ -20,8 +22,9 @@ from gossamer.collection.effects import Effects
 from gossamer.collection.layout import archive_files
 from gossamer.errors import StorageError, UsageError
 from gossamer.export import jsonl, wacz
-from gossamer.model import VisitFlag
+from gossamer.model import NONE, VISIT, VISIT_TEXTS, Ask, VisitFlag
 from gossamer.sql.sources import find
+from gossamer.verify.whole import verify
 from gossamer.web.archive import Archive
 
 OLD: Final = Path(__file__).parent / "data" / "format-1.tar.gz"
@@ -245,6 +248,59 @@ class Shy(Maker):
         for visit in effects.visits:
             visit["flags"] |= SHY.get(int(visit["page"]), VisitFlag.NOFOLLOW)
         return effects
+
+
+class Changed(Maker):
+    """Page 3 is fetched once more at the end, says noindex by then, and is not stored."""
+
+    def _ticks(self, visits: int, per_tick: int, archive: Archive) -> Iterator[Effects]:
+        yield from Maker._ticks(self, visits, per_tick, archive)
+        effects = self._effects(self.sites, self.sites)
+        effects.visits = np.zeros(1, VISIT)
+        site = int(self.urls[3].split("site")[1].split(".")[0])
+        said = {"page": 3, "site": site, "origin": site, "status": 200, "flags": VisitFlag.NOINDEX, "number": 999,
+                "duplicate_of": NONE, "retry_after": -1, "delay": -1}  # fmt: skip
+        for name, value in said.items():
+            effects.visits[name] = value
+        yield effects
+
+
+def test_a_page_that_says_noindex_by_now_is_not_passed_on_in_an_older_copy(tmp_path: Path) -> None:
+    made = Changed(tmp_path / "crawl").make(20, 10)
+    to = tmp_path / "pages.jsonl"
+    assert jsonl.export(made.folder, to).private == 1
+    assert {one["url"] for one in lines(to)} == stored(made) - {made.urls[3]}
+    assert jsonl.export(made.folder, to, force=True, everything=True).pages == len(stored(made))
+    assert verify(made.folder).findings == []
+
+
+WISHES: Final = "license: /terms\ncontent-signal: search=yes, ai-train=no"
+
+
+class Wishing(Maker):
+    """The robots.txt of site 1 is read once more at the end, and says by then what may become of its pages."""
+
+    def _ticks(self, visits: int, per_tick: int, archive: Archive) -> Iterator[Effects]:
+        yield from Maker._ticks(self, visits, per_tick, archive)
+        effects = self._effects(self.sites, self.sites)
+        effects.visits = np.zeros(1, VISIT)
+        said = {"page": NONE, "site": 1, "origin": 1, "ask": Ask.ROBOTS, "status": 200, "number": 999,
+                "duplicate_of": NONE, "retry_after": -1, "delay": -1,
+                "texts": [len(WISHES) if name == "preferences" else 0 for name in VISIT_TEXTS]}  # fmt: skip
+        for name, value in said.items():
+            effects.visits[name] = value
+        effects.visit_texts = WISHES.encode()
+        yield effects
+
+
+def test_what_robots_txt_says_of_the_use_of_contents_is_with_its_pages(tmp_path: Path) -> None:
+    made = Wishing(tmp_path / "crawl").make(20, 10)
+    to = tmp_path / "pages.jsonl"
+    jsonl.export(made.folder, to)
+    found = {one["url"]: one["site_preferences"] for one in lines(to)}
+    assert found == {url: WISHES if "site1.example" in url else None for url in stored(made)}
+    assert set(found.values()) == {WISHES, None}
+    assert all(one["preferences"] is None for one in lines(to))
 
 
 @pytest.fixture

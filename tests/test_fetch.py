@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import select
 import shutil
+import socket
 import ssl
 import subprocess
 import time
@@ -20,9 +22,9 @@ from gossamer.model import Ask, Assignment, Outcome
 from gossamer.units import Duration, Size
 from gossamer.web.addresses import Forbidden, pack
 from gossamer.web.answer import named, outcome_of, parse_head, retry_after
-from gossamer.web.fetch import MAX_ROBOTS, Fetched, Fetcher
+from gossamer.web.fetch import MAX_ROBOTS, Fetched, Fetcher, request_fields
 from gossamer.web.trusted import Trusted
-from tests.server import ANSWERS, PAGE, Server
+from tests.server import ANSWERS, PAGE, Server, free_port
 
 SETTINGS = HarvesterSettings(contact="crawl@example.org", allow_private=True)
 HASTY = replace(SETTINGS, first_byte_timeout=Duration(0.4), slow_time=Duration(0.6))
@@ -83,11 +85,55 @@ def test_the_request_is_what_we_say_it_is(server: Server) -> None:
     assert f"Host: site.test:{server.port}" in lines
 
 
+def test_token_version_information_and_mail_stand_in_every_request(server: Server) -> None:
+    settings = replace(SETTINGS, agent="Example_Bot", about="https://example.org/crawler?x=[1]")
+    Loop(settings).get(server.url("/ok"))
+    assert server.requests[-1] == (
+        f"GET /ok HTTP/1.1\r\nHost: site.test:{server.port}\r\n"
+        f"User-Agent: Example_Bot/{__version__} (+https://example.org/crawler?x=[1])\r\n"
+        "From: crawl@example.org\r\n"
+        "Accept: text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1\r\n"
+        "Accept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
+    ).encode()
+
+
+@pytest.mark.parametrize("ending", ["\r\nX-Evil: 1", "\nX-Evil: 1", "\x0bX-Evil: 1", "\u2028X-Evil: 1"])
+def test_nothing_in_the_settings_ends_a_line_of_the_request(server: Server, ending: str) -> None:
+    """The settings refuse such values when they are read (test_config); what is made of them here is one line, too."""
+    for fields in (
+        request_fields(replace(SETTINGS, contact="a@example.org" + ending)),
+        request_fields(replace(SETTINGS, about="https://example.org/" + ending)),
+    ):
+        assert all(len(field.splitlines()) == 1 for field in fields)
+        assert not any(field.startswith("X-Evil") for field in fields)
+
+
 def test_a_contact_that_is_a_web_page_is_no_mail_address(server: Server) -> None:
     settings = HarvesterSettings(contact="https://example.org/@us", allow_private=True)
     fetched = Loop(settings).get(server.url("/ok"))
     assert b"From:" not in fetched.request
     assert b"(+https://example.org/@us)" in fetched.request
+
+
+@pytest.mark.parametrize(
+    ("about", "contact", "shown"),
+    [
+        ("https://example.org/bot", "https://example.org/us", "(+https://example.org/bot; https://example.org/us)"),
+        ("https://example.org/bot", "Web team, +1 555 0100", "(+https://example.org/bot; Web team, +1 555 0100)"),
+        ("https://example.org/bot", "https://example.org/bot", "(+https://example.org/bot)"),
+        ("https://example.org/bot", "", "(+https://example.org/bot)"),
+        ("", "Web team, +1 555 0100", "(+Web team, +1 555 0100)"),
+    ],
+)
+def test_a_contact_that_is_no_mail_address_stands_beside_the_page(
+    server: Server, about: str, contact: str, shown: str
+) -> None:
+    Loop(replace(SETTINGS, about=about, contact=contact)).get(server.url("/ok"))
+    assert server.requests[-1] == (
+        f"GET /ok HTTP/1.1\r\nHost: site.test:{server.port}\r\nUser-Agent: Gossamer/{__version__} {shown}\r\n"
+        "Accept: text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1\r\n"
+        "Accept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
+    ).encode()
 
 
 def test_bodies_come_dechunked_and_undecoded(server: Server) -> None:
@@ -315,6 +361,93 @@ def test_a_file_without_certificates_is_named(tmp_path: Path, text: bytes | None
         Trusted(str(path))
 
 
+@pytest.fixture(scope="module")
+def nginx(certificate: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """nginx that speaks HTTP/2: its port, and its log of protocols and paths."""
+    program = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin")
+    if not program:
+        pytest.skip("needs nginx")
+    folder, port = tmp_path_factory.mktemp("nginx"), free_port()
+    key, cert = certificate
+    (folder / "index.html").write_bytes(PAGE)
+    (folder / "nginx.conf").write_text(
+        f"""{"user root;" if os.getuid() == 0 else ""} daemon off; pid {folder}/pid; error_log {folder}/errors;
+events {{ worker_connections 64; }}
+http {{
+    client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
+    scgi_temp_path {folder}/d; uwsgi_temp_path {folder}/e;
+    log_format short '$server_protocol $connection $uri'; access_log {folder}/log short;
+    types {{ text/html html; }}
+    server {{
+        listen 127.0.0.1:{port} ssl http2; server_name site.test; root {folder};
+        ssl_certificate {cert}; ssl_certificate_key {key};
+        location = /misdirected {{ if ($server_protocol = HTTP/2.0) {{ return 421; }} try_files /index.html =404; }}
+        location = /always {{ return 421; }}
+    }}
+}}"""
+    )
+    server = subprocess.Popen([program, "-p", folder, "-c", folder / "nginx.conf"], stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 10
+        while socket.socket().connect_ex(("127.0.0.1", port)):
+            assert server.poll() is None, (folder / "errors").read_text()
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        yield port, folder / "log"
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def _protocols(log: Path, since: int, count: int) -> list[list[str]]:
+    """The log from a line on; nginx writes it when the answer is sent, which may be after we have it."""
+    until = time.monotonic() + 5
+    while len(lines := log.read_text().splitlines()) < since + count and time.monotonic() < until:
+        time.sleep(0.01)
+    return [line.split() for line in lines[since:]]
+
+
+def test_http_2_is_spoken_on_request_only(nginx: tuple[int, Path], certificate: tuple[Path, Path]) -> None:
+    port, log = nginx
+    usual = replace(SETTINGS, trusted=str(certificate[1]))
+    url, seen = f"https://site.test:{port}/index.html".encode(), []
+    for settings in (usual, replace(usual, http2=True)):
+        since = len(log.read_text().splitlines())
+        loop = Loop(settings)
+        fetched = [loop.get(url) for _ in range(3)]
+        assert [(f.failure, f.status, f.body) for f in fetched] == [(None, 200, PAGE)] * 3
+        assert {f.line for f in fetched} <= {b"HTTP/1.1 200 OK", b"HTTP/1.1 200"}
+        assert fetched[0].request.startswith(b"GET /index.html HTTP/1.1\r\n")
+        assert fetched[0].headers["content-type"] == "text/html"
+        lines = _protocols(log, since, 3)
+        seen.append({protocol for protocol, _, _ in lines})
+        assert len({connection for _, connection, _ in lines}) == 1, "one after the other, over one connection"
+    assert seen == [{"HTTP/1.1"}, {"HTTP/2.0"}]
+
+
+def test_two_requests_never_share_a_connection_at_once(nginx: tuple[int, Path], certificate: tuple[Path, Path]) -> None:
+    port, log = nginx
+    loop = Loop(replace(SETTINGS, http2=True, trusted=str(certificate[1])))
+    since = len(log.read_text().splitlines())
+    for _ in range(4):
+        loop.start(f"https://site.test:{port}/index.html".encode())
+    assert [f.failure for f in loop.run()] == [None] * 4
+    assert len({connection for _, connection, _ in _protocols(log, since, 4)}) == 4
+
+
+def test_a_server_that_does_not_want_http_2_is_asked_by_http_1_1_next_time(
+    nginx: tuple[int, Path], certificate: tuple[Path, Path]
+) -> None:
+    port, log = nginx
+    loop = Loop(replace(SETTINGS, http2=True, trusted=str(certificate[1])))
+    since = len(log.read_text().splitlines())
+    fetched = [loop.get(f"https://site.test:{port}{path}".encode()) for path in ("/misdirected", "/misdirected")]
+    assert [(f.failure, f.status) for f in fetched] == [(Outcome.RETURNED, 421), (None, 200)]
+    assert fetched[1].body == PAGE
+    assert (loop.get(f"https://site.test:{port}/always".encode()).status) == 421
+    assert [line[0] for line in _protocols(log, since, 3)] == ["HTTP/2.0", "HTTP/1.1", "HTTP/1.1"]
+
+
 def test_plain_http_where_tls_is_expected_is_a_tls_failure(server: Server) -> None:
     url = server.url("/ok").replace(b"http:", b"https:")
     assert Loop().get(url).failure is Outcome.TLS_FAILED
@@ -331,6 +464,7 @@ def test_heads_are_parsed_whatever_their_line_ends() -> None:
     ("status", "outcome"),
     [(200, Outcome.OK), (204, Outcome.NO_CONTENT), (206, Outcome.OK), (301, Outcome.REDIRECT),
      (304, Outcome.NO_CONTENT), (404, Outcome.NOT_FOUND), (410, Outcome.NOT_FOUND), (401, Outcome.REFUSED),
+     (402, Outcome.PAYMENT_REQUIRED), (403, Outcome.REFUSED), (421, Outcome.REFUSED),
      (429, Outcome.TOO_MANY_REQUESTS), (500, Outcome.SERVER_ERROR), (503, Outcome.SERVER_ERROR),
      (799, Outcome.NO_CONTENT)],
 )  # fmt: skip
@@ -341,7 +475,9 @@ def test_a_status_means_one_thing(status: int, outcome: Outcome) -> None:
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [("120", 120.0), (" 0 ", 0.0), ("Thu, 01 Jan 1970 00:02:00 GMT", 20.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
-     ("", -1.0), ("soon", -1.0), ("-5", -1.0), ("1.5", -1.0), ("99999999999999", 1e9)],
+     ("", -1.0), ("soon", -1.0), ("-5", -1.0), ("1.5", 2.0), ("99999999999999", 1e9),
+     ("120s", 120.0), ("120 seconds", 120.0), ("+60", 60.0), ("120, 300", 300.0), ("300 s,120 s", 300.0),
+     ("9" * 5_000, 1e9), ("١٢٠", -1.0), ("1970-01-01T00:02:00Z", -1.0), ("01 Jan 1970 00:02:00 GMT", 20.0)],
 )  # fmt: skip
 def test_retry_after_is_read_in_both_forms(value: str, seconds: float) -> None:
     assert retry_after(value, now=100.0) == seconds

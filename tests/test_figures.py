@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.config.settings import ManagerSettings
-from gossamer.figures import Curve, Figures, dues_of, figures_of, parts_of, resident, tally_of, thinned
+from gossamer.figures import Curve, Figures, dues_of, figures_of, parts_of, tally_of, thinned
+from gossamer.memory import used
 from gossamer.model import Outcome, Reason, State
 from gossamer.outcomes import Aside
 from gossamer.pace import Pace
@@ -45,7 +46,8 @@ def columns_of(pages: list[tuple[int, int, int, int, int]], sites: list[tuple[in
 
 PAGES = st.lists(
     st.tuples(
-        st.sampled_from([int(s) for s in State]), st.integers(0, len(Outcome) - 1), st.integers(1, len(Reason) - 1),
+        st.sampled_from([int(s) for s in State]), st.integers(0, len(Outcome) - 1),
+        st.sampled_from([int(r) for r in Reason if r is not Reason.NONE]),
         st.integers(1_500_000_000, 1_700_000_000), st.integers(0, 3),
     ),
     max_size=60,
@@ -219,5 +221,5 @@ def test_a_run_with_a_limit_ends_no_later_than_that() -> None:
 
 
 def test_memory_is_that_of_processes_that_live() -> None:
-    assert resident([os.getpid()]) > 10_000_000
-    assert resident([2**22 + 1]) == 0
+    assert used([os.getpid()]) > 10_000_000
+    assert used([2**22 + 1]) == 0

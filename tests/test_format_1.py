@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tarfile
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import pytest
 from gossamer import config
 from gossamer.clock import VirtualClock
 from gossamer.collection import manifest, seal
+from gossamer.collection.effects import SECTION, Effects, _older
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.desk import Desk
 from gossamer.model import State
 from gossamer.opening import open_collection
+from tests.effects_samples import small_effects
 
 STORED = Path(__file__).parent / "data" / "format-1.tar.gz"
 
@@ -37,6 +40,23 @@ def test_it_opens_with_all_that_it_had(collection: Path) -> None:
         assert store.texts(np.arange(3, dtype=np.uint32))[0].startswith(b"http://")
     finally:
         store.close()
+
+
+@pytest.mark.parametrize(
+    ("section", "counts"), [(19, {"counted": 14, "texts": 12}), (20, {"counted": 14})], ids=["preferences", "traps"]
+)
+def test_a_journal_from_before_them_is_read(section: int, counts: dict[str, int]) -> None:
+    effects = small_effects(random.Random(5), 3, 10, status=200)
+    effects.visits["counted"][:, 14:] = 0
+    whole = effects.encode()
+    old = _older((), **counts)
+    visits = np.zeros(len(effects.visits), old)
+    for name in old.names or ():
+        visits[name] = effects.visits[name][:, : counts[name]] if name in counts else effects.visits[name]
+    at = whole.index(SECTION.pack(21, effects.visits.nbytes))
+    end = at + SECTION.size + effects.visits.nbytes
+    before = whole[:at] + SECTION.pack(section, visits.nbytes) + visits.tobytes() + whole[end:]
+    assert Effects.decode(before).encode() == whole
 
 
 def test_what_it_could_not_know_is_empty(collection: Path) -> None:

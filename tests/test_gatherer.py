@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.config.settings import GathererSettings
-from gossamer.gatherer.bounds import DEEPEST, bounded
+from gossamer.gatherer.bounds import DEEPEST, MOST_TAGS, bounded
 from gossamer.gatherer.charset import codec, decode
 from gossamer.gatherer.directives import of_header, refresh_target
 from gossamer.gatherer.gather import LONGEST_TITLE, Gathered, gather
@@ -75,6 +75,12 @@ def test_a_target_found_twice_keeps_its_first_kind_and_is_nofollow_only_if_alway
         "https://example.org/a/x": (LinkKind.ANCHOR, 0),
         "https://example.org/a/y": (LinkKind.ANCHOR, LinkFlag.NOFOLLOW),
     }
+
+
+@pytest.mark.parametrize("rel", ["nofollow,noopener", "ugc,nofollow", "noopener; NoFollow", "x,\tsponsored ;y"])
+def test_words_of_rel_may_be_parted_by_commas(rel: str) -> None:
+    assert links(f'<a rel="{rel}" href="x">1</a>')["https://example.org/a/x"][1] == LinkFlag.NOFOLLOW
+    assert links('<a rel="nofollowing,no-ugc" href="x">1</a>')["https://example.org/a/x"][1] == 0
 
 
 def test_the_page_itself_and_fragments_are_no_links() -> None:
@@ -280,6 +286,15 @@ def test_a_million_elements_deep_is_bounded(nest: str) -> None:
     gathered = page(html)
     assert time.process_time() - start < 10
     assert [link.url for link in gathered.links] == ["https://example.org/x"]
+
+
+@pytest.mark.parametrize("tag", ["<a href=/x>y</a>", "<!-->", "<!x>", "</p>", "<br>z"])
+def test_tags_without_end_are_cut_at_the_most_that_are_read(tag: str) -> None:
+    few, many = tag * 20_000, tag * 200_000
+    assert bounded(few) == few
+    cut = bounded(many)
+    assert cut.count("<") == MOST_TAGS
+    assert many.startswith(cut)
 
 
 def test_a_hundred_thousand_attributes_are_bounded() -> None:

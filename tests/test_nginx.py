@@ -12,18 +12,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from http.client import HTTPConnection
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from gossamer.checker import LOG_FORMAT, Request, read
+from gossamer.checker import LOG_FORMAT, Kind, Request, check, read, robots_in
+from gossamer.config import Settings, override
 from gossamer.demo.certificates import make_certificate
 from gossamer.model import State, VisitFlag
 from tests.crawling import Ended, gossamer
 from tests.needed import needed
 from tests.reading import Archived, Found, archived, rows
+from tests.server import free_port
 
 NGINX: Final = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 pytestmark = [
@@ -160,12 +163,6 @@ def write_sites(folder: Path) -> None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 @contextmanager
 def serving(folder: Path) -> Iterator[int]:
     """nginx on the addresses of the sites; its port. It is gone, and its log whole, afterwards."""
@@ -253,7 +250,7 @@ class Crawled:
         return {(record.file, record.offset): record for record in archived(self.folder)}
 
     def asked(self, host: str) -> list[Request]:
-        return [r for r in self.requests if r.host == host]
+        return [r for r in self.requests if r.site == host]
 
 
 @pytest.fixture(scope="module")
@@ -319,7 +316,7 @@ def test_what_nginx_sends_is_read_right(crawled: Crawled) -> None:
 
 
 def test_robots_txt_nofollow_and_robots_tags_are_obeyed(crawled: Crawled) -> None:
-    targets = {(r.host, r.target) for r in crawled.requests}
+    targets = {(r.site, r.target) for r in crawled.requests}
     assert ("garden.test", "/private/gate.html") in targets
     for never in ("/private/diary.html", "/whisper.html", "/behind.html", "/pot.png", "/shed/plan.pdf"):
         assert ("garden.test", never) not in targets
@@ -331,12 +328,12 @@ def test_robots_txt_nofollow_and_robots_tags_are_obeyed(crawled: Crawled) -> Non
 
 def test_a_site_is_asked_by_the_name_that_answers(crawled: Crawled) -> None:
     assert [r.status for r in crawled.asked("shop.test")] == [301]
-    assert [r.target for r in crawled.asked("www.shop.test")] == ["/robots.txt", "/", "/bread.html"]
+    assert [r.target for r in crawled.asked("www.shop.test")] == ["/robots.txt", "/sitemap.xml", "/", "/bread.html"]
 
 
 def test_crawl_delay_and_retry_after_are_kept(crawled: Crawled) -> None:
     slow = crawled.asked("slow.test")
-    assert len(slow) == 6
+    assert len(slow) == 7
     assert all(b.start - a.end >= DELAY - 0.002 for a, b in pairwise(slow))
     busy = crawled.asked("busy.test")
     asked_to_wait = [(a, b) for a, b in pairwise(busy) if a.retry_after]
@@ -349,7 +346,7 @@ def test_crawl_delay_and_retry_after_are_kept(crawled: Crawled) -> None:
 
 def test_the_log_of_nginx_agrees_with_the_visits(crawled: Crawled) -> None:
     figures = crawled.ended.figures
-    assert len(crawled.requests) == figures["visits"] + figures["robots_visits"]
+    assert len(crawled.requests) == figures["visits"] + figures["robots_visits"] + figures["sitemap_visits"]
     assert {r.agent.partition("/")[0] for r in crawled.requests} == {"Gossamer"}
     assert {r.scheme for r in crawled.asked("vault.test")} == {"https"}
     assert {r.address for r in crawled.requests} == set(ADDRESSES.values())
@@ -379,12 +376,54 @@ def test_gossamer_check_would_have_seen_it(crawled: Crawled, tmp_path: Path) -> 
     assert counts["address_early"] > 0
 
 
+def hit(address: str, port: int, host: str, target: str, method: str = "GET", **fields: str) -> None:
+    """One request, not very polite."""
+    line = HTTPConnection(address, port, timeout=10)
+    line.request(method, target, headers={"Host": host, "User-Agent": "Gossamer/0.1 (+me@us.test)", **fields})
+    line.getresponse().read()
+    line.close()
+
+
+def test_the_checker_reads_each_fault_from_the_log_of_nginx(tmp_path: Path) -> None:
+    """Requests by hand, each breaking a rule, and the verdict on what nginx wrote of them."""
+    if make_certificate(["vault.test"], tmp_path) is None:
+        pytest.skip("no certificate can be made: there is neither the openssl program nor the cryptography package")
+    write_sites(tmp_path)
+    garden, busy, closed = (ADDRESSES[f"{name}.test"] for name in ("garden", "busy", "closed"))
+    with serving(tmp_path) as port:
+        hit(garden, port, "garden.test", "/robots.txt")
+        hit(garden, port, "garden.test", "/private/diary.html")
+        hit(garden, port, "hut.test", "/robots.txt", "HEAD")
+        hit(garden, port, "garden.test", "/old-3.html", **{"User-Agent": "Mozilla/5.0", "From": "me@us.test"})
+        hit(busy, port, "busy.test", "/robots.txt")
+        hit(busy, port, "busy.test", "/repairs.html")
+        hit(busy, port, "busy.test", "/")
+        hit(closed, port, "closed.test", "/robots.txt")
+        hit(closed, port, "closed.test", "/")
+    limits = override(Settings(), [f"harvester.{name}=0s" for name in ("wait", "wait_large", "address_wait")])
+    report = check(read(tmp_path / "access.log"), limits, robots_in(tmp_path / "sites"))
+    assert [(v.kind, v.request.site, v.request.target) for v in report.violations] == [
+        (Kind.FORBIDDEN, "garden.test", "/private/diary.html"),
+        (Kind.METHOD, "hut.test", "/robots.txt"),
+        (Kind.NAMELESS, "garden.test", "/old-3.html"),
+        (Kind.SLOWED_EARLY, "busy.test", "/"),
+        (Kind.RETRY_AFTER, "busy.test", "/"),
+        (Kind.SLOWED_EARLY, "closed.test", "/"),
+        (Kind.RETRY_AFTER, "closed.test", "/"),
+        (Kind.FORBIDDEN, "closed.test", "/"),
+    ]
+    (moved,) = [r for r in read(tmp_path / "access.log") if r.status == 301]
+    assert (moved.location, moved.sender) == ("http://garden.test/bed-3.html", "me@us.test")
+
+
 def test_the_archive_has_what_nginx_had(crawled: Crawled) -> None:
     checked = 0
     for url, visits in crawled.visits.items():
         path = crawled.sites / url.partition("://")[2].replace("%20", " ").replace("%26", "&")
         kept = visits[-1]
-        if kept["outcome"] == "ok" and path.is_file() and not kept["flags"] & (VisitFlag.CUT | VisitFlag.REPEATED):
+        if kept["flags"] & VisitFlag.NOARCHIVE:
+            assert (url, kept["warc_file"]) == ("http://garden.test/hidden.html", None)
+        elif kept["outcome"] == "ok" and path.is_file() and not kept["flags"] & (VisitFlag.CUT | VisitFlag.REPEATED):
             record = crawled.archive[kept["warc_file"], kept["warc_offset"]]
             assert (record.uri, record.status) == (url, 200)
             body = path.read_bytes()

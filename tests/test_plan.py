@@ -16,7 +16,9 @@ from gossamer.manager.standing import standing_of
 from gossamer.manager.strategies import (
     BREADTH_FIRST,
     COMPLETED,
+    LAST,
     LIVE,
+    MERCATOR,
     MERIT,
     PARTIAL,
     RANDOM,
@@ -78,6 +80,8 @@ def simple(code: int, page: int, cash: int, merit: np.float32) -> np.float32:
     if code == RANDOM:
         stirred = page * 0x9E3779B97F4A7C15 % 2**64
         return np.float32((stirred ^ stirred >> 32) * 0xD6E8FEB86659FD93 % 2**64 >> 40)
+    if code == MERCATOR:
+        return -np.float32(cash)
     return np.float32(cash) / np.float32(UNIT) if code == PARTIAL else np.float32(cash)
 
 
@@ -87,6 +91,8 @@ def score(columns: Columns, policy: Strategy, value: Value, page: int, again: bo
     depth, cash = int(of.depth[page]), int(of.cash[page]) % GIVEN
     if policy.code in (BREADTH_FIRST, SHALLOW):
         return f(-depth * (policy.code == SHALLOW) - 256 * again)
+    if policy.code == MERCATOR and again:
+        return f(LAST)
     age = max(0.0, WALL - float(of.due[page]))
     gain = f(1) - f(np.exp(f(-value.gamma / value.change_period * age))) if again else f(1)
     completed = f(of.completed[page] + (columns.ranking[0] if page >= columns.ranking[1] else 0))

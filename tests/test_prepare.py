@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from gossamer import config
 from gossamer.collection.layout import MANIFEST, SETTINGS, shard_folder
-from gossamer.collection.runs import begin_run, settle_run
+from gossamer.collection.runs import begin_run, runs, settle_run
 from gossamer.config.settings import SeederSettings, Settings
 from gossamer.errors import UsageError
 from gossamer.prepare import FIXED, Plea, Prepared, demo_settings, prepare
@@ -145,6 +146,38 @@ def test_the_domains_of_the_seeds_are_accepted_where_none_are_named(folder: Path
     seeds = ("http://www.example.org/", "http://a.b.example.co.uk/x", "http://127.0.0.1/")
     found = prepared(folder, "harvester.contact=a@example.org", seeds=seeds)
     assert found.settings.seeder.domains == ("example.org", "example.co.uk", "127.0.0.1")
+
+
+def test_the_ports_of_the_seeds_are_accepted_and_stay(folder: Path) -> None:
+    seeds = ("http://127.0.0.1:9000/", "http://localhost:8080/", "https://localhost/", "http://localhost:0/")
+    said: list[str] = []
+    usual = Settings().seeder.ports
+    assert a_run(folder, seeds=seeds, said=said).settings.seeder.ports == (*usual, "9000")
+    assert [line for line in said if "port 0" in line]
+    said.clear()
+    assert prepared(folder, seeds=(), said=said).settings.seeder.ports == (*usual, "9000")
+    assert prepared(folder, 'seeder.ports=["*"]').settings.seeder.ports == ("*",)
+    assert said == []
+
+
+def test_a_collection_from_before_ports_were_judged_keeps_its_pages(folder: Path) -> None:
+    a_run(folder)
+    path = shard_folder(folder) / "runs.jsonl"
+    recorded = runs(shard_folder(folder))
+    del recorded[-1]["settings"]["seeder"]["ports"]
+    path.unlink()
+    with patch("gossamer.prepare.runs", lambda shard: recorded):
+        assert prepared(folder, seeds=()).settings.seeder.ports == ("*",)
+
+
+@pytest.mark.parametrize("said", ['contact = "a@example.org"', 'about = "https://example.org/crawler"'])
+def test_a_contact_or_a_web_page_is_enough_and_both_are_taken_from_the_user(folder: Path, said: str) -> None:
+    user = folder.with_name("user.toml")
+    user.write_text(f"[harvester]\n{said}\n")
+    own = prepared(folder, seeds=("http://example.org/",), user_settings=user).settings.harvester
+    assert (bool(own.contact), bool(own.about)) == ("contact" in said, "about" in said)
+    named = prepared(folder, "harvester.contact=b@example.org", seeds=("http://example.org/",), user_settings=user)
+    assert (named.settings.harvester.contact, named.settings.harvester.about) == ("b@example.org", "")
 
 
 @pytest.mark.parametrize("way", ["--config", "--set", "crawl.toml"])

@@ -189,3 +189,13 @@ def test_the_end_of_a_crawl_accounts_for_every_page_in_the_words_of_status() -> 
     assert any("for good" in line for line in said)
     assert any("allow_private" in line for line in said)
     assert any("max_delay" in line for line in said)
+
+
+def test_name_servers_at_fault_are_said_everywhere_and_nothing_is_said_of_those_that_work(tmp_path: Path) -> None:
+    fault = {"names_fault": "the name servers (192.0.2.53:53) seem to be at fault"}
+    standing = {"running": True, "pid": 1, "ending": None, "waits_until": ""}
+    for given, said in ((FIGURES | fault, True), (FIGURES | {"names_fault": ""}, False)):
+        ended = {**given, **standing, "run_visits": 0, "cpu_seconds": 1.0}
+        report = Report(ended, Ending.TIME, False, str(tmp_path), ended)
+        for shown in (block(given), [line_of(given)], lines(given | standing, tmp_path, 1e9), report.lines()):
+            assert any("192.0.2.53:53" in line for line in shown) == said

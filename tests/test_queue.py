@@ -31,13 +31,16 @@ class World:
         self.sites, self.addresses = random.randint(1, 8), random.randint(1, 4)
         self.per_turn, self.pause = random.choice([1, 1, 2, 3]), random.choice([0.0, 0.5, 1.0, 4.0])
         self.address_wait = random.choice([0.0, 1.0, 3.0])
+        self.domain_wait = random.choice([0.0, 0.5, 3.0])
+        self.domain = [random.randrange(self.sites) for _ in range(self.sites)]
         self.wait = [random.choice([0.0, 1.0, 5.0, 15.0]) for _ in range(self.sites)]
         self.pending = np.zeros(self.sites, np.uint32)
         self.rank: dict[int, int] = {}
         self.queue = SiteQueue(
             self.sites, self.addresses, address_wait=self.address_wait, per_turn=self.per_turn, pause=self.pause,
-            sites_by=sites_by, pending=self.pending,
+            sites_by=sites_by, pending=self.pending, domain_wait=self.domain_wait,
         )  # fmt: skip
+        self.pause = max(self.pause, self.domain_wait)
         self.now = 100.0
         self.state = np.full(PAGES, State.PENDING, np.uint8)
         self.flags, self.due = np.zeros(PAGES, np.uint8), np.zeros(PAGES, np.uint32)
@@ -55,12 +58,15 @@ class World:
         self.errands: set[int] = set()
         self.last: dict[int, tuple[int, float]] = {}  # site: address and end of its last answer
         self.last_at: dict[int, tuple[int, float]] = {}  # address: site and end of the last answer
+        self.last_in: dict[int, float] = {}  # domain: end of the last answer
         self.in_turn = [0] * self.sites
         self.asked: dict[tuple[int, int], int] = defaultdict(int)
         self.turns_since: dict[tuple[str, int], set[int]] = defaultdict(set)
         self.breaches: dict[str, list[str]] = defaultdict(list)
         for site in range(self.sites):
             self.queue.set_wait(site, self.wait[site])
+            if self.domain_wait:
+                self.queue.set_domain(site, self.domain[site])
 
     def site_of(self, page: int) -> int:
         return page % self.sites
@@ -112,7 +118,25 @@ class World:
         holder, end = self.last_at.get(address, (site, 0.0))
         held = holder != site and self.in_turn[holder] < self.per_turn and self.now < end + self.pause
         rested = self.now >= end + self.address_wait and self.now >= self.address_not_before[address]
-        return not busy and not held and rested
+        return not busy and not held and rested and self.domain_is_free(site)
+
+    def domain_is_free(self, site: int) -> bool:
+        """For certain: no other site of it may hold it, in a turn that goes on, or stand in line for it."""
+        relatives = self.relatives(site)
+        others = [s for s in relatives if s in self.flight or s in self.errands or self.planned.get(s)]
+        held = [s for s in relatives if self.in_turn[s] < self.per_turn and self.now < self.rest_in_turn(s)]
+        return not others and not held and self.now >= self.domain_time(site)
+
+    def rest_in_turn(self, site: int) -> float:
+        """Until when a site that may be in a turn holds what it has."""
+        return self.last[site][1] + self.pause if site in self.last else 0.0
+
+    def relatives(self, site: int) -> list[int]:
+        same = [s for s in range(self.sites) if s != site and self.domain[s] == self.domain[site]]
+        return same if self.domain_wait else []
+
+    def domain_time(self, site: int) -> float:
+        return self.last_in.get(self.domain[site], 0.0) + self.domain_wait if self.domain_wait else 0.0
 
     # what is done
 
@@ -221,6 +245,10 @@ class World:
         self.note("never before the next time of a site", self.now >= self.site_time(site), f"{site} at {self.now}")
         free = self.address_time(address, site)
         self.note("never before the next time of an address", self.now >= free, f"{address} at {self.now}")
+        related = [s for s in self.relatives(site) if s in self.flight]
+        self.note("never two requests in flight to a domain", not related, f"{site} and {related}")
+        rested = self.now >= self.domain_time(site)
+        self.note("never before the next time of a domain", rested, f"{site} at {self.now}")
 
         self.note("errand", (page == NONE) == (site in self.errands), f"{site} asked for {page}")
         if page != NONE:
@@ -247,10 +275,16 @@ class World:
         self.note("robots", (ask == Ask.PAGE) == (self.valid[self.origin[page]] > WALL), f"{page} asked as {ask}")
 
     def begin_turn(self, site: int, address: int) -> None:
-        """A site began a turn at `address`: nobody who could have had it must see that twice."""
+        """A site began a turn at `address`: nobody who could have had it must see that twice.
+
+        With a limit by domain that holds for the sites of a domain; others may pass while one waits for its domain.
+        """
         for other in range(self.sites):
             if other != site and self.is_due(other):
-                if self.address[other] == address:
+                if self.domain_wait:
+                    if other in self.relatives(site):
+                        self.watch("in its domain", other, site)
+                elif self.address[other] == address:
                     self.watch("at its address", other, site)
                 elif self.is_free(other):
                     self.watch("anywhere", other, site)
@@ -269,8 +303,8 @@ class World:
         seen.add(site)
 
     def forget(self, site: int) -> None:
-        self.turns_since["at its address", site].clear()
-        self.turns_since["anywhere", site].clear()
+        for where in ("at its address", "in its domain", "anywhere"):
+            self.turns_since[where, site].clear()
 
     def done(self) -> None:
         sites = [s for s, f in self.flight.items() if f[3] < self.now and self.random.random() < 0.6]
@@ -278,6 +312,7 @@ class World:
         for site, end in zip(sites, ends, strict=True):
             page, ask, address = self.flight[site][:3]
             self.last[site], self.last_at[address] = (address, end), (site, end)
+            self.last_in[self.domain[site]] = end
             del self.flight[site]
             if self.not_before[site] > end + self.pause:
                 self.in_turn[site] = self.per_turn
@@ -378,6 +413,16 @@ def test_never_before_the_next_time_of_an_address(seed: int) -> None:
 
 
 @life
+def test_never_two_requests_in_flight_to_a_domain(seed: int) -> None:
+    assert breaches(seed, "never two requests in flight to a domain") == []
+
+
+@life
+def test_never_before_the_next_time_of_a_domain(seed: int) -> None:
+    assert breaches(seed, "never before the next time of a domain") == []
+
+
+@life
 def test_every_planned_page_ends_in_exactly_one_outcome(seed: int) -> None:
     assert breaches(seed, "every planned page ends in exactly one outcome") == []
 
@@ -413,7 +458,7 @@ class Small:
     """Sites 0, 1, … behind one address, three pages each."""
 
     def __init__(self, sites: int, **options: float) -> None:
-        self.queue = SiteQueue(sites, 2, **options)  # type: ignore[arg-type]
+        self.queue = SiteQueue(sites, 3, **options)  # type: ignore[arg-type]
         known = 3 * sites
         self.state, self.flags = np.zeros(known, np.uint8), np.zeros(known, np.uint8)
         self.due = np.zeros(known, np.uint32)
@@ -421,8 +466,11 @@ class Small:
         self.sites = np.arange(sites, dtype=np.uint32)
         for site in range(sites):
             self.queue.set_address(site, 0)
-        pages = np.arange(known, dtype=np.uint32)
-        offsets = np.arange(sites + 1) * 3
+        self.plan()
+
+    def plan(self) -> None:
+        pages = np.arange(len(self.state), dtype=np.uint32)
+        offsets = np.arange(len(self.sites) + 1) * 3
         self.queue.install(SimpleNamespace(sites=self.sites, offsets=offsets, pages=pages, ranks=pages))
         self.queue.enter(self.sites, 0.0)
 
@@ -474,6 +522,30 @@ def test_a_site_that_moves_does_not_wait_for_its_old_address() -> None:
     assert small.ready(0.0) == []
     small.queue.set_address(0, 1)
     assert small.ready(0.0) == [(0, 0, Ask.PAGE)]
+
+
+def test_with_lines_at_its_domain_and_at_its_address_a_site_has_its_turn() -> None:
+    """Sites 0 to 2 share an address, 0, 3 and 4 a domain; there is always work for all of them."""
+    small = Small(5, wait=0.0, address_wait=1.0, domain_wait=1.0)
+    for site, domain in enumerate((0, 1, 2, 0, 0)):
+        small.queue.set_domain(site, domain)
+    for site in (3, 4):
+        small.queue.set_address(site, site - 2)
+    now, turns = 0.0, [0] * 5
+    for _ in range(200):
+        now += 0.1
+        for site, *_ in small.ready(now):
+            turns[site] += 1
+            small.queue.done(np.array([site]), np.array([now + 0.05]), now + 0.05)
+        small.flags[:] = 0
+        small.plan()
+    assert min(turns) >= 3, turns
+    assert turns[0] + turns[3] + turns[4] <= 20, "one a second"
+
+
+def test_pages_cannot_be_given_back_to_heaps() -> None:
+    with pytest.raises(ValueError, match="heaps"):
+        SiteQueue(1, 1, pages=1).skip(np.array([0]), 0.0)
 
 
 def test_pages_to_be_read_ahead_are_those_of_sites_due_soon() -> None:

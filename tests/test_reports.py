@@ -14,6 +14,7 @@ import pytest
 
 from gossamer import disk
 from gossamer.errors import GossamerError, UsageError
+from gossamer.escape import for_file
 from gossamer.reports import folder, page, plot, table
 from gossamer.reports.finding import (
     Column,
@@ -24,7 +25,6 @@ from gossamer.reports.finding import (
     Table,
     as_json,
     beside,
-    file_name,
     from_json,
 )
 
@@ -221,6 +221,6 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", ".hidden", "", "x\x00y", "ein Name"])
 def test_names_of_files_stay_in_the_folder(name: str) -> None:
-    made = file_name(name)
+    made = for_file(name)
     assert made == Path(made).name
     assert not made.startswith(".")

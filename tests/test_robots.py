@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import time
 
 import numpy as np
@@ -8,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from protego import Protego
 
-from gossamer.robots import Rules
+from gossamer.config.accepted import RANGES
+from gossamer.robots import Rules, preferences
 from gossamer.robots.match import verdicts, verdicts_many
 from gossamer.robots.parse import LIMIT
 from gossamer.urls import canonical
+from gossamer.web.fetch import MAX_ROBOTS
 
 SITE = "https://example.org"
 
@@ -194,6 +197,22 @@ def test_delay_and_sitemaps() -> None:
     assert Rules.parse(b"", "x").delay is None
 
 
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [("600 seconds", 600.0), ("120s", 120.0), ("2.5sec", 2.5), (".5", 0.5), ("+7", 7.0), ("1e2", 100.0), ("5 # m", 5.0),
+     ("0", 0.0), ("soon", None), ("-1", None), ("nan", None), ("info", None), ("", None)],
+)  # fmt: skip
+def test_of_a_crawl_delay_the_leading_number_counts(said: str, seconds: float | None) -> None:
+    assert Rules.parse(f"User-agent: *\nCrawl-delay: {said}\nDisallow:".encode(), "x").delay == seconds
+
+
+@pytest.mark.parametrize("said", ["inf", "Infinity", "1e400", "9" * 5_000, "1e30s"])
+def test_a_crawl_delay_without_end_is_longer_than_any_that_is_honoured(said: str) -> None:
+    delay = Rules.parse(f"User-agent: *\nCrawl-delay: {said}\nDisallow:".encode(), "x").delay
+    assert delay is not None
+    assert RANGES["harvester.max_delay"][1] < np.float32(delay) < np.inf
+
+
 _words = st.lists(
     st.sampled_from(["/", "a", "b", "*", "$", "?", "=", "%2F", "%61", "%2a", "ü", "%C3%BC", ":", "%3a", "%", "%zz"
     , "&", "%26"]), max_size=8
@@ -255,6 +274,127 @@ def test_many_origins_at_once_have_each_their_own_rules() -> None:
     assert len(verdicts_many(rules, starts, ends, empty, np.zeros(1, np.int64), np.zeros(0, np.uint32))) == 0
 
 
+def test_the_byte_order_mark_counts_among_the_500_kib() -> None:
+    """The fetcher reads one byte more than that: what it cuts must be known as cut."""
+    head = b"\xef\xbb\xbfUser-agent: *\nDisallow: /a\n#"
+    fill = head + b"x" * (LIMIT - len(head) - len(b"\nDisallow: /")) + b"\nDisallow: /"
+    assert len(fill) == LIMIT
+    assert not allowed(fill, "/z")
+    assert allowed(fill + b"l", "/z")
+    assert allowed((fill + b"long\nDisallow: /")[:MAX_ROBOTS], "/z")
+
+
+def _by_expression(rule: str, path: str) -> bool:
+    """Whether a rule without escapes matches, in other words."""
+    end = "$" if rule.endswith("$") else ""
+    parts = map(re.escape, rule.removesuffix("$").split("*"))
+    return re.match(".*".join(parts) + end.replace("$", r"\Z"), path, re.DOTALL) is not None
+
+
+_parts = st.lists(st.sampled_from(["a", "b", "ab", "*", "*", "a" * 40, "b" * 70, "/"]), max_size=12).map("".join)
+
+
+@given(_parts, st.sampled_from(["", "$"]), st.lists(_parts, max_size=5))
+@settings(deadline=None, max_examples=150)
+def test_a_rule_matches_what_a_regular_expression_would(rule: str, end: str, paths: list[str]) -> None:
+    urls = [f"{SITE}/{path.replace('*', 'ab')}" for path in paths]
+    rules = Rules.parse(f"User-agent: *\nDisallow: /{rule}{end}".encode(), "x")
+    expected = [not _by_expression(f"/{rule}{end}", url.removeprefix(SITE)) for url in urls]
+    assert [rules.allows(url) for url in urls] == expected == kernel(rules, urls)
+
+
+def test_rules_compiled_before_plain_ones_were_told_apart_say_the_same() -> None:
+    rules = Rules.parse(b"User-agent: *\nDisallow: /a\nAllow: /ab\nDisallow: /*c$\n", "x")
+    old = bytearray(rules.compiled())
+    at = 1
+    while at < len(old):
+        old[at] &= 1
+        at += 3 + int.from_bytes(old[at + 1 : at + 3], "little")
+    before, urls = Rules.from_compiled(bytes(old)), [f"{SITE}/{path}" for path in ("a", "ab", "b", "bc", "abc")]
+    assert before.compiled() != rules.compiled()
+    assert kernel(before, urls) == kernel(rules, urls) == [before.allows(url) for url in urls]
+
+
+def test_preferences_are_those_of_our_groups_and_of_the_whole_file() -> None:
+    text = (
+        b"License: https://example.org/rsl.xml\nUser-agent: x\nContent-Signal: search=no\nDisallow: /x\n"
+        b"User-agent: *\ncontent-signal:  search=yes, ai-train=no # hm\nContent-Usage: /news/ train-ai=n\nAllow: /\n"
+        b"User-agent: gossamer\nContent-Usage: train-ai=y\nContent-Usage: train-ai=y\nDisallow:\nLicense: /other\n"
+    )
+    everyone = ("License: https://example.org/rsl.xml", "License: /other")
+    assert Rules.parse(text, "x").preferences == (*everyone, "Content-Signal: search=no")
+    assert Rules.parse(text, "Gossamer").preferences == (*everyone, "Content-Usage: train-ai=y")
+    assert Rules.parse(text, "other").preferences == (
+        *everyone, "Content-Signal: search=yes, ai-train=no", "Content-Usage: /news/ train-ai=n",
+    )  # fmt: skip
+    assert Rules.parse(b"Content-Signal: search=no\nUser-agent: *\nDisallow: /", "y").preferences == (
+        "Content-Signal: search=no",
+    )
+    assert not allowed("User-agent: a\nContent-Usage: train-ai=n\nUser-agent: gossamer\nDisallow: /a", "/a")
+
+
+def test_preferences_are_bounded() -> None:
+    lines = b"".join(b"License: https://example.org/%d/%s\n" % (i, b"x" * 400) for i in range(9))
+    kept = Rules.parse(lines + b"License: /short\n", "x").preferences
+    assert sum(len(line.encode()) + 1 for line in kept) <= preferences.LIMIT
+    assert kept[-2:] == ("License: /short", "left-out: 5 lines")
+    assert Rules.parse(b"License: \xff\xfe", "x").preferences == ("License: \ufffd\ufffd",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "path", "expected"),
+    [
+        (["train-ai=n, search=y"], "/x", "search=y, train-ai=n"), (["/a/ train-ai=n"], "/x", ""),
+        (["train-ai=n", "/a/ train-ai=y"], "/a/x", "train-ai=y"), (["train-ai=n", "/a/ search=y"], "/a/x", "search=y"),
+        (["/a/ train-ai=y", "/a/ train-ai=n, search=y"], "/a/x", "search=y, train-ai=n"),
+        (["/*.html$ train-ai=n", "/a train-ai=y"], "/a.html", "train-ai=n"), ([""], "/", ""),
+        (["/%61/ train-ai=n"], "/a/", "train-ai=n"), (["Train-AI=N;x=1, other, odd=3"], "/", "train-ai=n"),
+        (["train-ai=n, train-ai=y"], "/", "train-ai=y"),
+    ],
+)  # fmt: skip
+def test_the_longest_path_of_content_usage_decides_and_equal_ones_combine(
+    lines: list[str], path: str, expected: str
+) -> None:
+    text = "User-agent: *\n" + "".join(f"Content-Usage: {line}\n" for line in lines)
+    assert Rules.parse(text.encode(), "x").usage(SITE + path) == expected
+
+
+_USES = st.tuples(
+    st.sampled_from(["", "/a/ ", "/a/b/ ", f"/{'x' * 900}/ ", "/a/b/c/ "]),
+    st.sampled_from(["train-ai=y", "train-ai=n", "search=y", "search=n, train-ai=y", "search=y, train-ai=n"]),
+)  # fmt: skip
+
+
+@given(st.lists(_USES, max_size=40), st.integers(0, 600))
+def test_no_use_is_allowed_because_lines_were_left_out(uses: list[tuple[str, str]], limit: int) -> None:
+    lines = [f"Content-Usage: {path}{said}" for path, said in uses]
+    kept = preferences.bounded(lines, limit + 40)
+    assert sum(len(line) + 1 for line in kept) <= limit + 40
+    assert set(kept) <= {*lines, kept[-1] if kept else ""}
+    if set(lines) - set(kept):
+        assert re.fullmatch(rf"left-out: {len(set(lines) - set(kept))} lines?", kept[-1])
+    for path in ("/", "/a/", "/a/b/x", "/a/b/c/"):
+        allowed = {word for word in preferences.usage(kept, path).split(", ") if word.endswith("=y")}
+        assert allowed <= set(preferences.usage(lines, path).split(", "))
+
+
+def test_preferences_that_only_permit_are_left_out_first() -> None:
+    allowed = "Content-Usage: train-ai=y, search=y, train-genai=y"
+    lines = [allowed, *(f"Content-Usage: /d{i}/ train-ai=n" for i in range(30)), "License: /l"]
+    assert preferences.bounded(lines) == tuple(lines), "30 lines are not many"
+    assert preferences.bounded(lines, sum(len(line) + 1 for line in lines) - 1) == (*lines[1:], "left-out: 1 line")
+    fewer = preferences.bounded(lines, 900)
+    assert preferences.usage(fewer, "/d29/") == ""
+    assert fewer[-1].startswith("left-out: ")
+    assert preferences.usage(fewer, "/d3/") == "train-ai=n"
+
+
+@given(st.lists(st.text(max_size=30), max_size=4), st.text(max_size=10))
+@settings(deadline=None)
+def test_any_text_is_a_preference(lines: list[str], path: str) -> None:
+    preferences.usage([f"Content-Usage: {line}" for line in lines], "/" + path)
+
+
 def test_a_pattern_of_many_stars_is_matched_in_little_time() -> None:
     rules = Rules.parse(b"User-agent: *\nDisallow: /" + b"*a" * 500 + b"$", "x")
     url = SITE + "/" + "a" * 1900 + "b"
@@ -267,15 +407,10 @@ def test_a_pattern_of_many_stars_is_matched_in_little_time() -> None:
 
 def test_a_url_that_takes_too_many_steps_is_forbidden_by_kernel_and_python_alike() -> None:
     rules = Rules.parse(
-        b"User-agent: *\n" + b"".join(b"Disallow: /*%sb%d\n" % (b"a" * 900, i) for i in range(200)), "x"
+        b"User-agent: *\n" + b"".join(b"Disallow: /*b%02d%s\n" % (i, b"a" * 900) for i in range(40)), "x"
     )
-    urls = [f"{SITE}/{'a' * n}" for n in (10, 50, *range(90, 105), 1900)]
-    found = kernel(rules, urls)
-    start = time.process_time()
-    assert kernel(rules, urls) == found == [rules.allows(url) for url in urls]
-    assert found[:2] == [True, True]
-    assert found[-1] is False
-    assert time.process_time() - start < 10
+    urls = [f"{SITE}/{'a' * n}" for n in (10, 1000, 1600, 1700, 1900)]
+    assert kernel(rules, urls) == [rules.allows(url) for url in urls] == [True, True, True, False, False]
 
 
 _plain_words = st.lists(st.sampled_from(["/", "a", "b", "c", "*", ".x"]), max_size=6).map("".join)

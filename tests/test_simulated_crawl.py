@@ -11,15 +11,21 @@ import numpy as np
 import pytest
 
 from gossamer import urls
+from gossamer.collection.layout import SETTINGS
+from gossamer.config import Settings
 from gossamer.crawl import Ending
 from gossamer.dispatch import Dispatch
 from gossamer.errors import UsageError
+from gossamer.explain.page import explain_page
+from gossamer.explain.text import lines_of
 from gossamer.manager.plan import Plan
-from gossamer.model import Ask, LinkKind, Outcome, PageFlag, Reason, State
+from gossamer.model import Ask, LinkKind, Outcome, PageFlag, Reason, State, VisitFlag
 from gossamer.outcomes import Aside
 from gossamer.planner import Planner, Verdicts
 from gossamer.robots import Rules
 from gossamer.simulator.web import Reply
+from gossamer.sql.database import Database
+from gossamer.sql.sources import find
 from tests.world import World, impolite, robots_first
 
 ROOT = "http://a.example/"
@@ -82,7 +88,7 @@ def test_pages_that_robots_txt_forbids_are_known_and_never_asked_for(tmp_path: P
 
 UNREADABLE = sorted(set(Outcome) - {
     Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE,
-    Outcome.NO_CONTENT, Outcome.RETURNED,
+    Outcome.NO_CONTENT, Outcome.RETURNED, Outcome.PAYMENT_REQUIRED,
 })  # fmt: skip
 """Whatever is no answer to the question."""
 
@@ -152,6 +158,61 @@ def test_duplicates_are_named_and_their_links_are_not_followed(tmp_path: Path) -
     assert "http://a.example/4" not in result.pages
 
 
+def test_nothing_is_the_duplicate_of_a_page_that_says_noindex(tmp_path: Path) -> None:
+    """It may not be kept: a copy that may has to be."""
+    web = {
+        ROOT: Reply(links=["http://a.example/1", "http://a.example/2", "http://a.example/3"]),
+        "http://a.example/1": Reply(digest=7, flags=VisitFlag.NOINDEX | VisitFlag.NOFOLLOW),
+        "http://a.example/2": Reply(digest=7, links=["http://a.example/4"]),
+        "http://a.example/3": Reply(digest=7, flags=VisitFlag.NOARCHIVE),
+    }
+    result = World(tmp_path, web, ["manager.policy=breadth-first"]).run([ROOT])
+    outcomes = [result.pages[f"http://a.example/{n}"][1] for n in (1, 2, 3)]
+    assert outcomes == [Outcome.OK, Outcome.OK, Outcome.DUPLICATE]
+    assert "http://a.example/4" in result.pages
+    assert result.crawl.desk.stored == 2, "only what was kept counts"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.PAYMENT_REQUIRED, Outcome.CHALLENGED])
+def test_who_wants_money_or_a_person_is_not_asked_for_that_page_again_and_less_often(
+    tmp_path: Path, outcome: Outcome
+) -> None:
+    web = {
+        ROOT: Reply(links=["http://a.example/1", "http://a.example/2"]),
+        "http://a.example/1": Reply(outcome=outcome, status=402),
+        "http://a.example/2": Reply(),
+    }
+    world = World(tmp_path, web, ["manager.policy=breadth-first"])
+    result = world.run([ROOT])
+    assert result.pages["http://a.example/1"][:2] == (State.DONE, outcome)
+    times = {a.url: a for a in world.asked}
+    assert times["http://a.example/1"].start - times[ROOT].end < 20.0
+    assert times["http://a.example/2"].start - times["http://a.example/1"].end >= 30.0
+    world.clock.advance(13 * 3600)
+    world.run()
+    assert sum(a.url == "http://a.example/1" for a in world.asked) == 1
+
+
+def test_robots_txt_that_costs_money_forbids_nothing(tmp_path: Path) -> None:
+    """RFC 9309, 2.3.1.3: it is a 4xx."""
+    web = {"http://a.example/robots.txt": Reply(outcome=Outcome.PAYMENT_REQUIRED, status=402), ROOT: Reply()}
+    result = World(tmp_path, web).run([ROOT])
+    assert result.pages[ROOT][1] is Outcome.OK
+
+
+def test_what_a_page_says_is_in_the_tables_and_explained(tmp_path: Path) -> None:
+    shy = Reply(flags=VisitFlag.NOINDEX | VisitFlag.UNAVAILABLE, preferences="content-usage: train-ai=n\ntdm-policy: x")
+    World(tmp_path, {ROOT: shy}, ["seeder.domains=example"]).run([ROOT])
+    (tmp_path / SETTINGS).write_text('[seeder]\ndomains = ["example"]\n')
+    database = Database(find(tmp_path), Settings())
+    query = "select preferences, flags from visits where ask = 'page'"
+    (row,) = list(database.query(query).rows)
+    assert row[0] == shy.preferences
+    assert row[1] & shy.flags == shy.flags
+    text = "\n".join(lines_of(explain_page(tmp_path, ROOT), 0.0))
+    assert "    it says noindex, unavailable_after, which has passed\n    content-usage: train-ai=n\n" in text
+
+
 def test_depth_counts_clicks_inside_the_site_and_falls_with_a_shorter_way(tmp_path: Path) -> None:
     web = {
         ROOT: Reply(links=["http://a.example/1"]),
@@ -212,7 +273,7 @@ def test_a_run_ends_at_the_number_of_pages_or_the_time_asked_for(tmp_path: Path)
 def test_the_same_web_gives_the_same_order(tmp_path: Path) -> None:
     orders = []
     for name in ("one", "two"):
-        world = World(tmp_path / name, random_web(3))
+        world = World(tmp_path / name, random_web(3), ["harvester.soft_404=false"])  # names of probes differ
         world.run([f"http://s{i}.example/" for i in range(8)])
         orders.append([(a.url, a.start) for a in world.asked])
     assert orders[0] == orders[1]
@@ -319,7 +380,7 @@ def test_a_site_whose_robots_txt_failed_at_another_site_rests_itself(tmp_path: P
 def test_a_location_of_any_length_does_no_harm(tmp_path: Path) -> None:
     long = moved_to("http://a.example/" + "x" * 70_000)
     result = World(tmp_path, {ROOT: Reply(), "http://a.example/robots.txt": long}).run([ROOT])
-    assert result.in_state(State.DONE) == {ROOT}
+    assert result.in_state(State.PENDING) == {ROOT}, "its robots.txt cannot be read"
 
 
 def test_the_longest_crawl_delay_of_a_sites_origins_holds(tmp_path: Path) -> None:

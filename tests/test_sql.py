@@ -20,11 +20,12 @@ from bench.verify import Made, Maker
 from gossamer import config
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.config import Settings, dump
+from gossamer.desk import READABLE
 from gossamer.errors import GossamerError, UsageError
 from gossamer.model import Outcome
 from gossamer.robots import Rules
 from gossamer.simulator.web import Reply
-from gossamer.sql import show
+from gossamer.sql import preferences, show
 from gossamer.sql.columns import VIEWS
 from gossamer.sql.database import Database
 from gossamer.sql.sources import find
@@ -133,6 +134,30 @@ def test_every_view_has_the_columns_that_its_description_says_and_no_others(made
         described = ask(made.folder, f"describe {name}")
         assert [(row[0], row[1]) for row in described] == [(c.name, c.type) for c in view.columns], name
         assert all(c.sentence.endswith(".") or c.sentence.endswith("…") for c in view.columns), name
+
+
+def test_preferences_are_those_of_the_page_and_of_the_robots_txt_that_holds() -> None:
+    """Page 0 changed its mind and then failed; 1 said nothing; 2 was never fetched; the robots.txt of origin 1 went."""
+    run = duckdb.connect(":memory:").execute
+    run("create schema stored")
+    run("create table stored.pages as select * from (values (0, 0), (1, 0), (2, 0), (3, 1)) t(page, origin)")
+    run("""create table stored.visits as select * from (values
+        (0, 0, 'page', 'ok', 1, 1, 0, 'a: old'), (0, 0, 'page', 'ok', 2, 1, 0, 'a: x' || chr(10) || 'b: y'),
+        (0, 0, 'page', 'timed_out', 3, 1, 0, null), (1, 0, 'page', 'ok', 1, 2, 0, null),
+        (2, 0, 'page', 'not_found', 1, 3, 0, 'c: of an error'), (3, 1, 'page', 'duplicate', 1, 4, 0, 'd: z'),
+        (null, 0, 'robots', 'ok', 1, 5, 0, 'r: old'), (null, 0, 'robots', 'ok', 2, 5, 0, 'r: new'),
+        (null, 0, 'robots', 'redirect', 3, 5, 0, null), (null, 0, 'robots', 'server_error', 3, 6, 0, null),
+        (null, 0, 'sitemap', 'ok', 4, 6, 0, 's: no'),
+        (null, 1, 'robots', 'ok', 1, 7, 0, 'r: gone'), (null, 1, 'robots', 'redirect', 2, 7, 256, null)
+    ) t(page, origin, ask, outcome, tick, number, flags, preferences)""")
+    assert sorted(run(preferences.VIEW).fetchall()) == [
+        (0, "page", "a: x"), (0, "page", "b: y"), (0, "robots.txt", "r: new"), (1, "robots.txt", "r: new"),
+        (3, "page", "d: z"),
+    ]  # fmt: skip
+
+
+def test_a_robots_txt_says_something_where_the_desk_takes_it_for_an_answer() -> None:
+    assert READABLE - {Outcome.REDIRECT, Outcome.RETURNED} == preferences.ANSWERED
 
 
 def test_a_collection_of_format_1_answers_in_all_views(tmp_path: Path) -> None:
@@ -267,7 +292,7 @@ def test_a_table_is_aligned_with_numbers_to_the_right_and_long_texts_cut(made: M
     query = "select * from (values (1, 'é' || chr(10), 'x'), (1000, '日本', repeat('y', 500))) t(number, wide, long)"
     lines = shown(made.folder, query, "table").splitlines()
     assert lines[0].split() == ["number", "wide", "long"]
-    assert lines[2].startswith("     1  é     x")
+    assert lines[2].startswith("     1  é\\n   x")
     assert lines[3].startswith("  1000  日本  yyy")
     assert lines[3].endswith("…")
     assert len({show.width(line[: line.index(end)]) for line, end in zip(lines[2:4], "xy", strict=True)}) == 1

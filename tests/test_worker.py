@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,9 @@ PATHS = {
     "/lf": Outcome.OK, "/folded": Outcome.OK, "/accents": Outcome.OK, "/noindex": Outcome.OK,
     "/validators": Outcome.OK, "/early-hints": Outcome.OK, "/until-close": Outcome.OK, "/broken": Outcome.BROKEN_OFF,
     "/broken-chunks": Outcome.BROKEN_OFF, "/nothing": Outcome.BROKEN_OFF, "/not-http": Outcome.PROTOCOL_ERROR,
+    "/noarchive": Outcome.OK, "/expired": Outcome.OK, "/hidden-404": Outcome.NOT_FOUND, "/preferences": Outcome.OK,
+    "/paid": Outcome.PAYMENT_REQUIRED, "/challenge": Outcome.CHALLENGED, "/log-in-page": Outcome.REFUSED,
+    "/redirect-log-in": Outcome.REDIRECT, "/redirect-port": Outcome.REDIRECT,
     "/silent": Outcome.TIMED_OUT, "/slow": Outcome.TOO_SLOW, "/endless": Outcome.OK,
 }  # fmt: skip
 
@@ -40,7 +44,9 @@ def tour(
 ) -> tuple[dict[str, tuple[Any, dict[str, bytes]]], Path, dict[str, int]]:
     """Every path once: visit and texts by path, the shard's folder, the archive's lengths."""
     folder = tmp_path_factory.mktemp("shard")
-    pool = make_pool(folder, "harvester.first_byte_timeout=3s", "harvester.slow_time=2s")
+    pool = make_pool(
+        folder, "harvester.first_byte_timeout=3s", "harvester.slow_time=2s", "gatherer.text=true",
+    )  # fmt: skip
     pool.assign([ask(i, server.url(path), server) for i, path in enumerate(PATHS)])
     found = collect(pool, len(PATHS))
     lengths = pool.warc_lengths()
@@ -57,11 +63,14 @@ def test_every_way_to_answer_has_its_outcome(tour: Tour, path: str) -> None:
     assert Outcome(visit["outcome"]) is PATHS[path]
     assert visit["start"] < visit["end"]
     assert texts["address"] == b"127.0.0.1"
-    assert bool(visit["warc_end"]) == (PATHS[path] not in _FAILED)
-    assert bool(texts["detail"]) == (PATHS[path] in (*_FAILED, Outcome.OTHER_TYPE) or path in ("/big", "/endless"))
+    assert bool(visit["warc_end"]) == (PATHS[path] not in _FAILED and path not in _PRIVATE)
+    assert bool(texts["detail"]) == (PATHS[path] in _EXPLAINED or path in _TOLD)
 
 
+_TOLD = ("/big", "/endless", "/log-in-page", "/redirect-nowhere", "/redirect-mail")
+_PRIVATE = ("/noindex", "/noarchive", "/expired", "/hidden-404")
 _FAILED = (Outcome.BROKEN_OFF, Outcome.PROTOCOL_ERROR, Outcome.TIMED_OUT, Outcome.TOO_SLOW)
+_EXPLAINED = (*_FAILED, Outcome.OTHER_TYPE, Outcome.PAYMENT_REQUIRED, Outcome.CHALLENGED)
 
 
 def test_pages_are_gathered_whatever_their_encoding(tour: Tour) -> None:
@@ -89,6 +98,61 @@ def test_what_the_desk_acts_on_comes_back(tour: Tour) -> None:
     assert (visits["/ok"][0]["page"], visits["/ok"][0]["origin"], visits["/ok"][0]["site"]) == (0, 5, 0)
 
 
+def test_of_pages_that_say_noindex_or_noarchive_only_the_fact_is_kept(tour: Tour) -> None:
+    visits, folder, lengths = tour
+    for path in _PRIVATE:
+        visit = visits[path][0]
+        assert not visit["flags"] & (VisitFlag.STORED | VisitFlag.TEXT)
+        assert not visit["payload"].any()
+    shy, texts = visits["/expired"]
+    assert shy["flags"] & VisitFlag.NOINDEX
+    assert shy["flags"] & VisitFlag.UNAVAILABLE
+    assert (texts["title"], texts["description"]) == (b"", b"")
+    assert (shy["links"], shy["digest"]) == (20, visits["/ok"][0]["digest"]), "its links are followed"
+    assert (visits["/noindex"][1]["title"], visits["/noarchive"][1]["title"]) == (b"", b"A page")
+    assert visits["/noarchive"][0]["flags"] & VisitFlag.NOARCHIVE
+    assert not visits["/noarchive"][0]["flags"] & VisitFlag.NOINDEX
+    assert visits["/hidden-404"][0]["flags"] & VisitFlag.NOINDEX
+    raw = b"".join(gzip.decompress((folder / name).read_bytes()) for name in lengths)
+    assert b"What it is about" not in raw
+    assert all(f"{path}\r\n".encode() not in raw for path in _PRIVATE)
+
+
+def test_pages_that_say_noindex_are_kept_where_the_settings_want_it(start: Start, server: Server) -> None:
+    pool = start("gatherer.keep_noindex=true")
+    pool.assign([ask(i, server.url(path), server) for i, path in enumerate(_PRIVATE)])
+    found = collect(pool, len(_PRIVATE))
+    assert all(visit["flags"] & VisitFlag.STORED for visit, _ in found.values())
+    assert found[2][1]["description"] == b"What it is about"
+
+
+def test_the_texts_of_links_of_a_noindex_page_do_not_cross(start: Start, server: Server) -> None:
+    pool = start()
+    pool.assign([ask(1, server.url("/expired"), server)])
+    while not len(results := pool.results(1.0)):
+        pass
+    assert len(results.links) == 20
+    assert not results.links.anchors.lengths.any()
+
+
+def test_preferences_come_with_the_page(tour: Tour) -> None:
+    assert tour[0]["/preferences"][1]["preferences"].decode().split("\n") == [
+        "content-usage: train-ai=n, search=y", "content-signal: search=yes,ai-train=no",
+        "license: https://example.org/licence.xml", "tdm-reservation: 1", "tdm-policy: https://example.org/p",
+    ]  # fmt: skip
+    assert tour[0]["/ok"][1]["preferences"] == b""
+
+
+def test_what_is_asked_for_in_place_of_the_page_is_told_and_not_worked_around(tour: Tour) -> None:
+    visits = tour[0]
+    assert visits["/paid"][1]["detail"] == b"crawler-price: USD 0.01"
+    assert visits["/challenge"][1]["detail"] == b"cf-mitigated: challenge"
+    assert visits["/log-in-page"][1]["detail"] == b"the answer is a log-in"
+    for path in ("/paid", "/challenge", "/log-in-page", "/redirect-log-in"):
+        assert visits[path][0]["links"] == 0
+    assert visits["/redirect-log-in"][0]["counted"][Counted.REJECTED] == 1
+
+
 def test_redirects_are_one_link_or_counted(tour: Tour, server: Server) -> None:
     visits = tour[0]
     visit, texts = visits["/redirect"]
@@ -106,7 +170,8 @@ def test_the_archive_holds_every_answer_and_nothing_else(tour: Tour, server: Ser
     for name, length in lengths.items():
         assert (folder / name).stat().st_size == length
         found.update(archived(folder / name))
-    assert set(found) == {server.url(path).decode() for path in PATHS if PATHS[path] not in _FAILED}
+    expected = {path for path in PATHS if PATHS[path] not in _FAILED and path not in _PRIVATE}
+    assert set(found) == {server.url(path).decode() for path in expected}
     for path in ("/ok", "/chunked", "/gzip", "/br", "/zstd", "/lie"):
         assert found[server.url(path).decode()] == PAGE
     visit = visits["/gzip"][0]
@@ -158,6 +223,22 @@ def test_robots_come_back_compiled(start: Start, server: Server) -> None:
     assert outcomes(found)[4] is Outcome.NOT_FOUND
     assert (outcomes(found)[5], found[5][1]["rules"]) == (Outcome.OK, b"")
     assert outcomes(found)[6] is Outcome.SERVER_ERROR
+
+
+def test_a_redirect_to_an_odd_port_is_counted(start: Start, server: Server) -> None:
+    pool = start(f'seeder.ports=["80", "{server.port}"]')
+    pool.assign([ask(1, server.url("/redirect-port"), server), ask(2, server.url("/redirect"), server)])
+    found = collect(pool, 2)
+    assert (found[1][0]["links"], found[1][0]["counted"][Counted.OUT_OF_SCOPE]) == (0, 1)
+    assert found[2][0]["links"] == 1
+
+
+def test_robots_txt_is_read_and_archived_whatever_its_tags_say(start: Start, server: Server) -> None:
+    pool = start()
+    pool.assign([ask(1, server.url("/hidden-robots.txt"), server, Ask.ROBOTS)])
+    visit, texts = collect(pool, 1)[1]
+    assert visit["warc_end"] > 0
+    assert not Rules.from_compiled(texts["rules"]).allows("/private/x")
 
 
 def test_workers_do_not_import_numba() -> None:

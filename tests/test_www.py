@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.collection.probes import NAME
 from gossamer.crawl import Ending
 from gossamer.demo import DemoWeb
 from gossamer.demo.site import Names
 from gossamer.desk import MOST_RESPELLED
 from gossamer.model import Ask, Outcome, State
+from gossamer.outcomes import Aside
 from gossamer.robots import Rules
 from gossamer.simulator.web import Asked, Reply
 from tests.crawling import gossamer, serve
@@ -182,6 +184,27 @@ def test_a_site_whose_first_connection_fails_is_asked_by_its_other_name(tmp_path
     expect_one_site(world, result.pages)
 
 
+def test_a_site_whose_other_name_does_not_exist_is_asked_by_its_first_one_again(tmp_path: Path) -> None:
+    """What it waits for is its robots.txt, not a name that nobody has written."""
+    failing = [True]
+
+    def reply(url: str) -> Reply:
+        return Reply(outcome=Outcome.TLS_FAILED, status=0) if failing[0] else page(url)
+
+    def address(host: str) -> str | None:
+        return None if host.startswith("www.") else "192.0.2.1"
+
+    world = World(tmp_path, reply, address=address)
+    result = world.run([BARE], patience=400.0)
+    site = result.crawl.desk.columns.site
+    assert (result.crawl.desk.host(0), site.name_failures[0]) == ("a.example", 0)
+    assert Aside(int(site.why[0])) in (Aside.ROBOTS_UNREADABLE, Aside.FAILING)
+    failing[0] = False
+    world.clock.advance(2_000.0)
+    expect_one_site(world, world.run(patience=1000.0).pages)
+    assert set(asked_urls(world.asked)) == {BARE + n for n in PAGES}
+
+
 def test_a_site_that_answered_before_keeps_its_name(tmp_path: Path) -> None:
     """Later failures say nothing about the name."""
 
@@ -260,7 +283,8 @@ def test_sites_of_the_demonstration_web_with_two_names_are_crawled_by_the_right_
     assert set(found.urls) == set(expected)
     assert {u: o for u, (_, o) in found.states.items() if o not in (expected[u].outcomes or {None})} == {}
     assert ended.figures["sites"] == len(TWINS.all_sites)
-    asked = Counter((r.site, r.is_robots) for r in requests)
+    other = ("/maps/", "/sitemap.xml")
+    asked = Counter((r.site, r.is_robots) for r in requests if not r.target.startswith(other) and NAME not in r.target)
     for site in twins:
         right = wrong[site.host] if site.names is Names.BOTH else site.name
         other_name = site.host if right != site.host else f"www.{site.host}"

@@ -20,7 +20,7 @@ from gossamer.collection.recovery import recover
 from gossamer.collection.runs import runs
 from gossamer.collection.store import Store
 from gossamer.config import Settings, override
-from gossamer.crawl import Bounds, Crawl, Ending
+from gossamer.crawl import GRACE, Bounds, Crawl, Ending
 from gossamer.desk import Desk
 from gossamer.model import Ask, Outcome, PageFlag, State
 from gossamer.opening import open_collection
@@ -28,7 +28,7 @@ from gossamer.reconsider import settle
 from gossamer.seeder.seed import Planted
 from gossamer.simulator.web import Asked, Reply, SimulatedNames, SimulatedWeb
 
-SMALL = ("collection.max_pages=20000", "collection.max_sites=200")
+SMALL = ("collection.max_pages=20000", "collection.max_sites=200", "seeder.sitemaps=false")
 
 
 class SealedHere:
@@ -103,6 +103,8 @@ class World:
             else:
                 for _ in range(turns):
                     crawl.turn()
+                if clean:
+                    crawl._absorb(web.stop(GRACE), names.answers())
                 crawl.planner.close()
             result = Result(ending, crawl, self.pages(crawl), planted)
             if commit or sealed:
@@ -152,7 +154,7 @@ def state_of(desk: Desk) -> dict[str, object]:
     Merit is the scorer's and in no effect; which pages are in flight, the queue's.
     """
     columns = desk.columns
-    found: dict[str, object] = {"names": list(desk.names), "addresses": list(desk.addresses)}
+    found: dict[str, object] = {"names": list(desk.names), "addresses": list(desk.packed_addresses)}
     for name, group in (("page", columns.page), ("site", columns.site), ("origin", columns.origin)):
         found |= {f"{name}.{column}": values.tolist() for column, values in group.used().items() if column != "merit"}
     found["page.flags"] = (columns.page.flags[: columns.page.count] & (0xFF ^ PageFlag.ASSIGNED)).tolist()
@@ -163,7 +165,14 @@ def state_of(desk: Desk) -> dict[str, object]:
         cells = np.concatenate(table.cells())
         found[name] = sorted(cells[cells["key"] != 0].tolist())
     found |= {name: getattr(desk, name).tolist() for name in ("counts", "totals", "outcomes")}
-    return found | {n: getattr(desk, n) for n in ("visits", "robots_visits", "stored", "bytes", "tick", "wall")}
+    found["probes"] = desk.probes.dump().tolist()
+    return found | {
+        n: getattr(desk, n)
+        for n in (
+            "visits", "robots_visits", "sitemap_visits", "probe_visits", "sitemaps", "spent_sitemaps", "stored",
+            "bytes", "tick", "wall",
+        )
+    }  # fmt: skip
 
 
 def impolite(asked: Sequence[Asked], wait: float, address_wait: float, www: bool = True) -> list[str]:

@@ -115,8 +115,9 @@ class DeskView:
 
     def rules_of(self, origin: int) -> bytes:
         origins = self.columns.origin
-        start, end = int(origins.rules_start[origin]), int(origins.rules_end[origin])
-        return self._desk.rules.buffer[start:end].tobytes()
+        with self._desk.rules.lock:
+            start, end = int(origins.rules_start[origin]), int(origins.rules_end[origin])
+            return self._desk.rules.buffer[start:end].tobytes()
 
 
 class Listener:

@@ -2,7 +2,9 @@
 
 numba looks for a kept kernel by the source file that it stands in alone. A kernel that calls one in another file would
 be kept when only that other file changes, and run with an old layout of its arrays: an endless loop was seen. So the
-kernels are kept in a folder named after the contents of *all* sources that have kernels; any change makes a new one.
+kernels are kept in a folder named after the contents of *all* sources that have kernels, and of those whose closed sets
+are frozen into them as arrays (`CONSTANTS`: a new outcome would lie beyond the end of such an array); any change makes
+a new one.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ import xxhash
 F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE: Final = Path(__file__).parent
+CONSTANTS: Final = (PACKAGE / "model.py", PACKAGE / "outcomes.py")
 
 
 def _fingerprint() -> str:
     digest = xxhash.xxh3_64()
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_bytes()
-        if b"gossamer.compiled" in source:
+        if path in CONSTANTS or b"gossamer.compiled" in source:
             digest.update(source)
     return digest.hexdigest()
 

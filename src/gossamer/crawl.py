@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from gossamer.clock import Clock
 from gossamer.collection.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
@@ -21,13 +22,14 @@ from gossamer.desk import WHY_ASIDE, Desk
 from gossamer.dispatch import Dispatch
 from gossamer.eventlog import EventLog, Level
 from gossamer.manager.due import soonest_due
-from gossamer.model import State
-from gossamer.outcomes import ASIDE
+from gossamer.model import Ask, State, VerdictFlag
+from gossamer.outcomes import ASIDE, Reason
 from gossamer.planner import Planner
-from gossamer.seeder.seed import Limits, Planted, identify, mark_duplicates, plant
+from gossamer.seeder.seed import Limits, Planted, enlist, identify, mark_duplicates, plant
 from gossamer.web.addresses import pack
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer, Names, Web
+from gossamer.web.watched import Watched
 
 TICK: Final = 0.025
 """Seconds: results that arrive within a tick are absorbed together."""
@@ -46,6 +48,7 @@ class Ending(Enum):
     PAGES = "the number of pages asked for is reached"
     TIME = "the time asked for is over"
     STOPPED = "stopped on request"
+    MEMORY = "the memory that it may use is used up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,12 @@ class Crawl:
         log: EventLog | None = None,
     ) -> None:  # fmt: skip
         self.log = log
-        self.desk, self.store, self.web, self.names, self.clock, self.bounds = desk, store, web, names, clock, bounds
-        self.dispatch = Dispatch(desk, store, web, names, clock, log)
+        self.desk, self.store, self.web, self.clock, self.bounds = desk, store, web, clock, bounds
+        self.names = Watched(names, clock)
+        self.dispatch = Dispatch(desk, store, web, self.names, clock, log)
         self.planner = Planner(desk, store, bounds.patience)
         self.limits = Limits.of(desk.settings)
-        self.stop_requested = False
+        self.stop_requested = self.memory_used_up = False
         self.started = clock.monotonic()
         self.stored_before = desk.stored
         self.beside: list[Beside] = []
@@ -96,6 +100,8 @@ class Crawl:
         results = self.web.results(self._pause(), gather)
         begun = self.clock.monotonic()
         self._absorb(results, self.names.answers())
+        if not self.store.behind():
+            self._enlist()
         if taken := self.planner.take(self.clock.monotonic(), wait=self.clock.virtual):
             plan, verdicts = taken
             self.dispatch.install(plan)
@@ -149,20 +155,26 @@ class Crawl:
             self._commit(effects)
 
     def _absorb(self, results: Results, answers: list[Answer]) -> None:
-        if not (len(results) or answers or self.dispatch.verdicts or self.dispatch.events):
+        if not (
+            len(results) or answers or self.dispatch.verdicts or self.dispatch.events or self.dispatch.rounds.pressing
+        ):
             return
         effects = self._effects()
         if len(results):
+            results = self.dispatch.rounds.follow(results)
             results.visits["time"] = np.round(effects.wall - (effects.monotonic - results.visits["end"]), 6)
+            results = self.dispatch.prober.mark(results)
             mark_duplicates(self.desk.columns, results, self.desk.seed)
             identify(self.desk.columns, results, self.limits, self.desk.seed, self.desk.rules.buffer, effects)
             self.dispatch.follow(results, effects)
+        self.dispatch.place(effects)
         if answers or self.dispatch.events:
             current = [answer for answer in answers if answer.host == self.desk.host(answer.site)]
             events = [self._event(answer, effects.wall) for answer in current]
             effects.site_events = np.array(events + self.dispatch.events, SITE_EVENT)
+            self._open_duplicates([event[0] for event in events if event[1] == SiteEvent.MOVED])
         if self.dispatch.verdicts:
-            effects.verdicts = np.array(self.dispatch.verdicts, VERDICT)
+            effects.verdicts = self._still_right(np.array(self.dispatch.verdicts, VERDICT), results)
             self.dispatch.verdicts = []
         self._commit(effects)
         if self.log is not None and len(results):
@@ -170,6 +182,29 @@ class Crawl:
         self.dispatch.settle_events()
         self.dispatch.settle(results, effects)
         self.dispatch.named(answers)
+
+    def _still_right(self, verdicts: npt.NDArray[np.void], results: Results) -> npt.NDArray[np.void]:
+        """Without those that were made by rules which this tick may change: their pages are judged anew."""
+        read = results.visits["origin"][results.visits["ask"] == Ask.ROBOTS]
+        if not len(read):
+            return verdicts
+        outdated = np.isin(self.desk.columns.page.origin[verdicts["page"]], read)
+        outdated &= verdicts["judged"] & VerdictFlag.ROBOTS != 0
+        return verdicts[~outdated]
+
+    def _enlist(self) -> None:
+        """Some of the pages that a sitemap lists; the rest waits for the next turn."""
+        rounds, desk = self.dispatch.rounds, self.desk
+        piece = rounds.next_piece()
+        if piece is None:
+            return
+        effects, own = self._effects(), rounds.own(piece)
+        effects.hinted_by = piece.wanted.url.encode()
+        new = enlist(desk.columns, piece.links, own, self.limits, desk.seed, desk.rules.buffer, effects)
+        self._commit(effects)
+        rounds.taken(piece)
+        if self.log is not None:
+            self.log.event("listed", url=piece.wanted.url, pages=len(own), foreign=int((~own).sum()), new=new)
 
     def _commit(self, effects: Effects) -> None:
         self.store.append(effects)
@@ -182,15 +217,27 @@ class Crawl:
     def _event(self, answer: Answer, wall: float) -> tuple[Any, ...]:
         """A name that failed is tried again as `outcomes.ASIDE` says (A.2.2), its other spelling at once."""
         if answer.address is not None:
-            return answer.site, SiteEvent.RESOLVED, 0, answer.port, wall, wall + answer.ttl, list(pack(answer.address))
+            moved = self.desk.has_moved(answer.site, [pack(each) for each in answer.addresses], wall)
+            event = SiteEvent.MOVED if moved else SiteEvent.RESOLVED
+            return answer.site, event, 0, answer.port, wall, wall + answer.ttl, list(pack(answer.address))
         failures = min(250, int(self.desk.columns.site.name_failures[answer.site]) + 1)
         refused = answer.error == "forbidden"
         never_asked = self.desk.columns.site.asked[answer.site] == 0
-        if never_asked and not refused and self.desk.may_respell(answer.site):
+        respells = (never_asked and self.desk.may_respell(answer.site)) or self.desk.may_respell_back(answer.site)
+        if respells and not refused:
             return answer.site, SiteEvent.RESPELLED, 0, 0, wall, 0.0, [0] * 16
         event = SiteEvent.FORBIDDEN_ADDRESS if refused else SiteEvent.NAME_FAILED
         until = ASIDE[WHY_ASIDE[event]].until(wall, failures)
         return answer.site, event, failures, 0, wall, until, [0] * 16
+
+    def _open_duplicates(self, moved: list[int]) -> None:
+        """Sites that have another address than before may have other contents, too (A.2.4)."""
+        if not moved:
+            return
+        pages = self.desk.duplicates_of(moved).tolist()
+        self.dispatch.verdicts += [(page, State.PENDING, Reason.NONE, VerdictFlag.AGAIN) for page in pages]
+        if self.log is not None:
+            self.log.event("moved", sites=[self.desk.names[site] for site in moved], opened=len(pages))
 
     def _room(self) -> int:
         room = self.web.free()
@@ -201,7 +248,7 @@ class Crawl:
     def _pause(self) -> float:
         """How long the loop may sleep: until a site or a plan is due, or something is to be looked after."""
         now = self.clock.monotonic()
-        if self.dispatch.verdicts or self.dispatch.events:
+        if self.dispatch.verdicts or self.dispatch.events or (self.dispatch.rounds.busy and not self.store.behind()):
             return 0.0
         if self._room() <= 0 or self.store.behind():
             return 1.0
@@ -212,14 +259,20 @@ class Crawl:
         now, wall, bounds = self.clock.monotonic(), self.desk.believed(self.clock.wall()), self.bounds
         if self.stop_requested:
             return Ending.STOPPED
+        if self.memory_used_up:
+            return Ending.MEMORY
         if bounds.seconds is not None and now - self.started >= bounds.seconds:
             return Ending.TIME
-        if self.web.open or self.names.open or self.dispatch.verdicts or self.dispatch.events:
+        if self.web.open or self.dispatch.verdicts or self.dispatch.events:
+            return None
+        self.dispatch.release()
+        if self.dispatch.rounds.busy:
             return None
         if bounds.pages is not None and self.desk.stored - self.stored_before >= bounds.pages:
             return Ending.PAGES
-        if not self.planner.idle or self.dispatch.queue.next_time() <= now + bounds.patience:
+        if self.names.open or not self.planner.idle or self.dispatch.queue.next_time() <= now + bounds.patience:
             return None
         due = soonest_due(self.desk.columns, wall + bounds.patience, self.planner.value)
         self.planner.stale = due <= wall
+        due = min(due, self.dispatch.rounds.soonest_due(wall + bounds.patience))
         return Ending.DONE if due > wall + bounds.patience else None

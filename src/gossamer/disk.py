@@ -20,8 +20,10 @@ import json
 import os
 import shutil
 import struct
+import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -125,6 +127,35 @@ class Appender:
             self._fd = -1
 
 
+class Scratch:
+    """A file without a name, for what can be made again: it is gone with the process, whatever ends that.
+
+    It is meant to be mapped. What is written to a map must have been taken before: a full disk is then an error here,
+    not a signal there.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        with naming("open a file in", folder):
+            try:
+                self._fd = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            except OSError:  # not every file system has such files
+                self._fd, name = tempfile.mkstemp(TEMPORARY, dir=folder)
+                os.unlink(name)
+        weakref.finalize(self, os.close, self._fd)
+
+    def take(self, start: int, size: int) -> None:
+        with naming("write in", self.folder):
+            os.posix_fallocate(self._fd, start, size)
+
+    def cut(self, length: int) -> None:
+        with naming("cut a file in", self.folder):
+            os.ftruncate(self._fd, length)
+
+    def fileno(self) -> int:
+        return self._fd
+
+
 def write_atomic(path: str | os.PathLike[str], *parts: Data) -> None:
     """Makes or replaces a file: whoever opens it, whenever the power goes, finds the old content or all of the new."""
     path = Path(path)
@@ -202,7 +233,7 @@ def truncate(path: str | os.PathLike[str], length: int) -> None:
             if size < length:
                 raise StorageError(
                     f"{path} has {size} bytes, but {length} were committed",
-                    "The disk or a copy lost the end of it: restore the file from a backup.",
+                    "The disk or a copy lost its end: restore it from a backup, or try: gossamer verify DIR --repair",
                 )
             if size > length:
                 with _noted("truncate", path, length):

@@ -2,8 +2,9 @@
 
 A site enters the queue when it has planned pages and an address that still holds; the name is resolved first.
 robots.txt of an origin is asked for before its pages, in the same queue, under the same clocks. Where it redirects to
-another site, it is asked for in that site's own turn: an *errand*. The verdict of robots.txt is taken once more for
-every page right before it is assigned.
+another site, it is asked for in that site's own turn: an *errand*. Sitemaps (`rounds.py`) and probes for soft 404
+(`probing.py`) are errands too. Errands and pages take turns. The verdict of robots.txt is taken once more for every
+page, sitemap and probe right before it is assigned.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from gossamer.desk import Desk
 from gossamer.eventlog import EventLog
 from gossamer.harvester.queue import SITES_BY, SiteQueue
 from gossamer.manager.plan import Plan
-from gossamer.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, Texts, VerdictFlag, VisitFlag
+from gossamer.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, VerdictFlag, VisitFlag
+from gossamer.outcomes import DAY
+from gossamer.probing import Prober
+from gossamer.rounds import Rounds, site_in
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer, Names, Web
 
@@ -36,8 +40,14 @@ _RESPELLED = int(VisitFlag.RESPELLED)
 _NO_ANSWER = (int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED))
 
 ROBOTS_REDIRECTS: Final = 5
+LOOK_EVERY: Final = 10.0
+"""Seconds between looks at which sites have sitemaps that are due again."""
+MOST_AGAIN: Final = 1_000
+"""Sites that are sent for them at a look."""
+REFUSED_AGAIN: Final = 6 * DAY
+"""Seconds after its rules have run out that a site which asked for too long a delay is asked for robots.txt again."""
 TOO_LONG: Final = 60.0
-"""Seconds: a site that rests longer runs no errands."""
+"""Seconds: a site that rests so much longer than usual runs no errands for others."""
 READ_AHEAD: Final = 0.1
 """Seconds before its turn that the text of a page is read from disk."""
 
@@ -46,6 +56,7 @@ class _Errand(NamedTuple):
     origin: int
     url: str
     hops: int
+    ask: Ask = Ask.ROBOTS
 
 
 class Dispatch:
@@ -59,8 +70,10 @@ class Dispatch:
         self.queue = SiteQueue(
             desk.columns.site.limit, desk.max_addresses, wait=harvester.wait, address_wait=harvester.address_wait,
             per_turn=harvester.per_turn, pause=harvester.pause, sites_by=SITES_BY[desk.policy.sites_by],
-            pending=desk.columns.site.pending,
+            pending=desk.columns.site.pending, domain_wait=harvester.domain_wait,
         )  # fmt: skip
+        self._domains: dict[str, int] | None = {} if harvester.domain_wait > 0 else None
+        """Registrable domains to their numbers in the queue; None without a limit by domain."""
         self.verdicts: list[tuple[int, int, int, int]] = []
         """Pages that robots.txt turned out to forbid, for the next tick's effects."""
         self.events: list[tuple[Any, ...]] = []
@@ -68,28 +81,45 @@ class Dispatch:
         self._errands: dict[int, deque[_Errand]] = {}
         self._away: set[int] = set()
         """Origins whose robots.txt is being asked for at another site: not asked for at their own meanwhile."""
+        self._sent_on: dict[int, int] = {}
+        """Origins whose robots.txt this tick's answers sent to another site, and that site."""
         self._pages_first: set[int] = set()
         """Sites that have just run an errand: their pages have the next turn, if there are any."""
+        self.rounds = Rounds(desk)
+        self.prober = Prober(desk, store)
+        self._looked = -float("inf")
         self._hops: dict[int, int] = {}
         """Redirects that a robots.txt request in flight has behind it, by assignment."""
         self._asking: set[int] = set()
         self._number = 0
 
     def resume(self, since_start: float) -> None:
-        """After a start no site is asked before its stored time, nor before its wait has passed since the start.
+        """After a start no site is asked before its stored time.
 
-        The wait holds for every site, known or not: a request whose record was lost may just have been made.
+        After a kill, or a boot, nor before its rest has passed since the start: a request whose record was lost may
+        just have been made, to any site, known or not; and a clock may have been set. Addresses and domains, whose
+        times are not stored, rest in any case.
         """
         desk, now, wall = self._desk, self._clock.monotonic(), self._wall()
         site, harvester = desk.columns.site, desk.settings.harvester
         sites = np.arange(site.count, dtype=np.uint32)
-        waits = desk.waits(sites)
-        self.queue.set_waits(sites, waits, desk.pauses(sites))
-        self.queue.not_before(sites, now + np.maximum(waits - since_start, site.next[: site.count] - wall))
-        self.queue.nobody_before(now + max(0.0, max(harvester.wait, harvester.address_wait) - since_start))
+        self.queue.set_waits(sites, desk.waits(sites), desk.pauses(sites))
+        stored, longest = site.next[: site.count] - wall, max(harvester.address_wait, harvester.domain_wait)
+        if not self._store.stopped:
+            stored, longest = np.maximum(desk.rests(sites) - since_start, stored), max(harvester.wait, longest)
+        self.queue.not_before(sites, now + stored)
+        self.queue.nobody_before(now + max(0.0, longest - since_start))
         for number in np.flatnonzero(site.address[: site.count] != NONE).tolist():
-            self.queue.set_address(number, int(site.address[number]))
+            self._set_address(number)
+        self.rounds.begin(list(desk.sitemaps))
         site.resolved[: site.count] = 0  # names and what the settings say about them may have changed
+
+    def _set_address(self, site: int) -> None:
+        """The one that the desk knows."""
+        if self._domains is not None:
+            domain = urls.registrable(self._desk.names[site])
+            self.queue.set_domain(site, self._domains.setdefault(domain, len(self._domains)))
+        self.queue.set_address(site, int(self._desk.columns.site.address[site]))
 
     def _wall(self) -> float:
         return self._desk.believed(self._clock.wall())
@@ -99,6 +129,7 @@ class Dispatch:
     def install(self, plan: Plan) -> None:
         self.queue.install(plan)
         self.enter(plan.sites)
+        self.release()
 
     def enter(self, sites: Array) -> None:
         columns, wall = self._desk.columns.site, self._wall()
@@ -128,8 +159,9 @@ class Dispatch:
                 self.queue.set_address(answer.site, NONE)
                 self._rest(np.array([answer.site], np.uint32))
                 self._abandon(answer.site)
+                self._give_up(answer.site)
             else:
-                self.queue.set_address(answer.site, int(self._desk.columns.site.address[answer.site]))
+                self._set_address(answer.site)
                 site = np.array([answer.site], np.uint32)
                 self.queue.set_waits(site, self._desk.waits(site), self._desk.pauses(site))
                 self.enter(site)
@@ -138,12 +170,20 @@ class Dispatch:
 
     def hand_out(self, most: int) -> None:
         now, wall = self._clock.monotonic(), self._wall()
+        if now >= self._looked + LOOK_EVERY:
+            self._looked = now
+            self._read_again(wall)
+            self._look_again(wall)
         columns = self._desk.columns
         sites, pages, asks = self.queue.ready(
             now, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
             columns.origin.valid, wall, self._period, columns.page.reason,
         )  # fmt: skip
         if len(sites):
+            refused = columns.site.refused[sites] != 0
+            if refused.any():
+                self._leave_alone(sites[refused], pages[refused], asks[refused], now)
+                sites, pages, asks = sites[~refused], pages[~refused], asks[~refused]
             stale = columns.site.resolved[sites] <= wall
             if stale.any():
                 self._put_back(sites[stale], pages[stale], asks[stale], now)
@@ -155,6 +195,12 @@ class Dispatch:
                     self._log.assigned(assignments)
                 self._web.assign(assignments)
         self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
+
+    def _leave_alone(self, sites: Array, pages: Array, asks: Array, now: float) -> None:
+        """They are in the plan still, and have asked for a longer delay than is honoured since."""
+        self._unassign(pages[asks == _PAGE])
+        self.queue.not_before(sites, np.full(len(sites), now + REFUSED_AGAIN))
+        self.queue.skip(sites, now)
 
     def _put_back(self, sites: Array, pages: Array, asks: Array, now: float) -> None:
         """The addresses of these sites are too old: names first."""
@@ -198,8 +244,9 @@ class Dispatch:
                 self.queue.not_before(rest, self._clock.monotonic() + self._desk.waits(rest))
                 self.queue.skip(rest, self._clock.monotonic())
             else:
-                out.append(self._assignment(Ask.ROBOTS, NONE, errand.origin, site, errand.url.encode()))
-                self._hops[self._number] = errand.hops
+                out.append(self._assignment(errand.ask, NONE, errand.origin, site, errand.url.encode()))
+                if errand.ask is Ask.ROBOTS:
+                    self._hops[self._number] = errand.hops
         return out
 
     def _robots_of(self, site: int, page: int) -> _Errand | None:
@@ -207,10 +254,39 @@ class Dispatch:
         origin = int(self._desk.columns.page.origin[page]) if page != NONE else NONE
         if site in self._errands and (origin == NONE or origin in self._away):
             return self._next_errand(site)
-        if origin in self._away:
-            return None
+        if origin == NONE:
+            return self._next_sitemap(site) or self._next_probe(site)
+        return None if origin in self._away else self._own_robots(site, origin)
+
+    def _own_robots(self, site: int, origin: int) -> _Errand:
         url = urls.canonical(self._desk.origin_text(origin) + "/robots.txt") or ""
         return _Errand(origin, self._desk.asked_as(site, url), 0)
+
+    def _next_sitemap(self, site: int) -> _Errand | None:
+        """The next sitemap of the site, or the robots.txt that is needed first."""
+        self._pages_first.add(site)
+        self.queue.set_errand(site, False)
+        wanted = self.rounds.next_of(site, self._wall())
+        if wanted is None:
+            return None
+        if self._desk.columns.origin.valid[wanted.origin] <= self._wall():
+            if wanted.origin in self._away:
+                return None
+            wanted.asked_robots += 1
+            return self._own_robots(site, wanted.origin)
+        self.rounds.take(wanted, self._number + 1)
+        own = self._desk.scope.canonical(wanted.url) or wanted.url
+        return _Errand(wanted.origin, self._desk.asked_as(site, own), 0, Ask.SITEMAP)
+
+    def _next_probe(self, site: int) -> _Errand | None:
+        probe = self.prober.waiting.get(site)
+        if probe is None:
+            return None
+        if self._desk.columns.origin.valid[probe.origin] <= self._wall() or not self.prober.allowed(probe):
+            self.prober.give_up(site)
+            return None
+        self.prober.take(site, self._number + 1)
+        return _Errand(probe.origin, self._desk.asked_as(site, probe.url), 0, Ask.PROBE)
 
     def _next_errand(self, site: int) -> _Errand:
         self._pages_first.add(site)
@@ -233,6 +309,7 @@ class Dispatch:
     def follow(self, results: Results, effects: Effects) -> None:
         """Before a tick is applied: redirects of robots.txt become errands, or count as none (RFC 9309, 2.3.1.2)."""
         visits = results.visits
+        self.prober.mark_redirects(results)
         moved = np.flatnonzero((visits["ask"] == _ROBOTS) & (visits["outcome"] == _REDIRECT))
         if not len(moved):
             return
@@ -243,30 +320,27 @@ class Dispatch:
                 continue  # its own site is asked by its other name
             origin = int(visits["origin"][i])
             target = urls.canonical(texts[i]["redirect"].decode())
-            if target is not None and len(target.encode()) > self._desk.settings.seeder.url_length:
+            if target is not None and not (
+                len(target.encode()) <= self._desk.settings.seeder.url_length and self._desk.scope.accepts_port(target)
+            ):
                 target = None
-            site = self._site(self._name_of(target), urls.has_www(target), effects) if target else NONE
-            if site == NONE or hops >= ROBOTS_REDIRECTS:
+            site = site_in(self._desk, self._name_of(target), urls.has_www(target), effects) if target else NONE
+            if hops >= ROBOTS_REDIRECTS or not texts[i]["redirect"]:
                 visits["flags"][i] |= int(VisitFlag.NOT_FOLLOWED)
+            elif site == NONE:
+                self._away_for_now(origin)
             else:
                 self._errands.setdefault(site, deque()).append(_Errand(origin, target or "", hops + 1))
                 self._away.add(origin)
+                self._sent_on[origin] = site
+
+    def place(self, effects: Effects) -> None:
+        """The sites of sitemaps that were named, and rounds of sitemaps that have ended."""
+        self.rounds.place(effects)
+        self.events += self.rounds.events(self._wall())
 
     def _name_of(self, url: str) -> str:
         return urls.host(self._desk.scope.canonical(url, None) or url)
-
-    def _site(self, name: str, www: bool, effects: Effects) -> int:
-        """The number of a site that may be new in this tick, or was never heard of: then it is made."""
-        site = self._desk.site(name)
-        if site == NONE:
-            new = effects.sites.split()
-            if name.encode() in new:
-                return effects.first_site + new.index(name.encode())
-            if effects.first_site + len(new) < self._desk.columns.site.limit:
-                site = effects.first_site + len(new)
-                effects.sites = Texts.join([*new, name.encode()], "<u2")
-                effects.sites_www = np.append(effects.sites_www, np.uint8(www and self._desk.scope.www))
-        return site
 
     def settle(self, results: Results, effects: Effects) -> None:
         """After a tick was applied: the queue learns which requests ended, and when; sites with errands enter."""
@@ -277,6 +351,8 @@ class Dispatch:
         longer = next_ > visits["time"] + waits + 0.001
         if longer.any():
             self.queue.not_before(sites[longer], next_[longer] - effects.wall + effects.monotonic)
+        if self._desk.settings.harvester.per_turn > 1:
+            self._end_turns(visits, waits)
         self.queue.done(sites, visits["end"].copy(), effects.monotonic)
         if self._desk.policy.sites_by == "larger":
             self.queue.touch()
@@ -285,10 +361,32 @@ class Dispatch:
         robots = visits["ask"] == _ROBOTS
         if robots.any():
             self._settle_robots(visits[robots])
-        if self._errands:
-            self._pages_first -= set(sites[~robots].tolist())
-            for site in list(self._errands):
+        touched = self.rounds.arrive() | set(self._sent_on.values())
+        if len(visits):
+            touched |= self.prober.follow(results)
+        self._sent_on.clear()
+        if self._errands or self.rounds.waiting or self.prober.waiting:
+            self._pages_first -= set(sites[visits["ask"] == _PAGE].tolist())
+            touched |= {site for site in sites.tolist() if self._has_errand(site)}
+            for site in touched:
                 self._send(site)
+
+    def _end_turns(self, visits: Array, waits: Array) -> None:
+        """After an answer that asks for more than the pause within a turn; the queue knows of what is longer."""
+        sites, end = visits["site"].copy(), visits["end"]
+        took = self._desk.settings.harvester.wait_factor * (end - visits["start"])
+        owed = np.minimum(np.maximum(took, visits["retry_after"]), waits)
+        more = owed > self._desk.pauses(sites)
+        if more.any():
+            self.queue.not_before(sites[more], (end + owed)[more])
+
+    def _has_errand(self, site: int) -> bool:
+        return site in self._errands or site in self.rounds.waiting or site in self.prober.waiting
+
+    def _give_up(self, site: int) -> None:
+        """It cannot be asked."""
+        self.rounds.give_up(site)
+        self.prober.give_up(site)
 
     def _try_other_names(self, visits: Array) -> None:
         """Sites that did not answer their very first request are asked by their other name the next time."""
@@ -298,21 +396,59 @@ class Dispatch:
                 self.events.append((site, SiteEvent.RESPELLED, 0, 0, self._wall(), 0.0, [0] * 16))
 
     def _settle_robots(self, visits: Array) -> None:
-        """An answer at one site may be about another's robots.txt, which then rests too if it could not be read."""
-        self._rest(self._desk.columns.origin.site[visits["origin"]])
+        """An answer at one site may be about another's robots.txt: what it asks for, or that it could not be read, is
+        for that one."""
+        owners = self._desk.columns.origin.site[visits["origin"]]
+        self.queue.set_waits(owners, self._desk.waits(owners), self._desk.pauses(owners))
+        self._rest(owners)
         for number in visits["number"].tolist():
             self._hops.pop(number, None)
-        still_away = {errand.origin for waiting in self._errands.values() for errand in waiting}
-        self._away -= set(visits["origin"].tolist()) - still_away
+        self.rounds.begin(set(self._desk.columns.origin.site[visits["origin"]].tolist()))
+        self._away -= set(visits["origin"].tolist()) - self._sent_on.keys()
 
     def _send(self, site: int) -> None:
         """Lets a site with errands in; errands and pages take turns."""
-        columns = self._desk.columns.site
-        if columns.refused[site] or columns.next[site] > self._wall() + TOO_LONG:
+        columns, owner = self._desk.columns.site, self._desk.columns.origin.site
+        for_others = any(owner[errand.origin] != site for errand in self._errands.get(site, ()))
+        rests = columns.next[site] - self._wall()
+        nameless = columns.name_failures[site] > 0 and rests > 0
+        too_long = for_others and rests > TOO_LONG + float(self._desk.rests(np.array([site]))[0])
+        if columns.refused[site] or nameless or too_long:
             self._abandon(site)
-        elif not (site in self._pages_first and self.queue.has_pages(site)):
+        if columns.refused[site]:
+            self._give_up(site)
+        if self._has_errand(site) and not (site in self._pages_first and self.queue.has_pages(site)):
             self.queue.set_errand(site, True)
             self.enter(np.array([site], np.uint32))
+
+    def release(self) -> None:
+        """Errands that let pages go first, of sites that have no pages any more."""
+        wait = [site for site in self._pages_first if self._has_errand(site)]
+        first = np.array(wait, np.uint32)
+        for site in self.queue.without_pages(first).tolist():
+            self._send(site)
+
+    def _read_again(self, wall: float) -> None:
+        """Sites that have nothing else to do, and whose sitemaps are due again: robots.txt first."""
+        due = self.rounds.due(wall)
+        sites, sent = self._desk.columns.origin.site[due], 0
+        idle = np.isin(sites, self.queue.without_pages(np.unique(sites)))
+        for origin, site in zip(due[idle].tolist(), sites[idle].tolist(), strict=True):
+            if sent < MOST_AGAIN and not (site in self._errands or origin in self._away):
+                self._errands[site] = deque([self._own_robots(site, origin)])
+                self._away.add(origin)
+                self._send(site)
+                sent += 1
+
+    def _look_again(self, wall: float) -> None:
+        """Sites that asked for too long a delay may have changed their minds."""
+        site, origin = self._desk.columns.site, self._desk.columns.origin
+        refused = np.flatnonzero(site.refused[: site.count])
+        if len(refused):
+            held = np.zeros(site.count)
+            np.maximum.at(held, origin.site[: origin.count], origin.valid[: origin.count])
+            for number in refused[held[refused] + REFUSED_AGAIN <= wall].tolist():
+                self.events.append((number, SiteEvent.DELAY_AGAIN, 0, 0, wall, 0.0, [0] * 16))
 
     def _abandon(self, site: int) -> None:
         """Its errands cannot be run: the sites whose robots.txt they are about count as ones that cannot be read."""
@@ -320,11 +456,15 @@ class Dispatch:
         if waiting is None:
             return
         self.queue.set_errand(site, False)
-        until = self._wall() + self._desk.settings.harvester.retry
         for errand in waiting:
             self._away.discard(errand.origin)
-            own = int(self._desk.columns.origin.site[errand.origin])
-            self.events.append((own, SiteEvent.ROBOTS_AWAY, 0, 0, self._wall(), until, [0] * 16))
+            self._away_for_now(errand.origin)
+
+    def _away_for_now(self, origin: int) -> None:
+        """Its robots.txt is where we cannot ask, or will not: one that cannot be read."""
+        origins, wall = self._desk.columns.origin, self._wall()
+        own, until = int(origins.site[origin]), wall + self._desk.settings.harvester.retry
+        self.events.append((own, SiteEvent.ROBOTS_AWAY, 0, int(origins.port[origin]), wall, until, [0] * 16))
 
     def _rest(self, sites: Array) -> None:
         """The queue learns until when these sites are to be left alone."""

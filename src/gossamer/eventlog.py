@@ -4,8 +4,9 @@ Every line has `time` (wall, seconds), `level` and `event`; the words are those 
 
     visit    info, or warning when it failed by the site's or our own fault; debug when the request was not made
     robots   the same for robots.txt
-    start stop made scores    info: written by `event`, with what the caller gives
+    start stop made scores moved    info: written by `event`, with what the caller gives
     plan     debug
+    clock    warning: the clock on the wall was set; `seconds`: so far ahead of the crawl's own
     warning  warning
     fault    error
 
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gossamer.errors import UsageError
+from gossamer.escape import for_json
 from gossamer.model import NONE, Ask, Assignment, Visits
 from gossamer.outcomes import BACK_AS_BEFORE, SITE_FAILURES, TRANSIENT, Outcome
 
@@ -62,7 +64,7 @@ def level_of(outcome: Outcome) -> Level:
 _LEVELS: Final = [level_of(outcome) for outcome in Outcome]
 _WORDS: Final = [outcome.word for outcome in Outcome]
 _HEADS: Final = [f'"level":"{level_of(o).word}","event":' for o in Outcome]
-_ROBOTS: Final = int(Ask.ROBOTS)
+_NAMES: Final = {int(Ask.ROBOTS): '"robots"', int(Ask.SITEMAP): '"sitemap"', int(Ask.PROBE): '"probe"'}
 _FIELDS: Final = (
     "number", "page", "ask", "outcome", "status", "time", "start", "end", "received", "links", "duplicate_of",
 )  # fmt: skip
@@ -140,16 +142,16 @@ class EventLog:
 
 
 def _line(said: dict[str, Any]) -> str:
-    return json.dumps(said, default=str, separators=(",", ":")) + "\n"
+    return for_json(said, compact=True, default=str) + "\n"
 
 
 def _visit_line(row: tuple[Any, ...], url: bytes, detail: str) -> str:
     """By hand: json.dumps takes three times as long."""
     _, page, ask, outcome, status, when, start, end, received, links, duplicate_of = row
-    more = f',"duplicate_of":{duplicate_of}' if duplicate_of != NONE and ask != _ROBOTS else ""
+    more = f',"duplicate_of":{duplicate_of}' if duplicate_of != NONE and ask not in _NAMES else ""
     if detail:
         more += f',"detail":{_quoted(detail)}'
-    name = '"robots"' if ask == _ROBOTS else f'"visit","page":{page}'
+    name = _NAMES.get(ask) or f'"visit","page":{page}'
     return (
         f'{{"time":{when:.6f},{_HEADS[outcome]}{name},"url":{_quoted(url.decode("utf-8", "replace"))},'
         f'"outcome":"{_WORDS[outcome]}","status":{status},"seconds":{max(0.0, end - start):.4f},'

@@ -15,10 +15,9 @@ outcome are due is looked up in a thread, at most every ten seconds; `dues_at` s
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -44,7 +43,6 @@ Span = dict[str, Any]
 
 LOOK_EVERY: Final = 10.0
 _CHUNK: Final = 1 << 18
-_BLOCKS: Final = os.sysconf("SC_PAGE_SIZE")
 MOST_POINTS: Final = 64
 
 
@@ -135,6 +133,7 @@ def largest_of(desk: Desk, aside: Array) -> dict[str, Any] | None:
     each = np.maximum(waits[(site.pages[used] > harvester.large_site).view(np.int8)], site.delay[used])
     if turn > 1:
         each = (each + (turn - 1) * np.maximum(site.delay[used], np.float32(harvester.pause))) / turn
+    each = each * _factors(site)
     seconds = each * site.pending[used].astype(np.float32) * (aside == 0)
     at = int(seconds.argmax())
     if not seconds[at]:
@@ -145,6 +144,12 @@ def largest_of(desk: Desk, aside: Array) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
+def _factors(site: Any) -> Array:
+    """By how much the waits of sites are longer than usual."""
+    factors: Array = site.slow[: site.count] * site.stretch[: site.count]
+    return factors
+
+
 def figures_of(desk: Desk, wall: float, dues: dict[int, tuple[int, int]] | None = None) -> dict[str, Any]:
     """All that the desk knows; `dues` as `dues_of` found them, looked up now if they are not given."""
     wall, columns = desk.believed(wall), desk.columns
@@ -153,8 +158,11 @@ def figures_of(desk: Desk, wall: float, dues: dict[int, tuple[int, int]] | None 
         **parts_of(columns, tally, dues_of(columns) if dues is None else dues, wall, aside),
         "visits": desk.visits,
         "robots_visits": desk.robots_visits,
+        "sitemap_visits": desk.sitemap_visits,
+        "probe_visits": desk.probe_visits,
         "stored": desk.stored,
         "sites": columns.site.count,
+        "slowed": int(np.count_nonzero(_factors(columns.site) > 1)),
         "bytes": desk.bytes,
         "outcomes": {o.word: int(desk.outcomes[o]) for o in Outcome if desk.outcomes[o]},
         "largest": largest_of(desk, aside),
@@ -187,18 +195,6 @@ class Figures:
         begun = time.monotonic()
         self._dues, self._looked = dues_of(self._desk.columns), round(wall, 3)
         self._next = max(self._next, begun + 100 * (time.monotonic() - begun))
-
-
-def resident(pids: Iterable[int]) -> int:
-    """Bytes of memory in use by these processes; one that has gone counts nothing. 15 µs each."""
-    total = 0
-    for pid in pids:
-        try:
-            with open(f"/proc/{pid}/statm", "rb") as file:
-                total += int(file.read().split()[1]) * _BLOCKS
-        except (OSError, IndexError):
-            continue
-    return total
 
 
 def thinned(points: list[list[float]], most: int = MOST_POINTS) -> list[list[float]]:

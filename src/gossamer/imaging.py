@@ -54,14 +54,12 @@ def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, A
     columns = desk.columns
     pages = columns.page
     names, tail = Texts.join([name.encode() for name in desk.names]), Texts.join(last_urls)
-    rules, places = desk.rules.dump()
     arrays: dict[str, Array | Parts] = {
         "names": np.frombuffer(names.buffer, np.uint8), "name_lengths": names.lengths,
         "tail": np.frombuffer(tail.buffer, np.uint8), "tail_lengths": tail.lengths, "url_offsets": urls,
-        "rules": rules, "rule_places": places.reshape(-1),
-        "addresses": np.frombuffer(b"".join(desk.addresses), np.uint8),
+        "addresses": np.frombuffer(b"".join(desk.packed_addresses), np.uint8),
         "counts": desk.counts.reshape(-1), "totals": desk.totals, "outcomes": desk.outcomes,
-        "ranking": columns.ranking,
+        "ranking": columns.ranking, "credits": desk.credits.dump(), "probes": desk.probes.dump(), **desk.rules.dump(),
     }  # fmt: skip
     for name, group in _groups(desk).items():
         for column, values in group.used().items():
@@ -73,6 +71,9 @@ def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, A
     meta = {
         "tick": desk.tick, "wall": desk.wall, "policy": desk.settings.manager.policy,
         "boosts": _boosts(desk), "visits": desk.visits,
+        "sitemaps": {site: {o: text.decode() for o, text in of.items()} for site, of in desk.sitemaps.items()},
+        "spent": {site: sorted(spent) for site, spent in desk.spent_sitemaps.items()},
+        "sitemap_visits": desk.sitemap_visits, "probe_visits": desk.probe_visits,
         "robots_visits": desk.robots_visits, "stored": desk.stored, "bytes": desk.bytes,
         "pages": pages.count, "sites": columns.site.count, "origins": columns.origin.count, "cells": LAYOUT,
     }  # fmt: skip
@@ -88,7 +89,7 @@ def usable(desk: Desk, image: Image) -> bool:
         and meta.get("boosts") == _boosts(desk)
         and meta["cells"] == LAYOUT
         and columns <= set(image.arrays)
-        and "ranking" in image.arrays
+        and {"ranking", "credits", "probes", "rule_keys"} <= set(image.arrays)
         and image.length("counts") == desk.counts.size
         and all(meta[f"{name}s"] <= group.limit for name, group in groups.items())
         and all(table.takes(image.array(f"{name}.capacity")) for name, table in _tables(desk).items())
@@ -106,15 +107,25 @@ def load(desk: Desk, image: Image) -> list[bytes]:
         cells = table.restore(image.array(f"{name}.capacity"), image.array(f"{name}.used"))
         image.into(f"{name}.cells", cells)
     desk.names = [name.decode() for name in _texts(image, "names", "name_lengths")]
-    desk.rules.load(image.array("rules"), image.array("rule_places").reshape(-1, 2))
+    small, big = desk.rules.room(image.length("rules"), image.length("big_rules"))
+    image.into("rules", small)
+    image.into("big_rules", big)
+    desk.rules.load(image.array("rule_keys"), image.array("rule_starts"), int(image.array("rules_kept")[0]))
     packed = image.array("addresses").tobytes()
     desk.set_addresses([packed[i : i + 16] for i in range(0, len(packed), 16)])
     image.into("counts", desk.counts.reshape(-1))
     image.into("totals", desk.totals)
     image.into("outcomes", desk.outcomes)
     image.into("ranking", desk.columns.ranking)
+    desk.credits.load(image.array("credits"))
+    desk.probes.load(image.array("probes"))
     desk.tick, desk.wall = meta["tick"], meta["wall"]
     desk.visits, desk.robots_visits = meta["visits"], meta["robots_visits"]
+    desk.sitemap_visits, desk.probe_visits = meta["sitemap_visits"], meta["probe_visits"]
+    desk.sitemaps = {
+        int(site): {int(origin): text.encode() for origin, text in of.items()} for site, of in meta["sitemaps"].items()
+    }
+    desk.spent_sitemaps = {int(site): set(spent) for site, spent in meta.get("spent", {}).items()}
     desk.stored, desk.bytes = meta["stored"], meta["bytes"]
     desk.unjudged = True
     desk.refuse_long_delays()
@@ -145,7 +156,7 @@ def make(shard: Path, settings: Settings) -> Line | None:
     lines = sorted(contents.segments.values(), key=lambda line: int(line["segment"]))
     if not lines or (contents.image and contents.image["record"] >= lines[-1]["last_record"]):
         return None
-    desk = Desk(settings, contents.meta.seed)
+    desk = Desk(settings, contents.meta.seed, shard)
     record, offsets, last = _load_last(desk, shard, contents)
     for line in lines:
         if line["last_record"] <= record:
@@ -187,6 +198,8 @@ class Imager:
         self._took = 0.0
         self._looked = -1
         self.made = 0
+        self.may_begin = True
+        """There is memory for a second desk."""
         self.warnings: list[str] = []
 
     def turn(self) -> None:
@@ -199,12 +212,15 @@ class Imager:
                 self._begin()
 
     def _rested(self) -> bool:
-        return self._clock.monotonic() >= self._begun + REST * self._took
+        return self.may_begin and self._clock.monotonic() >= self._begun + REST * self._took
 
     def _begin(self) -> None:
         self._begun = self._clock.monotonic()
         settings, lock = config.to_json(self._settings).encode(), self._store.lock.fileno()
-        self._process = Process("gossamer.imaging", [str(self._store.shard)], settings, lock)
+        try:
+            self._process = Process("gossamer.imaging", [str(self._store.shard)], settings, lock)
+        except OSError as error:
+            self.warnings.append(f"no image can be made while the crawl runs: {error.strerror}")
 
     def _take(self) -> None:
         """An image that could not be made is only said: the crawl goes on, and a later start takes longer."""
@@ -216,6 +232,12 @@ class Imager:
         elif process.output.strip():
             self._store.take_image(json.loads(process.output))
             self.made += 1
+
+    def give_up(self) -> bool:
+        """What is being made; whether there was anything."""
+        making = self._process is not None
+        self.close()
+        return making
 
     def close(self) -> None:
         if self._process is not None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gossamer.collection import image
 from gossamer.collection.image import Image, ImageDamagedError
+from gossamer.collection.layout import BIG_RULES
 from gossamer.collection.manifest import Line
 from gossamer.model import NONE
 from gossamer.web.addresses import unpack
@@ -55,6 +56,7 @@ class Mapped:
             **{name: _Group(self, name, int(found.meta[f"{name}s"])) for name in ("page", "site", "origin")},
             ranking=self.array("ranking"),
         )
+        self.array("origin.unreachable")  # the newest column: none of the others is missing then
         self.issued = int(self.array("totals")[TOTAL])
         self._names = np.cumsum(self.array("name_lengths"), dtype=np.int64)
 
@@ -87,4 +89,7 @@ class Mapped:
 
     def rules_of(self, origin: int) -> bytes:
         origins = self.columns.origin
-        return self.array("rules")[int(origins.rules_start[origin]) : int(origins.rules_end[origin])].tobytes()
+        start, end = int(origins.rules_start[origin]), int(origins.rules_end[origin])
+        if start < BIG_RULES:
+            return self.array("rules")[start:end].tobytes()
+        return self.array("big_rules")[start - BIG_RULES : end - BIG_RULES].tobytes()

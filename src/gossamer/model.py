@@ -18,9 +18,9 @@ import numpy.typing as npt
 from gossamer.outcomes import SITE_FAILURES, TRANSIENT, Outcome, Reason
 
 __all__ = [
-    "NONE", "SHARD_SHIFT", "SITE_FAILURES", "TRANSIENT", "VISIT", "VISIT_TEXTS", "Ask", "Assignment", "Counted",
-    "LinkFlag", "LinkKind", "Outcome", "PageFlag", "Reason", "State", "Tag", "Texts", "VerdictFlag", "VisitFlag",
-    "Visits",
+    "HOPS_SHIFT", "MOST_REDIRECTS", "NONE", "SHARD_SHIFT", "SITE_FAILURES", "TRANSIENT", "VISIT", "VISIT_TEXTS", "Ask",
+    "Assignment", "Counted", "LinkFlag", "LinkKind", "Outcome", "PageFlag", "Reason", "State", "Tag", "Texts",
+    "VerdictFlag", "VisitFlag", "Visits",
 ]  # fmt: skip
 
 NONE: Final = 0xFFFFFFFF
@@ -52,6 +52,8 @@ class LinkKind(IntEnum):
     ALTERNATE = 4
     REDIRECT = 5
     SEED = 6
+    SITEMAP = 7
+    """No link of a page: a sitemap of its site lists it. Never in the table of links."""
 
 
 class LinkFlag(IntFlag):
@@ -95,6 +97,7 @@ class Counted(IntEnum):
     SOURCE = 5
     ARCHIVE = 6
     OUT_OF_SCOPE = 7
+    """Its host is not in `seeder.domains`, or its port not in `seeder.ports`."""
     TOO_LONG = 8
     NOFOLLOW = 9
     NOT_HTTP = 10
@@ -103,6 +106,8 @@ class Counted(IntEnum):
     COLLECTION_FULL = 12
     REJECTED = 13
     """A pattern of the settings rejects it, or none of those that accept matches."""
+    TRAP = 14
+    """It says the same thing more often than `seeder.repeats` allows: a/b/c/c/c (A.6.2)."""
 
 
 class PageFlag(IntFlag):
@@ -113,6 +118,13 @@ class PageFlag(IntFlag):
     """The robots rules in force have been applied to it."""
     ASSIGNED = 8
     """In flight. Volatile: never stored."""
+    HOPS = 0xF0
+    """Four bits that count: the redirects in a row by which the page was found."""
+
+
+HOPS_SHIFT: Final = 4
+MOST_REDIRECTS: Final = 10
+"""In a row; a page behind more of them is not asked for. (Browsers give up after 20, search engines after 5 to 10.)"""
 
 
 class VerdictFlag(IntFlag):
@@ -125,6 +137,10 @@ class VerdictFlag(IntFlag):
     DYNAMIC = 4
     STATIC = 8
     """The page counts as dynamic, or static, from now on."""
+    AGAIN = 16
+    """A page that is done is to be asked for once more."""
+    LISTED = 32
+    """A sitemap of its site lists it: its depth is 1 at most from now on."""
 
 
 class VisitFlag(IntFlag):
@@ -151,6 +167,10 @@ class VisitFlag(IntFlag):
     """A redirect to the site's other name: with `www.`, or without."""
     TEXT = 2048
     """Its cleaned text is in the archive too."""
+    UNAVAILABLE = 8192
+    """The page is past the day after which it asks not to be shown: NOINDEX as well."""
+    UNVERIFIED = 16384
+    """Fetched though the server's certificate is not valid, as the settings want it; `detail` says what is wrong."""
 
 
 class Ask(IntEnum):
@@ -158,17 +178,20 @@ class Ask(IntEnum):
 
     PAGE = 0
     ROBOTS = 1
+    SITEMAP = 2
+    PROBE = 3
+    """A page that cannot exist: what its site answers then (A.3.4)."""
 
 
 VISIT_TEXTS: Final = (
     "mime", "charset", "etag", "last_modified", "redirect", "title", "address", "detail", "rules", "sitemaps",
-    "language", "description",
+    "language", "description", "preferences",
 )  # fmt: skip
 
 VISIT: Final = np.dtype(
     [
         ("number", "<u8"),  # of the assignment
-        ("page", "<u4"),  # NONE for robots.txt
+        ("page", "<u4"),  # NONE for robots.txt, sitemaps and probes
         ("origin", "<u4"),
         ("site", "<u4"),
         ("ask", "u1"),  # Ask

@@ -17,6 +17,7 @@ from gossamer.collection.blocks import PER_BLOCK, BlockFile, Offsets
 from gossamer.collection.effects import SITE_EVENT, Effects, SiteEvent
 from gossamer.collection.layout import FORMAT, SETTINGS, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
+from gossamer.collection.reckoning import go_on
 from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.runs import begin_run
 from gossamer.collection.store import URL_FILE, Store
@@ -46,13 +47,15 @@ def open_collection(
         if recovered is None:
             if toml is not None:
                 disk.write_atomic(folder / SETTINGS, toml)
+            go_on(shard, clock, 0.0)
             begin_run(shard, settings, clock.wall())
             Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall()))
             recovered = recover(shard)
-        desk = Desk(settings, recovered.meta.seed)
+        desk = Desk(settings, recovered.meta.seed, shard)
         texts, offsets = _replay(desk, recovered)
         if not new and toml is not None:  # it has proved to fit
             disk.write_atomic(folder / SETTINGS, toml)
+        reckoned = not new and go_on(shard, clock, desk.wall)
         if not new:
             begin_run(shard, settings, clock.wall(), changed)
         patience = _patience(desk, recovered.patience, clock)
@@ -63,7 +66,7 @@ def open_collection(
         urls.put(desk.columns.page.count - len(texts), texts)
         store = Store(
             shard, held, Manifest.open(shard), journal, urls, settings.collection, clock, recovered.unsealed,
-            recovered.warnings, recovered.next_archive,
+            recovered.warnings, recovered.next_archive, recovered.stopped and reckoned,
         )  # fmt: skip
     except BaseException:
         held.release()
@@ -92,28 +95,28 @@ def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | No
 
 
 def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:
-    """Of records that were never committed: only until when their sites are to be left in peace.
+    """Of records that were never committed: only until when their sites are to be left in peace, and how slow they are.
 
     A site that only these records knew is made again, without pages, so that its clock survives.
     """
-    until: dict[str, float] = {}
     names: dict[int, str] = dict(enumerate(desk.names))
     for effects in lost:
         names.update(enumerate((n.decode() for n in effects.sites.split()), effects.first_site))
-        for site, time in desk.not_before(effects):
-            if site in names:  # its record may be lost
-                until[names[site]] = max(until.get(names[site], 0.0), time)
-    if not until:
+    after = desk.patience_after(lost)
+    learned = {names[site]: after[site] for site in after if site in names}  # its record may be lost
+    if not learned:
         return None
     found = desk.effects(clock.wall(), clock.monotonic())
-    sites = {name: desk.site(name) for name in until}
+    sites = {name: desk.site(name) for name in learned}
     new = [name for name, site in sites.items() if site == NONE]
     sites |= {name: found.first_site + i for i, name in enumerate(new)}
     found.sites = Texts.join([name.encode() for name in new], "<u2")
     found.sites_www = np.zeros(len(new), np.uint8)
-    found.site_events = np.zeros(len(until), SITE_EVENT)
-    found.site_events["event"] = SiteEvent.PATIENCE
-    found.site_events["site"] = [sites[name] for name in until]
+    events = [(sites[name], SiteEvent.PATIENCE, until) for name, (until, _) in learned.items()]
+    for name, (until, doubled) in learned.items():
+        events += [(sites[name], SiteEvent.SLOWED, until)] * doubled
+    found.site_events = np.zeros(len(events), SITE_EVENT)
+    for column, values in zip(("site", "event", "until"), zip(*events, strict=True), strict=True):
+        found.site_events[column] = values
     found.site_events["time"] = found.wall
-    found.site_events["until"] = list(until.values())
     return found

@@ -39,6 +39,9 @@ class Outcome(IntEnum):
     WORKER_DIED = 17
     RETURNED = 18
     WORKER_LOST = 19
+    PAYMENT_REQUIRED = 20
+    CHALLENGED = 21
+    SOFT_404 = 22
 
     @property
     def sentence(self) -> str:
@@ -70,7 +73,7 @@ class Treatment:
     sentence: str
     again: Again = Again.NEVER
     slows: bool = False
-    """The site's wait doubles with each such outcome in a row."""
+    """The site's factor doubles (`patience.py`)."""
     ends: int = 0
     """After so many in a row of those that slow, the whole site is set aside for harvester.retry; 0: it is not."""
     after: float = RETRY
@@ -90,14 +93,20 @@ class Treatment:
 _LATER, _AT_ONCE = Again.LATER, Again.AT_ONCE
 
 TREATMENTS: Final = {
-    Outcome.OK: Treatment("The page was fetched, gathered and stored."),
+    Outcome.OK: Treatment(
+        "The page was fetched and gathered, and stored unless it says noindex or noarchive."
+    ),
     Outcome.DUPLICATE: Treatment("The page was fetched, and has the text and links of a page known before."),
     Outcome.REDIRECT: Treatment("The server names another address; it is followed as a link."),
     Outcome.NOT_FOUND: Treatment("The server says that there is no such page (404, 410)."),
-    Outcome.REFUSED: Treatment("The server refuses the request (any other 4xx)."),
+    Outcome.REFUSED: Treatment(
+        "The server refuses the request (any other 4xx), or shows a log-in in place of the page."
+    ),
     Outcome.SERVER_ERROR: Treatment("The server failed (5xx).", _LATER, slows=True, ends=10),
     Outcome.TOO_MANY_REQUESTS: Treatment("The server asks us to slow down (429).", _LATER, slows=True, ends=10),
-    Outcome.OTHER_TYPE: Treatment("Not a type that is gathered; the body was not read further."),
+    Outcome.OTHER_TYPE: Treatment(
+        "Not a type that is gathered, by its header or by its first bytes; the body was not read further."
+    ),
     Outcome.NO_CONTENT: Treatment(
         "The server answered without a body, or with a status that means nothing for a page."
     ),
@@ -111,18 +120,28 @@ TREATMENTS: Final = {
     ),
     Outcome.BROKEN_OFF: Treatment("The connection ended before the answer did.", _LATER, slows=True, ends=10),
     Outcome.TLS_FAILED: Treatment(
-        "No secure connection could be agreed on, or the certificate is not valid.", slows=True, ends=5
+        "No secure connection could be agreed on in time, or the certificate is not valid.",
+        _LATER, slows=True, ends=5,
     ),
-    Outcome.PROTOCOL_ERROR: Treatment("The answer is not HTTP.", slows=True, ends=5),
+    Outcome.PROTOCOL_ERROR: Treatment(
+        "The answer is not HTTP, or breaks its rules so that it cannot be read.", slows=True, ends=5
+    ),
     Outcome.BAD_ENCODING: Treatment(
         "The body does not follow its Content-Encoding, or would grow beyond the bound."
     ),
     Outcome.FORBIDDEN_ADDRESS: Treatment("The name leads to an address that must not be visited."),
-    Outcome.WORKER_DIED: Treatment("The worker that gathered the page died twice over it."),
+    Outcome.WORKER_DIED: Treatment("The worker that gathered the page died or hung over it, twice."),
     Outcome.RETURNED: Treatment(
         "The request was not made, or not to its end, by our own doing; the page goes back.", _AT_ONCE
     ),
-    Outcome.WORKER_LOST: Treatment("The worker died while the page was on its way.", _LATER),
+    Outcome.WORKER_LOST: Treatment("The worker died or hung, more than once, while the page was on its way.", _LATER),
+    Outcome.PAYMENT_REQUIRED: Treatment("The server wants to be paid for the page (402).", slows=True, ends=10),
+    Outcome.CHALLENGED: Treatment(
+        "The server wants proof that a person asks, such as a CAPTCHA; none is given.", slows=True, ends=5
+    ),
+    Outcome.SOFT_404: Treatment(
+        "The server answers what it answers for a page that does not exist, or redirects many pages to this address."
+    ),
 }  # fmt: skip
 
 TRANSIENT: Final = frozenset(outcome for outcome, follows in TREATMENTS.items() if follows.again is Again.LATER)
@@ -153,6 +172,7 @@ class Aside(IntEnum):
     FORBIDDEN_ADDRESS = 5
     DELAY_TOO_LONG = 6
     JUST_STARTED = 7
+    SLOWED = 8
     ADDRESS_FORBIDDEN = 5
     """As it was called once: `standing.json` may have it."""
 
@@ -207,8 +227,13 @@ ASIDE: Final = {
         "Requests to the site failed, one after the other: it is left in peace twice as long each time.",
         "its wait, doubled with each failure; at least harvester.retry when it is set aside; a week at most",
     ),
+    Aside.SLOWED: Rest(
+        "The site failed or asked us to slow down, or its answers take longer than usual: it is asked less often.",
+        "its wait, times a factor that falls by a tenth with each good answer, and with the time that answers take",
+    ),
     Aside.ROBOTS_UNREADABLE: Rest(
-        "The site's robots.txt could not be read; until it can, nothing is asked for.",
+        "The site's robots.txt could not be read; until it can, nothing is asked for, for harvester.robots_unreachable "
+        "at most.",
         pauses=(300.0,), then=Then.DOUBLED,
     ),
     Aside.NAME_FAILED: Rest(
@@ -235,6 +260,8 @@ class Reason(IntEnum):
     ROBOTS = 1
     DEPTH = 2
     REJECTED = 3
+    TRAP = 4
+    REDIRECTS = 5
 
     @property
     def sentence(self) -> str:
@@ -249,5 +276,7 @@ REASONS: Final = {
     Reason.NONE: "Nothing speaks against asking for the page.",
     Reason.ROBOTS: "The site's robots.txt forbids it.",
     Reason.DEPTH: "It lies deeper in its site than seeder.depth_static or seeder.depth_dynamic allow.",
-    Reason.REJECTED: "It was found under other settings; those of now keep it out (domains, patterns, extensions).",
+    Reason.REJECTED: "It was found under other settings; those of now keep it out (domain, port, patterns, extension).",
+    Reason.TRAP: "Its URL says the same thing more often than seeder.repeats allows, as those of mazes without end do.",
+    Reason.REDIRECTS: "It was found behind more than ten redirects in a row, and by no other way.",
 }

@@ -1,13 +1,34 @@
-"""How long a site is left in peace after an answer. What slows it and what ends it is said in `outcomes.TREATMENTS`."""
+"""How long a site is left in peace after an answer. What slows it and what ends it is said in `outcomes.TREATMENTS`.
+
+A site has a *factor*, 1 at first. An outcome that slows doubles it; each other answer takes a tenth off it. It has a
+*stretch*, 1 as long as its pages come as they usually do: where the first byte has lately taken `RISEN` times what it
+usually takes, and `NOTABLE` seconds more, the stretch is how many times, up to `MOST_STRETCH`. "Lately" is a moving
+average over about 4 pages; "usually" one over `USUAL`, of logarithms, so that a few slow pages hardly move it. A server
+that stays slow is as usual again some 50 pages later.
+
+From the end of an answer the site rests
+
+    wait times stretch                              while its factor is 1
+    max(wait, 1 s) times factor times stretch       else
+
+and at least wait_factor times what the answer took, as long as its Retry-After says, and `harvester.retry` where so
+many failures in a row set it aside; a week at most. Invariants, each a property test of the same name:
+
+- the factor doubles with each outcome that slows and loses a tenth with each other answer
+- a rising response time only ever makes the rest longer
+- the rest is at least what each of the rules asks for, and a week at most
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.collection.columns import Group
 from gossamer.compiled import njit
+from gossamer.model import Ask, Visits
 from gossamer.outcomes import LONGEST_PAUSE, TREATMENTS, Aside, Outcome
 
 Array = npt.NDArray[Any]
@@ -15,40 +36,125 @@ Array = npt.NDArray[Any]
 _SLOWS: Final = np.array([TREATMENTS[outcome].slows for outcome in Outcome])
 _ENDS: Final = np.array([TREATMENTS[outcome].ends for outcome in Outcome])
 _RETURNED: Final = int(Outcome.RETURNED)
-_ASKED, _FAILING, _NO_WHY = int(Aside.ASKED_TO_WAIT), int(Aside.FAILING), int(Aside.NONE)
+_PAGE: Final = int(Ask.PAGE)
+_ASKED, _FAILING, _SLOWED, _NO_WHY = (
+    int(why) for why in (Aside.ASKED_TO_WAIT, Aside.FAILING, Aside.SLOWED, Aside.NONE)
+)
+
+MOST_SLOW: Final = 256.0
+"""An hour, of the usual wait: a site that comes back is asked often enough to recover."""
+RECOVERY: Final = 0.9
+RISEN: Final = 2.0
+NOTABLE: Final = 0.5
+MOST_STRETCH: Final = 8.0
+USUAL: Final = 32
+_LATELY: Final = 0.25
+_MOST_FAILURES: Final = 16
 
 
-def pause_after(outcome: Outcome, wait: float, failures: int, retry: float) -> float:
-    """Seconds, as `clocks` has it, after the `failures`-th failure in a row."""
-    treatment = TREATMENTS[outcome]
-    if not treatment.slows:
-        return wait
-    pause = max(1.0, wait) * 2.0 ** min(failures, 16)
-    return max(pause, retry) if treatment.ends and failures >= treatment.ends else pause
+class Clocks(NamedTuple):
+    """Columns by site: see `SITE_COLUMNS`."""
+
+    next: Array
+    asked: Array
+    failures: Array
+    why: Array
+    slow: Array
+    stretch: Array
+    usual: Array
+    lately: Array
+
+    @staticmethod
+    def of(sites: Group) -> Clocks:
+        return Clocks(*(getattr(sites, name) for name in Clocks._fields))
+
+    def copy(self, used: int, count: int) -> Clocks:
+        """Of `count` sites, `used` of which are known; those behind them as new ones are."""
+        found = Clocks(*(np.zeros(count, column.dtype) for column in self))
+        for ours, theirs in zip(found, self, strict=True):
+            ours[:used] = theirs[:used]
+        found.slow[used:] = found.stretch[used:] = 1.0
+        return found
+
+
+class Answers(NamedTuple):
+    """What visits tell about their sites."""
+
+    site: Array
+    outcome: Array
+    time: Array
+    """Wall, at the end."""
+    retry_after: Array
+    wait: Array
+    """Of the site, by settings and robots.txt."""
+    answered: Array
+    took: Array
+    """Seconds from start to end."""
+    first: Array
+    """Seconds to the first byte of a page; 0: none came, or of something else."""
+
+    @staticmethod
+    def of(visits: Visits, wait: Array) -> Answers:
+        return Answers(
+            visits["site"].copy(), visits["outcome"].copy(), visits["time"].copy(), visits["retry_after"].copy(), wait,
+            visits["status"] > 0, visits["end"] - visits["start"],
+            np.where(visits["ask"] == _PAGE, visits["first"], 0.0),
+        )  # fmt: skip
+
+
+def slows(outcome: Array) -> Array:
+    """For each of these outcomes: does it double the factor of its site?"""
+    found: Array = _SLOWS[outcome]
+    return found
+
+
+def rests(wait: Array, slow: Array, stretch: Array) -> Array:
+    """Seconds that sites rest, by their factors, after an answer that says nothing else."""
+    longer = np.where(slow > 1, np.maximum(wait, 1.0) * slow, wait) * stretch
+    found: Array = np.maximum(wait, np.minimum(longer, LONGEST_PAUSE))
+    return found
 
 
 @njit
-def clocks(
-    sites: Array, outcome: Array, time: Array, retry_after: Array, wait: Array, answered: Array, retry: float,
-    next_: Array, asked: Array, failures: Array, why: Array,
-) -> None:  # fmt: skip
-    """After these visits, in order: when each site may be asked again (`next_`), and why not sooner."""
-    for i in range(len(sites)):
-        site, of = sites[i], outcome[i]
-        pause, reason = float(wait[i]), _NO_WHY
+def clocks(answers: Answers, sites: Clocks, retry: float, wait_factor: float) -> None:
+    """After these answers, in order: when each site may be asked again (`next`), and why not sooner."""
+    for i in range(len(answers.site)):
+        site, of = answers.site[i], answers.outcome[i]
         if of != _RETURNED:
-            asked[site] += 1
+            sites.asked[site] += 1
             if _SLOWS[of]:
-                failures[site] = min(failures[site] + 1, 16)
-                pause, reason = max(1.0, pause) * 2.0 ** failures[site], _FAILING
-                if _ENDS[of] and failures[site] >= _ENDS[of]:
-                    pause = max(pause, retry)
-            elif answered[i]:
-                failures[site] = 0
-            if retry_after[i] >= pause:
-                pause, reason = float(retry_after[i]), _ASKED
-        until = time[i] + min(pause, LONGEST_PAUSE)
-        if until >= next_[site]:
-            next_[site] = until
-            why[site] = reason
+                sites.failures[site] = min(sites.failures[site] + 1, _MOST_FAILURES)
+                sites.slow[site] = min(2.0 * sites.slow[site], MOST_SLOW)
+            elif answers.answered[i]:
+                sites.failures[site] = 0
+                sites.slow[site] = max(1.0, RECOVERY * sites.slow[site])
+                if answers.first[i] > 0:
+                    _respond(sites, site, answers.first[i])
+        pause, reason = float(answers.wait[i]) * sites.stretch[site], _NO_WHY
+        if sites.slow[site] > 1:
+            pause = max(1.0, answers.wait[i]) * sites.slow[site] * sites.stretch[site]
+        if sites.slow[site] > 1 or sites.stretch[site] > 1:
+            reason = _FAILING if sites.failures[site] else _SLOWED
+        if of != _RETURNED:
+            if _ENDS[of] and sites.failures[site] >= _ENDS[of]:
+                pause = max(pause, retry)
+            pause = max(pause, wait_factor * answers.took[i])
+            if answers.retry_after[i] >= pause:
+                pause, reason = float(answers.retry_after[i]), _ASKED
+        until = answers.time[i] + min(pause, LONGEST_PAUSE)
+        if until >= sites.next[site]:
+            sites.next[site] = until
+            sites.why[site] = reason
 
+
+@njit
+def _respond(sites: Clocks, site: int, first: float) -> None:
+    """A page came, its first byte after so many seconds."""
+    if sites.usual[site] == 0:
+        sites.usual[site] = sites.lately[site] = first
+    else:
+        sites.usual[site] *= (first / sites.usual[site]) ** (1.0 / min(USUAL, sites.asked[site]))
+        sites.lately[site] += (first - sites.lately[site]) * _LATELY
+    usual, lately = float(sites.usual[site]), float(sites.lately[site])
+    risen = lately > RISEN * usual and lately > usual + NOTABLE
+    sites.stretch[site] = min(MOST_STRETCH, lately / usual) if risen else 1.0

@@ -6,13 +6,14 @@ import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gossamer import config, disk, urls
 from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
 from gossamer.collection.runs import changes, runs
 from gossamer.config.endpoints import endpoint
 from gossamer.config.settings import HarvesterSettings, Settings
+from gossamer.demo.hostile.web import LIMITS, HostileWeb
 from gossamer.demo.web import DemoWeb
 from gossamer.errors import UsageError
 from gossamer.manager.value import Value
@@ -36,8 +37,8 @@ class Plea:
     folder: Path
     seeds: tuple[str, ...] = ()
     seed_files: tuple[Path, ...] = ()
-    demo: DemoWeb | None = None
-    """The demonstration Web to serve along with the crawl."""
+    demo: DemoWeb | HostileWeb | None = None
+    """The demonstration Web, or the hostile one, to serve along with the crawl."""
     config: Path | None = None
     changes: tuple[str, ...] = ()
     """KEY=VALUE."""
@@ -49,7 +50,7 @@ class Plea:
     """Where events are logged, as JSON lines."""
     log_level: str = "info"
     user_settings: Path | None = None
-    """Settings of this user for all crawls: only the contact is taken from them."""
+    """Settings of this user for all crawls: only the contact and `harvester.about` are taken from them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_
             f"no usable seed for {folder}",
             "Give --seed URL or --seeds FILE, or try the demonstration Web with --demo.",
         )
-    settings = _with_domains(settings, () if new else _domains_before(folder, stored), seeds)
+    settings = _with_ports(_with_domains(settings, () if new else _domains_before(folder, stored), seeds), seeds)
     _note_outside(settings, seeds, say)
     effective = _with_trusted(settings if demo is None else _with_addresses(settings, demo), folder)
     changed = [] if new else _changed(folder, stored, effective, demo)
@@ -106,10 +107,13 @@ def _check_empty(folder: Path) -> None:
 
 
 def _stored(folder: Path, new: bool) -> Settings:
-    """What crawl.toml says. A collection from before runs were recorded knows nothing of `seeder.www`: it is off."""
+    """What crawl.toml says. A collection from before runs were recorded knows nothing of `seeder.www`: it is off; one
+    whose runs know nothing of `seeder.ports` has pages at any."""
     usual = Settings()
-    if not new and not runs(shard_folder(folder)):
-        usual = replace(usual, seeder=replace(usual.seeder, www=False))
+    if not new:
+        recorded = runs(shard_folder(folder))
+        ports = usual.seeder.ports if recorded and "ports" in recorded[-1]["settings"]["seeder"] else ("*",)
+        usual = replace(usual, seeder=replace(usual.seeder, www=bool(recorded), ports=ports))
     path = folder / SETTINGS
     return config.load(path, usual) if path.exists() else usual
 
@@ -126,6 +130,13 @@ def _with_domains(settings: Settings, before: tuple[str, ...], seeds: Seeds) -> 
         return settings
     domains = before or tuple(dict.fromkeys(urls.registrable(urls.host(seed)) for seed in seeds.urls))
     return replace(settings, seeder=replace(settings.seeder, domains=domains))
+
+
+def _with_ports(settings: Settings, seeds: Seeds) -> Settings:
+    """Those of the seeds are accepted too."""
+    scope, ports = urls.Scope.of(settings.seeder), settings.seeder.ports
+    more = dict.fromkeys(str(urls.split(seed).port) for seed in seeds.urls if not scope.accepts_port(seed))
+    return replace(settings, seeder=replace(settings.seeder, ports=(*ports, *more)))
 
 
 def _domains_before(folder: Path, stored: Settings) -> tuple[str, ...]:
@@ -153,10 +164,12 @@ def _refuse_fixed(changed: list[str], folder: Path) -> None:
 
 
 def _with_contact(settings: Settings, user: Path | None) -> Settings:
-    if settings.harvester.contact or user is None or not user.exists():
+    """Where the crawl says nothing about whose it is: what the user says for all crawls."""
+    own = settings.harvester
+    if own.contact or own.about or user is None or not user.exists():
         return settings
-    contact = config.load(user).harvester.contact
-    return replace(settings, harvester=replace(settings.harvester, contact=contact))
+    said = config.load(user).harvester
+    return replace(settings, harvester=replace(own, contact=said.contact, about=said.about))
 
 
 def _with_trusted(settings: Settings, folder: Path) -> Settings:
@@ -178,7 +191,8 @@ def _with_addresses(settings: Settings, demo: Settings) -> Settings:
 
 def _with_waits(settings: Settings, demo: Settings, named: set[str]) -> Settings:
     """The demonstration Web is ours: small waits, unless the user has set others. A resume has those of before."""
-    own = {name: getattr(demo.harvester, name) for name in DEMO_WAITS if f"harvester.{name}" not in named}
+    names = (*DEMO_WAITS, *LIMITS)
+    own = {name: getattr(demo.harvester, name) for name in names if f"harvester.{name}" not in named}
     return replace(settings, harvester=replace(settings.harvester, **own))
 
 
@@ -192,18 +206,19 @@ def _named(plea: Plea) -> set[str]:
 DEMO_WAITS: Final = {"wait": Duration(0.02), "wait_large": Duration(0.005), "address_wait": Duration(0.005)}
 
 
-def demo_settings(resolve: dict[str, str], domains: tuple[str, ...], trusted: str = "") -> Settings:
+def demo_settings(
+    resolve: dict[str, str], domains: tuple[str, ...], trusted: str = "", hostile: bool = False
+) -> Settings:
     """Names below its domains that it does not have lead nowhere: no resolver is asked about them."""
     nowhere = {f"*.{domain}": "none" for domain in domains}
-    harvester = HarvesterSettings(
-        resolve={**resolve, **nowhere}, allow_private=True, trusted=trusted, **DEMO_WAITS  # type: ignore[arg-type]
-    )
+    own: dict[str, Any] = {**DEMO_WAITS, **(LIMITS if hostile else {})}
+    harvester = HarvesterSettings(resolve={**resolve, **nowhere}, allow_private=True, trusted=trusted, **own)
     return Settings(harvester=harvester)
 
 
 def _check_contact(settings: Settings, seeds: tuple[str, ...]) -> None:
     hosts = tuple(dict.fromkeys(urls.host(seed) for seed in seeds))
-    if settings.harvester.contact or only_loopback(settings, hosts):
+    if settings.harvester.contact or settings.harvester.about or only_loopback(settings, hosts):
         return
     raise UsageError(
         "a crawl beyond this machine needs a contact: whoever runs a site must be able to reach you",

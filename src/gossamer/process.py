@@ -6,6 +6,9 @@ runs a module as the desk's child: it arranges to be killed with its parent, see
 then imports the module, which may take a second. Its output goes to files: a pipe that nobody reads may be too small
 for it. Ctrl-C never reaches it: it is born with that signal blocked (a process group of its own would come a moment
 too late).
+
+It is watched: one that takes longer than `most` seconds is taken to hang, and killed. Time in which the desk did not
+look does not count, so that a desk that was stopped itself blames nobody.
 """
 
 from __future__ import annotations
@@ -17,15 +20,26 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import IO, Final
 
+from gossamer.units import human_time
+
+LONGEST: Final = 3600.0
+_LOOK: Final = 1.0
 _PR_SET_PDEATHSIG: Final = 1
+_started: weakref.WeakSet[Process] = weakref.WeakSet()
 
 
 class Process:
-    def __init__(self, module: str, arguments: Sequence[str], standard_input: bytes, lock: int) -> None:
+    def __init__(
+        self, module: str, arguments: Sequence[str], standard_input: bytes, lock: int, most: float = LONGEST
+    ) -> None:
         """`lock` is inherited, unless it is negative."""
+        self._most, self._seen, self._looked = most, 0.0, time.monotonic()
         self._output, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         command = [sys.executable, "-P", "-m", "gossamer.process", str(os.getpid()), module, *arguments]
         with tempfile.TemporaryFile() as given:
@@ -39,6 +53,7 @@ class Process:
                 )  # fmt: skip
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _started.add(self)
 
     @property
     def pid(self) -> int:
@@ -46,10 +61,20 @@ class Process:
 
     @property
     def ended(self) -> bool:
+        """To be asked once a second or so: one that hangs is ended by it."""
+        now = time.monotonic()
+        self._seen += min(now - self._looked, 2 * _LOOK)
+        self._looked = now
+        if self._process.poll() is None and self._seen > self._most:
+            self.kill()
         return self._process.poll() is not None
 
-    def wait(self) -> None:
-        self._process.wait()
+    def wait(self, look: Callable[[], object] = lambda: None) -> None:
+        """`look` is called once a second meanwhile; it may kill it."""
+        while not self.ended:
+            look()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LOOK)
 
     @property
     def output(self) -> str:
@@ -65,12 +90,19 @@ class Process:
         """Its last words, if it failed."""
         if self._process.returncode == 0:
             return ""
+        if self._seen > self._most:
+            return f"it took longer than {human_time(self._most)}, and was ended"
         lines = _read(self._errors).strip().splitlines()
         return lines[-1] if lines else f"exit code {self._process.returncode}"
 
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+
+
+def pids() -> list[int]:
+    """Of those that run."""
+    return [process.pid for process in _started if not process.ended]
 
 
 def _read(file: IO[bytes]) -> str:

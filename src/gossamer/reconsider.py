@@ -31,12 +31,17 @@ Array = npt.NDArray[Any]
 Verdict = tuple[int, int, int, int]
 
 CONCERNED: Final = frozenset(
-    f"seeder.{name}" for name in ("depth_static", "depth_dynamic", "domains", "accept", "reject", "url_length", *LISTS)
+    f"seeder.{name}"
+    for name in (
+        "depth_static", "depth_dynamic", "domains", "ports", "accept", "reject", "url_length", "repeats", *LISTS,
+    )
 )
 """Settings that known pages are judged by again."""
 _CLASSES: Final = frozenset(f"seeder.{name}" for name in LISTS)
 """Those that say which pages are dynamic: they hold for pages that were fetched, too."""
-OF_NAMES: Final = frozenset(f"harvester.{name}" for name in ("allow_private", "forbidden", "resolve", "resolvers"))
+OF_NAMES: Final = frozenset(
+    f"harvester.{name}" for name in ("allow_private", "forbidden", "resolve", "resolvers", "families")
+)
 """Settings that say where names lead, and whether we may go there."""
 _AT_ONCE: Final = 1_000 * PER_BLOCK
 
@@ -74,7 +79,7 @@ def reconsider(desk: Desk, texts: BlockFile, classes: bool = False) -> list[Verd
     page = desk.columns.page
     state, reason = page.state[: page.count], page.reason[: page.count]
     open_now = (state == State.PENDING) | (state == State.WAITING)
-    ours = open_now | (state == State.EXCLUDED) & ((reason == Reason.DEPTH) | (reason == Reason.REJECTED))
+    ours = open_now | (state == State.EXCLUDED) & np.isin(reason, (Reason.DEPTH, Reason.REJECTED, Reason.TRAP))
     looked_at = np.arange(page.count) if classes else np.flatnonzero(ours)
     verdicts: list[Verdict] = []
     for at in range(0, len(looked_at), _AT_ONCE):
@@ -103,6 +108,8 @@ def _judged(desk: Desk, pages: Array, texts: list[bytes]) -> list[tuple[int, int
             why = Reason.NONE
         elif not of.page or _rejected(desk.scope, text):
             why = Reason.REJECTED
+        elif desk.scope.entraps(text.decode()):
+            why = Reason.TRAP
         else:
             why = Reason.DEPTH if too_deep else Reason.NONE
         found.append((int(why), becomes))
@@ -111,4 +118,4 @@ def _judged(desk: Desk, pages: Array, texts: list[bytes]) -> list[tuple[int, int
 
 def _rejected(scope: urls.Scope, text: bytes) -> bool:
     url = text.decode()
-    return not scope.accepts(urls.host(url)) or scope.rejects(url) or len(text) > scope.url_length
+    return not scope.admits(url) or scope.rejects(url) or len(text) > scope.url_length

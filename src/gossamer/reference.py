@@ -38,7 +38,8 @@ Made from the code by `python -m gossamer.reference > docs/reference.md`; a test
 
 EXITS: Final = {
     0: "Done: the crawl ended by itself, by a limit that was asked for, or by `gossamer stop`.",
-    GossamerError.exit_code: "A fault. Also: `verify` found something wrong, or `check` a request that was not polite.",
+    GossamerError.exit_code: "A fault. Also: `verify` found something wrong, `check` a request that was not polite, or "
+                             "`web --hostile --against` a page that ended as it must not.",
     UsageError.exit_code: "What was asked makes no sense: a setting, a seed, an option, a folder without a collection.",
     LockedError.exit_code: "Another process holds the collection.",
     StorageError.exit_code: "The disk is full or read-only, a file is damaged, or memory is gone. All that was "
@@ -72,6 +73,7 @@ LINKS: Final = {
     LinkKind.ALTERNATE: 'Another form of the page: `link rel="alternate"`, of type HTML or with a language.',
     LinkKind.REDIRECT: "Where the server or a `meta refresh` sends us.",
     LinkKind.SEED: "No link: the page was given as a seed.",
+    LinkKind.SITEMAP: "No link: a sitemap of its site lists the page.",
 }
 
 COUNTED: Final = {
@@ -82,13 +84,14 @@ COUNTED: Final = {
     Counted.SOFTWARE: "By its extension software (`seeder.software`).",
     Counted.SOURCE: "By its extension source code, a script or a style (`seeder.source`).",
     Counted.ARCHIVE: "By its extension an archive (`seeder.archives`).",
-    Counted.OUT_OF_SCOPE: "Its host is not in `seeder.domains`.",
+    Counted.OUT_OF_SCOPE: "Its host is not in `seeder.domains`, or its port not in `seeder.ports`.",
     Counted.TOO_LONG: "The URL is longer than `seeder.url_length`.",
     Counted.NOFOLLOW: "The link, or its page, asks not to follow it.",
     Counted.NOT_HTTP: "mailto, javascript, ftp and so on.",
     Counted.SITE_FULL: "Its site already has `seeder.pages_per_site` pages.",
     Counted.COLLECTION_FULL: "The collection already has `collection.max_pages` pages or `collection.max_sites` sites.",
     Counted.REJECTED: "A pattern of `seeder.reject` matches, or none of `seeder.accept`.",
+    Counted.TRAP: "The URL says the same thing more often than `seeder.repeats` allows, as those of mazes do.",
 }
 
 

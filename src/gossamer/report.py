@@ -51,6 +51,8 @@ class Report:
 
     def _waiting(self) -> Iterator[str]:
         f = self.figures
+        if f.get("names_fault"):
+            yield f"  Names could not be looked up: {f['names_fault']}; they are when the same command goes on."
         for aside, cure in _CURES.items():
             if f"site: {aside.word}" in f["why"]["waiting"]:
                 yield f"  {aside.word}: {cure}"

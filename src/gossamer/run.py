@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from gossamer import demo, imaging
+from gossamer import demo, descriptors, imaging, memory, process
 from gossamer.asking import Listener
 from gossamer.clock import RealClock
 from gossamer.collection import lock
@@ -22,10 +23,11 @@ from gossamer.collection.layout import shard_folder
 from gossamer.collection.standing import read_before, write_standing
 from gossamer.compiled import KEPT
 from gossamer.config.settings import Settings
-from gossamer.crawl import Bounds, Crawl
+from gossamer.crawl import Bounds, Crawl, Ending
+from gossamer.demo.hostile.web import HostileWeb
 from gossamer.errors import GossamerError
 from gossamer.eventlog import EventLog, Level
-from gossamer.figures import Curve, Figures, resident, waits_until
+from gossamer.figures import Curve, Figures, waits_until
 from gossamer.manager.value import merit_weights, prepared_for
 from gossamer.model import Counted
 from gossamer.opening import open_collection
@@ -40,6 +42,7 @@ from gossamer.web.pool import Pool
 from gossamer.web.resolver import Resolver
 
 LOOK_EVERY: Final = 0.5
+MEMORY_EVERY: Final = 1.0
 PLANS_EVERY: Final = 60.0
 """Seconds between writing down the last plans."""
 __all__ = ["Plea", "Report", "Watcher", "run"]
@@ -47,6 +50,10 @@ __all__ = ["Plea", "Report", "Watcher", "run"]
 REMEMBERED: Final = 1_000_000
 """Visits of former runs whose bodies are looked for in new ones."""
 
+MEMORY_CURE: Final = (
+    "Raise collection.max_memory, end other programs, take a larger machine, or fewer harvester.workers; then the same"
+    " command goes on."
+)
 SAID: Final = 20
 """Seeds that are said one by one."""
 _FULL: Final = {
@@ -88,8 +95,10 @@ def _demonstration(plea: Plea, stack: ExitStack, watcher: Watcher) -> tuple[Sett
     running = demo.start(plea.demo, log=plea.demo_log)
     stack.callback(running.stop)
     sites = plural(len(running.seeds), "site")
-    watcher.say(f"the demonstration Web runs on this machine: {sites}, port {running.port}")
-    return demo_settings(running.resolve, tuple(running.domains), running.trusted), tuple(running.seeds)
+    hostile = isinstance(plea.demo, HostileWeb)
+    name = "hostile Web" if hostile else "demonstration Web"
+    watcher.say(f"the {name} runs on this machine: {sites}, port {running.port}")
+    return demo_settings(running.resolve, tuple(running.domains), running.trusted, hostile), tuple(running.seeds)
 
 
 def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None) -> Report:
@@ -123,10 +132,14 @@ class _Running:
         names = Resolver(settings.harvester)
         stack.callback(names.close)
         payloads = self._payloads(stack) if settings.collection.revisit_records else None
-        self.web = Pool(settings, desk.seed, store.lock.fileno(), store.shard, store.next_archive, self.clock, payloads)
+        self.web = Pool(
+            self._as_far(settings), desk.seed, store.lock.fileno(), store.shard, store.next_archive, self.clock,
+            payloads,
+        )  # fmt: skip
         stack.callback(self.web.close)
         self.web.register(names.fileno())
         store.follow(self.web)
+        self.memory = memory.Limit(settings.collection.max_memory, self._memory_used())
         bounds = Bounds(plea.pages, plea.seconds, plea.patience)
         self.crawl = Crawl(desk, store, self.web, names, self.clock, bounds, log)
         self.imager = imaging.Imager(store, settings, self.clock)
@@ -140,9 +153,20 @@ class _Running:
         self.seeds_skipped = len(prepared.seeds.complaints)
         self._figures = Figures(desk)
         self._told = (0, 0)
-        self._next_look = 0.0
+        self._next_look = self._next_memory = 0.0
         self._next_plans = self.begun + PLANS_EVERY
         self.before = desk.visits
+
+    def _as_far(self, settings: Settings) -> Settings:
+        """With as many connections as there may be."""
+        wanted = settings.harvester.connections
+        if (some := descriptors.connections(wanted)) == wanted:
+            return settings
+        self.watcher.say(
+            f"warning: {some} connections at most, not {wanted} (harvester.connections): a process may have"
+            f" {some + descriptors.OTHERS} files open here (`ulimit -Hn`)"
+        )
+        return replace(settings, harvester=replace(settings.harvester, connections=some))
 
     def _payloads(self, stack: ExitStack) -> Payloads:
         payloads, shard = Payloads(), self.store.shard
@@ -160,8 +184,11 @@ class _Running:
         at_end = self.figures()
         for each in (self.listener, self.imager, self.web):
             each.close()
-        self._score_at_end()
-        self.store.finish(*imaging.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail()))
+        frugal = ending is Ending.MEMORY
+        if not frugal:
+            self._score_at_end()
+        dumped = imaging.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail())
+        self.store.finish(*dumped, seal=not frugal)
         self._figures.look(self.clock.wall())
         final = self.figures() | {"ending": ending.value, "waits_until": waits_until(self.desk, self.clock.wall())}
         write_standing(self.store.shard, final)
@@ -175,9 +202,10 @@ class _Running:
             say("compiling the kernels, once: about a minute (`make install` does it beforehand)")
         self._event("start", folder=str(self.plea.folder), resumed=self.resumed, known=desk.columns.page.count)
         if self.resumed:
+            rest = human_time(self.prepared.settings.harvester.wait)
+            killed = "" if self.store.stopped else f"; after a kill, sites are asked again when {rest} have passed"
             say(
-                f"resumed: {plural(desk.columns.page.count, 'page')} known, {plural(desk.visits, 'visit')} made;"
-                f" sites are asked again when {human_time(self.prepared.settings.harvester.wait)} have passed"
+                f"resumed: {plural(desk.columns.page.count, 'page')} known, {plural(desk.visits, 'visit')} made{killed}"
             )
             self._settle()
             self.crawl.dispatch.resume(self.clock.monotonic() - self.store.lock.since)
@@ -233,7 +261,8 @@ class _Running:
             self.watcher.show(self.figures())
 
     def _look(self) -> None:
-        """After link scores, at what was made beside, and at the value of the index."""
+        """After memory and link scores, at what was made beside, and at the value of the index."""
+        self._look_at_memory()
         self._take_scores()
         self.scorer.begin_if_due(self.desk.visits, self._processor())
         told = (self.store.segments, self.imager.made)
@@ -241,6 +270,7 @@ class _Running:
             self._told = told
             self._event("made", segments=told[0], images=told[1])
         self._warn()
+        self._look_at_clock()
         planner = self.crawl.planner
         if self.clock.monotonic() >= self._next_plans:
             self._next_plans = self.clock.monotonic() + PLANS_EVERY
@@ -248,11 +278,44 @@ class _Running:
         self.curve.add(planner.last_made, planner.index_value, planner.index_pages)
 
     def _warn(self) -> None:
-        for warnings in (self.scorer.warnings, self.imager.warnings, self.store.notes):
+        for warnings in (self.scorer.warnings, self.imager.warnings, self.store.notes, self.crawl.names.warnings):
             for warning in warnings:
                 self.watcher.say(f"warning: {warning}")
                 self._event("warning", Level.WARNING, message=warning)
             warnings.clear()
+
+    def _memory_used(self) -> int:
+        return memory.used([os.getpid(), *self.web.pids(), *process.pids()])
+
+    def _look_at_memory(self) -> None:
+        """When it is used up, what can be done without goes first: images and link scores that are being made. Then the
+        crawl stops, before the kernel ends it."""
+        now = self.clock.monotonic()
+        if now < self._next_memory or self.crawl.memory_used_up:
+            return
+        self._next_memory = now + MEMORY_EVERY
+        used = self._memory_used()
+        self.imager.may_begin = self.scorer.may_begin = self.memory.has_room(used, memory.used([os.getpid()]))
+        reached = self.memory.reached(used)
+        if not reached:
+            return
+        if self.imager.give_up() | self.scorer.give_up():
+            message = f"{reached}: an image or link scores that were being made are given up"
+        else:
+            self.crawl.memory_used_up = True
+            message = f"{reached}: it stops before it is killed. {MEMORY_CURE}"
+        self.watcher.say(f"warning: {message}")
+        self._event("memory", Level.WARNING, message=message, used=used, limit=self.memory.bytes)
+
+    def _look_at_clock(self) -> None:
+        if (ahead := self.clock.set_by()) is not None:
+            way = "ahead of" if ahead > 0 else "behind"
+            message = (
+                f"the clock of this machine is {human_time(abs(ahead))} {way} the crawl's own, which goes on as before:"
+                " no wait gets shorter or longer"
+            )
+            self.watcher.say(f"warning: {message}")
+            self._event("clock", Level.WARNING, message=message, seconds=round(ahead, 3))
 
     def _take_scores(self) -> None:
         if (scored := self.scorer.poll(self.clock.wall())) is not None:
@@ -263,7 +326,8 @@ class _Running:
         """Link scores once more, of all that was fetched, if they are not too dear; then what the index is worth."""
         self.store.commit(rotate=True)
         self.store.seal_all()
-        self.scorer.finish(self.desk.visits, self._processor())
+        self._look_at_memory()
+        self.scorer.finish(self.desk.visits, self._processor(), self._look_at_memory)
         self._take_scores()
         self.scorer.close()
         self._warn()
@@ -288,9 +352,10 @@ class _Running:
             seeds_skipped=self.seeds_skipped, value=self.curve.points, value_of=self.curve.of,
             desk_seconds=round(time.process_time() - self.desk_cpu, 3), cpu_seconds=round(processor, 3),
             scores=self.scorer.standing(processor),
-            rss=resident([os.getpid(), *self.web.pids()]),
+            rss=self._memory_used(),
             sites_active=crawl.dispatch.queue.queued + crawl.dispatch.queue.in_flight, seconds_left=left,
             pages_left=None if bounds.pages is None else bounds.pages - (desk.stored - crawl.stored_before),
+            names_fault=crawl.names.fault,
         )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ What goes wrong there is a warning, never the end of the crawl: OPIC does withou
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,6 +42,8 @@ class Scorer:
         self._shard, self._weights, self._every, self._lock = shard, dict(weights), rank_every, lock_fd
         self._prepare = prepare
         self._process: Process | None = None
+        self.may_begin = True
+        """Whether there is room for it in memory."""
         self._visits = self._begun = 0
         self._cpu = self._carried = 0.0
         """Of the crawl, of this run when the last computation was begun, and since then in former runs."""
@@ -72,15 +74,16 @@ class Scorer:
             return False
         return self._affordable(crawl_cpu_seconds) and self._begin(visits, crawl_cpu_seconds)
 
-    def finish(self, visits: int, crawl_cpu_seconds: float) -> bool:
-        """At the end of a run: computes them once more and waits, if something came since and it is not too dear."""
+    def finish(self, visits: int, crawl_cpu_seconds: float, look: Callable[[], object] = lambda: None) -> bool:
+        """At the end of a run: computes them once more, if something came since and it is not too dear, and waits;
+        `look` is called meanwhile."""
         if visits > self._visits and self._may_begin():
             if self._affordable(crawl_cpu_seconds) or self._estimate() <= AT_STOP:
                 self._begin(visits, crawl_cpu_seconds)
             else:
                 self._why = "to compute them would have cost more than a twentieth of the crawl's processor time so far"
         if self._process is not None:
-            self._process.wait()
+            self._process.wait(look)
         return self._process is not None
 
     def poll(self, wall: float = 0.0) -> Scored | None:
@@ -110,6 +113,12 @@ class Scorer:
             **dict.fromkeys(_COUNTED), **self._last, "cpu_since": round(self._since(crawl_cpu_seconds), 3), "why": why,
         }  # fmt: skip
 
+    def give_up(self) -> bool:
+        """What is being computed; whether there was anything."""
+        computing = self._process is not None
+        self.close()
+        return computing
+
     def close(self) -> None:
         """Also while it computes: what is half done is done again next time."""
         if self._process is not None:
@@ -125,7 +134,8 @@ class Scorer:
         return self._carried + crawl_cpu_seconds - self._cpu
 
     def _may_begin(self) -> bool:
-        return self._process is None and bool(self._weights or self._prepare) and self._size() != self._sealed
+        wanted = self.may_begin and bool(self._weights or self._prepare)
+        return self._process is None and wanted and self._size() != self._sealed
 
     def _affordable(self, crawl_cpu_seconds: float) -> bool:
         return self._since(crawl_cpu_seconds) * SHARE >= (self._last.get("cpu") or self._estimate())

@@ -12,12 +12,14 @@ import numpy as np
 
 from gossamer.clock import VirtualClock
 from gossamer.collection.columns import Columns
+from gossamer.collection.rulebook import RuleBook
 from gossamer.compiled import forget_old
 from gossamer.config import Settings, override
 from gossamer.crawl import Bounds, Crawl
 from gossamer.harvester.queue import SiteQueue
 from gossamer.manager.plan import make_plan
 from gossamer.manager.strategies import LIVE
+from gossamer.model import Outcome
 from gossamer.opening import open_collection
 from gossamer.robots import Rules
 from gossamer.scores import compute
@@ -27,7 +29,10 @@ from gossamer.simulator.web import Reply, SimulatedNames, SimulatedWeb
 def reply(url: str) -> Reply:
     if url.endswith("/robots.txt"):
         return Reply(rules=Rules.parse(b"User-agent: *\nDisallow: /1$", "Gossamer").compiled())
-    page = int(url.rpartition("/")[2] or 0)
+    last = url.rpartition("/")[2] or "0"
+    if not last.isdigit():
+        return Reply(outcome=Outcome.NOT_FOUND, status=404)
+    page = int(last)
     links = [f"http://{host}.example/{page * 2 + i}" for host in "ab" for i in (1, 2)] if page < 30 else []
     return Reply(links=links, digest=1 + page)
 
@@ -53,13 +58,14 @@ def warm(folder: Path, policy: str) -> int:
 
 
 def warm_rest() -> None:
-    """Kernels that so small a crawl does not call: plans of many pages begin with a sample, and requests are taken
-    back when the address of a site has become too old."""
+    """Kernels that so small a crawl does not call: plans of many pages begin with a sample, requests are taken back
+    when the address of a site has become too old, and rules are moved when many are out of use."""
     columns = Columns(100_000, 1)
     columns.page.count, columns.site.count, columns.origin.count = 100_000, 1, 1
     for policy in LIVE.values():
         make_plan(columns, policy, 0.0, 1_000, 10)
     SiteQueue(1, 1).skip(np.zeros(0, np.uint32), 0.0)
+    RuleBook(1).pack(np.zeros(1, np.uint32), np.zeros(1, np.uint32))
 
 
 def main() -> None:

@@ -103,16 +103,23 @@ def unknown_standing(view: View, settings: Settings, wall: float, site: int, url
 
 
 def _not_read(failures: int, again: float | None) -> Said:
-    return {"verdict": None, "rule": None, "until": None, "failures": failures, "again": again}
+    return {"verdict": None, "rule": None, "until": None, "failures": failures, "again": again, "unreachable": None}
 
 
 def _robots(view: View, wall: float, origin: int, url: str) -> Said:
-    """The verdict of the rules at hand. Until there are any, only robots.txt is asked for, `again` if it failed."""
+    """The verdict of the rules at hand. Until there are any, only robots.txt is asked for, `again` if it failed.
+
+    One that could be read once, and no longer can, has no verdict either, until its last rules are used again: then
+    `unreachable` says since when it cannot be read.
+    """
     origins, sites = view.columns.origin, view.columns.site
     until, failures = float(origins.valid[origin]), int(origins.failures[origin])
     next_ = float(sites.next[int(origins.site[origin])])
     said = _not_read(failures, next_ if failures and next_ > wall else None) | {"until": until or None}
-    if until:
+    if failures:
+        said["unreachable"] = float(origins.unreachable[origin])
+        said["again"] = until if until > wall else said["again"]
+    if until > wall or (until and not failures):
         rules = Rules.from_compiled(view.rules_of(origin))
         said["verdict"] = "allowed" if rules.allows(url) else "forbidden"
         said["rule"] = rules.deciding(url)
@@ -144,12 +151,29 @@ def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
         "name_failures": int(sites.name_failures[site]),
         "wait": round(wait_of(view.columns, settings, site), 3),
         "delay": round(float(sites.delay[site]), 3),
+        **_slowness(sites, site),
         "next": None if refused or not next_ or next_ >= FOR_GOOD else next_,
         "now": not refused and next_ <= wall,
         "why": None if why is Aside.NONE else why.word,
         "words": "Its wait is not over." if why is Aside.NONE and next_ > wall else why.sentence,
         "aside": refused or (next_ > wall + HORIZON and why is not Aside.NONE),
     }
+
+
+def _slowness(sites: Any, site: int) -> Said:
+    """How many times its wait a site is left in peace, in all and by failures alone, and seconds to the first byte.
+
+    Images of former versions do not have it.
+    """
+    try:
+        slow, stretch = float(sites.slow[site]), float(sites.stretch[site])
+        usual, lately = float(sites.usual[site]), float(sites.lately[site])
+    except AttributeError:
+        slow, stretch, usual, lately = 1.0, 1.0, 0.0, 0.0
+    return {
+        "factor": round(slow * stretch, 3), "slow": round(slow, 3), "usual": round(usual, 3) or None,
+        "lately": round(lately, 3) or None,
+    }  # fmt: skip
 
 
 def set_aside(site: Any, wall: float, horizon: float = HORIZON) -> Array:
@@ -160,9 +184,9 @@ def set_aside(site: Any, wall: float, horizon: float = HORIZON) -> Array:
     return found
 
 
-def sites_aside(site: Any, wall: float) -> list[tuple[int, str, float | None]]:
+def sites_aside(site: Any, wall: float, horizon: float = HORIZON) -> list[tuple[int, str, float | None]]:
     """Number, why, and until when, of each site that is set aside; None: for as long as that is so."""
-    aside = set_aside(site, wall)
+    aside = set_aside(site, wall, horizon)
     return [
         (number, Aside(int(aside[number])).word, None if site.refused[number] else float(site.next[number]))
         for number in np.flatnonzero(aside).tolist()
@@ -198,6 +222,7 @@ def site_standing(view: View, settings: Settings, issued: int, wall: float, site
             "links": float(columns.page.merit[pages].mean()) if len(pages) else 0.0,
         },
         "origins": [_origin(view, wall, int(origin)) for origin in origins],
+        "sitemap_due": float(due[site]) if (due := getattr(columns.site, "sitemap_due", None)) is not None else None,
     }
 
 
@@ -226,6 +251,7 @@ def _origin(view: View, wall: float, origin: int) -> Said:
         "robots_until": until or None,
         "robots_outdated": bool(until) and until <= wall,
         "robots_failures": int(origins.failures[origin]),
+        "robots_unreachable": float(origins.unreachable[origin]) or None,
         "delay": round(float(origins.delay[origin]), 3) or None,
         "rules": Rules.from_compiled(compiled).lines() if until else None,
     }

@@ -1,62 +1,73 @@
 """Judges the politeness of a crawl by what the servers saw of it.
 
-Time runs from the END of one answer to the START of the next request. All requests count, robots.txt's too:
+Time runs from the END of one answer to the START of the next request. All requests count, robots.txt's and sitemaps'
+too; streams of one connection are requests like others:
 
     site       min(wait, wait_large), because a log does not tell how many pages of a site were known; a Crawl-delay
                that is longer takes its place. Up to per_turn requests may follow one another after `pause`.
-    address    address_wait, whatever the sites behind it, but not inside a turn.
-    parallel   no two requests overlap at a site, nor at an address.
-    Retry-After of a 429 or 503 holds for its whole site.
+    slowed     429, 402 and 5xx double the wait of the site, or a second if that is longer; any other answer takes a
+               tenth off again.
+    took       wait_factor times what the last answer at the site took.
+    address    address_wait, whatever the sites behind it, but not inside a turn; domain_wait for the registrable
+               domain likewise.
+    parallel   no two requests overlap at a site, nor at an address, nor, if domain_wait is set, at a domain.
+    Retry-After of any answer holds for its whole site, a week at most.
     robots     a page is asked for after its origin's robots.txt was, no longer than robots_valid ago, and only if the
-               rules allow it: those of a 200 or 304; a 5xx forbids all, anything else nothing.
+               rules allow it (`checker.robots`); not at all if they ask for more than max_delay.
+    identity   the User-Agent begins with token and version; it or From has the contact. GET only.
+
+Not judged, because a server's log does not tell what the crawl saw: how much longer it waits where answers take longer
+than usual to begin, and that a site rests for `harvester.retry` after failures in a row (some of them leave no line).
 
 `kills` are times (of the log's clock) at which the crawl or a part of it was killed. A killed process learned nothing
-from an answer that it cannot have read, or that ended within 1.5 s before (commits are a second apart), or that was on
-its way: such an answer *obliges* to nothing (no Crawl-delay, no Retry-After, no 5xx), though it may have been committed
-and so *permits*. Waits count from it all the same; one that was on its way ends with the kill.
+from an answer that it cannot have read, or that ended within 1.5 s before (commits are a second apart; a machine that
+is busy needs more), or that was on its way: such an answer *obliges* to nothing (no Crawl-delay, no Retry-After, no
+5xx), though it may have been committed and so *permits*: so does one that was on its way, for only one of several
+processes may have been killed. Waits count from all of them; from one that was on its way, from the kill.
 
 Clocks in logs are not exact: what is less than `epsilon` (5 ms) early is no violation.
+
+A request is looked at once. What is remembered is of the size of the sites and kills, not of the log.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
+from urllib.parse import urljoin
 
+from gossamer import urls
+from gossamer.checker.limits import LEAST_SLOWED, MOST_SLOWED, PRECISION, RECOVERED, SLOWED, WEEK, Limits
+from gossamer.checker.order import by_start
 from gossamer.checker.report import Kind, Report, Request, Violation
+from gossamer.checker.robots import HOPS, Origin, RobotsOf, Said, has_moved, said_by, was_left
 from gossamer.config.settings import Settings
 from gossamer.demo.access import CLIENT_LEFT
 from gossamer.robots import Rules
-from gossamer.urls import without_www
+from gossamer.urls import registrable, without_www
 
 EPSILON: Final = 0.005
 UNCOMMITTED: Final = 1.5
 AFTERLIFE: Final = 0.1
-"""Seconds after a kill in which a server may still read what the dead process had sent."""
-RULES: Final = (200, 304)
-
-RobotsOf = Callable[[str], bytes | None]
-"""Origin ("http://host") to the robots.txt that it serves with status 200; None: not known, allows everything."""
+"""Seconds after a kill in which a server may still read what the dead process had sent; more where it is busy."""
+KEPT: Final = 1_000
+"""Violations of a kind that are kept; the rest is counted."""
+FOREVER: Final = float("inf")
 
 
 def check(
-    log: Iterable[Request], settings: Settings, robots_of: RobotsOf, kills: Sequence[float] = (),
-    epsilon: float = EPSILON,
+    log: Iterable[Request], settings: Settings | Limits, robots_of: RobotsOf, kills: Sequence[float] = (),
+    epsilon: float = EPSILON, lost: float = UNCOMMITTED, afterlife: float = AFTERLIFE,
 ) -> Report:  # fmt: skip
-    """Judges a whole log; its order does not matter."""
-    requests = sorted((_cut(r, kills) for r in log), key=lambda r: (r.start, r.end))
-    judge = _Judge(settings, robots_of, sorted(kills), epsilon)
-    for request in requests:
+    """Judges a whole log; the order of its lines matters little (`checker.order`). `lost`: in place of 1.5 s."""
+    limits = settings if isinstance(settings, Limits) else Limits.of(settings)
+    judge = _Judge(limits, robots_of, sorted(kills), epsilon, lost, afterlife)
+    for request in by_start(map(judge.cut, log)):
         judge.see(request)
-    return Report(len(requests), len(judge.sites), len(judge.addresses), judge.violations)
-
-
-def _cut(request: Request, kills: Sequence[float]) -> Request:
-    """A request that was on its way at a kill ended there."""
-    inside = [k for k in kills if request.start <= k < request.end]
-    return replace(request, end=min(inside), status=CLIENT_LEFT) if inside else request
+    return judge.report()
 
 
 @dataclass(slots=True)
@@ -65,122 +76,219 @@ class _Site:
     """Whose answer ended last."""
     in_turn: int = 0
     """Requests of the present turn."""
-    patience: list[Request] = field(default_factory=list)
-    """Answers with a Retry-After."""
-
-
-@dataclass(slots=True)
-class _Origin:
-    answers: list[Request] = field(default_factory=list)
-    """Of robots.txt, in order."""
-    rules: Rules | None = None
+    slow: float = 1.0
+    """By how much its wait is multiplied, at least."""
+    patience: list[tuple[float, float, Request]] = field(default_factory=list)
+    """Retry-Afters: when they end, until when they are known, and the answer; none that another outlasts."""
 
 
 class _Judge:
-    def __init__(self, settings: Settings, robots_of: RobotsOf, kills: list[float], epsilon: float) -> None:
-        self.settings, self.www = settings.harvester, settings.seeder.www
-        self.wait = float(min(self.settings.wait, self.settings.wait_large))
-        self.robots_of, self.kills, self.epsilon = robots_of, kills, epsilon
+    def __init__(
+        self, limits: Limits, robots_of: RobotsOf, kills: list[float], epsilon: float, lost: float, afterlife: float,
+    ) -> None:  # fmt: skip
+        self.limits, self.robots_of, self.epsilon = limits, robots_of, epsilon
+        self.kills, self.lost, self.afterlife = kills, lost, afterlife
+        self.requests = 0
         self.sites: dict[str, _Site] = {}
         self.addresses: dict[str, Request] = {}
-        self.origins: dict[str, _Origin] = {}
+        self.domains: dict[str, Request] = {}
+        self.origins: dict[str, Origin] = {}
+        self.errands: dict[tuple[str, str], dict[str, int]] = {}
+        """Sites and targets to which robots.txt moved: for which origins, after how many hops."""
+        self.unknown = 0
+        """Redirects of robots.txt whose target the log does not tell, and which nobody has asked for yet."""
         self.violations: list[Violation] = []
+        self.counts: Counter[Kind] = Counter()
+        self.worst: dict[Kind, Violation] = {}
+
+    def report(self) -> Report:
+        return Report(
+            self.requests, len(self.sites), len(self.addresses), self.violations, dict(self.counts), self.worst
+        )
+
+    def cut(self, request: Request) -> Request:
+        """A request that was on its way at a kill ended there."""
+        first = bisect_left(self.kills, request.start - self.afterlife)
+        if first == len(self.kills) or self.kills[first] >= request.end:
+            return request
+        return replace(request, end=max(request.start, self.kills[first]))
 
     def see(self, request: Request) -> None:
-        site = self.sites.setdefault(self._site(request), _Site())
-        origin = self.origins.setdefault(request.origin, _Origin())
+        self.requests += 1
+        name = self._site(request)
+        site = self.sites.get(name)
+        if site is None:
+            site = self.sites[name] = _Site()
+        origin = self.origins.get(request.origin)
+        if origin is None:
+            origin = self.origins[request.origin] = Origin()
         settled = self._time_at_site(request, site, origin)
-        self._time_at_address(request, settled)
+        self._time_at_address(request, name, settled)
+        self._time_at_domain(request, name, settled)
         self._patience(request, site)
-        if request.is_robots:
-            origin.answers.append(request)
-        else:
+        self._identity(request)
+        if not self._is_errand(request) and not request.is_robots:
             self._robots(request, origin)
+        elif request.is_robots:
+            self._hear(request, request.origin, 0)
         self._remember(request, site)
 
     def _site(self, request: Request) -> str:
-        """Two hosts that differ by `www.` are one site, if the settings say so."""
-        return without_www(request.site) if self.www else request.site
+        return self._name(request.site)
+
+    def _name(self, host: str) -> str:
+        return without_www(host) if self.limits.www else host
 
     def _accuse(self, kind: Kind, request: Request, previous: Request | None, early: float = 0.0) -> None:
-        self.violations.append(Violation(kind, request, previous, early))
+        violation = Violation(kind, request, previous, early)
+        self.counts[kind] += 1
+        if self.counts[kind] <= KEPT:
+            self.violations.append(violation)
+        if kind not in self.worst or early > self.worst[kind].early:
+            self.worst[kind] = violation
 
-    def _time_at_site(self, request: Request, site: _Site, origin: _Origin) -> bool:
+    # --- time
+
+    def _time_at_site(self, request: Request, site: _Site, origin: Origin) -> bool:
         """Whether nothing is left to say between it and the last one: it continues a turn, or is accused already."""
-        last = site.last
+        last, limits = site.last, self.limits
         before, site.in_turn = site.in_turn, 1  # a fault begins a turn, lest the rest of it be accused too
         if last is None:
             return False
         gap = request.start - last.end
-        delay = self._delay(request, origin)
-        wait, pause = max(self.wait, delay), max(float(self.settings.pause), delay)
+        delay = origin.delay(limits)
+        wait, pause = max(limits.wait, delay), max(limits.pause, delay)
+        in_turn = wait - gap > self.epsilon
         if gap < -self.epsilon:
             self._accuse(Kind.SITE_PARALLEL, request, last, -gap)
-        elif wait - gap <= self.epsilon:
-            return False
-        elif before >= self.settings.per_turn:
+        elif in_turn and before >= limits.per_turn:
             self._accuse(Kind.SITE_EARLY, request, last, wait - gap)
-        elif pause - gap > self.epsilon:
+        elif in_turn and pause - gap > self.epsilon:
             self._accuse(Kind.SITE_EARLY, request, last, pause - gap)
-        else:
+        elif (slowed := self._slowed(site, wait)) - gap > self.epsilon:
+            self._accuse(Kind.SLOWED_EARLY, request, last, slowed - gap)
+        elif (took := self._took(last)) - gap > self.epsilon:
+            self._accuse(Kind.TOOK_EARLY, request, last, took - gap)
+        elif in_turn:
             site.in_turn = before + 1
+        else:
+            return False
         return True
 
-    def _time_at_address(self, request: Request, settled: bool) -> None:
+    def _slowed(self, site: _Site, wait: float) -> float:
+        return min(max(wait, LEAST_SLOWED) * site.slow, WEEK) * (1 - PRECISION) if site.slow > 1.0 else 0.0
+
+    def _took(self, last: Request) -> float:
+        """By `wait_factor`. The server's measure is not the client's: a moment of it is forgiven."""
+        if not self.limits.wait_factor or self._known_until(last) < FOREVER:
+            return 0.0
+        return min(self.limits.wait_factor * max(0.0, last.end - last.start - self.epsilon), WEEK)
+
+    def _time_at_address(self, request: Request, name: str, settled: bool) -> None:
         last = self.addresses.get(request.address)
-        if last and not (self._site(last) == self._site(request) and settled):
-            gap = request.start - last.end
-            if gap < -self.epsilon:
-                self._accuse(Kind.ADDRESS_PARALLEL, request, last, -gap)
-            elif self.settings.address_wait - gap > self.epsilon:
-                self._accuse(Kind.ADDRESS_EARLY, request, last, self.settings.address_wait - gap)
+        if last and not (settled and self._site(last) == name):
+            self._between(request, last, self.limits.address_wait, Kind.ADDRESS_EARLY, Kind.ADDRESS_PARALLEL)
         if last is None or request.end >= last.end:
             self.addresses[request.address] = request
 
+    def _time_at_domain(self, request: Request, name: str, settled: bool) -> None:
+        if not self.limits.domain_wait:
+            return
+        domain = registrable(name)
+        last = self.domains.get(domain)
+        if last and not (settled and self._site(last) == name):
+            self._between(request, last, self.limits.domain_wait, Kind.DOMAIN_EARLY, Kind.DOMAIN_PARALLEL)
+        if last is None or request.end >= last.end:
+            self.domains[domain] = request
+
+    def _between(self, request: Request, last: Request, wait: float, early: Kind, parallel: Kind) -> None:
+        gap = request.start - last.end
+        if gap < -self.epsilon:
+            self._accuse(parallel, request, last, -gap)
+        elif wait - gap > self.epsilon:
+            self._accuse(early, request, last, wait - gap)
+
     def _patience(self, request: Request, site: _Site) -> None:
         """Accuses by the Retry-After that ends last."""
-        site.patience = [a for a in site.patience if a.end + (a.retry_after or 0.0) - request.start > self.epsilon]
-        asked = [a for a in site.patience if self._is_known(a, request.start)]
-        if asked:
-            last = max(asked, key=lambda a: a.end + (a.retry_after or 0.0))
-            self._accuse(Kind.RETRY_AFTER, request, last, last.end + (last.retry_after or 0.0) - request.start)
-
-    def _delay(self, request: Request, origin: _Origin) -> float:
-        """The Crawl-delay that was certainly known at the request; 0 without one."""
-        known = [a for a in origin.answers if self._is_known(a, request.start)]
-        if not known or known[-1].status not in RULES:
-            return 0.0
-        return self._rules(request, origin).delay or 0.0
-
-    def _rules(self, request: Request, origin: _Origin) -> Rules:
-        if origin.rules is None:
-            origin.rules = Rules.parse(self.robots_of(request.origin) or b"", self.settings.agent)
-        return origin.rules
-
-    def _robots(self, request: Request, origin: _Origin) -> None:
-        read = [a for a in origin.answers if a.end <= request.start + self.epsilon and a.status != CLIENT_LEFT]
-        if not read:
-            self._accuse(Kind.NO_ROBOTS, request, None)
+        if not site.patience:
             return
-        last = read[-1]
-        age = request.start - last.end
-        if age > self.settings.robots_valid + self.settings.connect_timeout:
-            self._accuse(Kind.NO_ROBOTS, request, last)
-        elif last.status >= 500:
-            if self._is_known(last, request.start):
-                self._accuse(Kind.FORBIDDEN, request, last)
-        elif last.status in RULES and not self._rules(request, origin).allows(request.url):
-            self._accuse(Kind.FORBIDDEN, request, last)
-
-    def _is_known(self, answer: Request, now: float) -> bool:
-        """Whether the crawl that asks now certainly learned from the answer."""
-        if answer.status == CLIENT_LEFT or answer.end > now + self.epsilon:
-            return False
-        first = bisect_left(self.kills, answer.start - AFTERLIFE)
-        return first == len(self.kills) or self.kills[first] > min(now, answer.end + UNCOMMITTED)
+        now = request.start
+        site.patience = [p for p in site.patience if p[0] - now > self.epsilon and p[1] > now]
+        asked = [p for p in site.patience if p[2].end <= now + self.epsilon]
+        if asked:
+            until, _, answer = max(asked, key=lambda p: p[0])
+            self._accuse(Kind.RETRY_AFTER, request, answer, until - now)
 
     def _remember(self, request: Request, site: _Site) -> None:
         if site.last is None or request.end >= site.last.end:
             site.last = request
-        if request.status in (429, 503) and request.retry_after:
-            site.patience.append(request)
+        known = self._known_until(request)
+        if not _slows(request):
+            site.slow = max(1.0, site.slow * RECOVERED)
+        elif known == FOREVER:
+            site.slow = min(site.slow * SLOWED, MOST_SLOWED)
+        if request.retry_after:
+            until = request.end + min(request.retry_after, WEEK)
+            site.patience = [p for p in site.patience if p[0] > until or p[1] > known]
+            site.patience.append((until, known, request))
+
+    # --- robots.txt
+
+    def _is_errand(self, request: Request) -> bool:
+        """Whether a robots.txt moved here: then the answer speaks for its origin too, and is no page."""
+        waiting = self.errands.pop((self._site(request), request.target), None) if self.errands else None
+        for origin, hops in (waiting or {}).items():
+            self._hear(request, origin, hops)
+        return waiting is not None
+
+    def _hear(self, answer: Request, origin: str, hops: int) -> None:
+        if was_left(answer):
+            return
+        if has_moved(answer) and hops < HOPS:
+            target = urls.canonical(urljoin(answer.url, answer.location)) if answer.location else None
+            if target is not None:
+                place = self._name(urls.host(target)), "/" + target.split("/", 3)[3]
+                self.errands.setdefault(place, {})[origin] = hops + 1
+                return
+            self.unknown += not answer.location
+        said = Said(answer, Rules()) if has_moved(answer) else said_by(answer, self.robots_of, self.limits.agent)
+        self.origins[origin].hear(said, self._known_until(answer) == FOREVER)
+
+    def _robots(self, request: Request, origin: Origin) -> None:
+        found = origin.judge(request, self.limits)
+        if found is None:
+            return
+        kind, answer = found
+        if kind is not Kind.NO_ROBOTS or not self.unknown:
+            self._accuse(kind, request, answer)
+        elif not has_moved(request):
+            self.unknown -= 1  # it may be where a robots.txt moved to
+
+    def _known_until(self, answer: Request) -> float:
+        """The kill at which the crawl may have lost what it learned from the answer; forever, if there is none."""
+        if answer.status == CLIENT_LEFT:
+            return -FOREVER
+        first = bisect_left(self.kills, answer.start - self.afterlife)
+        if first == len(self.kills) or self.kills[first] > answer.end + self.lost:
+            return FOREVER
+        return self.kills[first]
+
+    # --- identity
+
+    def _identity(self, request: Request) -> None:
+        if request.method != "GET":
+            self._accuse(Kind.METHOD, request, None)
+        if request.agent and not self._is_named(request):
+            self._accuse(Kind.NAMELESS, request, None)
+
+    def _is_named(self, request: Request) -> bool:
+        token, slash, rest = request.agent.partition("/")
+        if (token, slash) != (self.limits.agent, "/") or not rest[:1].isdecimal():
+            return False
+        if not request.sender or not self.limits.contacts:
+            return True
+        return any(contact in request.agent or contact in request.sender for contact in self.limits.contacts)
+
+
+def _slows(request: Request) -> bool:
+    return request.status == 429 or 500 <= request.status < 600 or (request.status == 402 and not request.is_robots)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gossamer.escape import for_screen
 from gossamer.units import plural
 
 
@@ -30,6 +30,13 @@ class Request:
     retry_after: float | None = None
     """Seconds from the end."""
     agent: str = ""
+    """User-Agent; "-": it had none, "": the log does not tell."""
+    sender: str = ""
+    """From, likewise."""
+    location: str = ""
+    """Of a redirect, as sent; "": the log does not tell."""
+    sent: int = 0
+    """Bytes of the answer."""
 
     @property
     def site(self) -> str:
@@ -53,12 +60,19 @@ class Kind(StrEnum):
     """The ways to be impolite."""
 
     SITE_EARLY = "too early at its site"
+    SLOWED_EARLY = "too early after answers that ask to slow down"
+    TOOK_EARLY = "too early after an answer that took long"
     ADDRESS_EARLY = "too early at its address"
+    DOMAIN_EARLY = "too early at its domain"
     SITE_PARALLEL = "in parallel with another at its site"
     ADDRESS_PARALLEL = "in parallel with another at its address"
+    DOMAIN_PARALLEL = "in parallel with another at its domain"
     RETRY_AFTER = "before the end of a Retry-After"
     FORBIDDEN = "forbidden by robots.txt"
     NO_ROBOTS = "without valid robots.txt rules"
+    DELAY_TOO_LONG = "at a site whose Crawl-delay is longer than we wait"
+    NAMELESS = "without our name, version or contact"
+    METHOD = "with another method than GET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +86,17 @@ class Violation:
 
     def __str__(self) -> str:
         r, p = self.request, self.previous
-        line = f"{r.start:.3f} {r.url} ({r.address}): {self.kind}"
+        line = f"{r.start:.3f} {for_screen(r.url)} ({r.address}): {self.kind}"
         if self.early > 0:
             line += f", {self.early:.3f} s early"
-        return f"{line}; see {p.url}, {p.start:.3f} to {p.end:.3f}, status {p.status}" if p else line
+        return f"{line}; see {for_screen(p.url)}, {p.start:.3f} to {p.end:.3f}, status {p.status}" if p else line
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "kind": self.kind.name.lower(), "url": self.request.url, "address": self.request.address,
+            "start": self.request.start, "early": self.early, "previous": self.previous.url if self.previous else None,
+            "line": str(self),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +104,20 @@ class Report:
     requests: int
     sites: int
     addresses: int
-    violations: Sequence[Violation]
+    violations: Sequence[Violation] = ()
+    """The first of each kind, in the order of the log."""
+    counts: Mapping[Kind, int] = field(default_factory=dict)
+    """All of each kind."""
+    worst: Mapping[Kind, Violation] = field(default_factory=dict)
+    """The earliest of each kind: by most seconds."""
 
     @property
     def is_polite(self) -> bool:
-        return bool(self.requests) and not self.violations
+        return bool(self.requests) and not self.counts
 
     @property
-    def counts(self) -> dict[Kind, int]:
-        return dict(Counter(v.kind for v in self.violations))
+    def total(self) -> int:
+        return sum(self.counts.values())
 
     @property
     def verdict(self) -> str:
@@ -99,21 +125,15 @@ class Report:
             return "Nothing to judge: the log has no request."
         places = f"{plural(self.sites, 'site')} at {plural(self.addresses, 'address', 'addresses')}"
         judged = f"{plural(self.requests, 'request')} to {places}"
-        if not self.violations:
+        if not self.counts:
             return f"Polite: {judged}, none too early, in parallel or against robots.txt."
         counts = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.counts.items()))
-        return f"Not polite: {plural(len(self.violations), 'violation')} in {judged}: {counts}."
+        return f"Not polite: {plural(self.total, 'violation')} in {judged}: {counts}."
 
     def as_json(self) -> dict[str, object]:
         return {
             "polite": self.is_polite, "verdict": self.verdict, "requests": self.requests, "sites": self.sites,
             "addresses": self.addresses, "counts": {kind.name.lower(): n for kind, n in self.counts.items()},
-            "violations": [
-                {
-                    "kind": v.kind.name.lower(), "url": v.request.url, "address": v.request.address,
-                    "start": v.request.start, "early": v.early, "previous": v.previous.url if v.previous else None,
-                    "line": str(v),
-                }
-                for v in self.violations
-            ],
+            "worst": {kind.name.lower(): v.as_json() for kind, v in self.worst.items()},
+            "violations": [v.as_json() for v in self.violations],
         }  # fmt: skip

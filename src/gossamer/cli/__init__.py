@@ -26,6 +26,7 @@ from gossamer.cli.stop import stop
 from gossamer.cli.verify import verify
 from gossamer.cli.web import web
 from gossamer.errors import GossamerError
+from gossamer.screen import guard
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
@@ -54,6 +55,7 @@ app.add_typer(graph, name="graph")
 
 def main() -> None:
     """Exit codes: 0 done, 1 fault, 2 usage, 3 locked, 4 disk or memory, 130 interrupted after a clean stop."""
+    guard()
     try:
         app()
     except GossamerError as error:

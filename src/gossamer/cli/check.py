@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from gossamer.escape import for_json
 
 SHOWN = 50
 
@@ -14,8 +15,12 @@ SHOWN = 50
 def check(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Access logs: of `gossamer web`, or of nginx.")],
     config: Annotated[Path, typer.Option(help="The crawl's settings: its crawl.toml.")],
-    robots: Annotated[Path | None, typer.Option(help="Folder with HOST/robots.txt files, for nginx's log.")] = None,
+    robots: Annotated[
+        Path | None,
+        typer.Option(help="Folder with HOST/robots.txt for nginx's log; robots.txt.20261117T051400Z is from then on."),
+    ] = None,
     kill: Annotated[list[float] | None, typer.Option(help="When the crawl was killed, in the log's clock.")] = None,
+    lost: Annotated[float, typer.Option(help="Seconds before a kill whose answers may not be committed.")] = 1.5,
     agent: Annotated[str | None, typer.Option(help="Judge only requests whose User-Agent has this word.")] = None,
     wall: Annotated[bool, typer.Option("--wall", help="Use the wall clock of a `gossamer web` log.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
@@ -23,21 +28,26 @@ def check(
     """Report every request in LOG that came too early, in parallel or against robots.txt; exit code 1 if any did."""
     from gossamer import checker
     from gossamer.config import load
+    from gossamer.errors import UsageError
 
     described = next((web for web in map(checker.web_of, logs) if web), None)
     if robots:
         robots_of = checker.robots_in(robots)
     else:
-        robots_of = described.robots_of if described else lambda _origin: None
-    requests = (r for log in logs for r in checker.read(log, wall=wall) if agent is None or agent in r.agent)
-    report = checker.check(requests, load(config), robots_of, kill or ())
+        robots_of = checker.robots_of_web(described) if described else lambda _request: None
+        if wall and described and described.changing:
+            raise UsageError("The robots.txt files of this Web change by the monotonic clock.", "Leave out --wall.")
+    requests = (r for r in checker.read_all(logs, wall=wall) if agent is None or agent in r.agent)
+    report = checker.check(requests, load(config), robots_of, kill or (), lost=lost)
     if as_json:
-        print(json.dumps(report.as_json()))
+        print(for_json(report.as_json()))
     else:
         for violation in report.violations[:SHOWN]:
             print(violation)
-        if len(report.violations) > SHOWN:
-            print(f"… and {len(report.violations) - SHOWN:,} more (--json has them all).")
+        if report.total > SHOWN:
+            print(f"… and {report.total - SHOWN:,} more (--json has the first thousand of each kind). The worst:")
+            for violation in report.worst.values():
+                print(violation)
         print(report.verdict)
     if not report.is_polite:
         raise typer.Exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gossamer.cli.options import note_kernels, strategies_of
+from gossamer.escape import for_json
 
 
 def compare(
@@ -42,6 +42,6 @@ def compare(
         target.finish(out, finding.title)
         print(f"{out / target.PAGE}: plots and tables", file=sys.stderr)
     if as_json:
-        print(json.dumps(jsoned(finding)))
+        print(for_json(jsoned(finding)))
     else:
         show(finding)

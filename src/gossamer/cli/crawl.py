@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 
 from gossamer.cli.options import time_of
+from gossamer.errors import StorageError
+from gossamer.escape import for_json
 
 
 def crawl(
@@ -18,6 +20,7 @@ def crawl(
     seed: Annotated[list[str] | None, typer.Option(help="A URL to start from; repeatable.")] = None,
     seeds: Annotated[list[Path] | None, typer.Option(help="A file of URLs, one a line; repeatable.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve the demonstration Web and crawl it.")] = False,
+    hostile: Annotated[bool, typer.Option("--hostile", help="Serve the hostile Web and crawl it.")] = False,
     config: Annotated[Path | None, typer.Option(help="Settings to begin with, as crawl.toml.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="One setting.")] = None,
     contact: Annotated[str | None, typer.Option(help="Mail address or web page of whoever runs the crawl.")] = None,
@@ -27,21 +30,27 @@ def crawl(
     patience: Annotated[str, typer.Option(metavar="TIME", help="End when nothing is due within this time.")] = "1min",
     log: Annotated[Path | None, typer.Option(help="Log events to this file, as JSON lines.")] = None,
     log_level: Annotated[str, typer.Option(help="Least that is logged: debug, info, warning, error.")] = "info",
-    demo_log: Annotated[Path | None, typer.Option(help="With --demo: the demonstration Web's own access log.")] = None,
+    demo_log: Annotated[Path | None, typer.Option(help="With --demo or --hostile: that Web's own access log.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")] = False,
 ) -> None:
     """Crawl into DIR: start, or go on where it stopped."""
+    from gossamer.crawl import Ending
     from gossamer.demo import DemoWeb
+    from gossamer.demo.hostile.web import HostileWeb
+    from gossamer.errors import UsageError
     from gossamer.report import program
     from gossamer.run import Plea, run
 
+    if demo and hostile:
+        raise UsageError("--demo and --hostile are two Webs", "Crawl each into a folder of its own.")
+    served = DemoWeb() if demo else HostileWeb() if hostile else None
     changes = list(settings or [])
     if contact is not None:
         changes.append(f"harvester.contact={json.dumps(contact)}")
     if workers is not None:
         changes.append(f"harvester.workers={workers}")
     plea = Plea(
-        folder, tuple(seed or ()), tuple(seeds or ()), DemoWeb() if demo else None, config, tuple(changes), pages,
+        folder, tuple(seed or ()), tuple(seeds or ()), served, config, tuple(changes), pages,
         None if for_ is None else time_of("--for", for_), time_of("--patience", patience), demo_log, log, log_level,
         user_settings(),
     )  # fmt: skip
@@ -50,17 +59,19 @@ def crawl(
     with Progress(sys.stderr) as progress:
         report = run(plea, progress)
     if as_json:
-        print(json.dumps(report.figures))
+        print(for_json(report.figures))
     else:
         for line in report.lines():
             print(line, file=sys.stderr)
-        if demo and report.figures["visits"]:
-            print(f"  {program()} web --against {folder}", file=sys.stderr)
+        if served is not None and report.figures["visits"]:
+            print(f"  {program()} web {'--hostile ' if hostile else ''}--against {folder}", file=sys.stderr)
     if report.interrupted:
         raise typer.Exit(130)
+    if report.ending is Ending.MEMORY:
+        raise typer.Exit(StorageError.exit_code)
 
 
 def user_settings() -> Path:
-    """Settings for all crawls of this user: the contact, once."""
+    """Settings for all crawls of this user: who crawls, once."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return Path(home) / "gossamer" / "crawl.toml"

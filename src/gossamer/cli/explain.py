@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from gossamer.escape import for_json
 
 
 def explain(
@@ -26,7 +27,7 @@ def explain(
         cure = "Give a URL as in https://example.org/page, or a site as in example.org."
         raise UsageError(f"{target!r} is no http or https URL, and no name of a site", cure)
     if as_json:
-        print(json.dumps(said))
+        print(for_json(said))
         return
     for line in lines_of(said, time.time()):
         print(line)

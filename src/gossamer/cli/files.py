@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from gossamer.escape import for_json
+from gossamer.screen import for_programs
 
 
 def files(
@@ -38,10 +40,10 @@ def files(
             name: [{"path": str(f.path), "rows": f.rows, "bytes": f.bytes} for f in these]
             for name, these in chosen.items()
         }
-        print(json.dumps(each if table is None else each[table]))
+        print(for_json(each if table is None else each[table]))
     elif table is not None:
         for file in chosen[table]:
-            print(file.path)
+            print(file.path, file=for_programs(sys.stdout))
     else:
         print(f"{'table':10}{'files':>8}{'rows':>16}{'bytes':>12}")
         for name, these in chosen.items():

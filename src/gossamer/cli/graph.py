@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from gossamer.escape import for_json
 
 graph = typer.Typer(no_args_is_help=True, help="Make a graph of a Web, show the figures of one, convert lists.")
 
@@ -37,7 +38,7 @@ def make(
     verdicts = figures.check(found, links) if pages >= figures.SMALLEST else []
     if as_json:
         said = [{"name": v.name, "wanted": v.wanted, "found": v.found, "holds": v.holds} for v in verdicts]
-        print(json.dumps({"file": str(out), **figures.as_plain(found), "checks": said}))
+        print(for_json({"file": str(out), **figures.as_plain(found), "checks": said}))
         return
     print("\n".join([*figure_lines(found), "", *verdict_lines(verdicts), f"Written to {out}."]))
 
@@ -56,7 +57,7 @@ def show(
     web = open_graph(place)
     print("taking its figures …", file=sys.stderr)
     found = figures.figures(web)
-    print(json.dumps({"name": web.name, **figures.as_plain(found)}) if as_json else "\n".join(figure_lines(found)))
+    print(for_json({"name": web.name, **figures.as_plain(found)}) if as_json else "\n".join(figure_lines(found)))
 
 
 @graph.command()

@@ -10,7 +10,9 @@ import shutil
 import time
 from typing import Any, Final, TextIO
 
+from gossamer.escape import for_screen, lines_for_screen
 from gossamer.outcomes import SITE_FAILURES, TRANSIENT, Outcome
+from gossamer.screen import unguarded
 from gossamer.units import human_size, human_time, plural, thousands
 
 ON_TERMINAL: Final = 0.5
@@ -29,7 +31,7 @@ _ERRORS: Final = {outcome.word for outcome in SITE_FAILURES | TRANSIENT} | {
 
 class Progress:
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self._stream = unguarded(stream)
         self._terminal = stream.isatty()
         self._every = ON_TERMINAL if self._terminal else ELSEWHERE
         self._next = time.monotonic() + (0.0 if self._terminal else FIRST)
@@ -49,16 +51,16 @@ class Progress:
         self._next = time.monotonic() + self._every
         if self._terminal:
             width = shutil.get_terminal_size().columns
-            lines = [line[: width - 1] for line in block(figures)]
+            lines = [for_screen(line)[: width - 1] for line in block(figures)]
             self._stream.write(self._back() + "".join(f"\x1b[K{line}\n" for line in lines))
             self._lines = len(lines)
         else:
-            self._stream.write(line_of(figures) + "\n")
+            self._stream.write(for_screen(line_of(figures)) + "\n")
         self._stream.flush()
 
     def say(self, line: str) -> None:
         """A message that stays; the block is drawn again below it."""
-        self._stream.write(self._back() + line + "\n")
+        self._stream.write(self._back() + lines_for_screen(line) + "\n")
         self._lines = 0
         self._stream.flush()
 
@@ -78,6 +80,8 @@ def block(f: dict[str, Any]) -> list[str]:
     ]  # fmt: skip
     if errors:
         lines.insert(3, "      errors  " + ", ".join(f"{thousands(count)} {word}" for word, count in errors))
+    if f.get("names_fault"):
+        lines.append("       names  lookups pause: " + f["names_fault"])
     return lines
 
 
@@ -93,6 +97,7 @@ def line_of(f: dict[str, Any]) -> str:
         *_now(f),
         "errors " + (" ".join(f"{word}={count}" for word, count in errors) or "none"),
         f"left {left_of(f)}",
+        *([f"lookups pause: {f['names_fault']}"] if f.get("names_fault") else []),
     ]
     return "; ".join(parts)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from gossamer.escape import for_json
 
 
 def rank(
@@ -34,7 +35,7 @@ def rank(
         step(f"reading {place}")
         found = analysis.analyse(open_graph(place), step)
         said = analysis.summary(found, top, None)
-    print(json.dumps(said) if as_json else "\n".join(_lines(said)))
+    print(for_json(said) if as_json else "\n".join(_lines(said)))
     if is_collection(place) and not as_json:
         print(f"Stored with {place}: gossamer sql {place} \"select url, pagerank, part from pages\"")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gossamer.cli.options import note_kernels
+from gossamer.escape import for_json
 
 if TYPE_CHECKING:
     from gossamer.reports.finding import Finding
@@ -60,7 +60,7 @@ def reproduce(
         finally:
             crawls.close()
     if as_json:
-        print(json.dumps({"reproductions": [jsoned(each) for each in findings]}))
+        print(for_json({"reproductions": [jsoned(each) for each in findings]}))
     if out is not None:
         print(f"{out / folder.PAGE}: plots and tables", file=sys.stderr)
 

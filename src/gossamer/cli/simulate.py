@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.cli.options import note_kernels, pages_of, speed_of, strategies_of, time_of
+from gossamer.escape import for_json
 
 if TYPE_CHECKING:
     from gossamer.laboratory import Measured, Subject
@@ -72,7 +72,7 @@ def simulate(
     if order is not None:
         _write_orders(order, found)
     if as_json:
-        print(json.dumps(_as_json(subject, found)))
+        print(for_json(_as_json(subject, found)))
     _show(subject, found, out, quiet=as_json)
 
 

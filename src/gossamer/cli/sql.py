@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from gossamer.screen import for_programs
+
 
 def sql(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection.")],
@@ -41,6 +43,6 @@ def sql(
     if as_json:
         show.as_json(answer, sys.stdout)
     elif as_csv:
-        show.as_csv(answer, sys.stdout)
+        show.as_csv(answer, for_programs(sys.stdout))
     else:
         show.as_table(answer, sys.stdout, rows)

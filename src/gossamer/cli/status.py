@@ -5,7 +5,6 @@ Every known page is accounted for: the lines below "waiting", "done" and "exclud
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ import typer
 
 from gossamer.accounting import account, sentence, stamp
 from gossamer.collection.standing import read_standing
+from gossamer.escape import for_json
 from gossamer.units import human_size, human_time, plural, thousands
 
 BARS: Final = "▁▂▃▄▅▆▇█"
@@ -28,7 +28,7 @@ def status(
     """Show where the crawl in DIR stands."""
     standing = read_standing(folder)
     if as_json:
-        print(json.dumps(standing))
+        print(for_json(standing))
         return
     for line in lines(standing, folder, time.time()):
         print(line)
@@ -43,7 +43,14 @@ def lines(f: Mapping[str, Any], folder: Path, now: float) -> Iterator[str]:
         f"  {plural(f['visits'], 'visit')}, {plural(f['stored'], 'page')} stored, {plural(f['sites'], 'site')}, "
         f"{human_size(f['bytes'])} in {human_time(f['seconds'])}"
     )
+    if f.get("names_fault"):
+        yield f"  lookups {'pause' if f['running'] else 'paused when it ended'}: {f['names_fault']}"
     yield from account(f, now)
+    if f.get("slowed"):
+        yield (
+            f"  slowed: {plural(f['slowed'], 'site')} that failed, asked for it, or lately took longer to answer"
+            " (gossamer explain DIR SITE)"
+        )
     yield "  outcomes of visits:"
     for word, count in f["outcomes"].items():
         yield f"    {thousands(count):>12}  {word:<20} {sentence(word)}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Annotated, Final, TextIO
 
 import typer
+
+from gossamer.escape import for_json, for_screen
+from gossamer.screen import unguarded
 
 SHOWN: Final = 50
 ON_TERMINAL: Final = 0.2
@@ -19,15 +21,19 @@ def verify(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection; a crawl may run.")],
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Without reading the records of the archive.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="First cut away what keeps a crawl from going on.")] = False,
 ) -> None:
     """Check every checksum, reference and sum in DIR, and say what is wrong; exit code 1 if anything is."""
     from gossamer.units import human_size, plural, thousands
     from gossamer.verify import whole
 
+    if repair:
+        for line in whole.repaired(folder):
+            print(f"Repaired: {line}.", file=sys.stderr)
     with Steps(sys.stderr) as steps:
         report = whole.verify(folder, quick, steps.show)
     if as_json:
-        print(json.dumps(report.as_json()))
+        print(for_json(report.as_json()))
     else:
         for finding in report.findings[:SHOWN]:
             print(finding)
@@ -51,7 +57,7 @@ class Steps:
     """Progress of a long command: on one line of a terminal, elsewhere now and then."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self._stream = unguarded(stream)
         self._terminal = stream.isatty()
         self._every = ON_TERMINAL if self._terminal else ELSEWHERE
         self._next = time.monotonic() + self._every
@@ -76,7 +82,7 @@ class Steps:
         if now < self._next:
             return
         self._next = now + self._every
-        line = f"{what}: {100 * part:.0f} %"
+        line = f"{for_screen(what)}: {100 * part:.0f} %"
         self._stream.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
         self._stream.flush()
         self._open_line = self._terminal

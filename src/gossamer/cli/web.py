@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from gossamer.demo import DemoWeb
-    from gossamer.demo.certificates import Certificate
+    from gossamer.demo.hostile.web import HostileWeb
 
 
 def web(
+    hostile: Annotated[
+        bool, typer.Option("--hostile", help="Serve the hostile Web in its place: a site for each way to misbehave.")
+    ] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on every address of it; 0: any that is free.")] = 0,
     sites: Annotated[int, typer.Option(min=1, help="Number of sites, mirrors and dead ones apart.")] = 120,
     pages: Annotated[int, typer.Option(min=1, help="Number of pages.")] = 20_000,
@@ -22,7 +25,8 @@ def web(
         str, typer.Option(metavar="KINDS", help="Kinds to leave out, as --list names them: calendars,mirrors,tls")
     ] = "",
     with_: Annotated[
-        str, typer.Option("--with", metavar="KIND=N,…", help="So many sites, or such a share, of a kind: silent=2")
+        str,
+        typer.Option("--with", metavar="KIND=N,…", help="So many sites, or such a share: silent=2; --hostile: names."),
     ] = "",
     only_list: Annotated[bool, typer.Option("--list", help="List the kinds with their counts; serve nothing.")] = False,
     against: Annotated[
@@ -33,6 +37,9 @@ def web(
     settings: Annotated[Path, typer.Option(help="Where the settings for a crawl are written.")] = Path("web.toml"),
 ) -> None:
     """Serve the demonstration Web: a hundred sites on this machine's own 127.x.y.z, until Ctrl-C."""
+    if hostile:
+        _hostile(_parts(with_), _parts(without), only_list, against, as_json, port, log, settings)
+        return
     from gossamer import demo
 
     made = demo.DemoWeb(seed=seed, sites=sites, pages=pages, largest=max(2_000, pages // sites + 1))
@@ -41,6 +48,22 @@ def web(
         _list(made, as_json)
     elif against is not None:
         _compare(made, against, as_json)
+    else:
+        _serve(made, port, log, settings)
+
+
+def _hostile(
+    only: list[str], without: list[str], only_list: bool, against: Path | None, as_json: bool, port: int,
+    log: Path | None, settings: Path,
+) -> None:  # fmt: skip
+    from gossamer.demo.hostile import table
+    from gossamer.demo.hostile.web import HostileWeb
+
+    made = HostileWeb(table.chosen(only, without))
+    if only_list:
+        print(json.dumps(table.as_json(made.names)) if as_json else "\n".join(table.lines(made.names)))
+    elif against is not None:
+        _compare_hostile(made, against, as_json)
     else:
         _serve(made, port, log, settings)
 
@@ -75,18 +98,36 @@ def _compare(made: DemoWeb, folder: Path, as_json: bool) -> None:
     print(json.dumps(asdict(compared)) if as_json else "\n".join(coverage.lines(compared)))
 
 
-def _serve(asked: DemoWeb, port: int, log: Path | None, settings: Path) -> None:
+def _compare_hostile(made: HostileWeb, folder: Path, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from gossamer import coverage
+    from gossamer.collection.layout import require_collection
+
+    require_collection(folder)
+    found = coverage.compare_ends(made, coverage.ends(folder))
+    print(json.dumps(asdict(found)) if as_json else "\n".join(coverage.lines_of_ends(found)))
+    if found.wrong or found.missing:
+        raise typer.Exit(1)
+
+
+def _serve(asked: DemoWeb | HostileWeb, port: int, log: Path | None, settings: Path) -> None:
+    from gossamer.demo import certificates, server
     from gossamer.demo.access import AccessLog
-    from gossamer.demo.certificates import certified
-    from gossamer.demo.server import run
+    from gossamer.demo.hostile import certificates as of_hostile
+    from gossamer.demo.hostile import server as hostile_server
+    from gossamer.demo.hostile.web import HostileWeb
     from gossamer.errors import StorageError
 
+    hostile = isinstance(asked, HostileWeb)
+    certified: Any = of_hostile.certified if hostile else certificates.certified
+    run: Any = hostile_server.run if hostile else server.run
     with certified(asked) as (made, certificate):
         if made.tls != asked.tls:
             print("No site speaks https: neither the openssl program nor the cryptography package is installed.")
 
         def ready(at: int) -> None:
-            _prepare(made, at, certificate, settings)
+            _prepare(made, at, certificate.trusted if certificate else None, settings)
             _explain(made, at, log, settings)
 
         try:
@@ -96,27 +137,42 @@ def _serve(asked: DemoWeb, port: int, log: Path | None, settings: Path) -> None:
             raise StorageError(f"{error.filename}: {error.strerror}", cure) from error
 
 
-def _prepare(made: DemoWeb, port: int, certificate: Certificate | None, settings: Path) -> None:
+def _prepare(made: DemoWeb | HostileWeb, port: int, authority: Path | None, settings: Path) -> None:
     """Writes settings, seeds, and the certificate to trust."""
+    from gossamer.demo.hostile.web import HostileWeb
+
     trusted = settings.with_suffix(".pem")
-    if certificate:
-        trusted.write_bytes(certificate.trusted.read_bytes())
-    name = str(trusted.absolute()) if certificate else ""
-    settings.write_text(settings_for(made.domains, made.resolve(port), name, hasty=made.silent > 0))
+    if authority:
+        trusted.write_bytes(authority.read_bytes())
+    name = str(trusted.absolute()) if authority else ""
+    hostile = isinstance(made, HostileWeb)
+    hasty = not isinstance(made, HostileWeb) and made.silent > 0
+    settings.write_text(settings_for(made.domains, made.resolve(port), name, hasty=hasty, hostile=hostile))
     settings.with_suffix(".seeds").write_text("".join(f"{url}\n" for url in made.seeds))
 
 
-def _explain(made: DemoWeb, port: int, log: Path | None, settings: Path) -> None:
+def _explain(made: DemoWeb | HostileWeb, port: int, log: Path | None, settings: Path) -> None:
+    from gossamer.demo.hostile.web import HostileWeb
+
     seeds = settings.with_suffix(".seeds")
-    print(f"{len(made.all_sites):,} sites with {made.pages:,} pages and more listen on port {port}.")
+    if isinstance(made, HostileWeb):
+        name, folder = "hostile", "hostile-crawl"
+        print(f"{len(made.seeds):,} sites, each bad in its own way, listen on port {port}; --list tells about them.")
+    else:
+        name, folder = "demonstration", "demo-crawl"
+        print(f"{len(made.all_sites):,} sites with {made.pages:,} pages and more listen on port {port}.")
     print("Crawl them from another window:\n")
-    print(f"    gossamer crawl demo-crawl --seeds {seeds} --config {settings}\n")
+    print(f"    gossamer crawl {folder} --seeds {seeds} --config {settings}\n")
+    if isinstance(made, HostileWeb):
+        print(f"see how their pages end:\n\n    gossamer web --hostile --against {folder}\n")
     if log:
         print(f"and judge the crawl's politeness:\n\n    gossamer check {log} --config {settings}\n")
-    print("Ctrl-C ends the demonstration Web.", flush=True)
+    print(f"Ctrl-C ends the {name} Web.", flush=True)
 
 
-def settings_for(domains: list[str], resolve: dict[str, str], trusted: str = "", hasty: bool = False) -> str:
+def settings_for(
+    domains: list[str], resolve: dict[str, str], trusted: str = "", hasty: bool = False, hostile: bool = False
+) -> str:
     """A crawl.toml: waits are small, because all of these sites are ours. `hasty`: some of them never answer."""
     nowhere = {f"*.{domain}": "none" for domain in domains}
     rows = "".join(f'"{host}" = "{place}"\n' for host, place in {**resolve, **nowhere}.items())
@@ -125,6 +181,14 @@ def settings_for(domains: list[str], resolve: dict[str, str], trusted: str = "",
         "[harvester]\nallow_private = true\n"
         'wait = "50ms"\nwait_large = "10ms"\naddress_wait = "10ms"\npause = "10ms"\n'
         + ('first_byte_timeout = "3s"\n' if hasty else "")
+        + (_limits() if hostile else "")
         + (f"trusted = {json.dumps(trusted)}\n" if trusted else "")
         + f"\n[harvester.resolve]\n{rows}"
     )
+
+
+def _limits() -> str:
+    from gossamer.config.values import write
+    from gossamer.demo.hostile.web import LIMITS
+
+    return "".join(f"{name} = {write(value)}\n" for name, value in LIMITS.items())

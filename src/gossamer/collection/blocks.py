@@ -156,7 +156,7 @@ class BlockFile:
         length, checksum, form = BLOCK.unpack_from(raw)
         body = raw[BLOCK.size :]
         if length != len(body) or checksum != xxhash.xxh3_64_intdigest(body) & 0xFFFFFFFF:
-            raise GossamerError(f"{self.path} is damaged at byte {start}", "Restore it from a backup.")
+            raise GossamerError(f"{self.path} is damaged at byte {start}", "Mend it: gossamer verify DIR --repair")
         return self._unpacker().decompress(body), form
 
     def _unpacker(self) -> zstandard.ZstdDecompressor:
@@ -177,7 +177,9 @@ class BlockFile:
 
     def close(self) -> None:
         self._file.close()
-        os.close(self._fd)
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
     def _found(self, length: int, known: Offsets | None) -> _State:
         with disk.naming("read", self.path), mmap.mmap(self._fd, length, access=mmap.ACCESS_READ) as raw:
@@ -202,6 +204,22 @@ def offsets_until(path: Path, known: Offsets | None, length: int) -> Offsets:
     ):
         more = _chain(raw, int(start[-1]), length)
     return np.concatenate([start.astype(np.uint64), np.array(more, np.uint64)])
+
+
+def is_sound(path: Path, length: int) -> bool:
+    """Its first `length` bytes are whole blocks, each as it was written."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ) as raw:
+            at, magic = HEAD.size, HEAD.unpack_from(raw)[0]
+            while at < length:
+                size, checksum, _ = BLOCK.unpack_from(raw, at)
+                body = raw[at + BLOCK.size : at + BLOCK.size + size]
+                if len(body) < size or checksum != xxhash.xxh3_64_intdigest(body) & 0xFFFFFFFF:
+                    return False
+                at += BLOCK.size + size
+            return at == length and magic == _MAGIC
+    except (OSError, ValueError, struct.error):
+        return False
 
 
 def texts_of(block: bytes) -> list[bytes]:

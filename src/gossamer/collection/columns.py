@@ -49,6 +49,15 @@ SITE_COLUMNS = {
     "why": "u1",  # Aside: why it is not asked before `next`
     "rest": "<f8",  # `next` and `why` as they were before its name made it wait longer
     "rest_why": "u1",
+    "home": "<u8",  # the last address that its name had, folded; 0: none yet
+    "moves": "u1",  # how often it had another one
+    "moved": "<f8",  # wall: before which another one opens no duplicates again
+    "slow": "<f4",  # factor of its wait: doubled by what slows, a tenth less with each good answer, at least 1
+    "stretch": "<f4",  # factor of its wait while its pages come more slowly than they usually do, at least 1
+    "usual": "<f4",  # seconds until the first byte of a page, as a rule; 0 while none has come
+    "lately": "<f4",  # the same of the last few pages
+    "sitemap_due": "<f8",  # wall: its sitemaps are not asked for before; 0: they never were
+    "probe": "<u4",  # the last row of `Probes` that is about it, counted from 1; 0: none
 }
 
 ORIGIN_COLUMNS = {
@@ -56,10 +65,13 @@ ORIGIN_COLUMNS = {
     "port": "<u2",
     "secure": "u1",
     "valid": "<f8",  # wall: until when its robots rules hold; 0: never asked
-    "rules_start": "<u4",  # where its compiled rules lie in the buffer of rules
+    "rules_start": "<u4",  # where its compiled rules lie in the buffer of rules: those of the last good answer
     "rules_end": "<u4",
     "delay": "<f4",  # Crawl-delay, seconds
     "failures": "u1",  # robots.txt requests in a row without an answer
+    "unreachable": "<f8",  # wall: since when, less the time in which nobody asked; 0: it could be read
+    "moved_to": "<u8",  # where most of its redirects lead: fingerprint
+    "moved": "<u2",  # by how many more than elsewhere: see `probes.vote`
 }
 
 

@@ -4,8 +4,8 @@ A tick is never applied from anything but its effects: live, it is identified, j
 the same `apply` gets the same arrays back, from journal records or from sealed segments. So the state after a replay
 equals the state before the kill because the same function made both.
 
-*Asides* (`anchors`, `seen`) change no state: they pass through the journal into tables of their own and are not read
-back. `Effects.essential` is what recovery gets.
+*Asides* (`anchors`, `seen`, `hints`) change no state: they pass through the journal into tables of their own and are
+not read back. `Effects.essential` is what recovery gets.
 
 In a journal record an `Effects` is: `HEAD` (tick number, wall and monotonic time), then sections, each a uint8 id, a
 uint32 number of bytes, the bytes. Sections that are empty are left out; unknown ids are an error of format version.
@@ -52,14 +52,17 @@ PAGE: Final = np.dtype(
 VERDICT: Final = np.dtype([("page", "<u4"), ("state", "u1"), ("reason", "u1"), ("judged", "u1")])
 """`judged`: VerdictFlag."""
 
+HINT: Final = np.dtype([("page", "<u4"), ("lastmod", "<f8")])
+"""A sitemap says that the page was changed then (wall)."""
+
 SITE_EVENT: Final = np.dtype(
     [
         ("site", "<u4"),
         ("event", "u1"),  # SiteEvent
         ("failures", "u1"),  # lookups that failed in a row
-        ("port", "<u2"),  # port to use instead of the origin's; 0: the origin's
+        ("port", "<u2"),  # port to use instead of the origin's; 0: the origin's; ROBOTS_AWAY: that of the origin
         ("time", "<f8"),  # wall
-        ("until", "<f8"),  # wall: RESOLVED: address valid until; others: site not asked before
+        ("until", "<f8"),  # wall: RESOLVED, MOVED: address valid until; others: site not asked before
         ("address", "u1", (16,)),  # IPv6, or IPv4 mapped
     ]
 )
@@ -76,7 +79,20 @@ class SiteEvent(IntEnum):
     NAME_AGAIN = 6
     """Its name is looked up again at once: the settings that it failed under have changed."""
     ROBOTS_AWAY = 7
-    """Not to be asked before `until`: its robots.txt has moved to a site that cannot be asked."""
+    """Not to be asked before `until`: its robots.txt has moved to a site that cannot be asked. To the origin with that
+    port it is one that cannot be read."""
+    MOVED = 8
+    """As RESOLVED, and its former address is none of its name's any more. Verdicts of the same tick open the pages that
+    were taken for copies of its own, and its own that were taken for copies (A.2.4)."""
+    SLOWED = 9
+    """Its factor doubles, once more: an answer behind the last commit mark said so. `until` as for PATIENCE."""
+    SITEMAPS_READ = 10
+    """Its sitemaps were read, or it was tried: they are not asked for again before `until`."""
+    SITEMAP_TAKEN = 11
+    """All that one of its sitemaps lists is known: not asked for again in this round. `address` begins with the
+    fingerprint of its canonical URL."""
+    DELAY_AGAIN = 12
+    """It asked for a longer delay than is honoured, long ago: its robots.txt is read again."""
     ADDRESS_REFUSED = 3
     """As the first tables of format 1 call it: read, not written."""
 
@@ -101,23 +117,37 @@ class _Id(IntEnum):
     ANCHORS = 16
     SEEN = 17
     SITES_WWW = 18
-    VISITS = 19
+    VISITS_2 = 19
+    """Without preferences: read, not written."""
+    VISITS_3 = 20
+    """Without traps: read, not written."""
+    VISITS = 21
+    HINTS = 40
+    HINTED_BY = 41
 
 
-VISIT_1: Final = np.dtype(
-    [
-        (name, VISIT[name].base, (count,)) if count else (name, VISIT[name])
-        for name in VISIT.names or ()
-        if name not in ("sketch", "payload", "seen")
-        for count in ({"counted": 13, "texts": 10}.get(name, 0),)
-    ]
-)
-"""A visit in journals of format 1: fewer fields, classes and texts."""
+def _older(without: tuple[str, ...] = (), **counts: int) -> np.dtype[np.void]:
+    """`VISIT` as it was: `without` these fields, and with fewer classes (`counted`) or texts."""
+    return np.dtype(
+        [
+            (name, VISIT[name].base, (counts[name],)) if name in counts else (name, VISIT[name])
+            for name in VISIT.names or ()
+            if name not in without
+        ]
+    )
 
 
-def _from_format_1(old: Records) -> Records:
+_OLDER: Final = {
+    _Id.VISITS_1: _older(("sketch", "payload", "seen"), counted=13, texts=10),
+    _Id.VISITS_2: _older(counted=14, texts=12),
+    _Id.VISITS_3: _older(counted=14),
+}
+"""Visits as journals of before have them."""
+
+
+def _renewed(old: Records) -> Records:
     visits = np.zeros(len(old), VISIT)
-    for name in VISIT_1.names or ():
+    for name in old.dtype.names or ():
         if name in ("counted", "texts"):
             visits[name][:, : old[name].shape[1]] = old[name]
         else:
@@ -165,6 +195,10 @@ class Effects:
     """Texts of the links."""
     seen: bytes = b""
     """Lines of what the visits saw and did not fetch (`web/message.py`), `visits["seen"]` bytes each; an aside."""
+    hints: Records = field(default_factory=lambda: _empty(HINT))
+    """What a sitemap says about pages; an aside."""
+    hinted_by: bytes = b""
+    """URL of that sitemap."""
 
     def essential(self) -> Effects:
         """Without the asides."""
@@ -173,7 +207,7 @@ class Effects:
         nothing = Effects(self.tick, self.wall, self.monotonic)
         return replace(
             self, visits=visits, link_tags=nothing.link_tags, link_positions=nothing.link_positions,
-            anchors=nothing.anchors, seen=b"",
+            anchors=nothing.anchors, seen=b"", hints=nothing.hints, hinted_by=b"",
         )  # fmt: skip
 
     def __bool__(self) -> bool:
@@ -211,9 +245,21 @@ class Effects:
         yield _Id.ANCHORS, self.anchors.buffer
         yield _Id.SEEN, self.seen
         yield _Id.SITES_WWW, self.sites_www.tobytes()
+        yield _Id.HINTS, self.hints.tobytes()
+        yield _Id.HINTED_BY, self.hinted_by
 
     @staticmethod
     def decode(body: bytes) -> Effects:
+        """GossamerError if the body is none of a record of effects."""
+        try:
+            return Effects._decoded(body)
+        except (struct.error, ValueError) as error:
+            raise GossamerError(
+                f"a journal record has no effects in it: {error}", "Restore the file from a backup, and check the disk."
+            ) from error
+
+    @staticmethod
+    def _decoded(body: bytes) -> Effects:
         tick, wall, monotonic, _, first_site, first_origin, first_page = HEAD.unpack_from(body)
         found: dict[int, bytes] = {}
         at = HEAD.size
@@ -232,13 +278,15 @@ class Effects:
         def array(section: _Id, dtype: np.dtype[np.void] | str) -> npt.NDArray[Any]:
             return np.frombuffer(found.get(section, b""), dtype)
 
+        older = next((_renewed(array(section, dtype)) for section, dtype in _OLDER.items() if section in found), None)
+        visits = array(_Id.VISITS, VISIT) if older is None else older
         return Effects(
             tick, wall, monotonic, first_site, first_origin, first_page,
             Texts(array(_Id.SITE_LENGTHS, "<u2"), found.get(_Id.SITES, b"")),
             array(_Id.ORIGINS, ORIGIN),
             array(_Id.PAGES, PAGE),
             Texts(array(_Id.URL_LENGTHS, "<u2"), found.get(_Id.URLS, b"")),
-            array(_Id.VISITS, VISIT) if _Id.VISITS_1 not in found else _from_format_1(array(_Id.VISITS_1, VISIT_1)),
+            visits,
             found.get(_Id.VISIT_TEXTS, b""),
             array(_Id.LINK_TARGETS, "<u4"),
             array(_Id.LINK_KINDS, "u1"),
@@ -249,4 +297,6 @@ class Effects:
             array(_Id.LINK_POSITIONS, "<u2"),
             Texts(array(_Id.ANCHOR_LENGTHS, "<u2"), found.get(_Id.ANCHORS, b"")),
             found.get(_Id.SEEN, b""),
+            array(_Id.HINTS, HINT),
+            found.get(_Id.HINTED_BY, b""),
         )  # fmt: skip

@@ -3,7 +3,7 @@
     DIR/crawl.toml
     DIR/shard-000/lock  manifest.jsonl
                   journal/000000000001.log …
-                  ticks/ pages/ visits/ links/ sites/ origins/ events/ verdicts/ anchors/ counts/
+                  ticks/ pages/ visits/ links/ sites/ origins/ events/ verdicts/ anchors/ counts/ hints/
                   000000000001.parquet …, a file a segment in each; cdx/000000000001.cdxj …
                   urls/  image/000000000123/  warc/000000.warc.gz …
 
@@ -27,9 +27,15 @@ SETTINGS: Final = "crawl.toml"
 MANIFEST: Final = "manifest.jsonl"
 JOURNAL: Final = "journal"
 IMAGES: Final = "image"
+STOPPED: Final = "stopped"
+"""In the meta of an image that was written at a clean stop: the number of the last journal file."""
 URLS: Final = "urls"
 ARCHIVE: Final = "warc"
-TABLES: Final = ("ticks", "pages", "visits", "links", "sites", "origins", "events", "verdicts", "anchors", "counts")
+TABLES: Final = (
+    "ticks", "pages", "visits", "links", "sites", "origins", "events", "verdicts", "anchors", "counts", "hints",
+)  # fmt: skip
+BIG_RULES: Final = 1 << 31
+"""From this place on, `origin.rules_start` means rules that lie on disk (`rulebook.py`), "big_rules" of an image."""
 INDEX: Final = "cdx"
 """CDXJ index of the archive, a file a segment."""
 

@@ -69,8 +69,12 @@ def take(shard: Path, orphans: float = ORPHANS) -> Lock:
         time.sleep(_LOOK)
     os.set_inheritable(file.fileno(), True)
     me = {"pid": os.getpid(), "started": process_start(os.getpid()), "since": time.time()}
-    file.truncate(0)
-    file.append(json.dumps(me).encode() + b"\n")
+    try:
+        file.truncate(0)
+        file.append(json.dumps(me).encode() + b"\n")
+    except StorageError:
+        file.close()
+        raise
     return Lock(file)
 
 

@@ -2,7 +2,8 @@
 
 Each line is a JSON object whose last field is the checksum of all before it. The desk is the only writer; it appends a
 line when all that the line names is synced. A last line that a power cut tore is ignored, and cut away when the
-manifest is next opened for writing; any other bad line is damage and said so, with its number.
+manifest is next opened for writing; any other bad line is damage and said so, with its number. Lines that are gone from
+the end leave no trace here; the files of their segments tell (`sealed_files`, `lost`).
 
 The first line is written with the file itself, atomically: a folder has a whole manifest or is no collection.
 """
@@ -10,6 +11,8 @@ The first line is written with the file itself, atomically: a folder has a whole
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,12 +20,13 @@ from typing import Any, Final
 import xxhash
 
 from gossamer import disk
-from gossamer.collection.layout import FORMAT, MANIFEST
+from gossamer.collection.layout import FORMAT, MANIFEST, journal_files
 from gossamer.errors import GossamerError, UsageError
 
 Line = dict[str, Any]
 
 _SIGN: Final = b',"checksum":"'
+_SEALED: Final = re.compile(r"(?:\d{12}-)?(\d{12})\.parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,19 @@ def read(shard: Path) -> Contents:
             raise GossamerError(f"{path} is damaged in line {number}", "Restore it from a backup of the collection.")
         contents = _with(contents, line, contents.length + len(encoded))
     return contents
+
+
+def sealed_files(shard: Path) -> dict[int, Path]:
+    """Segments by their files alone, those left out whose journal file is there still. It goes when the line is synced,
+    so the manifest as read after this has a line for each, unless compaction has merged it into a later one."""
+    found = [(_SEALED.fullmatch(path.name), path) for path in sorted((shard / "ticks").glob("*.parquet"))]
+    unsealed = journal_files(shard)
+    return {int(m[1]): path for m, path in found if m and int(m[1]) not in unsealed}
+
+
+def lost(sealed: dict[int, Path], named: Collection[int]) -> list[Path]:
+    """Of `sealed_files`, those of segments behind the last that the manifest names: their lines are gone."""
+    return [path for number, path in sealed.items() if number > max(named, default=0)]
 
 
 def _with(contents: Contents, line: Line, length: int) -> Contents:

@@ -98,16 +98,18 @@ def _head(path: Path, raw: bytes) -> Head | None:
     return Head(first, salt)
 
 
-def read(path: Path) -> Iterator[Record]:
+def read(path: Path, until: int | None = None) -> Iterator[Record]:
     """Records in order, up to the first that is torn; then such whole marks behind it as cover only whole records.
+    With `until`, as if the file ended there.
 
-    A mark behind it that covers the torn one proves damage: GossamerError with file and offset. A file whose header
+    A mark that covers more than is there proves damage: GossamerError with file and offset. A file whose header
     is torn has no records; a mark in it would prove damage as well, since the header is synced before the first.
     """
     with disk.naming("read", path), path.open("rb") as file:
         if path.stat().st_size < HEAD.size:
             return
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+            raw = whole if until is None else whole[:until]
             head = _head(path, raw[: HEAD.size])
             if head is not None:
                 yield from _records(path, raw, head)
@@ -115,12 +117,14 @@ def read(path: Path) -> Iterator[Record]:
                 raise _damage(path, 0)
 
 
-def _records(path: Path, raw: mmap.mmap, head: Head) -> Iterator[Record]:
+def _records(path: Path, raw: mmap.mmap | bytes, head: Head) -> Iterator[Record]:
     number = head.first - 1
     at = HEAD.size
     while (found := _record(raw, at, head.salt)) is not None:
         kind, body, at = found
         number += kind is Kind.EFFECTS
+        if kind is Kind.MARK and Mark.decode(body).record > number:
+            raise _damage(path, at)
         yield Record(number, kind, body, at)
     for body, end in _marks_behind(raw, at, head.salt):
         if Mark.decode(body).record > number:
@@ -128,14 +132,35 @@ def _records(path: Path, raw: mmap.mmap, head: Head) -> Iterator[Record]:
         yield Record(number, Kind.MARK, body, end)
 
 
+def sound_until(path: Path) -> int | None:
+    """Of a file that is damaged: the length up to which everything can be read and is committed; None if it is not."""
+    try:
+        for _ in read(path):
+            pass
+    except UsageError:
+        raise
+    except GossamerError:
+        raw = path.read_bytes()
+        head, at, end = _head(path, raw[: HEAD.size]), HEAD.size, 0
+        number = head.first - 1 if head else 0
+        while head is not None and (found := _record(raw, at, head.salt)) is not None:
+            kind, body, at = found
+            number += kind is Kind.EFFECTS
+            if kind is Kind.MARK and Mark.decode(body).record > number:  # a whole record is gone
+                break
+            end = at if kind is Kind.MARK else end
+        return end
+    return None
+
+
 def _damage(path: Path, at: int) -> GossamerError:
     return GossamerError(
         f"{path} is damaged at byte {at}: what was committed there cannot be read",
-        "Restore the file from a backup, and check the disk.",
+        "Restore the file from a backup, or give up what was committed behind that: gossamer verify DIR --repair",
     )
 
 
-def _record(raw: mmap.mmap, at: int, salt: int | None) -> tuple[Kind, bytes, int] | None:
+def _record(raw: mmap.mmap | bytes, at: int, salt: int | None) -> tuple[Kind, bytes, int] | None:
     """The record at `at` and where it ends; None at the end of the file or where it is torn (not seen without salt)."""
     if at + RECORD.size > len(raw):
         return None
@@ -148,7 +173,7 @@ def _record(raw: mmap.mmap, at: int, salt: int | None) -> tuple[Kind, bytes, int
     return (Kind(kind), body, end) if whole else None
 
 
-def _marks_behind(raw: mmap.mmap, at: int, salt: int | None) -> Iterator[tuple[bytes, int]]:
+def _marks_behind(raw: mmap.mmap | bytes, at: int, salt: int | None) -> Iterator[tuple[bytes, int]]:
     while (found := raw.find(_MARK_START, at)) >= 0:
         record = _record(raw, max(found - RECORD.size, 0), salt)
         if record is not None and record[0] is Kind.MARK and record[1].endswith(b"}}"):

@@ -8,6 +8,9 @@
 archive and URL files are cut to the lengths of the mark, so nothing is there twice or by halves. From records behind
 the mark (`patience`) the desk takes only what makes it more patient, and hands that back to `cut` as effects.
 
+*Lost* is what was committed and is not there. A sealed file, a journal or an image that goes on behind the mark is a
+sign of it: that is damage, and nothing is cut.
+
 *Idempotent*: a crash inside `recover` or `cut` is harmless, the next start does the same again. `cut` first makes the
 new journal file, whole or not at all; it supersedes the uncommitted records, and what is cut and removed after that
 would be cut and removed by any later start too.
@@ -29,12 +32,13 @@ from gossamer.collection.layout import (
     IMAGES,
     INDEX,
     JOURNAL,
+    STOPPED,
     TABLES,
     URLS,
     archive_files,
     journal_files,
 )
-from gossamer.collection.manifest import Line, Meta
+from gossamer.collection.manifest import Contents, Line, Meta
 from gossamer.collection.records import Kind, Mark
 from gossamer.errors import GossamerError, StorageError
 
@@ -86,6 +90,11 @@ class Recovered:
         return self.mark.record + 1
 
     @property
+    def stopped(self) -> bool:
+        """The last run ended by itself: it absorbed all answers, and no run was begun since (each begins a file)."""
+        return self.image is not None and self.image.meta.get(STOPPED, -2) + 1 == self.next_journal
+
+    @property
     def next_tick(self) -> int:
         return self.mark.tick + 1
 
@@ -109,6 +118,7 @@ class Recovered:
 
 def recover(shard: Path) -> Recovered:
     """Reads only. UsageError if the folder is no collection or of a newer format, GossamerError if it is damaged."""
+    sealed = manifest.sealed_files(shard)
     contents = manifest.read(shard)
     files = journal_files(shard)
     leftover = [path for number, path in files.items() if number in contents.segments]
@@ -121,9 +131,10 @@ def recover(shard: Path) -> Recovered:
             leftover.append(path)
     sources.sort(key=lambda s: s.number)
     mark = _committed(sources, shard)
+    _check_nothing_is_lost(shard, contents, sealed, files, mark)
     warnings: list[str] = []
     return Recovered(
-        shard, contents.meta, mark, _image(shard, contents.image, mark, warnings), _patience(files, mark), warnings,
+        shard, contents.meta, mark, _image(shard, contents.image, warnings), _patience(files, mark), warnings,
         sources, leftover, max([*files, *contents.segments], default=0) + 1, contents.image,
     )  # fmt: skip
 
@@ -158,7 +169,30 @@ def _committed(sources: Sequence[_Source], shard: Path) -> Mark:
     return Mark(record, tick, lengths)
 
 
-def _image(shard: Path, line: Line | None, mark: Mark, warnings: list[str]) -> Image | None:
+def _check_nothing_is_lost(
+    shard: Path, contents: Contents, sealed: dict[int, Path], files: dict[int, Path], mark: Mark
+) -> None:
+    """Whatever goes on behind the mark says that it was not the last: nothing may be cut to it."""
+    for path in manifest.lost(sealed, contents.segments):
+        raise _more(shard, f"{path} was sealed, but no line of manifest.jsonl names it")
+    if contents.image is not None and contents.image["record"] > mark.record:
+        raise _more(shard, f"{contents.image['image']} has the records up to {contents.image['record']}")
+    heads = {number: records.read_head(path) for number, path in files.items() if number not in contents.segments}
+    for number, head in heads.items():
+        before = heads.get(number - 1)
+        rotated = before is not None and before.first <= mark.record + 1  # and killed before the commit
+        if head is not None and head.first > mark.record + 1 and not rotated:
+            raise _more(shard, f"{files[number]} begins with record {head.first}")
+
+
+def _more(shard: Path, sign: str) -> GossamerError:
+    return GossamerError(
+        f"{shard} is damaged: more was committed than manifest.jsonl and journal/ have: {sign}",
+        "Restore manifest.jsonl and journal/ from a backup. Nothing was changed; --repair does not mend this.",
+    )
+
+
+def _image(shard: Path, line: Line | None, warnings: list[str]) -> Image | None:
     if line is None:
         return None
     try:
@@ -166,9 +200,6 @@ def _image(shard: Path, line: Line | None, mark: Mark, warnings: list[str]) -> I
         found.check()
     except (ImageDamagedError, StorageError) as error:
         warnings.append(f"{error.message}; starting from the segments instead, which takes longer")
-        return None
-    if found.record > mark.record:
-        warnings.append(f"{found.folder} is ahead of the journal; starting from the segments instead")
         return None
     return found
 
@@ -219,10 +250,15 @@ def _growing(shard: Path) -> list[Path]:
 
 def _cut_file(shard: Path, name: str, length: int, warnings: list[str]) -> None:
     path = shard / name
+    archived = name.startswith(ARCHIVE + "/")
     if path.exists():
-        if path.stat().st_size != length:
+        size = path.stat().st_size
+        if archived and size < length:
+            warnings.append(f"{path} has {size} bytes, but {length} were committed: the bodies behind them are missing")
+        elif size != length:
             disk.truncate(path, length)
-    elif name.startswith(ARCHIVE + "/"):
+    elif archived:
         warnings.append(f"{path} is missing: its visits are known, their bodies are not")
     else:
-        raise StorageError(f"{path} is missing, and {length} bytes of it were committed", "Restore it from a backup.")
+        cure = "Restore it from a backup, or have it made again: gossamer verify DIR --repair"
+        raise StorageError(f"{path} is missing, and {length} bytes of it were committed", cure)

@@ -10,6 +10,7 @@
     verdicts  a row a page whose state was decided anew
     anchors   a row a link that has a text: source, target, text, position, tag
     counts    what was seen and not fetched: a row for each site, class, extension and target domain, with the number
+    hints     a row a page each time that a sitemap says when it was changed
 
 Lossless: `effects(tables(e)) == e.essential()`, byte for byte of `Effects.encode()` (see `forms` for how). Columns are
 added at the end of the lists of `Shape` only: their places are the field numbers in `exact`.
@@ -31,7 +32,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv
 
-from gossamer.collection.effects import ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects, SiteEvent
+from gossamer.collection.effects import HINT, ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects, SiteEvent
 from gossamer.collection.forms import (
     Address,
     Archive,
@@ -48,6 +49,7 @@ from gossamer.collection.forms import (
     unpack,
 )
 from gossamer.collection.text_columns import ByRow, binary_column, by_name, joined, text_column, texts_of
+from gossamer.dates import believed, http_date
 from gossamer.errors import GossamerError
 from gossamer.model import (
     NONE,
@@ -73,12 +75,17 @@ TICK: Final = np.dtype(
      ("links", "<u4"), ("verdicts", "<u4"), ("events", "<u4")]
 )  # fmt: skip
 LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
+_NO_HINTS: Final = np.zeros(0, HINT)
 _RULES: Final = "rules"
 """The one text of a visit that is not text."""
 
 
 def _plain(*names: str) -> list[Column]:
     return [Column(name, name, Plain()) for name in names]
+
+
+def _counted(c: Counted) -> Column:
+    return Column(f"counted_{c.name.lower()}", f"counted.{int(c)}", Plain())
 
 
 class Shape:
@@ -100,8 +107,9 @@ class Shape:
             Column("status", "status", Plain(0)), Column("time", "time", Time()), Column("latency", "first", Plain()),
             Column("digest", "digest", Plain(0)), Column("retry_after", "retry_after", Plain(-1)),
             Column("delay", "delay", Plain(-1)), Column("warc_file", "warc_file", Archive()),
-            *(Column(f"counted_{c.name.lower()}", f"counted.{int(c)}", Plain()) for c in Counted),
+            *(_counted(c) for c in Counted if c < Counted.TRAP),
             Column("sketch", "sketch", Plain(0)), Column("payload", "payload", Raw(20)),
+            *(_counted(c) for c in Counted if c >= Counted.TRAP),
         ]  # fmt: skip
         self.links = [Column("target", "target", page), Column("kind", "kind", Word(LinkKind)), *_plain("flags")]
         self.origins = _plain("site", "port", "secure")
@@ -131,6 +139,7 @@ def tables(effects: Sequence[Effects], shard: int) -> Tables:
         "verdicts": _rows(_all([e.verdicts for e in effects]), shape.verdicts, ticks, "verdicts"),
         "anchors": _anchors(effects, visits, shard),
         "counts": _counts(visits, b"".join(e.seen for e in effects)),
+        "hints": _hints(effects, shard),
     }
     made["origins"] = {"origin": pa.array(_numbers(ticks, "first_origin", "origins")), **made["origins"]}
     return {name: table for name, columns in made.items() if len(table := pa.table(columns))}
@@ -193,12 +202,23 @@ def _visits(visits: npt.NDArray[np.void], raw: bytes, ticks: npt.NDArray[np.void
         seconds = visits["end"] - visits["start"] - visits["first"]
         moving = np.isfinite(seconds) & (seconds > 0)
         speed = (visits["received"] / np.where(moving, seconds, 1)).astype(np.float32)
+    modified = {"modified": _modified(texts["last_modified"], visits["time"])}
     return {
         "tick": pa.array(_per_row(ticks, "tick", "visits")),
         **pack(shape.visits, fields, texts),
         "speed": pa.array(np.round(speed), mask=~moving),
+        "modified": Time().write(modified, "modified"),
         _RULES: binary_column(rules),
     }
+
+
+def _modified(texts: Texts, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Seconds of what Last-Modified says, as far as it can be believed."""
+    seconds = np.full(len(times), np.nan)
+    for row, said in enumerate(texts.split()):
+        if said and (found := http_date(said.decode("latin-1"))) is not None:
+            seconds[row] = found
+    return believed(seconds, times)
 
 
 def _links(effects: Sequence[Effects], visits: npt.NDArray[np.void], shape: Shape, shard: int) -> dict[str, pa.Array]:
@@ -257,6 +277,21 @@ def _counts(visits: npt.NDArray[np.void], seen: bytes) -> dict[str, pa.Array]:
     totals = rows.group_by(["site", *names[:3]], use_threads=False).aggregate([("number", "sum")])
     ordered = totals.rename_columns(["site", *names]).sort_by([(name, "ascending") for name in ("site", *names[:3])])
     return {name: ordered.column(name) for name in ordered.column_names}
+
+
+def _hints(effects: Sequence[Effects], shard: int) -> dict[str, pa.Array]:
+    with_hints = [e for e in effects if len(e.hints)]
+    records = _all([_NO_HINTS, *(e.hints for e in with_hints)])
+    each = np.repeat(np.arange(len(with_hints)), [len(e.hints) for e in with_hints])
+    sitemaps = pa.array([e.hinted_by.decode(errors="replace") for e in with_hints], pa.string())
+    wall = {"time": np.array([e.wall for e in with_hints])[each]}
+    return {
+        "page": Page(shard).write({"page": records["page"]}, "page"),
+        "lastmod": Time().write({"lastmod": records["lastmod"]}, "lastmod"),
+        "sitemap": pa.DictionaryArray.from_arrays(pa.array(each.astype(np.int32)), sitemaps),
+        "time": Time().write(wall, "time"),
+        "tick": pa.array(np.array([e.tick for e in with_hints], np.uint64)[each]),
+    }
 
 
 def link_order(visits: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:

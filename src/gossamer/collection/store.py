@@ -26,7 +26,7 @@ from gossamer.collection import image
 from gossamer.collection.blocks import BlockFile
 from gossamer.collection.effects import Effects
 from gossamer.collection.journal import Journal, Syncable
-from gossamer.collection.layout import JOURNAL, URLS, journal_path
+from gossamer.collection.layout import JOURNAL, STOPPED, URLS, journal_path
 from gossamer.collection.lock import Lock
 from gossamer.collection.manifest import Contents, Manifest
 from gossamer.collection.standing import write_standing
@@ -40,6 +40,9 @@ MOST_BEHIND: Final = 2.0 + COMMIT_EVERY
 MOST_BYTES: Final = 64 << 20
 MOST_JOURNAL: Final = 256 << 20
 """Bytes of a journal file that is sealed whatever the settings say: a start has to read it."""
+LONGEST_SEAL: Final = 900.0
+"""Seconds that sealing a journal file may take: it takes some, or a minute on a busy machine."""
+TRY_AGAIN: Final = 10.0
 TEXTS_AHEAD: Final = 50_000
 """Texts read ahead and not yet used; more are dropped."""
 
@@ -65,9 +68,11 @@ class Store:
     def __init__(
         self, shard: Path, lock: Lock, manifest: Manifest, journal: Journal, urls: BlockFile,
         settings: CollectionSettings, clock: Clock, unsealed: list[int], warnings: list[str], next_archive: int,
+        stopped: bool = False,
     ) -> None:  # fmt: skip
+        """`stopped`: the run before ended by itself, and no request of it is unknown."""
         self.shard, self.lock, self.urls, self.warnings = shard, lock, urls, warnings
-        self.next_archive = next_archive
+        self.next_archive, self.stopped = next_archive, stopped
         self._manifest, self._journal, self._settings, self._clock = manifest, journal, settings, clock
         self._archive: Archive | None = None
         self._thread = ThreadPoolExecutor(1, "commit")
@@ -78,6 +83,7 @@ class Store:
         self._to_seal = unsealed
         self._sealing: tuple[int, Process] | None = None
         self._sealed: Future[None] | None = None
+        self._next_try = 0.0
         self._imaged: Future[None] | None = None
         self._reading: Future[list[bytes]] | None = None
         self._reading_pages: list[int] = []
@@ -204,11 +210,27 @@ class Store:
                 raise _sealing_failed(number, process.code, process.failure)
             self._sealed = self._thread.submit(self._finish_seal, number, json.loads(process.output))
         elif self._sealing is None and self._sealed is None and self._to_seal:
-            number = self._to_seal.pop(0)
+            self._begin_seal(wait)
+
+    def _begin_seal(self, wait: bool) -> None:
+        """A process that cannot be started (too many files or processes, no memory) is tried again later."""
+        now = self._clock.monotonic()
+        if now < self._next_try and not wait:
+            return
+        number = self._to_seal[0]
+        try:
             self._sealing = number, self._start_seal(number)
+        except OSError as error:
+            if wait:
+                raise _sealing_failed(number, StorageError.exit_code, str(error)) from error
+            self._next_try = now + TRY_AGAIN
+            self.notes.append(f"journal file {number} cannot be sealed now, and will be tried again: {error.strerror}")
+            return
+        self._to_seal.pop(0)
 
     def _start_seal(self, number: int) -> Process:
-        return Process("gossamer.collection.seal", [str(self.shard), str(number)], b"", self.lock.fileno())
+        arguments = [str(self.shard), str(number)]
+        return Process("gossamer.collection.seal", arguments, b"", self.lock.fileno(), LONGEST_SEAL)
 
     def _finish_seal(self, number: int, line: dict[str, Any]) -> None:
         self._manifest.append(line)
@@ -235,12 +257,17 @@ class Store:
 
     # --- the end ------------------------------------------------------------------------------------------------
 
-    def finish(self, arrays: dict[str, npt.NDArray[Any] | image.Parts], meta: dict[str, Any]) -> None:
-        """A clean stop: everything is committed and sealed, and an image is written."""
+    def finish(
+        self, arrays: dict[str, npt.NDArray[Any] | image.Parts], meta: dict[str, Any], seal: bool = True
+    ) -> None:
+        """A clean stop: everything is committed and sealed, and an image is written. Without `seal` the next start
+        seals: that takes memory."""
         self.commit(rotate=True)
-        self.seal_all()
+        if seal:
+            self.seal_all()
+        stopped = meta | {STOPPED: self._journal.number}
         image.finish(
-            self.shard, self._manifest, image.write(self.shard, self._journal.tick, self._journal.last, arrays, meta)
+            self.shard, self._manifest, image.write(self.shard, self._journal.tick, self._journal.last, arrays, stopped)
         )
 
     def seal_all(self) -> None:
@@ -261,6 +288,9 @@ class Store:
         self._reader.shutdown(wait=True)
         if self._sealing is not None:
             self._sealing[1].kill()
+            self._sealing = None
+        for file in (self._journal, self.urls, self._manifest):
+            file.close()
         self.lock.release()
 
 

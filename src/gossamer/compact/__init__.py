@@ -26,6 +26,7 @@ from gossamer import disk
 from gossamer.collection import lock, manifest
 from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, journal_path, require_collection, shard_folder
 from gossamer.collection.manifest import Line
+from gossamer.collection.recovery import recover
 
 MOST: Final = {"visits": 1_000_000, "links": 30_000_000, "anchors": 30_000_000, "pages": 10_000_000}
 """Rows of a merged table."""
@@ -51,6 +52,7 @@ def compact(folder: Path, say: Say = lambda line: None) -> Compacted:
     shard = shard_folder(folder)
     held = lock.take(shard)
     try:
+        recover(shard)  # files that seem to be nobody's may be what a damaged manifest has lost: that is raised first
         contents = manifest.read(shard)
         before = list(contents.segments.values())
         _remove(shard, _strange(shard, before))

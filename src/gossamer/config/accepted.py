@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from gossamer.units import Duration, Size
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "collection.max_pages": (1, 2**32 - 2),
     "collection.max_sites": (1, 2**32 - 2),
+    "collection.max_memory": (0, 2**62),
     "collection.seal_visits": (1, 2**32 - 2),
     "collection.seal_every": (1, 7 * 86_400),
     "collection.warc_size": (1_000_000, 10**12),
@@ -25,6 +26,9 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "seeder.depth_static": (0, 254),
     "seeder.depth_dynamic": (0, 254),
     "seeder.url_length": (16, 65_535),
+    "seeder.repeats": (0, 1_000),
+    "seeder.sitemap_every": (3_600, 365 * 86_400),
+    "seeder.sitemaps_per_site": (1, 1_000),
     "manager.weights": (0, 1_000),
     "manager.boosts": (0, 1),
     "manager.alpha": (0, 100),
@@ -44,17 +48,23 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "harvester.per_turn": (1, 65_535),
     "harvester.pause": (0, 86_400),
     "harvester.address_wait": (0, 86_400),
+    "harvester.domain_wait": (0, 86_400),
+    "harvester.wait_factor": (0, 10_000),
     "harvester.max_delay": (0, 30 * 86_400),
     "harvester.name_timeout": (0.001, 3_600),
+    "harvester.lookups": (1, 10_000),
     "harvester.connect_timeout": (0.001, 3_600),
     "harvester.first_byte_timeout": (0.001, 3_600),
     "harvester.whole_timeout": (0.001, 86_400),
     "harvester.lowest_speed": (0, 10**9),
     "harvester.slow_time": (1, 3_600),
     "harvester.max_download": (1, 2**31 - 1),
+    "harvester.max_sitemap": (1, 2**31 - 1),
     "harvester.retry": (0, 365 * 86_400),
     "harvester.tries": (1, 255),
-    "harvester.robots_valid": (0, 365 * 86_400),
+    "harvester.robots_valid": (0, 86_400),
+    "harvester.robots_unreachable": (86_400, 36_500 * 86_400),
+    "gatherer.timeout": (0.1, 86_400),
     "gatherer.max_stored": (0, 2**31 - 1),
     "gatherer.max_decoded": (1, 2**31 - 1),
     "gatherer.max_links": (0, 65_535),
@@ -79,13 +89,14 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.policy": (
         "value", "completed-pagerank", "breadth-first", "shallow-first", "backlink-count", "batch-pagerank",
         "partial-pagerank", "opic", "opic-kept", "larger-sites-first", "windowed-rankmass", "fractional-pagerank",
-        "random-frontier",
+        "random-frontier", "mercator",
     ),
     "manager.preset": ("research", "archive", "news", "general"),
     "manager.index_value": ("sum", "minimum"),
     "manager.weights": SCORES,
+    "harvester.families": ("ipv4", "ipv6"),
 }
-"""Closed lists: of a text, or of the names in a table."""
+"""Closed lists: of a text, of the texts in a list, or of the names in a table."""
 
 PATTERNS: Final = ("seeder.accept", "seeder.reject", "seeder.transform")
 """Lists of regular expressions: a comma is part of one."""
@@ -220,6 +231,11 @@ def _domain(text: str) -> None:
         raise ValueError('is no domain: write a name like "example.org", a suffix like "cl", an address, or "*"')
 
 
+def _port(text: str) -> None:
+    if text != "*" and not (re.fullmatch(r"[1-9][0-9]{0,4}", text) and int(text) < 65_536):
+        raise ValueError('is no port: write a number from 1 to 65535, or "*" for all')
+
+
 def _weights(weights: Mapping[str, float]) -> None:
     for name, weight in weights.items():
         if 0 < weight < LEAST_WEIGHT:
@@ -240,10 +256,16 @@ def _server(text: str) -> None:
         raise ValueError("is no address of a name server: write it like 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:53")
 
 
+def _families(words: Sequence[str]) -> None:
+    if not words or len(set(words)) < len(words):
+        raise Wrong('name each family once, and at least one, as in ["ipv4", "ipv6"]')
+
+
 _TAG: Final = r"[a-z][a-z0-9-]*"
 _EXTENSIONS: Final = _each(_like(r"[a-z0-9_+~-]+", "write an extension in small letters without its dot, like html"))
 _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "seeder.domains": _each(_domain),
+    "seeder.ports": _each(_port),
     "seeder.session_ids": _each(
         _like(r"[^\s=&;/?#*]+\*?", "write the name of a parameter, or the beginning of names and *, like sess*")
     ),
@@ -253,11 +275,15 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     **{f"seeder.{name}": _EXTENSIONS for name in CLASSES},
     "manager.weights": _weights,
     "manager.boosts": _each(_pattern),
-    "harvester.contact": lambda text: _each(_like(r"[^\x00-\x1f\x7f]*", "write a mail address or a URL"))([text]),
+    "harvester.contact": lambda text: _each(_like(r"[ -~]*", "write a mail address or a URL, in ASCII"))([text]),
+    "harvester.about": lambda text: _each(
+        _like(r"(?:https?://[!-'*-\[\]-~]+)?", "write a URL like https://example.org/crawler")
+    )([text]),
     "harvester.agent": lambda text: _each(_like(r"[A-Za-z0-9_.-]+", "write a name of letters, digits, _ . -"))([text]),
     "harvester.forbidden": _each(_network),
     "harvester.resolve": _resolve,
     "harvester.resolvers": _each(_server),
+    "harvester.families": _families,
     "gatherer.links": _each(_like(rf"{_TAG} {_TAG}", 'write tag and attribute, like "a href"')),
     "gatherer.drop": _each(_like(_TAG, "write the name of a tag in small letters, like script")),
     "gatherer.keep": _each(_like(_TAG, "write the name of a tag in small letters, like strong")),

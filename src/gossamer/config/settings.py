@@ -20,7 +20,8 @@ _SEGMENTS: Final = (
 _QUERIES: Final = (
     "(?:special:user)?(?:log|sign)[-_]?(?:in|out|on|off|up)(?:[&;=]|$)",
     r"(?:regist(?:er|ration)|edit|delete|reply(?:tocom)?|add.to.\w+)(?:[&;=]|$)",
-    "(?:action|do|mode|task|op)=(?:add|history|print|quote|remove|submit)(?:[&;]|$)",
+    "(?:action|do|mode|task|op)=(?:add|history|print)(?:[&;]|$)",
+    "(?:action|do|mode|task|op)=(?:quote|remove|submit)(?:[&;]|$)",
 )
 """Names and values of parameters that do."""
 
@@ -33,6 +34,9 @@ class CollectionSettings:
     """Most known pages; memory for them is reserved, not used, from the start."""
     max_sites: int = 100_000
     """Most known sites; memory for them is reserved, not used, from the start."""
+    max_memory: Size = Size(0)
+    """Memory of all processes of the crawl together, at which it stops cleanly; 0: nine tenths of what the machine, or
+    the container, has free when the crawl begins. Whatever it is, the crawl stops too when next to nothing is left."""
     seal_visits: int = 100_000
     """Visits in the journal after which it is sealed into segments."""
     seal_every: Duration = Duration(300)
@@ -47,13 +51,15 @@ class CollectionSettings:
 class SeederSettings:
     """Which links become pages, and in which form (7.2.4).
 
-    A link becomes a page if its host is in `domains`, its extension is in none of the lists that are counted only, no
-    pattern rejects it, and it is not too long or too deep. Whatever does not is counted, page by page.
+    A link becomes a page if its host is in `domains`, its port in `ports`, its extension in none of the lists that are
+    counted only, no pattern rejects it, and it is not too long or too deep. Whatever does not is counted, page by page.
     """
 
     domains: tuple[str, ...] = ()
     """Accepted domain suffixes: "example.org" takes in itself and every name below it, an address only itself, "*" all;
     empty: the registrable domains of the seeds; on a resume, those that the collection has."""
+    ports: tuple[str, ...] = ("80", "443", "8000", "8008", "8080", "8081", "8443", "8888")
+    """Ports of URLs that become pages: numbers, or "*" for all. Those of the seeds are added."""
     pages_per_site: int = 25_000
     """Most known pages of one site. It holds for new pages: those that are known stay."""
     depth_static: int = 15
@@ -62,20 +68,31 @@ class SeederSettings:
     """Greatest depth of dynamic pages."""
     url_length: int = 2_000
     """Longest URL, in bytes of its canonical form."""
+    repeats: int = 2
+    """How often the same part of a path, or the same parameter with the same value, may stand in a URL: links that say
+    it more often are counted as traps, not fetched (A.6.2: a/b/c/c/c); 0: as often as they like. Numbers in paths, and
+    seeds, may."""
+    sitemaps: bool = True
+    """Read the sitemaps of sites: those that robots.txt names or, if it names none, /sitemap.xml."""
+    sitemap_every: Duration = Duration(7 * 86_400)
+    """Time after which the sitemaps of a site are read again; it is done when its robots.txt is read again."""
+    sitemaps_per_site: int = 50
+    """Sitemaps that are read of one site each time, those that others name included."""
     www: bool = True
     """Take www.example.org and example.org for one site, and their pages for the same pages (A.2.5). The site is asked
     by the name that answers."""
     session_ids: tuple[str, ...] = (
         "cfid", "cftoken", "phpsessid", "jsessionid", "aspsessionid*", "sessionid", "session_id", "sessid", "sid",
-        "zenid", "oscsid", "osc_sid",
+        "zenid", "oscsid", "osc_sid", "xtcsid", "sess_id", "session-id", "asp.net_sessionid",
     )  # fmt: skip
-    """Parameters that carry a session and are removed from URLs; case does not matter, * ends a prefix."""
+    """Parameters that carry a session and are removed from URLs; case does not matter, * ends a prefix. With any of
+    them, so are parts of paths as ASP.NET writes them: /(S(value))/."""
     accept: tuple[str, ...] = ()
     """Regular expressions, searched in the canonical URL: only links that match one become pages; empty: all may. One
     without capital letters does not look at case."""
     reject: tuple[str, ...] = (
         *(rf"/{segment}(?:/|(?:\.\w+)?(?:[?;]|$))" for segment in _SEGMENTS),
-        *(rf"\?(?:.*[&;=])?{query}" for query in _QUERIES),
+        *(rf"\?(?:[^?]*[&;=])?{query}" for query in _QUERIES),
     )
     """Regular expressions, searched in the canonical URL like those of `accept`: links that match one are counted, not
     fetched (7.2.4: log in, log out, register ...). Seeds are never rejected."""
@@ -178,7 +195,11 @@ class HarvesterSettings:
     """How servers are asked: who we say we are, how long we wait, and when we give up."""
 
     contact: str = ""
-    """Mail address or web page of whoever runs the crawl; sent with every request. Needed beyond loopback."""
+    """Mail address of whoever runs the crawl, or a web page; sent with every request. This, or `about`, is needed
+    beyond loopback."""
+    about: str = ""
+    """Web page that says who crawls, why, and how to stop it (docs/webmasters.md is a draft): then it stands in
+    User-Agent, and the mail address of `contact` in From only; a `contact` of another kind stands beside it."""
     agent: str = "Gossamer"
     """Product token: the name that robots.txt files use for us."""
     workers: int = 0
@@ -201,14 +222,23 @@ class HarvesterSettings:
     """Time between the pages of a turn."""
     address_wait: Duration = Duration(1)
     """Time between requests to one address, whatever the number of sites behind it."""
+    domain_wait: Duration = Duration(0)
+    """Time between requests to one registrable domain ("example.co.uk"), whatever the number of sites in it, and one
+    request to it at a time (PolyBot); 0: no such limit."""
+    wait_factor: float = 0.0
+    """A site is left in peace at least so many times as long as its last answer took (k of Mercator, which has 10); 0:
+    its wait does not depend on that."""
     max_delay: Duration = Duration(300)
-    """Longest Crawl-delay that is honoured; a site that asks for more is left alone."""
+    """Longest Crawl-delay that is honoured; a site that asks for more is left alone, but for its robots.txt once a
+    week."""
     name_timeout: Duration = Duration(10)
     """Time limit for resolving a name."""
     connect_timeout: Duration = Duration(30)
     """Time limit for connecting, TLS included."""
     first_byte_timeout: Duration = Duration(30)
     """Time limit from the request to the first byte of the answer."""
+    http2: bool = False
+    """Speak HTTP/2 with servers that can, over TLS; a single request at a time all the same. HTTP/1.1 if not."""
     whole_timeout: Duration = Duration(180)
     """Time limit for the whole request."""
     lowest_speed: Size = Size(500)
@@ -217,12 +247,26 @@ class HarvesterSettings:
     """For how long a transfer may be slower than `lowest_speed`."""
     max_download: Size = Size(400_000)
     """Bytes of an answer's body that are read at most; the rest is cut and the visit marked."""
+    range: bool = False
+    """Tell servers of `max_download` (Range), and ask for pages uncompressed, as that needs: fewer bytes of long pages,
+    more of all others. A server that answers 416 is asked again without it. Without this, what is too long is broken
+    off."""
+    max_sitemap: Size = Size(10_000_000)
+    """The same for a sitemap, as it comes over the wire; decompressed, 50 MB of it are read at most."""
     retry: Duration = Duration(12 * 3600)
     """Time until a page that failed is tried again (A.1.1)."""
     tries: int = 3
     """How often a page is tried."""
     robots_valid: Duration = Duration(24 * 3600)
-    """How long robots.txt rules are used before they are asked for again."""
+    """How long robots.txt rules are used before they are asked for again: a day at most (RFC 9309, 2.4)."""
+    robots_unreachable: Duration = Duration(30 * 86_400)
+    """How long a robots.txt that cannot be read forbids its site. After so long the rules that it had are used, or none
+    if it was never read (RFC 9309, 2.3.1.4), and it is asked for again once a day. Only time counts in which it was
+    asked for again and again."""
+    soft_404: bool = True
+    """Find pages that do not exist though their site answers as if they did (A.3.4). A site whose pages resemble one
+    another is asked for one that cannot exist, once in a folder and eight times at most; pages that say the same, or
+    lead to the same address, are soft 404, and so are those that are redirected to where sixteen others were."""
     allow_private: bool = False
     """Visit loopback, private, link-local and other special addresses (RFC 6890) too."""
     forbidden: tuple[str, ...] = ()
@@ -232,7 +276,16 @@ class HarvesterSettings:
     """Name pattern to address and port ("*.example" = "127.0.0.1:8080"), or to "none" for names that do not exist; for
     tests and demonstrations."""
     resolvers: tuple[str, ...] = ()
-    """Addresses of name servers, with a port if it is not 53 ("192.0.2.53:5353"); empty: the system's."""
+    """Addresses of name servers, with a port if it is not 53 ("192.0.2.53:5353"), all asked side by side; empty: the
+    system's."""
+    lookups: int = 32
+    """Names that are looked up at a time, at each name server."""
+    families: tuple[str, ...] = ("ipv4", "ipv6")
+    """Kinds of addresses that sites are asked at, in this order: the second only where a name has none of the first, or
+    where this machine has no way to the first."""
+    invalid_certificates: bool = False
+    """Fetch pages of servers whose certificate is expired, self-signed, for another name or otherwise not valid, too;
+    their visits are marked, and say what is wrong. Otherwise they end as `tls_failed`."""
     trusted: str = ""
     """File of certificates (PEM) that are trusted besides the system's, for sites of your own: its whole path, or one
     from the collection's folder or from the working folder."""
@@ -242,6 +295,9 @@ class HarvesterSettings:
 class GathererSettings:
     """What is read from a page, and what of it is stored."""
 
+    timeout: Duration = Duration(60)
+    """Time that a worker may take over one page, once it is fetched. One that takes longer is taken to hang: it is
+    replaced, and the page tried once more, alone."""
     max_stored: Size = Size(300_000)
     """Bytes of a body that are archived at most."""
     max_decoded: Size = Size(4_000_000)
@@ -257,6 +313,10 @@ class GathererSettings:
     """Tags that are dropped from the text, with all that is inside."""
     keep: tuple[str, ...] = ()
     """Tags that stay in the cleaned text, without their attributes; all others leave their text only."""
+    keep_noindex: bool = False
+    """Archive pages that say `noindex` or `noarchive` like all others. Otherwise nothing of their bodies is kept, and
+    neither title nor description nor the texts of links of those that say `noindex`: only the visit, with what the page
+    says, and where its links lead."""
     text: bool = False
     """Archive the cleaned text too, as WARC conversion records: about a third of the size of the page."""
     anchors: bool = True

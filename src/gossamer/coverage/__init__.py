@@ -5,7 +5,11 @@ The truth is computed (`demo.truth`), what was found is read from the tables (`f
 
 from gossamer.coverage.compare import Coverage, Part, compare
 from gossamer.coverage.fates import Fate, fates
+from gossamer.coverage.hostile import Ends, compare_ends, ends, lines_of_ends
 from gossamer.coverage.served import as_served, depth_of
 from gossamer.coverage.text import lines
 
-__all__ = ["Coverage", "Fate", "Part", "as_served", "compare", "depth_of", "fates", "lines"]
+__all__ = [
+    "Coverage", "Ends", "Fate", "Part", "as_served", "compare", "compare_ends", "depth_of", "ends", "fates", "lines",
+    "lines_of_ends",
+]  # fmt: skip

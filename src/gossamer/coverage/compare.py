@@ -19,7 +19,7 @@ from gossamer.demo.truth import Expected, Truth
 from gossamer.demo.web import DemoWeb
 from gossamer.model import Outcome
 
-_STORED = frozenset({Outcome.OK.word, Outcome.DUPLICATE.word})
+_FETCHED = frozenset({Outcome.OK.word, Outcome.DUPLICATE.word})
 NOT_KNOWN = "not known"
 
 
@@ -44,8 +44,10 @@ class Part:
 class Coverage:
     known: Part
     """URLs that a complete crawl comes to know."""
+    fetched: Part
+    """Pages that a complete crawl fetches well."""
     stored: Part
-    """Pages that a complete crawl stores."""
+    """Of them, those that are archived: all but the ones that say noindex, unless the crawl keeps these too."""
     kinds: dict[str, Part]
     """By kind, as `gossamer web --list` names them; `counted` counts links."""
     repeats: dict[str, Part]
@@ -65,14 +67,17 @@ def compare(web: DemoWeb, found: Mapping[str, Fate], depth_dynamic: int) -> Cove
     urls = expected | dict.fromkeys(url for url, t in truths.items() if t.kind is Kind.HIDDEN)
     kinds = _by_kind(web, truths, urls, found)
     kinds[COUNTED] = _counted(web, truths, found)
-    known, stored = Part(), Part()
+    known, fetched, stored = Part(), Part(), Part()
     for url, e in expected.items():
         known.add(url in found, NOT_KNOWN)
-        if e.outcomes & {Outcome.OK}:
-            stored.add(_word(found, url) in _STORED, _word(found, url))
+        word = _word(found, url)
+        if e.outcomes & {Outcome.OK} and not (e.outcomes & {Outcome.SOFT_404} and word == Outcome.SOFT_404.word):
+            fetched.add(word in _FETCHED, word)
+            if url not in found or not found[url].withheld:
+                stored.add(word in _FETCHED and found[url].stored, word)
     not_repeats = [u for u, fate in found.items() if fate.duplicate_of and not _is_repeat(expected, u, fate)]
     return Coverage(
-        known, stored, kinds, _repeats(truths, expected, found), sorted(not_repeats), _texts(truths, found),
+        known, fetched, stored, kinds, _repeats(truths, expected, found), sorted(not_repeats), _texts(truths, found),
         sorted(found.keys() - expected.keys()),
     )  # fmt: skip
 
@@ -104,8 +109,8 @@ def _by_kind(
 
 
 def _counted(web: DemoWeb, truths: Mapping[str, Truth], found: Mapping[str, Fate]) -> Part:
-    """Links of the pages that were stored."""
-    there = {u: len(only_counted(web, t.site, t.number)) for u, t in truths.items() if _word(found, u) in _STORED}
+    """Links of the pages that were fetched."""
+    there = {u: len(only_counted(web, t.site, t.number)) for u, t in truths.items() if _word(found, u) in _FETCHED}
     differ = sum(n != found[url].counted for url, n in there.items())
     others = {"pages with another number": differ} if differ else {}
     return Part(sum(there.values()), sum(found[url].counted for url in there), others)
@@ -120,17 +125,19 @@ def _is_repeat(expected: Mapping[str, Expected], url: str, fate: Fate) -> bool:
 def _repeats(
     truths: Mapping[str, Truth], expected: Mapping[str, Expected], found: Mapping[str, Fate]
 ) -> dict[str, Part]:
-    """Of a group of pages that are alike, all but one are to be found out: the one that was stored first, else any."""
+    """Of a group of pages that are alike, all but one are to be found out: the one that was stored first, else any. A
+    page that says noindex is in no group: it is not kept, and nothing repeats it."""
     groups: dict[str, list[str]] = defaultdict(list)
     for url, e in expected.items():
-        if e.same_as:
+        if e.same_as and not (url in found and found[url].withheld):
             groups[e.same_as].append(url)
     out = {"duplicates": Part(), "soft": Part(), "mirrors": Part()}
     for urls in groups.values():
         kind = "soft" if expected[urls[0]].kind is Kind.SOFT else "duplicates"
         words = sorted((_word(found, url) for url in urls), key=lambda word: word != Outcome.OK.word)
         for word in words[1:]:
-            out[kind].add(word == Outcome.DUPLICATE.word, word)
+            found_out = word == Outcome.DUPLICATE.word or (kind == "soft" and word == Outcome.SOFT_404.word)
+            out[kind].add(found_out, word)
     for url in (url for url in expected if truths[url].copy_of):
         out["mirrors"].add(_same_bytes(found, url, truths[url].copy_of or ""), _word(found, url))
     return out
@@ -142,7 +149,8 @@ def _same_bytes(found: Mapping[str, Fate], *urls: str) -> bool:
 
 
 def _texts(truths: Mapping[str, Truth], found: Mapping[str, Fate]) -> dict[str, Part]:
-    stored = [(truths[url], fate) for url, fate in found.items() if fate.word in _STORED and url in truths]
+    kept = {url: fate for url, fate in found.items() if fate.word in _FETCHED and fate.stored}
+    stored = [(truths[url], fate) for url, fate in kept.items() if url in truths]
     return {name: _text(name, stored) for name in ("language", "charset", "title", "description")}
 
 

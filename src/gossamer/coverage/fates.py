@@ -8,7 +8,7 @@ from typing import Final
 
 from gossamer import config
 from gossamer.collection.layout import SETTINGS
-from gossamer.model import Counted
+from gossamer.model import Counted, VisitFlag
 from gossamer.sql.database import Database
 from gossamer.sql.sources import find
 
@@ -20,7 +20,7 @@ with gathered as (
     select page, arg_max(v, (v.tick, v.number)) as v from visits v where outcome in ('ok', 'duplicate') group by page
 )
 select p.url, p.state, p.reason, p.outcome, original.url, v.language, v.charset, v.title, v.description, v.payload,
-       {_LINKS}
+       {_LINKS}, (v.flags & {int(VisitFlag.STORED)}) != 0, (v.flags & {int(VisitFlag.NOINDEX)}) != 0
 from pages p left join gathered on gathered.page = p.page left join pages original on original.page = v.duplicate_of
 """
 
@@ -41,6 +41,15 @@ class Fate:
     """SHA-1 of its body."""
     counted: int = 0
     """Links that were counted and lead to no page."""
+    stored: bool = False
+    """A copy of it was archived when it was last fetched."""
+    noindex: bool = False
+    """It said so."""
+
+    @property
+    def withheld(self) -> bool:
+        """It says noindex, and nothing of it was kept."""
+        return self.noindex and not self.stored
 
     @property
     def word(self) -> str:
@@ -58,10 +67,11 @@ def fates(folder: Path) -> dict[str, Fate]:
 
 def _fate(
     state: str, reason: str, outcome: str | None, original: str | None, language: str | None, charset: str | None,
-    title: str | None, description: str | None, payload: bytes | None, counted: int | None,
+    title: str | None, description: str | None, payload: bytes | None, counted: int | None, stored: bool | None,
+    noindex: bool | None,
 ) -> Fate:  # fmt: skip
     """As SQL has it: null where nothing was gathered."""
     return Fate(
         state, reason, outcome, original, language or "", charset or "", title or "", description or "",
-        payload or b"", counted or 0,
+        payload or b"", counted or 0, bool(stored), bool(noindex),
     )  # fmt: skip

@@ -20,6 +20,7 @@ _EXAMPLES: Final = 3
 def lines(coverage: Coverage) -> Iterator[str]:
     yield f"{'':<14}{'there':>9}{'found':>9}{'':>8}  what became of the others"
     yield _line("URLs known", coverage.known)
+    yield _line("pages fetched", coverage.fetched)
     yield _line("pages stored", coverage.stored)
     yield "by kind (found: as it should be; `gossamer web --list` says what they are)"
     for kind, part in coverage.kinds.items():

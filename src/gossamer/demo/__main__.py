@@ -7,10 +7,14 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from gossamer.demo.access import AccessLog
-from gossamer.demo.certificates import certified
+from gossamer.demo.certificates import Certificate, certified
+from gossamer.demo.hostile import certificates as hostile
+from gossamer.demo.hostile import server as hostile_server
+from gossamer.demo.hostile.web import HostileWeb
 from gossamer.demo.server import run
 from gossamer.demo.web import DemoWeb
 
@@ -24,14 +28,18 @@ def main() -> None:
         return
     if asked["ignore_sigint"]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with certified(DemoWeb(**asked["web"])) as (web, certificate):
-        trusted = str(certificate.trusted) if certificate else ""
-        log = AccessLog(Path(asked["log"]) if asked["log"] else None, web)
+    log = Path(asked["log"]) if asked["log"] else None
+    if asked["hostile"]:
+        with hostile.certified(HostileWeb.described(asked["web"])) as (bad, wrong):
+            hostile_server.run(bad, asked["port"], AccessLog(log, bad), wrong, _ready(wrong, bad.tls), stdin=True)
+    else:
+        with certified(DemoWeb(**asked["web"])) as (web, certificate):
+            run(web, asked["port"], AccessLog(log, web), certificate, _ready(certificate, web.tls), stdin=True)
 
-        def ready(port: int) -> None:
-            print(json.dumps({"port": port, "trusted": trusted, "tls": web.tls}), flush=True)
 
-        run(web, asked["port"], log, certificate, ready, stdin=True)
+def _ready(certificate: Certificate | hostile.Certificates | None, tls: int) -> Callable[[int], None]:
+    trusted = str(certificate.trusted) if certificate else ""
+    return lambda port: print(json.dumps({"port": port, "trusted": trusted, "tls": tls}), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """The access log of the demonstration Web: one line per request, tab-separated, after a line with the Web's
-description ("# gossamer web " and a JSON object: the arguments of `DemoWeb`) and a line with the names:
+description ("# gossamer web " and a JSON object: the arguments of `DemoWeb` or `HostileWeb`) and a line with the names:
 
     start        monotonic clock (CLOCK_MONOTONIC, the same for all processes of the machine) when the request's first
                  byte was read, seconds
@@ -10,7 +10,8 @@ description ("# gossamer web " and a JSON object: the arguments of `DemoWeb`) an
     method, target, status
     bytes        of the answer, head included
     connection   number of the connection
-    retry_after  as sent; "-": not sent
+    retry_after, location  as sent; "-": not sent
+    from         From
     agent        User-Agent, to the end of the line
 
 `end` is read just before the bytes go to the kernel and `start` just after they came from it: a client's own pause
@@ -24,13 +25,14 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from gossamer.demo.web import DemoWeb
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 COLUMNS: Final = (
     "start", "wall", "end", "address", "host", "method", "target", "status", "bytes", "connection", "retry_after",
-    "agent",
+    "location", "from", "agent",
 )  # fmt: skip
 HEADER: Final = "\t".join(COLUMNS) + "\n"
 ABOUT: Final = "# gossamer web "
@@ -47,7 +49,7 @@ def clean(text: str) -> str:
 class AccessLog:
     """Collects lines; whoever owns it calls `flush` often enough, and `close` at the end."""
 
-    def __init__(self, path: Path | None, web: DemoWeb) -> None:
+    def __init__(self, path: Path | None, web: DataclassInstance) -> None:
         self._file = path.open("a", encoding="utf-8") if path else None
         self._lines: list[str] = []
         if self._file and self._file.tell() == 0:
@@ -56,12 +58,13 @@ class AccessLog:
 
     def add(
         self, start: float, wall: float, end: float, address: str, host: str, method: str, target: str, status: int,
-        size: int, connection: int, retry_after: str, agent: str,
+        size: int, connection: int, retry_after: str, location: str, sender: str, agent: str,
     ) -> None:  # fmt: skip
         if self._file:
             self._lines.append(
                 f"{start:.6f}\t{wall:.6f}\t{end:.6f}\t{address}\t{clean(host)}\t{clean(method)}\t{clean(target)}\t"
-                f"{status}\t{size}\t{connection}\t{retry_after or '-'}\t{clean(agent)}\n"
+                f"{status}\t{size}\t{connection}\t{retry_after or '-'}\t{clean(location)}\t{clean(sender)}\t"
+                f"{clean(agent)}\n"
             )
 
     def flush(self) -> None:

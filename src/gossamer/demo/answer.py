@@ -21,6 +21,7 @@ from gossamer.demo.render import render, render_missing, render_month
 from gossamer.demo.robots import robots_text
 from gossamer.demo.sessions import MARK, without_session
 from gossamer.demo.site import Robots, Site
+from gossamer.demo.sitemaps import sitemap_body
 from gossamer.demo.status import status
 
 CACHE_BYTES: Final = 160_000_000
@@ -29,11 +30,13 @@ _NOW: Final = 1_767_225_600
 """The first of January 2026: ages are counted from there, so that a seed is always the same Web."""
 _YEAR: Final = 365.25 * 86400
 _MONTH: Final = re.compile(r"/calendar\?month=(0|-?[1-9]\d{0,8})")
+_LOCATION: Final = re.compile(rb"^Location: (.*)\r$", re.MULTILINE)
 _LENGTH: Final = re.compile(rb"Content-Length: \d+\r\n")
 _REASONS: Final = {
-    200: "OK", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 403: "Forbidden", 404: "Not Found",
-    405: "Method Not Allowed", 421: "Misdirected Request", 429: "Too Many Requests", 431: "Headers Too Large",
-    500: "Internal Server Error", 503: "Service Unavailable", 400: "Bad Request",
+    200: "OK", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 402: "Payment Required",
+    403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 421: "Misdirected Request",
+    429: "Too Many Requests", 431: "Headers Too Large", 500: "Internal Server Error", 503: "Service Unavailable",
+    400: "Bad Request",
 }  # fmt: skip
 
 
@@ -50,6 +53,12 @@ class Answer:
     """What stands in the body in place of a session id; b"": nothing."""
     torn: bool = False
     """Half of the body is sent, no more."""
+
+    @property
+    def location(self) -> str:
+        """Where it redirects to; "": nowhere."""
+        found = _LOCATION.search(self.fields) if 300 <= self.status < 400 else None
+        return found[1].decode("latin-1") if found else ""
 
     def is_fresh(self, etag: str, since: str) -> bool:
         """Whether a conditional request is answered with 304 (RFC 9110: the entity tag goes before the date)."""
@@ -115,6 +124,8 @@ class Answers:
     def _of_layout(self, site: Site, target: str, gzip: bool) -> Answer:
         layout = self.web.layout(site.number)
         number = layout.number.get(target)
+        if number is None and (sitemap := sitemap_body(site, layout, target)) is not None:
+            return simple(200, body=sitemap[0], mime=sitemap[1])
         if number is None:
             return self._unknown(site, target, gzip)
         kind, code = layout.kind[number], status(layout, number)
@@ -154,6 +165,8 @@ class Answers:
 
     def _page(self, site: Site, number: int, gzip: bool) -> Answer:
         layout, source = self.web.layout(site.number), self.web.source(site)
+        if layout.kind[number] is Kind.LISTED:
+            return simple(200, body=f"<title>{site.host} {number}</title><p>Only the sitemap lists this.\n".encode())
         if layout.kind[number] in (Kind.HIDDEN, Kind.FORBIDDEN):
             return simple(200, body=f"<title>{site.host} {number}</title><p>You should not read this.\n".encode())
         body = render(self.web, source, number)

@@ -41,26 +41,30 @@ def certified(web: DemoWeb) -> Iterator[tuple[DemoWeb, Certificate | None]]:
         yield (web if certificate or not names else replace(web, tls=0)), certificate
 
 
-def make_certificate(names: list[str], folder: Path) -> Certificate | None:
-    """Files in `folder`; None if this machine has no means to make them."""
+def make_certificate(
+    names: list[str], folder: Path, days: int = DAYS, self_signed: bool = False
+) -> Certificate | None:
+    """Files in `folder`; None if this machine has no means to make them. `days`: from now; -1: it has expired."""
     made = Certificate(folder / "trusted.pem", folder / "server.pem", folder / "server.key")
     program = shutil.which("openssl")
-    if program and _by_openssl(program, names, made):
+    if program and _by_openssl(program, names, made, days, self_signed):
         return made
-    return made if _by_cryptography(names, made) else None
+    return made if _by_cryptography(names, made, days, self_signed) else None
 
 
-def _by_openssl(program: str, names: list[str], made: Certificate) -> bool:
+def _by_openssl(program: str, names: list[str], made: Certificate, own_days: int, self_signed: bool) -> bool:
     authority_key, request = made.key.with_name("authority.key"), made.key.with_name("server.csr")
     extensions = made.key.with_name("server.ext")
     extensions.write_text(f"subjectAltName = {','.join(f'DNS:{name}' for name in names)}\n")
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     days = ("-days", str(DAYS))
+    serial = ("-CAcreateserial", "-CAserial", made.key.with_name("serial"))
+    signer = ("-CA", made.trusted, "-CAkey", authority_key, *serial)
     commands = (
         ("req", "-x509", *key, "-keyout", authority_key, "-out", made.trusted, *days, "-subj", f"/CN={AUTHORITY}"),
         ("req", "-new", *key, "-keyout", made.key, "-out", request, "-subj", f"/CN={names[0]}"[:68]),
-        ("x509", "-req", "-in", request, "-CA", made.trusted, "-CAkey", authority_key, "-CAcreateserial",
-         "-CAserial", made.key.with_name("serial"), "-out", made.own, *days, "-extfile", extensions),
+        ("x509", "-req", "-in", request, *(("-signkey", made.key) if self_signed else signer),
+         "-out", made.own, "-days", str(own_days), "-extfile", extensions),
     )  # fmt: skip
     try:
         for command in commands:
@@ -72,7 +76,7 @@ def _by_openssl(program: str, names: list[str], made: Certificate) -> bool:
     return True
 
 
-def _by_cryptography(names: list[str], made: Certificate) -> bool:
+def _by_cryptography(names: list[str], made: Certificate, own_days: int, self_signed: bool) -> bool:
     try:
         x509: Any = importlib.import_module("cryptography.x509")
         ec: Any = importlib.import_module("cryptography.hazmat.primitives.asymmetric.ec")
@@ -81,13 +85,13 @@ def _by_cryptography(names: list[str], made: Certificate) -> bool:
     except ImportError:
         return False
 
-    def signed(subject: str, issuer: str, key: Any, by: Any, *extensions: Any) -> bytes:
+    def signed(subject: str, issuer: str, key: Any, by: Any, days: int, *extensions: Any) -> bytes:
         def name(text: str) -> Any:
             return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text[:64])])
 
         now = datetime.now(UTC)
         builder = x509.CertificateBuilder(name(issuer), name(subject), key.public_key(), x509.random_serial_number())
-        builder = builder.not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(days=DAYS))
+        builder = builder.not_valid_before(now - timedelta(days=2)).not_valid_after(now + timedelta(days=days))
         for extension in extensions:
             builder = builder.add_extension(extension, critical=False)
         found: bytes = builder.sign(by, hashes.SHA256()).public_bytes(forms.Encoding.PEM)
@@ -95,10 +99,11 @@ def _by_cryptography(names: list[str], made: Certificate) -> bool:
 
     authority, own = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     made.trusted.write_bytes(
-        signed(AUTHORITY, AUTHORITY, authority, authority, x509.BasicConstraints(ca=True, path_length=0))
+        signed(AUTHORITY, AUTHORITY, authority, authority, DAYS, x509.BasicConstraints(ca=True, path_length=0))
     )
     alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
-    made.own.write_bytes(signed(names[0], AUTHORITY, own, authority, alternatives))
+    issuer, by = (names[0], own) if self_signed else (AUTHORITY, authority)
+    made.own.write_bytes(signed(names[0], issuer, own, by, own_days, alternatives))
     made.key.write_bytes(
         own.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption())
     )  # fmt: skip

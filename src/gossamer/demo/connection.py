@@ -14,7 +14,7 @@ from email.utils import formatdate
 from time import monotonic, time
 from typing import Final, cast
 
-from gossamer.demo import dice
+from gossamer.demo import dice, moods
 from gossamer.demo.access import CLIENT_LEFT, AccessLog
 from gossamer.demo.answer import Answer, Answers, simple, status_line
 from gossamer.demo.pace import STEP, Pace
@@ -31,6 +31,7 @@ class Shared:
     def __init__(self, web: Places, log: AccessLog) -> None:
         self.answers = Answers(web)
         self.pace = Pace(web)
+        self.shape = web
         self.hosts = web.by_host
         self.moved = {s.moved_name: f"{s.scheme}://{s.name}" for s in web.all_sites if s.moved_name}
         """Names whose every path redirects, and where to."""
@@ -71,7 +72,7 @@ class Connection(asyncio.Protocol):
         self.shared = shared
         self.loop = loop
         self.buffer = b""
-        self.asked: tuple[str, str, str, str] | None = None  # host, method, target, agent: a request in progress
+        self.asked: tuple[str, str, str, str, str] | None = None  # host, method, target, from, agent: in progress
         self.sent: tuple[Answer, int] | None = None  # its answer, on the way out, and its length
         self.closing = False
         self.old = False
@@ -100,7 +101,7 @@ class Connection(asyncio.Protocol):
         end = self.buffer.find(b"\r\n\r\n")
         if end < 0:
             if len(self.buffer) > LARGEST_HEAD:
-                self.asked, self.closing = ("-", "-", "-", "-"), True
+                self.asked, self.closing = ("-", "-", "-", "-", "-"), True
                 self._send(simple(431), "GET", 0)
             return
         head, self.buffer = self.buffer[:end].decode("latin-1"), self.buffer[end + 4 :]
@@ -117,7 +118,7 @@ class Connection(asyncio.Protocol):
         host = fields.get("host", "").lower()
         if not host and self.address in self.shared.alone:
             host = self.shared.alone[self.address].host
-        self.asked = (host, method, target, fields.get("user-agent", ""))
+        self.asked = (host, method, target, fields.get("from", ""), fields.get("user-agent", ""))
         keep = fields.get("connection", "" if version == "HTTP/1.1" else "close").lower()
         self.closing = keep == "close" or "content-length" in fields or "transfer-encoding" in fields
         name = host.partition(":")[0]
@@ -133,7 +134,11 @@ class Connection(asyncio.Protocol):
         if name in self.shared.moved:
             found = simple(301, f"Location: {self.shared.moved[name]}{target}")
         else:
-            found = self.shared.answers.get(site, target, "gzip" in fields.get("accept-encoding", ""))
+            moody = moods.answer(self.shared.shape, site, target, self.start, self.wall)
+            if moody and moody.status == moods.NO_ANSWER:
+                self._refuse()
+                return
+            found = moody or self.shared.answers.get(site, target, "gzip" in fields.get("accept-encoding", ""))
         if found.is_fresh(fields.get("if-none-match", ""), fields.get("if-modified-since", "")):
             found = Answer(304, b"", b"")
         if site.old:
@@ -195,7 +200,7 @@ class Connection(asyncio.Protocol):
     def _sent(self, end: float) -> None:
         assert self.sent
         answer, size = self.sent
-        self._note(end, answer.status, size, answer.retry_after)
+        self._note(end, answer.status, size, answer.retry_after, answer.location)
         if answer.torn:
             self._tear(answer)
         elif self.closing:
@@ -210,13 +215,19 @@ class Connection(asyncio.Protocol):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self.transport.abort()
 
-    def _note(self, end: float, status: int, size: int, retry_after: str) -> None:
+    def _refuse(self) -> None:
+        """Ends the connection without an answer."""
+        self._note(monotonic(), moods.NO_ANSWER, 0, "")
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self.transport.abort()
+
+    def _note(self, end: float, status: int, size: int, retry_after: str, location: str = "") -> None:
         assert self.asked
-        host, method, target, agent = self.asked
+        host, method, target, sender, agent = self.asked
         self.asked = self.sent = None
         self.shared.log.add(
             self.start, self.wall, end, self.address, host, method, target, status, size, self.number, retry_after,
-            agent,
+            location, sender, agent,
         )  # fmt: skip
 
     def connection_lost(self, _error: Exception | None) -> None:

@@ -47,6 +47,10 @@ SITES: Final[dict[str, tuple[str, OfSite]]] = {
     "torn": ("pages whose connection breaks off", lambda web, s: s.torn > 0),
     "old": ("speaks HTTP/1.0", lambda web, s: s.old),
     "tls": ("speaks https only", lambda web, s: s.secure),
+    "moody": ("answers 429, 503, 500 or 402 at times; --with moody=2", lambda web, s: s.moody),
+    "changing": ("its robots.txt changes; --with changing=2", lambda web, s: s.changing),
+    "failing": ("its robots.txt fails at times; --with failing=2", lambda web, s: s.failing),
+    "sitemaps": ("a sitemap, and pages that only it lists", lambda web, s: bool(s.sitemap)),
     "down": ("cannot be reached", lambda web, s: s.down in (Down.REFUSED, Down.NAMELESS)),
     "silent": ("accepts connections and never answers; --with silent=2 has some", lambda web, s: s.down is Down.SILENT),
 }

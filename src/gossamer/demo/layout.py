@@ -23,6 +23,8 @@ DEEPEST_DYNAMIC: Final = 4
 LAST_MONTH: Final = 20
 """Months of a calendar to either side that a layout has. There are more; no crawl should come so far."""
 HUBS: Final = 12
+LISTED: Final = 8
+"""Pages of a site that only its sitemap lists."""
 HOME: Final = 0
 
 
@@ -49,6 +51,8 @@ class Kind(StrEnum):
     """Only links with nofollow, or from pages that say so as a whole, lead to it."""
     CALENDAR = "calendar"
     """A month; leads to the next and to the previous one, for ever."""
+    LISTED = "listed"
+    """No link leads to it: only the sitemap of its site lists it."""
     TORN = "torn"
     """The connection breaks off in the middle of its body."""
     DOWN = "down"
@@ -118,6 +122,8 @@ def make_layout(web: Shape, site: Site, elsewhere: list[Site]) -> Layout:
         _redirects(web, site, dice, out, elsewhere)
     if site.calendar:
         _calendar(out)
+    for _ in range(LISTED if site.sitemap else 0):
+        out.add(Kind.LISTED, 1, -1, f"/listed/{len(out.kind)}.html")
     return out
 
 

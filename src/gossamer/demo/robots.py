@@ -5,11 +5,12 @@ from __future__ import annotations
 from gossamer.demo.render import render_missing
 from gossamer.demo.shape import Shape
 from gossamer.demo.site import Robots, Site
+from gossamer.demo.sitemaps import sitemap_line
 
 
 def robots_text(web: Shape, site: Site) -> bytes | None:
     """What a site answers with status 200; a soft one answers its usual page, which has no rules in it."""
-    delay = f"Crawl-delay: {site.delay:g}\n" if site.delay else ""
+    delay = (f"Crawl-delay: {site.delay:g}\n" if site.delay else "") + sitemap_line(site)
     folders = "Disallow: /private/\nAllow: /private/open/\n"
     match site.robots:
         case Robots.MISSING if site.soft:

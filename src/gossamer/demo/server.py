@@ -72,7 +72,7 @@ async def serve(
     `ready` is called with the port once all sockets listen. Without a certificate there may be no https sites.
     """
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(_unless_the_client_left)
+    loop.set_exception_handler(unless_the_client_left)
     shared, stop = Shared(web, log), asyncio.Event()
     shared.tick()
     addresses = sorted({s.address for s in web.all_sites if s.down in (Down.NO, Down.SILENT)})
@@ -87,7 +87,7 @@ async def serve(
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         loop.add_signal_handler(signal.SIGINT, stop.set)
     if stdin:
-        loop.add_reader(0, _end_of_input, stop)
+        loop.add_reader(0, end_of_input, stop)
     ready(sockets[0].getsockname()[1])
     ahead = loop.create_task(make_ahead(shared.answers))
     while not stop.is_set():
@@ -103,7 +103,7 @@ async def serve(
     log.close()
 
 
-def _unless_the_client_left(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def unless_the_client_left(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Who breaks off, or does not trust our certificate, is no news."""
     if not isinstance(context.get("exception"), OSError):
         loop.default_exception_handler(context)
@@ -124,7 +124,7 @@ async def make_ahead(answers: Answers) -> None:
                 await asyncio.sleep(0)
 
 
-def _end_of_input(stop: asyncio.Event) -> None:
+def end_of_input(stop: asyncio.Event) -> None:
     if not os.read(0, 1024):
         asyncio.get_running_loop().remove_reader(0)
         stop.set()

@@ -63,10 +63,21 @@ class Shape:
     """Sites that speak HTTP/1.0."""
     tls: int = 3
     """Sites that speak https only; they need the openssl program or the cryptography package."""
+    sitemaps: int = 4
+    """Sites with a sitemap, and with pages that only it lists."""
     down: int = 3
     """Sites that cannot be reached: no one listens at their address, or their name has none."""
     silent: int = 0
     """Sites that accept connections and never answer: whoever crawls them should have small time limits."""
+    moody: int = 0
+    """Sites that answer 429, 503, 500 or 402 at times, some with Retry-After in seconds or as a date."""
+    changing: int = 0
+    """Sites whose robots.txt changes."""
+    failing: int = 0
+    """Sites whose robots.txt fails at times."""
+    mood: float = 20.0
+    """Seconds after which these three kinds change their minds. What a crawl finds of them depends on the time: the
+    truth is that of a Web without."""
     bulk: bool = False
     """Plain pages of `size` bytes and `links` links, all alike, for benchmarks; everything else above is off."""
     size: int = 25_000

@@ -82,6 +82,13 @@ class Site:
     secure: bool = False
     """Speaks https only."""
     down: Down = Down.NO
+    moody: bool = False
+    changing: bool = False
+    """Its robots.txt does."""
+    failing: bool = False
+    """Its robots.txt does, at times."""
+    sitemap: str = ""
+    """What its sitemap is, as `sitemaps.FORMS` has it; "": it has none."""
     mirrored: bool = False
     """Another site repeats it, so its links inside are written as paths."""
     mirror_of: int = -1

@@ -17,6 +17,7 @@ from gossamer.demo.charsets import FOREIGN
 from gossamer.demo.dice import Dice
 from gossamer.demo.shape import Shape
 from gossamer.demo.site import Names, Robots, Site
+from gossamer.demo.sitemaps import FORMS
 
 SPEED: Final = 2_000_000.0
 """Median over the sites, bytes a second; like the median latency a hundredth of the times of a real Web."""
@@ -38,6 +39,7 @@ _GIVEN: Final = (
     ("old", ({"old": True},)),
     ("tls", ({"secure": True},)),
     ("torn", ({"torn": TORN_PAGES},)),
+    ("sitemaps", tuple({"sitemap": form} for form in FORMS)),
 )
 """Fields of the shape, and what the sites of the kind get, in turn. A twentieth of the sites for each at most: there
 is then some of every kind in a Web of two dozen sites."""
@@ -59,6 +61,9 @@ def distinguish(shape: Shape, sites: list[Site]) -> list[Site]:
         _give(shape, rest, min(getattr(shape, kind), most_of(shape, 20)), out, *gifts)
     order = Dice(shape.seed, "languages").shuffled([s for s in out if s.pages >= 4 and s.readable])
     _give(shape, iter(order), shape.languages, out, *({"language": name, "charset": of} for name, of in FOREIGN))
+    moods = iter(Dice(shape.seed, "moods").shuffled([s for s in out if s.pages >= 4 and _has_no_part(s)]))
+    for kind in ("moody", "changing", "failing"):
+        _give(shape, moods, getattr(shape, kind), out, {kind: True})
     return out
 
 
@@ -100,6 +105,10 @@ def _costly(shape: Shape, small: Iterator[Site], out: list[Site]) -> None:
 
 def _typical_first(sites: Iterable[Site]) -> list[Site]:
     return sorted(sites, key=lambda s: (abs(math.log(s.pages / _TYPICAL)), s.number))
+
+
+def _has_no_part(s: Site) -> bool:
+    return s.robots in (Robots.EMPTY, Robots.MISSING, Robots.REFUSED) and not (s.soft or s.mirrored)
 
 
 def _is_special(s: Site) -> bool:

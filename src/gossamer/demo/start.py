@@ -1,4 +1,4 @@
-"""Starts the demonstration Web in a process of its own, and stops it."""
+"""Starts the demonstration Web, or the hostile one, in a process of its own, and stops it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from gossamer.demo.hostile.web import HostileWeb
 from gossamer.demo.web import DemoWeb
 from gossamer.errors import GossamerError
 
@@ -21,7 +22,7 @@ STOP_WITHIN: Final = 5.0
 class Running:
     """A demonstration Web that listens. It ends with `stop`, with this process, or with the thread that started it."""
 
-    web: DemoWeb
+    web: DemoWeb | HostileWeb
     """As it is served: without https sites where no certificates can be made."""
     port: int
     trusted: str
@@ -64,14 +65,14 @@ class Running:
 
 
 def start(
-    web: DemoWeb | None = None, *, port: int = 0, log: Path | None = None, ignore_sigint: bool = True
+    web: DemoWeb | HostileWeb | None = None, *, port: int = 0, log: Path | None = None, ignore_sigint: bool = True
 ) -> Running:
     """Starts a fresh interpreter and waits until it listens. It ends when its standard input does, so it cannot
     outlive this process; the kernel's parent-death signal says the same sooner."""
     web = web or DemoWeb()
     asked = {
         "web": asdict(web), "port": port, "log": str(log.absolute()) if log else None, "ignore_sigint": ignore_sigint,
-        "parent": os.getpid(),
+        "parent": os.getpid(), "hostile": isinstance(web, HostileWeb),
     }  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-m", "gossamer.demo", json.dumps(asked)],

@@ -22,6 +22,7 @@ _OUTCOME: Final = {
     Kind.PAGE: Outcome.OK, Kind.PLAIN: Outcome.OK, Kind.DUPLICATE: Outcome.OK, Kind.SOFT: Outcome.OK,
     Kind.CALENDAR: Outcome.OK, Kind.REDIRECT: Outcome.REDIRECT, Kind.BROKEN: Outcome.NOT_FOUND,
     Kind.ERROR: Outcome.SERVER_ERROR, Kind.BUSY: Outcome.TOO_MANY_REQUESTS, Kind.TORN: Outcome.BROKEN_OFF,
+    Kind.LISTED: Outcome.OK,
 }  # fmt: skip
 _WAITS: Final = (Kind.ERROR, Kind.BUSY, Kind.TORN)
 _READ: Final = (*PAGES, Kind.CALENDAR, Kind.SOFT)
@@ -150,6 +151,10 @@ def reachable(web: Places, depth_dynamic: int) -> dict[str, Expected]:
 
 def _walk(web: Places, depth_dynamic: int) -> list[Place]:
     found = dict.fromkeys((s.number, 0) for s in web.all_sites)
+    found |= dict.fromkeys(
+        (s.number, n) for s in web.all_sites if s.sitemap and s.readable
+        for n, kind in enumerate(web.layout(s.number).kind) if kind is Kind.LISTED
+    )  # fmt: skip
     todo = list(found)
     for place in todo:
         for target in _next(web, *place, depth_dynamic):
@@ -184,7 +189,7 @@ def _expected(web: Places, site: int, number: int, groups: dict[Place, int], dep
         return Expected(url, kind, nothing)
     if _is_too_deep(web, site, number, depth_dynamic):
         return Expected(url, kind, nothing, too_deep=True)
-    group = _group(web, site, number)
+    group, found_out = _group(web, site, number), {Outcome.SOFT_404} if kind is Kind.SOFT else set()
     if groups[group] > 1:
-        return Expected(url, kind, frozenset({Outcome.OK, Outcome.DUPLICATE}), web.url(*group))
-    return Expected(url, kind, frozenset({_OUTCOME[kind]}), waits=kind in _WAITS)
+        return Expected(url, kind, frozenset({Outcome.OK, Outcome.DUPLICATE} | found_out), web.url(*group))
+    return Expected(url, kind, frozenset({_OUTCOME[kind]} | found_out), waits=kind in _WAITS)

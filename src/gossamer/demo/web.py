@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gossamer.demo.moods import changed
 from gossamer.demo.places import Places
 from gossamer.demo.robots import robots_text
 from gossamer.demo.site import DOMAIN, WWW, Down, Names
@@ -49,8 +50,13 @@ class DemoWeb(Places):
         """
         return reachable(self, depth_dynamic)
 
-    def robots_of(self, origin: str) -> bytes | None:
-        """The robots.txt that an origin ("http://host") serves with status 200; None if it serves none."""
+    def robots_of(self, origin: str, at: float | None = None) -> bytes | None:
+        """The robots.txt that an origin ("http://host") serves with status 200; None if it serves none.
+
+        `at`: the time, where it changes (see `moods`).
+        """
         name = origin.partition("://")[2].partition("/")[0].partition(":")[0].lower()
         site = self.by_host.get(name)
-        return robots_text(self, site) if site and name != site.moved_name else None
+        if site is None or name == site.moved_name:
+            return None
+        return changed(self, site, at) if site.changing and at is not None else robots_text(self, site)

@@ -14,7 +14,7 @@ from gossamer.urls.patterns import found_in
 
 Said = dict[str, Any]
 
-_NOT_FETCHED = "is counted where it is linked, and never asked for"
+_NOT_FETCHED = "is counted where it is linked, and never asked for as a page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,13 @@ def scope_verdict(url: str, settings: SeederSettings, scope: urls.Scope) -> Said
     elif not scope.accepts(host):
         domains = ", ".join(settings.domains[:5]) + (", …" if len(settings.domains) > 5 else "")
         why, words = "out_of_scope", f"{host} is not below seeder.domains ({domains}): it {_NOT_FETCHED}."
+    elif not scope.accepts_port(url):
+        why, words = "out_of_scope", f"Its port is not one of seeder.ports: it {_NOT_FETCHED}, unless it is a seed."
     elif scope.rejects(url):
         why, words = "rejected", f"{_rejecting(url, settings)}: it {_NOT_FETCHED}, unless it is a seed."
+    elif scope.entraps(url):
+        words = f"It says the same thing more often than seeder.repeats = {settings.repeats}: it {_NOT_FETCHED}."
+        why = "trap"
     else:
         return {"accepted": True, "why": None, "class": kind.name.lower(), "words": "Links to it are followed."}
     return {"accepted": False, "why": why, "class": kind.name.lower(), "words": words}

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gossamer import disk
@@ -96,9 +97,12 @@ class Files:
         if missing:
             with disk.naming("read", path):
                 path.stat()  # pyarrow's own error does not name the file
-                file = pq.ParquetFile(path, memory_map=True)
-                there = [name for name in missing if name in file.schema_arrow.names]
-                table = file.read(there, use_threads=False)
+                try:
+                    file = pq.ParquetFile(path, memory_map=True)
+                    there = [name for name in missing if name in file.schema_arrow.names]
+                    table = file.read(there, use_threads=False)
+                except pa.ArrowException as error:
+                    raise StorageError(f"{path} is damaged: {error}", "Restore it from a backup.") from error
             for name in missing:
                 self._columns[path, name] = table.column(name) if name in there else None
         return [self._columns[path, name] for name in names]

@@ -11,7 +11,7 @@ from gossamer.config import Settings
 from gossamer.explain.address import address_of, scope_verdict
 from gossamer.explain.collection import Opened, opened, settings_of, steadily
 from gossamer.explain.files import Found, Step
-from gossamer.explain.visits import visits_of
+from gossamer.explain.visits import probes_of, sitemaps_of, visits_of
 from gossamer.manager.history import read_history
 from gossamer.model import NONE, LinkKind
 from gossamer.outcomes import TREATMENTS, Again, Outcome
@@ -21,9 +21,9 @@ Said = dict[str, Any]
 
 LETTERS: Final = {
     LinkKind.SEED: "S", LinkKind.ANCHOR: "L", LinkKind.FRAME: "F", LinkKind.EMBEDDED: "E", LinkKind.CANONICAL: "C",
-    LinkKind.ALTERNATE: "A", LinkKind.REDIRECT: "R",
+    LinkKind.ALTERNATE: "A", LinkKind.REDIRECT: "R", LinkKind.SITEMAP: "M",
 }  # fmt: skip
-LEGEND: Final = "S seed, L link, F frame, E embedded, C canonical, A alternate, R redirect"
+LEGEND: Final = "S seed, L link, F frame, E embedded, C canonical, A alternate, R redirect, M sitemap"
 LONGEST_WAY: Final = 1_000
 MOST_SAME: Final = 20
 """Duplicates that are named."""
@@ -46,9 +46,19 @@ def _explain(folder: Path, given: str) -> Said:
     said["as_of"] = collection.as_of
     page, near = _find(collection, url)
     if page is None:
-        would = _would(collection, url)
+        would = {"sitemap": _as_sitemap(collection, url, scope), **_would(collection, url)}
         return said | {"known": False, "why_not": _why_not(collection, said["scope"], url), "near": near, **would}
     return said | {"known": True, "page": page, **_known(collection, page, url)}
+
+
+def _as_sitemap(collection: Opened, url: str, scope: urls.Scope) -> Said | None:
+    """The last request for it as a sitemap. It is no page then."""
+    image, files, host = collection.image, collection.files, urls.host(url)
+    site = NONE if image is None else image.site_number(host)
+    site = site if site != NONE else files.site_number(host)
+    asked = sitemaps_of(files, site) if site != NONE else {}
+    last = [said for named, said in asked.items() if scope.canonical(named) == url]
+    return last[-1] | {"sentence": Outcome[last[-1]["outcome"].upper()].sentence} if last else None
 
 
 def _would(collection: Opened, url: str) -> Said:
@@ -96,7 +106,7 @@ def _why_not(collection: Opened, scope: Said, url: str) -> list[str]:
         why.append(f"The collection has as many pages as collection.max_pages = {most} allows.")
     if site_pages is None and live.get("sites", 0) >= settings.collection.max_sites:
         why.append(f"The collection has as many sites as collection.max_sites = {settings.collection.max_sites}.")
-    return why or ["No page that was fetched so far links to it in a way that is followed."]
+    return why or ["No page that was fetched so far links to it in a way that is followed, and no sitemap lists it."]
 
 
 def _known(collection: Opened, page: int, url: str) -> Said:
@@ -114,8 +124,16 @@ def _known(collection: Opened, page: int, url: str) -> Said:
         **_now(collection, page, url, found, visits),
         "visits": visits,
         "duplicate_of": texts[originals[-1]] if originals else None,
+        "probes": _probes(collection, url, visits),
         "duplicates": {"pages": len(same), "urls": [texts[p] for p in same[:MOST_SAME]]},
     }
+
+
+def _probes(collection: Opened, url: str, visits: list[Said]) -> dict[str, Said]:
+    """What its site answered for pages that cannot exist, by their URLs, if it was taken for one of those."""
+    if not visits or visits[-1]["outcome"] != Outcome.SOFT_404.word:
+        return {}
+    return probes_of(collection.files, collection.files.site_number(urls.host(url)))
 
 
 def _found(found: Found, way: list[Step], texts: dict[int, str]) -> Said:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from gossamer import urls
 from gossamer.explain.collection import Opened, opened, settings_of, steadily
-from gossamer.explain.visits import outcomes_of, robots_of
+from gossamer.explain.names import addresses_of
+from gossamer.explain.visits import outcomes_of, probes_of, robots_of, sitemaps_of
 from gossamer.model import NONE
 from gossamer.whereabouts import site_standing
 
@@ -56,6 +57,9 @@ def _known(collection: Opened, site: int) -> Said:
     files, live, image = collection.files, collection.live, collection.image
     outcomes, received = outcomes_of(files, site)
     said: Said = {"visits": outcomes, "bytes": received, "robots": robots_of(files, site)}
+    said["addresses"] = addresses_of(files, site)
+    said["sitemaps"] = sitemaps_of(files, site)
+    said["probes"] = probes_of(files, site)
     if live is not None:
         said |= {name: live.get(name) for name in ("standing", "planned", "queue", "next_turn")}
     elif image is not None and site < image.columns.site.count:

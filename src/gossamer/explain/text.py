@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from gossamer.explain.page import LEGEND
+from gossamer.model import VisitFlag
 from gossamer.outcomes import Outcome
 from gossamer.units import human_size, human_time, plural, thousands
 
 Said = dict[str, Any]
+
+MOST_ADDRESSES: Final = 10
+"""The last that a site has had."""
+_ASKS: Final = {
+    VisitFlag.NOINDEX: "noindex", VisitFlag.NOFOLLOW: "nofollow", VisitFlag.NOARCHIVE: "noarchive",
+    VisitFlag.UNAVAILABLE: "unavailable_after, which has passed",
+}  # fmt: skip
+_SOURCES = {"sitemap": "listed by a sitemap"}
+"""Of pages that were found on no page."""
 
 
 def lines_of(said: Said, now: float) -> Iterator[str]:
@@ -22,7 +32,11 @@ def _page_lines(said: Said, now: float) -> Iterator[str]:
     for step in said["steps"]:
         yield f"  {step['what']}: it was {step['before']}"
     if not said["known"]:
-        yield "  not known"
+        if asked := said.get("sitemap"):
+            pages = plural(asked["out_degree"], "page")
+            yield f"  asked for as a sitemap {when_of(asked['time'], now)}, {asked['outcome']}: {asked['sentence']}"
+            yield f"  {pages} listed" if asked["outcome"] == Outcome.OK.word else "  no pages were taken from it"
+        yield "  not known as a page" if asked else "  not known"
         yield from (f"  {words}" for words in said["why_not"])
         yield from (f"  known is: {url}" for url in said.get("near", ()))
         if said.get("scope", {}).get("accepted"):
@@ -52,7 +66,8 @@ def _as_of(as_of: Said, now: float) -> str:
 
 def _found_lines(found: Said, now: float) -> Iterator[str]:
     yield "found"
-    yield f"  {when_of(found['time'], now)}, " + (f"by {found['kind']} on {found['on']}" if found["on"] else "a seed")
+    source = f"by {found['kind']} on {found['on']}" if found["on"] else _SOURCES.get(found["kind"], "a seed")
+    yield f"  {when_of(found['time'], now)}, {source}"
     if len(found["urls"]) > 1:
         yield f"  way {found['way']} ({LEGEND})"
         yield from (f"    {letter} {url}" for letter, url in zip(found["way"], found["urls"], strict=True))
@@ -84,11 +99,17 @@ def _robots_words(robots: Said, now: float) -> str:
     if robots["verdict"] is None:
         if not robots["failures"]:
             return "not asked for yet; until it is, nothing else is"
-        tries = plural(robots["failures"], "time")
-        again = f"asked for again {when_of(robots['again'], now)}" if robots["again"] else "to be asked for again"
-        return f"asked for {tries} and not readable; {again}, and until it is, nothing else is"
+        return f"{_failed(robots, now)}, and until it is, nothing else is, for harvester.robots_unreachable at most"
     rule = f" by \"{robots['rule']}\"" if robots["rule"] else ", no rule is about it"
+    if robots["failures"]:
+        return f"{robots['verdict']}{rule}, in its last copy, if there is one; {_failed(robots, now)}"
     return f"{robots['verdict']}{rule}" + ("; to be asked for again" if robots.get("outdated") else "")
+
+
+def _failed(robots: Said, now: float) -> str:
+    since = f" since {stamp(robots['unreachable'])}" if robots["unreachable"] else ""
+    again = f"asked for again {when_of(robots['again'], now)}" if robots["again"] else "to be asked for again"
+    return f"asked for {plural(robots['failures'], 'time')}{since} and not readable; {again}"
 
 
 def clock_lines(clock: Said, next_turn: float | None, now: float) -> Iterator[str]:
@@ -108,6 +129,17 @@ def clock_lines(clock: Said, next_turn: float | None, now: float) -> Iterator[st
     yield f"  {human_time(clock['wait'])} between turns" + (
         f", {plural(clock['failures'], 'failure')} in a row" if clock["failures"] else ""
     )
+    if clock["factor"] > 1:
+        yield f"  slowed: {clock['factor']:.3g} times as long now: {_why_slowed(clock)}"
+
+
+def _why_slowed(clock: Said) -> str:
+    why = ["it failed, or asked us to slow down; each good answer takes a tenth off"] if clock["slow"] > 1 else []
+    if clock["factor"] > clock["slow"]:
+        why.append(
+            f"its pages begin to come after {human_time(clock['lately'])}, usually after {human_time(clock['usual'])}"
+        )
+    return "; ".join(why)
 
 
 def _score_lines(said: Said) -> Iterator[str]:
@@ -135,9 +167,13 @@ def _visit_lines(said: Said) -> Iterator[str]:
             yield f"    to {visit['redirect']}"
         if visit["detail"]:
             yield f"    {visit['detail']}"
+        if asks := [name for flag, name in _ASKS.items() if (visit["flags"] or 0) & flag]:
+            yield f"    it says {', '.join(asks)}"
+        yield from (f"    {line}" for line in (visit["preferences"] or "").splitlines())
         if visit["warc_file"]:
             size = human_size(visit["received"])
             yield f"    in {visit['warc_file']} at byte {visit['warc_offset']}, {size} received"
+    yield from _probe_lines(said["probes"])
     if said["duplicate_of"]:
         yield f"  it has the text and links of {said['duplicate_of']}"
     if said["duplicates"]["pages"]:
@@ -159,7 +195,14 @@ def _site_lines(said: Said, now: float) -> Iterator[str]:
         shares = standing["scores"]
         yield f"scores: {shares['cash']:.3g} of all cash (OPIC), link scores {shares['links']:.4g} in the mean"
         yield from clock_lines(standing["clock"], said.get("next_turn"), now)
+    if said["addresses"]:
+        yield f"addresses: {len(said['addresses'])}"
+        for each in said["addresses"][-MOST_ADDRESSES:]:
+            span = f"{stamp(each['first_seen'])} to {stamp(each['last_seen'])}"
+            yield f"  {each['address']:<39} {span}, {plural(each['lookups'], 'lookup')}"
     yield from _robots_lines(said, standing)
+    yield from _sitemap_lines(said, standing, now)
+    yield from _probe_lines(said["probes"])
     yield f"visits: {thousands(sum(said['visits'].values()))}, {human_size(said['bytes'])} received"
     for word, count in said["visits"].items():
         yield f"  {thousands(count):>10}  {word:<20} {Outcome[word.upper()].sentence}"
@@ -175,13 +218,34 @@ def _robots_lines(said: Said, standing: Said | None) -> Iterator[str]:
         name = origin["origin"] if origin else f"origin {number}"
         last = f"asked {stamp(asked['time'])}: {asked['outcome']}" if asked else "never asked here"
         if origin and origin["robots_failures"]:
-            last += f", {plural(origin['robots_failures'], 'failure')} in a row; the site waits until it can be read"
+            last += f", {plural(origin['robots_failures'], 'failure')} in a row; "
+            holds = origin["robots_until"] and not origin["robots_outdated"]
+            last += "its last copy holds, if there is one" if holds else "the site waits until it can be read"
         delay = asked["delay"] if asked and asked["delay"] is not None else None
         yield f"robots.txt of {name}: {last}" + (f", Crawl-delay {delay:g} s" if delay is not None else "")
+        yield from (f"  {line}" for line in ((asked or {}).get("preferences") or "").splitlines())
         if origin and origin["rules"]:
             yield from (f"  {rule}" for rule in origin["rules"][:20])
             if len(origin["rules"]) > 20:
                 yield f"  … and {plural(len(origin['rules']) - 20, 'more rule')}"
+
+
+def _sitemap_lines(said: Said, standing: Said | None, now: float) -> Iterator[str]:
+    due = (standing or {}).get("sitemap_due")
+    if not said["sitemaps"] and not due:
+        return
+    yield "sitemaps: " + (f"to be read again {when_of(due, now)}" if due else "not all read yet")
+    for url, read in said["sitemaps"].items():
+        yield f"  {stamp(read['time'])}  {read['outcome']:<12} {plural(read['out_degree'], 'page')}  {url}"
+
+
+def _probe_lines(probes: dict[str, Said]) -> Iterator[str]:
+    """Of a page that is a soft 404, and of its site."""
+    if probes:
+        yield "probes: what the site answered for pages that cannot exist"
+    for url, asked in probes.items():
+        to = f" to {asked['redirect']}" if asked["redirect"] else ""
+        yield f"  {stamp(asked['time'])}  {asked['outcome']} ({asked['status']}){to}  {url}"
 
 
 def stamp(wall: float) -> str:

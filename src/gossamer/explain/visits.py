@@ -12,16 +12,17 @@ import numpy.typing as npt
 from gossamer.collection.effects import Effects
 from gossamer.collection.layout import archive_name
 from gossamer.explain.files import LOCAL, Files, plain
-from gossamer.model import NONE, VISIT_TEXTS, Outcome
+from gossamer.model import NONE, VISIT_TEXTS, Ask, Outcome
 
 Array = npt.NDArray[Any]
 Said = dict[str, Any]
 
 COLUMNS: Final = (
     "time", "status", "outcome", "latency", "received", "links", "duplicate_of", "redirect", "address", "detail",
-    "mime", "title", "warc_file", "warc_offset", "retry_after", "delay", "origin",
+    "mime", "title", "warc_file", "warc_offset", "retry_after", "delay", "origin", "out_degree", "flags",
+    "preferences",
 )  # fmt: skip
-_TEXTS: Final = ("redirect", "address", "detail", "mime", "title")
+_TEXTS: Final = ("redirect", "address", "detail", "mime", "title", "preferences")
 
 
 def visits_of(files: Files, page: int) -> tuple[list[Said], list[int]]:
@@ -42,16 +43,31 @@ def visits_of(files: Files, page: int) -> tuple[list[Said], list[int]]:
 
 def robots_of(files: Files, site: int) -> dict[int, Said]:
     """The last request for robots.txt of each origin that was asked of this site, by number of the origin."""
-    found: dict[int, Said] = {}
+    return {said["origin"]: said for said in _asked_of(files, site, Ask.ROBOTS)}
+
+
+def sitemaps_of(files: Files, site: int) -> dict[str, Said]:
+    """The last request for each sitemap that was asked of this site, by its URL."""
+    return {said["title"]: said for said in _asked_of(files, site, Ask.SITEMAP) if said["title"]}
+
+
+def probes_of(files: Files, site: int) -> dict[str, Said]:
+    """The requests for pages of this site that cannot exist, by URL."""
+    return {said["title"].partition(" ")[0]: said for said in _asked_of(files, site, Ask.PROBE) if said["title"]}
+
+
+def _asked_of(files: Files, site: int, ask: Ask) -> Iterator[Said]:
+    """Requests that were not for pages, oldest first."""
     for path in files.tables("visits"):
         files.read(path, ("page", "site"))
         rows = np.flatnonzero((files.numbers(path, "page") == NONE) & (files.numbers(path, "site") == site))
-        found |= {said["origin"]: said for said in _rows(files, path, rows)}
+        if len(rows):
+            codes, words = files.words(path, "ask")
+            rows = rows[np.array([word == ask.name.lower() for word in words])[codes[rows]]]
+        yield from _rows(files, path, rows)
     for effects in files.journal:
         visits = effects.visits
-        rows = np.flatnonzero((visits["page"] == NONE) & (visits["site"] == site))
-        found |= {said["origin"]: said for said in _unsealed(effects, rows)}
-    return found
+        yield from _unsealed(effects, np.flatnonzero((visits["ask"] == int(ask)) & (visits["site"] == site)))
 
 
 def outcomes_of(files: Files, site: int) -> tuple[dict[str, int], int]:
@@ -113,6 +129,7 @@ def _visit(visit: Any, texts: dict[str, bytes]) -> Said:
         "warc_file": archive_name(int(visit["warc_file"])) if visit["warc_end"] else None,
         "warc_offset": int(visit["warc_offset"]), "retry_after": _positive(visit["retry_after"]),
         "delay": _positive(visit["delay"]), "origin": int(visit["origin"]),
+        "out_degree": int(visit["out_degree"]), "flags": int(visit["flags"]),
     }  # fmt: skip
 
 

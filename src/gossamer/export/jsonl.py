@@ -3,15 +3,18 @@
 The text is that of the conversion record where there is one, else it is cleaned now, as the settings have it. A page
 whose last copy is a revisit record has the text of the record that has its body.
 
-Pages that ask not to be shown (`noindex`) or kept (`noarchive`), in their last copy, are left out unless
-all are wanted: these lines are made to be passed on.
+Pages that ask not to be shown (`noindex`) or kept (`noarchive`), when they were last fetched, are left out unless all
+are wanted: these lines are made to be passed on. There are copies of such pages only from before they said so, or by
+the setting `gatherer.keep_noindex`.
+
+What robots.txt says about the use of contents (`site_preferences`) is of the last one that was read, also if the copy
+is older: it is what the site wants by now.
 
 Cost: about 1 ms a page without conversion records.
 """
 
 from __future__ import annotations
 
-import json
 import tempfile
 from base64 import b32encode
 from collections.abc import Callable, Iterator
@@ -23,11 +26,13 @@ from gossamer import config
 from gossamer.collection import cdx
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings
+from gossamer.escape import for_json
 from gossamer.export.target import compressed, left_in_journal, sources_of
 from gossamer.gatherer.gather import gather
 from gossamer.model import VisitFlag
 from gossamer.sql.columns import VIEWS
 from gossamer.sql.database import Answer, Database
+from gossamer.sql.preferences import OF_ORIGINS
 from gossamer.sql.show import plain
 from gossamer.sql.sources import Sources, missing
 from gossamer.urls import Scope
@@ -35,7 +40,10 @@ from gossamer.web.decode import decode
 
 MEMORY: Final = "1GB"
 _ALL: Final = 1 << 62
-_SHOWN: Final = ("url", "time", "status", "mime", "charset", "language", "title", "description")
+_SHOWN: Final = (
+    "url", "time", "status", "mime", "charset", "language", "title", "description", "preferences",
+    "site_preferences",
+)  # fmt: skip
 _PRIVATE: Final = VisitFlag.NOINDEX | VisitFlag.NOARCHIVE
 _PLACE: Final = ("payload", "flags", "body_file", "body_at", "body_end")
 
@@ -46,20 +54,26 @@ with last as (
     select page, max((tick, number)) as key from stored.visits
     where page is not null and (flags & {stored}) != 0 and warc_end > 0 and outcome in ('ok', 'duplicate') group by page
 ),
+said as (
+    select page, arg_max(flags, (tick, number)) as flags from stored.visits
+    where page is not null and outcome in ('ok', 'duplicate') group by page
+),
 originals as (
     select payload, arg_min({{'file': warc_file, 'at': warc_offset, 'end': warc_end, 'flags': flags}}, tick) as place
     from stored.visits where warc_end > 0 and (flags & {repeated}) = 0
          and payload in (select payload from stored.visits where (flags & {repeated}) != 0) group by payload
 ),
 copies as (
-    select v.*, {of_pages},
+    select v.*, {of_pages}, s.flags as said, r.preferences as site_preferences,
            case when (v.flags & {repeated}) != 0 then o.place.file else v.warc_file end as body_file,
            case when (v.flags & {repeated}) != 0 then o.place.at else v.warc_offset end as body_at,
            case when (v.flags & {repeated}) != 0 then o.place.end else v.warc_end end as body_end
     from stored.visits v join last l on l.page = v.page and l.key = (v.tick, v.number)
-         join main.pages p on p.page = v.page left join originals o on o.payload = v.payload
+         join main.pages p on p.page = v.page join said s on s.page = v.page
+         left join originals o on o.payload = v.payload
+         left join ({of_origins}) r on r.origin = p.origin
 )
-select {shown}{links} from copies c {joined} where ({where}) and (c.flags & {private}) {chosen}
+select {shown}{links} from copies c {joined} where ({where}) and (c.said & {private}) {chosen}
 {order}
 """
 _LINKS: Final = """left join (
@@ -98,7 +112,7 @@ def export(
         done = 0
         with compressed(to, force) as out:
             for found in _objects(answer, sources, settings, links):
-                out.write(json.dumps(found, ensure_ascii=False).encode(errors="replace") + b"\n")
+                out.write(for_json(found).encode() + b"\n")
                 done += 1
                 progress("pages", done / max(1, total))
     return Exported(done, private, left_in_journal(sources, fresh))
@@ -110,7 +124,7 @@ def _query(where: str, links: bool, everything: bool, shown: str = "", private: 
         stored=int(VisitFlag.STORED), repeated=int(VisitFlag.REPEATED), shown=shown or ", ".join((*_SHOWN, *_PLACE)),
         of_pages=", ".join(f"p.{c.name}" for c in VIEWS["pages"].columns if c.name not in visits),
         links=", x.targets" if links else "", joined=_LINKS if links else "", where=where or "true",
-        private=0 if everything else int(_PRIVATE), chosen=private,
+        of_origins=OF_ORIGINS, private=0 if everything else int(_PRIVATE), chosen=private,
         order="" if shown else "order by body_file, body_at, c.page",
     )  # fmt: skip
 

@@ -26,9 +26,10 @@ from gossamer import __version__, config, disk
 from gossamer.collection import cdx
 from gossamer.collection.layout import ARCHIVE, INDEX, SETTINGS
 from gossamer.errors import StorageError
+from gossamer.escape import for_json, for_sql
 from gossamer.export.target import sources_of, whole
 from gossamer.model import VisitFlag
-from gossamer.sql.database import Database, quoted
+from gossamer.sql.database import Database
 from gossamer.sql.sources import Sources, missing
 
 VERSION: Final = "1.1.1"
@@ -131,7 +132,7 @@ def _pages(sources: Sources, index: Path, spilled: Path) -> Iterator[bytes]:
     if not index.stat().st_size:
         return
     database = Database(sources, config.load(sources.folder / SETTINGS), MEMORY, spilled)
-    query = _PAGES.format(index=quoted(str(index)), stored=int(VisitFlag.STORED), folder=quoted(f"{ARCHIVE}/"))
+    query = _PAGES.format(index=for_sql(str(index)), stored=int(VisitFlag.STORED), folder=for_sql(f"{ARCHIVE}/"))
     for page, url, moment, title in database.query(query).rows:
         yield _line({"id": str(page), "url": url, "ts": _rfc3339(moment), **({"title": title} if title else {})})
 
@@ -142,7 +143,7 @@ def _rfc3339(moment: str) -> str:
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode(errors="replace") + b"\n"
+    return for_json(value).encode() + b"\n"
 
 
 def _describe(package: zipfile.ZipFile, resources: list[dict[str, Any]], title: str) -> dict[str, Any]:

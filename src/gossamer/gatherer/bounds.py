@@ -1,80 +1,204 @@
-"""A bound on nesting and attributes, before the parser sees the page.
+"""A bound on tags, nesting and attributes, before the parser sees the page.
 
-lexbor takes any page, but two things cost it the square of their number: open elements (the HTML standard's "has an
-element in scope" walks up all of them: 60,000 open <div> take 9 s) and attributes of one element, compared with one
-another (50,000 take 6 s). A page that could have that many is read here first, tag by tag, in linear time, and cut
-before the tag that is too much. Most pages are not looked at, for they are short, or have few tags and none long:
-the worst among those would take one to two seconds, by estimate.
+lexbor takes any page, but some things cost it the square of their number, or worse:
+- open elements (the HTML standard's "has an element in scope" walks up all of them: 60,000 open <div> take 9 s);
+- attributes of one element, compared with one another (50,000 take 6 s); <html> and <body> have those of all tags of
+  their name;
+- formatting elements left open (<b>, <font>): what closes their parent closes them, and what comes next has all of them
+  made anew, three of each spelling. 2,000 of them and as many <p> in 22 KB take 14 s and 1.5 GB;
+- end tags of formatting elements with open blocks in between: each walks up all open elements, eight times;
+- options of a <select>, all looked at for each (48,000 take 5 s).
+
+A page that could have that many is read here first, tag by tag, in linear time, and cut before the tag that is too
+much. Most pages are not looked at, for they have few tags and none long.
+
+Whatever begins with a < may become an element, a comment or a text, of some 300 bytes each: 100,000 links of 30 bytes
+were 80 MB. Of a page with more than `MOST_TAGS` the rest is not read.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final
 
+MOST_TAGS: Final = 100_000
+"""Start tags, end tags, comments."""
 DEEPEST: Final = 1_000
 """Open elements."""
 MOST_ATTRIBUTES: Final = 1_000
+MOST_REBUILT: Final = 200_000
+"""Formatting elements that may have to be made anew: those left open, summed up over all tags."""
+FREE: Final = 3
+"""Formatting elements left open that do not count."""
+ALIKE: Final = 3
+"""Formatting elements of the same spelling of which the parser makes another anew."""
+MOST_WALKED: Final = 1_000_000
+"""Open elements above which formatting elements end, summed up over such end tags: half a second."""
+MOST_OPTIONS: Final = 10_000
+HARMLESS: Final = 890
+"""Tags among which no choice of formatting elements makes more than `MOST_REBUILT`."""
 SHORT: Final = 32_768
 LONG: Final = 200_000
 """Characters of pages that are never, and always, looked at."""
 FEW_TAGS: Final = 5_000
 LONG_TAG: Final = 16_384
+FEW_ROOTS: Final = 4
 
 _ATTRIBUTE: Final = r"""[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
 _ATTRIBUTES: Final = re.compile(_ATTRIBUTE)
 _TAG: Final = re.compile(
-    rf"<!--(?s:.*?)(?:-->|\Z)|<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[\s/]++|{_ATTRIBUTE})*+)"
+    r"<!--(?:-?>|(?s:.*?)(?:--!?>|\Z))|<(?:[!?]|/[^A-Za-z])[^>]*+"
+    rf"|<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[\s/]++|{_ATTRIBUTE})*+)"
 )
+_CDATA: Final = "<![CDATA["
+_FORMATTING_NAME: Final = r"(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])"
+_USUAL_ATTRIBUTE: Final = r"""\s++[\w:.-]++(?:=(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=`]++))?+"""
+_FORMATTING_STARTS: Final = re.compile(
+    rf"<({_FORMATTING_NAME}(?:{_USUAL_ATTRIBUTE})*+\s*+>)|<{_FORMATTING_NAME}", re.IGNORECASE
+)
+"""As they are spelt, or nothing if that needs a closer look."""
+_FORMATTING_ENDS: Final = re.compile(rf"</{_FORMATTING_NAME}", re.IGNORECASE)
 _NEVER_DEEP: Final = frozenset({
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
-    "a", "body", "caption", "colgroup", "dd", "dt", "head", "html", "li", "optgroup", "option", "p", "rb", "rp", "rt",
-    "rtc", "tbody", "td", "tfoot", "th", "thead", "tr",
+    "a", "body", "caption", "colgroup", "head", "html", "optgroup", "option", "p", "tbody", "td", "tfoot", "th",
+    "thead", "tr",
 })  # fmt: skip
 """Elements without content, and those that another of their kind ends."""
+_SIBLINGS: Final = {"li": "li", "dd": "dt", "dt": "dt", "rb": "rt", "rp": "rt", "rt": "rt", "rtc": "rt"}
+"""Elements that end the one before, unless a block is open in between, by kind."""
+FORMATTING: Final = frozenset({
+    "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+})  # fmt: skip
+"""And <a>, of which only one is ever open."""
+_INLINE: Final = FORMATTING | {
+    "abbr", "acronym", "bdi", "bdo", "cite", "data", "del", "dfn", "ins", "kbd", "label", "mark", "q", "samp", "span",
+    "sub", "sup", "time", "var",
+}  # fmt: skip
 _RAW: Final = {
     name: re.compile(f"</{name}", re.IGNORECASE)
     for name in ("script", "style", "textarea", "title", "xmp", "noembed", "noframes", "iframe")
 }
 """Elements whose content is no markup, with what ends them."""
+_ROOTS: Final = ("html", "body")
 _FOREIGN: Final = frozenset({"svg", "math"})
+_WITHOUT_RAW: Final = _FOREIGN | {"frameset", "select"}
 _BARRIERS: Final = _FOREIGN | {
     "applet", "button", "foreignobject", "marquee", "object", "select", "table", "template",
+    "annotation-xml", "desc", "mi", "mn", "mo", "ms", "mtext", "title",
 }  # fmt: skip
 """An end tag closes nothing outside of these."""
 _LOOK_BACK: Final = 16
+_ADOPTED: Final = 7
+"""Open elements above a formatting element at whose end tag the parser is sure to close it."""
 
 
 def bounded(text: str) -> str:
     """The text up to what is too much for the parser: all of it, for nearly every page."""
+    if len(text) > LONG:
+        text = _with_few_tags(text)
     return text[: _end(text)] if _suspicious(text) else text
 
 
+def _with_few_tags(text: str) -> str:
+    parts = text.split("<", MOST_TAGS + 1)
+    return text if len(parts) <= MOST_TAGS + 1 else text[: -1 - len(parts[-1])]
+
+
 def _suspicious(text: str) -> bool:
+    tags = text.count("<")
+    if tags > HARMLESS and _formats_much(text, tags):
+        return True
     if len(text) <= SHORT:
         return False
-    return len(text) > LONG or text.count("<") > FEW_TAGS or max(map(len, text.split("<"))) > LONG_TAG
+    if len(text) > LONG or tags > FEW_TAGS or max(map(len, text.split("<"))) > LONG_TAG:
+        return True
+    small = text.lower()
+    return sum(small.count(f"<{name}") for name in _ROOTS) > FEW_ROOTS
+
+
+def _formats_much(text: str, tags: int) -> bool:
+    starts = Counter(_FORMATTING_STARTS.findall(text))
+    most = starts.pop("", 0) + sum(min(times, ALIKE) for times in starts.values())
+    return (most - FREE) * tags > MOST_REBUILT or len(_FORMATTING_ENDS.findall(text)) * tags > MOST_WALKED
 
 
 def _end(text: str) -> int:
-    open_names, at = list[str](), 0
+    open_names, at, of_roots, options = list[str](), 0, 0, 0
+    formatting, walked = _Formatting(), 0
     while tag := _TAG.search(text, at):
         at = tag.end()
         if tag["name"] is None:
+            if tag[0].startswith(_CDATA) and not _FOREIGN.isdisjoint(open_names):
+                at = text.find("]]>", at)
+                if at < 0 or "<" in text[tag.end() : at]:
+                    return tag.start()  # in SVG it ends here, in HTML at its first >
             continue
         if len(tag["attributes"]) > MOST_ATTRIBUTES and len(_ATTRIBUTES.findall(tag["attributes"])) > MOST_ATTRIBUTES:
             return tag.start()
         name = tag["name"].lower()
+        if name in _ROOTS and tag["attributes"]:
+            of_roots += len(_ATTRIBUTES.findall(tag["attributes"]))
+            if of_roots > MOST_ATTRIBUTES:
+                return tag.start()
+        formatting.rebuilt += max(0, formatting.left - FREE)
         if tag["end"]:
-            _close(open_names, name)
-        elif name in _RAW and _FOREIGN.isdisjoint(open_names):
+            if name in FORMATTING or name == "a":
+                walked += len(open_names) if open_names and open_names[-1] != name else 0
+                if _close_formatting(open_names, name):
+                    formatting.close(name)
+            else:
+                _close(open_names, name)
+        elif name in _RAW and _WITHOUT_RAW.isdisjoint(open_names):
             after = _RAW[name].search(text, at)
             at = after.start() if after else len(text)
-        elif name not in _NEVER_DEEP:
+        elif name == "option":
+            options += 1
+        elif name not in _NEVER_DEEP and not _follows_its_like(open_names, name):
             open_names.append(name)
-            if len(open_names) > DEEPEST:
-                return tag.start()
+            if name in FORMATTING:
+                formatting.open(name, tag["attributes"])
+        if (
+            len(open_names) > DEEPEST or options > MOST_OPTIONS
+            or formatting.rebuilt > MOST_REBUILT or walked > MOST_WALKED
+        ):  # fmt: skip
+            return tag.start()
     return len(text)
+
+
+class _Formatting:
+    """Those that the parser may have to make anew: never fewer than it has."""
+
+    def __init__(self) -> None:
+        self._spelt: dict[str, list[str]] = {}
+        """Attributes of those left open, by name."""
+        self._times: dict[tuple[str, str], int] = {}
+        self.left = 0
+        self.rebuilt = 0
+
+    def open(self, name: str, attributes: str) -> None:
+        self._spelt.setdefault(name, []).append(attributes)
+        times = self._times.get((name, attributes), 0)
+        self._times[name, attributes] = times + 1
+        self.left += times < ALIKE
+
+    def close(self, name: str) -> None:
+        key = name, self._spelt[name].pop()
+        self._times[key] -= 1
+        self.left -= self._times[key] < ALIKE
+
+
+def _follows_its_like(open_names: list[str], name: str) -> bool:
+    """It ends one of its kind, which stands for it, with what is open in that."""
+    if (kind := _SIBLINGS.get(name)) is None:
+        return False
+    for back in range(1, min(len(open_names), _LOOK_BACK) + 1):
+        if _SIBLINGS.get(open_names[-back]) == kind:
+            del open_names[len(open_names) - back + 1 :]
+            return True
+        if kind == "rt" or open_names[-back] not in _INLINE:
+            return False
+    return False
 
 
 def _close(open_names: list[str], name: str) -> None:
@@ -85,3 +209,17 @@ def _close(open_names: list[str], name: str) -> None:
             return
         if open_names[-back] in _BARRIERS:
             return
+
+
+def _close_formatting(open_names: list[str], name: str) -> bool:
+    """Whether there was one. Blocks that begin in it stay open, as in the parser."""
+    for back in range(1, min(len(open_names), _ADOPTED + 1) + 1):
+        if open_names[-back] == name:
+            if _INLINE.issuperset(open_names[-back:]):
+                del open_names[-back:]
+            else:
+                del open_names[-back]
+            return True
+        if open_names[-back] in _BARRIERS:
+            return False
+    return False

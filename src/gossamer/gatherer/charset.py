@@ -1,7 +1,9 @@
 """Bytes to text: byte order mark, HTTP header, meta element, UTF-8 on trial, then detection.
 
-Labels mean what the WHATWG Encoding standard says they mean: who writes ISO-8859-1 sends windows-1252. Nothing is
-refused: octets that do not fit become U+FFFD, for a page with a few wrong letters still has its links.
+Labels mean what the WHATWG Encoding standard says they mean: who writes ISO-8859-1 sends windows-1252, and those of
+encodings that no browser reads any more mean one U+FFFD. Nothing else is refused: an unknown label is as none, and
+octets that do not fit become U+FFFD, for a page with a few wrong letters still has its links. A label of UTF-16 is
+believed only if there are zero octets, as all markup in UTF-16 has.
 """
 
 from __future__ import annotations
@@ -13,11 +15,17 @@ from typing import Final
 
 import cchardet
 
+from gossamer.gatherer.labels import LABELS, REPLACEMENT
+
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_UNMARKED: Final = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
+"""How markup in UTF-16 begins without a byte order mark."""
 _META: Final = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 _PRESCAN: Final = 2_048
 _DETECT: Final = 100_000
 """Bytes of a body in which the charset is declared, or detected."""
+_LONGEST: Final = 64
+"""Characters of a label."""
 
 _MEANT: Final = {
     "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
@@ -27,7 +35,7 @@ _MEANT: Final = {
 _SINGLE: Final = {f"iso8859-{n}" for n in range(2, 17)} | {f"cp125{n}" for n in range(9)}
 _KNOWN: Final = _SINGLE | {
     "utf-8", "utf-16-le", "utf-16-be", "gb18030", "cp932", "cp949", "big5hkscs", "euc_jp", "iso2022_jp", "cp866",
-    "cp874", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "hz", "johab",
+    "cp874", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "johab",
 }  # fmt: skip
 """Codecs that are encodings of text on the Web; Python has others, which a page must not be able to choose."""
 
@@ -37,7 +45,14 @@ def decode(body: bytes, declared: str) -> tuple[str, str]:
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace"), name
-    name = codec(declared) or _from_meta(body)
+    if body[:2] in _UNMARKED and b"\0" in body[2:4]:
+        name = _UNMARKED[body[:2]]
+        return body.decode(name, "replace"), name
+    name = codec(declared)
+    if not name or (name.startswith("utf-16") and b"\0" not in body[:_PRESCAN]):
+        name = _from_meta(body)
+    if name == REPLACEMENT:
+        return "\N{REPLACEMENT CHARACTER}" if body else "", name
     if name:
         return body.decode(name, "replace"), name
     try:
@@ -45,15 +60,24 @@ def decode(body: bytes, declared: str) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         if error.end >= len(body) and len(body) - error.start < 4:  # a character that the largest download cut
             return body.decode(errors="replace"), "utf-8"
-    name = codec(cchardet.detect(body[:_DETECT])["encoding"] or "") or "cp1252"
+    name = codec(cchardet.detect(body[:_DETECT])["encoding"] or "")
+    if name in ("", REPLACEMENT):
+        name = "cp1252"
     return body.decode(name, "replace"), name
 
 
-@lru_cache(maxsize=1024)
 def codec(label: str) -> str:
     """The codec that a label means; "" if it means none."""
+    return _codec(label) if len(label) <= _LONGEST else ""  # what is remembered is short, whatever servers send
+
+
+@lru_cache(maxsize=1024)
+def _codec(label: str) -> str:
+    label = label.strip("\t\n\f\r ").lower()
+    if label in LABELS:
+        return LABELS[label]
     try:
-        name = codecs.lookup(label.strip().lower()).name
+        name = codecs.lookup(label).name
     except (LookupError, ValueError):
         return ""
     name = _MEANT.get(name, name)

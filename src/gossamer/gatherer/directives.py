@@ -1,4 +1,12 @@
-"""What a page asks of us: meta robots and X-Robots-Tag, for every crawler or by name."""
+"""What a page asks of us: meta robots and X-Robots-Tag, for every crawler or by name.
+
+People write commas, semicolons or white space between words, and all of it is read.
+
+`unavailable_after` is a date as people write it: RFC 822, RFC 850, ISO 8601; without a zone it is UTC, without a time
+the day counts to its end. Once it has passed the page counts as noindex. A date that cannot be read says nothing.
+
+Contents may be megabytes long: the patterns give nothing back that they have taken (`*+`), so each is read once.
+"""
 
 from __future__ import annotations
 
@@ -9,35 +17,79 @@ from typing import Final
 from gossamer.model import VisitFlag
 from gossamer.robots.parse import product_token
 
+_UNTIL: Final = "unavailable_after"
 _FLAGS: Final = {
     "noindex": int(VisitFlag.NOINDEX), "nofollow": int(VisitFlag.NOFOLLOW), "noarchive": int(VisitFlag.NOARCHIVE),
-    "none": int(VisitFlag.NOINDEX | VisitFlag.NOFOLLOW),
+    "none": int(VisitFlag.NOINDEX | VisitFlag.NOFOLLOW), _UNTIL: int(VisitFlag.NOINDEX | VisitFlag.UNAVAILABLE),
 }  # fmt: skip
-_WITH_VALUE: Final = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
-_REFRESH: Final = re.compile(r"\s*[0-9.]*\s*[;,\s]\s*(?:url\s*=\s*)?(?:\"([^\"]*)\"?|'([^']*)'?|(\S.*))", re.I | re.S)
+_ISO: Final = r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?\s*(?:z|[+-]\d\d:?\d\d)?)?"
+_RFC: Final = (
+    r"(?:[a-z]+,?\s+)?\d{1,2}[\s-]+[a-z]{3,9}[\s-]+\d{2,4}"
+    r"(?:\s+\d{1,2}:\d\d(?::\d\d)?)?(?:\s+(?:[+-]\d{4}|(?!no)[a-z]{1,4}\b))?"
+)
+_DATE: Final = re.compile(rf"{_UNTIL}\s*[:=]?\s*({_ISO}|{_RFC})?", re.ASCII)
+_VALUE: Final = re.compile(r"(?<![a-z-])max-[a-z-]++\s*+[:=]\s*+[^\s,;]*+")
+"""Of which a value may be `none`, which means something else by itself."""
+_BETWEEN: Final = re.compile(r"[\s,;]+")
+_WORD: Final = re.compile(r"([^\s,;:]+)\s*(:?)")
+_DAY: Final = 86_400.0
+_REFRESH: Final = re.compile(
+    r"\s*+[0-9.]*+(?:\s*+[;,]|\s)\s*+(?:url\s*+=\s*+)?+(?:\"([^\"]*)\"?|'([^']*)'?|(\S.*))", re.I | re.S
+)
 
 
-def of_meta(content: str) -> int:
-    """VisitFlag bits of the content of a meta element that is meant for us."""
+def of_meta(content: str, now: float = 0.0) -> int:
+    """VisitFlag bits of the content of a meta element that is meant for us, at the wall time `now`."""
     flags = 0
-    for word in re.split(r"[\s,]+", content.lower()):
+    for word in _BETWEEN.split(_without_values(content.lower(), now)):
         flags |= _FLAGS.get(word, 0)
     return flags
 
 
-def of_header(values: Iterable[str], agent: str) -> int:
-    """VisitFlag bits of X-Robots-Tag headers: `noindex, nofollow` or `name: noindex`."""
+def of_header(values: Iterable[str], agent: str, now: float = 0.0) -> int:
+    """VisitFlag bits of X-Robots-Tag headers: `noindex, nofollow` or `name: noindex`. A name counts up to the next."""
     flags, ours = 0, product_token(agent)
     for value in values:
         applies = True
-        for part in value.lower().split(","):
-            name, colon, rest = part.partition(":")
-            if colon and name.strip() not in _WITH_VALUE:
-                applies = product_token(name.strip()) in (ours, "*", "robots")
-                part = rest
-            if applies:
-                flags |= _FLAGS.get(part.strip(), 0)
+        for word, colon in _WORD.findall(_without_values(value.lower(), now)):
+            if colon and not word.isdecimal():
+                applies = product_token(word) in (ours, "*", "robots")
+            elif applies:
+                flags |= _FLAGS.get(word, 0)
     return flags
+
+
+def _without_values(text: str, now: float) -> str:
+    """Nothing but words and names. `unavailable_after` stays if its date has passed."""
+    if "max-" in text:
+        text = _VALUE.sub(" ", text)
+    if _UNTIL not in text:
+        return text
+    return _DATE.sub(lambda found: f" {_UNTIL} " if 0.0 < moment(found[1] or "") <= now else " ", text)
+
+
+def moment(date: str) -> float:
+    """Wall time of a date in one of the three forms; 0.0 if it is none."""
+    from datetime import UTC, datetime  # rarely needed, and 10 ms to import
+    from email.utils import mktime_tz, parsedate_tz
+
+    date = " ".join(date.split())
+    if date[:4].isdecimal():
+        try:
+            read = datetime.fromisoformat(date.upper().replace(",", "."))
+        except ValueError:
+            return 0.0
+        return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() + (_DAY if len(date) == 10 else 0.0)
+    if date[:1].isalpha():  # the day of the week
+        date = date.partition(" ")[2]
+    timed = ":" in date
+    parsed = parsedate_tz(date if timed else f"{date} 00:00:00 +0000")
+    if parsed is None:
+        return 0.0
+    try:
+        return float(mktime_tz(parsed)) + (0.0 if timed else _DAY)
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def refresh_target(content: str) -> str:

@@ -53,7 +53,7 @@ class Gathered:
     digest: int = 0
     """64 bits; 0 if the page is almost empty."""
     flags: int = 0
-    """VisitFlag: NOINDEX, NOFOLLOW, NOARCHIVE, EMPTY, MANY_LINKS."""
+    """VisitFlag: NOINDEX, NOFOLLOW, NOARCHIVE, UNAVAILABLE, EMPTY, MANY_LINKS."""
     out_degree: int = 0
     """Distinct targets but for the page itself, the counted ones included."""
     links: list[Link] = field(default_factory=list)
@@ -68,23 +68,30 @@ class Gathered:
     """64 bits; 0 if the page is almost empty."""
     text: bytes | None = None
     """Cleaned, in UTF-8, if the settings ask for it."""
+    preferences: list[tuple[str, str]] = field(default_factory=list)
+    """For the use of the content, of meta elements: names and values."""
+
+    def withheld(self) -> Gathered:
+        """Of a page that is not to be indexed: what it is about is left out, its links stay."""
+        links = [link._replace(text="") if link.text else link for link in self.links]
+        return replace(self, title="", description="", text=None, links=links)
 
 
 def gather(
     url: str, content_type: str, robots_tag: Sequence[str], body: bytes, settings: GathererSettings, scope: Scope,
-    agent: str, content_language: str = "",
+    agent: str, content_language: str = "", now: float = 0.0,
 ) -> Gathered:  # fmt: skip
     """`url` in canonical form; `content_type`, `robots_tag`, `content_language` as the headers have them; `body`
-    decoded."""
-    mime, _, parameters = content_type.partition(";")
-    text, charset = decode(body, _declared(parameters))
-    flags = of_header(robots_tag, agent) if robots_tag else 0
+    decoded; `now`: wall time, by which dates in directives have passed."""
+    mime, _, _ = content_type.partition(";")
+    text, charset = decode(body, charset_of(content_type))
+    flags = of_header(robots_tag, agent, now) if robots_tag else 0
     if mime.strip().lower() not in HTML and mime.strip():
         told = _of_text(text, (), content_language, settings)
         cleaned = plain_lines(text, settings.keep) if settings.text else None
         return replace(told, charset=charset, flags=flags | told.flags, text=cleaned)
     tree = LexborHTMLParser(bounded(text))
-    found = read(tree, settings, product_token(agent))
+    found = read(tree, settings, product_token(agent), now)
     seen = Seen()
     base = canonical(found.base, url) or url if found.base else url
     targets = resolved(found.references, base, scope, seen)
@@ -99,7 +106,7 @@ def gather(
     return Gathered(
         charset, title, told.text_length, told.digest, flags | told.flags, out_degree, links, seen.counted,
         seen.lines(), told.language, found.description, told.sketch,
-        page_lines(tree, settings.keep, title) if settings.text else None,
+        page_lines(tree, settings.keep, title) if settings.text else None, found.preferences,
     )  # fmt: skip
 
 
@@ -121,9 +128,9 @@ def _of_text(text: str, targets: Iterable[str], declared: str, settings: Gathere
     return Gathered(text_length=length, digest=_digest(cleaned, targets), sketch=sketch(whole), language=spoken)
 
 
-def _declared(parameters: str) -> str:
-    """The charset of a Content-Type header."""
-    _, found, value = parameters.lower().partition("charset=")
+def charset_of(content_type: str) -> str:
+    """As a Content-Type header declares it, or ""."""
+    _, found, value = content_type.partition(";")[2].lower().partition("charset=")
     return value.partition(";")[0].strip().strip("\"'") if found else ""
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from gossamer.gatherer.seen import Seen
 from gossamer.model import Counted, LinkFlag, LinkKind, Tag
-from gossamer.urls import Scope, UrlClass, has_www, host
+from gossamer.urls import Scope, UrlClass, has_www
 
 _NOFOLLOW: Final = int(LinkFlag.NOFOLLOW)
 _WWW: Final = int(LinkFlag.WWW)
@@ -17,6 +17,7 @@ _DYNAMIC: Final = UrlClass.DYNAMIC
 _OUT_OF_SCOPE: Final = int(Counted.OUT_OF_SCOPE)
 _TOO_LONG: Final = int(Counted.TOO_LONG)
 _REJECTED: Final = int(Counted.REJECTED)
+_TRAP: Final = int(Counted.TRAP)
 _LONGEST: Final = 16_384
 """Characters of a reference that are looked at."""
 
@@ -69,9 +70,9 @@ def resolved(references: Mapping[str, Found], base: str, scope: Scope, seen: See
 def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> list[Link]:
     """The targets that may become pages, but for the page itself; the others are counted."""
     links = list[Link]()
-    class_of, rejects, longest = scope.classes.of, scope.rejects, scope.url_length
+    class_of, rejects, entraps, longest = scope.classes.of, scope.rejects, scope.entraps, scope.url_length
     root = own[: own.index("/", 8) + 1]
-    accepted = {root: scope.accepts(host(own))}
+    accepted = {root: scope.admits(root)}
     for url, (kind, flags, text, position, tag) in targets.items():
         if url == own:
             continue
@@ -82,13 +83,15 @@ def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> 
         if not url.startswith(root):
             root = url[: url.index("/", 8) + 1]
             if root not in accepted:
-                accepted[root] = scope.accepts(host(url))
+                accepted[root] = scope.admits(root)
         if not accepted[root]:
             seen.add(_OUT_OF_SCOPE, url)
         elif len(url) > longest:
             seen.add(_TOO_LONG, url)
         elif rejects(url):
             seen.add(_REJECTED, url)
+        elif entraps(url):
+            seen.add(_TRAP, url)
         else:
             links.append(Link(url, kind, flags | _DYNAMIC_FLAG if of is _DYNAMIC else flags, text, position, tag))
     return links

@@ -17,6 +17,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.directives import of_meta, refresh_target
 from gossamer.gatherer.links import Found, Kinds, merged
+from gossamer.gatherer.preferences import METAS
 from gossamer.model import LinkFlag, LinkKind, Tag, VisitFlag
 
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
@@ -57,6 +58,8 @@ class Read:
     description: str = ""
     declared: str = ""
     """Language."""
+    preferences: list[tuple[str, str]] = field(default_factory=list)
+    """For the use of the content: names and values."""
     text_left: int = _TEXT_IN_ALL
 
     def add(self, raw: str | None, found: Found) -> None:
@@ -71,7 +74,7 @@ class Read:
             self.flags |= _MANY_LINKS
 
 
-def read(tree: LexborHTMLParser, settings: GathererSettings, token: str) -> Read:
+def read(tree: LexborHTMLParser, settings: GathererSettings, token: str, now: float = 0.0) -> Read:
     """Takes the silent elements that the settings drop out of the tree. `token`: the robots' name that is ours."""
     found = Read(settings.max_links, settings.anchor_length if settings.anchors else 0)
     silent = [name for name in _SILENT if name in settings.drop]
@@ -87,7 +90,7 @@ def read(tree: LexborHTMLParser, settings: GathererSettings, token: str) -> Read
     if link:
         for position, node in enumerate(tree.tags("link")):
             _read_link(node.attributes, position, found)
-    _read_metas(tree, found, token, refresh)
+    _read_metas(tree, found, token, refresh, now)
     for node in tree.tags("base"):
         found.base = found.base or node.attributes.get("href") or ""
     root = tree.root
@@ -112,7 +115,9 @@ def _planned(links: tuple[str, ...]) -> tuple[tuple[Bearer, ...], bool, bool]:
 
 
 def _nofollow(attributes: Mapping[str, str | None]) -> int:
-    return 0 if _UNFOLLOWED.isdisjoint((attributes["rel"] or "").lower().split()) else _NOFOLLOW
+    """Words are parted by white space, though some write commas."""
+    rel = (attributes["rel"] or "").lower().replace(",", " ").replace(";", " ")
+    return 0 if _UNFOLLOWED.isdisjoint(rel.split()) else _NOFOLLOW
 
 
 def _read_anchors(tree: LexborHTMLParser, bearer: Bearer, found: Read) -> None:
@@ -170,7 +175,7 @@ def _read_link(attributes: Mapping[str, str | None], position: int, found: Read)
     found.add(attributes.get("href"), (kind, 0, "", position, Tag.LINK))
 
 
-def _read_metas(tree: LexborHTMLParser, found: Read, token: str, refresh: bool) -> None:
+def _read_metas(tree: LexborHTMLParser, found: Read, token: str, refresh: bool, now: float) -> None:
     shared = ""
     for position, node in enumerate(tree.tags("meta")):
         attributes = node.attributes
@@ -179,9 +184,11 @@ def _read_metas(tree: LexborHTMLParser, found: Read, token: str, refresh: bool) 
             continue
         name = (attributes.get("name") or "").strip().lower()
         if name in ("robots", token):
-            found.flags |= of_meta(content)
+            found.flags |= of_meta(content, now)
         elif name == "description":
             found.description = found.description or folded(content, LONGEST_DESCRIPTION)
+        elif name in METAS:
+            found.preferences.append((name, content))
         elif "http-equiv" in attributes:
             means = (attributes["http-equiv"] or "").strip().lower()
             if means == "refresh" and refresh:

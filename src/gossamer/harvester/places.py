@@ -1,7 +1,7 @@
-"""The memory of the site queue, and the moves between its places: heap, line at an address, holder of an address.
+"""The memory of the site queue, and the moves between its places: the heap, and lines at addresses and domains.
 
-The sites that may be asked now are in `best`, where their order is not that of coming; pages are in `heaps`, where
-there are no plans.
+Who holds an address or a domain is in `holding`. The sites that may be asked now are in `best`, where their order is
+not that of coming; pages are in `heaps`, where there are no plans.
 
 A site is one record of 64 bytes, a line of the processor's cache. Records, because numba counts references to every
 array that it passes on: with an array for each field a request cost 20 µs.
@@ -97,13 +97,17 @@ class Arrays(NamedTuple):
     ready: Records
     nodes: Records
     """By page, where an order is kept up to date page by page; else empty."""
+    domain: U32
+    """By site, where its domain is in `addresses`, behind all addresses, or NOBODY; empty without a limit by domain."""
+    domain_wait: float
 
 
 def make_arrays(
     max_sites: int, max_addresses: int, wait: float, address_wait: float, per_turn: int, pause: float,
-    sites_by: int = WAITING, pages: int = 0,
+    sites_by: int = WAITING, pages: int = 0, domain_wait: float = 0.0,
 ) -> Arrays:  # fmt: skip
-    sites, addresses = np.zeros(max_sites, SITE), np.zeros(max_addresses, ADDRESS)
+    domains = max_sites if domain_wait > 0 else 0
+    sites, addresses = np.zeros(max_sites, SITE), np.zeros(max_addresses + domains, ADDRESS)
     sites["wait"], sites["pause"] = wait, pause
     for name in ("address", "held", "before", "after"):
         sites[name] = NONE
@@ -118,7 +122,7 @@ def make_arrays(
         sites["begin"] = sites["stop"] = NONE
     return Arrays(
         sites, addresses, np.zeros(max_sites, ENTRY), counts, max(1, per_turn), float(address_wait), sites_by, ready,
-        nodes,
+        nodes, np.full(domains, NONE, np.uint32), float(domain_wait),
     )  # fmt: skip
 
 
@@ -143,7 +147,7 @@ def _put(q: Arrays, i: int, time: float, number: int, site: int) -> None:
 
 
 @njit
-def _rise(q: Arrays, i: int, time: float, number: int, site: int) -> None:
+def rise(q: Arrays, i: int, time: float, number: int, site: int) -> None:
     """Puts an entry into the hole at `i`, or above it."""
     while i > 0 and not _earlier(q, (i - 1) // 2, time, number):
         above = q.heap[(i - 1) // 2]
@@ -154,7 +158,7 @@ def _rise(q: Arrays, i: int, time: float, number: int, site: int) -> None:
 
 @njit
 def push(q: Arrays, site: int, time: float) -> None:
-    _rise(q, q.counts[IN_HEAP], time, q.counts[ENTRIES], site)
+    rise(q, q.counts[IN_HEAP], time, q.counts[ENTRIES], site)
     q.counts[IN_HEAP] += 1
     q.counts[ENTRIES] += 1
     q.sites[site].place = HEAP
@@ -166,7 +170,7 @@ def advance(q: Arrays, site: int, time: float) -> None:
     i = 0
     while q.heap[i].site != site:
         i += 1
-    _rise(q, i, min(q.heap[i].time, time), q.heap[i].number, site)
+    rise(q, i, min(q.heap[i].time, time), q.heap[i].number, site)
 
 
 @njit
@@ -217,9 +221,3 @@ def step_out_of_line(q: Arrays, site: int, address: int) -> None:
         q.sites[s.after].before = s.before
     s.place = OUT
     q.counts[IN_LINE] -= 1
-
-
-@njit
-def hold(q: Arrays, site: int, address: int) -> None:
-    q.addresses[address].holder = site
-    q.sites[site].held = address

@@ -10,9 +10,14 @@ visit is taken whole before the next: its page changes state, the policy sees it
 
 Which outcome is which, how long the pause is and how many tries there are is said in `outcomes.TREATMENTS`.
 
-Depth is the number of clicks inside a site: a link adds one, a redirect nothing, a link from another site makes it 0.
+Depth is the number of clicks inside a site: a link adds one, a redirect nothing, a link from another site makes it 0,
+a sitemap of the site 1.
 It only falls; a page that was excluded for its depth and is no longer too deep is PENDING again. Pages fetched before
 keep the depths that they gave: their links are not in memory.
+
+A redirect counts the redirects in a row along the way by which its page was found first, across sites. What lies behind
+more than `MOST_REDIRECTS` is excluded, as deep as can be; any other way to it is shorter, and opens it. So a chain of
+redirects ends (`a_chain_of_redirects_ends`), though no step of it is a click.
 
 `counts` is the account of all known pages: by state, and by why: the outcome of a page that waits or is done, the
 reason of one that is excluded. Invariants, each a property test of the same name: known = pending + waiting + done +
@@ -31,7 +36,7 @@ from gossamer.collection.columns import Columns
 from gossamer.compiled import inlined, njit
 from gossamer.manager.policies import F32, F64, I64, U8, U32, U64, crawled, seen
 from gossamer.manager.strategies import Strategy
-from gossamer.model import NONE, LinkKind, PageFlag, Reason, State, VerdictFlag, Visits
+from gossamer.model import HOPS_SHIFT, MOST_REDIRECTS, NONE, LinkKind, PageFlag, Reason, State, VerdictFlag, Visits
 from gossamer.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
 
 _NONE: Final = np.uint32(NONE)
@@ -40,6 +45,7 @@ _WAITING: Final = int(State.WAITING)
 _DONE: Final = int(State.DONE)
 _EXCLUDED: Final = int(State.EXCLUDED)
 _DEPTH: Final = int(Reason.DEPTH)
+_REDIRECTS: Final = int(Reason.REDIRECTS)
 _ROBOTS: Final = int(Reason.ROBOTS)
 _REDIRECT: Final = int(LinkKind.REDIRECT)
 _AS_BEFORE: Final = np.array([o in BACK_AS_BEFORE for o in Outcome])
@@ -51,7 +57,10 @@ _BY_ROBOTS: Final = int(VerdictFlag.ROBOTS)
 _NOW_SEED: Final = int(VerdictFlag.SEED)
 _NOW_DYNAMIC: Final = int(VerdictFlag.DYNAMIC)
 _NOW_STATIC: Final = int(VerdictFlag.STATIC)
+_AGAIN: Final = int(VerdictFlag.AGAIN)
+_NOW_LISTED: Final = int(VerdictFlag.LISTED)
 _NOT_DYNAMIC: Final = np.uint8(0xFF ^ PageFlag.DYNAMIC)
+_WITHOUT_HOPS: Final = np.uint8(0xFF ^ PageFlag.HOPS)
 _NOT_ASSIGNED: Final = np.uint8(0xFF ^ PageFlag.ASSIGNED)
 _TRANSIENT: Final = np.array([o in TRANSIENT for o in Outcome])
 _AFTER: Final = np.array([TREATMENTS[o].after for o in Outcome])
@@ -147,7 +156,7 @@ def _plant(code: int, pages: _Pages, totals: I64, counts: I64, first: int, end: 
     for page in range(first, end):
         _count(pages, counts, page, 1)
         is_seed = pages.flags[page] & _SEED != 0
-        seen(code, pages.cash, pages.completed, pages.ranking, totals, page, is_seed)
+        seen(code, pages.cash, pages.completed, pages.ranking, totals, page, is_seed, pages.depth[page])
 
 
 @njit
@@ -220,6 +229,11 @@ def _approach(
     pages: _Pages, counts: I64, source: int, target: int, kind: int, depth_static: int, depth_dynamic: int
 ) -> int:
     """A way from `source` to `target`: lowers the target's depth if it is shorter. 1 when that opens it again."""
+    if pages.depth[target] == 0:
+        return 0
+    hops = (pages.flags[source] >> HOPS_SHIFT) + 1 if kind == _REDIRECT else 0
+    if hops > MOST_REDIRECTS:
+        return 0
     depth = 0
     if pages.site[pages.origin[source]] == pages.site[pages.origin[target]]:
         step = 0 if kind == _REDIRECT else 1
@@ -227,18 +241,21 @@ def _approach(
     if depth >= pages.depth[target]:
         return 0
     pages.depth[target] = depth
+    pages.flags[target] = (pages.flags[target] & _WITHOUT_HOPS) | np.uint8(hops << HOPS_SHIFT)
     limit = depth_dynamic if pages.flags[target] & _DYNAMIC else depth_static
-    if pages.state[target] != _EXCLUDED or pages.reason[target] != _DEPTH or depth > limit:
+    too_far = pages.reason[target] == _DEPTH or pages.reason[target] == _REDIRECTS
+    if pages.state[target] != _EXCLUDED or not too_far or depth > limit:
         return 0
     _move(pages, counts, target, _PENDING, 0)
     return 1
 
 
 def judge(columns: Columns, counts: I64, verdicts: npt.NDArray[np.void]) -> None:
-    """Verdicts of robots.txt, of settings that have changed, and of seeds that were known.
+    """Verdicts of robots.txt, of settings that have changed, of seeds that were known, of pages that are listed, and of
+    sites that have moved.
 
     A page excluded for another reason is not opened by robots.txt. One that is done stays done, but it is noted that it
-    must not be fetched again.
+    must not be fetched again; unless the verdict is that it must be (AGAIN), and nothing of that kind was noted.
     """
     fields = _Verdicts(*(np.array(verdicts[name]) for name in _Verdicts._fields))
     _judge(_pages(columns), counts, fields)
@@ -258,6 +275,10 @@ def _judge(pages: _Pages, counts: I64, verdicts: _Verdicts) -> None:
         by_robots = verdicts.judged[i] & _BY_ROBOTS != 0
         _mark(pages, page, verdicts.judged[i])
         old = pages.state[page]
+        if verdicts.judged[i] & _AGAIN:
+            if old == _DONE and pages.reason[page] == 0:
+                _move(pages, counts, page, _PENDING, 0)
+            continue
         open_now = old in (_PENDING, _WAITING)
         if old == _DONE and state != _DONE:
             pages.reason[page] = _ROBOTS if state == _EXCLUDED else 0
@@ -273,8 +294,10 @@ def _mark(pages: _Pages, page: int, says: int) -> None:
     if says & _BY_ROBOTS:
         pages.flags[page] |= _JUDGED
     if says & _NOW_SEED:
-        pages.flags[page] |= _SEED
+        pages.flags[page] = (pages.flags[page] & _WITHOUT_HOPS) | _SEED
         pages.depth[page] = 0
+    if says & _NOW_LISTED:
+        pages.depth[page] = min(pages.depth[page], 1)
     if says & _NOW_DYNAMIC:
         pages.flags[page] |= _DYNAMIC
     if says & _NOW_STATIC:

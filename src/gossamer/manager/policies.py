@@ -22,7 +22,13 @@ get nothing.
 
 Other strategies use the cell of cash for what they count: BACKLINKS the links from fetched pages; FRACTIONAL cash of
 which a part is lost at every step (`DAMPING`); PARTIAL the PageRank that links bring, in units of 2^-50, to pages that
-have none of their own yet (`merit`).
+have none of their own yet (`merit`); MERCATOR when the page is drawn from its front queue.
+
+**Front queues** (002; Heydon and Najork 1999). A page stands in the queue of its depth when it becomes known. Pages are
+drawn from the queues at random, from each half as often as from the one before it. That is one stream of draws in which
+the times between two pages of a queue are exponential, with a mean that doubles from queue to queue: so each page gets
+its time when it is put in, after the last one of its queue and not before the last page that was fetched, and the
+earliest comes first. No queue has to be kept, and a replay draws the same.
 
 **Completed PageRank** (`rank.completed`) has a column of its own. Until it is first computed, every seed has an equal
 share; then it is what was computed. A page that is crawled adds its part to that of its targets, live only: what was
@@ -31,13 +37,14 @@ computed is no part of the journal.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.compiled import inlined, njit
-from gossamer.manager.strategies import BACKLINKS, COMPLETED, FRACTIONAL, OPIC, PARTIAL, UNIT, VALUE
+from gossamer.manager.strategies import BACKLINKS, COMPLETED, FRACTIONAL, MERCATOR, OPIC, PARTIAL, UNIT, VALUE
 from gossamer.manager.value import GIVEN, REVISITED
 from gossamer.model import LinkKind, Outcome, State
 
@@ -61,6 +68,12 @@ KEPT: Final = 0
 SPENT: Final = 1
 LOST: Final = 2
 TOTAL: Final = 3
+DRAWN: Final = 4
+"""Of MERCATOR, after the totals of cash: the time of the last page fetched; behind it the last one of each queue."""
+FRONTS: Final = 8
+"""Front queues; the last takes in all that is deeper."""
+_DRAW: Final = 2.0**16
+"""Units of a draw's time."""
 
 _DONE: Final = int(State.DONE)
 _REDIRECTED: Final = int(Outcome.REDIRECT)
@@ -70,17 +83,24 @@ _GIVEN: Final = np.uint64(GIVEN)
 DAMPING: Final = 0.85
 """Of FRACTIONAL; that of PageRank."""
 _CASH: Final = np.uint64(GIVEN - 1)
-_COUNTS: Final = np.array([c in (BACKLINKS, COMPLETED, FRACTIONAL, OPIC, PARTIAL, VALUE) for c in range(COMPLETED + 1)])
+_COUNTS: Final = np.array(
+    [c in (BACKLINKS, COMPLETED, FRACTIONAL, MERCATOR, OPIC, PARTIAL, VALUE) for c in range(MERCATOR + 1)]
+)
 """By code: whether it uses the cells of cash."""
 
 
 def new_totals() -> I64:
-    """Cash kept, spent, lost, and in total."""
-    return np.zeros(4, np.int64)
+    """Cash kept, spent, lost, and in total; and the times of the front queues."""
+    return np.zeros(DRAWN + 1 + FRONTS, np.int64)
 
 
 @njit
-def seen(code: int, cash: U64, completed: F32, ranking: F64, totals: I64, page: int, is_seed: bool) -> None:
+def seen(
+    code: int, cash: U64, completed: F32, ranking: F64, totals: I64, page: int, is_seed: bool, depth: int
+) -> None:
+    if code == MERCATOR:
+        cash[page] = _queue_up(totals, page, depth)
+        return
     if is_seed and ranking[RANKED] == 0 and code in (COMPLETED, VALUE):
         completed[page] = SEED_SHARE
     if not is_seed or totals[TOTAL] > np.int64(2**63 - 1 - SEED_CASH):
@@ -89,6 +109,19 @@ def seen(code: int, cash: U64, completed: F32, ranking: F64, totals: I64, page: 
         cash[page] += np.uint64(SEED_CASH)
         totals[KEPT] += SEED_CASH
         totals[TOTAL] += SEED_CASH
+
+
+@njit
+def _queue_up(totals: I64, page: int, depth: int) -> np.uint64:
+    """When the page is drawn from the front queue of its depth."""
+    queue = min(depth, FRONTS - 1)
+    x = np.uint64(page + 1) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(32)
+    gap = -math.log((np.int64(x >> np.uint64(11)) + 0.5) / 2.0**53) * 2.0**queue
+    last = max(totals[DRAWN], totals[DRAWN + 1 + queue])
+    totals[DRAWN + 1 + queue] = last + 1 + np.int64(gap * _DRAW)
+    return np.uint64(totals[DRAWN + 1 + queue])
 
 
 @njit
@@ -102,6 +135,8 @@ def crawled(
     degree = max(out_degree, len(targets))
     if code in (OPIC, VALUE, FRACTIONAL):
         _spend(code, state, cash, totals, page, outcome, degree, targets, kinds)
+    elif code == MERCATOR:
+        totals[DRAWN] = max(totals[DRAWN], np.int64(cash[page]))
     elif code == BACKLINKS:
         _add(state, cash, targets, 1)
     elif code == PARTIAL and degree > 0:

@@ -12,6 +12,7 @@ Scores of pages, larger first, by policy; equal scores go by page number, the or
     random           its number, well stirred
     breadth-first    0                               after all others
     shallow-first    -depth                          after all others, by depth
+    mercator         less its time of being drawn    after all others
 
 Pages are appraised some thousand neighbours at a time, score by score: what does not count is not read, the compiler
 makes vector instructions of the rest, and no kernel hands arrays to another page by page (numba would count references
@@ -29,7 +30,18 @@ import numpy.typing as npt
 from gossamer.collection.columns import Columns
 from gossamer.compiled import inlined, njit
 from gossamer.manager.policies import U8, U32, U64, completed_of
-from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, MERIT, PARTIAL, RANDOM, SHALLOW, UNIT, VALUE
+from gossamer.manager.strategies import (
+    BREADTH_FIRST,
+    COMPLETED,
+    LAST,
+    MERCATOR,
+    MERIT,
+    PARTIAL,
+    RANDOM,
+    SHALLOW,
+    UNIT,
+    VALUE,
+)
 from gossamer.manager.value import F32, GIVEN, REVISITED, Terms
 from gossamer.model import Outcome, PageFlag, State
 
@@ -99,6 +111,9 @@ def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, score
     if terms.code == BREADTH_FIRST or terms.code == SHALLOW:
         for i in range(count):
             scores[i] -= np.float32(256 if ways[i] == AGAIN else 0)
+    elif terms.code == MERCATOR:
+        for i in range(count):
+            scores[i] = np.float32(LAST) if ways[i] == AGAIN else scores[i]
     elif again:
         for i in range(count):
             if ways[i] == AGAIN:
@@ -124,6 +139,8 @@ def simple_score(
         stirred = (stirred ^ (stirred >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
         return np.float32(np.int64(stirred >> np.uint64(40)))
     held = np.float32(np.int64(cash & _CASH))
+    if code == MERCATOR:
+        return -held
     if code == PARTIAL:
         return merit if merit > 0 else held / np.float32(UNIT)
     return held

@@ -14,7 +14,19 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, LIVE, MERIT, PARTIAL, RANDOM, SHALLOW, UNIT, VALUE
+from gossamer.manager.strategies import (
+    BREADTH_FIRST,
+    COMPLETED,
+    LAST,
+    LIVE,
+    MERCATOR,
+    MERIT,
+    PARTIAL,
+    RANDOM,
+    SHALLOW,
+    UNIT,
+    VALUE,
+)
 from gossamer.manager.value import F32, GIVEN, REVISITED, Known, Terms, Value, terms_of
 from gossamer.model import Outcome, PageFlag, State
 from gossamer.outcomes import FOR_GOOD
@@ -219,6 +231,8 @@ class _Chunk:
             depth = self._column("depth") * np.float32(terms.code == SHALLOW)
             return -(depth + 256 * again.astype(np.float32))
         worth = self.quality() if terms.code == VALUE else self._simple()
+        if terms.code == MERCATOR:
+            return np.where(again, np.float32(LAST), worth)
         if terms.code == VALUE and terms.alpha != 1:
             worth = worth**terms.alpha
         return np.where(again, worth * (np.float32(1) - self.kept()), worth) if again.any() else worth
@@ -235,4 +249,6 @@ class _Chunk:
             stirred = (stirred ^ (stirred >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
             return (stirred >> np.uint64(40)).astype(np.float32)
         held = self._cash().astype(np.float32)
+        if code == MERCATOR:
+            return -held
         return np.where(merit > 0, merit, held / np.float32(UNIT)) if code == PARTIAL else held

@@ -27,9 +27,12 @@ PARTIAL: Final = 6
 RANDOM: Final = 7
 SHALLOW: Final = 8
 COMPLETED: Final = 9
+MERCATOR: Final = 10
 
 UNIT: Final = 2.0**50
 """Of the PageRank that PARTIAL keeps as cash."""
+LAST: Final = -(2.0**64)
+"""The score of a page that was fetched before, where those come after all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,7 @@ class Strategy:
     prepares: str = ""
     """The link score (`rank.prepared`) that is computed anew every so many pages."""
     given: str = ""
-    """What it is told that no crawl knows: worth (the true PageRank), history (that of a crawl before), all pages; or
-    what only the simulator keeps: front queues."""
+    """What it is told that no crawl knows: worth (the true PageRank), history (that of a crawl before), all pages."""
 
     @property
     def live(self) -> bool:
@@ -112,9 +114,9 @@ _ROWS: Final = (
         "thesis 4.3", given="all pages",
     ),
     Strategy(
-        "mercator", MERIT,
+        "mercator", MERCATOR,
         "Front queues by depth, FIFO each; pages are drawn from them at random, twice as often from each better one.",
-        "002; Heydon and Najork 1999", "waiting", given="front queues",
+        "002; Heydon and Najork 1999", "waiting",
     ),
     Strategy(
         "historical-pagerank-omniscient", MERIT,

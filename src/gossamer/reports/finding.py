@@ -7,7 +7,6 @@ it is whole but for the points of its plots, which stand in CSV files beside it.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -122,7 +121,3 @@ def plain(cell: Cell) -> Cell:
         return int(cell)
     return float(cell) if math.isfinite(cell) else None
 
-
-def file_name(name: str) -> str:
-    """A name as a file may have it."""
-    return re.sub(r"[^\w.-]+", "-", name).lstrip(".") or "unnamed"

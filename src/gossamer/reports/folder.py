@@ -18,8 +18,9 @@ from typing import Final
 
 from gossamer import disk
 from gossamer.errors import UsageError
+from gossamer.escape import for_file, for_json
 from gossamer.reports import page, plot, table
-from gossamer.reports.finding import Finding, as_json, file_name, from_json
+from gossamer.reports.finding import Finding, as_json, from_json
 
 PAGE: Final = "index.html"
 REPORT: Final = "report.md"
@@ -36,13 +37,13 @@ def prepare(folder: Path) -> None:
 def add(folder: Path, finding: Finding) -> None:
     """Writes the files of a finding. `finish` brings the pages up to date."""
     for each in finding.tables:
-        write(folder / f"{file_name(each.name)}.csv", table.as_csv(each))
+        write(folder / f"{for_file(each.name)}.csv", table.as_csv(each))
     for drawn in finding.plots:
-        name = file_name(drawn.name)
+        name = for_file(drawn.name)
         write(folder / f"{name}.csv", plot.as_csv(drawn))
         write(folder / f"{name}.svg", plot.as_svg(drawn))
         write(folder / f"{name}.png", plot.as_png(drawn))
-    write(folder / f"{file_name(finding.name)}.json", json.dumps(as_json(finding), indent=1))
+    write(folder / f"{for_file(finding.name)}.json", for_json(as_json(finding), indent=1))
 
 
 def finish(folder: Path, title: str, order: Sequence[str] = ()) -> None:
@@ -51,7 +52,7 @@ def finish(folder: Path, title: str, order: Sequence[str] = ()) -> None:
     place = {name: number for number, name in enumerate(order)}
     found.sort(key=lambda f: (place.get(f.name, len(place)), f.name))
     write(folder / REPORT, page.as_markdown(title, found))
-    write(folder / PAGE, page.as_html(title, found, lambda name: _read(folder / f"{file_name(name)}.svg")))
+    write(folder / PAGE, page.as_html(title, found, lambda name: _read(folder / f"{for_file(name)}.svg")))
 
 
 def read(folder: Path) -> list[Finding]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Final
 
+from gossamer.escape import for_file, for_html
 from gossamer.reports import table
-from gossamer.reports.finding import Finding, Sentence, file_name
+from gossamer.reports.finding import Finding, Sentence
 from gossamer.reports.table import markdown as safe
 
 Picture = Callable[[str], bytes | None]
@@ -36,29 +36,29 @@ _CLASSES: Final = {True: "yes", False: "no", None: "other"}
 
 
 def as_html(title: str, findings: Sequence[Finding], picture: Picture) -> str:
-    listed = "\n".join(f'<li><a href="#{escape(f.name)}">{escape(f.title)}</a></li>' for f in findings)
+    listed = "\n".join(f'<li><a href="#{for_html(f.name)}">{for_html(f.title)}</a></li>' for f in findings)
     sections = "\n".join(_section(finding, picture) for finding in findings)
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{for_html(title)}</title>\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{_STYLE}</style></head>\n'
-        f"<body><h1>{escape(title)}</h1>\n<p>{escape(_tally(findings))}</p>\n<nav><ul>\n{listed}\n</ul></nav>\n"
+        f"<body><h1>{for_html(title)}</h1>\n<p>{for_html(_tally(findings))}</p>\n<nav><ul>\n{listed}\n</ul></nav>\n"
         f"{sections}\n</body></html>\n"
     )
 
 
 def _section(finding: Finding, picture: Picture) -> str:
-    parts = [f'<section id="{escape(finding.name)}"><h2>{escape(finding.title)}</h2>']
-    parts += [f'<p class="about">{escape(text)}</p>' for text in (finding.source, finding.setting) if text]
+    parts = [f'<section id="{for_html(finding.name)}"><h2>{for_html(finding.title)}</h2>']
+    parts += [f'<p class="about">{for_html(text)}</p>' for text in (finding.source, finding.setting) if text]
     if finding.sentences:
-        items = (f'<li class="{_CLASSES[s.agrees]}">{escape(s.text)}</li>' for s in finding.sentences)
+        items = (f'<li class="{_CLASSES[s.agrees]}">{for_html(s.text)}</li>' for s in finding.sentences)
         parts.append("<ul>\n" + "\n".join(items) + "\n</ul>")
     parts += [table.as_html(each) for each in finding.tables]
     for plot in finding.plots:
         svg = picture(plot.name)
         if svg is not None:
             source = f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
-            caption = f"<figcaption>{escape(plot.title)}</figcaption>"
-            parts.append(f'<figure><img alt="{escape(plot.title)}" src="{source}">{caption}</figure>')
+            caption = f"<figcaption>{for_html(plot.title)}</figcaption>"
+            parts.append(f'<figure><img alt="{for_html(plot.title)}" src="{source}">{caption}</figure>')
     return "\n".join([*parts, "</section>"])
 
 
@@ -69,7 +69,7 @@ def as_markdown(title: str, findings: Sequence[Finding]) -> str:
         parts.append("\n".join(f"- {safe(marked(s))}" for s in finding.sentences))
         for each in finding.tables:
             parts += [f"**{safe(each.title)}**" if each.title else "", table.as_markdown(each)]
-        parts += [f"![{safe(plot.title)}]({file_name(plot.name)}.svg)" for plot in finding.plots]
+        parts += [f"![{safe(plot.title)}]({for_file(plot.name)}.svg)" for plot in finding.plots]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

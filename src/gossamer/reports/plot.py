@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from gossamer.errors import GossamerError
+from gossamer.escape import for_screen
 from gossamer.reports.finding import Plot, Series
 
 if TYPE_CHECKING:
@@ -86,9 +87,9 @@ def _library() -> Iterator[None]:
 
 
 def _fill(axes: Axes, plot: Plot) -> None:
-    axes.set_title(plot.title)
-    axes.set_xlabel(plot.x)
-    axes.set_ylabel(plot.y)
+    axes.set_title(for_screen(plot.title))
+    axes.set_xlabel(for_screen(plot.x))
+    axes.set_ylabel(for_screen(plot.y))
     if plot.x_log:
         axes.set_xscale("log")
         _plain_powers(axes.xaxis)
@@ -113,17 +114,18 @@ def _add(axes: Axes, series: Series, number: int, count: int) -> None:
     if series.kind == "bars":
         width = 0.8 / count
         axes.bar([x + (number + 0.5) * width - 0.4 for x in series.x], list(series.y), width, color=colour,
-                 label=series.label)  # fmt: skip
+                 label=for_screen(series.label))  # fmt: skip
     elif series.kind == "points":
         axes.plot(series.x, series.y, linestyle="none", marker=MARKS[number % len(MARKS)], markersize=4, color=colour,
-                  label=series.label)  # fmt: skip
+                  label=for_screen(series.label))  # fmt: skip
     else:
         style = "steps-post" if series.kind == "steps" else "default"
-        axes.plot(series.x, series.y, linestyle=dash, linewidth=1.6, color=colour, label=series.label, drawstyle=style)
+        axes.plot(series.x, series.y, linestyle=dash, linewidth=1.6, color=colour, label=for_screen(series.label),
+                  drawstyle=style)  # fmt: skip
 
 
 def _add_paper(axes: Axes, series: Series, number: int, colour: str) -> None:
-    label = f"{series.label} (paper)"
+    label = for_screen(f"{series.label} (paper)")
     if series.kind in ("points", "bars"):
         axes.plot(series.x, series.y, linestyle="none", marker=MARKS[number % len(MARKS)], markersize=8, color=colour,
                   markerfacecolor="none", label=label, zorder=5)  # fmt: skip

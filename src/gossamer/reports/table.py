@@ -9,9 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from html import escape
 from typing import Final
 
+from gossamer.escape import for_html, for_screen
 from gossamer.reports.finding import Cell, Table
 
 NONE: Final = "–"
@@ -53,18 +53,19 @@ def as_html(table: Table) -> str:
     right = _numeric(table)
 
     def line(tag: str, cells: list[str]) -> str:
-        parts = (f"<{tag}{' class=n' if r else ''}>{escape(c)}</{tag}>" for c, r in zip(cells, right, strict=True))
+        parts = (f"<{tag}{' class=n' if r else ''}>{for_html(c)}</{tag}>" for c, r in zip(cells, right, strict=True))
         return f"<tr>{''.join(parts)}</tr>"
 
     head = line("th", [column.name for column in table.columns])
     body = "\n".join(line("td", row) for row in _written(table))
-    caption = f"<caption>{escape(table.title)}</caption>" if table.title else ""
+    caption = f"<caption>{for_html(table.title)}</caption>" if table.title else ""
     return f"<table>{caption}<thead>{head}</thead><tbody>\n{body}\n</tbody></table>"
 
 
 def markdown(text: str) -> str:
-    """A text that stays a text in Markdown: no tags, no cells."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+    """A text that stays a text in Markdown: no tags, no cells, no links."""
+    shown = for_screen(text)
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("[", "\\[")
 
 
 def written(cell: Cell, form: str = "") -> str:

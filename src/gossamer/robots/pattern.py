@@ -8,9 +8,11 @@ at which an escaped token of the rule equals the raw one of the URL, and which t
 "*" and "$", since %2A and %24 are how a rule names them (2.2.3); and ":", "/", "?", "@" in the query of the URL,
 where they separate nothing (2.2.2, first example).
 
-Cost: linear in practice, at worst length of rule x length of URL: after a mismatch only the last "*" is tried again.
-A file can hold half a megabyte of such rules, so there are at most `STEPS` for a URL; a URL that needs more is taken
-for forbidden.
+Matching is greedy and exact: the part before the first "*" stands at the beginning, each part between two stars at its
+first place after the last one, and with "$" the last part at the end. Cost: the file's bytes once, and for each search
+its positions times the words of 64 tokens that the part takes (`robots.match` tries 64 tokens at once). So the worst
+rule takes less than 50 µs for a URL of 2,000 bytes (`bench/robots.py`). A file can hold half a megabyte of such rules:
+there are at most `STEPS` for a URL, and one that needs more is taken for forbidden.
 """
 
 from __future__ import annotations
@@ -58,8 +60,10 @@ def tokens(text: bytes) -> list[int]:
 def allows(rules: Iterable[tuple[bool, bytes]], path: bytes) -> bool:
     """What the first rule (Allow?, path in normal form) that matches says; `path` is a URL's, with the query."""
     given, left = tokens(path), STEPS
+    query = given.index(_QUESTION) if _QUESTION in given else len(given)
     for allow, rule in rules:
-        hit, left = _matches(tokens(rule), given, left)
+        hit, steps = _matches(rule, given, query)
+        left -= 1 + steps
         if left < 0:
             return False
         if hit:
@@ -67,30 +71,46 @@ def allows(rules: Iterable[tuple[bool, bytes]], path: bytes) -> bool:
     return True
 
 
-def _matches(wanted: list[int], given: list[int], left: int) -> tuple[bool, int]:
-    """Whether a rule matches a beginning of the path, with "$" at its end all of it; and how many steps are left."""
-    to_end = wanted[-1:] == [_DOLLAR]
-    if to_end:
-        wanted = wanted[:-1]
-    query = given.index(_QUESTION) if _QUESTION in given else len(given)
-    i, at, star, mark = 0, 0, -1, 0
-    while left >= 0:
-        left -= 1
-        if i == len(wanted):
-            if not to_end or at == len(given):
-                return True, left
-        elif wanted[i] == _STAR:
-            i += 1
-            star, mark = i, at
-            continue
-        elif at < len(given) and _equal(wanted[i], given[at], at > query):
-            i, at = i + 1, at + 1
-            continue
-        if star < 0 or mark >= len(given):
-            return False, left
-        mark += 1
-        i, at = star, mark
-    return False, left
+def is_plain(rule: bytes) -> bool:
+    """In normal form: an octet of it is a token, and it matches what begins with it."""
+    return b"*" not in rule and b"%" not in rule and not rule.endswith(b"$")
+
+
+def _matches(rule: bytes, given: list[int], query: int) -> tuple[bool, int]:
+    """Whether a rule matches a beginning of the path, with "$" at its end all of it; and the steps of its searches.
+
+    `query` is where the first "?" of the path stands.
+    """
+    to_end = rule.endswith(b"$")
+    head, *parts = map(tokens, rule.removesuffix(b"$").split(b"*"))
+    at, steps, size = len(head), 0, len(given)
+    if not _stands(head, given, 0, query):
+        return False, 0
+    if not parts:
+        return not to_end or at == size, 0
+    last = parts.pop() if to_end else []
+    for part in filter(None, parts):
+        if len(part) > size - at:
+            return False, steps
+        found = next((i for i in range(at, size - len(part) + 1) if _stands(part, given, i, query)), -1)
+        end = size if found < 0 else found + len(part)
+        steps += (end - at) * words(len(part))
+        if found < 0:
+            return False, steps
+        at = end
+    return size - len(last) >= at and _stands(last, given, size - len(last), query), steps
+
+
+def words(count: int) -> int:
+    """Of 64 bits, for so many tokens."""
+    return (count + 63) >> 6
+
+
+def _stands(part: list[int], given: list[int], at: int, query: int) -> bool:
+    """Whether the part is what stands at that place of the path."""
+    if len(part) > len(given) - at:
+        return False
+    return all(_equal(wanted, given[i], i > query) for i, wanted in enumerate(part, at))
 
 
 def _equal(wanted: int, given: int, in_query: bool) -> bool:

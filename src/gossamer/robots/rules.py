@@ -4,7 +4,9 @@
 Rules are then ordered so that the first that matches decides: the longest first, Allow before Disallow of the same
 length (2.2.2). In this order they are also stored, in a form that files with the same rules share byte for byte:
 
-    uint8 format (1), then for each rule: uint8 1 = Allow, 0 = Disallow; uint16 length; path in normal form
+    uint8 format (1), then for each rule: uint8 kind; uint16 length; path in normal form
+
+    kind: 1 = Allow, 0 = Disallow; and 2 if the path has no wildcard and no escape, which older ones do not say
 
 and nothing at all if they forbid nothing. Refused: protego (11 KB a site, patterns as regular expressions).
 """
@@ -17,12 +19,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from gossamer.robots.parse import Group, groups_and_sitemaps, product_token
-from gossamer.robots.pattern import allows, normalised
+from gossamer.robots.parse import Group, product_token, read
+from gossamer.robots.pattern import allows, is_plain, normalised
+from gossamer.robots.preferences import bounded, usage
 
 FORMAT: Final = 1
 _HEAD: Final = struct.Struct("<BH")
 _LONGEST: Final = 0xFFFF
+_ALLOW, _PLAIN = 1, 2
 
 
 @dataclass(frozen=True)
@@ -31,16 +35,19 @@ class Rules:
     """Crawl-delay in seconds: the longest that our groups name."""
     sitemaps: tuple[str, ...] = ()
     """As written, of the whole file."""
+    preferences: tuple[str, ...] = ()
+    """Lines about what may become of the contents, as written: License of the whole file, Content-Signal and
+    Content-Usage that are for us; `robots.preferences` reads them."""
     _compiled: bytes = field(default=b"", repr=False)
 
     @staticmethod
     def parse(data: bytes, agent: str) -> Rules:
-        groups, sitemaps = groups_and_sitemaps(data)
-        token = product_token(agent)
-        ours = [g for g in groups if token in g.agents] or [g for g in groups if "*" in g.agents]
+        file, token = read(data), product_token(agent)
+        ours = [g for g in file.groups if token in g.agents] or [g for g in file.groups if "*" in g.agents]
         name = token if any(token in g.agents for g in ours) else "*"
         delays = [g.delays[name] for g in ours if name in g.delays]
-        return Rules(max(delays, default=None), sitemaps, _compile(ours))
+        wishes = file.wishes + [line for g in ours for line in g.wishes.get(name, ())]
+        return Rules(max(delays, default=None), tuple(file.sitemaps), bounded(wishes), _compile(ours))
 
     @staticmethod
     def from_compiled(compiled: bytes) -> Rules:
@@ -64,6 +71,10 @@ class Rules:
             return None
         return _line(*found)
 
+    def usage(self, url: str) -> str:
+        """What Content-Usage says about a URL, like "search=y, train-ai=n"; "" if nothing."""
+        return usage(self.preferences, _path_of(url).decode(errors="surrogatepass"))
+
     def lines(self) -> list[str]:
         """All rules as robots.txt writes them, in the order in which they decide."""
         return [_line(allow, path) for allow, path in self._rules]
@@ -79,15 +90,17 @@ def _compile(groups: Iterable[Group]) -> bytes:
     if all(allow for allow, _ in rules):
         return b""
     ordered = sorted(rules, key=lambda rule: (-len(rule[1]), not rule[0], rule[1]))
-    return bytes([FORMAT]) + b"".join(_HEAD.pack(allow, len(path)) + path for allow, path in ordered)
+    return bytes([FORMAT]) + b"".join(
+        _HEAD.pack(allow * _ALLOW | is_plain(path) * _PLAIN, len(path)) + path for allow, path in ordered
+    )
 
 
 def _each(compiled: bytes) -> Iterator[tuple[bool, bytes]]:
     at = 1
     while at < len(compiled):
-        allow, length = _HEAD.unpack_from(compiled, at)
+        kind, length = _HEAD.unpack_from(compiled, at)
         at += _HEAD.size
-        yield bool(allow), compiled[at : at + length]
+        yield bool(kind & _ALLOW), compiled[at : at + length]
         at += length
 
 

@@ -17,11 +17,13 @@ import numpy.typing as npt
 
 from gossamer import urls
 from gossamer.collection.columns import Columns
-from gossamer.collection.effects import ORIGIN, PAGE, VERDICT, Effects
+from gossamer.collection.effects import HINT, ORIGIN, PAGE, VERDICT, Effects
 from gossamer.collection.table import Arrays, add_one, find_one
 from gossamer.compiled import njit
 from gossamer.config.settings import Settings
 from gossamer.model import (
+    HOPS_SHIFT,
+    MOST_REDIRECTS,
     NONE,
     Counted,
     LinkFlag,
@@ -43,12 +45,13 @@ Array = npt.NDArray[Any]
 _NOFOLLOW = int(LinkFlag.NOFOLLOW)
 _DYNAMIC = int(LinkFlag.DYNAMIC)
 _WWW = int(LinkFlag.WWW)
-_REDIRECT = int(LinkKind.REDIRECT)
+_REDIRECT, _SITEMAP = int(LinkKind.REDIRECT), int(LinkKind.SITEMAP)
 _PAGE_DYNAMIC = int(PageFlag.DYNAMIC)
 _PENDING, _EXCLUDED = int(State.PENDING), int(State.EXCLUDED)
-_OK, _DUPLICATE = int(Outcome.OK), int(Outcome.DUPLICATE)
-_EMPTY = int(VisitFlag.EMPTY)
-_TOO_DEEP = int(Reason.DEPTH)
+_OK, _DUPLICATE, _SOFT = int(Outcome.OK), int(Outcome.DUPLICATE), int(Outcome.SOFT_404)
+_NO_ORIGINAL = int(VisitFlag.EMPTY | VisitFlag.NOINDEX)
+_TOO_DEEP, _REDIRECTS = int(Reason.DEPTH), int(Reason.REDIRECTS)
+_DEEPEST = 255
 _SITE_FULL, _COLLECTION_FULL = int(Counted.SITE_FULL), int(Counted.COLLECTION_FULL)
 
 
@@ -68,8 +71,9 @@ class Limits:
 
 
 def can_be_repeated(visits: Array) -> Array:
-    """Pages that another page can be a duplicate of: fetched whole, and not almost empty."""
-    found: Array = (visits["digest"] != 0) & (visits["outcome"] == _OK) & (visits["flags"] & _EMPTY == 0)
+    """Pages that another page can be a duplicate of: fetched whole, not almost empty, and not kept out by noindex."""
+    found: Array = (visits["digest"] != 0) & (visits["outcome"] == _OK) & (visits["flags"] & _NO_ORIGINAL == 0)
+    found &= visits["page"] != NONE
     return found
 
 
@@ -108,7 +112,7 @@ def identify(columns: Columns, results: Results, limits: Limits, seed: int, rule
     """Fills sites, origins, pages, urls, visits and links of `effects` from a tick of results."""
     visits, links = results.visits, results.links
     owner = np.repeat(np.arange(len(visits), dtype=np.int64), visits["links"])
-    follow = (visits["outcome"] != _DUPLICATE)[owner]
+    follow = ((visits["outcome"] != _DUPLICATE) & (visits["outcome"] != _SOFT))[owner]
     nofollow = links.flags & _NOFOLLOW != 0
     targets = columns.known.find(links.fingerprint)
     unknown = follow & (targets == NONE)
@@ -188,6 +192,46 @@ def _known_seeds(columns: Columns, targets: Array) -> tuple[Array, Array]:
     return verdicts, forbidden
 
 
+LISTED_DEPTH = 1
+"""Of pages that a sitemap lists: as if the start page had a link to each. Not 0, which is for start pages and entries
+from outside: those come first where depth counts, and everything that a page links to lies below it."""
+
+
+def enlist(
+    columns: Columns, links: Links, own: Array, limits: Limits, seed: int, rules: Array, effects: Effects
+) -> int:
+    """Makes pages of what a sitemap lists, as far as it is its `own`, and opens those that lay too deep; returns how
+    many are new. The text of each link is when the page was changed, in seconds since 1970, or empty: the hint.
+
+    They have no source, and are no links: whoever lists a page gives it nothing of its own worth.
+    """
+    targets = columns.known.find(links.fingerprint)
+    effects.verdicts = _listed_verdicts(columns, np.unique(targets[own & (targets != NONE)]), limits)
+    wanted = np.flatnonzero(own & (targets == NONE))
+    found = _Found(links, wanted, np.full(len(wanted), NONE, np.uint32), np.arange(len(wanted), dtype=np.int64))
+    counted = np.zeros((len(wanted), len(Counted)), np.uint16)
+    _make_pages(columns, found, limits, seed, rules, targets, counted, effects)
+    dated = np.flatnonzero(own & (targets != NONE) & (links.anchors.lengths > 0))
+    effects.hints = np.zeros(len(dated), HINT)
+    effects.hints["page"] = targets[dated]
+    effects.hints["lastmod"] = [float(text) for text in _take(links.anchors, dated).split()]
+    return len(effects.pages)
+
+
+def _listed_verdicts(columns: Columns, pages: Array, limits: Limits) -> Array:
+    """On known pages that lie deeper than those that are listed."""
+    page = columns.page
+    pages = pages[page.depth[pages] > LISTED_DEPTH]
+    verdicts = np.zeros(len(pages), VERDICT)
+    verdicts["page"], verdicts["judged"] = pages, int(VerdictFlag.LISTED)
+    verdicts["state"], verdicts["reason"] = page.state[pages], page.reason[pages]
+    limit = np.where(page.flags[pages] & _PAGE_DYNAMIC != 0, limits.depth_dynamic, limits.depth_static)
+    too_far = (verdicts["reason"] == _TOO_DEEP) | (verdicts["reason"] == _REDIRECTS)
+    opens = (verdicts["state"] == _EXCLUDED) & too_far & (limit >= LISTED_DEPTH)
+    verdicts["state"][opens], verdicts["reason"][opens] = _PENDING, int(Reason.NONE)
+    return verdicts
+
+
 class _Found(NamedTuple):
     """Links to URLs that are not known: which of the tick's links, from which page, by which visit."""
 
@@ -208,7 +252,7 @@ def _make_pages(
     made = np.zeros(len(wanted), np.int64)
     count = _number(
         columns.known.arrays, links.fingerprint, links.kind, links.flags, wanted, origins, sites, found.source,
-        columns.page.origin, columns.page.depth, columns.origin.site, columns.site.pages,
+        columns.page.origin, columns.page.depth, columns.page.flags, columns.origin.site, columns.site.pages,
         effects.first_page, limits.pages, limits.per_site, limits.depth_static, limits.depth_dynamic,
         found.visit, targets, counted, pages, made,
     )  # fmt: skip
@@ -295,7 +339,7 @@ def _site(
 @njit
 def _number(
     known: Arrays, fingerprint: Array, kind: Array, flags: Array, wanted: Array, origins: Array, sites: Array,
-    source: Array, page_origin: Array, page_depth: Array, origin_site: Array, site_pages: Array,
+    source: Array, page_origin: Array, page_depth: Array, page_flags: Array, origin_site: Array, site_pages: Array,
     first_page: int, max_pages: int, per_site: int, depth_static: int, depth_dynamic: int,
     visit: Array, targets: Array, counted: Array, pages: Array, made: Array,
 ) -> int:  # fmt: skip
@@ -319,9 +363,15 @@ def _number(
             continue
         site_pages[site] += 1  # taken back below: only `apply` keeps it
         targets[link] = page
-        depth = 0
+        depth = LISTED_DEPTH if kind[link] == _SITEMAP else 0
         if source[i] != NONE and origin_site[page_origin[source[i]]] == site:
-            depth = min(255, page_depth[source[i]] + (0 if kind[link] == _REDIRECT else 1))
+            depth = min(_DEEPEST, page_depth[source[i]] + (0 if kind[link] == _REDIRECT else 1))
+        hops = 0
+        if kind[link] == _REDIRECT and source[i] != NONE:
+            hops = (page_flags[source[i]] >> HOPS_SHIFT) + 1
+        too_far = hops > MOST_REDIRECTS
+        if too_far:  # the depth lets `learn` see that any other way is shorter
+            hops, depth = 0, _DEEPEST
         dynamic = flags[link] & _DYNAMIC != 0
         too_deep = depth > (depth_dynamic if dynamic else depth_static)
         record = pages[count]
@@ -330,10 +380,10 @@ def _number(
         record.site = site
         record.source = source[i]
         record.depth = depth
-        record.flags = _PAGE_DYNAMIC if dynamic else 0
+        record.flags = (_PAGE_DYNAMIC if dynamic else 0) | hops << HOPS_SHIFT
         record.kind = kind[link]
         record.state = _EXCLUDED if too_deep else _PENDING
-        record.reason = _TOO_DEEP if too_deep else 0
+        record.reason = _REDIRECTS if too_far else _TOO_DEEP if too_deep else 0
         made[count] = link
         count += 1
     for i in range(count):

@@ -31,6 +31,8 @@ def read_seeds(given: Iterable[str], files: Iterable[Path], settings: SeederSett
         url = scope.canonical(_with_scheme(text))
         if url is None:
             complaints.append(f"{place}: {text[:100]!r} is no http or https URL")
+        elif urls.port_text(url) == "0":
+            complaints.append(f"{place}: {url[:100]!r} names port 0, at which nobody listens")
         elif len(url) > settings.url_length:
             complaints.append(f"{place}: {url[:100]!r}... is longer than seeder.url_length = {settings.url_length}")
         elif not scope.classes.of(url).page:

@@ -19,16 +19,16 @@ import numpy.typing as npt
 from gossamer.compiled import inlined, njit
 from gossamer.harvester.heaps import insert, raise_key
 from gossamer.harvester.places import IN_FLIGHT, IN_HEAP, IN_READY, LARGER, LEFT, NOBODY, OUT, Arrays, push
-from gossamer.harvester.queue import _done as queue_done
-from gossamer.harvester.queue import _ready as queue_ready
-from gossamer.harvester.queue import touch_site
+from gossamer.harvester.turns import done as queue_done
+from gossamer.harvester.turns import ready as queue_ready
+from gossamer.harvester.turns import touch_site
 from gossamer.manager.learn import _learn, _Links, _Pages, _plant, _Visits
 from gossamer.manager.plan import key_of
 from gossamer.manager.profit import Pages, appraise, simple_score
-from gossamer.manager.strategies import COMPLETED, VALUE
+from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, MERCATOR, MERIT, RANDOM, VALUE
 from gossamer.manager.value import Terms
 from gossamer.model import NONE, LinkKind, Outcome, PageFlag, Reason, State
-from gossamer.patience import clocks
+from gossamer.patience import Answers, Clocks, clocks
 from gossamer.simulate.flow import NOW, OPEN, Flow, begin, move, next_event, take_ended
 from gossamer.simulate.servers import Web, fails, latency_of, speed_of
 
@@ -50,6 +50,8 @@ _ANCHOR: Final = np.uint8(LinkKind.ANCHOR)
 _OK: Final = int(Outcome.OK)
 _NOT_FOUND: Final = int(Outcome.NOT_FOUND)
 _SILENT: Final = int(Outcome.CONNECT_FAILED)
+_FIXED: Final = np.array([code in (BREADTH_FIRST, MERCATOR, MERIT, RANDOM) for code in range(MERCATOR + 1)])
+"""By code: links to a page do not change its key."""
 
 KNOWN, FETCHED, LINKS, SITES, REQUESTS, FAILED, LATER = 0, 1, 2, 3, 4, 5, 6
 """Of `Found.counts`."""
@@ -88,8 +90,6 @@ class Rules(NamedTuple):
     terms: Terms
     given: F32
     """By page of the graph: its merit, where it is given. NaN: what its parent has, over the parent's out-degree."""
-    fronts: F64
-    """Of Mercator's front queues: the virtual time of the last page drawn, and of the last one put into each."""
     wait: float
     wait_large: float
     large_site: int
@@ -110,10 +110,7 @@ class Desk(NamedTuple):
     counts: I64
     valid: F64
     site_pages: U32
-    site_next: F64
-    site_asked: U32
-    site_failures: U8
-    site_why: U8
+    clocks: Clocks
 
 
 class Scratch(NamedTuple):
@@ -130,6 +127,7 @@ class Scratch(NamedTuple):
     score: F32
     values: F64
     one: F64
+    zero: F64
 
 
 @inlined
@@ -163,8 +161,6 @@ def discover(
         columns.merit[number] = rules.given[page]
         if np.isnan(rules.given[page]):
             columns.merit[number] = columns.merit[source] / max(1, degree) if source != NONE else 1.0
-    elif len(rules.fronts):
-        columns.merit[number] = -_queue_up(rules.fronts, columns.depth[number], web.seed, page)
     _plant(rules.code, columns, desk.totals, desk.counts, number, number + 1)
     return int(number)
 
@@ -175,21 +171,6 @@ def plant(web: Web, rules: Rules, desk: Desk, q: Arrays, found: Found, pages: U3
     for page in pages:
         if found.number[page] == NONE:
             discover(web, rules, desk, q, found, page, NONE, 1, True)
-
-
-@njit
-def _queue_up(fronts: F64, depth: int, seed: int, page: int) -> float:
-    """The virtual time at which the page is drawn from its front queue.
-
-    Times between two pages of a queue are drawn from an exponential distribution whose mean doubles from queue to
-    queue: merging such streams is drawing from the queues at random with those odds.
-    """
-    queue = min(depth, len(fronts) - 2)
-    x = np.uint64(page) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
-    x = (x ^ (x >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    gap = -np.log((np.int64(x >> np.uint64(11)) + 0.5) / 2.0**53) * 2.0**queue
-    fronts[queue + 1] = max(fronts[0], fronts[queue + 1]) + gap
-    return float(fronts[queue + 1])
 
 
 @inlined
@@ -204,11 +185,11 @@ def rate(rules: Rules, desk: Desk, scratch: Scratch, page: int) -> np.uint64:
 
 
 @inlined
-def place(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, page: int, known: bool, now: float) -> None:
-    """Puts a page into the heap of its site, or higher if it is `known` and there already."""
+def place(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, page: int, known: bool, now: float) -> bool:
+    """Puts a page into the heap of its site, or higher if it is `known` and there already. Is it the best there now?"""
     columns = desk.learned
     if columns.state[page] != _PENDING or columns.flags[page] & _ASSIGNED:
-        return
+        return False
     site, key = columns.origin[page], rate(rules, desk, scratch, page)
     if not known:
         insert(q, site, page, key)
@@ -216,6 +197,9 @@ def place(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, page: int, know
             push(q, site, max(q.sites[site].next, now))
     elif key > q.nodes[page].key:
         raise_key(q, site, page, key)
+    else:
+        return False
+    return bool(q.sites[site].begin == page)
 
 
 @inlined
@@ -250,8 +234,6 @@ def _absorb(
             if target != NONE:
                 found.targets[found.counts[LINKS]] = target
                 found.counts[LINKS] += 1
-        if len(rules.fronts):
-            rules.fronts[0] = max(rules.fronts[0], -desk.learned.merit[page])
     links = found.targets[first : found.counts[LINKS]]
     visit = scratch.visit
     visit.page[0], visit.outcome[0], visit.time[0] = page, outcome, rules.wall + now
@@ -268,11 +250,15 @@ def _absorb(
     else:
         found.counts[FAILED] += 1
     if heaps:
+        fixed = rules.depth == 0 and _FIXED[rules.code]
         for target in links:
-            place(rules, desk, q, scratch, target, target < before and _is_in(desk, q, target), now)
+            if target < before and fixed:
+                continue
+            if place(rules, desk, q, scratch, target, target < before and _is_in(desk, q, target), now):
+                touch_site(q, desk.learned.origin[target], ranks, desk.learned.pending)
         if desk.learned.state[page] == _WAITING:
             _put_off(found, desk.learned.due[page], page)
-    if q.counts[IN_READY] and (heaps or q.sites_by == LARGER):
+    if q.counts[IN_READY] and q.sites_by == LARGER:
         last = site  # which is in flight, and contends with nobody
         for target in links:
             other = desk.learned.origin[target]
@@ -296,11 +282,12 @@ def _rest(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, site: int, outc
     scratch.site[0], scratch.end[0] = site, now
     if outcome == _SILENT:
         scratch.one[0] = q.sites[site].wait
-        clocks(
+        answer = Answers(
             scratch.site, scratch.visit.outcome, scratch.visit.time, scratch.visit.retry_after, scratch.one,
-            scratch.way, RETRY, desk.site_next, desk.site_asked, desk.site_failures, desk.site_why,
+            scratch.way, scratch.zero, scratch.zero,
         )  # fmt: skip
-        q.sites[site].next = max(q.sites[site].next, desk.site_next[site] - rules.wall)
+        clocks(answer, desk.clocks, RETRY, 0.0)
+        q.sites[site].next = max(q.sites[site].next, desk.clocks.next[site] - rules.wall)
     queue_done(q, scratch.site, scratch.end, now)
 
 
@@ -317,7 +304,7 @@ def _put_off(found: Found, due: int, page: int) -> None:
 
 
 @njit
-def _take_due(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratch, now: float) -> None:
+def _take_due(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratch, ranks: U32, now: float) -> None:
     """Pages whose time has come go back into the heaps."""
     heap = found.later
     while found.counts[LATER] and np.int64(heap[0] >> np.uint64(32)) <= rules.wall + now:
@@ -337,6 +324,7 @@ def _take_due(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratc
         insert(q, site, page, rate(rules, desk, scratch, page))
         if q.sites[site].place == OUT:
             push(q, site, max(q.sites[site].next, now))
+        touch_site(q, site, ranks, desk.learned.pending)
 
 
 @njit
@@ -351,7 +339,7 @@ def advance(
     while found.counts[FETCHED] < stop_at:
         now = flow.clocks[NOW]
         if heaps:
-            _take_due(rules, desk, q, found, scratch, now)
+            _take_due(rules, desk, q, found, scratch, ranks, now)
         room = rules.connections - flow.counts[OPEN]
         if room > 0:
             n = queue_ready(

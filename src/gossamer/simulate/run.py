@@ -22,6 +22,7 @@ from gossamer.manager.profit import pages_of
 from gossamer.manager.strategies import Strategy, strategy_named
 from gossamer.manager.value import Value, terms_of
 from gossamer.model import NONE, VISIT
+from gossamer.patience import Clocks
 from gossamer.rank.completed import GROWTH, LEAST
 from gossamer.rank.graph import Block
 from gossamer.rank.pagerank import pagerank
@@ -36,8 +37,6 @@ F64 = npt.NDArray[np.float64]
 F32 = npt.NDArray[np.float32]
 U32 = npt.NDArray[np.uint32]
 
-FRONTS: Final = 8
-"""Of Mercator."""
 POINTS: Final = 4_000
 """Of the step function of active connections."""
 USUAL: Final = 0.01
@@ -141,6 +140,7 @@ class _Crawl:
         self.columns = columns = Columns(pages, sites)
         columns.site.count = columns.origin.count = sites
         columns.origin.site[:sites] = np.arange(sites)
+        columns.site.slow[:sites] = columns.site.stretch[:sites] = 1.0
         self.heaps = scenario.batch == 1
         self.queue = SiteQueue(
             sites, sites, wait=scenario.wait, address_wait=scenario.address_wait, per_turn=scenario.per_turn,
@@ -156,10 +156,9 @@ class _Crawl:
         )  # fmt: skip
         self.desk = Desk(
             learn._pages(columns), pages_of(columns), new_totals(), learn.new_counts(), np.full(sites, np.inf),
-            columns.site.pages, columns.site.next, columns.site.asked, columns.site.failures, columns.site.why,
+            columns.site.pages, Clocks.of(columns.site),
         )  # fmt: skip
         self.given = given
-        self.fronts = np.zeros(FRONTS + 1) if rule.name == "mercator" else np.zeros(0)
         self.rules = self._rules()
         self.scratch = _scratch(graph, scenario)
         self.ranks: F64 | None = None
@@ -171,7 +170,7 @@ class _Crawl:
         self.columns.page.count = int(self.found.counts[KNOWN])
         terms = terms_of(self.columns, self.rule.code, self.value, int(self.desk.totals[TOTAL]), self._now)
         return Rules(
-            self.rule.code, terms, self.given, self.fronts, s.wait, s.wait if s.wait_large < 0 else s.wait_large,
+            self.rule.code, terms, self.given, s.wait, s.wait if s.wait_large < 0 else s.wait_large,
             s.large_site, s.pages_per_site, s.depth, s.connections, max(1, s.sites_an_address), 0.0,
         )  # fmt: skip
 
@@ -292,7 +291,7 @@ def _scratch(graph: WebGraph, scenario: Scenario) -> Scratch:
     return Scratch(
         learn._Visits(*(np.array(visits[name]) for name in learn._Visits._fields)), np.zeros(longest, np.uint8),
         np.zeros(1, np.uint32), np.zeros(1), np.zeros(r, np.uint32), np.zeros(r, np.uint32), np.zeros(r, np.uint8),
-        np.zeros(1, np.uint8), np.zeros(1, np.float32), np.zeros(3), np.zeros(1),
+        np.zeros(1, np.uint8), np.zeros(1, np.float32), np.zeros(3), np.zeros(1), np.zeros(1),
     )  # fmt: skip
 
 

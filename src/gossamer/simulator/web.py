@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from gossamer.urls.names import bare
 from gossamer.web.message import HEAD, Links, Results, decode_results, encode_result
 from gossamer.web.seam import Answer
 
+_PRIVATE = VisitFlag.NOINDEX | VisitFlag.NOARCHIVE
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -42,13 +44,22 @@ class Reply:
     """Canonical URLs, but for a `www.` that the page may have written."""
     kind: LinkKind = LinkKind.ANCHOR
     digest: int = 0
+    sketch: int = 0
+    title: str = ""
     seconds: float = 0.1
     size: int = 10_000
     rules: bytes = b""
     """Compiled robots rules."""
+    sitemaps: Sequence[str] = ()
+    """That robots.txt, or an index, names. A sitemap's `links` are the pages that it lists."""
+    changed: Sequence[str] = ()
+    """Of a sitemap: when each of its pages was changed, in seconds since 1970, or ""."""
     redirect: str = ""
     retry_after: float = -1.0
     delay: float = -1.0
+    flags: int = 0
+    """VisitFlag: what the page says. One that says NOINDEX or NOARCHIVE is not stored."""
+    preferences: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,9 @@ class Asked:
     start: float
     end: float
     retry_after: float
+    status: int = 0
+    """0: there was no answer."""
+    redirect: str = ""
 
 
 @dataclass(slots=True)
@@ -73,6 +87,8 @@ class SimulatedWeb:
     www: bool = True
     """As the setting `seeder.www`."""
     asked: list[Asked] = field(default_factory=list)
+    gather: float = 0.0
+    """Seconds for which results are collected, once there is one, before they are handed over."""
     _open: list[tuple[float, int, bytes]] = field(default_factory=list)
 
     @property
@@ -87,14 +103,15 @@ class SimulatedWeb:
         for a in assignments:
             reply = self.reply(a.url.decode())
             end = now + reply.seconds
-            self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, now, end, reply.retry_after))
+            said = (reply.retry_after, reply.status, reply.redirect)
+            self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, now, end, *said))
             heapq.heappush(self._open, (end, a.number, result_body(a, reply, now, end, self.seed, self.www)))
 
     def results(self, timeout: float, gather: float = 0.0) -> Results:
         now = self.clock.monotonic()
         until = now + timeout
         if self._open:
-            until = min(until, max(now, self._open[0][0]))
+            until = min(until, max(now, self._open[0][0] + self.gather))
         self.clock.advance(until - now)
         bodies = []
         while self._open and self._open[0][0] <= until:
@@ -127,8 +144,8 @@ class SimulatedWeb:
 
 @dataclass(slots=True)
 class SimulatedNames:
-    """Every host has the address that `address` gives it; None: the name does not exist; "forbidden": it leads to an
-    address that must not be visited."""
+    """Every host has the address that `address` gives it, or several with spaces between; None: the name does not
+    exist; "forbidden": it leads to an address that must not be visited."""
 
     address: Callable[[str], str | None]
     ttl: float = 86_400.0
@@ -141,7 +158,12 @@ class SimulatedNames:
     def ask(self, site: int, host: str) -> None:
         found = self.address(host)
         error = "no such name" if found is None else "forbidden" if found == "forbidden" else ""
-        self._answers.append(Answer(site, host, None if error else found, 0, self.ttl, error))
+        several = () if error or found is None else tuple(found.split())
+        address = several[0] if several else None
+        self._answers.append(Answer(site, host, address, 0, self.ttl, error, several, "simulated"))
+
+    def forget(self) -> None:
+        """Nothing is kept."""
 
     def answers(self) -> list[Answer]:
         out, self._answers = self._answers, []
@@ -155,18 +177,31 @@ def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int
     visit["ask"], visit["outcome"], visit["status"] = a.ask, reply.outcome, reply.status
     visit["start"], visit["end"], visit["first"] = start, end, (end - start) / 2
     visit["received"] = visit["length"] = reply.size
-    visit["digest"], visit["duplicate_of"] = reply.digest, NONE
-    visit["flags"] = VisitFlag.STORED if reply.outcome == Outcome.OK and a.ask == Ask.PAGE else 0
+    visit["digest"], visit["sketch"], visit["duplicate_of"] = reply.digest, reply.sketch, NONE
+    kept = reply.outcome == Outcome.OK and a.ask == Ask.PAGE and not reply.flags & _PRIVATE
+    visit["flags"] = reply.flags | (VisitFlag.STORED if kept else 0)
     visit["retry_after"], visit["delay"] = reply.retry_after, reply.delay
-    texts = {"rules": reply.rules, "redirect": reply.redirect.encode()}
+    texts = {
+        "rules": reply.rules, "redirect": reply.redirect.encode(), "sitemaps": "\n".join(reply.sitemaps).encode(),
+        "title": _title(a, reply), "preferences": reply.preferences.encode(),
+    }  # fmt: skip
     targets = list(dict.fromkeys(reply.links))
     if www and reply.outcome == Outcome.REDIRECT and _to_other_name(a.url.decode(), reply.redirect):
         visit["flags"] = VisitFlag.OTHER_NAME
         if bare(reply.redirect) == bare(a.url.decode()):
             visit["flags"], targets = VisitFlag.OTHER_NAME | VisitFlag.RESPELLED, []
     visit["out_degree"] = len(targets)
-    links = links_of(targets, reply.kind, seed, www) if a.ask == Ask.PAGE else Links.none()
+    kind = LinkKind.SITEMAP if a.ask == Ask.SITEMAP else reply.kind
+    links = links_of(targets, kind, seed, www) if a.ask in (Ask.PAGE, Ask.SITEMAP) else Links.none()
+    if reply.changed:
+        links = replace(links, anchors=Texts.join([text.encode() for text in reply.changed], "<u2"))
     return encode_result(visit, [texts.get(name, b"") for name in VISIT_TEXTS], links)[HEAD.size :]
+
+
+def _title(a: Assignment, reply: Reply) -> bytes:
+    if a.ask == Ask.PROBE:
+        return a.url + b" " + reply.title.encode()
+    return a.url if a.ask == Ask.SITEMAP else reply.title.encode()
 
 
 def _to_other_name(asked: str, target: str) -> bool:

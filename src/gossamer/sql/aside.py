@@ -11,7 +11,7 @@ from gossamer.collection.image import ImageDamagedError
 from gossamer.collection.lock import holder
 from gossamer.errors import StorageError
 from gossamer.sql.sources import Sources
-from gossamer.whereabouts import sites_aside
+from gossamer.whereabouts import HORIZON, sites_aside
 
 Row = tuple[int, str, float | None]
 
@@ -24,7 +24,8 @@ class _Sites:
         self.count = len(self.why)
 
 
-def aside_of(sources: Sources) -> list[Row]:
+def aside_of(sources: Sources, horizon: float = HORIZON) -> list[Row]:
+    """`horizon`: seconds that a site must have to wait for that; a running crawl has its own."""
     found = holder(sources.shard)
     if found is not None and found.alive:
         said = ask(sources.shard, {"aside": True}) or {}
@@ -33,6 +34,6 @@ def aside_of(sources: Sources) -> list[Row]:
     line = sources.contents.image
     try:
         made = image.read(sources.shard, line) if line is not None else None
-        return [] if made is None else sites_aside(_Sites(made), float(made.meta["wall"]))
+        return [] if made is None else sites_aside(_Sites(made), float(made.meta["wall"]), horizon)
     except (ImageDamagedError, StorageError, KeyError):  # of another version, or going at this moment
         return []

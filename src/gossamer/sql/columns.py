@@ -51,9 +51,11 @@ due TIMESTAMP If it waits: when it may be asked for again.
 site BIGINT Number of its site.
 origin BIGINT Number of its scheme, host and port.
 depth UTINYINT Clicks from the start page of its site, or from an entry from outside, when it was found.
-kind VARCHAR Kind of the link by which it was found: anchor, frame, embedded, canonical, alternate, redirect or seed.
-source BIGINT Page on which it was found; null for a seed.
-flags UTINYINT Bits: 1 dynamic, 2 seed, 4 robots.txt was applied when it was found.
+kind VARCHAR Kind of the link by which it was found: anchor, frame, embedded, canonical, alternate or redirect; else
+  seed or sitemap.
+source BIGINT Page on which it was found; null for a seed, and for what a sitemap lists.
+flags UTINYINT Bits: 1 dynamic, 2 seed, 4 robots.txt was applied when it was found. Times 16: redirects in a row by
+  which it was found.
 found_state VARCHAR State when it was found.
 found_reason VARCHAR Reason when it was found.
 time TIMESTAMP When it was found.
@@ -79,21 +81,23 @@ merit DOUBLE Weighted sum of the link scores, as the settings have the weights.
 """)
 
 _VISITS_BEFORE: Final = """
-page BIGINT The page asked for; null for robots.txt.
+page BIGINT The page asked for; null for robots.txt, sitemaps and probes.
 site BIGINT Number of the site.
 origin BIGINT Number of the scheme, host and port.
-ask VARCHAR page or robots.
+ask VARCHAR page, robots, sitemap, or probe (for a page that cannot exist).
 outcome VARCHAR What became of the request: one word of the closed set.
 status USMALLINT HTTP status; null without an answer.
 time TIMESTAMP When it ended.
 mime VARCHAR Type of the answer.
 charset VARCHAR Charset of the page.
 language VARCHAR Language of the page, ISO 639-1.
-title VARCHAR Title of the page.
+title VARCHAR Title of the page; of a sitemap, its URL; of a probe, its URL, a space, and the title of the answer.
 description VARCHAR Description that the page gives of itself.
+preferences VARCHAR What the answer says about the use of its content, or that of its origin (robots.txt): a line "name:
+  value" each: content-usage, content-signal, tdm-reservation, tdm-policy, license.
 length UINTEGER Bytes of the decoded body.
 text_length UINTEGER Characters of the cleaned text, white space left out.
-out_degree UINTEGER Distinct links of the page, those only counted included.
+out_degree UINTEGER Distinct links of the page, those only counted included; of a sitemap, what it lists.
 links UINTEGER Links of the page that are in `links`.
 duplicate_of BIGINT Page that has the same text and links.
 digest UBIGINT Of cleaned text and links; equal for duplicates.
@@ -102,12 +106,14 @@ payload BLOB SHA-1 of the body as archived.
 redirect VARCHAR Where the server sent us.
 etag VARCHAR Header of the answer.
 last_modified VARCHAR Header of the answer.
+modified TIMESTAMP When the page was last changed, as far as Last-Modified can be believed (A.3.5): null before 1993 and
+  more than a day ahead, the time of the visit if it is less than a day ahead.
 address VARCHAR IP address that was asked.
-detail VARCHAR What went wrong, in words.
+detail VARCHAR What went wrong, in words, or why a page is a soft 404.
 retry_after FLOAT Seconds that the server asked us to wait.
 delay FLOAT Crawl-delay of robots.txt, in seconds.
 rules BLOB Rules of robots.txt, compiled.
-sitemaps VARCHAR Sitemaps that robots.txt names.
+sitemaps VARCHAR Sitemaps that robots.txt, or an index of sitemaps, names.
 start DOUBLE Start of the request, on the monotonic clock.
 connect DOUBLE Seconds until connected.
 latency DOUBLE Seconds until the first byte.
@@ -120,7 +126,8 @@ warc_offset UBIGINT Where the response (or revisit) record starts in it.
 warc_end UBIGINT Where what this visit archived ends.
 flags USMALLINT Bits: 1 cut, 2 stored, 4 noindex, 8 nofollow, 16 noarchive, 32 connection reused, 64 almost no text,
   128 more links than kept, 256 redirect of robots.txt not followed, 512 revisit record, 1024 redirect to its other
-  spelling (www), 2048 cleaned text archived.
+  spelling (www), 2048 cleaned text archived, 4096 redirect to the site's other name (www), 8192 unavailable_after has
+  passed, 16384 the certificate is not valid.
 number UBIGINT Number of the assignment, within its run.
 tick UBIGINT Tick in which the result was taken.
 """
@@ -138,7 +145,7 @@ dynamic BIGINT Of them dynamic.
 visits BIGINT Requests for pages.
 ok BIGINT Of them ended well.
 errors BIGINT Of them failed by the site's fault.
-bytes BIGINT Bytes received, robots.txt included.
+bytes BIGINT Bytes received, robots.txt and sitemaps included.
 tick UBIGINT Tick in which it was found.
 pending BIGINT Of its pages, those pending as of the last image; null without any.
 siterank DOUBLE Score of the last computation; null before the first, and where it was not computed. Likewise those that
@@ -159,7 +166,7 @@ VIEWS: Final = {
         ("page", "url", "site", "origin", "depth", "kind", "source", "flags", "time", "tick", "fingerprint",
          "state", "reason"),
     ),
-    "visits": View("A row for each request, robots.txt included.", _columns(f"{_VISITS_BEFORE.strip()}\n{_COUNTED}")),
+    "visits": View("A row for each request, not only for pages.", _columns(f"{_VISITS_BEFORE.strip()}\n{_COUNTED}")),
     "links": View("A row for each link between known pages.", _columns("""
 source BIGINT Page that has the link.
 target BIGINT Page that it leads to.
@@ -185,6 +192,13 @@ extension VARCHAR Extension of the target; of one that is not HTTP, its scheme.
 domain VARCHAR Domain of the target.
 number BIGINT Links.
 """)),
+    "hints": View("A row for each time that a sitemap said when a page was changed.", _columns("""
+page BIGINT The page.
+lastmod TIMESTAMP When it was changed, as the sitemap has it.
+sitemap VARCHAR URL of the sitemap.
+time TIMESTAMP When that was read.
+tick UBIGINT Tick in which it was taken.
+""")),
     "origins": View("A row for each scheme, host and port.", _columns("""
 origin BIGINT Number of the origin.
 site BIGINT Its site.
@@ -194,19 +208,35 @@ tick UBIGINT Tick in which it was found.
 """)),
     "events": View("A row for each change of a site's address or of our patience with it.", _columns("""
 site BIGINT Number of the site.
-event VARCHAR resolved, name_failed, forbidden_address, patience, respelled, name_again or robots_away.
+event VARCHAR resolved, moved (resolved, to none of its former addresses), name_failed, forbidden_address, patience,
+  respelled, name_again, robots_away, slowed or sitemaps_read.
 time TIMESTAMP When.
-until TIMESTAMP resolved: how long the address is good; else: the site is not asked before.
+until TIMESTAMP resolved, moved: how long the address is good; sitemaps_read: its sitemaps are not asked for before;
+  else: the site is not asked before.
 address VARCHAR IP address.
-port USMALLINT Port to use instead of the origin's; 0: the origin's.
+port USMALLINT Port to use instead of the origin's; 0: the origin's; robots_away: the port of the origin.
 failures UTINYINT Lookups that failed in a row.
 tick UBIGINT Tick of the event.
 """)),
-    "verdicts": View("A row for each page decided on later, by robots.txt, other settings or a seed.", _columns("""
+    "addresses": View("A row for each address that a site has had: the history of its name.", _columns("""
+site BIGINT Number of the site.
+name VARCHAR Its host, without www.
+address VARCHAR IP address.
+first_seen TIMESTAMP When its name was first found to lead there.
+last_seen TIMESTAMP When it last was; the address was good for `until` of that event in `events`.
+lookups BIGINT How often it was.
+""")),
+    "preferences": View("A row for each line about the use of a page's content.", _columns("""
+page BIGINT Number of a page that was fetched.
+said_by VARCHAR page: itself, when it was last fetched; robots.txt: that of its origin, when it was last read.
+preference VARCHAR "name: value", as in `preferences` of `visits`.
+""")),
+    "verdicts": View("A row for each page decided on after it was found.", _columns("""
 page BIGINT Number of the page.
 state VARCHAR pending or excluded; the state that it had if only `judged` matters.
 reason VARCHAR Why it is excluded: robots, depth or rejected; else none.
-judged UTINYINT Flags: 1 by the robots.txt rules at hand, 2 a seed from now on, 4 dynamic, 8 static from now on.
+judged UTINYINT Flags: 1 by the robots.txt rules at hand, 2 a seed from now on, 4 dynamic, 8 static from now on, 16 to
+  be asked for once more although it was done, 32 a sitemap lists it.
 tick UBIGINT Tick of the verdict.
 """)),
     "ticks": View("A row for each tick, the unit of the journal.", _columns("""

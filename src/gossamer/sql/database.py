@@ -21,7 +21,9 @@ import duckdb
 from gossamer.collection.layout import TABLES
 from gossamer.config import Settings
 from gossamer.errors import GossamerError, UsageError
+from gossamer.escape import for_sql
 from gossamer.rank.names import PARTS
+from gossamer.sql import preferences
 from gossamer.sql.aside import aside_of
 from gossamer.sql.columns import VIEWS, Column
 from gossamer.sql.desk_columns import OF_PAGES, OF_SITES, desk_table
@@ -39,7 +41,11 @@ _SCORES: Final = {
 }
 _OF_DESK: Final = {"pages": OF_PAGES, "sites": OF_SITES}
 _PARTS: Final = ", ".join(f"'{part}'" for part in PARTS)
-_MADE_FROM: Final = {"pages": ("visits", "verdicts", "links")}
+_MADE_FROM: Final = {
+    "pages": ("pages", "visits", "verdicts", "links"), "addresses": ("sites", "events"),
+    "preferences": ("pages", "visits"),
+}  # fmt: skip
+"""Stored tables that a view reads, where it is not the one of its name."""
 _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
 
@@ -83,7 +89,7 @@ class Database:
         """DuckDB follows symbolic links before it compares: any folder of a collection may be one."""
         shard = self._sources.shard
         folders = [self._sources.folder, *(shard / name for name in (*TABLES, SCORES)), *([spilled] if spilled else [])]
-        allowed = sorted({quoted(str(folder.resolve())) for folder in folders})
+        allowed = sorted({for_sql(str(folder.resolve())) for folder in folders})
         self.connection.execute(
             f"set allowed_directories = [{', '.join(allowed)}]; set enable_external_access = false; "
             "set lock_configuration = true"
@@ -114,12 +120,12 @@ class Database:
             self.connection.execute(f"create view stored.{name} as {self._stored(name)}")
 
     def _make(self, names: Iterable[str]) -> None:
-        """The views of these names, and those that they are made from. DuckDB reads the end of each of their files."""
+        """The views of these names, and the tables that they are made from: DuckDB reads the end of each file."""
         for name in names:
             if name not in self._made:
                 self._made.add(name)
-                self._make_stored(name)
-                self._make(_MADE_FROM.get(name, ()))
+                for table in _MADE_FROM.get(name, (name,)):
+                    self._make_stored(table)
                 self.connection.execute(f"create view main.{name} as {self._shown(name)}")
 
     def _stored(self, name: str) -> str:
@@ -127,7 +133,7 @@ class Database:
         columns = VIEWS[name].in_segments()
         empty = ", ".join(f'null::{_ZONED if c.type == _TIME else c.type} as "{c.name}"' for c in columns)
         parts = [f"select {empty} where false"]
-        files = [quoted(str(f.path)) for f in self._sources.table(name)]
+        files = [for_sql(str(f.path)) for f in self._sources.table(name)]
         if files:
             parts.append(f"select * from read_parquet([{', '.join(files)}], union_by_name = true)")
         if name in self._fresh:
@@ -148,6 +154,15 @@ class Database:
                 f"{sums}, min(tick) as tick from stored.sites group by site) t {joined} "
                 "left join stored.aside a on a.site = t.site"
             )
+        if name == "addresses":
+            return (
+                "select e.site, any_value(s.name) as name, e.address, min(e.time) as first_seen, "
+                "max(e.time) as last_seen, count(*) as lookups from stored.events e "
+                "left join (select site, max(name) as name from stored.sites group by site) s on s.site = e.site "
+                "where e.event in ('resolved', 'moved') group by e.site, e.address"
+            )
+        if name == "preferences":
+            return preferences.VIEW
         if name == "counts":
             keys = "site, class, extension, domain"
             return f"select {keys}, sum(number)::bigint as number from stored.counts group by {keys}"
@@ -165,7 +180,7 @@ class Database:
         """Columns and join; scores that are not there are null."""
         there: set[str] = set()
         if path is not None:
-            read = f"select * from read_parquet({quoted(str(path))})"
+            read = f"select * from read_parquet({for_sql(str(path))})"
             there = {str(row[0]) for row in self.connection.execute(f"describe {read}").fetchall()}
             self.connection.execute(f"create view stored.{name}_scores as {read}")
         types = {c.name: c.type for c in VIEWS[name].columns}
@@ -245,7 +260,8 @@ def _naming(text: str) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         message = str(error).strip()
-        if ".parquet" in message and isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
+        of_file = ".parquet" in message and isinstance(error, duckdb.IOException | duckdb.InvalidInputException)
+        if of_file or type(error) is duckdb.Error:  # the latter: what its reader of Parquet cannot make sense of
             raise _of_file(message) from error
         raise UsageError(message, _at_hand(text, message)) from error
 
@@ -255,7 +271,10 @@ def _of_file(message: str) -> GossamerError:
     path = _PARQUET.search(message)
     if path is not None and not Path(path[0]).exists():
         return missing(Path(path[0]))
-    return GossamerError(message.partition("\n")[0], "Look at the collection with `gossamer verify`.")
+    return GossamerError(
+        f"a file of a table that was asked for is damaged: {message.partition(chr(10))[0]}",
+        "Other tables can be asked; `gossamer verify` names the file.",
+    )
 
 
 def _named(text: str) -> list[str]:
@@ -301,7 +320,3 @@ def _typed(column: Column) -> str:
     value = f"make_timestamp(epoch_us({name}))" if column.type == _TIME else f"{name}::{column.type}"
     return f"{value} as {name}"
 
-
-def quoted(value: str) -> str:
-    """A text as SQL writes it."""
-    return "'" + value.replace("'", "''") + "'"

@@ -6,7 +6,6 @@ Programs get everything: times as ISO 8601 in UTC, bytes in hexadecimal, what is
 from __future__ import annotations
 
 import csv
-import json
 import math
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from itertools import islice
 from typing import Any, Final, TextIO
 from uuid import UUID
 
+from gossamer.escape import for_json, for_screen
 from gossamer.sql.columns import VIEWS
 from gossamer.sql.database import Answer, Row
 
@@ -27,10 +27,11 @@ _NUMBERS: Final = ("INT", "HUGE", "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM")
 def as_table(answer: Answer, out: TextIO, most: int) -> None:
     """At most `most` rows, with a note if there are more."""
     rows = list(islice(answer.rows, most + 1))
+    names = [for_screen(name) for name in answer.columns]
     shown = [[_cell(value) for value in row] for row in rows[:most]]
     right = [any(word in kind for word in _NUMBERS) and "[" not in kind for kind in answer.types]
-    widths = [max(map(width, [name, *(row[i] for row in shown)])) for i, name in enumerate(answer.columns)]
-    for line in (list(answer.columns), ["-" * w for w in widths], *shown):
+    widths = [max(map(width, [name, *(row[i] for row in shown)])) for i, name in enumerate(names)]
+    for line in (names, ["-" * w for w in widths], *shown):
         out.write(_line(line, widths, right) + "\n")
     if len(rows) > most:
         out.write(f"… and more: the first {most:,} rows are shown. --rows shows more, --json and --csv all.\n")
@@ -60,8 +61,8 @@ def _cell(value: Any) -> str:
         return f"{value:.6g}" if abs(value) < 1e15 else repr(value)
     if isinstance(value, datetime):
         return value.isoformat(" ", "milliseconds" if value.microsecond else "seconds")
-    text = value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False).strip('"')
-    text = "".join(c if c.isprintable() else " " for c in text)
+    text = value if isinstance(value, str) else for_json(plain(value)).strip('"')
+    text = for_screen(text)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
@@ -69,7 +70,7 @@ def as_json(answer: Answer, out: TextIO) -> None:
     """One array of objects, a row a line."""
     before = "["
     for row in answer.rows:
-        out.write(before + "\n" + json.dumps(record(answer.columns, row), ensure_ascii=False))
+        out.write(before + "\n" + for_json(record(answer.columns, row)))
         before = ","
     out.write("[]\n" if before == "[" else "\n]\n")
 
@@ -88,7 +89,7 @@ def as_csv(answer: Answer, out: TextIO) -> None:
 
 def _field(value: Any) -> Any:
     shown = plain(value)
-    return json.dumps(shown, ensure_ascii=False) if isinstance(shown, dict | list) else shown
+    return for_json(shown) if isinstance(shown, dict | list) else shown
 
 
 def plain(value: Any) -> Any:

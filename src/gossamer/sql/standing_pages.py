@@ -3,12 +3,14 @@
 A page's own row says how it was when it was found. Since then, as `manager/learn.py` has it:
 
     visits     a final outcome ends it (done); one that is tried again makes it wait until its tries are used up
-    verdicts   robots.txt excludes a page that is not done, or opens one that robots.txt excluded
-    depth      a page excluded for its depth is pending again once a page that was visited links to it from near enough
+    verdicts   robots.txt excludes a page that is not done, or opens one that robots.txt excluded; the move of a site
+               opens duplicates that are done
+    depth      a page excluded for its depth, or behind too many redirects, is pending again once a page that was
+               visited links to it from near enough
 
-Exact but for one case: the depth of the linking page is taken as it was when that page was found. If it had fallen
-since, and only so was small enough, the target is still shown as excluded, until it is visited. Refused: depths by
-replaying all links in order, which takes the desk's memory, and minutes at 10^7 pages.
+Exact but for one case: the depth of the linking page, and the redirects before it, are taken as they were when that
+page was found. If they had fallen since, and only so were small enough, the target is still shown as excluded, until it
+is visited. Refused: depths by replaying all links in order, which takes the desk's memory, and minutes at 10^7 pages.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gossamer.config.settings import Settings
-from gossamer.model import PageFlag, VisitFlag
+from gossamer.model import HOPS_SHIFT, MOST_REDIRECTS, PageFlag, VerdictFlag, VisitFlag
 from gossamer.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
 
 
@@ -74,27 +76,29 @@ visited as (
 ),
 judged as (
     select page, arg_max(state, tick) as state, arg_max(reason, tick) as reason,
-           max(tick) filter (state = 'excluded') as excluded_tick
+           max(tick) filter (state = 'excluded') as excluded_tick,
+           max(tick) filter ((judged & {again}) != 0) as again_tick
     from stored.verdicts group by page
 ),
 deep as (
     select page, site, case when (flags & {dynamic}) != 0 then {depth_dynamic} else {depth_static} end as deepest
-    from stored.pages where reason = 'depth'
+    from stored.pages where reason in ('depth', 'redirects')
 ),
 opened as (
     select distinct d.page
     from deep d join stored.links k on k.target = d.page join stored.pages s on s.page = k.source
-    where s.site != d.site or s.depth + (k.kind != 'redirect')::integer <= d.deepest
+    where (s.site != d.site or s.depth + (k.kind != 'redirect')::integer <= d.deepest)
+          and (k.kind != 'redirect' or (s.flags >> {hops_shift}) < {most_redirects})
 ),
 now as (
     select p.*, l.visits, l.stored, l.waits, l.v.outcome as outcome, l.v.status as status, l.v.time as last_visit,
            l.v.pause as pause,
            case
-               when l.page is not null and not l.waits then 'done'
+               when l.page is not null and not l.waits and coalesce(j.again_tick < l.v.tick, true) then 'done'
                when j.state = 'excluded' then 'excluded'
                when l.waits and (j.excluded_tick is null or j.excluded_tick < l.v.tick) then 'waiting'
                when j.state = 'pending' then 'pending'
-               when p.reason = 'depth' and o.page is not null then 'pending'
+               when p.reason in ('depth', 'redirects') and o.page is not null then 'pending'
                else p.state
            end as stands,
            case when j.state = 'excluded' then j.reason else p.reason end as why
@@ -117,6 +121,7 @@ def pages_view(limits: Limits, scores: str, joined: str) -> str:
         stored=int(VisitFlag.STORED), longest=LONGEST_PAUSE,
         retry=_by_outcome("outcome", {o: t.pause(float(limits.retry)) for o, t in TREATMENTS.items()}),
         tries=_by_outcome("l.v.outcome", {o: t.most(limits.tries) for o, t in TREATMENTS.items()}),
-        dynamic=int(PageFlag.DYNAMIC), depth_static=limits.depth_static, depth_dynamic=limits.depth_dynamic,
-        scores=scores, joined=joined,
+        again=int(VerdictFlag.AGAIN), dynamic=int(PageFlag.DYNAMIC),
+        depth_static=limits.depth_static, depth_dynamic=limits.depth_dynamic,
+        scores=scores, joined=joined, hops_shift=HOPS_SHIFT, most_redirects=MOST_REDIRECTS,
     )  # fmt: skip

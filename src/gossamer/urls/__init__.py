@@ -3,10 +3,10 @@
 from gossamer.urls.canonical import Joiner, canonical
 from gossamer.urls.classify import Classes, UrlClass, extension
 from gossamer.urls.names import has_www, registrable, spelled, without_www
-from gossamer.urls.parts import Parts, fingerprint, host, origin, site_name, split
+from gossamer.urls.parts import Parts, fingerprint, folder, host, origin, port_text, site_name, split
 from gossamer.urls.scope import Scope, classify
 
 __all__ = [
-    "Classes", "Joiner", "Parts", "Scope", "UrlClass", "canonical", "classify", "extension", "fingerprint", "has_www",
-    "host", "origin", "registrable", "site_name", "spelled", "split", "without_www",
+    "Classes", "Joiner", "Parts", "Scope", "UrlClass", "canonical", "classify", "extension", "fingerprint", "folder",
+    "has_www", "host", "origin", "port_text", "registrable", "site_name", "spelled", "split", "without_www",
 ]  # fmt: skip

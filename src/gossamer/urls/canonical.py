@@ -52,7 +52,7 @@ def canonical(
         href = _without_user(href)
     if www:
         href = bare(href)
-    if "?" in href or ";" in href:
+    if "?" in href or ";" in href or "/(" in href:
         sessions = _sessions(session_ids)
         if sessions.occur(href):
             shorter = sessions.remove(href)
@@ -69,9 +69,10 @@ class Joiner:
         """`base` is in canonical form, with or without `www.`."""
         self._base = base = bare(base) if www else base
         self._root = base[: base.index("/", 8)]
-        self._folder = base[: base.rindex("/", 0, max(base.find("?"), 0) or len(base)) + 1]
         self._session_ids = session_ids
         self._sessions_occur = _sessions(session_ids).occur
+        folder = base[: base.rindex("/", 0, max(base.find("?"), 0) or len(base)) + 1]
+        self._folder = "" if self._sessions_occur(folder) else folder
         self._www = www
         self._roots = _roots[www]
 
@@ -79,6 +80,8 @@ class Joiner:
         start, rest, first = self._folder, url, url[:1]
         if first == "/":
             start = self._root
+        elif not start:
+            return self._by_the_standard(url)
         elif first == ".":
             while rest[:3] == "../":
                 start, rest = self._parent(start), rest[3:]
@@ -125,7 +128,7 @@ def _without_user(href: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sessions:
-    """The parameters to remove: `;name=value` of the path, `name=value` of the query."""
+    """What to remove: `;name=value` and, of ASP.NET, `/(S(value))` of the path, `name=value` of the query."""
 
     occur: Callable[[str], re.Match[str] | None]
     """A quick look; may cry wolf."""
@@ -144,9 +147,10 @@ class _Sessions:
 def _sessions(session_ids: tuple[str, ...]) -> _Sessions:
     each = [re.escape(s.removesuffix("*")) + ("[^=&;/?]*" if s.endswith("*") else "") for s in session_ids]
     names = f"(?:{'|'.join(each)})" if each else "(?!)"
+    part = r"/\((?:[AFSX]\([^/()]{1,500}\))+\)(?=/)" if each else "(?!)"
     flags = re.IGNORECASE | re.ASCII
     return _Sessions(
-        re.compile(f"[?&;]{names}=", flags).search,
-        re.compile(f";{names}=[^;/]*", flags),
+        re.compile(f"[?&;]{names}=|{part}", flags).search,
+        re.compile(f";{names}=[^;/]*|{part}", flags),
         re.compile(f"(?:^|(?<=[&;])){names}=[^&;]*(?:[&;]|$)", flags),
     )

@@ -41,6 +41,22 @@ def host(url: str) -> str:
     return _name_and_port(url[start : url.index("/", start)])[0]
 
 
+def port_text(url: str) -> str:
+    """The port as it stands in the URL, else that of its scheme."""
+    start = url.index("://") + 3
+    authority = url[start : url.index("/", start)]
+    if ":" not in authority or authority[-1] == "]":
+        return "443" if url.startswith("https:") else "80"
+    return authority.rpartition(":")[2]
+
+
+def folder(url: str) -> str:
+    """Where the siblings of a page are: of /a/b and of /a/b/ that is /a/."""
+    path = url.partition("?")[0]
+    root = path.index("/", 8)
+    return path[: max(root, path.rfind("/", root, len(path) - 1)) + 1]
+
+
 def _name_and_port(authority: str) -> tuple[str, int]:
     """Port 0: none written. The colons of an IPv6 address stand inside its brackets."""
     if ":" not in authority or authority[-1] == "]":

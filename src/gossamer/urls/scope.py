@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gossamer.urls.canonical import Joiner, canonical
 from gossamer.urls.classify import Classes, UrlClass
+from gossamer.urls.mazes import repeating
 from gossamer.urls.names import is_address, without_www
+from gossamer.urls.parts import host, port_text
 from gossamer.urls.patterns import Found, Rewrites, found_in
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ def classify(url: str) -> UrlClass:
     return _usual_classes().of(url)
 
 
+_MOST_ROOTS: Final = 1 << 16
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The settings of the seeder, ready for use.
@@ -52,19 +57,27 @@ class Scope:
     reject: tuple[str, ...] = field(default_factory=lambda: _usual().reject)
     transform: tuple[str, ...] = ()
     classes: Classes = field(default_factory=_usual_classes)
+    ports: tuple[str, ...] = field(default_factory=lambda: _usual().ports)
+    """Numbers, or "*"."""
+    repeats: int = 2
+    """How often a URL may say the same thing; 0: as often as it likes."""
     rejects: Found = field(init=False, repr=False, compare=False)
     """Whether the patterns keep a canonical URL out: one rejects it, or none of those that accept is in it."""
+    entraps: Found = field(init=False, repr=False, compare=False)
+    """Whether a canonical URL says the same thing too often."""
     _rewrite: Rewrites | None = field(init=False, repr=False, compare=False)
+    _admitted: dict[str, bool] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rejects", _rejecting(self.accept, self.reject))
+        object.__setattr__(self, "entraps", repeating(self.repeats))
         object.__setattr__(self, "_rewrite", Rewrites(self.transform, self._plain) if self.transform else None)
 
     @classmethod
     def of(cls, settings: SeederSettings) -> Scope:
         return cls(
             settings.domains, settings.url_length, settings.session_ids, settings.www, settings.accept,
-            settings.reject, settings.transform, Classes.by(settings),
+            settings.reject, settings.transform, Classes.by(settings), settings.ports, settings.repeats,
         )  # fmt: skip
 
     def canonical(self, url: str, base: str | None = None) -> str | None:
@@ -91,6 +104,25 @@ class Scope:
     def accepts(self, host: str) -> bool:
         """`host` as in a canonical URL."""
         return _accepts(self.domains, self.www, host)
+
+    def accepts_port(self, url: str) -> bool:
+        """Whether the server behind a canonical URL may be asked at its port. Nobody listens at port 0."""
+        port = port_text(url)
+        return port in self.ports or ("*" in self.ports and port != "0")
+
+    def shuns(self, url: str) -> bool:
+        """Whether a pattern rejects a canonical URL, whatever is accepted: for what is no page."""
+        return found_in(self.reject)(url)
+
+    def admits(self, url: str) -> bool:
+        """Host and port of a canonical URL. Remembered: most links of a crawl lead to hosts met before."""
+        root = url[: url.index("/", 8) + 1]
+        known = self._admitted.get(root)
+        if known is None:
+            if len(self._admitted) >= _MOST_ROOTS:
+                self._admitted.clear()
+            known = self._admitted[root] = self.accepts(host(root)) and self.accepts_port(root)
+        return known
 
 
 def _rejecting(accept: tuple[str, ...], reject: tuple[str, ...]) -> Found:

@@ -78,6 +78,10 @@ def check_chain(sources: Sources, report: Report) -> None:
     """Segments and journal files follow one another, record by record and tick by tick."""
     lines = [(n, x["first_record"], x["last_record"], MANIFEST) for n, x in sources.contents.segments.items()]
     lines += [(int(f.path.stem), f.first, f.mark.record, _relative(sources.shard, f.path)) for f in sources.fresh]
+    sealed = manifest.sealed_files(sources.shard)
+    for path in manifest.lost(sealed, _manifest(sources.shard, Report()).segments):
+        wrong = f"no line names {_relative(sources.shard, path)}, which was sealed: lines are lost"
+        report.add(Finding(MANIFEST, "", wrong, BACKUP))
     report.count("manifest lines", 1 + len(sources.contents.segments))
     report.count("journal records", sum(len(f.bodies) for f in sources.fresh))
     record = 0

@@ -14,7 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES
+from gossamer.collection import lock
+from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, require_collection, shard_folder
+from gossamer.collection.repair import repair
 from gossamer.collection.standing import STANDING
 from gossamer.config import Settings
 from gossamer.sql.database import Database
@@ -31,6 +33,17 @@ ALONE: Final = 4 * PIECE
 
 Progress = Callable[[str, float], None]
 """What is being done, and how much of it, from 0 to 1."""
+
+
+def repaired(folder: Path) -> list[str]:
+    """See `collection/repair.py`. No crawl may run."""
+    require_collection(folder)
+    shard = shard_folder(folder)
+    held = lock.take(shard)
+    try:
+        return repair(shard)
+    finally:
+        held.release()
 
 
 def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, part: None) -> Report:

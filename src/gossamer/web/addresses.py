@@ -2,7 +2,8 @@
 
 A crawler that follows links may be led by them, or by a name server, to machines that trust it only because of where it
 runs: loopback, the local network, a cloud's metadata service. `forbidden` names these (IANA special-purpose registries,
-RFC 6890), `Forbidden` those of the settings too. It is asked twice: when a name is resolved, and when the socket opens.
+RFC 6890; and 168.63.129.16, where Azure's host answers its guests), `Forbidden` those of the settings too. It is asked
+twice: when a name is resolved, and when the socket opens.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ _FORBIDDEN_4: Final = tuple(
     map(
         ipaddress.IPv4Network,
         (
-            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
-            "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24",
-            "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16",
+            "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
+            "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
         ),
     )
 )  # fmt: skip

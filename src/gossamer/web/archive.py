@@ -50,6 +50,8 @@ _NO_PAYLOAD: Final = bytes(20)
 _RESPONSE: Final = b"Content-Type: application/http; msgtype=response"
 _PROFILE: Final = b"WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 _CUT: Final = b"WARC-Truncated: length"
+_SPACED: Final = bytes.maketrans(b"\r\n", b"  ")
+"""No line of a head is two."""
 _HEAD: Final = 1 << 12
 """Bytes of a gzip member within which the head of its record must end, for a revisit record to name it."""
 _MOSTLY: Final = 1 << 10
@@ -188,7 +190,10 @@ class Archive:
             lines.append(name + b": " + value)
         if not true_length:
             lines.append(b"Content-Length: %d" % len(body))
-        return b"\r\n".join(lines) + b"\r\n\r\n", body, compressed, truncated
+        head = b"\r\n".join(lines)
+        if not head.count(b"\r") == head.count(b"\n") == len(lines) - 1:  # libcurl lets a bare CR pass (RFC 9112, 2.2)
+            head = b"\r\n".join(line.translate(_SPACED) for line in lines)
+        return head + b"\r\n\r\n", body, compressed, truncated
 
 
 def _references(original: _Original) -> list[bytes]:

@@ -7,7 +7,7 @@ Sources: RFC 9110 8.4, RFC 1950–1952, RFC 7932, RFC 8878 and 9659 (a zstd wind
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 import brotli
@@ -16,7 +16,11 @@ from isal import isal_zlib
 
 CHUNK: Final = 1 << 16
 """Output is made in pieces of about this size."""
+PIECE: Final = 1 << 10
+"""Input of what may be damaged is taken in pieces of this size."""
 MOST_LAYERS: Final = 3
+MOST_EMPTY: Final = 1_000
+"""Members of gzip in a row that make nothing."""
 _InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub says instance
 _WINDOW: Final = 8 << 20
 _TEXT: Final = bytes(range(0x20, 0x100)).replace(b"\x7f", b"") + b"\t\n\f\r\x1b"
@@ -59,6 +63,74 @@ def decode(body: bytes, encoding: str, limit: int) -> Decoded:
     return Decoded(data, True, common and layers[0] in _COMMON)
 
 
+def salvaged(body: bytes, encoding: str, limit: int) -> bytes:
+    """Of a body that `decode` finds damaged or too large: what comes before that, `limit` bytes at most. Slower, and of
+    one layer only."""
+    parts: list[bytes] = []
+    try:
+        for part in _SALVAGERS.get(encoding.strip().lower(), _nothing)(body):
+            parts.append(part[:limit])
+            limit -= len(part)
+            if limit <= 0:
+                break
+    except (_InflateError, brotli.error, zstandard.ZstdError):
+        pass
+    return b"".join(parts)
+
+
+def _nothing(body: bytes) -> Iterator[bytes]:
+    yield from ()
+
+
+def _inflated(body: bytes) -> Iterator[bytes]:
+    """Members of gzip, or a zlib stream. A bare one is not looked for: too much could be one.
+
+    In time in proportion to the body, however many members: of what follows one, no more than a piece is copied. What
+    follows `MOST_EMPTY` empty ones is not read.
+    """
+    wbits = 31 if body.startswith(b"\x1f\x8b") else 15
+    stream, at, empty = isal_zlib.decompressobj(wbits=wbits), 0, 0
+    while at < len(body):
+        data = body[at : at + PIECE]
+        at += len(data)
+        while data and not stream.eof:
+            part = stream.decompress(data, CHUNK)
+            empty = 0 if part else empty
+            yield part
+            data = stream.unconsumed_tail
+        if stream.eof:
+            at -= len(stream.unused_data)
+            empty += 1
+            if empty > MOST_EMPTY or not body.startswith(b"\x1f\x8b", at):
+                return
+            stream = isal_zlib.decompressobj(wbits=31)
+
+
+def _unbrotlied(body: bytes) -> Iterator[bytes]:
+    stream = brotli.Decompressor()
+    for at in range(0, len(body), PIECE):
+        part = stream.process(body[at : at + PIECE], output_buffer_limit=CHUNK)
+        while part:
+            yield part
+            part = b"" if stream.is_finished() else stream.process(b"", output_buffer_limit=CHUNK)
+
+
+def _unzstandard(body: bytes) -> Iterator[bytes]:
+    with zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(body, read_across_frames=True) as stream:
+        while part := stream.read(PIECE):
+            yield part
+
+
+_SALVAGERS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
+    "gzip": _inflated,
+    "x-gzip": _inflated,
+    "deflate": _inflated,
+    "x-deflate": _inflated,
+    "br": _unbrotlied,
+    "zstd": _unzstandard,
+}
+
+
 def _plain(body: bytes) -> bool:
     """Text, by its first bytes: no control characters."""
     return not body[:1024].translate(None, _TEXT)
@@ -75,13 +147,14 @@ def _unknown(data: bytes, limit: int) -> Layer:
 def _gzip(data: bytes, limit: int) -> Layer:
     """One member after the other; what follows the last and is no member is ignored, as browsers do."""
     out, member = _inflate(data, 31, limit + 1)
-    if not member.unused_data:
+    rest = member.unused_data
+    if not rest:
         return out, member.eof, len(out) > limit
     parts, made = [out], len(out)
-    while made <= limit and member.eof and member.unused_data.startswith(b"\x1f\x8b"):
-        out, member = _inflate(member.unused_data, 31, limit + 1 - made)
-        parts.append(out)
-        made += len(out)
+    more = _inflated(rest) if rest.startswith(b"\x1f\x8b") else iter(())
+    while made <= limit and (part := next(more, None)) is not None:
+        parts.append(part)
+        made += len(part)
     return b"".join(parts), False, made > limit
 
 

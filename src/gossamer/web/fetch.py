@@ -1,8 +1,15 @@
 """Requests by libcurl: one multi handle driven by `socket_action` and the worker's epoll.
 
+HTTP/2 is spoken only if the settings want it, over TLS, and never with two requests at once on a connection: libcurl
+may not multiplex. It changes nothing else: a server that answers 421, or breaks such a request off, is asked by
+HTTP/1.1 the next time (the page goes back), and heads are written as HTTP/1.1 has them, as is usual in archives.
+In the same way a server that answers 416 is asked without Range the next time, and one whose certificate is not valid
+without looking at it, if the settings want its pages all the same.
+
 Invariants, each a test of the same name: a socket opens only to the pinned address of its assignment, and to no
 forbidden one; a request is sent once; redirects are not followed; of a body no more than its limit is kept, and nothing
-of a type that is not gathered; every assignment ends in exactly one `Fetched`.
+of a type that is not gathered; every assignment ends in exactly one `Fetched`; what a server sends takes no more memory
+than the bounds of head and body.
 
 A request is sent once: when a connection kept open turns out to be dead, libcurl would repeat the request on a new one
 at once, and the server may have seen both. Such a page goes back instead (RETURNED) and waits for its site's next turn.
@@ -16,6 +23,7 @@ another.
 from __future__ import annotations
 
 import contextlib
+import errno
 import select
 import socket
 import time
@@ -29,7 +37,8 @@ from gossamer import __version__
 from gossamer.config.settings import HarvesterSettings
 from gossamer.model import Ask, Assignment, Outcome
 from gossamer.web.addresses import Forbidden, pack
-from gossamer.web.answer import ERRORS, GATHERED, Fields, Head, mime, read_head
+from gossamer.web.answer import ERRORS, GATHERED, Fields, Head, broken, mime, part, read_head, tls_fault
+from gossamer.web.magic import kind_of, lie
 from gossamer.web.trusted import Trusted
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1"
@@ -42,7 +51,22 @@ KEEP: Final = 60
 SWEEP: Final = 0.25
 """Seconds between looks at the limits that libcurl does not keep."""
 _BUFFER: Final = 512 * 1024
+_SMALL: Final = 1024
+"""Bytes below which pieces of a body are kept together: an object for each of two bytes takes 20 times that."""
 _REPEATED: Final = "the server had closed the connection that was kept open"
+_UNWILLING: Final = "the server does not want HTTP/2 here: it is asked by HTTP/1.1 next time"
+_NO_RANGES: Final = "the server does not want Range here: it is asked without it next time"
+_CUT: Final = "cut at the largest download"
+_MISDIRECTED, _NOT_IN_RANGE, _PARTIAL = 421, 416, 206
+_HTTP2_STREAM: Final = 92
+"""CURLE_HTTP2_STREAM, which pycurl has no name for."""
+_TOO_LARGE: Final = 100
+"""CURLE_TOO_LARGE, likewise: a line of the head above 100 KB."""
+_HTTP2_FAILED: Final = frozenset((pycurl.E_HTTP2, _HTTP2_STREAM))
+_MOST_KNOWN: Final = 50_000
+"""Servers about which it is remembered how they are to be asked, of each kind."""
+_OURS: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+"""Why there may be no socket: our fault, not the site's."""
 
 
 @dataclass(slots=True)
@@ -61,6 +85,7 @@ class Fetched:
     sent: int = 0
     reused: bool = False
     cut: bool = False
+    unverified: bool = False
     status: int = 0
     line: bytes = b""
     fields: Fields = field(default_factory=list)
@@ -70,12 +95,22 @@ class Fetched:
 
 
 def request_fields(settings: HarvesterSettings) -> list[str]:
-    """The header fields of every request: who we are, whom to write to, what we can read."""
-    contact = " ".join(settings.contact.split())
-    fields = [f"User-Agent: {settings.agent}/{__version__}" + (f" (+{contact})" if contact else "")]
-    if "@" in contact and "/" not in contact:
+    """The header fields of every request: who we are, where that is explained, whom to write to, what we can read.
+
+    The settings accept nothing that could end a line (`config/accepted.py`); white space is folded here once more.
+    """
+    contact, about = " ".join(settings.contact.split()), "".join(settings.about.split())
+    is_mail = "@" in contact and "/" not in contact
+    where = "; ".join(dict.fromkeys(filter(None, (about, "" if about and is_mail else contact))))
+    fields = [f"User-Agent: {settings.agent}/{__version__}" + (f" (+{where})" if where else "")]
+    if is_mail:
         fields.append(f"From: {contact}")
     return [*fields, f"Accept: {ACCEPT}", f"Accept-Encoding: {ENCODINGS}"]
+
+
+def part_fields(fields: list[str], most: int) -> list[str]:
+    """Those of a request for the first `most` bytes: uncompressed, or it would be for part of what compresses them."""
+    return [*fields[:-1], "Accept-Encoding: identity", f"Range: bytes=0-{most - 1}"]
 
 
 def request_head(url: bytes, fields: bytes) -> bytes:
@@ -88,13 +123,14 @@ class _Transfer:
     """A curl handle and the request that it is making."""
 
     __slots__ = (
-        "asked", "assignment", "chunks", "curl", "cut", "forbidden", "head", "limit", "lines", "mark", "mark_time",
-        "pinned", "refused", "repeated", "size", "start", "unwanted",
+        "asked", "assignment", "chunks", "curl", "cut", "forbidden", "head", "http2", "lacking", "limit", "lines",
+        "mark", "mark_time", "partly", "pinned", "refused", "repeated", "size", "start", "unverified", "unwanted",
     )  # fmt: skip
 
     def __init__(self, settings: HarvesterSettings, fields: list[str], forbidden: Forbidden, trusted: str) -> None:
         self.lines: list[bytes] = []
         self.forbidden = forbidden
+        self.http2 = self.partly = self.unverified = False
         self.curl = curl = pycurl.Curl()
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
@@ -116,16 +152,34 @@ class _Transfer:
         if trusted:
             curl.setopt(pycurl.CAINFO, trusted)
 
+    def speak(self, http2: bool) -> None:
+        """By HTTP/1.1 on a new connection: libcurl would take an open one of either kind."""
+        self.http2 = http2
+        version = pycurl.CURL_HTTP_VERSION_2TLS if http2 else pycurl.CURL_HTTP_VERSION_1_1
+        self.curl.setopt(pycurl.HTTP_VERSION, version)
+        self.curl.setopt(pycurl.FRESH_CONNECT, not http2)
+
+    def ask_partly(self, partly: bool, fields: list[str]) -> None:
+        self.partly = partly
+        self.curl.setopt(pycurl.HTTPHEADER, fields)
+
+    def verify(self, verify: bool) -> None:
+        """libcurl keeps connections that were verified and others apart."""
+        self.unverified = not verify
+        self.curl.setopt(pycurl.SSL_VERIFYPEER, 1 if verify else 0)
+        self.curl.setopt(pycurl.SSL_VERIFYHOST, 2 if verify else 0)
+
     def prepare(self, assignment: Assignment, limit: int, now: float) -> None:
         self.assignment = assignment
         self.limit = limit
         self.pinned = pack(assignment.address)
         self.lines.clear()
-        self.chunks: list[bytes] = []
+        self.chunks: list[bytes | bytearray] = []
         self.size = 0
         self.start = now
         self.mark, self.mark_time = 0, 0.0
-        self.asked = self.cut = self.refused = self.repeated = self.unwanted = False
+        self.asked = self.cut = self.refused = self.repeated = self.lacking = False
+        self.unwanted = ""
         self.head: Head | None = None
         host = f"[{assignment.address}]" if ":" in assignment.address else assignment.address
         self.curl.setopt(pycurl.URL, assignment.url)
@@ -141,7 +195,13 @@ class _Transfer:
         if packed != self.pinned or where[1] != self.assignment.port or self.forbidden(packed):
             self.refused = True
             return int(pycurl.SOCKET_BAD)
-        return socket.socket(family, kind, protocol)
+        try:
+            return socket.socket(family, kind, protocol)
+        except OSError as error:
+            if error.errno not in _OURS:
+                raise
+            self.lacking = True
+            return int(pycurl.SOCKET_BAD)
 
     def _about_to_ask(self, *_: object) -> int:
         """Connected, on a new connection or an old one: libcurl is about to send the request."""
@@ -155,20 +215,33 @@ class _Transfer:
         """None goes on, 0 breaks the transfer off."""
         before = self.size
         self.size += len(data)
-        if not before and self._is_unwanted():
-            self.unwanted = True
-            return 0
+        if not before:
+            self.unwanted = self._unwanted(data)
+            if self.unwanted:
+                return 0
         if self.size > self.limit:
             self.chunks.append(data[: self.limit - before])
             self.cut = True
             return 0
-        self.chunks.append(data)
+        if len(data) >= _SMALL:
+            self.chunks.append(data)
+        elif self.chunks and isinstance(last := self.chunks[-1], bytearray):
+            last += data
+        else:
+            self.chunks.append(bytearray(data))
         return None
 
-    def _is_unwanted(self) -> bool:
-        """By the head: it is complete when the body begins. (`getinfo` may not be asked in here.)"""
+    def _unwanted(self, data: bytes) -> str:
+        """Why the body is not read, by the head, which is complete when it begins, and by its first bytes. (`getinfo`
+        may not be asked in here.)"""
         self.head = line, _, headers = read_head(self.lines)
-        return self.assignment.ask == Ask.PAGE and line[8:10] == b" 2" and mime(headers) not in GATHERED
+        if self.assignment.ask not in (Ask.PAGE, Ask.PROBE) or line[8:10] != b" 2":
+            return ""
+        called = mime(headers)
+        if called not in GATHERED:
+            return f"{called} is not gathered"
+        found = "" if "content-encoding" in headers else kind_of(data)
+        return lie(called, found) if found else ""
 
 
 class Fetcher:
@@ -179,13 +252,21 @@ class Fetcher:
         self._epoll = epoll
         self._forbidden = Forbidden(settings.allow_private, settings.forbidden)
         self._trusted = Trusted(settings.trusted)
-        fields = request_fields(settings)
-        self._fields = fields
-        self._request = ("\r\n".join(fields) + "\r\n\r\n").encode("latin-1", "replace")
+        self._fields = request_fields(settings)
+        self._part_fields = part_fields(self._fields, settings.max_download)
+        self._request, self._part_request = _lines(self._fields), _lines(self._part_fields)
+        self._adapts = settings.http2 or settings.range or settings.invalid_certificates
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
         self._multi.setopt(pycurl.M_MAXCONNECTS, max(8, settings.connections))
+        self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_NOTHING)
+        self._plain: dict[bytes, str] = {}
+        """Scheme and authority of servers that do not want HTTP/2, and why."""
+        self._whole: dict[bytes, str] = {}
+        """Those that do not want Range."""
+        self._invalid: dict[bytes, str] = {}
+        """Those whose certificate is not valid."""
         self._idle: list[_Transfer] = []
         self._open: dict[pycurl.Curl, _Transfer] = {}
         self._timer: float | None = None
@@ -203,10 +284,25 @@ class Fetcher:
             self._done.append(refusal)
             return
         transfer = self._idle.pop() if self._idle else self._transfer()
-        limit = MAX_ROBOTS if assignment.ask == Ask.ROBOTS else self._settings.max_download
+        limit = {Ask.ROBOTS: MAX_ROBOTS, Ask.SITEMAP: self._settings.max_sitemap}.get(
+            assignment.ask, self._settings.max_download
+        )
         transfer.prepare(assignment, limit, time.monotonic())
+        if self._adapts:
+            self._adapt(transfer)
         self._open[transfer.curl] = transfer
         self._multi.add_handle(transfer.curl)
+
+    def _adapt(self, transfer: _Transfer) -> None:
+        """To what is known about the server."""
+        settings, server = self._settings, _server(transfer.assignment.url)
+        if settings.http2:
+            transfer.speak(server not in self._plain)
+        if settings.range:
+            partly = transfer.assignment.ask == Ask.PAGE and server not in self._whole
+            transfer.ask_partly(partly, self._part_fields if partly else self._fields)
+        if settings.invalid_certificates:
+            transfer.verify(server not in self._invalid)
 
     def _transfer(self) -> _Transfer:
         return _Transfer(self._settings, self._fields, self._forbidden, self._trusted.path)
@@ -265,11 +361,28 @@ class Fetcher:
         queued = 1
         while queued:
             queued, ended, failed = self._multi.info_read()
-            for curl in ended:
-                self._end(self._open[curl], None, "")
-            for curl, code, text in failed:
-                transfer = self._open[curl]
-                self._end(transfer, _failure(transfer, code), _REPEATED if transfer.repeated else text)
+            for curl, code, text in [*((curl, pycurl.E_OK, "") for curl in ended), *failed]:
+                transfer, status = self._open[curl], curl.getinfo(pycurl.RESPONSE_CODE)
+                failure, detail = _failure(transfer, code, text) if code else (None, "")
+                if transfer.http2 and (status == _MISDIRECTED or transfer.repeated or code in _HTTP2_FAILED):
+                    self._back(transfer, self._plain, _UNWILLING)
+                elif transfer.partly and status == _NOT_IN_RANGE and failure is None:
+                    self._back(transfer, self._whole, _NO_RANGES)
+                elif self._is_to_be_trusted(transfer, code):
+                    self._back(transfer, self._invalid, detail)
+                else:
+                    self._end(transfer, failure, detail)
+
+    def _is_to_be_trusted(self, transfer: _Transfer, code: int) -> bool:
+        wanted = self._settings.invalid_certificates and not transfer.unverified
+        return wanted and code == pycurl.E_PEER_FAILED_VERIFICATION
+
+    def _back(self, transfer: _Transfer, known: dict[bytes, str], why: str) -> None:
+        """The page goes back; its server is asked in another way when its next turn comes."""
+        if len(known) >= _MOST_KNOWN:
+            del known[next(iter(known))]
+        known[_server(transfer.assignment.url)] = why
+        self._end(transfer, Outcome.RETURNED, why)
 
     def _sweep(self, now: float) -> None:
         """The time to the first byte, and the lowest speed after it."""
@@ -278,7 +391,7 @@ class Fetcher:
             if not transfer.lines:
                 since = now - transfer.start - self._settings.first_byte_timeout
                 if since > 0 and 0 < transfer.curl.getinfo(pycurl.PRETRANSFER_TIME) < since:
-                    self._end(transfer, Outcome.TIMED_OUT, "no first byte in time")
+                    self._end(transfer, Outcome.TIMED_OUT, "no status line in time")
             elif not transfer.mark_time:
                 transfer.mark, transfer.mark_time = transfer.size, now
             elif now - transfer.mark_time >= self._settings.slow_time:
@@ -293,10 +406,15 @@ class Fetcher:
         get = curl.getinfo
         size = sum(map(len, transfer.lines))
         line, fields, headers = transfer.head or read_head(transfer.lines)
+        status = get(pycurl.RESPONSE_CODE)
         if size > MAX_HEAD:
             failure, detail = Outcome.PROTOCOL_ERROR, "head too long"
         elif failure is None and not transfer.size and not (transfer.lines and transfer.lines[-1].isspace()):
             failure, detail = Outcome.BROKEN_OFF, "ended within the head"
+        elif failure is None and (fault := broken(line) or _misplaced(transfer, status, headers)):
+            failure, detail = Outcome.PROTOCOL_ERROR, fault
+        if transfer.unverified and failure is None:
+            detail = "certificate " + self._invalid.get(_server(transfer.assignment.url), "not valid")
         self._done.append(
             Fetched(
                 transfer.assignment, failure, detail, transfer.start, now,
@@ -306,12 +424,13 @@ class Fetcher:
                 sent=get(pycurl.REQUEST_SIZE),
                 reused=get(pycurl.NUM_CONNECTS) == 0 and get(pycurl.REQUEST_SIZE) > 0,
                 cut=transfer.cut,
-                status=get(pycurl.RESPONSE_CODE),
+                unverified=transfer.unverified,
+                status=status,
                 line=line,
                 fields=fields,
                 headers=headers,
                 body=b"".join(transfer.chunks),
-                request=request_head(transfer.assignment.url, self._request),
+                request=request_head(transfer.assignment.url, self._part_request if transfer.partly else self._request),
             )
         )  # fmt: skip
         self._multi.remove_handle(curl)
@@ -320,14 +439,48 @@ class Fetcher:
         self._idle.append(transfer)
 
 
-def _failure(transfer: _Transfer, code: int) -> Outcome | None:
+def _server(url: bytes) -> bytes:
+    """Scheme and authority of a canonical URL."""
+    return url[: url.index(b"/", 8)]
+
+
+def _lines(fields: list[str]) -> bytes:
+    return ("\r\n".join(fields) + "\r\n\r\n").encode("latin-1", "replace")
+
+
+def _misplaced(transfer: _Transfer, status: int, headers: dict[str, str]) -> str:
+    """What is wrong with the part of a page that came. If it is the first and there is more, the page is cut."""
+    if status != _PARTIAL or (found := part(headers.get("content-range", ""))) is None:
+        return ""
+    first, last, whole = found
+    transfer.cut |= last + 1 < whole or (whole < 0 and last + 1 >= transfer.limit)
+    return "a part of the page that was not asked for" if first else ""
+
+
+def _failure(transfer: _Transfer, code: int, text: str) -> tuple[Outcome | None, str]:
     """A code of libcurl in our words. What we broke off ourselves is none, but for the type."""
     if transfer.unwanted:
-        return Outcome.OTHER_TYPE
+        return Outcome.OTHER_TYPE, transfer.unwanted
     if transfer.cut:
-        return None
+        return None, _CUT
     if transfer.refused:
-        return Outcome.FORBIDDEN_ADDRESS
+        return Outcome.FORBIDDEN_ADDRESS, text
     if transfer.repeated:
-        return Outcome.RETURNED
-    return ERRORS.get(code, Outcome.PROTOCOL_ERROR)
+        return Outcome.RETURNED, _REPEATED
+    if transfer.lacking:
+        return Outcome.RETURNED, text
+    outcome = ERRORS.get(code, Outcome.PROTOCOL_ERROR)
+    if code == pycurl.E_RECV_ERROR and "chunk" in text:
+        outcome = Outcome.PROTOCOL_ERROR
+    elif code == pycurl.E_OPERATION_TIMEDOUT and _in_handshake(transfer):
+        outcome = Outcome.TLS_FAILED
+    if outcome is Outcome.TLS_FAILED:
+        return outcome, tls_fault(text, transfer.curl.getinfo(pycurl.SSL_VERIFYRESULT))
+    return outcome, text or ("a line of the head is too long" if code == _TOO_LARGE else f"error {code} of libcurl")
+
+
+def _in_handshake(transfer: _Transfer) -> bool:
+    """Connected, and no secure connection yet."""
+    get = transfer.curl.getinfo
+    secure = transfer.assignment.url.startswith(b"https:")
+    return secure and not transfer.asked and get(pycurl.CONNECT_TIME) > 0 and get(pycurl.APPCONNECT_TIME) == 0

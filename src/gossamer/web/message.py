@@ -19,8 +19,8 @@ end, of class, extension, domain and number, parted by tabs, what they lead to.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Final
 
@@ -122,12 +122,34 @@ class Links:
             column("tag"), column("position"), Texts(column("anchor"), anchors),
         )  # fmt: skip
 
+    def where(self, kept: npt.NDArray[np.bool_]) -> Links:
+        """Those that are kept."""
+        columns = (self.fingerprint[kept], self.origin[kept], self.kind[kept], self.flags[kept])
+        texts, anchors = _kept(self.texts, kept), _kept(self.anchors, kept)
+        return Links(*columns, texts, self.tag[kept], self.position[kept], anchors)
+
+    def pieces(self, size: int) -> list[Links]:
+        """At most so many in each, in order."""
+        at, anchors_at = self.texts.offsets(), self.anchors.offsets()
+        return [self._part(slice(i, min(i + size, len(self))), at, anchors_at) for i in range(0, len(self), size)]
+
+    def _part(self, rows: slice, at: npt.NDArray[np.int64], anchors_at: npt.NDArray[np.int64]) -> Links:
+        texts = Texts(self.texts.lengths[rows], self.texts.buffer[at[rows.start] : at[rows.stop]])
+        buffer = self.anchors.buffer[anchors_at[rows.start] : anchors_at[rows.stop]]
+        columns = (self.fingerprint[rows], self.origin[rows], self.kind[rows], self.flags[rows])
+        return Links(*columns, texts, self.tag[rows], self.position[rows], Texts(self.anchors.lengths[rows], buffer))
+
     def records(self) -> npt.NDArray[np.void]:
         out = np.empty(len(self), LINK)
         for name in ("fingerprint", "origin", "kind", "flags", "tag", "position"):
             out[name] = getattr(self, name)
         out["length"], out["anchor"] = self.texts.lengths, self.anchors.lengths
         return out
+
+
+def _kept(texts: Texts, kept: npt.NDArray[np.bool_]) -> Texts:
+    buffer = np.frombuffer(texts.buffer, np.uint8)[np.repeat(kept, texts.lengths)]
+    return Texts(texts.lengths[kept], buffer.tobytes())
 
 
 def encode_result(visit: Visits, texts: Sequence[bytes], links: Links, seen: bytes = b"") -> bytes:
@@ -161,11 +183,31 @@ class Results:
         parts = iter(Texts(lengths, self.texts).split())
         return [{name: next(parts) for name in VISIT_TEXTS} for _ in range(len(self.visits))]
 
+    def texts_at(self, rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, dict[str, bytes]]]:
+        """Of some visits: each place, and its texts by name."""
+        lengths = self.visits["texts"]
+        starts = np.concatenate(([0], np.cumsum(lengths.sum(axis=1, dtype=np.int64))))
+        for i in rows.tolist():
+            parts = Texts(lengths[i], self.texts[starts[i] : starts[i + 1]]).split()
+            yield i, dict(zip(VISIT_TEXTS, parts, strict=True))
+
+    def text(self, i: int, name: str) -> bytes:
+        """One text of visit `i`."""
+        lengths, place = self.visits["texts"], VISIT_TEXTS.index(name)
+        start = int(lengths[:i].sum()) + int(lengths[i, :place].sum())
+        return self.texts[start : start + int(lengths[i, place])]
+
     def detail_of(self, i: int) -> str:
         """What went wrong with visit `i`, in words."""
-        lengths = self.visits["texts"]
-        start = int(lengths[:i].sum()) + int(lengths[i, :_DETAIL].sum())
-        return self.texts[start : start + int(lengths[i, _DETAIL])].decode(errors="replace")
+        return self.text(i, "detail").decode(errors="replace")
+
+    def with_details(self, words: Mapping[int, bytes]) -> Results:
+        """With these words as the details of visits, by place."""
+        parts = Texts(self.visits["texts"].reshape(-1), self.texts).split()
+        for i, text in words.items():
+            parts[i * len(VISIT_TEXTS) + _DETAIL] = text
+            self.visits["texts"][i, _DETAIL] = len(text)
+        return replace(self, texts=b"".join(parts))
 
 
 def decode_results(bodies: Sequence[bytes]) -> Results:

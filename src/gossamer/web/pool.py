@@ -2,12 +2,17 @@
 
 Invariants, each a test of the same name: every assignment comes back in exactly one result, whatever dies; results come
 by worker number, then in order of arrival; no worker holds more than its share; a site stays on its worker while that
-has room and was used within a minute; a page that must run alone does.
+has room and was used within a minute; a page that must run alone does; a worker that hangs is replaced.
 
 A worker that dies: its wire is read to the end, its archive file cut to the end of the last whole result, what it had
 in hand comes back as RETURNED, ended now. The page that it was gathering is asked for alone the next time; if it kills
-again, that is its outcome. When it died without gathering anything, nobody knows which page it was: one that was on its
-way at `WITNESSED` such deaths comes back as WORKER_LOST.
+again, that is its outcome. There may be two, one in its loop and one beside it: then both are asked for alone. When it
+died without gathering anything, nobody knows which page it was: one that was on its way at `WITNESSED` such deaths
+comes back as WORKER_LOST.
+
+A worker that hangs (in native code, stopped, swapped out) is killed, and the rest is the same. It is known by its slot,
+at which the desk looks every `LOOK` seconds: see `Worker.looked_at`. A look counts for two such times at most, so that
+nobody is held to hang because the desk itself was stopped.
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ from typing import Final
 
 import numpy as np
 
+from gossamer import disk
 from gossamer.clock import Clock
 from gossamer.config import Settings, to_json
 from gossamer.errors import GossamerError, StorageError
@@ -37,8 +43,9 @@ from gossamer.web.warcs import Warcs
 STAY: Final = 60.0
 """Seconds for which a site goes to the worker that asked it last: so long its connection may be open."""
 MOST_DEATHS: Final = 10
-"""Within a minute; more than that is no accident."""
+"""Within a minute, for which no page is held responsible; more than that is no accident."""
 WITNESSED: Final = 3
+LOOK: Final = 1.0
 _NUMBER: Final = struct.Struct("<Q")
 _FILE: Final = struct.Struct("<H")
 _NUMBER_AT, _FILE_AT, _END_AT, _LINKS_AT = (
@@ -68,8 +75,10 @@ class Pool:
         self._connections = settings.harvester.connections
         self._share = -(-self._connections // count)
         self._warc_size = settings.collection.warc_size
+        self._most_still = float(settings.gatherer.timeout)
+        self._looked = clock.monotonic()
         self._settings = json.dumps({"settings": json.loads(to_json(settings)), "seed": seed}).encode()
-        self._warcs = Warcs(shard, next_warc, settings.harvester.contact)
+        self._warcs = Warcs(shard, next_warc, settings.harvester.contact or settings.harvester.about)
         self._epoll = select.epoll()
         self._workers: list[Worker] = []
         self._waiting: deque[Assignment] = deque()
@@ -191,7 +200,19 @@ class Pool:
                     bodies += self._bury(worker)
         self._serve_waiting()
         self._watch()
+        self._look()
         return bodies
+
+    def _look(self) -> None:
+        """For workers that hang; what they had in hand comes back when their wires end."""
+        since = self._clock.monotonic() - self._looked
+        if since < LOOK:
+            return
+        self._looked += since
+        for worker in self._workers:
+            worker.looked_at(min(since, 2 * LOOK), self._most_still)
+            if worker.hung is not None:
+                worker.kill()
 
     def _drain(self, worker: Worker) -> list[bytes]:
         bodies = []
@@ -235,7 +256,8 @@ class Pool:
     def _start(self, number: int) -> Worker:
         """The file first: without it no process is started."""
         file, path = self._warcs.create()
-        worker = Worker(number, self._settings, self._lock_fd, self._payloads)
+        with disk.naming("start", "a worker"):
+            worker = Worker(number, self._settings, self._lock_fd, self._payloads)
         worker.archive(file, str(path))
         worker.mask = select.EPOLLIN
         self._epoll.register(worker.wire.fileno(), worker.mask)
@@ -252,36 +274,38 @@ class Pool:
         code = worker.reap()
         for file in worker.files:
             self._warcs.cut(file)
-        bodies = self._give_up(worker, code)
+        blamed = not worker.open.keys().isdisjoint(worker.named() if worker.hung is None else worker.hung)
+        bodies = self._give_up(worker, f"exit code {code}" if worker.hung is None else "it hung")
         worker.slot.close()
         self._workers.remove(worker)
         if self._stopping:
             return bodies
         now = self._clock.monotonic()
-        if len(self._deaths) == MOST_DEATHS and now - self._deaths[0] < 60 and self._fault is None:
+        if not blamed and len(self._deaths) == MOST_DEATHS and now - self._deaths[0] < 60 and self._fault is None:
             self._fault = GossamerError(
                 f"workers died {MOST_DEATHS + 1} times within a minute, the last with exit code {code}",
                 "Their messages stand above; a signal (negative code) often means that memory is used up.",
             )
-        self._deaths.append(now)
+        if not blamed:
+            self._deaths.append(now)
         self._workers.insert(worker.number, self._start(worker.number))
         return bodies
 
-    def _give_up(self, worker: Worker, code: int) -> list[bytes]:
+    def _give_up(self, worker: Worker, why: str) -> list[bytes]:
         """What it had in hand comes back; the page that it was gathering is held responsible."""
         now = self._clock.monotonic()
-        named = worker.slot.read()
+        named = worker.named() if worker.hung is None else worker.hung
         if worker.reserved is not None and worker.reserved.number not in worker.open:
             self._waiting.appendleft(worker.reserved)
         bodies = []
         for number, assignment in worker.open.items():
-            outcome = Outcome.RETURNED if named is not None or not self._seen_dying(assignment) else Outcome.WORKER_LOST
-            if number == named and assignment.alone:
+            outcome = Outcome.RETURNED if named or not self._seen_dying(assignment) else Outcome.WORKER_LOST
+            if number in named and assignment.alone:
                 outcome = Outcome.WORKER_DIED
                 self._suspects.discard(assignment.url)
-            elif number == named:
+            elif number in named:
                 self._suspects.add(assignment.url)
-            bodies.append(_ended(assignment, outcome, now, f"exit code {code}"))
+            bodies.append(_ended(assignment, outcome, now, why))
         worker.open.clear()
         return bodies
 

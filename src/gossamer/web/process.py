@@ -16,6 +16,8 @@ from gossamer.web.message import Type, encode_assignment, frame
 from gossamer.web.wire import Slot, Wire
 
 _BUFFER: Final = 1 << 20
+SLOW_START: Final = 60.0
+"""Seconds that a worker may take, at least, until its loop turns for the first time."""
 
 
 class Worker:
@@ -32,6 +34,11 @@ class Worker:
         """Number of the archive file that it was told to append to."""
         self.files: list[int] = []
         """Archive files that results may still name, the newest last."""
+        self.hung: list[int] | None = None
+        """The assignments over which it was found to hang, if it was."""
+        self._still = [0.0, 0.0]
+        """Seconds for which its loop has not turned, and the page beside it was the same."""
+        self._last: tuple[int, int | None] = (0, None)
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
@@ -59,6 +66,23 @@ class Worker:
         self.file = number
         self.files.append(number)
         self.wire.send(frame(Type.ARCHIVE, struct.pack("<H", number), path.encode()))
+
+    def looked_at(self, seconds: float, most: float) -> None:
+        """`seconds` after the last look. It hangs if it has something in hand, and for more than `most` seconds its
+        loop has not turned (which it does four times a second, however slow the network is) or the thread beside it has
+        been over the same page."""
+        turns, beside = now = self.slot.turns(), self.slot.read(beside=True)
+        self._still[0] = self._still[0] + seconds if self.open and turns == self._last[0] else 0.0
+        self._still[1] = self._still[1] + seconds if beside is not None and beside == self._last[1] else 0.0
+        self._last = now
+        if self._still[0] > (most if turns else max(most, SLOW_START)):
+            self.hung = self.named()
+        elif self._still[1] > most and beside is not None:
+            self.hung = [beside]
+
+    def named(self) -> list[int]:
+        """Assignments whose pages it is gathering."""
+        return [number for beside in (False, True) if (number := self.slot.read(beside)) is not None]
 
     def stop(self) -> None:
         self.wire.send(frame(Type.STOP))

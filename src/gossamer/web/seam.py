@@ -23,6 +23,10 @@ class Answer:
     """Seconds for which the address holds."""
     error: str = ""
     """"forbidden" when the only addresses are ones that must not be visited; else what failed."""
+    addresses: tuple[str, ...] = ()
+    """All that the name has and that may be visited."""
+    server: str = ""
+    """The name server that was asked for it, with success or without; "": none was."""
 
 
 class Web(Protocol):
@@ -55,6 +59,9 @@ class Names(Protocol):
     def ask(self, site: int, host: str) -> None: ...
 
     def answers(self) -> list[Answer]: ...
+
+    def forget(self) -> None:
+        """Nothing that was said so far is kept: whatever is asked from now on goes to a name server."""
 
     @property
     def open(self) -> int:

@@ -23,7 +23,7 @@ class Wire:
         end.setblocking(False)
         self._socket = end
         self._unsent = bytearray()
-        self._rest = b""
+        self._rest = bytearray()
         self.ended = False
         """The other side is gone, and all that it sent has been received."""
 
@@ -49,21 +49,25 @@ class Wire:
                 self._unsent.clear()
 
     def receive(self) -> list[tuple[Type, bytes]]:
-        """All whole frames that have arrived. A frame that its sender did not finish is never seen."""
-        data = self._rest + self._read()
+        """All whole frames that have arrived. A frame that its sender did not finish is never seen.
+
+        What there is of a long frame stays where it is while the rest arrives: time is in proportion to its size.
+        """
+        self._read()
         frames, at = [], 0
-        while at + HEAD.size <= len(data):
-            size, kind = HEAD.unpack_from(data, at)
-            end = at + HEAD.size - 1 + size
-            if end > len(data):
-                break
-            frames.append((Type(kind), data[at + HEAD.size : end]))
-            at = end
-        self._rest = data[at:]
+        with memoryview(self._rest) as data:
+            while at + HEAD.size <= len(data):
+                size, kind = HEAD.unpack_from(data, at)
+                end = at + HEAD.size - 1 + size
+                if end > len(data):
+                    break
+                frames.append((Type(kind), bytes(data[at + HEAD.size : end])))
+                at = end
+        del self._rest[:at]
         return frames
 
-    def _read(self) -> bytes:
-        parts, taken = [], 0
+    def _read(self) -> None:
+        taken = 0
         while taken < _MOST:
             try:
                 part = self._socket.recv(_READ)
@@ -74,9 +78,8 @@ class Wire:
             if not part:
                 self.ended = True
                 break
-            parts.append(part)
+            self._rest += part
             taken += len(part)
-        return b"".join(parts)
 
     def wait(self) -> None:
         """Until something can be received, or the other side is gone."""
@@ -89,23 +92,34 @@ class Wire:
 
 
 class Slot:
-    """Eight bytes that desk and worker share: the assignment whose page is being gathered.
+    """What desk and worker share: the assignments whose pages are being gathered, in the worker's loop and in the
+    thread beside it, and how often the loop has turned.
 
-    It outlives the worker, which is its purpose. Stored plus one, so that zero is none.
+    It outlives the worker, which is its purpose. Numbers are stored plus one, so that zero is none.
     """
 
     def __init__(self, fd: int) -> None:
         self._memory = mmap.mmap(fd, mmap.PAGESIZE)
+        self._turns = 0
 
-    def name(self, number: int) -> None:
-        _NUMBER.pack_into(self._memory, 0, number + 1)
+    def name(self, number: int, beside: bool = False) -> None:
+        _NUMBER.pack_into(self._memory, 8 * beside, number + 1)
 
-    def clear(self) -> None:
-        _NUMBER.pack_into(self._memory, 0, 0)
+    def clear(self, beside: bool = False) -> None:
+        _NUMBER.pack_into(self._memory, 8 * beside, 0)
 
-    def read(self) -> int | None:
-        stored: int = _NUMBER.unpack_from(self._memory)[0]
+    def read(self, beside: bool = False) -> int | None:
+        stored: int = _NUMBER.unpack_from(self._memory, 8 * beside)[0]
         return stored - 1 if stored else None
+
+    def turn(self) -> None:
+        """The worker's loop has turned once more: its sign of life."""
+        self._turns += 1
+        _NUMBER.pack_into(self._memory, 16, self._turns)
+
+    def turns(self) -> int:
+        found: int = _NUMBER.unpack_from(self._memory, 16)[0]
+        return found
 
     def close(self) -> None:
         self._memory.close()

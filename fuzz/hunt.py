@@ -1,0 +1,130 @@
+"""The hunt: change an input, try it, keep it if it reached a new line, note it if it broke something.
+
+Deterministic by target, seed and number of inputs, as far as the target is. An input breaks something if its check
+raises, takes more processor time than the target grants (twice in a row, the second time undisturbed), or drives the
+peak of memory beyond what the seeds needed by more than the target grants.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from fuzz.lines import Lines
+from fuzz.mutate import mutated
+from fuzz.target import Target
+
+_SHRINKING: Final = 5.0
+"""Seconds for making a finding shorter."""
+
+
+class TooSlowError(Exception):
+    pass
+
+
+class TooMuchMemoryError(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    data: bytes
+    key: str
+    """The same for inputs that break the same thing."""
+    told: str
+
+
+class Hunt:
+    def __init__(self, target: Target, seed: int, trying: Callable[[bytes], None] = lambda data: None) -> None:
+        """`trying` is told of each input before it is tried."""
+        self._target = target
+        self._dice = Random(seed)
+        self._lines = Lines(target.parts)
+        self._trying = trying
+        self._kept: list[bytes] = []
+        self.findings: dict[str, Finding] = {}
+        self.tried = 0
+        for data in target.seeds():
+            self._try(data, None)
+            self._kept.append(data)
+        self._most = _peak() + (target.megabytes << 20)
+
+    @property
+    def reached(self) -> int:
+        """Lines."""
+        return len(self._lines.seen)
+
+    def once(self) -> Finding | None:
+        """One more input; what it broke, if nothing broke so before."""
+        dice, kept = self._dice, self._kept
+        data = mutated(dice, dice.choice(kept), self._target.words, dice.choice(kept), self._target.longest)
+        found = self._try(data, self._most)
+        if found is None and self._lines.fresh():
+            self._kept.append(data)
+        if found is None or found.key in self.findings:
+            return None
+        self.findings[found.key] = shorter = self._shortened(found)
+        return shorter
+
+    def _try(self, data: bytes, most: int | None) -> Finding | None:
+        self.tried += 1
+        self._trying(data)
+        with self._lines:
+            found = tried(self._target, data, most)
+        if found is not None and found.key == TooSlowError.__name__:
+            found = tried(self._target, data, most)
+        if found is not None and found.key == TooMuchMemoryError.__name__:
+            self._most = _peak() + (self._target.megabytes << 20)
+        return found
+
+    def _shortened(self, found: Finding) -> Finding:
+        """Halves, quarters, … left out, as long as the same breaks."""
+        end, size = time.monotonic() + _SHRINKING, len(found.data) // 2
+        while size and time.monotonic() < end and found.key not in _BY_AMOUNT:
+            at = 0
+            while at < len(found.data) and time.monotonic() < end:
+                data = found.data[:at] + found.data[at + size :]
+                self._trying(data)
+                again = tried(self._target, data, self._most)
+                if again is not None and again.key == found.key:
+                    found = again
+                else:
+                    at += size
+            size //= 2
+        return found
+
+
+_BY_AMOUNT: Final = (TooSlowError.__name__, TooMuchMemoryError.__name__)
+
+
+def tried(target: Target, data: bytes, most: int | None = None) -> Finding | None:
+    """What an input breaks. `most`: bytes of memory, at its peak."""
+    start = time.process_time()
+    try:
+        target.check(data)
+        took = time.process_time() - start
+        if took > target.seconds:
+            raise TooSlowError(f"{took:.1f} s of processor time")
+        if most is not None and _peak() > most:
+            raise TooMuchMemoryError(f"a peak of {_peak() >> 20} MB")
+    except Exception as error:
+        return Finding(data, _key(error), "".join(traceback.format_exception(error)))
+    return None
+
+
+def _key(error: Exception) -> str:
+    if type(error).__name__ in _BY_AMOUNT:
+        return type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    places = "".join(f"{frame.filename}:{frame.lineno}" for frame in frames[1:])
+    return f"{type(error).__name__}-{hashlib.sha256(places.encode()).hexdigest()[:8]}"
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

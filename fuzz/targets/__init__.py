@@ -1,0 +1,22 @@
+"""All targets, by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fuzz.target import Target
+from fuzz.targets.answer import AnswerTarget
+from fuzz.targets.decode import DecodeTarget
+from fuzz.targets.html import HtmlTarget
+from fuzz.targets.journal import JournalTarget
+from fuzz.targets.names import NamesTarget
+from fuzz.targets.robots import RobotsTarget
+from fuzz.targets.sitemaps import SitemapsTarget
+from fuzz.targets.urls import UrlsTarget
+
+TARGETS: Final[dict[str, type[Target]]] = {
+    target.name: target
+    for target in (
+        AnswerTarget, DecodeTarget, HtmlTarget, UrlsTarget, RobotsTarget, SitemapsTarget, JournalTarget, NamesTarget,
+    )
+}  # fmt: skip

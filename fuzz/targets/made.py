@@ -1,0 +1,31 @@
+"""What seeds are made of: the demonstration Web, small."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gossamer.demo.answer import Answers
+from gossamer.demo.sitemaps import sitemap_place
+from gossamer.demo.web import DemoWeb
+
+LONGEST = 1 << 14
+"""Bytes of a body."""
+
+
+@cache
+def bodies(kind: str, most: int) -> list[tuple[bytes, str]]:
+    """Bodies of the demonstration Web whose type begins so, with their types: home pages and first sitemaps."""
+    web = DemoWeb()
+    answers = Answers(web)
+    found = []
+    for site in web.all_sites:
+        if not site.readable:
+            continue
+        for target in filter(None, ("/", sitemap_place(site))):
+            answer = answers.get(site, target, False)
+            mime = answer.fields.partition(b"Content-Type: ")[2].partition(b"\r\n")[0].decode()
+            if mime.startswith(kind) and 0 < len(answer.body) <= LONGEST:
+                found.append((answer.body, mime))
+        if len(found) >= most:
+            break
+    return found[:most]

@@ -1,0 +1,58 @@
+"""What a crawl's settings oblige it to, as numbers: the only place where the checker reads settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from gossamer.config.settings import HarvesterSettings, Settings
+
+DAY: Final = 86_400.0
+WEEK: Final = 7 * DAY
+"""No wait is longer."""
+LEAST_SLOWED: Final = 1.0
+"""Seconds: a wait that is slowed down is a multiple of at least this."""
+SLOWED: Final = 2.0
+"""What an answer that asks to slow down multiplies the wait with."""
+RECOVERED: Final = 0.9
+"""What any other answer multiplies it with, as far as 1."""
+MOST_SLOWED: Final = 256.0
+PRECISION: Final = 1e-5
+"""The crawl reckons the factor in single precision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    wait: float
+    """The shorter one: a log does not tell how many pages of a site were known."""
+    pause: float
+    per_turn: int
+    address_wait: float
+    max_delay: float
+    robots_valid: float
+    unreachable: float
+    """After so long without a readable robots.txt its last good copy counts, or none (RFC 9309, 2.3.1.4)."""
+    late: float
+    """Seconds that connecting may take after the rules were looked at."""
+    www: bool
+    """Two hosts that differ by `www.` are one site."""
+    agent: str
+    contacts: tuple[str, ...]
+    """One of them is sent with every request."""
+    wait_factor: float = 0.0
+    domain_wait: float = 0.0
+
+    @staticmethod
+    def of(settings: Settings) -> Limits:
+        h = settings.harvester
+        return Limits(
+            wait=float(min(h.wait, h.wait_large)), pause=float(h.pause), per_turn=h.per_turn,
+            address_wait=float(h.address_wait), max_delay=float(h.max_delay),
+            robots_valid=min(float(h.robots_valid), DAY),
+            unreachable=float(h.robots_unreachable), late=float(h.connect_timeout), www=settings.seeder.www,
+            agent=h.agent, contacts=contacts(h), wait_factor=h.wait_factor, domain_wait=float(h.domain_wait),
+        )  # fmt: skip
+
+
+def contacts(harvester: HarvesterSettings) -> tuple[str, ...]:
+    return tuple(" ".join(text.split()) for text in (harvester.contact, harvester.about) if text)

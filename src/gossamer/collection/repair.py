@@ -1,0 +1,188 @@
+"""Making a damaged collection usable where there is no backup. What is cut away is kept, in `damaged/`.
+
+*Journal*: a file that is damaged is cut behind the last mark before the damage, and later ones are emptied: their
+records would not follow. What was committed behind that mark is lost, as if the crawl had been killed there, and every
+site rests first, as after a kill. Files stay where they are, if only empty: their numbers say that a run was begun.
+What of the archive lies behind the mark is kept before: the next start would cut it away.
+
+*URLs*: blocks that are damaged or missing are made again from the segments and the journal, which have every URL.
+
+*Manifest*: lines that are damaged are left out, if the segments still follow one another and none has files behind the
+last: it was an image's line then, and an image is only a cache. Without the line of a segment nothing is done, to the
+journal neither: a backup is needed (the lengths of the archive were in the line and are nowhere else).
+
+Nothing else needs repairing to go on: images and all other caches are made again, and a table that is damaged is read
+only by those who ask for it (and by a start without an image).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from gossamer import disk
+from gossamer.collection import manifest, records
+from gossamer.collection.blocks import BlockFile, is_sound
+from gossamer.collection.layout import (
+    ARCHIVE,
+    INDEX,
+    JOURNAL,
+    MANIFEST,
+    TABLES,
+    archive_files,
+    archive_name,
+    index_name,
+    journal_files,
+    table_name,
+)
+from gossamer.collection.manifest import Contents
+from gossamer.collection.records import Kind, Mark
+from gossamer.collection.recovery import recover
+from gossamer.collection.store import URL_FILE
+from gossamer.errors import GossamerError
+from gossamer.units import thousands
+
+DAMAGED: Final = "damaged"
+
+
+def repair(shard: Path) -> list[str]:
+    """What was done, a sentence each. The caller has the lock."""
+    done = _manifest(shard)
+    try:
+        contents = manifest.read(shard)
+    except GossamerError:  # it cannot be mended: `verify` names it
+        return done
+    if manifest.lost(manifest.sealed_files(shard), contents.segments):
+        return done
+    done += _journal(shard, contents)
+    with suppress(GossamerError):  # a segment is damaged too
+        done += _urls(shard)
+    return done
+
+
+def _manifest(shard: Path) -> list[str]:
+    path = shard / MANIFEST
+    with disk.naming("read", path):
+        lines = path.read_bytes().splitlines(keepends=True)
+    found = [manifest.decode(line) for line in lines]
+    damaged = [number for number, line in enumerate(found[:-1], 1) if line is None]
+    if not damaged or damaged[0] == 1:
+        return []
+    spans = sorted((line["first_record"], line["last_record"]) for line in found if line and "segment" in line)
+    named = [line["segment"] for line in found if line and "segment" in line]
+    if manifest.lost(manifest.sealed_files(shard), named):
+        return []
+    if any(first != before + 1 for (_, before), (first, _) in zip([(0, 0), *spans], spans, strict=False)):
+        return []
+    _keep(shard, path)
+    disk.write_atomic(path, *(raw for raw, line in zip(lines, found, strict=True) if line is not None))
+    which = ", ".join(map(str, damaged))
+    return [f"{MANIFEST}: line {which} could not be read, and is left out; no segment is missing"]
+
+
+def _journal(shard: Path, contents: Contents) -> list[str]:
+    """Files are kept, and the image forgotten, before the first is cut: a repair that is killed is only done again."""
+    sealed = contents.segments
+    unsealed = {number: path for number, path in sorted(journal_files(shard).items()) if number not in sealed}
+    ends: dict[int, int] = {}
+    lengths: dict[str, int] = {}
+    for _, line in sorted(sealed.items()):
+        lengths |= line["lengths"]
+    for number, path in unsealed.items():
+        end = 0 if ends else records.sound_until(path)
+        if end is not None and not any(later > number for later in sealed):
+            ends[number] = end
+        for record in records.read(path, end):
+            lengths |= Mark.decode(record.body).lengths if record.kind is Kind.MARK else {}
+    if not ends:
+        return []
+    done = _archive(shard, lengths)
+    _forget_images(shard, max((line["last_record"] for line in sealed.values()), default=0))
+    cut = min(ends)
+    for number, end in ends.items():
+        path = unsealed[number]
+        if number != cut and not path.stat().st_size:
+            continue
+        _keep(shard, path)
+        for table in (*TABLES, INDEX):  # of a seal that was killed
+            disk.remove(shard / (index_name(number) if table == INDEX else table_name(table, number)))
+        with disk.naming("read", path):
+            raw = path.read_bytes()[:end]
+        disk.write_atomic(path, raw)
+        what = f"is damaged, and cut at byte {thousands(end)}: what was committed behind it is lost"
+        done.append(f"{JOURNAL}/{path.name} {what if number == cut else 'is emptied: it does not follow what is left'}")
+    return sorted(done, key=lambda line: not line.startswith(JOURNAL))
+
+
+def _archive(shard: Path, lengths: dict[str, int]) -> list[str]:
+    """Keeps what lies behind these lengths: whole files are moved, the ends of others copied."""
+    kept = 0
+    for number, path in archive_files(shard).items():
+        length, size = lengths.get(archive_name(number), 0), path.stat().st_size
+        if size <= length:
+            continue
+        kept += size - length
+        if length:
+            _keep(shard, path, length)
+        else:
+            disk.make_directory(shard / DAMAGED)
+            disk.rename(path, _free(shard, path.name))
+            disk.sync_directory(shard / DAMAGED)
+            disk.sync_directory(path.parent)
+    return [f"{ARCHIVE}/: {thousands(kept)} bytes behind the cut are kept in {DAMAGED}/"] if kept else []
+
+
+def _forget_images(shard: Path, record: int) -> None:
+    """Those ahead of the segments: they may have what is lost."""
+    path = shard / MANIFEST
+    with disk.naming("read", path):
+        lines = path.read_bytes().splitlines(keepends=True)
+    found = [manifest.decode(line) for line in lines]
+    left = [raw for raw, line in zip(lines, found, strict=True) if line and line.get("record", 0) <= record]
+    if len(left) < len(lines):
+        _keep(shard, path)
+        disk.write_atomic(path, *left)
+
+
+def _urls(shard: Path) -> list[str]:
+    """Only if what is made again is as long as it was: marks name lengths."""
+    path, recovered = shard / URL_FILE, replace(recover(shard), image=None)
+    length = recovered.mark.lengths.get(URL_FILE, 0)
+    if not length or is_sound(path, length):
+        return []
+    beside = path.with_name(path.name + disk.TEMPORARY)
+    disk.remove(beside)
+    made = BlockFile(beside)
+    try:
+        for effects in recovered.effects():
+            made.put(effects.first_page, effects.urls.split())
+        if length not in made.offsets():
+            return []
+        made.truncate(length)
+        made.appender.sync()
+    finally:
+        made.close()
+    if path.exists():
+        _keep(shard, path)
+    disk.rename(beside, path)
+    disk.sync_directory(path.parent)
+    return [f"{URL_FILE} was damaged, and is made again from the segments"]
+
+
+def _keep(shard: Path, path: Path, start: int = 0) -> None:
+    """A copy, from byte `start` on, under a name that is free."""
+    disk.make_directory(shard / DAMAGED)
+    with disk.naming("read", path), path.open("rb") as file:
+        file.seek(start)
+        raw = file.read()
+    disk.write_atomic(_free(shard, f"{path.name}.from-{start}" if start else path.name), raw)
+
+
+def _free(shard: Path, name: str) -> Path:
+    for number in range(1000):
+        found = shard / DAMAGED / f"{name}.{number}"
+        if not found.exists():
+            return found
+    raise GossamerError(f"{shard / DAMAGED} is full of copies", "Move some of them away.")

@@ -1,0 +1,325 @@
+"""Read: the bytes of a sitemap in, its entries out (sitemaps.org; RSS, Atom and plain text, as that protocol has it).
+
+    urlset        entries `url`, each with `loc` and perhaps `lastmod`
+    sitemapindex  entries `sitemap`: further sitemaps
+    rss, rdf      entries `item`, with `link` and perhaps `pubDate` or `date`
+    feed          entries `entry`, with `link href` and perhaps `updated`
+    text          a URL a line
+
+The text is looked through for these tags, and for no others; there is no tree. What is broken is read as far as it
+goes: a tag that is not closed, a bare "&", a wrong octet harm the entry that they stand in, an end that is missing what
+comes after it. Only tags with the prefix of the root count, so `image:loc` is not taken for a page.
+
+Invariants, each a property test of the same name:
+
+- anything can be read: no bytes raise an error, and reading ends
+- no entity is expanded: but for the five of XML and numbers, references stay as they are, whatever is declared; nothing
+  is ever looked up outside
+- no more than the limits: `MOST_BYTES`, `MOST_ENTRIES`, `MOST_TAGS`, and `MOST_LISTED` of what is made of it
+- what is written is read: in every format and charset
+- what is cut is read as far as it goes: a beginning of a file gives a beginning of its entries
+
+Linear in the size: no pattern looks further than the next "<", no search further than where it goes on. Refused: expat
+and lxml. The first stops at the first "&" that is not escaped, which is the most common fault of all; the second goes
+on, but builds nodes, and must be told not to fetch, not to expand, not to grow. Here there is nothing to be told.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from gossamer.gatherer.charset import codec, decode
+from gossamer.gatherer.gather import Gathered
+from gossamer.gatherer.lastmod import lastmod
+from gossamer.gatherer.links import Kinds, Link, judged, merged, resolved
+from gossamer.gatherer.seen import Seen
+from gossamer.model import LinkKind, Tag
+from gossamer.urls import Scope, canonical
+
+MOST_ENTRIES: Final = 50_000
+"""Of one sitemap, as the protocol has it; what comes after them is not read."""
+MOST_BYTES: Final = 52_428_800
+"""Of one sitemap when it is decompressed, as the protocol has it."""
+MOST_TAGS: Final = 2_000_000
+"""A text with more is not looked at: no sitemap has so many. Of plain text: lines; those after them are not read."""
+MOST_LISTED: Final = 16 << 20
+"""Bytes of the addresses that are made of the entries of one sitemap; those after them are not taken. A relative one is
+as long as the sitemap's own, at least."""
+LONGEST: Final = 16_384
+"""Characters of an address."""
+
+
+class Format(StrEnum):
+    URLSET = "urlset"
+    INDEX = "sitemapindex"
+    RSS = "rss"
+    ATOM = "feed"
+    TEXT = "text"
+    NONE = "none"
+    """No sitemap: a page that says that there is none, most often."""
+
+
+class Entry(NamedTuple):
+    address: str
+    """As written, but for references and white space around it."""
+    lastmod: float | None = None
+    """Seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemap:
+    format: Format
+    entries: list[Entry]
+    """Pages; of an index: sitemaps."""
+    whole: bool
+    """False: it ended too early, or a limit was reached."""
+
+
+class _Shape(NamedTuple):
+    """What counts in a format, by local names in small letters."""
+
+    format: Format
+    entry: str
+    address: str
+    dates: tuple[str, ...]
+
+
+_SHAPES: Final = {
+    "urlset": _Shape(Format.URLSET, "url", "loc", ("lastmod",)),
+    "sitemapindex": _Shape(Format.INDEX, "sitemap", "loc", ("lastmod",)),
+    "rss": _Shape(Format.RSS, "item", "link", ("pubdate", "date")),
+    "rdf": _Shape(Format.RSS, "item", "link", ("date", "pubdate")),
+    "feed": _Shape(Format.ATOM, "entry", "link", ("updated", "published", "modified")),
+}
+_TAG: Final = re.compile(
+    r"<!--|<!\[CDATA\[|<!DOCTYPE|<(/?)(?:([A-Za-z_][\w.-]*):)?"
+    r"(urlset|sitemapindex|url|sitemap|loc|lastmod|rss|rdf|item|link|pubDate|date|feed|entry|updated|published|modified)"
+    r"(?=[\s/>])([^<>]*)>",
+    re.IGNORECASE,
+)
+_ROOT: Final = re.compile(r"<(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)")
+_DECLARED: Final = re.compile(rb"<\?xml[^<>]{0,200}?encoding\s*=\s*[\"']\s*([A-Za-z0-9_.:-]{1,40})")
+_REFERENCE: Final = re.compile(r"&(?:#(\d{1,8})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
+_NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ATTRIBUTE: Final = re.compile(r"(?:^|\s)(href|rel)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_SKIPPED: Final = {"<!--": "-->", "<![cdata[": "]]>"}
+_WHITE: Final = " \t\r\n\f\v\0\ufeff"
+_MARKUP: Final = re.compile(rf"[{_WHITE}]*<")
+_LINE: Final = re.compile(r"[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]+")
+
+
+def read(body: bytes, declared: str, now: float) -> Sitemap:
+    """`body` decompressed; `declared`: the charset of the header, or ""; `now`: wall time, no page changed later."""
+    text = _text(body[:MOST_BYTES], declared)
+    within = len(body) <= MOST_BYTES
+    if not _MARKUP.match(text):
+        entries, whole = _lines(text)
+        return Sitemap(Format.TEXT, entries, within and whole)
+    if text.count("<") > MOST_TAGS:
+        return Sitemap(Format.NONE, [], False)
+    start = _after_head(text)
+    root = _ROOT.search(text, start) if start is not None else None
+    shape = _SHAPES.get(root[2].lower()) if root else None
+    if root is None or shape is None:
+        return Sitemap(Format.NONE, [], within)
+    prefix = root[1] or "" if root[2].lower() != "rdf" else ""
+    reader = _Reader(text, root.start(), shape, prefix.lower(), now)
+    entries = list(reader.entries())
+    return Sitemap(shape.format, entries, within and reader.ended)
+
+
+def listed(sitemap: Sitemap, url: str, scope: Scope) -> Gathered:
+    """The pages of a sitemap as links, judged like those of a page; the text of each is when it was changed. None
+    of an index. `url`: of the sitemap, canonical."""
+    if sitemap.format is Format.INDEX:
+        return Gathered()
+    seen, references, room = Seen(), Kinds(), MOST_LISTED
+    for address, when in sitemap.entries:
+        room -= len(address) + (0 if "//" in address[:9] else len(url))
+        if room < 0:
+            break
+        found = (LinkKind.SITEMAP, 0, "" if when is None else str(int(when)), 0, Tag.OTHER)
+        references[address] = merged(references[address], found) if address in references else found
+    targets = resolved(references, url, scope, seen)
+    links = _bounded(judged(targets, url, scope, seen))
+    return Gathered(out_degree=len(targets), links=links, counted=seen.counted, seen=seen.lines())
+
+
+def _bounded(links: list[Link]) -> list[Link]:
+    """Escapes may have made them longer than they were."""
+    ends = list(accumulate(len(link.url) for link in links))
+    return links[: bisect_right(ends, MOST_LISTED)]
+
+
+def further(sitemap: Sitemap, url: str, most: int) -> tuple[str, ...]:
+    """The sitemaps that an index names, canonical: the first of them."""
+    if sitemap.format is not Format.INDEX:
+        return ()
+    named = (canonical(entry.address, url) for entry in sitemap.entries[: 10 * most])
+    return tuple(dict.fromkeys(each for each in named if each is not None))[:most]
+
+
+def _text(body: bytes, declared: str) -> str:
+    """The declaration inside counts if there is no mark and no header; UTF-16 shows itself."""
+    if not declared and body[:2] in (b"<\0", b"\0<"):
+        declared = "utf-16-le" if body[1] == 0 else "utf-16-be"
+    found = None if declared else _DECLARED.search(body, 0, 300)
+    if found:
+        name = codec(found[1].decode("ascii"))
+        declared = "utf-8" if name.startswith("utf-16") else name
+    return decode(body, declared)[0]
+
+
+def _lines(text: str) -> tuple[list[Entry], bool]:
+    """Those that are addresses, and whether no limit was reached. One line at a time: a list of them all would take
+    twenty times the text."""
+    entries = list[Entry]()
+    for number, found in enumerate(_LINE.finditer(text)):
+        if number == MOST_TAGS:
+            return entries, False
+        if found.end() - found.start() > 2 * LONGEST:
+            continue
+        line = found[0].strip(_WHITE)
+        if line[:8].lower().startswith(("http://", "https://")) and len(line) <= LONGEST:
+            if len(entries) == MOST_ENTRIES:
+                return entries, False
+            entries.append(Entry(line))
+    return entries, True
+
+
+def _after_head(text: str) -> int | None:
+    """Where the root begins: behind declarations, comments and the document type. None if there is none."""
+    at = 0
+    while (at := text.find("<", at)) >= 0:
+        after = _skipped(text, at)
+        if after == at:
+            return at
+        if after < 0:
+            return None
+        at = after
+    return None
+
+
+def _skipped(text: str, at: int) -> int:
+    """Where what is no element ends that begins at `at`; `at` if it is an element, -1 if there is no end."""
+    if text.startswith("<!--", at):
+        return _behind(text, "-->", at)
+    if text.startswith("<?", at):
+        return _behind(text, "?>", at)
+    if text[at : at + 9].upper() == "<!DOCTYPE":
+        end = text.find(">", at)
+        inner = text.find("[", at, max(at, end))
+        return _behind(text, "]", inner) if inner >= 0 else end + 1 or -1
+    return _behind(text, ">", at) if text.startswith("<!", at) else at
+
+
+def _behind(text: str, mark: str, at: int) -> int:
+    end = text.find(mark, at)
+    return end + len(mark) if end >= 0 else -1
+
+
+class _Reader:
+    """Goes from tag to tag."""
+
+    def __init__(self, text: str, at: int, shape: _Shape, prefix: str, now: float) -> None:
+        self._text, self._at, self._shape, self._prefix, self._now = text, at, shape, prefix, now
+        self.ended = False
+        """The root was closed, and no limit reached."""
+
+    def entries(self) -> Iterator[Entry]:
+        shape, count = self._shape, 0
+        address, when, inside = "", None, False
+        for closing, name, more in self._tags():
+            if name == shape.entry:
+                if inside and address:
+                    if count == MOST_ENTRIES:
+                        return
+                    yield Entry(address, when)
+                    count += 1
+                address, when, inside = "", None, not closing and not more.endswith("/")
+            elif closing or not inside:
+                continue
+            elif name == shape.address:
+                address = address or self._address(more)
+            elif name in shape.dates and when is None:
+                when = lastmod(self._content(), self._now)
+        if inside and address and count < MOST_ENTRIES:
+            yield Entry(address, when)
+
+    def _tags(self) -> Iterator[tuple[bool, str, str]]:
+        """Those that count, in order: whether it closes, its name, what else stands in it."""
+        text, root = self._text, self._shape.format
+        while (found := _TAG.search(text, self._at)) is not None:
+            self._at = found.end()
+            name = (found[3] or "").lower()
+            if not name:
+                self._at = _skipped_mark(text, found)
+                if self._at < 0:
+                    return
+            elif self._counts(found[2] or "", name):
+                if found[1] and name in (root.value, "rdf"):
+                    self.ended = True
+                    return
+                yield bool(found[1]), name, found[4]
+
+    def _counts(self, prefix: str, name: str) -> bool:
+        return prefix.lower() == self._prefix or name in ("rdf", "date")
+
+    def _address(self, more: str) -> str:
+        """Of the element that was just opened."""
+        if self._shape.format is not Format.ATOM:
+            return "" if more.endswith("/") else self._content()
+        found = {name.lower(): one or other for name, one, other in _ATTRIBUTE.findall(more)}
+        wanted = found.get("rel", "alternate").strip().lower() == "alternate"
+        return _resolved(found.get("href", "")) if wanted else ""
+
+    def _content(self) -> str:
+        """Text up to the next tag, comments left out and CDATA as it is; what follows is looked for behind it."""
+        text, at, parts, size = self._text, self._at, list[str](), 0
+        while size <= LONGEST:
+            end = text.find("<", at)
+            end = len(text) if end < 0 else end
+            parts.append(_resolved(text[at : min(end, at + LONGEST + 1)]))
+            size += end - at
+            if text.startswith("<!--", end):
+                at = _behind(text, "-->", end)
+                size += at - end
+            elif text.startswith("<![CDATA[", end):
+                at = _behind(text, "]]>", end)
+                parts.append(text[end + 9 : max(end + 9, min(at - 3, end + 9 + LONGEST + 1))])
+                size += len(parts[-1])
+            else:
+                self._at = end
+                whole = "".join(parts).strip(_WHITE)
+                return whole if len(whole) <= LONGEST else ""
+            if at < 0:
+                self._at = len(text)
+                return ""
+        self._at = end
+        return ""
+
+
+def _skipped_mark(text: str, found: re.Match[str]) -> int:
+    """Behind a comment, CDATA or document type; -1 if it does not end."""
+    end = _SKIPPED.get(found[0].lower())
+    return _behind(text, end, found.end()) if end else _skipped(text, found.start())
+
+
+def _resolved(text: str) -> str:
+    if "&" not in text:
+        return text.strip(_WHITE) if len(text) <= LONGEST else ""
+    return _REFERENCE.sub(_meant, text).strip(_WHITE) if len(text) <= LONGEST else ""
+
+
+def _meant(found: re.Match[str]) -> str:
+    decimal, hexadecimal, name = found.groups()
+    if name:
+        return _NAMED[name]
+    number = int(decimal) if decimal else int(hexadecimal, 16)
+    return chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else found[0]

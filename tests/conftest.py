@@ -1,0 +1,22 @@
+"""Property tests have no deadlines: the machine may be busy, and what must be quick is shown by benchmarks.
+
+Files that take longest come first, so that no process is left with one of them when the others are through.
+"""
+
+from typing import Final
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
+
+LONGEST: Final = [
+    "test_kill", "test_docs", "test_whole_crawl", "test_readme", "test_command_line", "test_scores",
+    "test_powercut_crawl", "test_imaging", "test_revisits", "test_queue",
+]  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {f"{name}.py": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))

@@ -1,0 +1,78 @@
+"""A server that sends raw bytes and nothing else, for tests of how answers are read: one way to answer, on loopback."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+Answer = Callable[[bytes], Iterable[bytes]]
+"""A request to the pieces of its answer; behind the last the connection is closed."""
+MOST = 64_000_000
+"""Bytes of an endless answer after which the server gives up."""
+
+
+class Raw:
+    def __init__(self, answer: Answer | bytes, tls: ssl.SSLContext | None = None, reset: bool = False) -> None:
+        self._answer: Answer = (lambda _: [answer]) if isinstance(answer, bytes) else answer
+        self._tls, self._reset = tls, reset
+        self.requests: list[bytes] = []
+        self.sent = 0
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port: int = self._socket.getsockname()[1]
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Raw:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(10)
+
+    def url(self, path: str = "/x") -> bytes:
+        return f"http{'s' if self._tls else ''}://site.test:{self.port}{path}".encode()
+
+    def _run(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._socket.accept()
+                connection.settimeout(5)
+                with suppress(OSError), connection:
+                    self._serve(connection)
+
+    def _serve(self, connection: socket.socket) -> None:
+        if self._tls is not None:
+            connection = self._tls.wrap_socket(connection, server_side=True)
+        with connection:
+            request = connection.recv(65_536)
+            if not request:
+                return
+            self.requests.append(request)
+            for piece in self._answer(request):
+                connection.sendall(piece)
+                self.sent += len(piece)
+                if self.sent > MOST:
+                    break
+            if self._reset:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def endless(first: bytes, piece: bytes) -> Answer:
+    def answer(_: bytes) -> Iterator[bytes]:
+        yield first
+        while True:
+            yield piece
+
+    return answer
+
+
+@contextmanager
+def mute() -> Iterator[int]:
+    """The port of a server that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+        yield listening.getsockname()[1]
