@@ -2,7 +2,7 @@
 
 Without a clock (r = 1, w = 0): the average of cumulative PageRank over the whole crawl, mean and spread over five sets
 of start pages. With one (r = 64, w = 15 s, 5 s at sites of over 100 pages, servers as measured): the mean share of
-PageRank over the time until the last of the strategies ended.
+PageRank over the time until the last of the strategies ended; `--polite`: only that.
 
 Graphs: the real ones where they are (`GOSSAMER_DATA`, or shared/data beside the repository), parts of them, and made
 ones. Start sets: cnr-2000 has none of its own, so 50 pages at random; the others all their start pages, halves of them,
@@ -103,15 +103,19 @@ def order_alone(graph: WebGraph, quick: bool) -> None:
     print(f"  {OURS} less {best}: {lead:+.3f}, less the oracle: {lag:+.3f}")
 
 
-def polite(graph: WebGraph) -> None:
+def polite(graph: WebGraph, quick: bool) -> None:
     worth = pagerank(graph.links, tolerance=1e-8).values
-    start = starts(graph, 1)[0]
-    runs = [simulate(graph, name, CLOCK, start=start, worth=worth) for name in POLITE]
-    end = max(run.seconds for run in runs)
-    print(f"{graph.name or 'made'}: r = 64, w = 15 s, until {end / 3600:.1f} h", flush=True)
-    for run in runs:
-        area = average_by_time(run, worth, end)
-        print(f"  {run.strategy:<22} {area:.4f}   ended after {run.seconds / 3600:6.1f} h", flush=True)
+    found = {name: list[tuple[float, float]]() for name in POLITE}
+    sets = starts(graph, 2 if quick else 5)
+    for start in sets:
+        runs = [simulate(graph, name, CLOCK, start=start, worth=worth) for name in POLITE]
+        end = max(run.seconds for run in runs)
+        for run in runs:
+            found[run.strategy].append((average_by_time(run, worth, end), run.seconds / 3600))
+    print(f"{graph.name or 'made'}: r = 64, w = 15 s, {len(sets)} start sets", flush=True)
+    for name, each in found.items():
+        areas, hours = np.array(each).T
+        print(f"  {name:<22} {areas.mean():.4f} ± {areas.std():.4f}   ended after {hours.mean():6.1f} h", flush=True)
 
 
 def main(arguments: list[str]) -> None:
@@ -119,9 +123,10 @@ def main(arguments: list[str]) -> None:
     names = [name for name in arguments if not name.startswith("-")]
     for graph in graphs(quick):
         if not names or any(name in graph.name for name in names):
-            order_alone(graph, quick)
+            if "--polite" not in arguments:
+                order_alone(graph, quick)
             if graph.sites > 1:
-                polite(graph)
+                polite(graph, quick)
 
 
 if __name__ == "__main__":
