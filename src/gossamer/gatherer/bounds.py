@@ -10,7 +10,7 @@ lexbor takes any page, but some things cost it the square of their number, or wo
 - options of a <select>, all looked at for each (48,000 take 5 s).
 
 A page that could have that many is read here first, tag by tag, in linear time, and cut before the tag that is too
-much. Most pages are not looked at, for they have few tags and none long.
+much. Most pages are not: they have few tags and none long, or are plainly nested (`plain`).
 
 Whatever begins with a < may become an element, a comment or a text, of some 300 bytes each: 100,000 links of 30 bytes
 were 80 MB. Of a page with more than `MOST_TAGS` the rest is not read.
@@ -19,8 +19,9 @@ were 80 MB. Of a page with more than `MOST_TAGS` the rest is not read.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Final
+
+from gossamer.gatherer.plain import FORMATTING, NEVER_DEEP, RAW, SIBLINGS, is_plain
 
 MOST_TAGS: Final = 100_000
 """Start tags, end tags, comments."""
@@ -40,9 +41,11 @@ HARMLESS: Final = 890
 """Tags among which no choice of formatting elements makes more than `MOST_REBUILT`."""
 SHORT: Final = 32_768
 LONG: Final = 200_000
-"""Characters of pages that are never, and always, looked at."""
-FEW_TAGS: Final = 5_000
+"""Characters of pages that have few attributes for certain, and of those that may have many here and there."""
 LONG_TAG: Final = 16_384
+"""Characters up to the next tag, in which an element may have 8,000 attributes: 0.15 s."""
+MOST_COMPARED: Final = 500_000_000
+"""Squares of such lengths, summed up: 0.3 s."""
 FEW_ROOTS: Final = 4
 
 _ATTRIBUTE: Final = r"""[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
@@ -52,34 +55,15 @@ _TAG: Final = re.compile(
     rf"|<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[\s/]++|{_ATTRIBUTE})*+)"
 )
 _CDATA: Final = "<![CDATA["
-_FORMATTING_NAME: Final = r"(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])"
-_USUAL_ATTRIBUTE: Final = r"""\s++[\w:.-]++(?:=(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=`]++))?+"""
-_FORMATTING_STARTS: Final = re.compile(
-    rf"<({_FORMATTING_NAME}(?:{_USUAL_ATTRIBUTE})*+\s*+>)|<{_FORMATTING_NAME}", re.IGNORECASE
-)
-"""As they are spelt, or nothing if that needs a closer look."""
-_FORMATTING_ENDS: Final = re.compile(rf"</{_FORMATTING_NAME}", re.IGNORECASE)
-_NEVER_DEEP: Final = frozenset({
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
-    "a", "body", "caption", "colgroup", "head", "html", "optgroup", "option", "p", "tbody", "td", "tfoot", "th",
-    "thead", "tr",
-})  # fmt: skip
-"""Elements without content, and those that another of their kind ends."""
-_SIBLINGS: Final = {"li": "li", "dd": "dt", "dt": "dt", "rb": "rt", "rp": "rt", "rt": "rt", "rtc": "rt"}
-"""Elements that end the one before, unless a block is open in between, by kind."""
-FORMATTING: Final = frozenset({
-    "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
-})  # fmt: skip
-"""And <a>, of which only one is ever open."""
 _INLINE: Final = FORMATTING | {
     "abbr", "acronym", "bdi", "bdo", "cite", "data", "del", "dfn", "ins", "kbd", "label", "mark", "q", "samp", "span",
     "sub", "sup", "time", "var",
 }  # fmt: skip
 _RAW: Final = {
     name: re.compile(f"</{name}", re.IGNORECASE)
-    for name in ("script", "style", "textarea", "title", "xmp", "noembed", "noframes", "iframe")
+    for name in RAW
 }
-"""Elements whose content is no markup, with what ends them."""
+"""With what ends them."""
 _ROOTS: Final = ("html", "body")
 _FOREIGN: Final = frozenset({"svg", "math"})
 _WITHOUT_RAW: Final = _FOREIGN | {"frameset", "select"}
@@ -106,21 +90,22 @@ def _with_few_tags(text: str) -> str:
 
 
 def _suspicious(text: str) -> bool:
-    tags = text.count("<")
-    if tags > HARMLESS and _formats_much(text, tags):
-        return True
-    if len(text) <= SHORT:
+    tags, long = text.count("<"), len(text) > SHORT
+    if not long and tags <= HARMLESS:
         return False
-    if len(text) > LONG or tags > FEW_TAGS or max(map(len, text.split("<"))) > LONG_TAG:
-        return True
     small = text.lower()
+    if long and _may_have_many_attributes(small):
+        return True
+    left, strays = FREE + MOST_REBUILT // max(1, tags), MOST_WALKED // DEEPEST
+    return tags > HARMLESS and not is_plain(small, DEEPEST, left, strays, MOST_OPTIONS)
+
+
+def _may_have_many_attributes(small: str) -> bool:
+    """Of one element, or of <html> and <body>, which have those of all tags of their name."""
+    lengths = list(map(len, small.split("<")))
+    if max(lengths) > LONG_TAG or (len(small) > LONG and sum(n * n for n in lengths) > MOST_COMPARED):
+        return True
     return sum(small.count(f"<{name}") for name in _ROOTS) > FEW_ROOTS
-
-
-def _formats_much(text: str, tags: int) -> bool:
-    starts = Counter(_FORMATTING_STARTS.findall(text))
-    most = starts.pop("", 0) + sum(min(times, ALIKE) for times in starts.values())
-    return (most - FREE) * tags > MOST_REBUILT or len(_FORMATTING_ENDS.findall(text)) * tags > MOST_WALKED
 
 
 def _end(text: str) -> int:
@@ -154,7 +139,7 @@ def _end(text: str) -> int:
             at = after.start() if after else len(text)
         elif name == "option":
             options += 1
-        elif name not in _NEVER_DEEP and not _follows_its_like(open_names, name):
+        elif name not in NEVER_DEEP and not _follows_its_like(open_names, name):
             open_names.append(name)
             if name in FORMATTING:
                 formatting.open(name, tag["attributes"])
@@ -190,10 +175,10 @@ class _Formatting:
 
 def _follows_its_like(open_names: list[str], name: str) -> bool:
     """It ends one of its kind, which stands for it, with what is open in that."""
-    if (kind := _SIBLINGS.get(name)) is None:
+    if (kind := SIBLINGS.get(name)) is None:
         return False
     for back in range(1, min(len(open_names), _LOOK_BACK) + 1):
-        if _SIBLINGS.get(open_names[-back]) == kind:
+        if SIBLINGS.get(open_names[-back]) == kind:
             del open_names[len(open_names) - back + 1 :]
             return True
         if kind == "rt" or open_names[-back] not in _INLINE:

@@ -1,0 +1,74 @@
+"""The quick look at markup: what it calls plain is no trouble for the parser."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from gossamer.gatherer.plain import NEVER_DEEP, RAW, SIBLINGS, is_plain
+
+PIECES = (
+    "<div>", "</div>", "<DIV class=x>", "</DIV >", "<b>", "</b>", "<b class='x'>", "<i>", "</i>", "<p>", "</p>", "<ul>",
+    "</ul>", "<li>", "</li>", "<dl>", "</dl>", "<dt>", "<dd>", "</dd>", "<table>", "<tr>", "<td>", "</td>", "</tr>",
+    "</table>", "<span title='it is'>", '<span title="x=">', "</span>", "<a href=/x>", "</a>", "<br>", "<br/>", "text",
+    "<!-- x -->", "<!-- </div> -->", "<!-->", "<!--->", "<!--", "-->", "<!-- <div> --!>", "<!x </div>", "<?x>", "</ x>",
+    "<script>", "</script>", "<script>'</div>'</script>", "<style></div></style>", "<title><div></title>", "<textarea>",
+    "</textarea>", '<p title="</div>">', '<p title="></div>">', '<p title="<!--">', '<p title="-->">', "<p a\"=\">",
+    '<p title="><!--">', "<p a=b=\" c=\">", "</di<!-- -->v>", "<di<!-- -->v>", "<svg>", "</svg>", "<select>",
+    "</select>", '<p ="x=">', "<p a=/x/>", "<template>", "</template>", "<button>", "</button>", "<![CDATA[", "]]>",
+    "<", ">", '"', "'", " < ", "<div/>",
+    "<div", "</div", "<x-y>", "</x-y>", "<option>", "<object>", "</object>", "<plaintext>", "<noscript>", "</noscript>",
+)  # fmt: skip
+SHALLOW, FEW, MANY = 4, 2, 1_000
+
+
+def _depth(node: LexborNode | None) -> int:
+    """Open elements that count; what is no markup holds no others."""
+    depth = 0
+    while node is not None and node.tag != "-document":
+        depth += node.tag not in NEVER_DEEP and node.tag not in SIBLINGS and node.tag not in RAW
+        node = node.parent
+    return depth
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=40).map("".join))
+def test_what_is_plain_is_never_deeper_for_the_parser(page: str) -> None:
+    if is_plain(page.lower(), SHALLOW, FEW, MANY, MANY):
+        for node in LexborHTMLParser(page).css("*"):
+            assert _depth(node) < SHALLOW
+
+
+@pytest.mark.parametrize(
+    ("page", "plain"),
+    [
+        ("<div><b>x</b></div>" * 50, True),
+        ("<ul>" + "<li>x" * 50 + "</ul>", True),
+        ("<dl>" + "<dt>x<dd>y" * 50 + "</dl>", True),
+        ("<!-- <div> --><script>'<div>'</script><p>x" * 50, True),
+        ("<!doctype html><html><body><table>" + "<tr><td>x" * 50 + "</table>", True),
+        ("<div>" * 5, False),
+        ("<p><b></p>" * 3, False),
+        ("<option>" * 1_001, False),
+        ("<p title='a > b'>", False),
+        ("1 < 2", False),
+        ("<svg><path></svg>", False),
+        ("<!-- never closed <div>", True),
+        ('<p title="<!--"><div><p title="-->">', False),
+        ("</di<!-- -->v>", False),
+        ('<p a"="></div>">', False),
+        ('<p a=b=" c="></div>">', False),
+        ('<p ="x="></div>">', False),
+        ("<p a=/x/ b='1' c><br/>", True),
+    ],
+)
+def test_usual_pages_are_plain_and_others_are_looked_at_closer(page: str, plain: bool) -> None:
+    assert is_plain(page, SHALLOW, FEW, MANY, MANY) is plain
+
+
+def test_formatting_elements_that_end_something_else_are_counted() -> None:
+    page = "<b><div></b></div>" * 3
+    assert is_plain(page, 10, 10, 3, 0)
+    assert not is_plain(page, 10, 10, 2, 0)
