@@ -21,6 +21,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import numpy as np
+
 from gossamer.gatherer.plain import FORMATTING, NEVER_DEEP, RAW, SIBLINGS, is_plain
 
 MOST_TAGS: Final = 100_000
@@ -102,8 +104,8 @@ def _suspicious(text: str) -> bool:
 
 def _may_have_many_attributes(small: str) -> bool:
     """Of one element, or of <html> and <body>, which have those of all tags of their name."""
-    lengths = list(map(len, small.split("<")))
-    if max(lengths) > LONG_TAG or (len(small) > LONG and sum(n * n for n in lengths) > MOST_COMPARED):
+    lengths = np.fromiter(map(len, small.split("<")), np.int64)
+    if lengths.max() > LONG_TAG or (len(small) > LONG and lengths @ lengths > MOST_COMPARED):
         return True
     return sum(small.count(f"<{name}") for name in _ROOTS) > FEW_ROOTS
 
