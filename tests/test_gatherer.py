@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +15,7 @@ from gossamer.gatherer.directives import of_header, refresh_target
 from gossamer.gatherer.gather import LONGEST_TITLE, Gathered, gather
 from gossamer.model import Counted, LinkFlag, LinkKind, VisitFlag
 from gossamer.urls import Scope, canonical
+from tests.timing import takes_less
 
 URL = "https://example.org/a/page.html"
 SCOPE = Scope(("example.org",))
@@ -282,9 +283,8 @@ def test_gathering_depends_on_its_arguments_only_and_links_are_distinct_and_cano
 )
 def test_a_million_elements_deep_is_bounded(nest: str) -> None:
     html = "<a href='/x'>1</a>" + nest * (4_000_000 // len(nest))
-    start = time.process_time()
+    assert takes_less(lambda: page(html), than=1)
     gathered = page(html)
-    assert time.process_time() - start < 10
     assert [link.url for link in gathered.links] == ["https://example.org/x"]
 
 
@@ -300,11 +300,9 @@ def test_tags_without_end_are_cut_at_the_most_that_are_read(tag: str) -> None:
 def test_a_hundred_thousand_attributes_are_bounded() -> None:
     for value in ("", "=1", '=">"', "='<'", "=<>"):
         attributes = " ".join(f"x{i}{value}" for i in range(100_000))
-        start = time.process_time()
-        assert [link.url for link in page(f"<a href='/x'>1</a><b {attributes}><a href='/y'>").links][:1] == [
-            "https://example.org/x"
-        ]
-        assert time.process_time() - start < 5
+        html = f"<a href='/x'>1</a><b {attributes}><a href='/y'>"
+        assert [link.url for link in page(html).links][:1] == ["https://example.org/x"]
+        assert takes_less(partial(page, html), than=1)
 
 
 def test_wide_pages_are_not_cut() -> None:
