@@ -41,7 +41,7 @@ class Raw:
         with suppress(OSError):
             while True:
                 connection, _ = self._socket.accept()
-                connection.settimeout(5)
+                connection.settimeout(30)
                 with suppress(OSError), connection:
                     self._serve(connection)
 

@@ -15,6 +15,7 @@ from gossamer.config.settings import HarvesterSettings
 from gossamer.units import Duration
 from gossamer.web.resolver import Resolver
 from gossamer.web.seam import Answer
+from tests.timing import WITHIN
 
 A, CNAME, AAAA = 1, 5, 28
 BOTH = (socket.AF_INET, socket.AF_INET6)
@@ -142,7 +143,7 @@ class NameServer:
             except OSError:
                 return
             with connection:
-                connection.settimeout(2)
+                connection.settimeout(WITHIN)
                 try:
                     while size := connection.recv(2):
                         query = connection.recv(int.from_bytes(size))
@@ -199,7 +200,7 @@ def resolver_of(*servers: NameServer | str, clock: VirtualClock | None = None, *
     return Resolver(settings, clock, BOTH)
 
 
-def collect(resolver: Resolver, count: int, seconds: float = 8.0) -> list[Answer]:
+def collect(resolver: Resolver, count: int, seconds: float = WITHIN) -> list[Answer]:
     got: list[Answer] = []
     poll, end = select.poll(), time.monotonic() + seconds
     poll.register(resolver.fileno(), select.POLLIN)

@@ -16,6 +16,7 @@ from gossamer.model import NONE, Ask, Assignment, Outcome
 from gossamer.web.message import Results
 from gossamer.web.pool import Pool
 from tests.server import Server
+from tests.timing import WITHIN
 
 SEED = 4711
 Start = Callable[..., Pool]
@@ -61,7 +62,7 @@ def ask(
                       server.port, alone)  # fmt: skip
 
 
-def collect(pool: Pool, count: int, seconds: float = 15.0) -> dict[int, tuple[Any, dict[str, bytes]]]:
+def collect(pool: Pool, count: int, seconds: float = WITHIN) -> dict[int, tuple[Any, dict[str, bytes]]]:
     """Visit and texts by assignment; asserts that each comes once."""
     found: dict[int, tuple[Any, dict[str, bytes]]] = {}
     end = time.monotonic() + seconds

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import random
 import socket
 import ssl
 import threading
 import zlib
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import brotli
 import zstandard
@@ -99,9 +101,11 @@ BREAKS: dict[str, bytes] = {
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """For a server that is told its port: one that the kernel gives to nobody else of itself before it listens."""
+    while True:
+        with socket.socket() as found, suppress(OSError):
+            found.bind(("127.0.0.1", random.SystemRandom().randrange(10_000, 30_000)))
+            return int(found.getsockname()[1])
 
 
 class Server:

@@ -44,8 +44,8 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 ONE_CHUNK = b"%x\r\n%s\r\n" % (len(PAGE), PAGE)
 QUARTER = b"y" * (1 << 18)
 HASTY = replace(
-    SETTINGS, first_byte_timeout=Duration(0.2), slow_time=Duration(0.3), connect_timeout=Duration(0.3),
-    whole_timeout=Duration(3),
+    SETTINGS, first_byte_timeout=Duration(1), slow_time=Duration(0.5), connect_timeout=Duration(1),
+    whole_timeout=Duration(20),
 )  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def test_what_breaks_the_rules_is_a_protocol_error(case: str) -> None:
         assert fetched.failure is Outcome.PROTOCOL_ERROR
         assert fetched.detail
         assert words in fetched.detail
-        assert fetched.end - fetched.start < 2
+        assert fetched.end - fetched.start < 20
         assert len(server.requests) == 1
     assert server.sent < 20_000_000
 
@@ -161,7 +161,7 @@ def test_wherever_a_connection_ends_or_is_reset_the_answer_is_broken_off(case: s
 def dripping(first: bytes, piece: bytes) -> Answer:
     def drip(request: bytes) -> Iterator[bytes]:
         yield first
-        for _ in range(40):
+        for _ in range(600):
             time.sleep(0.05)
             yield piece
 
@@ -185,14 +185,14 @@ def test_a_byte_now_and_then_is_too_slow_wherever_it_falls(sent: Answer, outcome
         fetched = Loop(HASTY).get(server.url())
         assert fetched.failure is outcome
         assert words in fetched.detail
-        assert fetched.end - fetched.start < 2
+        assert fetched.end - fetched.start < 20
 
 
 def test_a_firewall_that_accepts_and_drops_is_waited_for_until_the_first_byte_is_due() -> None:
     with mute() as port:
         fetched = Loop(HASTY).get(b"http://site.test:%d/" % port)
     assert (fetched.failure, fetched.status) == (Outcome.TIMED_OUT, 0)
-    assert 0.2 <= fetched.end - fetched.start < 2
+    assert 0.9 <= fetched.end - fetched.start < 20
 
 
 def test_what_a_server_sends_takes_no_more_memory_than_the_bounds_of_head_and_body() -> None:
@@ -357,7 +357,7 @@ def test_a_handshake_that_is_stuck_ends_with_the_time_for_connecting() -> None:
     with mute() as port:
         fetched = Loop(HASTY).get(b"https://site.test:%d/" % port)
     assert (fetched.failure, fetched.detail.partition(":")[0]) == (Outcome.TLS_FAILED, "stuck")
-    assert 0.3 <= fetched.end - fetched.start < 2
+    assert 0.3 <= fetched.end - fetched.start < 20
 
 
 @pytest.mark.parametrize(("sent", "word"), [(b"", "broken off"), (b"HTTP/1.1 400 Bad Request\r\n\r\n", "no TLS")])

@@ -27,7 +27,9 @@ from gossamer.demo.pace import factors
 from gossamer.demo.site import Down, Names, Site
 from gossamer.robots import Rules
 from gossamer.urls import UrlClass, canonical, classify
+from tests.crawling import alive
 from tests.test_demo import SMALL
+from tests.timing import wait_for
 
 DEPTH = 5
 SESSIONS = SeederSettings().session_ids
@@ -201,13 +203,8 @@ def test_the_log_has_a_line_for_each_request_soon_after_it(served: tuple[Running
 
 def logged(log: Path, words: str) -> str:
     """The first line with these words in it, as soon as it is there."""
-    deadline = time.monotonic() + 2
-    while True:
-        found = [line for line in log.read_text().splitlines() if words in line]
-        if found:
-            return found[0]
-        assert time.monotonic() < deadline, "not flushed"
-        time.sleep(0.02)
+    wait_for(lambda: words in log.read_text(), "a line of the log")
+    return next(line for line in log.read_text().splitlines() if words in line)
 
 
 def test_conditional_and_head_requests_and_wrong_hosts_are_answered(served: tuple[Running, Path]) -> None:
@@ -260,7 +257,8 @@ def test_the_log_survives_sigterm_and_notes_who_was_left_without_answer(tmp_path
     running = start(slow, log=log)
     with socket.create_connection((site.address, running.port)) as s:
         s.sendall(f"GET / HTTP/1.1\r\nHost: {site.host}\r\n\r\n".encode())
-        time.sleep(0.1)
+        quick = next(s for s in slow.all_sites if not s.slow and usual(s))
+        assert get(running, quick.home).status == 200  # so the request before it has been read, too
         running.process.send_signal(signal.SIGINT)
         running.stop()
     assert running.process.returncode == 0
@@ -280,11 +278,7 @@ def test_the_server_ends_with_its_parent_and_leaves_no_files(tmp_path: Path) -> 
     assert got.returncode == -signal.SIGKILL
     pid, trusted = got.stdout.split()
     assert Path(trusted).is_relative_to(tmp_path)
-    stat = Path(f"/proc/{pid}/stat")
-    deadline = time.monotonic() + 5
-    while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
-        assert time.monotonic() < deadline, "the server outlived its parent"
-        time.sleep(0.02)
+    wait_for(lambda: not alive(int(pid)), "the server ends with its parent")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -22,6 +22,7 @@ from gossamer.web.process import Worker
 from gossamer.worker import LARGE
 from tests.pooling import Start, archived, ask, collect, outcomes, server, start
 from tests.server import Server
+from tests.timing import WITHIN
 
 __all__ = ["server", "start"]
 
@@ -59,7 +60,7 @@ def hanging(tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> St
 @pytest.mark.parametrize("page", ["/ok?hang=loop", "/big?hang=beside"])
 def test_a_worker_that_hangs_is_replaced(hanging: Start, server: Server, page: str) -> None:
     """Whatever it had in hand comes back, and the page is tried alone; if the worker hangs again, it is its outcome."""
-    pool = hanging("gatherer.timeout=500ms", workers=1)
+    pool = hanging("gatherer.timeout=1500ms", workers=1)
     pool.assign([ask(1, server.url("/ok"), server)])
     collect(pool, 1)
     (before,) = pool.pids()
@@ -75,7 +76,7 @@ def test_a_worker_that_hangs_is_replaced(hanging: Start, server: Server, page: s
 
 
 def test_a_worker_that_is_stopped_is_replaced_and_no_page_is_blamed(start: Start, server: Server) -> None:
-    pool = start("gatherer.timeout=500ms", "harvester.first_byte_timeout=1s", workers=1)
+    pool = start("gatherer.timeout=1500ms", "harvester.first_byte_timeout=3s", workers=1)
     pool.assign([ask(1, server.url("/silent"), server)])
     assert outcomes(collect(pool, 1)) == {1: Outcome.TIMED_OUT}, "a slow network is no reason"
     pool.assign([ask(2, server.url("/silent"), server)])
@@ -87,7 +88,7 @@ def test_a_worker_that_is_stopped_is_replaced_and_no_page_is_blamed(start: Start
 
 
 def test_other_pages_end_while_one_is_read_beside_them(hanging: Start, server: Server, tmp_path: Path) -> None:
-    pool = hanging("gatherer.timeout=2s", workers=1)
+    pool = hanging("gatherer.timeout=6s", workers=1)
     pool.assign([ask(1, server.url("/big?hang=beside"), server)])
     pool.assign([ask(i, server.url(f"/page/{i}"), server) for i in range(2, 12)])
     small = collect(pool, 10)
@@ -105,7 +106,7 @@ def test_results_come_in_the_order_of_their_records_in_the_archive(
     pool.assign([ask(i, url, server) for i, url in enumerate(pages, 1)])
     numbers: list[int] = []
     ends: list[int] = []
-    until = time.monotonic() + 20
+    until = time.monotonic() + WITHIN
     while len(numbers) < len(pages) and time.monotonic() < until:
         visits = pool.results(0.2).visits
         numbers += visits["number"].tolist()
@@ -145,7 +146,7 @@ def test_deaths_for_which_a_page_is_blamed_do_not_end_the_crawl(
     hanging: Start, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pooled, "MOST_DEATHS", 1)
-    pool = hanging("gatherer.timeout=300ms", workers=1)
+    pool = hanging("gatherer.timeout=1500ms", workers=1)
     for number in range(1, 4):
         pool.assign([ask(number, server.url(f"/ok?hang=loop&{number}"), server)])
         assert outcomes(collect(pool, 1)) == {number: Outcome.RETURNED}

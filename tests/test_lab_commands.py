@@ -21,6 +21,7 @@ from gossamer.manager.strategies import STRATEGIES
 from gossamer.reproduce.names import NAMES
 from gossamer.warm import warm
 from tests.crawling import command
+from tests.timing import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -141,9 +142,7 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path: Path) -> None:
                 "--order", tmp_path / "order.txt"),
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
-    until = time.monotonic() + 60
-    while not out.exists() and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_for(out.exists)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)

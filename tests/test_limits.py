@@ -6,7 +6,6 @@ import os
 import resource
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +27,7 @@ from tests.crawling import Served, children, serve
 from tests.pooling import Start, ask, collect, outcomes, server, start
 from tests.reading import Found, committed
 from tests.server import Server
+from tests.timing import wait_for
 from tests.world import World
 
 __all__ = ["server", "start"]
@@ -251,10 +251,7 @@ def test_after_a_run_no_file_connection_process_or_thread_is_left(served: Served
     quiet = Quiet()
     report = run(plea, quiet)
     assert report.figures["run_visits"] > 0
-    until = time.monotonic() + 10
-    while opened() != before and time.monotonic() < until:
-        time.sleep(0.01)  # c-ares closes in a thread of its own, which stays
-    assert opened() == before
+    wait_for(lambda: opened() == before)  # c-ares closes in a thread of its own, which stays
     assert not [t for t in set(threading.enumerate()) - threads if "shutdown_loop" not in t.name]
     assert children(os.getpid()) == born
     assert "warning" not in "".join(quiet.said), quiet.said

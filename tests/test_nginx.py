@@ -27,6 +27,7 @@ from tests.crawling import Ended, gossamer
 from tests.needed import needed
 from tests.reading import Archived, Found, archived, rows
 from tests.server import free_port
+from tests.timing import WITHIN
 
 NGINX: Final = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 pytestmark = [
@@ -177,7 +178,7 @@ def serving(folder: Path) -> Iterator[int]:
     )  # fmt: skip
     server = subprocess.Popen([NGINX, "-p", folder, "-c", config], stderr=subprocess.PIPE, text=True)
     try:
-        until = time.monotonic() + 10
+        until = time.monotonic() + WITHIN
         while not all(answers(address, port) for address in set(ADDRESSES.values())):
             assert server.poll() is None, f"nginx does not start: {server.stderr.read() if server.stderr else ''}"
             assert time.monotonic() < until, "nginx does not answer"
@@ -185,7 +186,7 @@ def serving(folder: Path) -> Iterator[int]:
         yield port
     finally:
         server.terminate()
-        server.communicate(timeout=10)
+        server.communicate(timeout=WITHIN)
 
 
 def answers(address: str, port: int) -> bool:
@@ -378,7 +379,7 @@ def test_gossamer_check_would_have_seen_it(crawled: Crawled, tmp_path: Path) -> 
 
 def hit(address: str, port: int, host: str, target: str, method: str = "GET", **fields: str) -> None:
     """One request, not very polite."""
-    line = HTTPConnection(address, port, timeout=10)
+    line = HTTPConnection(address, port, timeout=WITHIN)
     line.request(method, target, headers={"Host": host, "User-Agent": "Gossamer/0.1 (+me@us.test)", **fields})
     line.getresponse().read()
     line.close()

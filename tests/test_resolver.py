@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +14,7 @@ from gossamer.errors import UsageError
 from gossamer.units import Duration
 from gossamer.web.resolver import FAILURE, LONGEST, SHORTEST, Resolver, families
 from tests.nameserver import AAAA, BOTH, A, NameServer, collect, one, resolver_of
+from tests.timing import WITHIN, wait_for
 
 
 @pytest.fixture
@@ -127,13 +127,11 @@ def test_of_several_addresses_the_forbidden_ones_are_dropped(server: NameServer)
     ],
 )
 def test_every_failure_is_an_answer_that_says_why(server: NameServer, host: str, error: str) -> None:
-    started = time.monotonic()
     answer = one(resolver_of(server), host)
     assert answer.address is None
     assert answer.error not in ("", "forbidden")
     assert not error or answer.error == error
     assert answer.ttl == FAILURE
-    assert time.monotonic() - started < 4
 
 
 def test_addresses_in_urls_need_no_server(server: NameServer) -> None:
@@ -197,13 +195,11 @@ def test_a_name_asked_for_twice_is_looked_up_once(server: NameServer) -> None:
 
 def test_at_most_so_many_names_are_being_looked_up_and_every_ask_gets_exactly_one_answer(server: NameServer) -> None:
     server.hold = True
-    resolver = resolver_of(server, lookups=8, name_timeout=Duration(10))
+    resolver = resolver_of(server, lookups=8, name_timeout=Duration(WITHIN))
     for site in range(100):
         resolver.ask(site, f"many{site}.test")
     assert resolver.open == 100
-    end = time.monotonic() + 2
-    while len(server.asked) < 8 and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_for(lambda: len(server.asked) >= 8)
     assert len(server.asked) == 8
     server.release()
     answers = collect(resolver, 100)
