@@ -42,7 +42,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
         pool.close()
 
 
-def make_pool(folder: Path, *changes: str, workers: int = 2, lock_fd: int = -1) -> Pool:
+def make_pool(
+    folder: Path, *changes: str, workers: int = 2, lock_fd: int = -1, limited: bool = False
+) -> Pool:
     base = [
         "harvester.allow_private=true",
         f"harvester.workers={workers}",
@@ -52,7 +54,7 @@ def make_pool(folder: Path, *changes: str, workers: int = 2, lock_fd: int = -1) 
         "harvester.slow_time=20s",
         "harvester.contact=a@example.org",
     ]
-    return Pool(override(Settings(), [*base, *changes]), SEED, lock_fd, folder, 1, RealClock())
+    return Pool(override(Settings(), [*base, *changes]), SEED, lock_fd, folder, 1, RealClock(), limited=limited)
 
 
 def ask(

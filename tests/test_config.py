@@ -17,7 +17,7 @@ from gossamer.config.endpoints import endpoint
 from gossamer.config.load import line_of
 from gossamer.config.values import known, write
 from gossamer.errors import UsageError
-from gossamer.units import Duration, Size
+from gossamer.units import Duration, Size, Speed
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _ascii = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=12)
@@ -109,7 +109,7 @@ def test_what_is_left_to_the_preset_is_printed_as_it_is_in_force() -> None:
 
 
 def test_every_number_has_a_range_and_every_default_is_accepted() -> None:
-    numbers = {key for key, kind in known().items() if kind in (int, float, Duration, Size, dict[str, float])}
+    numbers = {key for key, kind in known().items() if kind in (int, float, Duration, Size, Speed, dict[str, float])}
     assert set(RANGES) == numbers
     assert from_json(to_json(Settings())) == Settings()
 

@@ -166,6 +166,7 @@ def state_of(desk: Desk) -> dict[str, object]:
         found[name] = sorted(cells[cells["key"] != 0].tolist())
     found |= {name: getattr(desk, name).tolist() for name in ("counts", "totals", "outcomes")}
     found["probes"] = desk.probes.dump().tolist()
+    found["speeds"] = desk.speeds.dump(len(desk.packed_addresses)).tolist()
     return found | {
         n: getattr(desk, n)
         for n in (

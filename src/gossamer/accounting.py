@@ -10,9 +10,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gossamer.outcomes import Aside, Outcome, Reason
-from gossamer.units import thousands
+from gossamer.units import human_size, plural, thousands
 
 _PARTS: Final = ("pending", "waiting", "done", "excluded")
+
+
+def bandwidth_line(b: Mapping[str, Any]) -> str:
+    """What a run used of the bandwidth granted to it, from its first request on."""
+    share = "" if b["share"] is None else f", {b['share']:.1%} of what was granted"
+    capped = f", {plural(b['capped'], 'request')} capped to what was free" if b["capped"] else ""
+    now = f"{human_size(b['granted'])}/s granted" if b["granted"] else "no limit at this hour"
+    order = f"{plural(b['inversions'], 'request')} started before a better one that did not fit"
+    return f"bandwidth: {now}; {human_size(b['read'])} read{share}; {order}{capped}"
 
 
 def account(f: Mapping[str, Any], now: float) -> Iterator[str]:

@@ -113,6 +113,8 @@ class Crawl:
             self.dispatch.verdicts += verdicts
         wall = self.desk.believed(self.clock.wall())
         self.planner.begin(self.clock.monotonic(), wall, self.dispatch.queue.busy_sites, self.web.open)
+        if self.dispatch.bandwidth is not None:
+            self.dispatch.bandwidth.turn()
         if not self.store.behind() and (room := self._room()) > 0:
             self.dispatch.hand_out(room)
         self.store.turn()
@@ -252,7 +254,10 @@ class Crawl:
             return 0.0
         if self._room() <= 0 or self.store.behind():
             return 1.0
-        due = min(self.dispatch.queue.next_time(), self.planner.next_time(now, self.web.open))
+        due, bandwidth = self.dispatch.queue.next_time(), self.dispatch.bandwidth
+        if bandwidth is not None:
+            due = max(due, now + bandwidth.pause())
+        due = min(due, self.planner.next_time(now, self.web.open))
         return min(1.0, max(0.001, due - now))
 
     def _ending(self) -> Ending | None:

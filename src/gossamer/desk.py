@@ -27,6 +27,8 @@ from gossamer.collection.probes import Probes, answer_of, named, said, vote
 from gossamer.collection.rulebook import RuleBook
 from gossamer.config.settings import Settings
 from gossamer.errors import UsageError
+from gossamer.harvester.speeds import Speeds
+from gossamer.hours import Hours
 from gossamer.manager import learn
 from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import LIVE, strategy_named
@@ -86,6 +88,9 @@ class Desk:
         self.max_addresses = ADDRESSES_A_SITE * settings.collection.max_sites
         self.recycled: list[int] = []
         """Numbers that were given to another address: that one may have been asked under its number before."""
+        self.hours = Hours.of(settings.harvester)
+        self.speeds = Speeds(self.max_addresses)
+        """How fast each address answers, by the hour."""
         self.policy = strategy_named(settings.manager.policy, LIVE, "manager.policy")
         self.totals = new_totals()
         """Cash kept, spent, lost and in total (OPIC)."""
@@ -206,6 +211,8 @@ class Desk:
             self._judge_anew()
         self._compare(effects)
         self._keep_clocks(Answers.of(visits, self.waits(visits["site"])), self._clocks)
+        at = self.hours.at(effects.wall)
+        self.speeds.learn_visits(self.columns.site.address[visits["site"]], visits, at)
         for visit in visits[robots]:
             self._outlast_rest(int(visit["origin"]), float(visit["time"]))
         self._note_copies(visits)
@@ -416,7 +423,9 @@ class Desk:
                 site.home[number] = folded(event["address"].tobytes())
                 site.resolved[number] = event["until"]
                 site.port[number] = event["port"]
-                site.address[number] = self._address_number(event["address"].tobytes())
+                before, now = int(site.address[number]), self._address_number(event["address"].tobytes())
+                self.speeds.moved(before, now)
+                site.address[number] = now
                 continue
             if event["event"] == SiteEvent.RESPELLED:
                 self._spell(number, not site.www[number])
@@ -522,6 +531,7 @@ class Desk:
                 del self.addresses[self._addresses[number]]
                 self._addresses[number] = packed
             self.addresses[packed] = number
+            self.speeds.met(number, packed)
         return number
 
     @property

@@ -10,12 +10,14 @@ page, sitemap and probe right before it is assigned.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.bandwidth import Bandwidth, Ready
 from gossamer.clock import Clock
 from gossamer.collection.effects import Effects, SiteEvent
 from gossamer.collection.store import Store
@@ -72,6 +74,8 @@ class Dispatch:
             per_turn=harvester.per_turn, pause=harvester.pause, sites_by=SITES_BY[desk.policy.sites_by],
             pending=desk.columns.site.pending, domain_wait=harvester.domain_wait,
         )  # fmt: skip
+        self.bandwidth = Bandwidth(desk, web, clock) if desk.hours.limited else None
+        """None: no limit at any hour."""
         self._domains: dict[str, int] | None = {} if harvester.domain_wait > 0 else None
         """Registrable domains to their numbers in the queue; None without a limit by domain."""
         self.verdicts: list[tuple[int, int, int, int]] = []
@@ -175,10 +179,36 @@ class Dispatch:
             self._read_again(wall)
             self._look_again(wall)
         columns = self._desk.columns
-        sites, pages, asks = self.queue.ready(
-            now, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
-            columns.origin.valid, wall, self._period, columns.page.reason,
-        )  # fmt: skip
+
+        def ready(most: int) -> tuple[Array, Array, Array]:
+            return self.queue.ready(
+                now, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
+                columns.origin.valid, wall, self._period, columns.page.reason,
+            )  # fmt: skip
+
+        if self.bandwidth is not None and self.bandwidth.limit:
+            self._hand_out_within(self.bandwidth, ready, most)
+        else:
+            self._ask(*ready(most), now, wall)
+        self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
+
+    def _hand_out_within(self, bandwidth: Bandwidth, ready: Ready, most: int) -> None:
+        now, wall = self._clock.monotonic(), self._wall()
+        sites, pages, asks, caps, back = bandwidth.admit(ready, most)
+        if len(back[0]):
+            self._unassign(back[1][back[2] == _PAGE])
+            self.queue.give_back(back[0], now)
+        if len(sites):
+            asked = self._ask(sites, pages, asks, now, wall, caps)
+            bandwidth.settle(np.setdiff1d(sites, np.array(asked, np.uint32)))
+
+    def _ask(
+        self, sites: Array, pages: Array, asks: Array, now: float, wall: float, caps: Array | None = None
+    ) -> list[int]:
+        """Returns those that were: something may speak against a site at the last moment."""
+        columns = self._desk.columns
+        slow = {} if caps is None else dict(zip(sites[caps > 0].tolist(), caps[caps > 0].tolist(), strict=True))
+        assignments: list[Assignment] = []
         if len(sites):
             refused = columns.site.refused[sites] != 0
             if refused.any():
@@ -190,11 +220,13 @@ class Dispatch:
                 sites, pages, asks = sites[~stale], pages[~stale], asks[~stale]
             is_page = asks == _PAGE
             assignments = self._robots(sites[~is_page], pages[~is_page]) + self._pages(sites[is_page], pages[is_page])
+            if slow:
+                assignments = [replace(a, cap=slow[a.site]) if a.site in slow else a for a in assignments]
             if assignments:
                 if self._log is not None:
                     self._log.assigned(assignments)
                 self._web.assign(assignments)
-        self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
+        return [a.site for a in assignments] if caps is not None else []
 
     def _leave_alone(self, sites: Array, pages: Array, asks: Array, now: float) -> None:
         """They are in the plan still, and have asked for a longer delay than is honoured since."""
@@ -346,6 +378,8 @@ class Dispatch:
         """After a tick was applied: the queue learns which requests ended, and when; sites with errands enter."""
         visits = results.visits
         sites = visits["site"].copy()
+        if self.bandwidth is not None:
+            self.bandwidth.settle(sites)
         waits, next_ = self._desk.waits(sites), self._desk.columns.site.next[sites]
         self.queue.set_waits(sites, waits, self._desk.pauses(sites))
         longer = next_ > visits["time"] + waits + 0.001

@@ -59,6 +59,7 @@ def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, A
         "tail": np.frombuffer(tail.buffer, np.uint8), "tail_lengths": tail.lengths, "url_offsets": urls,
         "addresses": np.frombuffer(b"".join(desk.packed_addresses), np.uint8),
         "counts": desk.counts.reshape(-1), "totals": desk.totals, "outcomes": desk.outcomes,
+        "speeds": desk.speeds.dump(len(desk.packed_addresses)),
         "ranking": columns.ranking, "credits": desk.credits.dump(), "probes": desk.probes.dump(), **desk.rules.dump(),
     }  # fmt: skip
     for name, group in _groups(desk).items():
@@ -89,7 +90,7 @@ def usable(desk: Desk, image: Image) -> bool:
         and meta.get("boosts") == _boosts(desk)
         and meta["cells"] == LAYOUT
         and columns <= set(image.arrays)
-        and {"ranking", "credits", "probes", "rule_keys"} <= set(image.arrays)
+        and {"ranking", "credits", "probes", "rule_keys", "speeds"} <= set(image.arrays)
         and image.length("counts") == desk.counts.size
         and all(meta[f"{name}s"] <= group.limit for name, group in groups.items())
         and all(table.takes(image.array(f"{name}.capacity")) for name, table in _tables(desk).items())
@@ -113,6 +114,7 @@ def load(desk: Desk, image: Image) -> list[bytes]:
     desk.rules.load(image.array("rule_keys"), image.array("rule_starts"), int(image.array("rules_kept")[0]))
     packed = image.array("addresses").tobytes()
     desk.set_addresses([packed[i : i + 16] for i in range(0, len(packed), 16)])
+    desk.speeds.load(image.array("speeds"))
     image.into("counts", desk.counts.reshape(-1))
     image.into("totals", desk.totals)
     image.into("outcomes", desk.outcomes)

@@ -171,6 +171,8 @@ class VisitFlag(IntFlag):
     """The page is past the day after which it asks not to be shown: NOINDEX as well."""
     UNVERIFIED = 16384
     """Fetched though the server's certificate is not valid, as the settings want it; `detail` says what is wrong."""
+    HELD = 32768
+    """We held it back, for the bandwidth granted: the server is faster than the visit says, or as fast."""
 
 
 class Ask(IntEnum):
@@ -243,6 +245,8 @@ class Assignment:
     """Port at that address (differs from the URL's only under `harvester.resolve`)."""
     alone: bool = False
     """The page killed a worker once: nothing else runs in the worker beside it."""
+    cap: int = 0
+    """Bytes a second that it may take at most; 0: no cap of its own."""
 
 
 @dataclass(frozen=True, slots=True)

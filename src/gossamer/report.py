@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer.accounting import account
+from gossamer.accounting import account, bandwidth_line
 from gossamer.collection.layout import shard_folder
 from gossamer.crawl import Ending
 from gossamer.outcomes import Aside
@@ -34,6 +34,8 @@ class Report:
         f = self.figures
         yield f"The crawl ended: {self.ending.value}."
         yield f"  {self._of_this_run()}"
+        if self.crawling.get("bandwidth"):
+            yield f"  {bandwidth_line(self.crawling['bandwidth'])}"
         yield (
             f"  in all: {plural(f['visits'], 'visit')}, {plural(f['stored'], 'page')} stored,"
             f" {human_size(f['bytes'])}, {plural(f['sites'], 'site')}"

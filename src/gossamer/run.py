@@ -134,7 +134,7 @@ class _Running:
         payloads = self._payloads(stack) if settings.collection.revisit_records else None
         self.web = Pool(
             self._as_far(settings), desk.seed, store.lock.fileno(), store.shard, store.next_archive, self.clock,
-            payloads,
+            payloads, desk.hours.limited,
         )  # fmt: skip
         stack.callback(self.web.close)
         self.web.register(names.fileno())
@@ -356,6 +356,7 @@ class _Running:
             sites_active=crawl.dispatch.queue.queued + crawl.dispatch.queue.in_flight, seconds_left=left,
             pages_left=None if bounds.pages is None else bounds.pages - (desk.stored - crawl.stored_before),
             names_fault=crawl.names.fault,
+            bandwidth=None if crawl.dispatch.bandwidth is None else crawl.dispatch.bandwidth.figures(),
         )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
-"""Durations and sizes: written with units by people, plain numbers to the code.
+"""Durations, sizes and speeds: written with units by people, plain numbers to the code.
 
-A `Duration` is a float of seconds and a `Size` an int of bytes, so that arithmetic and arrays take them as they are.
+A `Duration` is a float of seconds, a `Size` an int of bytes and a `Speed` one of bytes a second, so that arithmetic and
+arrays take them as they are.
 `parse(str(x)) == x` for every duration and size that is finite and not negative.
 """
 
@@ -72,6 +73,27 @@ class Size(int):
     def __str__(self) -> str:
         """The shortest form that parses back."""
         return _shortest(Decimal(int(self)), _BYTES, "B")
+
+
+class Speed(Size):
+    """Bytes a second; 0 is no limit."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: str | int) -> Self:
+        """From "2MB/s", or a number (bytes a second); ValueError says what is accepted."""
+        try:
+            return cls(Size.parse(value.strip().removesuffix("/s") if isinstance(value, str) else value))
+        except ValueError:
+            raise ValueError(
+                f"{value!r} is no speed: write bytes a second, with a unit of KB, MB, GB (or KiB, MiB, GiB), as in"
+                " 2MB/s; 8 bits are a byte: 16 Mbit/s are 2MB/s"
+            ) from None
+
+    def __str__(self) -> str:
+        """The shortest form that parses back."""
+        return f"{super().__str__()}/s"
 
 
 def _sum_of_parts(text: str, units: Mapping[str, Decimal]) -> Decimal | None:

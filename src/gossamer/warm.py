@@ -17,6 +17,8 @@ from gossamer.compiled import forget_old
 from gossamer.config import Settings, override
 from gossamer.crawl import Bounds, Crawl
 from gossamer.harvester.queue import SiteQueue
+from gossamer.harvester.speeds import Speeds
+from gossamer.hours import Moment
 from gossamer.manager.plan import make_plan
 from gossamer.manager.strategies import LIVE
 from gossamer.model import Outcome
@@ -65,6 +67,7 @@ def warm_rest() -> None:
     for policy in LIVE.values():
         make_plan(columns, policy, 0.0, 1_000, 10)
     SiteQueue(1, 1).skip(np.zeros(0, np.uint32), 0.0)
+    Speeds(1).predict(np.zeros(0, np.uint32), Moment(0.0, False))
     RuleBook(1).pack(np.zeros(1, np.uint32), np.zeros(1, np.uint32))
 
 

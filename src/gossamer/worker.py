@@ -1,4 +1,6 @@
-"""A worker process: fetches, decodes, gathers, archives. `python -m gossamer.worker WIRE SLOT PAYLOADS` (descriptors).
+"""A worker process: fetches, decodes, gathers, archives.
+
+    python -m gossamer.worker WIRE SLOT PAYLOADS LINE NUMBER        four descriptors (or -1), and its number
 
 It decides what follows from URL and settings alone; all that needs state is the desk's. It lives until it is told to
 stop or the desk is gone: the wire ends, or the kernel kills it with its parent.
@@ -46,6 +48,7 @@ from gossamer.web.archive import Archive, Exchange, Place
 from gossamer.web.beside import Beside
 from gossamer.web.decode import Decoded, decode, salvaged
 from gossamer.web.fetch import Fetched, Fetcher
+from gossamer.web.line import Share
 from gossamer.web.magic import kind_of, lie
 from gossamer.web.message import Links, Type, decode_assignment, encode_result, frame
 from gossamer.web.payloads import Payloads
@@ -71,7 +74,7 @@ _GZIP: Final = b"\x1f\x8b"
 _CUT, _STORED, _REUSED = int(VisitFlag.CUT), int(VisitFlag.STORED), int(VisitFlag.REUSED)
 _REPEATED, _TEXT = int(VisitFlag.REPEATED), int(VisitFlag.TEXT)
 _RESPELLED, _OTHER_NAME = int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
-_UNVERIFIED = int(VisitFlag.UNVERIFIED)
+_UNVERIFIED, _HELD = int(VisitFlag.UNVERIFIED), int(VisitFlag.HELD)
 _NOINDEX, _PRIVATE = int(VisitFlag.NOINDEX), int(VisitFlag.NOINDEX | VisitFlag.NOARCHIVE)
 
 
@@ -258,7 +261,7 @@ class Reader:
         fetched, outcome, decoded, gathered, rules = read.fetched, read.outcome, read.decoded, read.gathered, read.rules
         assignment, headers = fetched.assignment, fetched.headers
         flags = read.flags | (_CUT if fetched.cut else 0) | (_REUSED if fetched.reused else 0)
-        flags |= _UNVERIFIED if fetched.unverified else 0
+        flags |= (_UNVERIFIED if fetched.unverified else 0) | (_HELD if fetched.held else 0)
         file, offset, end, payload = 0, 0, 0, _NO_PAYLOAD
         if place is not None and self.archive is not None:
             file, offset, end, payload = self.archive.number, place.offset, place.end, place.payload
@@ -372,8 +375,9 @@ def _field(headers: dict[str, str], name: str) -> bytes:
 class Worker:
     """The loop: frames of the desk, events of libcurl."""
 
-    def __init__(self, wire: Wire, slot: Slot, payloads: Payloads | None) -> None:
+    def __init__(self, wire: Wire, slot: Slot, payloads: Payloads | None, line: Share | None = None) -> None:
         self._wire = wire
+        self._line = line
         self._slot = slot
         self._payloads = payloads
         self._epoll = select.epoll()
@@ -429,11 +433,18 @@ class Worker:
         tree = json.loads(frames[0][1])
         settings = from_json(json.dumps(tree["settings"]))
         _limit_memory(MEMORY + 32 * int(settings.gatherer.max_decoded))
-        reader, fetcher = Reader(settings, tree["seed"]), Fetcher(settings.harvester, self._epoll)
+        reader, fetcher = Reader(settings, tree["seed"]), self._fetcher(settings)
         self._wire.send(frame(Type.READY))
         for kind, body in frames[1:]:
             self._follow(kind, body, reader, fetcher)
         return reader, fetcher
+
+    def _fetcher(self, settings: Settings) -> Fetcher:
+        if self._line is None:
+            return Fetcher(settings.harvester, self._epoll)
+        from gossamer.web.metered import MeteredFetcher
+
+        return MeteredFetcher(settings.harvester, self._epoll, self._line)
 
     def _obey(self, reader: Reader, fetcher: Fetcher) -> None:
         for kind, body in self._wire.receive():
@@ -465,7 +476,7 @@ def _limit_memory(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def main(wire_fd: int, slot_fd: int, payloads_fd: int = -1) -> int:
+def main(wire_fd: int, slot_fd: int, payloads_fd: int = -1, line_fd: int = -1, number: int = 0) -> int:
     guard()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.setswitchinterval(SWITCH)
@@ -473,7 +484,8 @@ def main(wire_fd: int, slot_fd: int, payloads_fd: int = -1) -> int:
     end = socket.socket(fileno=wire_fd)
     wire = Wire(end)
     try:
-        Worker(wire, Slot(slot_fd), Payloads(payloads_fd) if payloads_fd >= 0 else None).run()
+        payloads = Payloads(payloads_fd) if payloads_fd >= 0 else None
+        Worker(wire, Slot(slot_fd), payloads, Share(line_fd, number) if line_fd >= 0 else None).run()
     except GossamerError as error:
         end.setblocking(True)
         wire.send(frame(Type.FAULT, bytes([error.exit_code]), f"{error.message}\0{error.cure}".encode()))

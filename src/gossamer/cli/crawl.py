@@ -25,6 +25,9 @@ def crawl(
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="One setting.")] = None,
     contact: Annotated[str | None, typer.Option(help="Mail address or web page of whoever runs the crawl.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
+    bandwidth: Annotated[
+        str | None, typer.Option(metavar="SPEED", help="Bytes a second that it may use (2MB/s); 0: no limit.")
+    ] = None,
     pages: Annotated[int | None, typer.Option(min=1, help="Stop after this many stored pages.")] = None,
     for_: Annotated[str | None, typer.Option("--for", metavar="TIME", help="Stop after this time (10min).")] = None,
     patience: Annotated[str, typer.Option(metavar="TIME", help="End when nothing is due within this time.")] = "1min",
@@ -49,6 +52,8 @@ def crawl(
         changes.append(f"harvester.contact={json.dumps(contact)}")
     if workers is not None:
         changes.append(f"harvester.workers={workers}")
+    if bandwidth is not None:
+        changes.append(f"harvester.bandwidth={json.dumps(bandwidth)}")
     plea = Plea(
         folder, tuple(seed or ()), tuple(seeds or ()), served, config, tuple(changes), pages,
         None if for_ is None else time_of("--for", for_), time_of("--patience", patience), demo_log, log, log_level,

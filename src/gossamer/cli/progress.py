@@ -80,6 +80,8 @@ def block(f: dict[str, Any]) -> list[str]:
     ]  # fmt: skip
     if errors:
         lines.insert(3, "      errors  " + ", ".join(f"{thousands(count)} {word}" for word, count in errors))
+    if f.get("bandwidth"):
+        lines.insert(3, "   bandwidth  " + bandwidth_of(f["bandwidth"]))
     if f.get("names_fault"):
         lines.append("       names  lookups pause: " + f["names_fault"])
     return lines
@@ -95,6 +97,7 @@ def line_of(f: dict[str, Any]) -> str:
         f"known {thousands(f['known'])}",
         *(f"{part} {thousands(f[part])}" for part in PARTS),
         *_now(f),
+        *([f"bandwidth {bandwidth_of(f['bandwidth'])}"] if f.get("bandwidth") else []),
         "errors " + (" ".join(f"{word}={count}" for word, count in errors) or "none"),
         f"left {left_of(f)}",
         *([f"lookups pause: {f['names_fault']}"] if f.get("names_fault") else []),
@@ -110,6 +113,14 @@ def _now(f: dict[str, Any]) -> list[str]:
     if "rss" in f:
         found.append(f"{human_size(f['rss'])} of memory")
     return found
+
+
+def bandwidth_of(b: dict[str, Any]) -> str:
+    """What is used of what is granted, lately."""
+    used, order = f"{human_size(b['used'])}/s", f"{plural(b['inversions'], 'inversion')}"
+    if not b["granted"]:
+        return f"{used}, no limit at this hour, {order}"
+    return f"{used} of {human_size(b['granted'])}/s ({b['used'] / b['granted']:.0%}), {order}"
 
 
 def errors_of(f: dict[str, Any]) -> list[tuple[str, int]]:

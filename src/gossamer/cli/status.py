@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from gossamer.accounting import account, sentence, stamp
+from gossamer.accounting import account, bandwidth_line, sentence, stamp
 from gossamer.collection.standing import read_standing
 from gossamer.escape import for_json
 from gossamer.units import human_size, human_time, plural, thousands
@@ -43,6 +43,8 @@ def lines(f: Mapping[str, Any], folder: Path, now: float) -> Iterator[str]:
         f"  {plural(f['visits'], 'visit')}, {plural(f['stored'], 'page')} stored, {plural(f['sites'], 'site')}, "
         f"{human_size(f['bytes'])} in {human_time(f['seconds'])}"
     )
+    if f.get("bandwidth"):
+        yield f"  {bandwidth_line(f['bandwidth'])}"
     if f.get("names_fault"):
         yield f"  lookups {'pause' if f['running'] else 'paused when it ended'}: {f['names_fault']}"
     yield from account(f, now)

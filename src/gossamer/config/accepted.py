@@ -9,11 +9,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from difflib import get_close_matches
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from gossamer.config.endpoints import endpoint
-from gossamer.units import Duration, Size
+from gossamer.units import Duration, Size, Speed
 
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "collection.max_pages": (1, 2**32 - 2),
@@ -64,6 +66,9 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "harvester.tries": (1, 255),
     "harvester.robots_valid": (0, 86_400),
     "harvester.robots_unreachable": (86_400, 36_500 * 86_400),
+    "harvester.bandwidth": (0, 10**12),
+    "harvester.bandwidth_depth": (1, 1_000),
+    "harvester.bandwidth_patience": (0, 3_600),
     "gatherer.timeout": (0.1, 86_400),
     "gatherer.max_stored": (0, 2**31 - 1),
     "gatherer.max_decoded": (1, 2**31 - 1),
@@ -148,7 +153,7 @@ def limits(key: str, kind: Any = float) -> str:
     if key not in RANGES:
         return f"one of {words}" if words else ""
     numbers = _range(key, kind)
-    if kind not in (int, float, Duration, Size):
+    if kind not in (int, float, Duration, Size, Speed):
         numbers = f"each {numbers}"
     return f"names {words}, {numbers}" if words else numbers
 
@@ -163,7 +168,7 @@ def _range(key: str, kind: Any) -> str:
 def _limit(limit: float, kind: Any) -> str:
     """As a value of that type is written."""
     whole = int(limit) if limit == int(limit) else limit
-    return str(kind(whole)) if kind in (Duration, Size) else str(whole)
+    return str(kind(whole)) if kind in (Duration, Size, Speed) else str(whole)
 
 
 def _in_range(key: str, value: float, part: str = "") -> None:
@@ -261,6 +266,57 @@ def _families(words: Sequence[str]) -> None:
         raise Wrong('name each family once, and at least one, as in ["ipv4", "ipv6"]')
 
 
+LEAST_SPEED: Final = 1_000
+"""Bytes a second: with less, not even heads would arrive in time."""
+_SPAN: Final = re.compile(r"([01]?[0-9]|2[0-3])-([01]?[0-9]|2[0-4])")
+
+
+def hours_of(span: str) -> list[int]:
+    """The hours of "08-18", or of "22-06", which goes on after midnight; ValueError if it is none."""
+    found = _SPAN.fullmatch(span.strip())
+    first, last = (int(found[1]), int(found[2])) if found else (0, 0)
+    if first == last or (first, last) == (0, 0):
+        raise ValueError(f"{span!r} are no hours: write the first and the one at which it ends, from 0 to 24: 08-18")
+    return list(range(first, last)) if first < last else [*range(first, 24), *range(last)]
+
+
+def _speed(text: str | Speed) -> None:
+    if 0 < Speed.parse(text) < LEAST_SPEED:
+        raise ValueError(f"{text} is too little: at least {Speed(LEAST_SPEED)}, or 0 for no limit")
+
+
+def _by_hour(speeds: Mapping[str, str]) -> None:
+    taken: dict[int, str] = {}
+    for span, speed in speeds.items():
+        try:
+            _speed(speed)
+            hours = hours_of(span)
+        except ValueError as error:
+            raise Wrong(str(error), span) from error
+        for hour in hours:
+            other = taken.setdefault(hour, span)
+            if other != span:
+                raise Wrong(f"{span!r} and {other!r} both have the hour from {hour}: each has one speed", span)
+
+
+def _zone(name: str) -> None:
+    if name:
+        try:
+            ZoneInfo(name)
+        except (KeyError, OSError, ValueError) as error:
+            raise Wrong(f"{name!r} is no time zone that this machine knows: write it like Europe/Rome") from error
+
+
+def _date(text: str) -> None:
+    year = text if text.count("-") == 2 else f"2000-{text}"  # a leap year
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", year):
+        raise ValueError('is no date: write it like "2026-04-06", or "12-25" for every year')
+    try:
+        date.fromisoformat(year)
+    except ValueError as error:
+        raise ValueError(f"is no date: {error}") from error
+
+
 _TAG: Final = r"[a-z][a-z0-9-]*"
 _EXTENSIONS: Final = _each(_like(r"[a-z0-9_+~-]+", "write an extension in small letters without its dot, like html"))
 _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
@@ -284,6 +340,10 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "harvester.resolve": _resolve,
     "harvester.resolvers": _each(_server),
     "harvester.families": _families,
+    "harvester.bandwidth": _speed,
+    "harvester.bandwidth_by_hour": _by_hour,
+    "harvester.time_zone": _zone,
+    "harvester.holidays": _each(_date),
     "gatherer.links": _each(_like(rf"{_TAG} {_TAG}", 'write tag and attribute, like "a href"')),
     "gatherer.drop": _each(_like(_TAG, "write the name of a tag in small letters, like script")),
     "gatherer.keep": _each(_like(_TAG, "write the name of a tag in small letters, like strong")),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from gossamer.units import Duration, Size
+from gossamer.units import Duration, Size, Speed
 
 _SEGMENTS: Final = (
     "log[-_]?(?:in|out|on|off)", "sign[-_]?(?:in|out|on|off|up)", "register", "user[-_]?login", "member[-_]?login",
@@ -267,6 +267,27 @@ class HarvesterSettings:
     """Find pages that do not exist though their site answers as if they did (A.3.4). A site whose pages resemble one
     another is asked for one that cannot exist, once in a folder and eight times at most; pages that say the same, or
     lead to the same address, are soft 404, and so are those that are redirected to where sixteen others were."""
+    bandwidth: Speed = Speed(0)
+    """Bytes a second that the crawl may read, all servers together, and makes full use of; 0: no limit."""
+    bandwidth_by_hour: dict[str, str] = field(default_factory=dict)
+    """The same at hours of the day, instead of `bandwidth`: { "08-18" = "500KB/s", "22-06" = "0" }, from the first hour
+    up to the last, which is not of them any more."""
+    bandwidth_depth: int = 6
+    """How many requests in a row are passed over, at most, in search of those that fit into what is free of the
+    bandwidth (max_d of 003): more make better use of it, and more often break the order of pages."""
+    bandwidth_patience: Duration = Duration(5)
+    """Time after which a request that never fits is started all the same, no faster than what is free: so that fast
+    servers are asked too."""
+    bandwidth_adapts: bool = True
+    """Start more requests than the predictions allow while the bandwidth is not used up; without it they count as they
+    are, as in 003."""
+    bandwidth_enforced: bool = True
+    """Read no more than is granted, whatever was predicted. Without it a crawl may take more: for experiments."""
+    time_zone: str = ""
+    """Name of the time zone that hours of the day are meant in ("Europe/Rome"); empty: the system's."""
+    holidays: tuple[str, ...] = ()
+    """Days on which servers are expected to be as fast as on Saturdays and Sundays: dates like "2026-04-06", or "12-25"
+    for every year."""
     allow_private: bool = False
     """Visit loopback, private, link-local and other special addresses (RFC 6890) too."""
     forbidden: tuple[str, ...] = ()

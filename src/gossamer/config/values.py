@@ -10,7 +10,7 @@ from typing import Any, Final, get_type_hints
 
 from gossamer.config.accepted import PRESET_VALUE, Wrong, check
 from gossamer.config.settings import Settings
-from gossamer.units import Duration, Size
+from gossamer.units import Duration, Size, Speed
 
 Texts = tuple[str, ...]
 TextTable = dict[str, str]
@@ -90,14 +90,18 @@ def _size(raw: object) -> Size:
     return Size.parse(raw if isinstance(raw, str | int) else str(raw))
 
 
+def _speed(raw: object) -> Speed:
+    return Speed.parse(raw if isinstance(raw, str | int) else str(raw))
+
+
 _READERS: Final[Mapping[Any, Callable[[object], Any]]] = {
-    int: _whole, float: _number, bool: _truth, str: _text, Duration: _duration, Size: _size,
+    int: _whole, float: _number, bool: _truth, str: _text, Duration: _duration, Size: _size, Speed: _speed,
     Texts: _texts, TextTable: _text_table, NumberTable: _number_table,
 }  # fmt: skip
 
 KINDS: Final[Mapping[Any, str]] = {
     int: "whole number", float: "number", bool: "true or false", str: "text", Duration: "duration", Size: "size",
-    Texts: "list of texts", TextTable: "table of texts", NumberTable: "table of numbers",
+    Speed: "speed", Texts: "list of texts", TextTable: "table of texts", NumberTable: "table of numbers",
 }  # fmt: skip
 """The types in words."""
 

@@ -224,9 +224,16 @@ class SiteQueue:
 
         ASSIGNED is the caller's to clear. While it is set, or if the page is excluded, the next `ready` passes it over.
         """
+        self._skip(sites, now, now, "skip")
+
+    def give_back(self, sites: U32, now: float) -> None:
+        """As `skip`, and they keep their places: nobody who stood behind them comes before them."""
+        self._skip(sites, now, -np.inf, "give_back")
+
+    def _skip(self, sites: U32, now: float, least: float, name: str) -> None:
         if len(self._q.nodes):
-            raise ValueError("skip: pages cannot be given back to heaps, only to the slices of a plan")
-        self._check(turns.skip(self._q, np.asarray(sites, np.uint32), float(now)), "skip")
+            raise ValueError(f"{name}: pages cannot be given back to heaps, only to the slices of a plan")
+        self._check(turns.skip(self._q, np.asarray(sites, np.uint32), float(now), float(least)), name)
 
     def _check(self, strangers: int, name: str) -> None:
         if strangers:

@@ -177,8 +177,9 @@ def done(q: Arrays, sites: U32, ends: F64, now: float) -> int:
 
 
 @njit
-def skip(q: Arrays, sites: U32, now: float) -> int:
-    """The site keeps what it holds: it was the first in line. Not for heaps: the page would be lost."""
+def skip(q: Arrays, sites: U32, now: float, least: float) -> int:
+    """The site keeps what it holds: it was the first in line. Not for heaps: the page would be lost. `least`: time at
+    which it is in the heap again, if its own is not later."""
     strangers = 0
     for site in sites:
         s = q.sites[site]
@@ -195,7 +196,7 @@ def skip(q: Arrays, sites: U32, now: float) -> int:
         if not goes_on or s.next > now:
             let_go(q, site, now)
         if goes_on:
-            push(q, site, max(s.next, now))
+            push(q, site, max(s.next, least))
     return strangers
 
 

@@ -7,6 +7,7 @@ workers send. Every request is remembered with its virtual times, so that a test
 from __future__ import annotations
 
 import heapq
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -31,6 +32,8 @@ from gossamer.urls.names import bare
 from gossamer.web.message import HEAD, Links, Results, decode_results, encode_result
 from gossamer.web.seam import Answer
 
+_START, _SIZE = struct.Struct("<d"), struct.Struct("<I")
+_START_AT, _SIZE_AT = (int(VISIT.fields[name][1]) for name in ("start", "received"))  # type: ignore[index]
 _PRIVATE = VisitFlag.NOINDEX | VisitFlag.NOARCHIVE
 
 
@@ -89,7 +92,21 @@ class SimulatedWeb:
     asked: list[Asked] = field(default_factory=list)
     gather: float = 0.0
     """Seconds for which results are collected, once there is one, before they are handed over."""
+    granted: int = 0
+    """The last grant; it is not enforced here."""
     _open: list[tuple[float, int, bytes]] = field(default_factory=list)
+    _received: int = 0
+
+    def grant(self, speed: int) -> None:
+        self.granted = speed
+
+    def received(self) -> int:
+        """Of open requests what has come by now, at a steady pace."""
+        now, found = self.clock.monotonic(), self._received
+        for end, _, body in self._open:
+            start, size = _START.unpack_from(body, _START_AT)[0], _SIZE.unpack_from(body, _SIZE_AT)[0]
+            found += int(size * min(1.0, (now - start) / (end - start))) if end > start else size
+        return found
 
     @property
     def open(self) -> int:
@@ -116,6 +133,7 @@ class SimulatedWeb:
         bodies = []
         while self._open and self._open[0][0] <= until:
             bodies.append(heapq.heappop(self._open)[2])
+            self._received += _SIZE.unpack_from(bodies[-1], _SIZE_AT)[0]
         return decode_results(bodies)
 
     def warc_lengths(self) -> dict[str, int]:

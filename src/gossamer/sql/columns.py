@@ -127,7 +127,8 @@ warc_end UBIGINT Where what this visit archived ends.
 flags USMALLINT Bits: 1 cut, 2 stored, 4 noindex, 8 nofollow, 16 noarchive, 32 connection reused, 64 almost no text,
   128 more links than kept, 256 redirect of robots.txt not followed, 512 revisit record, 1024 redirect to its other
   spelling (www), 2048 cleaned text archived, 4096 redirect to the site's other name (www), 8192 unavailable_after has
-  passed, 16384 the certificate is not valid.
+  passed, 16384 the certificate is not valid, 32768 we held it back for the bandwidth granted: the server is at least
+  so fast.
 number UBIGINT Number of the assignment, within its run.
 tick UBIGINT Tick in which the result was taken.
 """
@@ -230,6 +231,13 @@ lookups BIGINT How often it was.
 page BIGINT Number of a page that was fetched.
 said_by VARCHAR page: itself, when it was last fetched; robots.txt: that of its origin, when it was last read.
 preference VARCHAR "name: value", as in `preferences` of `visits`.
+""")),
+    "speeds": View("How fast addresses answer, by the hour of local time, as of the last image: what a crawl within a"
+                   " bandwidth expects of them.", _columns("""
+address VARCHAR IP address; null: all of them together.
+holiday BOOLEAN On Saturdays, Sundays and the days of harvester.holidays; false: on working days.
+hour UTINYINT Full hour, 0 to 23; between two of them it is in between.
+speed DOUBLE Bytes a second from the issue of a request to the end of its answer.
 """)),
     "verdicts": View("A row for each page decided on after it was found.", _columns("""
 page BIGINT Number of the page.

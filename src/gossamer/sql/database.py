@@ -26,7 +26,7 @@ from gossamer.rank.names import PARTS
 from gossamer.sql import preferences
 from gossamer.sql.aside import aside_of
 from gossamer.sql.columns import VIEWS, Column
-from gossamer.sql.desk_columns import OF_PAGES, OF_SITES, desk_table
+from gossamer.sql.desk_columns import OF_PAGES, OF_SITES, desk_table, speeds_table
 from gossamer.sql.sources import SCORES, Sources, missing
 from gossamer.sql.standing_pages import Limits, pages_view
 
@@ -43,7 +43,7 @@ _OF_DESK: Final = {"pages": OF_PAGES, "sites": OF_SITES}
 _PARTS: Final = ", ".join(f"'{part}'" for part in PARTS)
 _MADE_FROM: Final = {
     "pages": ("pages", "visits", "verdicts", "links"), "addresses": ("sites", "events"),
-    "preferences": ("pages", "visits"),
+    "preferences": ("pages", "visits"), "speeds": (),
 }  # fmt: skip
 """Stored tables that a view reads, where it is not the one of its name."""
 _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
@@ -163,6 +163,12 @@ class Database:
             )
         if name == "preferences":
             return preferences.VIEW
+        if name == "speeds":
+            self.connection.register("desk_speeds", speeds_table(self._sources.shard, self._sources.contents))
+            return (
+                "select nullif(address, '')::varchar as address, holiday::boolean as holiday, hour::utinyint as hour, "
+                "speed::double as speed from desk_speeds"
+            )
         if name == "counts":
             keys = "site, class, extension, domain"
             return f"select {keys}, sum(number)::bigint as number from stored.counts group by {keys}"

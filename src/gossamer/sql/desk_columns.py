@@ -1,4 +1,5 @@
-"""What only the desk knows of pages and sites, for the views `pages` and `sites`: taken from the newest image.
+"""What only the desk knows of pages, sites and addresses, for the views `pages`, `sites` and `speeds`: taken from the
+newest image.
 
 An image is written at every clean stop, and now and then while a crawl runs: what is shown is as old as it. Pages
 found since, and all where there is no image, have null. Quality and value are the manager's own arithmetic, at the
@@ -26,6 +27,10 @@ Columns = dict[str, npt.NDArray[Any]]
 
 OF_PAGES: Final = ("current_depth", "opic", "boost", "quality", "value")
 OF_SITES: Final = ("pending",)
+_NO_SPEEDS: Final = {
+    "address": np.array([], object), "holiday": np.zeros(0, np.bool_), "hour": np.zeros(0, np.int64),
+    "speed": np.zeros(0, np.float32),
+}  # fmt: skip
 
 
 def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -> Columns | None:
@@ -49,6 +54,28 @@ def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -
         }  # fmt: skip
     except (AttributeError, OSError, ValueError):
         return None  # of an older version, or removed meanwhile for a newer one
+
+
+def speeds_table(shard: Path, contents: Contents) -> Columns:
+    """A row for each address that has answered, each hour and kind of day; all together have no name."""
+    from gossamer.mapped import open_image
+    from gossamer.web.addresses import unpack
+
+    image = open_image(shard, contents.image)
+    try:
+        if image is None:
+            return _NO_SPEEDS
+        rows, packed = np.asarray(image.array("speeds")).reshape(-1, 48), image.array("addresses").tobytes()
+    except (AttributeError, OSError, ValueError):
+        return _NO_SPEEDS
+    known = np.flatnonzero(rows[:, 0])
+    if not len(known):
+        return _NO_SPEEDS
+    names = np.array([unpack(packed[16 * row - 16 : 16 * row]) if row else "" for row in known.tolist()], object)
+    return {
+        "address": np.repeat(names, 48), "holiday": np.tile(np.arange(48) >= 24, len(known)),
+        "hour": np.tile(np.arange(48) % 24, len(known)), "speed": rows[known].reshape(-1),
+    }  # fmt: skip
 
 
 def _shares(image: Mapped) -> F32:

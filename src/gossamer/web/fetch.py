@@ -86,6 +86,8 @@ class Fetched:
     reused: bool = False
     cut: bool = False
     unverified: bool = False
+    held: bool = False
+    """We held it back: the server is faster than this, or as fast."""
     status: int = 0
     line: bytes = b""
     fields: Fields = field(default_factory=list)
@@ -119,12 +121,13 @@ def request_head(url: bytes, fields: bytes) -> bytes:
     return b"GET /" + path + b" HTTP/1.1\r\nHost: " + authority + b"\r\n" + fields
 
 
-class _Transfer:
+class Transfer:
     """A curl handle and the request that it is making."""
 
     __slots__ = (
-        "asked", "assignment", "chunks", "curl", "cut", "forbidden", "head", "http2", "lacking", "limit", "lines",
-        "mark", "mark_time", "partly", "pinned", "refused", "repeated", "size", "start", "unverified", "unwanted",
+        "asked", "assignment", "chunks", "curl", "cut", "forbidden", "head", "held", "http2", "lacking", "limit",
+        "lines", "mark", "mark_time", "partly", "pinned", "refused", "repeated", "size", "slowed", "start",
+        "unverified", "unwanted",
     )  # fmt: skip
 
     def __init__(self, settings: HarvesterSettings, fields: list[str], forbidden: Forbidden, trusted: str) -> None:
@@ -181,6 +184,7 @@ class _Transfer:
         self.asked = self.cut = self.refused = self.repeated = self.lacking = False
         self.unwanted = ""
         self.head: Head | None = None
+        self.held, self.slowed = 0.0, False  # seconds for which we let its data wait; whether that made it slower
         host = f"[{assignment.address}]" if ":" in assignment.address else assignment.address
         self.curl.setopt(pycurl.URL, assignment.url)
         self.curl.setopt(pycurl.CONNECT_TO, [f"::{host}:{assignment.port}"])
@@ -267,8 +271,8 @@ class Fetcher:
         """Those that do not want Range."""
         self._invalid: dict[bytes, str] = {}
         """Those whose certificate is not valid."""
-        self._idle: list[_Transfer] = []
-        self._open: dict[pycurl.Curl, _Transfer] = {}
+        self._idle: list[Transfer] = []
+        self._open: dict[pycurl.Curl, Transfer] = {}
         self._timer: float | None = None
         self._swept = 0.0
         self._done: list[Fetched] = []
@@ -293,7 +297,7 @@ class Fetcher:
         self._open[transfer.curl] = transfer
         self._multi.add_handle(transfer.curl)
 
-    def _adapt(self, transfer: _Transfer) -> None:
+    def _adapt(self, transfer: Transfer) -> None:
         """To what is known about the server."""
         settings, server = self._settings, _server(transfer.assignment.url)
         if settings.http2:
@@ -304,8 +308,8 @@ class Fetcher:
         if settings.invalid_certificates:
             transfer.verify(server not in self._invalid)
 
-    def _transfer(self) -> _Transfer:
-        return _Transfer(self._settings, self._fields, self._forbidden, self._trusted.path)
+    def _transfer(self) -> Transfer:
+        return Transfer(self._settings, self._fields, self._forbidden, self._trusted.path)
 
     def timeout(self) -> float:
         """Seconds until `act` must be called, whatever happens on the sockets; -1: never."""
@@ -373,11 +377,11 @@ class Fetcher:
                 else:
                     self._end(transfer, failure, detail)
 
-    def _is_to_be_trusted(self, transfer: _Transfer, code: int) -> bool:
+    def _is_to_be_trusted(self, transfer: Transfer, code: int) -> bool:
         wanted = self._settings.invalid_certificates and not transfer.unverified
         return wanted and code == pycurl.E_PEER_FAILED_VERIFICATION
 
-    def _back(self, transfer: _Transfer, known: dict[bytes, str], why: str) -> None:
+    def _back(self, transfer: Transfer, known: dict[bytes, str], why: str) -> None:
         """The page goes back; its server is asked in another way when its next turn comes."""
         if len(known) >= _MOST_KNOWN:
             del known[next(iter(known))]
@@ -389,7 +393,7 @@ class Fetcher:
         self._swept = now
         for transfer in list(self._open.values()):
             if not transfer.lines:
-                since = now - transfer.start - self._settings.first_byte_timeout
+                since = now - transfer.start - transfer.held - self._settings.first_byte_timeout
                 if since > 0 and 0 < transfer.curl.getinfo(pycurl.PRETRANSFER_TIME) < since:
                     self._end(transfer, Outcome.TIMED_OUT, "no status line in time")
             elif not transfer.mark_time:
@@ -400,7 +404,7 @@ class Fetcher:
                 else:
                     transfer.mark, transfer.mark_time = transfer.size, now
 
-    def _end(self, transfer: _Transfer, failure: Outcome | None, detail: str) -> None:
+    def _end(self, transfer: Transfer, failure: Outcome | None, detail: str) -> None:
         now = time.monotonic()
         curl = transfer.curl
         get = curl.getinfo
@@ -425,6 +429,7 @@ class Fetcher:
                 reused=get(pycurl.NUM_CONNECTS) == 0 and get(pycurl.REQUEST_SIZE) > 0,
                 cut=transfer.cut,
                 unverified=transfer.unverified,
+                held=transfer.slowed,
                 status=status,
                 line=line,
                 fields=fields,
@@ -448,7 +453,7 @@ def _lines(fields: list[str]) -> bytes:
     return ("\r\n".join(fields) + "\r\n\r\n").encode("latin-1", "replace")
 
 
-def _misplaced(transfer: _Transfer, status: int, headers: dict[str, str]) -> str:
+def _misplaced(transfer: Transfer, status: int, headers: dict[str, str]) -> str:
     """What is wrong with the part of a page that came. If it is the first and there is more, the page is cut."""
     if status != _PARTIAL or (found := part(headers.get("content-range", ""))) is None:
         return ""
@@ -457,7 +462,7 @@ def _misplaced(transfer: _Transfer, status: int, headers: dict[str, str]) -> str
     return "a part of the page that was not asked for" if first else ""
 
 
-def _failure(transfer: _Transfer, code: int, text: str) -> tuple[Outcome | None, str]:
+def _failure(transfer: Transfer, code: int, text: str) -> tuple[Outcome | None, str]:
     """A code of libcurl in our words. What we broke off ourselves is none, but for the type."""
     if transfer.unwanted:
         return Outcome.OTHER_TYPE, transfer.unwanted
@@ -479,7 +484,7 @@ def _failure(transfer: _Transfer, code: int, text: str) -> tuple[Outcome | None,
     return outcome, text or ("a line of the head is too long" if code == _TOO_LARGE else f"error {code} of libcurl")
 
 
-def _in_handshake(transfer: _Transfer) -> bool:
+def _in_handshake(transfer: Transfer) -> bool:
     """Connected, and no secure connection yet."""
     get = transfer.curl.getinfo
     secure = transfer.assignment.url.startswith(b"https:")

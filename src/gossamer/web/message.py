@@ -45,7 +45,8 @@ class Type(IntEnum):
 
 
 HEAD: Final = struct.Struct("<IB")
-ASSIGN: Final = struct.Struct("<QBQIIHBHH")  # number, ask, page, origin, site, port, alone, len(url), len(address)
+ASSIGN: Final = struct.Struct("<QBQIIHBQHH")
+"""number, ask, page, origin, site, port, alone, cap, len(url), len(address)"""
 
 
 def frame(kind: Type, *parts: bytes) -> bytes:
@@ -54,16 +55,16 @@ def frame(kind: Type, *parts: bytes) -> bytes:
 
 def encode_assignment(a: Assignment) -> bytes:
     address = a.address.encode()
-    fixed = ASSIGN.pack(a.number, a.ask, a.page, a.origin, a.site, a.port, a.alone, len(a.url), len(address))
+    fixed = ASSIGN.pack(a.number, a.ask, a.page, a.origin, a.site, a.port, a.alone, a.cap, len(a.url), len(address))
     return frame(Type.ASSIGN, fixed, a.url, address)
 
 
 def decode_assignment(body: bytes) -> Assignment:
-    number, ask, page, origin, site, port, alone, url, address = ASSIGN.unpack_from(body)
+    number, ask, page, origin, site, port, alone, cap, url, address = ASSIGN.unpack_from(body)
     at = ASSIGN.size
     return Assignment(
         number, Ask(ask), page, origin, site, body[at : at + url], body[at + url : at + url + address].decode(),
-        port, bool(alone),
+        port, bool(alone), cap,
     )  # fmt: skip
 
 

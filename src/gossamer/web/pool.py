@@ -35,6 +35,7 @@ from gossamer.clock import Clock
 from gossamer.config import Settings, to_json
 from gossamer.errors import GossamerError, StorageError
 from gossamer.model import NONE, VISIT, VISIT_TEXTS, Assignment, Outcome
+from gossamer.web.line import Line
 from gossamer.web.message import HEAD, Links, Results, Type, decode_results, encode_result
 from gossamer.web.payloads import Payloads
 from gossamer.web.process import Worker
@@ -61,17 +62,20 @@ _REMEMBERED: Final = 20_000
 class Pool:
     def __init__(
         self, settings: Settings, seed: int, lock_fd: int, shard: Path, next_warc: int, clock: Clock,
-        payloads: Payloads | None = None,
+        payloads: Payloads | None = None, limited: bool = False,
     ) -> None:  # fmt: skip
         """`lock_fd`: inherited by the workers, so that no second desk starts while one of them lives; -1: none.
-        `payloads`: where they look up whether a body was archived before.
+        `payloads`: where they look up whether a body was archived before. `limited`: what they read is counted, and
+        held to what `grant` says.
 
         Workers die with the *thread* that started them (so the kernel has it): the one that calls `results`.
         """
         self._clock = clock
         self._lock_fd = lock_fd
         self._payloads = payloads.fileno() if payloads is not None else -1
+        self._line = Line() if limited else None
         count = settings.harvester.workers or os.cpu_count() or 1
+        self._count = count
         self._connections = settings.harvester.connections
         self._share = -(-self._connections // count)
         self._warc_size = settings.collection.warc_size
@@ -115,6 +119,15 @@ class Pool:
 
     def pids(self) -> list[int]:
         return [w.pid for w in self._workers]
+
+    def grant(self, speed: int) -> None:
+        """Bytes a second that all workers together may read from now on; 0: no limit."""
+        if self._line is not None:
+            self._line.grant(speed, self._count)
+
+    def received(self) -> int:
+        """Bytes that were read from sockets so far; 0 where that is not counted."""
+        return self._line.read() if self._line is not None else 0
 
     def register(self, fd: int) -> None:
         """`results` returns when `fd` becomes readable, too; whoever owns it reads it."""
@@ -256,8 +269,9 @@ class Pool:
     def _start(self, number: int) -> Worker:
         """The file first: without it no process is started."""
         file, path = self._warcs.create()
+        line = self._line.fileno() if self._line is not None else -1
         with disk.naming("start", "a worker"):
-            worker = Worker(number, self._settings, self._lock_fd, self._payloads)
+            worker = Worker(number, self._settings, self._lock_fd, self._payloads, line)
         worker.archive(file, str(path))
         worker.mask = select.EPOLLIN
         self._epoll.register(worker.wire.fileno(), worker.mask)
@@ -350,6 +364,8 @@ class Pool:
         if self._workers:
             self.stop(0.0)
         self._warcs.close()
+        if self._line is not None:
+            self._line.close()
         if not self._epoll.closed:
             self._epoll.close()
 

@@ -23,7 +23,7 @@ SLOW_START: Final = 60.0
 class Worker:
     """Started as a fresh interpreter, never forked from the desk's state."""
 
-    def __init__(self, number: int, settings: bytes, lock_fd: int, payloads_fd: int = -1) -> None:
+    def __init__(self, number: int, settings: bytes, lock_fd: int, payloads_fd: int = -1, line_fd: int = -1) -> None:
         self.number = number
         self.open: dict[int, Assignment] = {}
         self.reserved: Assignment | None = None
@@ -45,8 +45,9 @@ class Worker:
         slot = os.memfd_create("gossamer-slot")
         os.ftruncate(slot, mmap.PAGESIZE)
         self.slot = Slot(slot)
-        inherited = [theirs.fileno(), slot, *(fd for fd in (lock_fd, payloads_fd) if fd >= 0)]
-        command = [sys.executable, "-P", "-m", "gossamer.worker", str(theirs.fileno()), str(slot), str(payloads_fd)]
+        inherited = [theirs.fileno(), slot, *(fd for fd in (lock_fd, payloads_fd, line_fd) if fd >= 0)]
+        arguments = map(str, (theirs.fileno(), slot, payloads_fd, line_fd, number))
+        command = [sys.executable, "-P", "-m", "gossamer.worker", *arguments]
         # a process group of its own: Ctrl-C is for the desk alone, also before the worker can ignore it
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=inherited, process_group=0)
         theirs.close()

@@ -46,6 +46,12 @@ class Web(Protocol):
         arrives together is returned together.
         """
 
+    def grant(self, speed: int) -> None:
+        """Bytes a second that may be read from now on; 0: no limit."""
+
+    def received(self) -> int:
+        """Bytes that were read so far, by open requests too; 0 where nobody counts."""
+
     def warc_lengths(self) -> dict[str, int]:
         """Lengths of the archive files (relative to the shard folder) as of the results returned so far."""
 

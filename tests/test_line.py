@@ -1,0 +1,241 @@
+"""The line that workers share, and requests on it (`web/line.py`, `web/metered.py`): bytes are counted, never timed."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.config import Settings, override
+from gossamer.model import NONE, Ask, Assignment, Outcome
+from gossamer.web.fetch import Fetched
+from gossamer.web.line import SHARE, Line, Share, buffer_of, window_of
+from gossamer.web.message import decode_assignment, encode_assignment
+from gossamer.web.metered import MeteredFetcher, read_of, unread_of
+from tests.pooling import Start, ask, collect, server, start  # noqa: F401
+from tests.server import Server
+
+GRANTS = st.sampled_from([1_000, 20_000, 200_000, 2_000_000, 10_000_000])
+
+
+@contextmanager
+def lines(workers: int) -> Iterator[tuple[Line, list[Share]]]:
+    line = Line()
+    shares = [Share(os.dup(line.fileno()), number) for number in range(workers)]
+    yield line, shares
+    line.close()
+    for share in shares:
+        share._memory.close()
+        os.close(share._fd)
+
+
+@given(
+    GRANTS, st.integers(1, 4),
+    st.lists(st.tuples(st.floats(0, 0.2), st.integers(0, 3), st.floats(0, 3)), min_size=1, max_size=200),
+)  # fmt: skip
+@settings(max_examples=50, deadline=None)
+def test_what_is_taken_never_exceeds_the_rate_by_more_than_the_burst(
+    grant: int, workers: int, steps: list[tuple[float, int, float]]
+) -> None:
+    """And what is read, by more than what one action of libcurl may read too much: 1 % in any ten seconds."""
+    with lines(workers) as (line, shares):
+        line.grant(grant, workers)
+        now, log = 100.0, [(100.0, 0.0)]
+        for seconds, who, eagerness in steps:
+            now += seconds
+            share = shares[who % workers]
+            share.take(now)
+            if share.balance > 0:
+                share.spend(int(min(share.balance, eagerness * grant) + buffer_of(grant)))
+            log.append((now, float(line.read())))
+        times, read = map(np.array, zip(*log, strict=True))
+        spared = 0.11 * grant + 2 * workers * (buffer_of(grant) + 256)
+        for i in range(len(times)):
+            assert (read[i:] - read[i] <= SHARE * grant * (times[i:] - times[i]) + spared).all()
+
+
+def test_nothing_is_there_at_the_start() -> None:
+    with lines(1) as (line, (share,)):
+        line.grant(1_000_000, 1)
+        assert share.take(5.0) > 0
+        assert share.balance == 0
+        assert share.take(5.001) == 0.0
+        assert 0 < share.balance <= SHARE * 1_000 + 1e-6
+
+
+def test_debts_are_paid_before_anything_is_read() -> None:
+    with lines(1) as (line, (share,)):
+        line.grant(100_000, 1)
+        share.take(1.0)
+        share.spend(50_000)
+        now, dry = 1.0, 0
+        while share.take(now) > 0:
+            now += 0.01
+            dry += 1
+        assert now - 1.0 == pytest.approx(0.5, abs=0.03)
+
+
+def test_a_grant_of_0_is_no_limit() -> None:
+    with lines(1) as (line, (share,)):
+        line.grant(0, 1)
+        assert share.take(1.0) == 0.0
+        assert share.balance > 1_000_000
+        share.balance = 0.0
+        line.grant(10_000, 1)
+        assert share.take(2.0) > 0, "and the bucket is empty when there is one again"
+
+
+def test_what_workers_read_is_added_up_those_that_died_included() -> None:
+    with lines(2) as (line, shares):
+        shares[0].spend(10)
+        shares[1].spend(300)
+        successor = Share(os.dup(line.fileno()), 1)
+        successor.spend(7)
+        assert line.read() == 317
+        line.close()
+        assert line.read() == 317
+
+
+def test_buffers_follow_the_grant() -> None:
+    assert [buffer_of(grant) for grant in (1_000, 20_000, 2_000_000, 10**9)] == [1_024, 1_024, 8_000, 1 << 17]
+    assert window_of(1_000) == 2_048
+    assert window_of(2_000_000) == 100_000
+
+
+def test_a_cap_crosses_to_the_worker() -> None:
+    assignment = Assignment(1, Ask.PAGE, 2, 3, 4, b"http://a.test/", "127.0.0.1", 80, False, 12_345)
+    assert decode_assignment(encode_assignment(assignment)[5:]) == assignment
+
+
+# --- requests on it -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def bytes_server(size: int) -> Iterator[int]:
+    """Answers every request with so many bytes, as fast as it can."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(50)
+
+        def answer(connection: socket.socket) -> None:
+            with connection, suppress(OSError):
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n")
+                connection.sendall(b"Content-Length: %d\r\n\r\n" % size + b"x" * size)
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    threading.Thread(target=answer, args=(listening.accept()[0],), daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listening.getsockname()[1]
+
+
+def fetched_by(
+    share: Share, assignments: list[Assignment], *changes: str, until: float = 30.0
+) -> tuple[list[Fetched], list[tuple[float, int]]]:
+    """All of them, with what was read after every action."""
+    epoll = select.epoll()
+    harvester = override(Settings(), ["harvester.allow_private=true", *changes]).harvester
+    fetcher, done, log = MeteredFetcher(harvester, epoll, share), list[Fetched](), list[tuple[float, int]]()
+    for assignment in assignments:
+        fetcher.start(assignment)
+    end = time.monotonic() + until
+    while len(done) < len(assignments) and time.monotonic() < end:
+        events = epoll.poll(max(0.0, fetcher.timeout()))
+        done += fetcher.act(events)
+        log.append((time.monotonic(), share._read))
+    return done, log
+
+
+def to(port: int, number: int, cap: int = 0) -> Assignment:
+    return Assignment(number, Ask.PAGE, number, 5, number, b"http://a%d.test/" % number, "127.0.0.1", port, cap=cap)
+
+
+def test_workers_read_no_more_than_was_granted_and_count_every_byte() -> None:
+    with bytes_server(60_000) as port, lines(1) as (line, (share,)):
+        line.grant(200_000, 1)
+        done, log = fetched_by(share, [to(port, number) for number in range(1, 6)])
+        assert [each.failure for each in done] == [None] * 5
+        assert all(len(each.body) == 60_000 and each.held for each in done)
+        assert 0 <= line.read() - sum(each.received for each in done) <= 5, "the end of a connection counts for one"
+        times, read = map(np.array, zip(*log, strict=True))
+        for i in range(0, len(times), 7):
+            assert (read[i:] - read[i] <= 200_000 * (times[i:] - times[i]) + 22_000).all()
+
+
+def test_without_a_limit_nothing_is_held_back() -> None:
+    with bytes_server(300_000) as port, lines(1) as (line, (share,)):
+        line.grant(0, 1)
+        done, _ = fetched_by(share, [to(port, number) for number in range(1, 6)])
+        assert all(each.failure is None and not each.held for each in done)
+        assert 0 <= line.read() - sum(each.received for each in done) <= 5, "the end of a connection counts for one"
+
+
+def test_a_server_is_not_blamed_for_what_waits_in_our_buffers() -> None:
+    """Its page takes three seconds on this line; in one second so many bytes must come, and all of them in two."""
+    with bytes_server(30_000) as port, lines(1) as (line, (share,)):
+        line.grant(10_000, 1)
+        limits = ("harvester.slow_time=1s", "harvester.lowest_speed=20KB", "harvester.whole_timeout=2s")
+        done, _ = fetched_by(share, [to(port, 1)], *limits)
+        assert done[0].failure is None
+        assert done[0].end - done[0].start > 2
+
+
+def test_a_server_that_sends_nothing_is_blamed_all_the_same() -> None:
+    with socket.socket() as silent, lines(1) as (line, (share,)):
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        line.grant(10_000, 1)
+        done, _ = fetched_by(share, [to(silent.getsockname()[1], 1)], "harvester.first_byte_timeout=500ms")
+        assert done[0].failure is Outcome.TIMED_OUT
+        assert not done[0].held
+
+
+def test_a_cap_holds_back_one_transfer_and_no_other() -> None:
+    with bytes_server(40_000) as port, lines(1) as (line, (share,)):
+        line.grant(0, 1)
+        done, _ = fetched_by(share, [to(port, 1, cap=20_000), to(port, 2)])
+        assert [each.assignment.number for each in done] == [2, 1]
+        assert done[1].held
+        assert not done[0].held
+        assert done[1].end - done[1].start > 0.9
+
+
+def test_what_was_read_is_what_left_the_socket() -> None:
+    ours, theirs = socket.socket(), socket.socket()
+    with ours, theirs:
+        theirs.bind(("127.0.0.1", 0))
+        theirs.listen()
+        ours.connect(theirs.getsockname())
+        there, _ = theirs.accept()
+        with there:
+            there.sendall(b"x" * 5_000)
+            assert ours.recv(1_000, socket.MSG_WAITALL)
+            assert (read_of(ours.fileno()), unread_of(ours.fileno())) == (1_000, 4_000)
+    assert read_of(NONE >> 1) == -1
+
+
+def test_a_pool_reads_within_the_grant_and_goes_on_when_a_worker_dies(start: Start, server: Server) -> None:  # noqa: F811
+    pool = start(workers=2, limited=True)
+    pool.grant(1_000_000)
+    pool.assign([ask(number, b"http://site.test/ok", server) for number in range(1, 30)])
+    found = collect(pool, 29)
+    assert all(visit["outcome"] == Outcome.OK for visit, _ in found.values())
+    before = pool.received()
+    assert before == sum(int(visit["received"]) for visit, _ in found.values())
+    os.kill(pool.pids()[0], 9)
+    pool.results(1.0)
+    pool.assign([ask(number, b"http://site.test/ok", server) for number in range(50, 60)])
+    found = collect(pool, 10)
+    assert pool.received() == before + sum(int(visit["received"]) for visit, _ in found.values())
