@@ -89,7 +89,7 @@ def page_of(site: int, number: int) -> bytes:
     """Links to two more; log-normal sizes, of about 35 KB."""
     dice = random.Random(site * 100_003 + number)
     links = "".join(f'<a href="/{2 * number + i}">page {2 * number + i}</a> ' for i in (1, 2))
-    words = " ".join(f"{dice.getrandbits(32):x}" for _ in range(int(dice.lognormvariate(8.0, 0.7))))
+    words = dice.randbytes(int(4 * dice.lognormvariate(8.0, 0.7))).hex(" ", 4)
     return f"<html><title>{site} {number}</title>{links}<p>{words}</html>".encode()
 
 

@@ -84,14 +84,25 @@ def test_debts_are_paid_before_anything_is_read() -> None:
         assert now - 1.0 == pytest.approx(0.5, abs=0.03)
 
 
+def test_before_the_first_grant_nothing_may_be_read() -> None:
+    with lines(1) as (line, (share,)):
+        assert share.take(1.0) > 0
+        assert share.take(100.0) > 0
+        assert share.balance == 0
+        line.grant(1_000_000, 1)
+        assert share.take(101.0) > 0, "nor does it add up meanwhile"
+
+
 def test_a_grant_of_0_is_no_limit() -> None:
     with lines(1) as (line, (share,)):
         line.grant(0, 1)
         assert share.take(1.0) == 0.0
         assert share.balance > 1_000_000
-        share.balance = 0.0
         line.grant(10_000, 1)
-        assert share.take(2.0) > 0, "and the bucket is empty when there is one again"
+        assert share.take(2.0) == 0.0
+        assert share.balance <= 256, "what was left is no longer there when there is a limit again"
+        share.spend(256)
+        assert share.take(2.0) > 0, "and the bucket is empty"
 
 
 def test_what_workers_read_is_added_up_those_that_died_included() -> None:

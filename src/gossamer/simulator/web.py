@@ -93,7 +93,7 @@ class SimulatedWeb:
     gather: float = 0.0
     """Seconds for which results are collected, once there is one, before they are handed over."""
     granted: int = 0
-    """The last grant; it is not enforced here."""
+    """The last grant; it is not enforced here, only the caps of requests are."""
     _open: list[tuple[float, int, bytes]] = field(default_factory=list)
     _received: int = 0
 
@@ -119,6 +119,8 @@ class SimulatedWeb:
         now = self.clock.monotonic()
         for a in assignments:
             reply = self.reply(a.url.decode())
+            if a.cap and reply.size > a.cap * reply.seconds:
+                reply = replace(reply, seconds=reply.size / a.cap, flags=reply.flags | VisitFlag.HELD)
             end = now + reply.seconds
             said = (reply.retry_after, reply.status, reply.redirect)
             self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, now, end, *said))

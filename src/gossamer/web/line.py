@@ -1,8 +1,9 @@
 """The line: how many bytes all workers together may read, a page of memory that they share with the desk.
 
 A token bucket. The desk writes the rate, workers take what they are about to read, a *quantum* at a time, under a lock
-of the kernel's that ends with its holder. The bucket is empty at the start and holds little (`Line.grant`), a worker
-that read more than it had taken pays the rest before it reads on. So for any stretch of s seconds
+of the kernel's that ends with its holder. The bucket is empty at the start and holds little (`Line.grant`). A worker
+that read more than it had taken pays at once: then the bucket is below zero, and nobody reads until it is above. So for
+any stretch of s seconds
 
     read <= rate s + burst + workers (quantum + what one action of libcurl reads beyond what was taken)
 
@@ -10,7 +11,8 @@ and the last three are chosen so that ten seconds stay within 1 %. Each worker c
 own, which a successor goes on with: the desk adds them up.
 
 Invariants, each a property test of the same name: what is taken never exceeds the rate by more than the burst; nothing
-is there at the start; a grant of 0 is no limit; what workers read is added up, those that died included.
+is there at the start, and before the first grant nothing may be read; a grant of 0 is no limit; debts are paid before
+anything is read; what workers read is added up, those that died included.
 
 Cost: a take is two system calls, 3 µs; some 200 a second and worker.
 """
@@ -34,8 +36,11 @@ _BUCKET_AT: Final = 32
 _CELL: Final = struct.Struct("<Q")
 _CELLS_AT: Final = 64
 _SIZE: Final = _CELLS_AT + 8 * MOST_WORKERS
-UNLIMITED: Final = 1 << 22
+UNLIMITED: Final = 1 << 20
 """Bytes that a take gives where there is no limit."""
+_NOT_YET: Final = -1
+LONGEST: Final = 0.05
+"""Seconds after which a worker looks again, at the latest: what is granted may be more by then."""
 LEAST_BUFFER: Final = 1_024
 MOST_BUFFER: Final = 1 << 17
 
@@ -58,6 +63,7 @@ class Line:
         self._fd = os.memfd_create("gossamer-line")
         os.ftruncate(self._fd, _SIZE)
         self._memory = mmap.mmap(self._fd, _SIZE)
+        _HEAD.pack_into(self._memory, 0, 0.0, 0.0, 0.0, _NOT_YET, 0.0, 0.0)
         self._granted: tuple[int, int] | None = None
         self._last = 0
 
@@ -106,23 +112,26 @@ class Share:
     def granted(self) -> int:
         """Bytes a second; 0: no limit."""
         speed: int = _HEAD.unpack_from(self._memory)[3]
-        return speed
+        return max(0, speed)
 
     def take(self, now: float) -> float:
-        """Takes what is owed and a quantum, as far as it is there; returns for how many seconds nothing may be read."""
+        """Pays what is owed and takes a quantum, as far as it is there; returns for how many seconds nothing may be
+        read: 0 if something may."""
         rate, burst, quantum, speed, *_ = _HEAD.unpack_from(self._memory)
-        if not speed:
-            self.balance = UNLIMITED
-            return 0.0
+        if speed <= 0:
+            self.balance = UNLIMITED if not speed else 0.0
+            return 0.0 if not speed else LONGEST
         if self.balance > 0:
+            self.balance = min(self.balance, max(quantum, 1.0))  # there may have been no limit before
             return 0.0
         with locked(self._fd):
             tokens, at = _BUCKET.unpack_from(self._memory, _BUCKET_AT)
             tokens = min(burst, tokens + rate * max(0.0, now - at)) if at else 0.0
-            taken = min(tokens, quantum - self.balance)
-            _BUCKET.pack_into(self._memory, _BUCKET_AT, tokens - taken, max(now, at))
-        self.balance += taken
-        return 0.0 if self.balance > 0 else min(0.05, max(0.001, (quantum / 4 - self.balance) / rate))
+            tokens += self.balance
+            self.balance = max(0.0, min(tokens, quantum))
+            tokens -= self.balance
+            _BUCKET.pack_into(self._memory, _BUCKET_AT, tokens, max(now, at))
+        return 0.0 if self.balance > 0 else min(LONGEST, max(0.001, (quantum / 4 - tokens) / rate))
 
     def spend(self, count: int) -> None:
         """So many bytes were read."""

@@ -196,7 +196,7 @@ class MeteredFetcher(Fetcher):
         events = [] if due or (meter.paused and self._turn) else self._epoll.poll(0, 1)
         if not (meter.paused or due or events):
             return False
-        if self._share.balance <= 0 and (wait := self._share.take(now)):
+        if wait := self._share.take(now):
             self._dry = now, now + wait
             self._outer.modify(self._epoll.fileno(), 0)
             return False
