@@ -110,7 +110,8 @@ def test_the_estimates_are_in_the_collection_for_everybody_to_see(tmp_path: Path
     made = world(tmp_path)
     made.run(SEEDS[:4], pages=20)
     database = Database(find(tmp_path), made.settings)
-    rows = list(database.query("select address, count(*), min(speed), max(hour) from speeds group by 1 order by 1").rows)
+    asked = "select address, count(*), min(speed), max(hour) from speeds group by 1 order by 1"
+    rows = list(database.query(asked).rows)
     assert [row[0] for row in rows] == ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", None]
     assert all(row[1] == 48 and row[3] == 23 for row in rows)
     assert rows[0][2] == pytest.approx(speed_of(0), rel=0.01)

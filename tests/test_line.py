@@ -29,7 +29,7 @@ GRANTS = st.sampled_from([1_000, 20_000, 200_000, 2_000_000, 10_000_000])
 
 @contextmanager
 def lines(workers: int) -> Iterator[tuple[Line, list[Share]]]:
-    line = Line()
+    line = Line(workers)
     shares = [Share(os.dup(line.fileno()), number) for number in range(workers)]
     yield line, shares
     line.close()
@@ -48,7 +48,7 @@ def test_what_is_taken_never_exceeds_the_rate_by_more_than_the_burst(
 ) -> None:
     """And what is read, by more than what one action of libcurl may read too much: 1 % in any ten seconds."""
     with lines(workers) as (line, shares):
-        line.grant(grant, workers)
+        line.grant(grant)
         now, log = 100.0, [(100.0, 0.0)]
         for seconds, who, eagerness in steps:
             now += seconds
@@ -65,7 +65,7 @@ def test_what_is_taken_never_exceeds_the_rate_by_more_than_the_burst(
 
 def test_nothing_is_there_at_the_start() -> None:
     with lines(1) as (line, (share,)):
-        line.grant(1_000_000, 1)
+        line.grant(1_000_000)
         assert share.take(5.0) > 0
         assert share.balance == 0
         assert share.take(5.001) == 0.0
@@ -74,7 +74,7 @@ def test_nothing_is_there_at_the_start() -> None:
 
 def test_debts_are_paid_before_anything_is_read() -> None:
     with lines(1) as (line, (share,)):
-        line.grant(100_000, 1)
+        line.grant(100_000)
         share.take(1.0)
         share.spend(50_000)
         now, dry = 1.0, 0
@@ -89,16 +89,16 @@ def test_before_the_first_grant_nothing_may_be_read() -> None:
         assert share.take(1.0) > 0
         assert share.take(100.0) > 0
         assert share.balance == 0
-        line.grant(1_000_000, 1)
+        line.grant(1_000_000)
         assert share.take(101.0) > 0, "nor does it add up meanwhile"
 
 
 def test_a_grant_of_0_is_no_limit() -> None:
     with lines(1) as (line, (share,)):
-        line.grant(0, 1)
+        line.grant(0)
         assert share.take(1.0) == 0.0
         assert share.balance > 1_000_000
-        line.grant(10_000, 1)
+        line.grant(10_000)
         assert share.take(2.0) == 0.0
         assert share.balance <= 256, "what was left is no longer there when there is a limit again"
         share.spend(256)
@@ -175,7 +175,7 @@ def to(port: int, number: int, cap: int = 0) -> Assignment:
 
 def test_workers_read_no_more_than_was_granted_and_count_every_byte() -> None:
     with bytes_server(60_000) as port, lines(1) as (line, (share,)):
-        line.grant(200_000, 1)
+        line.grant(200_000)
         done, log = fetched_by(share, [to(port, number) for number in range(1, 6)])
         assert [each.failure for each in done] == [None] * 5
         assert all(len(each.body) == 60_000 and each.held for each in done)
@@ -187,7 +187,7 @@ def test_workers_read_no_more_than_was_granted_and_count_every_byte() -> None:
 
 def test_without_a_limit_nothing_is_held_back() -> None:
     with bytes_server(300_000) as port, lines(1) as (line, (share,)):
-        line.grant(0, 1)
+        line.grant(0)
         done, _ = fetched_by(share, [to(port, number) for number in range(1, 6)])
         assert all(each.failure is None and not each.held for each in done)
         assert 0 <= line.read() - sum(each.received for each in done) <= 5, "the end of a connection counts for one"
@@ -196,7 +196,7 @@ def test_without_a_limit_nothing_is_held_back() -> None:
 def test_a_server_is_not_blamed_for_what_waits_in_our_buffers() -> None:
     """Its page takes three seconds on this line; in one second so many bytes must come, and all of them in two."""
     with bytes_server(30_000) as port, lines(1) as (line, (share,)):
-        line.grant(10_000, 1)
+        line.grant(10_000)
         limits = ("harvester.slow_time=1s", "harvester.lowest_speed=20KB", "harvester.whole_timeout=2s")
         done, _ = fetched_by(share, [to(port, 1)], *limits)
         assert done[0].failure is None
@@ -207,7 +207,7 @@ def test_a_server_that_sends_nothing_is_blamed_all_the_same() -> None:
     with socket.socket() as silent, lines(1) as (line, (share,)):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        line.grant(10_000, 1)
+        line.grant(10_000)
         done, _ = fetched_by(share, [to(silent.getsockname()[1], 1)], "harvester.first_byte_timeout=500ms")
         assert done[0].failure is Outcome.TIMED_OUT
         assert not done[0].held
@@ -215,7 +215,7 @@ def test_a_server_that_sends_nothing_is_blamed_all_the_same() -> None:
 
 def test_a_cap_holds_back_one_transfer_and_no_other() -> None:
     with bytes_server(40_000) as port, lines(1) as (line, (share,)):
-        line.grant(0, 1)
+        line.grant(0)
         done, _ = fetched_by(share, [to(port, 1, cap=20_000), to(port, 2)])
         assert [each.assignment.number for each in done] == [2, 1]
         assert done[1].held

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gossamer.clock import Clock
 from gossamer.desk import Desk
+from gossamer.harvester.admission import EVERY as OBSERVE
 from gossamer.harvester.admission import LOOK, Admission
 from gossamer.web.seam import Web
 
@@ -49,7 +50,7 @@ class Bandwidth:
         )
         self.measured = 0.0
         """Bytes a second, lately."""
-        self._looked = -np.inf
+        self._looked = self._observed = -np.inf
         self._since: float | None = None
         self._granted = self._before = 0.0
         self._read_before = web.received()
@@ -69,9 +70,10 @@ class Bandwidth:
             self._looked = now
             self.admission.limit = self._desk.hours.granted(self._desk.believed(self._clock.wall()))
             self._web.grant(self.limit if self._enforced else 0)
-        measured = self.admission.observe(self._web.received(), now)
-        if measured is not None:
-            self.measured = measured
+        if now >= self._observed + OBSERVE:
+            self._observed = now
+            measured = self.admission.observe(self._web.received(), now)
+            self.measured = self.measured if measured is None else measured
 
     def admit(self, ready: Ready, most: int) -> Admitted:
         """Of the sites that may be asked, those that fit. They count as open until `settle`."""

@@ -112,7 +112,7 @@ class Crawl:
                 )  # fmt: skip
             self.dispatch.verdicts += verdicts
         wall = self.desk.believed(self.clock.wall())
-        self.planner.begin(self.clock.monotonic(), wall, self.dispatch.queue.busy_sites, self.web.open)
+        self.planner.begin(self.clock.monotonic(), wall, self.dispatch.queue.busy_sites, self._in_flight())
         if self.dispatch.bandwidth is not None:
             self.dispatch.bandwidth.turn()
         if not self.store.behind() and (room := self._room()) > 0:
@@ -241,6 +241,13 @@ class Crawl:
         if self.log is not None:
             self.log.event("moved", sites=[self.desk.names[site] for site in moved], opened=len(pages))
 
+    def _in_flight(self) -> int:
+        """As plans see it: where the bandwidth is what holds requests back, another plan would not help."""
+        bandwidth = self.dispatch.bandwidth
+        if bandwidth is not None and bandwidth.pause() > 0:
+            return self.desk.settings.harvester.connections
+        return self.web.open
+
     def _room(self) -> int:
         room = self.web.free()
         if self.bounds.pages is not None:
@@ -257,7 +264,7 @@ class Crawl:
         due, bandwidth = self.dispatch.queue.next_time(), self.dispatch.bandwidth
         if bandwidth is not None:
             due = max(due, now + bandwidth.pause())
-        due = min(due, self.planner.next_time(now, self.web.open))
+        due = min(due, self.planner.next_time(now, self._in_flight()))
         return min(1.0, max(0.001, due - now))
 
     def _ending(self) -> Ending | None:

@@ -87,9 +87,8 @@ class Admission:
         return Search(self, now, self.depth if over else 0)
 
     def open(self, site: int, predicted: int) -> None:
-        self.close(np.array([site]))
+        self.predicted += predicted - int(self._open[site])
         self._open[site] = predicted
-        self.predicted += predicted
         self._waiting.pop(site, None)
 
     def close(self, sites: npt.NDArray[np.integer]) -> None:

@@ -59,35 +59,36 @@ def window_of(grant: int) -> int:
 class Line:
     """The desk's side."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int) -> None:
+        self._workers = min(workers, MOST_WORKERS)
         self._fd = os.memfd_create("gossamer-line")
         os.ftruncate(self._fd, _SIZE)
         self._memory = mmap.mmap(self._fd, _SIZE)
         _HEAD.pack_into(self._memory, 0, 0.0, 0.0, 0.0, _NOT_YET, 0.0, 0.0)
-        self._granted: tuple[int, int] | None = None
+        self._granted: int | None = None
         self._last = 0
 
     def fileno(self) -> int:
         return self._fd
 
-    def grant(self, speed: int, workers: int) -> None:
+    def grant(self, speed: int) -> None:
         """Bytes a second from now on; 0: no limit."""
-        if (speed, workers) == self._granted:
+        if speed == self._granted:
             return
         quantum = max(256.0, speed / 250)
-        spared = (SLACK + 10 * (1 - SHARE)) * speed - workers * (quantum + buffer_of(speed))
+        spared = (SLACK + 10 * (1 - SHARE)) * speed - self._workers * (quantum + buffer_of(speed))
         burst = min(max(spared, speed / 200), speed / 40)
         with locked(self._fd):
             tokens, at = _BUCKET.unpack_from(self._memory, _BUCKET_AT)
-            if self._granted is None or not self._granted[0]:
+            if not self._granted:
                 tokens, at = 0.0, 0.0
             _HEAD.pack_into(self._memory, 0, SHARE * speed, burst, quantum, speed, min(tokens, burst), at)
-        self._granted = speed, workers
+        self._granted = speed
 
     def read(self) -> int:
         """Bytes that all workers have read so far."""
         if not self._memory.closed:
-            self._last = sum(memoryview(self._memory)[_CELLS_AT:_SIZE].cast("Q"))
+            self._last = sum(struct.unpack_from(f"<{self._workers}Q", self._memory, _CELLS_AT))
         return self._last
 
     def close(self) -> None:

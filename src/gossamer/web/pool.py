@@ -73,9 +73,8 @@ class Pool:
         self._clock = clock
         self._lock_fd = lock_fd
         self._payloads = payloads.fileno() if payloads is not None else -1
-        self._line = Line() if limited else None
         count = settings.harvester.workers or os.cpu_count() or 1
-        self._count = count
+        self._line = Line(count) if limited else None
         self._connections = settings.harvester.connections
         self._share = -(-self._connections // count)
         self._warc_size = settings.collection.warc_size
@@ -123,7 +122,7 @@ class Pool:
     def grant(self, speed: int) -> None:
         """Bytes a second that all workers together may read from now on; 0: no limit."""
         if self._line is not None:
-            self._line.grant(speed, self._count)
+            self._line.grant(speed)
 
     def received(self) -> int:
         """Bytes that were read from sockets so far; 0 where that is not counted."""
