@@ -46,8 +46,9 @@ class Bandwidth:
         harvester = desk.settings.harvester
         self._enforced = harvester.bandwidth_enforced
         self.admission = Admission(
-            desk.columns.site.limit, harvester.bandwidth_depth, harvester.bandwidth_patience, harvester.bandwidth_adapts
-        )
+            desk.columns.site.limit, harvester.bandwidth_depth, harvester.bandwidth_patience,
+            harvester.bandwidth_adapts, enforced=self._enforced,
+        )  # fmt: skip
         self.measured = 0.0
         """Bytes a second, lately."""
         self._looked = self._observed = -np.inf

@@ -92,6 +92,8 @@ class Crawl:
             self.turn()
             watch()
         self._absorb(self.web.stop(GRACE), self.names.answers())
+        if self.dispatch.bandwidth is not None:
+            self.dispatch.bandwidth.turn()
         self.planner.close()
         return ending
 

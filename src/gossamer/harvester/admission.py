@@ -42,8 +42,8 @@ EVERY: Final = 0.25
 """Seconds between looks at what is used."""
 LOOK: Final = 0.05
 LOWEST, HIGHEST = 0.125, 256.0
-"""Of the limit: how far the threshold may go."""
-_RISE, _FALL = 0.5, 0.01
+"""Of the limit: how far the threshold may go; below it only where there is no hard limit."""
+_RISE, _FALL, _WEIGHT = 0.3, 0.01, 0.4
 _FORGET: Final = 4
 
 
@@ -51,8 +51,12 @@ class Admission:
     """Requests are known by their sites, each of which has one open at a time."""
 
     def __init__(
-        self, sites: int, depth: int = DEPTH, patience: float = PATIENCE, adapts: bool = True, limit: int = 0
-    ) -> None:
+        self, sites: int, depth: int = DEPTH, patience: float = PATIENCE, adapts: bool = True, limit: int = 0,
+        enforced: bool = True,
+    ) -> None:  # fmt: skip
+        """`enforced`: there is a hard limit."""
+        self._lowest = 1.0 if enforced else LOWEST
+        self._used = 1.0
         self.depth, self.patience, self.adapts, self.limit = depth, patience, adapts, limit
         self.factor = 1.0
         """The threshold, in limits."""
@@ -119,14 +123,16 @@ class Admission:
             self._waiting = {site: at for site, at in self._waiting.items() if at > last}
         return measured
 
-    def _adapt(self, used: float) -> None:
+    def _adapt(self, now: float) -> None:
+        """By the last second or so: on a thin line a piece more or less is much of a quarter of one."""
+        used = self._used = self._used + _WEIGHT * (now - self._used)
         if used > 1.02:
-            self.factor /= min(used, 2.0)
+            self.factor /= min(used, 2.0) ** _WEIGHT
         elif used < FULL and (self._wanted or self.full):
             self.factor *= 1 + _RISE * (1 - used)
         elif used >= FULL and self.factor > 1:
             self.factor = max(1.0, self.factor * (1 - _FALL))
-        self.factor = min(HIGHEST, max(LOWEST, self.factor))
+        self.factor = min(HIGHEST, max(self._lowest, self.factor))
 
 
 class Search:
