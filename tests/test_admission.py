@@ -154,7 +154,8 @@ def test_the_threshold_rises_until_the_line_is_used_and_falls_slowly_when_it_is(
 
 def test_without_a_hard_limit_the_threshold_falls_below_the_limit_when_more_is_used() -> None:
     admission, read = Admission(10, limit=LIMIT, enforced=False), 0
-    for i in range(1, 40):
+    for i in range(1, 100):
+        admission.passes(1, i * EVERY)
         read += round(3 * admission.factor * LIMIT * EVERY)
         admission.observe(read, i * EVERY)
     assert admission.factor == pytest.approx(1 / 3, rel=0.1)
