@@ -43,7 +43,7 @@ EVERY: Final = 0.25
 LOOK: Final = 0.05
 LOWEST, HIGHEST = 0.125, 256.0
 """Of the limit: how far the threshold may go; below it only where there is no hard limit."""
-_RISE, _FALL, _WEIGHT = 0.3, 0.01, 0.4
+_RISE, _FALL, _WEIGHT = 0.5, 0.01, 0.4
 _FORGET: Final = 4
 
 

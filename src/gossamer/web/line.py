@@ -5,7 +5,7 @@ of the kernel's that ends with its holder. The bucket is empty at the start and 
 that read more than it had taken pays at once: then the bucket is below zero, and nobody reads until it is above. So for
 any stretch of s seconds
 
-    read <= rate s + burst + workers (quantum + what one action of libcurl reads beyond what was taken)
+    read <= rate s + burst + workers quantum + what one action of libcurl reads beyond what was taken
 
 and the last three are chosen so that ten seconds stay within 1 %. Each worker counts what it has read in a cell of its
 own, which a successor goes on with: the desk adds them up.
@@ -22,7 +22,6 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-import struct
 from typing import Final
 
 MOST_WORKERS: Final = 1_024
@@ -30,12 +29,11 @@ SHARE: Final = 0.997
 """Of what is granted: what is given out, so that the bounds hold with all that is counted late."""
 SLACK: Final = 0.1
 """Seconds' worth of the grant that may be read too much in any ten seconds: 1 %."""
-_HEAD: Final = struct.Struct("<dddqdd")  # given out a second, burst, quantum, grant, tokens, when
-_BUCKET: Final = struct.Struct("<dd")
-_BUCKET_AT: Final = 32
-_CELL: Final = struct.Struct("<Q")
-_CELLS_AT: Final = 64
-_SIZE: Final = _CELLS_AT + 8 * MOST_WORKERS
+_RATE, _BURST, _QUANTUM, _GRANT, _TOKENS, _WHEN = range(6)
+"""Places of eight bytes: what is given out a second, how much of it at once, a quantum, the grant, the bucket."""
+CELLS_AT: Final = 8
+_PLACES: Final = CELLS_AT + MOST_WORKERS
+SIZE: Final = 8 * _PLACES
 UNLIMITED: Final = 1 << 20
 """Bytes that a take gives where there is no limit."""
 _NOT_YET: Final = -1
@@ -56,15 +54,32 @@ def window_of(grant: int) -> int:
     return max(2_048, min(1 << 20, grant // 20))
 
 
-class Line:
+class _Page:
+    """Whole words are read and written, each at once: `struct.pack_into` clears its place first, and whoever reads at
+    that moment sees nothing, or half of it."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._memory = mmap.mmap(fd, SIZE)
+        self._bytes = memoryview(self._memory)
+        self._whole, self._real = self._bytes.cast("q"), self._bytes.cast("d")
+
+    def close(self) -> None:
+        for each in (self._whole, self._real, self._bytes):
+            each.release()
+        self._memory.close()
+        os.close(self._fd)
+
+
+class Line(_Page):
     """The desk's side."""
 
     def __init__(self, workers: int) -> None:
+        fd = os.memfd_create("gossamer-line")
+        os.ftruncate(fd, SIZE)
+        super().__init__(fd)
         self._workers = min(workers, MOST_WORKERS)
-        self._fd = os.memfd_create("gossamer-line")
-        os.ftruncate(self._fd, _SIZE)
-        self._memory = mmap.mmap(self._fd, _SIZE)
-        _HEAD.pack_into(self._memory, 0, 0.0, 0.0, 0.0, _NOT_YET, 0.0, 0.0)
+        self._whole[_GRANT] = _NOT_YET
         self._granted: int | None = None
         self._last = 0
 
@@ -75,70 +90,70 @@ class Line:
         """Bytes a second from now on; 0: no limit."""
         if speed == self._granted:
             return
-        quantum = max(256.0, speed / 250)
-        spared = (SLACK + 10 * (1 - SHARE)) * speed - self._workers * (quantum + buffer_of(speed))
+        quantum = max(64.0, speed / 250)
+        spared = (SLACK + 10 * (1 - SHARE)) * speed - self._workers * quantum - 2 * buffer_of(speed)
         burst = min(max(spared, speed / 200), speed / 40)
+        real = self._real
         with locked(self._fd):
-            tokens, at = _BUCKET.unpack_from(self._memory, _BUCKET_AT)
             if not self._granted:
-                tokens, at = 0.0, 0.0
-            _HEAD.pack_into(self._memory, 0, SHARE * speed, burst, quantum, speed, min(tokens, burst), at)
+                real[_TOKENS] = real[_WHEN] = 0.0
+            real[_TOKENS] = min(real[_TOKENS], burst)
+            real[_RATE], real[_BURST], real[_QUANTUM] = SHARE * speed, burst, quantum
+            self._whole[_GRANT] = speed
         self._granted = speed
 
     def read(self) -> int:
         """Bytes that all workers have read so far."""
         if not self._memory.closed:
-            self._last = sum(struct.unpack_from(f"<{self._workers}Q", self._memory, _CELLS_AT))
+            self._last = sum(self._whole[CELLS_AT : CELLS_AT + self._workers])
         return self._last
 
     def close(self) -> None:
-        self.read()
-        self._memory.close()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        if not self._memory.closed:
+            self.read()
+            super().close()
 
 
-class Share:
+class Share(_Page):
     """A worker's side: what it has taken and not read yet is its `balance`, below 0 what it owes."""
 
     def __init__(self, fd: int, number: int) -> None:
-        self._fd = fd
-        self._memory = mmap.mmap(fd, _SIZE)
-        self._cell = _CELLS_AT + 8 * (number % MOST_WORKERS)
-        self._read: int = _CELL.unpack_from(self._memory, self._cell)[0]
+        super().__init__(fd)
+        self._cell = CELLS_AT + number % MOST_WORKERS
+        self.read = self._whole[self._cell]
+        """Bytes, those of the workers of this number before it included."""
         self.balance = 0.0
 
     @property
     def granted(self) -> int:
         """Bytes a second; 0: no limit."""
-        speed: int = _HEAD.unpack_from(self._memory)[3]
-        return max(0, speed)
+        return max(0, self._whole[_GRANT])
 
     def take(self, now: float) -> float:
         """Pays what is owed and takes a quantum, as far as it is there; returns for how many seconds nothing may be
         read: 0 if something may."""
-        rate, burst, quantum, speed, *_ = _HEAD.unpack_from(self._memory)
+        real, speed = self._real, self._whole[_GRANT]
         if speed <= 0:
             self.balance = UNLIMITED if not speed else 0.0
             return 0.0 if not speed else LONGEST
+        rate, quantum = real[_RATE], real[_QUANTUM]
         if self.balance > 0:
-            self.balance = min(self.balance, max(quantum, 1.0))  # there may have been no limit before
+            self.balance = min(self.balance, quantum)  # there may have been no limit before
             return 0.0
         with locked(self._fd):
-            tokens, at = _BUCKET.unpack_from(self._memory, _BUCKET_AT)
-            tokens = min(burst, tokens + rate * max(0.0, now - at)) if at else 0.0
+            tokens, at = real[_TOKENS], real[_WHEN]
+            tokens = min(real[_BURST], tokens + rate * max(0.0, now - at)) if at else 0.0
             tokens += self.balance
             self.balance = max(0.0, min(tokens, quantum))
             tokens -= self.balance
-            _BUCKET.pack_into(self._memory, _BUCKET_AT, tokens, max(now, at))
+            real[_TOKENS], real[_WHEN] = tokens, max(now, at)
         return 0.0 if self.balance > 0 else min(LONGEST, max(0.001, (quantum / 4 - tokens) / rate))
 
     def spend(self, count: int) -> None:
         """So many bytes were read."""
         self.balance -= count
-        self._read += count
-        _CELL.pack_into(self._memory, self._cell, self._read)
+        self.read += count
+        self._whole[self._cell] = self.read
 
 
 class locked:

@@ -196,9 +196,7 @@ class MeteredFetcher(Fetcher):
         events = [] if due or (meter.paused and self._turn) else self._epoll.poll(0, 1)
         if not (meter.paused or due or events):
             return False
-        if wait := self._share.take(now):
-            self._dry = now, now + wait
-            self._outer.modify(self._epoll.fileno(), 0)
+        if self._is_dry(now):
             return False
         meter.begin()
         if due:
@@ -213,7 +211,16 @@ class MeteredFetcher(Fetcher):
             self._multi.socket_action(fd, bits)
             meter.count(fd)
         meter.count_touched()
+        if self._share.balance <= 0:
+            self._is_dry(time.monotonic())  # what is owed is paid at once: others must not read meanwhile
         return True
+
+    def _is_dry(self, now: float) -> bool:
+        """Whether nothing may be read for a while."""
+        if wait := self._share.take(now):
+            self._dry = now, now + wait
+            self._outer.modify(self._epoll.fileno(), 0)
+        return wait > 0
 
     def _resume(self, transfer: MeteredTransfer) -> None:
         """libcurl asks for a timer at once, and goes on with the transfer when that is called for."""
