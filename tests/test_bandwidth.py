@@ -12,10 +12,12 @@ from gossamer.accounting import bandwidth_line
 from gossamer.bandwidth import Bandwidth
 from gossamer.cli.progress import bandwidth_of
 from gossamer.clock import VirtualClock
+from gossamer.demo import DemoWeb
 from gossamer.model import Ask
 from gossamer.simulator.web import Asked, Reply
 from gossamer.sql.database import Database
 from gossamer.sql.sources import find
+from tests.crawling import gossamer, serve
 from tests.world import World, impolite, state_of
 
 SITES = 24
@@ -148,3 +150,22 @@ def test_it_is_said_what_was_used_of_what_was_granted(tmp_path: Path) -> None:
     assert "100 KB/s granted; " in bandwidth_line(figures)
     assert bandwidth_of(figures | {"used": 50_000}).startswith("50.0 KB/s of 100 KB/s (50%)")
     assert "no limit at this hour" in bandwidth_of(figures | {"granted": 0})
+
+
+def test_a_crawl_over_sockets_reads_no_more_than_was_granted(tmp_path: Path) -> None:
+    """Its time is at least that of its bytes on the line; how fast this machine is does not matter."""
+    with serve(DemoWeb(seed=3, sites=6, pages=60, largest=20), tmp_path) as served:
+        ended = served.crawl(tmp_path / "crawl", "--bandwidth", "200KB/s", "--pages", "30")
+    figures = ended.figures["bandwidth"]
+    assert ended.code == 0, ended.errors
+    assert figures["granted"] == 200_000
+    assert figures["read"] >= ended.figures["bytes"] > 0
+    assert figures["read"] <= 200_000 * ended.figures["seconds"]
+    said = gossamer("status", tmp_path / "crawl").output
+    assert "bandwidth: 200 KB/s granted; " in said
+
+
+def test_a_bandwidth_that_is_none_is_refused_with_what_is_accepted(tmp_path: Path) -> None:
+    ended = gossamer("crawl", tmp_path / "crawl", "--demo", "--bandwidth", "16Mbit/s")
+    assert ended.code == 2
+    assert "16 Mbit/s are 2MB/s" in ended.errors

@@ -117,6 +117,7 @@ def test_what_workers_read_is_added_up_those_that_died_included() -> None:
 
 def test_buffers_follow_the_grant() -> None:
     assert [buffer_of(grant) for grant in (1_000, 20_000, 2_000_000, 10**9)] == [1_024, 1_024, 8_000, 1 << 17]
+    assert buffer_of(0) == 1 << 19
     assert window_of(1_000) == 2_048
     assert window_of(2_000_000) == 100_000
 
@@ -182,6 +183,15 @@ def test_workers_read_no_more_than_was_granted_and_count_every_byte() -> None:
         times, read = map(np.array, zip(*log, strict=True))
         for i in range(0, len(times), 7):
             assert (read[i:] - read[i] <= 200_000 * (times[i:] - times[i]) + 22_000).all()
+
+
+@pytest.mark.parametrize("most", [1, 1_000, 5_000, 20_000])
+def test_a_page_is_cut_where_it_must_be_though_it_was_held_back(most: int) -> None:
+    with bytes_server(60_000) as port, lines(1) as (line, (share,)):
+        line.grant(50_000)
+        done, _ = fetched_by(share, [to(port, number) for number in range(1, 4)], f"harvester.max_download={most}B")
+        assert [each.failure for each in done] == [None] * 3
+        assert all(each.cut and len(each.body) == most for each in done)
 
 
 def test_without_a_limit_nothing_is_held_back() -> None:

@@ -367,7 +367,7 @@ class Fetcher:
             queued, ended, failed = self._multi.info_read()
             for curl, code, text in [*((curl, pycurl.E_OK, "") for curl in ended), *failed]:
                 transfer, status = self._open[curl], curl.getinfo(pycurl.RESPONSE_CODE)
-                failure, detail = _failure(transfer, code, text) if code else (None, "")
+                failure, detail = failure_of(transfer, code, text) if code else (None, "")
                 if transfer.http2 and (status == _MISDIRECTED or transfer.repeated or code in _HTTP2_FAILED):
                     self._back(transfer, self._plain, _UNWILLING)
                 elif transfer.partly and status == _NOT_IN_RANGE and failure is None:
@@ -462,7 +462,7 @@ def _misplaced(transfer: Transfer, status: int, headers: dict[str, str]) -> str:
     return "a part of the page that was not asked for" if first else ""
 
 
-def _failure(transfer: Transfer, code: int, text: str) -> tuple[Outcome | None, str]:
+def failure_of(transfer: Transfer, code: int, text: str) -> tuple[Outcome | None, str]:
     """A code of libcurl in our words. What we broke off ourselves is none, but for the type."""
     if transfer.unwanted:
         return Outcome.OTHER_TYPE, transfer.unwanted

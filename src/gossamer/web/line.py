@@ -45,7 +45,7 @@ MOST_BUFFER: Final = 1 << 17
 
 def buffer_of(grant: int) -> int:
     """Bytes that libcurl reads at a time: it reads one or two of them beyond what was taken."""
-    return max(LEAST_BUFFER, min(MOST_BUFFER, grant // 250))
+    return 4 * MOST_BUFFER if not grant else max(LEAST_BUFFER, min(MOST_BUFFER, grant // 250))
 
 
 def window_of(grant: int) -> int:

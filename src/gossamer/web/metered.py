@@ -36,7 +36,7 @@ import pycurl
 from gossamer.config.settings import HarvesterSettings
 from gossamer.model import Assignment, Outcome
 from gossamer.web.addresses import Forbidden
-from gossamer.web.fetch import Fetched, Fetcher, Transfer
+from gossamer.web.fetch import SWEEP, Fetched, Fetcher, Transfer, failure_of
 from gossamer.web.line import Share, buffer_of, window_of
 
 TURNS: Final = 64
@@ -74,7 +74,7 @@ def unread_of(fd: int) -> int:
 
 
 class Meter:
-    """What is left of the present action, and who it touches."""
+    """What the present action of libcurl may still read, whom it touched, and who waits for the next."""
 
     def __init__(self, share: Share) -> None:
         self.share = share
@@ -145,7 +145,8 @@ class MeteredTransfer(Transfer):
             meter.paused.append(self)
             return int(pycurl.WRITEFUNC_PAUSE)
         meter.allowance -= len(data)
-        meter.touched.append(self)
+        if not meter.touched or meter.touched[-1] is not self:
+            meter.touched.append(self)
         return super()._body(data)
 
 
@@ -170,7 +171,7 @@ class MeteredFetcher(Fetcher):
             return wait
         now = time.monotonic()
         if self._dry is not None:
-            return max(0.0, min(self._dry[1], self._swept + 0.25) - now)
+            return max(0.0, min(self._dry[1], self._swept + SWEEP) - now)
         return 0.0 if self._meter.paused else wait
 
     def act(self, events: Iterable[tuple[int, int]]) -> list[Fetched]:
@@ -182,7 +183,7 @@ class MeteredFetcher(Fetcher):
         turns = 0
         while self._dry is None and turns < TURNS and self._step():
             turns += 1
-        if now - self._swept >= 0.25:
+        if now - self._swept >= SWEEP:
             self._sweep(now)
         self._collect()
         done, self._done = self._done, []
@@ -223,10 +224,15 @@ class MeteredFetcher(Fetcher):
         return wait > 0
 
     def _resume(self, transfer: MeteredTransfer) -> None:
-        """libcurl asks for a timer at once, and goes on with the transfer when that is called for."""
+        """It gets the piece that it refused; then libcurl asks for a timer at once, and goes on when that is called. If
+        it breaks off with that piece, libcurl says so here, and nowhere else."""
         if transfer.paused and transfer.curl in self._open:
             transfer.paused = False
-            transfer.curl.pause(pycurl.PAUSE_CONT)
+            try:
+                transfer.curl.pause(pycurl.PAUSE_CONT)
+            except pycurl.error as error:
+                self._end(transfer, *failure_of(transfer, *error.args[:2]))
+                return
             if self._timer is not None and self._timer <= time.monotonic() + 0.001:
                 self._timer = None
                 self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
@@ -238,7 +244,7 @@ class MeteredFetcher(Fetcher):
         super()._watch(what, fd, multi, data)
 
     def _sweep(self, now: float) -> None:
-        passed = min(now - self._swept, 1.0)
+        passed = min(now - self._swept, 4 * SWEEP)
         for transfer in list(self._open.values()):
             assert isinstance(transfer, MeteredTransfer)
             if transfer.paused or unread_of(transfer.curl.getinfo(pycurl.ACTIVESOCKET)) > 0:
