@@ -116,7 +116,7 @@ def test_what_workers_read_is_added_up_those_that_died_included() -> None:
 
 
 def test_buffers_follow_the_grant() -> None:
-    assert [buffer_of(grant) for grant in (1_000, 20_000, 2_000_000, 10**9)] == [1_024, 1_024, 8_000, 1 << 17]
+    assert [buffer_of(grant) for grant in (1_000, 20_000, 2_000_000, 10**9)] == [1_024, 1_024, 4_000, 1 << 17]
     assert buffer_of(0) == 1 << 19
     assert window_of(1_000) == 2_048
     assert window_of(2_000_000) == 100_000
