@@ -73,6 +73,8 @@ class Admission:
         self._looked: tuple[float, int] | None = None
         self._wanted = False
         self._searched = -np.inf
+        self._room = 0
+        """What was free after the last search that passed somebody over."""
 
     @property
     def threshold(self) -> int:
@@ -84,8 +86,10 @@ class Admission:
         return self.predicted >= self.threshold
 
     def search(self, now: float) -> Search:
-        """When there is no room, one every `LOOK` seconds is enough: others are over at once."""
-        over = self.full and now < self._searched + LOOK
+        """While there is no more room than after the last one, one every `LOOK` seconds is enough: others are over at
+        once."""
+        room = self.threshold - self.predicted
+        over = (self.full or (self.passed_over and room <= self._room)) and now < self._searched + LOOK
         if not over:
             self._searched, self.passed_over = now, False
         return Search(self, now, self.depth if over else 0)
@@ -153,6 +157,7 @@ class Search:
         for i, (site, speed) in enumerate(zip(sites.tolist(), predicted.tolist(), strict=True)):
             takes, cap = max(1, min(int(speed), own.limit)), 0
             if own.predicted + takes > own.threshold:
+                own._room = own.threshold - own.predicted
                 if self._now - own.passes(site, self._now) < own.patience:
                     self._passed += 1
                     continue
