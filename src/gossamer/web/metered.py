@@ -26,6 +26,7 @@ import socket
 import struct
 import termios
 import time
+import warnings
 from array import array
 from collections import deque
 from collections.abc import Iterable
@@ -39,6 +40,8 @@ from gossamer.web.addresses import Forbidden
 from gossamer.web.fetch import SWEEP, Fetched, Fetcher, Transfer, failure_of
 from gossamer.web.line import Share, buffer_of, window_of
 
+warnings.filterwarnings("ignore", "closesocket_callback failed", RuntimeWarning)
+"""When a process ends with idle connections, pycurl cannot call us, and says so. The kernel closes them."""
 TURNS: Final = 64
 """Actions after which the worker looks at other things."""
 NOTABLE: Final = 0.25
