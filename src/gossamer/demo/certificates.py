@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,7 +56,8 @@ def make_certificate(
 def _by_openssl(program: str, names: list[str], made: Certificate, own_days: int, self_signed: bool) -> bool:
     authority_key, request = made.key.with_name("authority.key"), made.key.with_name("server.csr")
     extensions = made.key.with_name("server.ext")
-    extensions.write_text(f"subjectAltName = {','.join(f'DNS:{name}' for name in names)}\n")
+    alternatives = ",".join(f"{'IP' if _is_address(name) else 'DNS'}:{name}" for name in names)
+    extensions.write_text(f"subjectAltName = {alternatives}\n")
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     days = ("-days", str(DAYS))
     serial = ("-CAcreateserial", "-CAserial", made.key.with_name("serial"))
@@ -101,10 +103,17 @@ def _by_cryptography(names: list[str], made: Certificate, own_days: int, self_si
     made.trusted.write_bytes(
         signed(AUTHORITY, AUTHORITY, authority, authority, DAYS, x509.BasicConstraints(ca=True, path_length=0))
     )
-    alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
+    alternatives = x509.SubjectAlternativeName(
+        [x509.IPAddress(ip_address(name)) if _is_address(name) else x509.DNSName(name) for name in names]
+    )
     issuer, by = (names[0], own) if self_signed else (AUTHORITY, authority)
     made.own.write_bytes(signed(names[0], issuer, own, by, own_days, alternatives))
     made.key.write_bytes(
         own.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption())
     )  # fmt: skip
     return True
+
+
+def _is_address(name: str) -> bool:
+    """Names of ours end in a letter."""
+    return name[-1].isdecimal()

@@ -1,0 +1,136 @@
+"""What a crawler costs, measured from outside, for all of them alike.
+
+Processor time is that of its process and of all below it, those that have ended included; memory is the sum of what
+each of them has for itself and its share of the rest (PSS). Pages are counted in the server's log. The *warm* part of a
+run goes from when a third of the pages was served to when the last one was: it has no start and no end of a program.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+EVERY: Final = 0.2
+MEMORY_EVERY: Final = 5
+"""Samples after which memory is looked at: it takes longer than the rest."""
+TICK: Final = os.sysconf("SC_CLK_TCK")
+STOPPING: Final = 60.0
+"""Seconds that a crawler may take to end once it was asked to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    at: float
+    cpu: float
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one run."""
+
+    pages: int
+    """Answers that were pages."""
+    seconds: float
+    """From the start of the process to the last page."""
+    cpu: float
+    """Seconds of processor time of the whole run."""
+    warm_pages: int
+    warm_seconds: float
+    warm_cpu: float
+    peak: int
+    """Bytes."""
+    stopped: bool
+    """Whether it was stopped because its time was over."""
+
+    @property
+    def rate(self) -> float:
+        return self.pages / self.seconds
+
+    @property
+    def ms(self) -> float:
+        """Of processor time a page, warm."""
+        return 1000 * self.warm_cpu / max(1, self.warm_pages)
+
+    @property
+    def whole_ms(self) -> float:
+        return 1000 * self.cpu / max(1, self.pages)
+
+
+def watch(
+    command: Sequence[str | Path], pages: Callable[[], int], folder: Path, most: float,
+    environment: dict[str, str] | None = None,
+) -> Cost:  # fmt: skip
+    """Runs a crawler to its end, or for `most` seconds. `pages`: how many the server has answered with so far."""
+    with (folder / "output").open("wb") as output:
+        began = time.monotonic()
+        process = subprocess.Popen(
+            [*map(str, command)], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=folder,
+            env=os.environ | (environment or {}), start_new_session=True,
+        )  # fmt: skip
+        samples, peak, asked = [Sample(began, 0.0, 0)], 0, 0.0
+        try:
+            while True:
+                done, _, used = os.wait4(process.pid, os.WNOHANG)
+                if done:
+                    process.returncode = 0
+                    break
+                now = time.monotonic()
+                samples.append(Sample(now, tree_cpu(process.pid), pages()))
+                if len(samples) % MEMORY_EVERY == 0:
+                    peak = max(peak, memory(process.pid))
+                if now - began > most and not asked:
+                    asked = now
+                    os.kill(process.pid, signal.SIGINT)
+                if asked and now - asked > STOPPING:
+                    os.killpg(process.pid, signal.SIGKILL)
+                time.sleep(EVERY)
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    return _cost(samples, pages(), used.ru_utime + used.ru_stime, max(peak, used.ru_maxrss * 1024), bool(asked))
+
+
+def _cost(samples: list[Sample], pages: int, cpu: float, peak: int, stopped: bool) -> Cost:
+    last = next((s for s in samples if s.pages >= pages), samples[-1])
+    third = next((s for s in samples if s.pages >= pages / 3), samples[-1])
+    return Cost(
+        pages, last.at - samples[0].at, cpu, last.pages - third.pages, last.at - third.at, last.cpu - third.cpu, peak,
+        stopped,
+    )  # fmt: skip
+
+
+def tree_cpu(pid: int) -> float:
+    """Seconds of processor time of a process and all below it; of those that were waited for too."""
+    total = 0.0
+    for one in _tree(pid):
+        with suppress(OSError):
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            total += sum(map(int, fields[11:15])) / TICK
+    return total
+
+
+def memory(pid: int) -> int:
+    total = 0
+    for one in _tree(pid):
+        with suppress(OSError, IndexError):
+            total += 1024 * int(Path(f"/proc/{one}/smaps_rollup").read_text().partition("Pss:")[2].split()[0])
+    return total
+
+
+def _tree(pid: int) -> list[int]:
+    try:
+        process = psutil.Process(pid)
+        return [pid, *(child.pid for child in process.children(recursive=True))]
+    except psutil.NoSuchProcess:
+        return []
