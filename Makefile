@@ -1,18 +1,21 @@
 # make crawl                          the demonstration Web, or SEEDS="https://example.org" CONTACT="you@example.org"
 # make test                           everything that CI runs
 # make install                        .venv/bin/gossamer
-# make bench                          the bounds and figures, measured on this machine (two hours)
+# make bounds                         the bounds and figures, measured on this machine (two hours)
+# make bench                          Gossamer beside Scrapy, Crawlee and wget2, and how its cost grows: docs/benchmarks.md
+#                                     (40 minutes; QUICK=1: ten)
 # make fuzz                           inputs that break what reads them, looked for (10 minutes a target, or MINUTES=1)
 
 PYTHON  ?= python3
 VENV    := .venv
+OTHERS  := .venv-bench
 BIN     := $(VENV)/bin
 DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
 BENCHES := page_cost citizen hostile soak bandwidth scale plan rank links simulate table site_queue robots gather large_pages archive fetch disk_sizes sql answers verify demo_speed
 MINUTES ?= 10
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 
-.PHONY: crawl install test check bench fuzz clean
+.PHONY: crawl install test check bounds bench fuzz clean
 
 crawl: install
 ifeq ($(strip $(SEEDS)),)
@@ -28,14 +31,30 @@ test: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-bench: $(VENV)/installed-dev
+bounds: $(VENV)/installed-dev
 	for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
+
+# All traffic stays on 127.0.0.0/8. The real pages are downloaded once, to .bench-pages; nothing of them is installed.
+bench: $(VENV)/installed-dev $(OTHERS)/installed
+	PATH="$$PATH:/usr/sbin" $(BIN)/python -m bench.beside $(if $(QUICK),--quick)
+	$(BIN)/python -m bench.beside.growth $(if $(QUICK),--quick)
+	$(BIN)/python -m bench.beside.write
+	$(BIN)/python -m bench.beside.bound
+
+$(OTHERS)/installed: requirements-bench.lock
+	@echo "Installing other crawlers into $(OTHERS) (once) ..."
+	@$(PYTHON) -m venv $(OTHERS)
+	@$(OTHERS)/bin/python -m pip --disable-pip-version-check --no-input --quiet install -r requirements-bench.lock
+	@command -v wget2 >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && (apt-get update && apt-get install -y --no-install-recommends wget2) >/dev/null 2>&1; } \
+	  || echo "no wget2: it is left out (on Debian: apt-get install wget2)"
+	@touch $@
 
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python -m fuzz all --minutes $(MINUTES)
 
 clean:
-	rm -rf $(VENV) demo-crawl
+	rm -rf $(VENV) $(OTHERS) .bench-pages demo-crawl
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -39,10 +39,11 @@ _SYLLABLES: Final = [c + v + e for c in "bcdfglmnprstv" for v in "aeiou" for e i
 
 
 class MadeWeb:
-    def __init__(self, pages: int, largest: int, seed: int, half: bool = False) -> None:
-        """Room for `pages` and a quarter more; with `half`, one site has half of all."""
+    def __init__(self, pages: int, largest: int, seed: int, half: bool = False, sites: int = 0) -> None:
+        """Room for `pages` and a quarter more; with `half`, one site has half of all; `sites`: so many, all alike."""
         self._rng = np.random.default_rng(1)
-        self._sizes = _sizes(pages * 5 // 4, largest)
+        total = pages * 5 // 4
+        self._sizes = np.full(sites, total // sites, np.int64) if sites else _sizes(total, largest)
         if half:
             self._sizes[0] = self._sizes[1:].sum()
         words = [self._word(n) for n in self._rng.integers(1, 5, 1000)]

@@ -61,11 +61,11 @@ def settings_for(known: int, half: bool) -> Settings:
 class Build:
     """A desk and its store, and what each step of their ticks took."""
 
-    def __init__(self, folder: Path, known: int, half: bool) -> None:
+    def __init__(self, folder: Path, known: int, half: bool, sites: int = 0) -> None:
         self.folder, self.clock = folder, RealClock()
-        self.settings = settings_for(known, half)
+        self.settings = settings_for(known, half or sites > 0)
         self.store, self.desk, _ = open_collection(folder, self.settings, self.clock)
-        self.web = MadeWeb(known, 25_000, self.desk.seed, half)
+        self.web = MadeWeb(known, 25_000, self.desk.seed, half, sites)
         self.limits = Limits.of(self.settings)
         self.steps: Counter[str] = Counter()
         self.pauses: list[tuple[float, float]] = []

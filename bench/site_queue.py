@@ -19,6 +19,11 @@ BATCH = 100
 
 
 def measure(sites: int, per_address: int, requests: int = 200_000) -> str:
+    each, at_a_time = cost(sites, per_address, requests)
+    return f"{each:,.0f} ({at_a_time:.0f})"
+
+
+def cost(sites: int, per_address: int, requests: int = 200_000) -> tuple[float, float]:
     """ns a request, and requests at a time."""
     addresses = max(1, sites // per_address)
     queue = SiteQueue(sites, addresses, wait=0.0, address_wait=0.0)
@@ -46,7 +51,7 @@ def measure(sites: int, per_address: int, requests: int = 200_000) -> str:
             done += len(found)
             ticks += 1
         spent += time.perf_counter() - start
-    return f"{spent / done * 1e9:,.0f} ({done / ticks:.0f})"
+    return spent / done * 1e9, done / ticks
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Benchmarks with a bound fail when it is missed, and `make bench` runs them."""
+"""Benchmarks with a bound fail when it is missed, and `make bounds` runs them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_answers_asks_a_collection_that_was_stopped_cleanly(tmp_path: Path, monk
     assert (figures["status"].bound, figures["--help"].bound, figures["sql: visits by outcome"].bound) == (0.5, 0.5, 1)
 
 
-def test_make_bench_runs_every_benchmark() -> None:
+def test_make_bounds_runs_every_benchmark() -> None:
     (named,) = re.findall(r"^BENCHES := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     runnable = {path.stem for path in (ROOT / "bench").glob("*.py") if "__main__" in path.read_text()}
     assert runnable - set(named.split()) <= {"start", "orders"}, "start is run by scale; orders takes an hour"

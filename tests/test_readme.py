@@ -1,8 +1,8 @@
 """The README's commands, run in a fresh clone: what is committed here, with what has changed since.
 
 The clone gets a virtual environment of its own, as `make` makes it. Where no packages can be had, that environment
-borrows those of this one, and the tests warn. `make test` and `make bench` are only looked at (`make -n`): the one
-would run itself, the other takes long.
+borrows those of this one, and the tests warn. `make test`, `make bounds` and `make bench` are only looked at
+(`make -n`): the one would run itself, the others take long.
 """
 
 from __future__ import annotations

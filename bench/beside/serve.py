@@ -6,36 +6,52 @@ before the server closes it, whoever asks.
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from bench.beside.pages import Site
+from bench.beside.pages import PAGES, Site, file_of
+from gossamer import checker, demo
 from gossamer.checker.logs import LOG_FORMAT
+from gossamer.demo import DemoWeb
 from gossamer.demo.certificates import make_certificate
+from gossamer.demo.layout import PAGES as READ
+from gossamer.errors import GossamerError
+from gossamer.urls import canonical
 
 ROBOTS: Final = "User-agent: *\nDisallow: /private/\n"
 LONGEST_START: Final = 10.0
+_ANSWER: Final = re.compile(rb'"GET (\S+) HTTP/[^"]*" 200 ')
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A Web that listens: whom to ask, and what it saw."""
+    """A Web that listens: whom to ask, what is there, and what it saw."""
 
     hosts: list[str]
-    """Address and port, a site each."""
+    """A site each, without port."""
     seeds: list[str]
     log: Path
-    robots: Path
-    """Folder with robots.txt, as `gossamer check` wants it."""
+    is_page: Callable[[bytes], bool]
+    """Whether a line of the log is an answer that is a page."""
+    page_of: Callable[[str, str], str]
+    """A name for what host and target lead to."""
+    there: frozenset[str]
+    """These names, of all pages that can be reached."""
+    robots_of: checker.RobotsOf
     trusted: Path | None = None
     """Certificate to trust."""
+    names: Path | None = None
+    """A file of names and addresses, as /etc/hosts, for crawlers that cannot be told otherwise."""
+    resolve: dict[str, str] = field(default_factory=dict)
+    """The same for the setting `harvester.resolve`."""
 
 
 def address(number: int) -> str:
@@ -76,13 +92,48 @@ def serve(sites: Sequence[Site], pages: Path, folder: Path, tls: bool = False, k
     try:
         _wait(server, address(0), port)
         scheme = "https" if tls else "http"
-        hosts = [f"{address(i)}:{port}" for i in range(len(sites))]
-        seeds = [f"{scheme}://{host}{site.start}" for host, site in zip(hosts, sites, strict=True)]
-        trusted = certificate.trusted if certificate else None
-        yield Served(hosts, seeds, folder / "access.log", folder / "robots", trusted)
+        hosts = [address(i) for i in range(len(sites))]
+        seeds = [f"{scheme}://{host}:{port}{site.start}" for host, site in zip(hosts, sites, strict=True)]
+        there = frozenset(f"{host}:{port}{path}" for host, s in zip(hosts, sites, strict=True) for path in s.pages)
+        yield Served(
+            hosts, seeds, folder / "access.log", _is_page, lambda host, target: host + file_of(target), there,
+            checker.robots_in(folder / "robots"), certificate.trusted if certificate else None,
+        )  # fmt: skip
     finally:
         server.terminate()
         server.wait(30)
+
+
+def _is_page(line: bytes) -> bool:
+    found = _ANSWER.search(line)
+    return found is not None and file_of(found[1].decode("ascii", "replace")).endswith(PAGES)
+
+
+@contextmanager
+def serve_demo(web: DemoWeb, folder: Path) -> Iterator[Served]:
+    """The demonstration Web at port 80 of its addresses, for URLs name no port. What may not be had there is said."""
+    folder.mkdir(parents=True)
+    try:
+        running = demo.start(web, port=80, log=folder / "access.log")
+    except GossamerError as error:
+        raise SystemExit(f"the demonstration Web needs port 80 of 127.x.y.z here: {error}") from error
+    with running:
+        resolve = running.resolve
+        names = folder / "hosts"
+        at = {host: place.partition(":")[0] for host, place in resolve.items() if place != "none"}
+        names.write_text("127.0.0.1 localhost\n" + "".join(f"{place} {host}\n" for host, place in at.items()))
+        truth = web.truth()
+        there = frozenset(url for url in web.reachable() if url in truth and truth[url].kind in READ)
+        yield Served(
+            list(at), running.seeds, folder / "access.log", _is_demo_page,
+            lambda host, target: canonical(f"http://{host.removeprefix('www.')}{target}") or "", there,
+            checker.robots_of_web(web), None, names, resolve,
+        )  # fmt: skip
+
+
+def _is_demo_page(line: bytes) -> bool:
+    fields = line.split(b"\t", 8)
+    return len(fields) > 8 and fields[7] == b"200" and fields[6] not in (b"/robots.txt", b"/sitemap.xml")
 
 
 def _wait(server: subprocess.Popen[bytes], host: str, port: int) -> None:

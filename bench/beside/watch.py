@@ -31,6 +31,8 @@ STOPPING: Final = 60.0
 class Sample:
     at: float
     cpu: float
+    first: float
+    """Of `cpu`, that of the first process alone: Gossamer's desk."""
     pages: int
 
 
@@ -47,6 +49,8 @@ class Cost:
     warm_pages: int
     warm_seconds: float
     warm_cpu: float
+    warm_first: float
+    """Of `warm_cpu`, that of the first process."""
     peak: int
     """Bytes."""
     stopped: bool
@@ -54,12 +58,16 @@ class Cost:
 
     @property
     def rate(self) -> float:
-        return self.pages / self.seconds
+        return self.pages / self.seconds if self.pages else 0.0
 
     @property
     def ms(self) -> float:
         """Of processor time a page, warm."""
         return 1000 * self.warm_cpu / max(1, self.warm_pages)
+
+    @property
+    def first_ms(self) -> float:
+        return 1000 * self.warm_first / max(1, self.warm_pages)
 
     @property
     def whole_ms(self) -> float:
@@ -77,7 +85,7 @@ def watch(
             [*map(str, command)], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=folder,
             env=os.environ | (environment or {}), start_new_session=True,
         )  # fmt: skip
-        samples, peak, asked = [Sample(began, 0.0, 0)], 0, 0.0
+        samples, peak, asked = [Sample(began, 0.0, 0.0, 0)], 0, 0.0
         try:
             while True:
                 done, _, used = os.wait4(process.pid, os.WNOHANG)
@@ -85,7 +93,7 @@ def watch(
                     process.returncode = 0
                     break
                 now = time.monotonic()
-                samples.append(Sample(now, tree_cpu(process.pid), pages()))
+                samples.append(Sample(now, *tree_cpu(process.pid), pages()))
                 if len(samples) % MEMORY_EVERY == 0:
                     peak = max(peak, memory(process.pid))
                 if now - began > most and not asked:
@@ -105,19 +113,20 @@ def _cost(samples: list[Sample], pages: int, cpu: float, peak: int, stopped: boo
     last = next((s for s in samples if s.pages >= pages), samples[-1])
     third = next((s for s in samples if s.pages >= pages / 3), samples[-1])
     return Cost(
-        pages, last.at - samples[0].at, cpu, last.pages - third.pages, last.at - third.at, last.cpu - third.cpu, peak,
-        stopped,
+        pages, last.at - samples[0].at, cpu, last.pages - third.pages, last.at - third.at, last.cpu - third.cpu,
+        last.first - third.first, peak, stopped,
     )  # fmt: skip
 
 
-def tree_cpu(pid: int) -> float:
-    """Seconds of processor time of a process and all below it; of those that were waited for too."""
-    total = 0.0
+def tree_cpu(pid: int) -> tuple[float, float]:
+    """Seconds of processor time of a process and all below it, those that were waited for too; and of it alone."""
+    total = first = 0.0
     for one in _tree(pid):
         with suppress(OSError):
             fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
             total += sum(map(int, fields[11:15])) / TICK
-    return total
+            first += sum(map(int, fields[11:13])) / TICK if one == pid else 0.0
+    return total, first
 
 
 def memory(pid: int) -> int:

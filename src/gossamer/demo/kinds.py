@@ -67,9 +67,11 @@ PAGES: Final[dict[str, tuple[str, OfPage]]] = {
     "descriptions": ("with a description", lambda t: bool(t.description)),
 }
 COUNTED: Final = "counted"
+HEAVY: Final = "heavy"
 ABOUT: Final = {
     **{kind: text for kind, (text, _) in (*SITES.items(), *PAGES.items())},
     COUNTED: "links to images, files, other domains and schemes: counted, never fetched",
+    HEAVY: "pages of the sizes of the HTTP Archive: half above 35 KB, a tenth above 152 KB; --with heavy=1",
 }
 SWITCHES: Final = tuple(ABOUT)
 
@@ -121,7 +123,9 @@ def counts(web: DemoWeb) -> dict[str, Count]:
         out[kind] = Count(len({t.site for t in found}), len(found))
     pages = ((t.site, only_counted(web, t.site, t.number)) for t in truths.values())
     linked = {(site, url) for site, urls in pages for url in urls}
-    return out | {COUNTED: Count(len({site for site, _ in linked}), len({url for _, url in linked}))}
+    out[COUNTED] = Count(len({site for site, _ in linked}), len({url for _, url in linked}))
+    read = [t for t in truths.values() if web.heavy and t.kind in READ]
+    return out | {HEAVY: Count(len({t.site for t in read}), len(read))}
 
 
 def lines(found: dict[str, Count]) -> Iterator[str]:

@@ -9,6 +9,8 @@ both copies have the same bytes and the same links, and so do sites that a mirro
 from __future__ import annotations
 
 from html import escape
+from math import exp
+from statistics import NormalDist
 from typing import Final
 
 from gossamer.demo.charsets import Declared
@@ -24,11 +26,18 @@ from gossamer.demo.titles import description, month_title, title
 from gossamer.demo.words import sections
 
 LARGEST: Final = 290_000
+HEAVY_MEDIAN: Final = 35_000
+HEAVY_SPREAD: Final = 1.146
+"""Standard deviation of the logarithm: nine tenths are then below 152 KB."""
+HEAVIEST: Final = 2_000_000
+_NORMAL: Final = NormalDist()
 _STYLES: Final = ("path", "path", "whole", "folder", "base", "session")
 
 
-def size(dice: Dice) -> int:
-    """Bytes of a page: mean about 12 KB."""
+def size(dice: Dice, heavy: bool = False) -> int:
+    """Bytes of a page: mean about 12 KB. `heavy`: log-normal, as the HTTP Archive has them."""
+    if heavy:
+        return min(HEAVIEST, int(HEAVY_MEDIAN * exp(HEAVY_SPREAD * _NORMAL.inv_cdf(max(dice.unit(), 1e-9)))))
     if dice.chance(0.6):
         return 500 + int(7_500 * dice.unit())
     return min(LARGEST, int(11_500 * (1 - dice.unit()) ** (-1 / 2.54)))
@@ -149,7 +158,7 @@ def _written(site: Site, target: str, style: str, folder: str, session: str) -> 
 def _fill(web: Places, site: Site, dice: Dice, own: bytes, plain: bool = False) -> Body:
     """Adds text until the page has its size; one piece at least, lest it count as empty."""
     pool = sections(web.seed, *_text_of(site), plain)
-    length, wanted = len(own), size(dice)
+    length, wanted = len(own), size(dice, web.heavy)
     pieces = [Piece.make(own)]
     while length < wanted or len(pieces) < 2:
         pieces.append(dice.pick(pool))

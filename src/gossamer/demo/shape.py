@@ -30,6 +30,8 @@ class Shape:
     forbidden: float = 0.02
     nofollow: float = 0.01
     descriptions: float = 0.4
+    heavy: bool = False
+    """Pages of the sizes that the HTTP Archive sees: half of them above 35 KB, a tenth above 152 KB."""
     counted: bool = True
     """Links to images, files, other domains and schemes."""
     retry_after: int = 1

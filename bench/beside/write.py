@@ -1,0 +1,170 @@
+"""Makes docs/benchmarks.md and its plots of what was measured: `python -m bench.beside.write [RESULTS] [FOLDER]`"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from bench.beside.bound import figures
+from bench.beside.results import RESULTS, load, middle, of
+from gossamer.reports import plot
+from gossamer.reports.finding import Column, Plot, Series, Table
+from gossamer.reports.table import as_markdown
+
+WEBS: Final = {
+    "a": "(a) the demonstration Web at the sizes of the HTTP Archive",
+    "b": "(b) real pages",
+    "c10": "(c) real pages over TLS, ten pages a connection",
+    "c1": "(c) real pages over TLS, one page a connection",
+}
+CRAWLERS: Final = {"gossamer": "Gossamer", "scrapy": "Scrapy", "crawlee": "Crawlee", "wget2": "wget2"}
+HOW: Final = """\
+All crawlers get the same pages from the same seeds on the same machine, one after the other, and find the pages
+themselves. The politeness that they are given is the same: one request at a time to a site, {wait} ms apart, robots.txt
+obeyed. `gossamer check` judges the server's log by one rule for all: not two requests at a time to a site or address,
+{wait} ms from the end of an answer to the next request (5 ms are forgiven), robots.txt first and obeyed.
+
+- *CPU a page* is processor time of the crawler's processes, children included, the server's not; from when a third of
+  the pages was served to the last page. *With start and end* is that of the whole run.
+- *Memory* is the most that all of its processes had together (PSS).
+- *Pages* are distinct ones, of those that links lead to. A run ends after {most:.0f} s, ready or not (*).
+- **Gossamer** does everything that it does by default: it archives, keeps the texts of links, finds languages,
+  duplicates and soft 404, reads sitemaps, commits every second, and makes its tables when it stops. **The others store
+  nothing.**
+- **Scrapy** has the settings of its page "Broad Crawls": `DownloaderAwarePriorityQueue`, 100 requests at a time, no
+  cookies, retries or redirects, log level INFO; and a `DOWNLOAD_DELAY` with one request to a domain at a time. The
+  delay counts from the start of a request.
+- **Crawlee** is its `ParselCrawler`, up to 100 tasks, storage in memory, and a `ThrottlingRequestManager` for the
+  delay. It does not verify certificates here: its client knows the system's only.
+- **wget2** has 100 threads. Its `--wait` is a thread's, not a site's: it cannot be told to be polite to many sites.
+
+(a) {sizes}; served by `gossamer web` with what takes time in place of work, or has no end, switched off.
+(b) {pages}: documentation packages of Debian, a site each, as they are; served by nginx at 127.7.x.y, compressed.
+(c) the same over TLS, with an authority made for the run; the server closes a connection after so many requests."""
+
+
+def page(found: dict[str, Any]) -> str:
+    told = found["machine"]
+    lines = [
+        "# Benchmarks",
+        "",
+        "Gossamer beside other crawlers, and how its cost grows. Made by `make bench`; do not edit.",
+        "",
+        f"{told['processor']}, {told['memory']}, {told['system']}; {told['date']}, load {told['load']} at the start. "
+        + ", ".join(f"{CRAWLERS[name]} {version}" for name, version in found["versions"].items())
+        + "."
+        + (" *Quick: a fifth of the sites, one repeat.*" if found.get("quick") else ""),
+        *(["", found["note"]] if found.get("note") else []),
+        "",
+        "## Beside others",
+        "",
+        HOW.format(wait=round(1000 * found["wait"]), most=found["most"], sizes=found["sizes"], pages=found["pages"]),
+    ]
+    for web, name in WEBS.items():
+        if any(of(found, web, crawler) for crawler in CRAWLERS):
+            lines += ["", f"### {name}", "", as_markdown(beside(found, web))]
+    if found["runs"]:
+        lines += ["", "![CPU a page](benchmarks/beside.svg)"]
+    if found["growth"]:
+        lines += ["", "## How the cost of a page grows", "", *grown(found["growth"])]
+    lines += ["", "## Bounds", "", as_markdown(bounds(found))]
+    return "\n".join(lines) + "\n"
+
+
+def beside(found: dict[str, Any], web: str) -> Table:
+    columns = (
+        Column("crawler"), Column("CPU ms a page", ".2f"), Column("from – to"), Column("with start and end", ".2f"),
+        Column("pages/s", ",.0f"), Column("memory, MB", ",.0f"), Column("pages"), Column("impolite requests"),
+        Column("runs"),
+    )  # fmt: skip
+    rows = []
+    for crawler, name in CRAWLERS.items():
+        if runs := of(found, web, crawler):
+            ms = [run["ms"] for run in runs]
+            best = max(runs, key=lambda run: run["found"])
+            stopped = "*" if any(run["stopped"] for run in runs) else ""
+            rows.append((
+                name, middle(found, web, crawler, "ms"), f"{min(ms):.2f} – {max(ms):.2f}",
+                middle(found, web, crawler, "whole_ms"), middle(found, web, crawler, "rate"),
+                max(run["peak"] for run in runs) / 1e6, f"{best['found']:,} of {best['there']:,}{stopped}",
+                f"{max(r['impolite'] for r in runs):,} of {max(r['requests'] for r in runs):,}", len(runs),
+            ))  # fmt: skip
+    return Table(f"beside-{web}", "", columns, tuple(rows))
+
+
+def grown(growth: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    for name, what in (("known", "Pages known"), ("sites", "Sites")):
+        if points := growth.get(name):
+            more = "plan_ms" if name == "known" else "queue_us"
+            label = "a plan, ms of CPU" if name == "known" else "site queue, µs a request"
+            columns = (Column(what.lower(), ","), Column("desk, µs a page", ".1f"), Column("to the smallest", ".2f"),
+                       Column(label, ".1f"))  # fmt: skip
+            rows = tuple((p[name], p["us"], p["ratio"], p[more]) for p in points)
+            yield f"### {what}\n\n{as_markdown(Table(name, '', columns, rows))}\n\n![{what}](benchmarks/{name}.svg)\n"
+    if points := growth.get("workers"):
+        columns = (Column("workers"), Column("CPU ms a page", ".2f"), Column("to one", ".2f"))
+        rows = tuple((p["workers"], p["ms"], p["ratio"]) for p in points)
+        yield f"### Workers\n\nOn (b).\n\n{as_markdown(Table('workers', '', columns, rows))}\n"
+    if points := growth.get("connections"):
+        columns = (
+            Column("connections", ","), Column("open, in the mean", ",.0f"), Column("CPU ms a page", ".2f"),
+            Column("pages/s", ".0f"), Column("pause p99.9, ms", ".0f"), Column("longest, ms", ".0f"),
+            Column("of CPU", ".0f"), Column("memory by thirds, MB"),
+        )  # fmt: skip
+        rows = tuple(
+            (p["connections"], p["open"], p["ms"], p["rate"], p["pause_p99.9"], p["pause_longest"], p["pause_cpu"],
+             ", ".join(f"{m / 1e6:.0f}" for m in p["memory"]))
+            for p in points
+        )  # fmt: skip
+        yield (
+            "### Connections\n\nServers take the longer to answer the more there are: pages come at the same rate."
+            " Pauses of the loop are by the clock; *of CPU* is the most processor time that one of them took."
+            f"\n\n{as_markdown(Table('connections', '', columns, rows))}\n\n"
+            "![Connections](benchmarks/connections.svg)"
+        )
+
+
+def bounds(found: dict[str, Any]) -> Table:
+    columns = (Column("figure"), Column("measured"), Column("bound"), Column("kept"))
+    rows = tuple(
+        (f.name, f"{f.value:,.3g} {f.unit}" + (f"; {f.aside}" if f.aside else ""), f"{f.bound:,.4g} {f.unit}",
+         "yes" if f.is_good else "**no**")
+        for f in figures(found)
+    )  # fmt: skip
+    return Table("bounds", "", columns, rows)
+
+
+def plots(found: dict[str, Any]) -> Iterator[Plot]:
+    webs = [web for web in WEBS if any(of(found, web, crawler) for crawler in CRAWLERS)]
+    series = tuple(
+        Series(name, [i for i, w in enumerate(webs) if of(found, w, crawler)],
+               [middle(found, w, crawler, "ms") or 0.0 for w in webs if of(found, w, crawler)], "bars")
+        for crawler, name in CRAWLERS.items()
+    )  # fmt: skip
+    if webs:
+        which = ", ".join(f"{i}: {web}" for i, web in enumerate(webs))
+        yield Plot("beside", "Processor time a page", which, "ms", tuple(s for s in series if s.x), y_log=True)
+    growth = found["growth"]
+    for name, what in (("known", "Pages known"), ("sites", "Sites")):
+        if points := growth.get(name):
+            desk = Series("desk", [p[name] for p in points], [p["us"] for p in points])
+            yield Plot(name, f"{what}: the desk's time a page", what, "µs", (desk,), x_log=True)
+    if points := growth.get("connections"):
+        x = [p["connections"] for p in points]
+        cost = Series("CPU a page, ms", x, [p["ms"] for p in points])
+        pause = Series("the loop's pause p99.9, ms", x, [p["pause_p99.9"] for p in points])
+        yield Plot("connections", "Connections open", "connections", "ms", (cost, pause), x_log=True, y_log=True)
+
+
+def main(results: Path, folder: Path) -> None:
+    found = load(results)
+    (folder / "benchmarks").mkdir(parents=True, exist_ok=True)
+    (folder / "benchmarks.md").write_text(page(found))
+    for made in plots(found):
+        (folder / "benchmarks" / f"{made.name}.svg").write_bytes(plot.as_svg(made))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS, Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs"))
