@@ -132,7 +132,8 @@ class MadeWeb:
             title = f"Page {r % 1000} of a site"
             about = f"What page {r % 5000} is about, in a sentence of some length, as half of all pages have one"
             texts = [
-                "text/html", "utf-8", f'"{r:x}"', modified, "", title, "20.1.2.3", "", "", "", "en", about * (r % 2)
+                "text/html", "utf-8", f'"{r:x}"', modified, "", title, "20.1.2.3", "", "", "", "en", about * (r % 2),
+                "",
             ]  # fmt: skip
             visits["texts"][i] = [len(t) for t in texts]
             found.append("".join(texts).encode())

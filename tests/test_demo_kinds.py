@@ -52,7 +52,7 @@ def counted() -> dict[str, demo.Count]:
     return demo.counts(WEB)
 
 
-OFF = ("silent", "moody", "changing", "failing")
+OFF = ("silent", "moody", "changing", "failing", "heavy")
 
 
 def test_every_kind_is_counted_as_often_as_it_was_asked_for(counted: dict[str, demo.Count]) -> None:
@@ -66,7 +66,9 @@ def test_every_kind_is_counted_as_often_as_it_was_asked_for(counted: dict[str, d
 
 @pytest.mark.parametrize("kind", SWITCHES)
 def test_a_kind_that_is_switched_off_is_not_there(kind: str) -> None:
-    small = DemoWeb(seed=3, sites=24, pages=700, silent=1, moody=1, changing=1, failing=1, busy=0.01, errors=0.01)
+    small = DemoWeb(
+        seed=3, sites=24, pages=700, silent=1, moody=1, changing=1, failing=1, busy=0.01, errors=0.01, heavy=True
+    )
     without = demo.without(small, [kind])
     assert without == demo.without(without, [kind]) != small
     assert demo.counts(small)[kind].sites > 0

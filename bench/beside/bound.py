@@ -52,7 +52,7 @@ def figures(found: dict[str, Any]) -> Iterator[Figure]:
 
 def whole(first: dict[str, Any], last: dict[str, Any], page: float) -> float:
     """Of the cost of a page at the largest size to that at the smallest, given `page` ms at the smallest."""
-    grown = last["us"] + last.get("queue_us", 0.0) - first["us"] - first.get("queue_us", 0.0)
+    grown: float = last["us"] + last.get("queue_us", 0.0) - first["us"] - first.get("queue_us", 0.0)
     return (1000 * page + grown) / (1000 * page)
 
 

@@ -125,7 +125,7 @@ def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int)
         clock, cpu = begun[0]
         pauses.append((time.perf_counter() - clock, time.thread_time() - cpu))
 
-    Crawl._absorb, Crawl.turn = timed, whole  # type: ignore[method-assign]
+    Crawl._absorb, Crawl.turn = timed, whole  # type: ignore[method-assign, assignment]
     watcher = Watcher()
     changes = ("harvester.allow_private=true", f"harvester.connections={connections}", "harvester.wait=50ms",
                "harvester.wait_large=50ms", "harvester.address_wait=50ms", "harvester.soft_404=false",

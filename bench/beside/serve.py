@@ -6,6 +6,7 @@ before the server closes it, whoever asks.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
@@ -80,8 +81,9 @@ def serve(sites: Sequence[Site], pages: Path, folder: Path, tls: bool = False, k
         f"server {{ {at}; server_name {address(i)}; root {pages.absolute() / site.root}; {robots} }}\n"
         for i, (at, site) in enumerate(zip(listen, sites, strict=True))
     )
+    user = "user root; " if os.geteuid() == 0 else ""  # the folders of a run are open to nobody else
     (folder / "nginx.conf").write_text(
-        f"daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log;\n"
+        f"{user}daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log;\n"
         "events { worker_connections 8192; }\n"
         f"http {{ include /etc/nginx/mime.types; log_format gossamer '{LOG_FORMAT}';\n"
         f"access_log {folder}/access.log gossamer; keepalive_requests {keep}; keepalive_timeout 60s; {own}\n"

@@ -95,35 +95,35 @@ def beside(found: dict[str, Any], web: str) -> Table:
 
 
 def grown(growth: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    for name, what in (("known", "Pages known"), ("sites", "Sites")):
+    for name, what, more, label in (
+        ("known", "Pages known", "plan_ms", "a plan, ms of CPU"),
+        ("sites", "Sites", "queue_us", "site queue, µs a request"),
+    ):
         if points := growth.get(name):
-            more = "plan_ms" if name == "known" else "queue_us"
-            label = "a plan, ms of CPU" if name == "known" else "site queue, µs a request"
-            columns = (Column(what.lower(), ","), Column("desk, µs a page", ".1f"), Column("to the smallest", ".2f"),
-                       Column(label, ".1f"))  # fmt: skip
-            rows = tuple((p[name], p["us"], p["ratio"], p[more]) for p in points)
-            yield f"### {what}\n\n{as_markdown(Table(name, '', columns, rows))}\n\n![{what}](benchmarks/{name}.svg)\n"
+            columns = [(what.lower(), ",", name), ("desk, µs a page", ".1f", "us"), ("to the smallest", ".2f", "ratio"),
+                       (label, ".1f", more)]  # fmt: skip
+            yield f"### {what}\n\n{as_markdown(_table(columns, points))}\n\n![{what}](benchmarks/{name}.svg)\n"
     if points := growth.get("workers"):
-        columns = (Column("workers"), Column("CPU ms a page", ".2f"), Column("to one", ".2f"))
-        rows = tuple((p["workers"], p["ms"], p["ratio"]) for p in points)
-        yield f"### Workers\n\nOn (b).\n\n{as_markdown(Table('workers', '', columns, rows))}\n"
+        columns = [("workers", "", "workers"), ("CPU ms a page", ".2f", "ms"), ("to one", ".2f", "ratio")]
+        yield f"### Workers\n\nOn (b).\n\n{as_markdown(_table(columns, points))}\n"
     if points := growth.get("connections"):
-        columns = (
-            Column("connections", ","), Column("open, in the mean", ",.0f"), Column("CPU ms a page", ".2f"),
-            Column("pages/s", ".0f"), Column("pause p99.9, ms", ".0f"), Column("longest, ms", ".0f"),
-            Column("of CPU", ".0f"), Column("memory by thirds, MB"),
-        )  # fmt: skip
-        rows = tuple(
-            (p["connections"], p["open"], p["ms"], p["rate"], p["pause_p99.9"], p["pause_longest"], p["pause_cpu"],
-             ", ".join(f"{m / 1e6:.0f}" for m in p["memory"]))
-            for p in points
-        )  # fmt: skip
+        columns = [
+            ("connections", ",", "connections"), ("open, in the mean", ",.0f", "open"), ("CPU ms a page", ".2f", "ms"),
+            ("pages/s", ".0f", "rate"), ("pause p99.9, ms", ".0f", "pause_p99.9"), ("longest", ".0f", "pause_longest"),
+            ("of CPU", ".0f", "pause_cpu"), ("memory by thirds, MB", "", "thirds"),
+        ]  # fmt: skip
+        points = [p | {"thirds": ", ".join(f"{m / 1e6:.0f}" for m in p["memory"])} for p in points]
         yield (
             "### Connections\n\nServers take the longer to answer the more there are: pages come at the same rate."
             " Pauses of the loop are by the clock; *of CPU* is the most processor time that one of them took."
-            f"\n\n{as_markdown(Table('connections', '', columns, rows))}\n\n"
-            "![Connections](benchmarks/connections.svg)"
+            f"\n\n{as_markdown(_table(columns, points))}\n\n![Connections](benchmarks/connections.svg)"
         )
+
+
+def _table(columns: list[tuple[str, str, str]], points: list[dict[str, Any]]) -> Table:
+    """A row a point; of each column its title, its form, and the name of the figure."""
+    rows = tuple(tuple(point[key] for _, _, key in columns) for point in points)
+    return Table("", "", tuple(Column(title, form) for title, form, _ in columns), rows)
 
 
 def bounds(found: dict[str, Any]) -> Table:
