@@ -40,9 +40,11 @@ obeyed. `gossamer check` judges the server's log by one rule for all: not two re
   delay. It does not verify certificates here: its client knows the system's only.
 - **wget2** has 100 threads. Its `--wait` is a thread's, not a site's: it cannot be told to be polite to many sites.
 
-(a) {sizes}; served by `gossamer web` with what takes time in place of work, or has no end, switched off.
-(b) {pages}: documentation packages of Debian, a site each, as they are; served by nginx at 127.7.x.y, compressed.
-(c) the same over TLS, with an authority made for the run; the server closes a connection after so many requests."""
+The Webs:
+
+- (a) {sizes}; served by `gossamer web` with what takes time in place of work, or has no end, switched off.
+- (b) {pages}: documentation packages of Debian, a site each, as they are; served by nginx at 127.7.x.y, compressed.
+- (c) the same over TLS, with an authority made for the run; the server closes a connection after so many requests."""
 
 
 def page(found: dict[str, Any]) -> str:
