@@ -70,14 +70,15 @@ class Watcher(Protocol):
     def say(self, line: str) -> None: ...
 
 
-def run(plea: Plea, watcher: Watcher) -> Report:
-    """What can be refused at once is, before a Web is started."""
+def run(plea: Plea, watcher: Watcher, begin: Callable[[Crawl], None] | None = None) -> Report:
+    """What can be refused at once is, before a Web is started. `begin` is for experiments: it gets the crawl before its
+    first turn, to watch it or to take the place of a part."""
     with ExitStack() as stack:
         lock.refuse_if_held(shard_folder(plea.folder))
         log = _log(plea, stack, watcher)
         demonstration, seeds = _demonstration(plea, stack, watcher)
         prepared = prepare(plea, watcher.say, demonstration, seeds)
-        return _run(plea, prepared, watcher, stack, log)
+        return _run(plea, prepared, watcher, stack, log, begin)
 
 
 def _log(plea: Plea, stack: ExitStack, watcher: Watcher) -> EventLog | None:
@@ -101,8 +102,13 @@ def _demonstration(plea: Plea, stack: ExitStack, watcher: Watcher) -> tuple[Sett
     return demo_settings(running.resolve, tuple(running.domains), running.trusted, hostile), tuple(running.seeds)
 
 
-def _run(plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None) -> Report:
+def _run(
+    plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None,
+    begin: Callable[[Crawl], None] | None,
+) -> Report:  # fmt: skip
     running = _Running(plea, prepared, watcher, stack, log)
+    if begin is not None:
+        begin(running.crawl)
     try:
         return running.run()
     except BaseException as error:

@@ -33,7 +33,7 @@ class Crawls:
     ) -> None:  # fmt: skip
         """`given`: collections to read; `folder`: where new ones stay; `settings`: more of them, KEY=VALUE."""
         self._given, self._folder, self._web = given, folder, web or DemoWeb()
-        self._show, self._settings = show or (lambda what, part: None), settings
+        self.show, self._settings = show or (lambda what, part: None), settings
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._read: dict[str, Crawled] = {}
 
@@ -57,7 +57,7 @@ class Crawls:
         folder = self._place() / strategy
         if is_collection(folder):
             return folder
-        watcher = _Watcher(f"crawling the demonstration Web by {strategy}", self._show)
+        watcher = _Watcher(f"crawling the demonstration Web by {strategy}", self.show)
         changes = (order_of(strategy), *self._settings)
         try:
             report = run(Plea(folder, demo=self._web, changes=changes, patience=PATIENCE), watcher)

@@ -15,6 +15,7 @@ import numpy as np
 from gossamer.laboratory import Bench, Job, Measured, Subject
 from gossamer.laboratory.measured import F64
 from gossamer.reports.finding import Kind, Sentence, Series
+from gossamer.reproduce import paper
 from gossamer.reproduce.crawls import Crawls
 
 PAGES: Final = "share of pages"
@@ -27,6 +28,8 @@ class Lab:
     subjects: Sequence[Subject]
     crawls: Crawls
     random_seed: int = 1
+    seconds: float = paper.BANDWIDTH_SECONDS
+    """Of each crawl within a bandwidth (003)."""
     made: dict[str, Subject] = field(default_factory=dict)
     """Subjects that several figures share."""
 

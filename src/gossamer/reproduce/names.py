@@ -9,7 +9,7 @@ from typing import Final
 
 from gossamer.errors import UsageError
 from gossamer.reports.finding import Finding
-from gossamer.reproduce import batches, curves, earlier, orders, real, robots
+from gossamer.reproduce import bandwidth, batches, curves, earlier, orders, real, robots
 from gossamer.reproduce.lab import Lab
 
 ALL: Final = "all"
@@ -22,6 +22,7 @@ class Reproduction:
     function: Callable[[Lab], Finding]
     same_as: str = ""
     """The one that it repeats under another number."""
+    on_graphs: bool = True
 
 
 NAMES: Final = {
@@ -53,6 +54,9 @@ NAMES: Final = {
     "fig-000-6.11": Reproduction("As figure 4.13.", "000, 6.5", real.fig_000_6_11, "fig-4.13"),
     "fig-000-6.12": Reproduction("As figure 4.14.", "000, 6.5", real.fig_000_6_12, "fig-4.14"),
     "fig-000-6.13": Reproduction("As figure 4.15.", "000, 6.5", real.fig_000_6_13, "fig-4.15"),
+    "fig-003": Reproduction(
+        "Four ways to keep a bandwidth, second by second.", "003, 3", bandwidth.fig_003, on_graphs=False
+    ),
 }
 
 

@@ -1,7 +1,7 @@
 """What the sources say, as data: every figure that a reproduction is compared with, and where it stands.
 
-Pages are those of the thesis; "000" is the earlier form of its chapter 4. Only what text, tables and captions say is
-here: nothing was read off a printed curve.
+Pages are those of the thesis; "000" is the earlier form of its chapter 4, "003" the paper on bounded bandwidth. Only
+what text, tables and captions say is here: nothing was read off a printed curve.
 """
 
 from __future__ import annotations
@@ -98,3 +98,11 @@ NAMES_OF_000: Final = {
     "partial-pagerank": "Partial",
 }
 """The strategies as the earlier form calls them."""
+
+BANDWIDTH_LIMIT: Final = 140_000
+"""003, section 3: of its first experiment, bytes a second."""
+BANDWIDTH_SECONDS: Final = 40
+"""003, figure 1: the window that is shown."""
+BANDWIDTH_MEANS: Final = {6: 71_788, 2: 64_562}
+"""003, section 3: max_d to the average bandwidth. The limit of that experiment and the unit are not given, so that only
+their ratio can be compared."""
