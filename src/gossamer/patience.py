@@ -119,32 +119,49 @@ def rests(wait: Array, slow: Array, stretch: Array) -> Array:
 def clocks(answers: Answers, sites: Clocks, retry: float, wait_factor: float) -> None:
     """After these answers, in order: when each site may be asked again (`next`), and why not sooner."""
     for i in range(len(answers.site)):
-        site, of = answers.site[i], answers.outcome[i]
-        if of != _RETURNED:
-            sites.asked[site] += 1
-            if _SLOWS[of]:
-                sites.failures[site] = min(sites.failures[site] + 1, _MOST_FAILURES)
-                sites.slow[site] = min(2.0 * sites.slow[site], MOST_SLOW)
-            elif answers.answered[i]:
-                sites.failures[site] = 0
-                sites.slow[site] = max(1.0, RECOVERY * sites.slow[site])
-                if answers.first[i] > 0:
-                    _respond(sites, site, answers.first[i])
-        pause, reason = float(answers.wait[i]) * sites.stretch[site], _NO_WHY
-        if sites.slow[site] > 1:
-            pause = max(1.0, answers.wait[i]) * sites.slow[site] * sites.stretch[site]
-        if sites.slow[site] > 1 or sites.stretch[site] > 1:
-            reason = _FAILING if sites.failures[site] else _SLOWED
-        if of != _RETURNED:
-            if _ENDS[of] and sites.failures[site] >= _ENDS[of]:
-                pause = max(pause, retry)
-            pause = max(pause, wait_factor * answers.took[i])
-            if answers.retry_after[i] >= pause:
-                pause, reason = float(answers.retry_after[i]), _ASKED
-        until = answers.time[i] + min(pause, LONGEST_PAUSE)
+        site = answers.site[i]
+        pause, reason = _heed(answers, i, sites, retry, wait_factor)
+        until = answers.time[i] + pause
         if until >= sites.next[site]:
             sites.next[site] = until
             sites.why[site] = reason
+
+
+@njit
+def rests_after(answers: Answers, sites: Clocks, retry: float, wait_factor: float) -> Array:
+    """Seconds that each of these answers, in order, asks its site to be left in peace."""
+    found = np.empty(len(answers.site))
+    for i in range(len(found)):
+        found[i] = _heed(answers, i, sites, retry, wait_factor)[0]
+    return found
+
+
+@njit
+def _heed(answers: Answers, i: int, sites: Clocks, retry: float, wait_factor: float) -> tuple[float, int]:
+    """Learns what one answer says about its site; the rest that follows, and why it is longer than usual."""
+    site, of = answers.site[i], answers.outcome[i]
+    if of != _RETURNED:
+        sites.asked[site] += 1
+        if _SLOWS[of]:
+            sites.failures[site] = min(sites.failures[site] + 1, _MOST_FAILURES)
+            sites.slow[site] = min(2.0 * sites.slow[site], MOST_SLOW)
+        elif answers.answered[i]:
+            sites.failures[site] = 0
+            sites.slow[site] = max(1.0, RECOVERY * sites.slow[site])
+            if answers.first[i] > 0:
+                _respond(sites, site, answers.first[i])
+    pause, reason = float(answers.wait[i]) * sites.stretch[site], _NO_WHY
+    if sites.slow[site] > 1:
+        pause = max(1.0, answers.wait[i]) * sites.slow[site] * sites.stretch[site]
+    if sites.slow[site] > 1 or sites.stretch[site] > 1:
+        reason = _FAILING if sites.failures[site] else _SLOWED
+    if of != _RETURNED:
+        if _ENDS[of] and sites.failures[site] >= _ENDS[of]:
+            pause = max(pause, retry)
+        pause = max(pause, wait_factor * answers.took[i])
+        if answers.retry_after[i] >= pause:
+            pause, reason = float(answers.retry_after[i]), _ASKED
+    return min(pause, LONGEST_PAUSE), reason
 
 
 @njit

@@ -21,7 +21,8 @@ def compare(
     random_seed: Annotated[int, typer.Option(min=0, help="The same number gives the same simulation.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object on standard output.")] = False,
 ) -> None:
-    """Compare the crawl in DIR with its simulation on the graph that it found: PageRank by pages and by time."""
+    """Compare the crawl in DIR with its simulation on the graph that it found: PageRank by pages and by time; and with
+    the shortest time that was possible."""
     names = strategies_of(strategy or [])
     from gossamer.cli.reproduce import show
     from gossamer.cli.verify import Steps

@@ -3,7 +3,8 @@
 The simulation gets the crawl's own settings (connections, waits, pages a turn, plans), and servers that take as long to
 answer as those of the crawl did on average, the time of our own machine included: all sites alike, as one slow draw for
 the largest site would decide the whole. What differs is what else servers did, and what the simulator leaves out:
-robots.txt, failures, Crawl-delay, addresses that sites share.
+robots.txt, failures, Crawl-delay, addresses that sites share. And beside the shortest time that was possible, with the
+reason for what is missing (`shortest`, `missing`): of the last run.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gossamer.compare import missing
 from gossamer.compare.crawled import F64, Crawled
+from gossamer.compare.requests import read_history
 from gossamer.laboratory import Bench, Job, Measured, Subject
 from gossamer.laboratory.measured import measure
 from gossamer.reports.finding import Finding, Sentence
@@ -72,9 +75,13 @@ def compare(crawled: Crawled, bench: Bench, strategies: Sequence[str], random_se
         f"{crawled.folder.name}: {thousands(graph.pages)} pages, {thousands(len(graph.links.targets))} links, "
         f"{thousands(graph.sites)} sites; r = {scenario.connections}, w = {scenario.wait:g} s"
     )
+    history = read_history(crawled.folder)
+    close = missing.closeness(history)
+    tables = (scores("compare-scores", names, found), missing.table(history, close), missing.account(history, close))
     return Finding(
-        "compare", "The crawl beside its simulation", "Thesis 4.5", setting, (scores("compare-scores", names, found),),
-        (by_pages("compare-pages", names, found), by_time("compare-time", names, found)), tuple(_said(names, found)),
+        "compare", "The crawl beside its simulation", "Thesis 4.5", setting, tables,
+        (by_pages("compare-pages", names, found), by_time("compare-time", names, found)),
+        (*_said(names, found), *missing.sentences(history, close)),
     )  # fmt: skip
 
 
