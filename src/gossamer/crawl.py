@@ -267,7 +267,7 @@ class Crawl:
         if bandwidth is not None:
             due = max(due, now + bandwidth.pause())
         due = min(due, self.planner.next_time(now, self._in_flight()))
-        return min(1.0, max(0.001, due - now))
+        return min(1.0, due - now if due > now else 0.001)
 
     def _ending(self) -> Ending | None:
         now, wall, bounds = self.clock.monotonic(), self.desk.believed(self.clock.wall()), self.bounds

@@ -26,6 +26,7 @@ def reproduce(
     seconds: Annotated[
         float, typer.Option(min=2, max=600, help="How long each of the four crawls of fig-003 is measured.")
     ] = 40,
+    full: Annotated[bool, typer.Option("--full", help="Run table-001 with all its pages: most of an hour.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object on standard output.")] = False,
 ) -> None:
     """Reproduce a table or figure: the paper's figures, ours, and what agrees. Without NAME, list what there is."""
@@ -53,7 +54,7 @@ def reproduce(
         try:
             needs_graphs = any(NAMES[each].on_graphs for each in wanted)
             graphs = subjects(graph or (), random_seed) if needs_graphs else []
-            lab = Lab(bench, graphs, crawls, random_seed, seconds)
+            lab = Lab(bench, graphs, crawls, random_seed, seconds, full)
             for each in wanted:
                 findings.append(NAMES[each].function(lab))
                 if out is not None:

@@ -69,7 +69,7 @@ class Bench:
     def __init__(self, processes: int = 0, show: Show | None = None) -> None:
         """`processes`: 0 for one a core."""
         self._processes = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
-        self._show = show or (lambda what, part: None)
+        self.show = self._show = show or (lambda what, part: None)
         self._folder = tempfile.TemporaryDirectory(prefix="gossamer-")
         self._stored: dict[int, tuple[Path, Subject]] = {}
         self._done: dict[tuple[int, bytes], Measured] = {}

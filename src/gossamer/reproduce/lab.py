@@ -30,6 +30,8 @@ class Lab:
     random_seed: int = 1
     seconds: float = paper.BANDWIDTH_SECONDS
     """Of each crawl within a bandwidth (003)."""
+    full: bool = False
+    """Experiments that take long are run whole."""
     made: dict[str, Subject] = field(default_factory=dict)
     """Subjects that several figures share."""
 

@@ -11,6 +11,7 @@ from gossamer.errors import UsageError
 from gossamer.reports.finding import Finding
 from gossamer.reproduce import bandwidth, batches, curves, earlier, orders, real, robots
 from gossamer.reproduce.lab import Lab
+from gossamer.reproduce.scheduling import finding as scheduling
 
 ALL: Final = "all"
 
@@ -56,6 +57,9 @@ NAMES: Final = {
     "fig-000-6.13": Reproduction("As figure 4.15.", "000, 6.5", real.fig_000_6_13, "fig-4.15"),
     "fig-003": Reproduction(
         "Four ways to keep a bandwidth, second by second.", "003, 3", bandwidth.fig_003, on_graphs=False
+    ),
+    "table-001": Reproduction(
+        "Dynamic against static scheduling, over sockets.", "001, 3", scheduling.table_001, on_graphs=False
     ),
 }
 

@@ -181,7 +181,7 @@ class Pool:
         if self._fault is not None:
             raise self._fault
         if gather and not self._returned:
-            self._epoll.poll(max(0.0, timeout))
+            self._ready(timeout)
             time.sleep(max(0.0, self._last + gather - self._clock.monotonic()))
             timeout = 0.0
         self._last = self._clock.monotonic()
@@ -201,8 +201,17 @@ class Pool:
                 self._warcs.grew(_FILE.unpack_from(body, _FILE_AT)[0], end)
         return decode_results(bodies)
 
+    def _ready(self, timeout: float) -> list[tuple[int, int]]:
+        """epoll counts in milliseconds and rounds up. A site may be due within the last of them: that is slept."""
+        whole = int(max(0.0, timeout) * 1000) / 1000
+        found = self._epoll.poll(whole)
+        if not found and timeout > whole:
+            time.sleep(timeout - whole)
+            found = self._epoll.poll(0)
+        return found
+
     def _poll(self, timeout: float) -> list[bytes]:
-        ready = {fd for fd, _ in self._epoll.poll(max(0.0, timeout))}
+        ready = {fd for fd, _ in self._ready(timeout)}
         bodies, self._returned = self._returned, []
         for worker in list(self._workers):
             if worker.wire.fileno() in ready:

@@ -1,0 +1,31 @@
+"""Static against dynamic scheduling (001): the experiment of `gossamer reproduce table-001`, as a benchmark.
+
+    python -m bench.scheduling [--full]
+
+The static mode lives in `gossamer.reproduce.scheduling`, since an installed Gossamer reproduces the table too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gossamer.cli.reproduce import show
+from gossamer.cli.verify import Steps
+from gossamer.laboratory import Bench
+from gossamer.reproduce.crawls import Crawls
+from gossamer.reproduce.lab import Lab
+from gossamer.reproduce.scheduling.finding import table_001
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--full", action="store_true", help="all its pages: most of an hour")
+    asked = parser.parse_args()
+    with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
+        finding = table_001(Lab(bench, (), Crawls(), full=asked.full))
+    show(finding)
+
+
+if __name__ == "__main__":
+    main()
