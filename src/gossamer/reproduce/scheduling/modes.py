@@ -4,7 +4,8 @@
 download, and who is done waits for the last (join); all extract the links of what they have, and wait again; then what
 is new becomes the next round. Processes are not started anew for every stage, which is kind to it.
 
-*Dynamic*: whoever is free takes the next page of a site that is not being asked; links are known at once.
+*Dynamic*: whoever is free takes the page that was found first, of a site that is not being asked; links are known at
+once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from multiprocessing.connection import Connection, wait
 from typing import Final
 
@@ -107,9 +109,17 @@ class Crew:
             self._wires = [each.wire for each in self._all]
             for wire in self._wires:
                 _received(wire)
+            self._warm_up()
         except BaseException:
             self.close()
             raise
+
+    def _warm_up(self) -> None:
+        """Each reads a page that does not count: what is loaded at the first is loaded."""
+        home = Order(0, self._web.url(0, 0), self._web.address(0), self._port)
+        for wire in self._wires:
+            wire.send(("both", [tuple(home)]))
+            _received(wire)
 
     def close(self) -> None:
         for each in self._all:
@@ -130,8 +140,8 @@ class Crew:
 
     def _dynamic(self, frontier: _Frontier, began: float, most: int, until: float, tell: Tell) -> None:
         outcome, free = frontier.outcome, list(self._wires)
-        sites: deque[int] = deque()
-        """That may be asked, in the order in which they became free."""
+        sites: list[tuple[int, int]] = []
+        """Heap of those that may be asked, each with the number of its first page: who was found first is first."""
         pages: dict[int, deque[Order]] = {}
         asking: dict[Connection, int] = {}
 
@@ -141,13 +151,13 @@ class Crew:
                 queue = pages.setdefault(site, deque())
                 queue.append(order)
                 if len(queue) == 1 and site not in asking.values():
-                    sites.append(site)
+                    heappush(sites, (order.number, site))
 
         add(frontier.seeds())
         while True:
             goes_on = time.monotonic() < until
             while goes_on and free and sites and len(outcome.collected) + len(asking) < most:
-                site, wire = sites.popleft(), free.pop()
+                site, wire = heappop(sites)[1], free.pop()
                 asking[wire] = site
                 wire.send(("both", [tuple(pages[site].popleft())]))
             if not asking:
@@ -157,12 +167,12 @@ class Crew:
                 wire = ready
                 site = asking.pop(wire)
                 free.append(wire)
+                if pages[site]:
+                    heappush(sites, (pages[site][0].number, site))
                 for done in _received(wire):
                     frontier.count(done, began)
                     outcome.extraction += done.extraction
                     add(frontier.add(done.links))
-                if pages[site] and site not in sites:
-                    sites.append(site)
             tell(len(outcome.collected))
 
     def _static(self, frontier: _Frontier, began: float, most: int, until: float, tell: Tell) -> None:

@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
             self._later.cancel()
 
 
-@lru_cache(50_000)
+@lru_cache(None)
 def _body(web: Web, site: int, page: int) -> bytes:
     return web.body(site, page)
 
@@ -102,6 +102,9 @@ async def serve(web: Web) -> None:
     sites = {web.host(site): site for site in range(web.sites)}
     sockets = listen([web.address(site) for site in range(web.sites)], 0)
     servers = [await loop.create_server(lambda: Connection(web, sites, loop), sock=each) for each in sockets]
+    for site in range(web.alive):
+        for page in range(web.sizes[site]):
+            _body(web, site, page)
     print(sockets[0].getsockname()[1], flush=True)
     await stop.wait()
     for server in servers:

@@ -98,13 +98,18 @@ class Web:
 
     def links(self, site: int, page: int) -> list[tuple[int, int]]:
         found = [(site, n) for n in range(page * BRANCHES + 1, page * BRANCHES + BRANCHES + 1) if n < self.sizes[site]]
-        if page == 0 and self.dead:
-            theirs = self.dead * self.sizes[-1]
-            found += [self._dead(n) for n in range(site, theirs, self.alive)]
-        return [*found, (site, 0)]
+        return [*found, *self._to_dead.get((site, page), ()), (site, 0)]
 
-    def _dead(self, n: int) -> tuple[int, int]:
-        return self.alive + n % self.dead, n // self.dead
+    @cached_property
+    def _to_dead(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """Pages that link to pages of dead sites: anywhere, as in a real Web, so that they are found all the time."""
+        found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        dice = Dice(self.seed, "dead")
+        everywhere = [(site, page) for site in range(self.alive) for page in range(self.sizes[site])]
+        for site in range(self.alive, self.sites):
+            for page in range(self.sizes[site]):
+                found.setdefault(dice.pick(everywhere), []).append((site, page))
+        return found
 
     def body(self, site: int, page: int) -> bytes:
         dice = Dice(self.seed, "text", site, page)
