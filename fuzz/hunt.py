@@ -53,7 +53,7 @@ class Hunt:
         for data in target.seeds():
             self._try(data, None)
             self._kept.append(data)
-        self._most = _peak() + (target.megabytes << 20)
+        self._most = peak() + (target.megabytes << 20)
 
     @property
     def reached(self) -> int:
@@ -80,7 +80,7 @@ class Hunt:
         if found is not None and found.key == TooSlowError.__name__:
             found = tried(self._target, data, most)
         if found is not None and found.key == TooMuchMemoryError.__name__:
-            self._most = _peak() + (self._target.megabytes << 20)
+            self._most = peak() + (self._target.megabytes << 20)
         return found
 
     def _shortened(self, found: Finding) -> Finding:
@@ -111,8 +111,8 @@ def tried(target: Target, data: bytes, most: int | None = None) -> Finding | Non
         took = time.process_time() - start
         if took > target.seconds:
             raise TooSlowError(f"{took:.1f} s of processor time")
-        if most is not None and _peak() > most:
-            raise TooMuchMemoryError(f"a peak of {_peak() >> 20} MB")
+        if most is not None and peak() > most:
+            raise TooMuchMemoryError(f"a peak of {peak() >> 20} MB")
     except Exception as error:
         return Finding(data, _key(error), "".join(traceback.format_exception(error)))
     return None
@@ -126,5 +126,6 @@ def _key(error: Exception) -> str:
     return f"{type(error).__name__}-{hashlib.sha256(places.encode()).hexdigest()[:8]}"
 
 
-def _peak() -> int:
+def peak() -> int:
+    """Bytes of memory that this process has had at most."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

@@ -25,7 +25,7 @@ from gossamer import checker, config, demo
 from gossamer.demo import DemoWeb
 from gossamer.prepare import demo_settings
 
-WITHIN: Final = 120.0
+WITHIN: Final = 300.0
 """Seconds after which a crawl that should have ended is a failure."""
 SMALL: Final = ("collection.max_pages=100000", "collection.max_sites=1000", "harvester.pause=10ms")
 
@@ -86,7 +86,7 @@ class Crawling:
     def workers(self) -> list[int]:
         return [pid for pid in children(self.pid) if "gossamer.worker" in command_line(pid)]
 
-    def wait_for(self, what: Callable[[], object], seconds: float = 60.0) -> bool:
+    def wait_for(self, what: Callable[[], object], seconds: float = 120.0) -> bool:
         """Whether it came about before the crawl was over."""
         until = time.monotonic() + seconds
         while not self.over:

@@ -71,13 +71,13 @@ def damage(path: Path, dice: random.Random) -> None:
 
 
 def _spans(path: Path) -> Iterator[tuple[int, int]]:
-    """Of records that a mark follows at once: no other can take their number."""
-    start, before = HEAD.size, None
+    """Of records that a mark covers."""
+    start, found = HEAD.size, list[tuple[int, tuple[int, int]]]()
     for record in records.read(path):
-        if record.kind is Kind.MARK and before:
-            yield before
-        before = (start, record.end) if record.kind is Kind.EFFECTS else None
-        start = record.end
+        if record.kind is Kind.EFFECTS:
+            found.append((record.number, (start, record.end)))
+        start, last = record.end, record
+    yield from (span for number, span in found if number <= Mark.decode(last.body).record)
 
 
 def test_a_journal_that_lost_a_whole_record_is_cut_before_it(copy: World) -> None:

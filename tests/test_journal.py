@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,27 @@ def test_a_torn_record_behind_what_a_mark_covers_is_no_damage(shard: Path) -> No
     assert Mark.decode(found[-1].body) == Mark(2, 2, {"urls/x.blocks": 3})
 
 
+def test_a_lost_record_is_damage_though_a_later_one_would_take_its_number(shard: Path) -> None:
+    """The loop appended a fourth between the snapshot of three and their mark. Whichever of the three is gone, there
+    are still three records before the mark."""
+    path = layout.journal_path(shard, 1)
+    opened = begun(shard, 3)
+    snapshot = opened.snapshot({}, [])
+    opened.append(small_effects(random.Random(4), 4, 0))
+    opened.commit(snapshot)
+    opened.close()
+    raw, ends = path.read_bytes(), [r.end for r in records.read(path)]
+    for number, (start, end) in enumerate(pairwise(ends[:-1]), 1):
+        path.write_bytes(raw[:start] + raw[end:])
+        if number < 4:
+            with pytest.raises(GossamerError, match="is damaged at byte"):
+                list(records.read(path))
+            assert records.sound_until(path) == ends[0], "nothing behind the mark with which the file begins"
+        else:
+            assert [r.number for r in records.read(path)] == [0, 1, 2, 3, 3], "it was never committed"
+            assert records.sound_until(path) is None
+
+
 def test_a_page_cannot_forge_a_mark(shard: Path) -> None:
     """A text that has the bytes of a mark (made without the salt) lies in a torn record, and is not taken for one."""
     opened = begun(shard)
@@ -196,14 +218,23 @@ def test_appends_beside_a_committing_thread_lose_nothing(shard: Path) -> None:
         assert Mark.decode(of_file[-1].body).record == of_file[-1].number
 
 
-def test_a_journal_of_a_newer_format_is_refused(shard: Path) -> None:
+def test_a_journal_of_a_newer_format_is_refused(shard: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "FORMAT", layout.FORMAT + 1)
+    begun(shard).close()
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="format 2"):
+        records.read_head(layout.journal_path(shard, 1))
+
+
+def test_a_byte_of_the_head_that_changed_is_no_newer_format(shard: Path) -> None:
     begun(shard).close()
     path = layout.journal_path(shard, 1)
     raw = bytearray(path.read_bytes())
     raw[4] = layout.FORMAT + 1
     path.write_bytes(raw)
-    with pytest.raises(UsageError, match="format 2"):
-        records.read_head(path)
+    assert records.read_head(path) is None
+    with pytest.raises(GossamerError, match="is damaged at byte 0"):
+        list(records.read(path))
 
 
 # --- manifest ------------------------------------------------------------------------------------------------

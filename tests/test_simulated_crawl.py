@@ -12,6 +12,7 @@ import pytest
 
 from gossamer import urls
 from gossamer.collection.layout import SETTINGS
+from gossamer.collection.store import COMMIT_EVERY, Store
 from gossamer.config import Settings
 from gossamer.crawl import Ending
 from gossamer.dispatch import Dispatch
@@ -57,6 +58,26 @@ def closure(web: dict[str, Reply], seeds: list[str]) -> set[str]:
             seen.add(url)
             todo += web[url].links if url in web else []
     return seen
+
+
+def test_a_commit_is_begun_every_second_of_a_crawl(tmp_path: Path) -> None:
+    """So a kill costs the last second's requests. What is answered later than that is in the next commit."""
+    behind = list[float]()
+
+    def turn(store: Store) -> None:
+        since = store._journal.behind_since
+        behind.append(store._clock.monotonic() - since if since is not None else 0.0)
+        turned(store)
+
+    turned = Store.turn
+    world = World(tmp_path, random_web(1), ["harvester.wait=300ms", "harvester.wait_large=300ms"])
+    with patch.object(Store, "turn", turn):
+        begun = world.clock.monotonic()
+        result = world.run([f"http://s{i}.example/" for i in range(8)])
+    seconds = world.clock.monotonic() - begun
+    assert seconds > 10
+    assert result.crawl.store.commits > seconds / (2 * COMMIT_EVERY)
+    assert max(behind) < 2 * COMMIT_EVERY
 
 
 @pytest.mark.parametrize("policy", ["value", "opic", "breadth-first"])

@@ -152,8 +152,9 @@ def _journal(bodies: list[bytes], first: int, last: int) -> bytes:
     parts = [records.header(0, first, salt := 7 * first)]
     for number in range(first, last + 1):
         parts.append(records.encode(Kind.EFFECTS, bodies[number - 1], salt))
-        if number % _MARKED == 0:
-            parts.append(records.encode(Kind.MARK, Mark(number, number).encode(), salt))
+        covered = number if number == last else number - 1  # the loop goes on while a commit is made
+        if covered >= first and covered % _MARKED == 0:
+            parts.append(records.encode(Kind.MARK, Mark(covered, covered).encode(), salt))
     return b"".join(parts)
 
 

@@ -183,8 +183,7 @@ class BlockFile:
 
     def _found(self, length: int, known: Offsets | None) -> _State:
         with disk.naming("read", self.path), mmap.mmap(self._fd, length, access=mmap.ACCESS_READ) as raw:
-            magic, version, per_block, _ = HEAD.unpack_from(raw)
-            if (magic, version, per_block) != (_MAGIC, _FORMAT, PER_BLOCK):
+            if not is_block_file(raw):
                 raise GossamerError(f"{self.path} is not a block file that this version reads")
             usable = known is not None and len(known) > 0 and int(known[-1]) <= length
             start = known.astype(np.uint64) if usable and known is not None else np.array([HEAD.size], np.uint64)
@@ -204,6 +203,11 @@ def offsets_until(path: Path, known: Offsets | None, length: int) -> Offsets:
     ):
         more = _chain(raw, int(start[-1]), length)
     return np.concatenate([start.astype(np.uint64), np.array(more, np.uint64)])
+
+
+def is_block_file(raw: mmap.mmap) -> bool:
+    """Whether it begins like one that this version reads."""
+    return len(raw) >= HEAD.size and HEAD.unpack_from(raw)[:3] == (_MAGIC, _FORMAT, PER_BLOCK)
 
 
 def is_sound(path: Path, length: int) -> bool:

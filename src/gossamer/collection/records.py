@@ -4,9 +4,12 @@ A file is `HEAD` (magic, format, shard, number of its first record, salt, checks
 length of the body, uint8 kind, uint64 checksum: xxh3 of the body, seeded with salt and kind) and the body. The salt is
 random: no page can carry a text that passes for a record when the reader looks for marks behind a torn one.
 
-    EFFECTS   `Effects.encode()`; numbered from 1 through the life of the collection
+    EFFECTS   `Effects.encode()`, whose first field is the tick; numbered from 1 through the life of the collection
     MARK      JSON {"record": r, "tick": t, "lengths": {path: bytes}}: records up to r are committed, and with them
               the files named, up to these lengths. A file that a mark does not name keeps the length it had.
+
+Numbers are counted, not written. A record that is gone would give its number to the next one; but ticks grow with every
+record, so that record r has tick t only if none before it is gone: a mark that covers it says so.
 """
 
 from __future__ import annotations
@@ -91,10 +94,10 @@ def _head(path: Path, raw: bytes) -> Head | None:
     if len(raw) < HEAD.size:
         return None
     magic, version, _, first, salt, checksum = HEAD.unpack(raw)
-    if magic == MAGIC and version > FORMAT:
-        raise UsageError(f"{path} has format {version}; this Gossamer reads up to {FORMAT}", "Use a newer version.")
     if magic != MAGIC or checksum != xxhash.xxh3_64_intdigest(raw[:-8]):
         return None
+    if version > FORMAT:  # whatever it changes, the head stays; and it is no byte that a disk has lost
+        raise UsageError(f"{path} has format {version}; this Gossamer reads up to {FORMAT}", "Use a newer version.")
     return Head(first, salt)
 
 
@@ -118,18 +121,30 @@ def read(path: Path, until: int | None = None) -> Iterator[Record]:
 
 
 def _records(path: Path, raw: mmap.mmap | bytes, head: Head) -> Iterator[Record]:
-    number = head.first - 1
+    ticks = list[int]()
     at = HEAD.size
     while (found := _record(raw, at, head.salt)) is not None:
         kind, body, at = found
-        number += kind is Kind.EFFECTS
-        if kind is Kind.MARK and Mark.decode(body).record > number:
+        if kind is Kind.EFFECTS:
+            ticks.append(_tick(body))
+        elif not _holds(body, head.first, ticks):
             raise _damage(path, at)
-        yield Record(number, kind, body, at)
+        yield Record(head.first + len(ticks) - 1, kind, body, at)
     for body, end in _marks_behind(raw, at, head.salt):
-        if Mark.decode(body).record > number:
+        if not _holds(body, head.first, ticks):
             raise _damage(path, at)
-        yield Record(number, Kind.MARK, body, end)
+        yield Record(head.first + len(ticks) - 1, Kind.MARK, body, end)
+
+
+def _tick(effects: bytes) -> int:
+    return int.from_bytes(effects[:8], "little")
+
+
+def _holds(mark: bytes, first: int, ticks: list[int]) -> bool:
+    """Whether all records that a mark covers are there. `ticks` are those of the records before it in its file."""
+    said = Mark.decode(mark)
+    at = said.record - first
+    return at < 0 or (at < len(ticks) and ticks[at] == said.tick)
 
 
 def sound_until(path: Path) -> int | None:
@@ -141,14 +156,15 @@ def sound_until(path: Path) -> int | None:
         raise
     except GossamerError:
         raw = path.read_bytes()
-        head, at, end = _head(path, raw[: HEAD.size]), HEAD.size, 0
-        number = head.first - 1 if head else 0
+        head, at, end, ticks = _head(path, raw[: HEAD.size]), HEAD.size, 0, list[int]()
         while head is not None and (found := _record(raw, at, head.salt)) is not None:
             kind, body, at = found
-            number += kind is Kind.EFFECTS
-            if kind is Kind.MARK and Mark.decode(body).record > number:  # a whole record is gone
+            if kind is Kind.EFFECTS:
+                ticks.append(_tick(body))
+            elif _holds(body, head.first, ticks):
+                end = at
+            else:  # a whole record is gone
                 break
-            end = at if kind is Kind.MARK else end
         return end
     return None
 

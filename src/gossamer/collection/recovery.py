@@ -172,17 +172,22 @@ def _committed(sources: Sequence[_Source], shard: Path) -> Mark:
 def _check_nothing_is_lost(
     shard: Path, contents: Contents, sealed: dict[int, Path], files: dict[int, Path], mark: Mark
 ) -> None:
-    """Whatever goes on behind the mark says that it was not the last: nothing may be cut to it."""
     for path in manifest.lost(sealed, contents.segments):
         raise _more(shard, f"{path} was sealed, but no line of manifest.jsonl names it")
-    if contents.image is not None and contents.image["record"] > mark.record:
-        raise _more(shard, f"{contents.image['image']} has the records up to {contents.image['record']}")
+    for path, sign in signs_of_more(shard, contents, files, mark.record):
+        raise _more(shard, f"{path} {sign}")
+
+
+def signs_of_more(shard: Path, contents: Contents, files: dict[int, Path], last: int) -> Iterator[tuple[Path, str]]:
+    """Files, and what says that record `last` was not the last that was committed: nothing may be cut to it."""
+    if contents.image is not None and contents.image["record"] > last:
+        yield shard / contents.image["image"], f"has the records up to {contents.image['record']}"
     heads = {number: records.read_head(path) for number, path in files.items() if number not in contents.segments}
     for number, head in heads.items():
         before = heads.get(number - 1)
-        rotated = before is not None and before.first <= mark.record + 1  # and killed before the commit
-        if head is not None and head.first > mark.record + 1 and not rotated:
-            raise _more(shard, f"{files[number]} begins with record {head.first}")
+        rotated = before is not None and before.first <= last + 1  # and killed before the commit
+        if head is not None and head.first > last + 1 and not rotated:
+            yield files[number], f"begins with record {head.first}"
 
 
 def _more(shard: Path, sign: str) -> GossamerError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -12,10 +13,13 @@ import xxhash
 import zstandard
 
 from gossamer.collection import image, manifest
-from gossamer.collection.blocks import BLOCK, HEAD, PER_BLOCK
+from gossamer.collection.blocks import BLOCK, HEAD, PER_BLOCK, is_block_file
+from gossamer.collection.effects import Effects
 from gossamer.collection.image import ImageDamagedError
 from gossamer.collection.layout import FORMAT, INDEX, MANIFEST, TABLES, journal_files, require_collection, shard_folder
+from gossamer.collection.lock import holder
 from gossamer.collection.manifest import Contents
+from gossamer.collection.recovery import signs_of_more
 from gossamer.errors import GossamerError, StorageError, UsageError
 from gossamer.model import State
 from gossamer.sql.sources import Fresh, Sources, find, read_journal
@@ -29,14 +33,27 @@ _LENGTHS: Final = np.dtype("<u4")
 def open_sources(folder: Path, report: Report) -> Sources:
     """What is committed; as far as it can be read, if manifest or journal are damaged."""
     try:
-        return find(folder, fresh=True)
+        found = find(folder, fresh=True)
+        return replace(found, fresh=[part for part in found.fresh if _has_effects(found.shard, part, report)])
     except UsageError:
         raise
     except GossamerError:
         require_collection(folder)
         shard = shard_folder(folder)
         contents = _manifest(shard, report)
-        return Sources(folder, shard, contents, _journals(shard, contents, report))
+        parts = _journals(shard, contents, report)
+        return Sources(folder, shard, contents, [part for part in parts if _has_effects(shard, part, report)])
+
+
+def _has_effects(shard: Path, part: Fresh, report: Report) -> bool:
+    """Whether each record can be replayed: its checksum may hold, and what it says be strange all the same."""
+    try:
+        for body in part.bodies:
+            Effects.decode(body)
+    except GossamerError as error:
+        report.add(Finding(_relative(shard, part.path), "", error.message, error.cure or BACKUP))
+        return False
+    return True
 
 
 def _manifest(shard: Path, report: Report) -> Contents:
@@ -90,6 +107,12 @@ def check_chain(sources: Sources, report: Report) -> None:
             wrong = f"records {record + 1} to {first - 1} of the journal are in no segment and in no journal file"
             report.add(Finding(file, f"segment {number}", wrong, BACKUP))
         record = last
+    running = (found := holder(sources.shard)) is not None and found.alive  # and goes on while this is read
+    more = () if running else signs_of_more(sources.shard, sources.contents, journal_files(sources.shard), record)
+    for path, sign in more:
+        wrong = f"{sign}, but manifest.jsonl and journal/ have them up to {record} only: more was committed"
+        cure = "Restore manifest.jsonl and journal/ from a backup."
+        report.add(Finding(_relative(sources.shard, path), "", wrong, cure))
 
 
 def check_segments(sources: Sources, report: Report, damaged: set[str]) -> Iterator[int]:
@@ -159,6 +182,8 @@ def blocks(path: Path, length: int) -> Iterator[tuple[int, list[bytes]]]:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
         if len(raw) < length:
             raise ValueError(f"has {len(raw)} bytes, but {length} were committed")
+        if not is_block_file(raw):
+            raise ValueError("does not begin like a file of URLs that this version reads: the crawl cannot go on")
         unpacker, at = zstandard.ZstdDecompressor(), HEAD.size
         while at < length:
             if at + BLOCK.size > length:

@@ -10,12 +10,13 @@ from gossamer.demo.hostile.behaviour import Behaviour
 from gossamer.demo.hostile.bodies import BODIES
 from gossamer.demo.hostile.connections import CONNECTIONS
 from gossamer.demo.hostile.heads import HEADS
+from gossamer.demo.hostile.markup import MARKUP
 from gossamer.demo.hostile.pages import PAGES
 from gossamer.demo.hostile.redirects import REDIRECTS
 from gossamer.errors import UsageError
 
 BEHAVIOURS: Final[dict[str, Behaviour]] = {
-    behaviour.name: behaviour for group in (CONNECTIONS, HEADS, BODIES, REDIRECTS, PAGES) for behaviour in group
+    behaviour.name: behaviour for group in (CONNECTIONS, HEADS, BODIES, REDIRECTS, PAGES, MARKUP) for behaviour in group
 }
 
 
