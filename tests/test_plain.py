@@ -17,7 +17,8 @@ PIECES = (
     "<script>", "</script>", "<script>'</div>'</script>", "<style></div></style>", "<title><div></title>", "<textarea>",
     "</textarea>", '<p title="</div>">', '<p title="></div>">', '<p title="<!--">', '<p title="-->">', "<p a\"=\">",
     '<p title="><!--">', "<p a=b=\" c=\">", "</di<!-- -->v>", "<di<!-- -->v>", "<svg>", "</svg>", "<select>",
-    "</select>", '<p ="x=">', "<p a=/x/>", "<template>", "</template>", "<button>", "</button>", "<![CDATA[", "]]>",
+    "</select>", '<p ="x=">', "<p a=/x/>", '<p class="x ">', "<template>", "</template>", "<button>", "</button>",
+    "<![CDATA[", "]]>",
     "<", ">", '"', "'", " < ", "<div/>",
     "<div", "</div", "<x-y>", "</x-y>", "<option>", "<object>", "</object>", "<plaintext>", "<noscript>", "</noscript>",
 )  # fmt: skip
@@ -62,6 +63,9 @@ def test_what_is_plain_is_never_deeper_for_the_parser(page: str) -> None:
         ('<p a=b=" c="></div>">', False),
         ('<p ="x="></div>">', False),
         ("<p a=/x/ b='1' c><br/>", True),
+        ('<p class="x "><p class=""></p>', True),
+        ('<p a=b=" c= "></div>">', False),
+        ('<p a="=">', False),
     ],
 )
 def test_usual_pages_are_plain_and_others_are_looked_at_closer(page: str, plain: bool) -> None:

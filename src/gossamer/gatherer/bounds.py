@@ -104,7 +104,8 @@ def _suspicious(text: str) -> bool:
 
 def _may_have_many_attributes(small: str) -> bool:
     """Of one element, or of <html> and <body>, which have those of all tags of their name."""
-    lengths = np.fromiter(map(len, small.split("<")), np.int64)
+    coded = np.frombuffer(small.encode(errors="replace"), np.uint8)
+    lengths = np.diff(np.flatnonzero(coded == ord("<")), prepend=0, append=len(coded))
     if lengths.max() > LONG_TAG or (len(small) > LONG and lengths @ lengths > MOST_COMPARED):
         return True
     return sum(small.count(f"<{name}") for name in _ROOTS) > FEW_ROOTS
