@@ -277,8 +277,7 @@ def _of_time(size: Size, steps: Steps, runs: Runs) -> list[Sentence]:
              f"dynamic one {waits[DYNAMIC]:.0%}", waits[STATIC] > 2 * waits[DYNAMIC]),
         Sentence(
             f"Idling alone explains at most a speed-up of {most}: one of {most} processes is always busy. The paper's "
-            f"{said[last]:.1f} must have other reasons too (processes that start anew for each stage, pages that go "
-            "through files between them), which it does not name and the same kernel here does not have."
+            f"{said[last]:.1f} must have other reasons too, which it does not name; our two modes have the same kernel."
         ),
     ]  # fmt: skip
 
@@ -302,5 +301,5 @@ def _of_limits(size: Size, limits: dict[float, Runs]) -> list[Sentence]:
     grew = {mode: limits[long][mode][0].seconds / limits[short][mode][0].seconds for mode in MODES}
     return [Sentence(
         f"With a time-out of {long:g} s in place of {short:g} s dynamic takes {grew[DYNAMIC]:.2f} times as long, "
-        f"static {grew[STATIC]:.2f} times: in a round, all wait for whoever has the dead sites."
+        f"static {grew[STATIC]:.2f} times."
     )]  # fmt: skip
