@@ -42,7 +42,7 @@ from gossamer.units import Speed
 from gossamer.web.line import CELLS_AT, SIZE
 from tests.crawling import Crawling, kill
 
-SITES: Final = 150
+SITES: Final = 300
 SAMPLE: Final = 0.005
 SETTLED: Final = 3.0
 """Seconds after the first byte from which use is measured: robots.txt is small, and of each site."""
