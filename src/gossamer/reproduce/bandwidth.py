@@ -37,7 +37,7 @@ SECOND, BANDWIDTH = "second", "KB/s"
 
 
 def fig_003(lab: Lab) -> Finding:
-    limit, ran = paper.BANDWIDTH_LIMIT, {}
+    limit, ran = paper.BANDWIDTH_LIMIT, dict[str, Ran]()
     with warmed(lab.crawls.show) as crawled:
         for way in WAYS:
             ran[way.label] = crawled(way, limit, lab.seconds)

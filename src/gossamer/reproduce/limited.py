@@ -120,7 +120,7 @@ def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Calla
 
         def crawled(way: Way, limit: int, seconds: float, settle: float = SETTLE) -> Ran:
             begun = folder / "crawl"
-            shutil.copytree(folder / "first", begun, ignore=shutil.ignore_patterns("*.sock"))
+            shutil.copytree(folder / "first", begun, ignore=shutil.ignore_patterns("lock", "*.sock"))
             try:
                 plea = Plea(begun, queue_of(sites), changes=(*way.changes, f"harvester.bandwidth={limit}B/s"))
                 return _watched(plea, way, seconds, settle, show)
