@@ -75,14 +75,14 @@ def _compared(ran: dict[str, Ran], limit: int) -> Table:
 
 
 def _means(ran: dict[str, Ran]) -> Table:
-    columns = (Column("average bandwidth"), Column("paper (no unit)", ",.2f"), Column("ours, bytes/s", ",.2f"))
+    columns = (Column("max_d"), Column("paper (no unit)", ",.6g"), Column("ours, bytes/s", ",.6g"))
     deep, shallow = paper.BANDWIDTH_MEANS[6], paper.BANDWIDTH_MEANS[2]
     rows = (
-        ("max_d = 6", float(deep), ran[DEEP].mean),
-        ("max_d = 2", float(shallow), ran[SHALLOW].mean),
+        ("6", float(deep), ran[DEEP].mean),
+        ("2", float(shallow), ran[SHALLOW].mean),
         ("ratio", deep / shallow, ran[DEEP].mean / max(1.0, ran[SHALLOW].mean)),
     )
-    return Table("fig-003-means", "max_d", columns, rows)
+    return Table("fig-003-means", "Average bandwidth", columns, rows)
 
 
 def _above(measured: F64, limit: int) -> int:
@@ -96,7 +96,7 @@ def apart(ran: Ran) -> float:
 
 def _plots(ran: dict[str, Ran], limit: int) -> tuple[Plot, ...]:
     seconds = min(each.seconds for each in ran.values())
-    at = np.arange(seconds) + 0.5
+    at: F64 = np.arange(seconds, dtype=np.float64) + 0.5
     line = series(f"L = {limit / _KB:.0f} KB/s", np.array([0.0, seconds]), np.full(2, limit / _KB))
 
     def drawn(name: str, title: str, *lines: tuple[str, F64]) -> Plot:
