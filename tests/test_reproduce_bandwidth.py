@@ -169,11 +169,11 @@ def test_the_queue_is_the_same_for_all_and_longer_than_any_run() -> None:
 
 
 def test_two_ways_over_real_sockets() -> None:
-    """Fast servers, few of them, and a limit that they are far above: judged by what was counted."""
+    """Fast servers, few of them, and a limit below what they give: judged by what was counted."""
     shown: list[str] = []
     ways = {way.label: way for way in bandwidth.WAYS}
     with warmed(lambda what, part: shown.append(what), sites=12, hurry=10.0) as crawled:
-        found = {label: crawled(ways[label], 40_000, 2.0, 0.5) for label in (OURS, FETCHERS)}
+        found = {label: crawled(ways[label], 200_000, 2.0, 0.5) for label in (OURS, FETCHERS)}
     assert {OURS, FETCHERS} <= set(shown)
     for each in found.values():
         assert (np.diff(each.read) >= 0).all()
@@ -181,7 +181,7 @@ def test_two_ways_over_real_sockets() -> None:
         assert each.pages > 0
         assert each.left > 0, "the queue never runs out"
         assert each.predicted.max() > 0
-    assert found[OURS].most() <= 40_000 + 65_536
+    assert found[OURS].most() <= 200_000 + 65_536
     assert found[FETCHERS].inversions == 0
 
 
