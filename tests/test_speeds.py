@@ -14,7 +14,7 @@ from gossamer.config import Settings, override
 from gossamer.errors import UsageError
 from gossamer.harvester.speeds import GUESS, HOURS, SIGMA, K, Speeds
 from gossamer.hours import Hours, Moment
-from gossamer.model import NONE
+from gossamer.model import NONE, VISIT, Ask
 from gossamer.units import Speed
 
 MINUTES = st.floats(0, 1439.99)
@@ -136,6 +136,14 @@ def test_nothing_is_learned_from_what_brought_no_bytes() -> None:
 
 def wall(text: str, zone: str = "Europe/Rome") -> float:
     return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone)).timestamp()
+
+
+def test_robots_txt_teaches_nothing_as_its_time_is_latency() -> None:
+    speeds, visits = Speeds(4), np.zeros(2, VISIT)
+    visits["ask"], visits["received"], visits["end"] = (Ask.ROBOTS, Ask.PAGE), (100, 50_000), 1.0
+    speeds.learn_visits(np.array([0, 1], np.uint32), visits, Moment(600, False))
+    assert predicted(speeds, 1, 600) == 50_000
+    assert predicted(speeds, 0, 600) == 50_000, "as everyone"
 
 
 def test_days_are_those_of_the_time_zone_and_holidays_those_of_the_settings() -> None:

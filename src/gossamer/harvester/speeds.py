@@ -28,7 +28,7 @@ import numpy.typing as npt
 from gossamer.collection.table import reserve
 from gossamer.compiled import njit
 from gossamer.hours import Moment
-from gossamer.model import NONE, VisitFlag, Visits
+from gossamer.model import NONE, Ask, VisitFlag, Visits
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ _DAY: Final = 1440.0
 _NONE: Final = np.uint32(NONE)
 _FURTHER: Final = 8
 """Steps from an address to one like it, and on to one like that."""
-_HELD: Final = int(VisitFlag.HELD)
+_HELD, _ROBOTS = int(VisitFlag.HELD), int(Ask.ROBOTS)
 
 
 class Speeds:
@@ -80,9 +80,10 @@ class Speeds:
         learn(self.rows, addresses, received, seconds, held, at.minute, int(at.holiday), self._k, self._sigma)
 
     def learn_visits(self, addresses: U32, visits: Visits, at: Moment) -> None:
-        """Whatever carried bytes: pages, robots.txt, sitemaps, probes."""
+        """Whatever carried bytes, but for robots.txt: that is so short that its time is latency, and it comes first."""
         held = (visits["flags"] & _HELD) != 0
-        self.learn(addresses, visits["received"].copy(), visits["end"] - visits["start"], held, at)
+        received = visits["received"] * (visits["ask"] != _ROBOTS)
+        self.learn(addresses, received, visits["end"] - visits["start"], held, at)
 
     def predict(self, addresses: U32, at: Moment) -> F64:
         """Bytes a second that a request to each of these is expected to take."""
