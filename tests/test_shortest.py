@@ -206,6 +206,14 @@ def test_back_off_is_in_the_bound(tmp_path: Path) -> None:
     assert missing.closeness(history).share > 0.9
 
 
+def test_the_bandwidth_of_the_settings_is_in_the_bound(tmp_path: Path) -> None:
+    world = World(tmp_path / "crawl", {"http://a.example/": Reply(digest=1)}, ("harvester.bandwidth=100KB/s",))
+    world.run(["http://a.example/"])
+    history = read_history(tmp_path / "crawl")
+    assert history.rules.bandwidth == 100_000
+    assert "bandwidth" in {limit.kind for limit in limits(history.requests, history.rules)}
+
+
 def test_without_a_request_there_is_nothing_to_say(tmp_path: Path) -> None:
     world = World(tmp_path / "crawl", {})
     world.run([])

@@ -24,6 +24,7 @@ from gossamer.config import Settings
 from gossamer.config.presets import in_force
 from gossamer.desk import READABLE
 from gossamer.errors import UsageError
+from gossamer.hours import Hours
 from gossamer.model import Ask, Outcome, PageFlag
 from gossamer.outcomes import TREATMENTS, Again
 from gossamer.patience import Answers, Clocks, rests_after
@@ -111,7 +112,8 @@ def _history(
         rest[kept], within[kept], when[order], columns.received[kept],
     )  # fmt: skip
     rules = Rules(
-        harvester.connections, harvester.per_turn, float(harvester.address_wait), float(harvester.domain_wait)
+        harvester.connections, harvester.per_turn, float(harvester.address_wait), float(harvester.domain_wait),
+        Hours.of(harvester).most,
     )  # fmt: skip
     offset = columns.time[kept] - columns.end[kept] + monotonic
     page = columns.page[kept]
