@@ -76,6 +76,7 @@ $(VENV)/installed: pyproject.toml requirements.lock | $(VENV)/bin/python
 # which CI takes for a failure without that note (tests/needed.py).
 $(VENV)/installed-dev: requirements-dev.lock requirements-replay.lock $(VENV)/installed
 	@echo "Installing what the tests need ..."
+	@$(BIN)/python -m gossamer.warm --laboratory
 	@rm -f $(VENV)/without-*
 	@$(PIP) install -r requirements-dev.lock
 	@$(PIP) install --no-deps -r requirements-replay.lock \

@@ -1,10 +1,13 @@
-"""Compiles every kernel, so that the first crawl starts at once: `python -m gossamer.warm`, part of `make install`.
+"""Compiles every kernel of a crawl, so that the first starts at once: `python -m gossamer.warm`, part of `make install`.
 
-A small simulated crawl calls everything that a real one calls, with the same types; `compiled` keeps the result.
+A small simulated crawl calls everything that a real one calls, with the same types; `compiled` keeps the result. With
+`--laboratory` those of the simulator too, which are compiled when they are first needed: before tests, whose processes
+would all do it at once.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -71,12 +74,26 @@ def warm_rest() -> None:
     RuleBook(1).pack(np.zeros(1, np.uint32), np.zeros(1, np.uint32))
 
 
+def warm_laboratory() -> None:
+    """Page by page and by plans, with a clock and without."""
+    from gossamer.graphs.make import make
+    from gossamer.simulate.run import simulate
+    from gossamer.simulate.scenario import Scenario, Servers
+
+    graph = make(300)
+    for strategy in ("opic", "completed-pagerank", "larger-sites-first", "batch-pagerank"):
+        for scenario in (Scenario(), Scenario(connections=8, wait=15.0, servers=Servers.measured(), batch=50)):
+            simulate(graph, strategy, scenario)
+
+
 def main() -> None:
     forget_old()
     warm_rest()
     with tempfile.TemporaryDirectory() as folder:
         for policy in ("value", "larger-sites-first"):
             warm(Path(folder) / policy, policy)
+    if "--laboratory" in sys.argv[1:]:
+        warm_laboratory()
 
 
 if __name__ == "__main__":
