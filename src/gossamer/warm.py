@@ -1,4 +1,4 @@
-"""Compiles every kernel of a crawl, so that the first starts at once: `python -m gossamer.warm`, part of `make install`.
+"""Compiles every kernel of a crawl, so that the first starts at once: `python -m gossamer.warm`, in `make install`.
 
 A small simulated crawl calls everything that a real one calls, with the same types; `compiled` keeps the result. With
 `--laboratory` those of the simulator too, which are compiled when they are first needed: before tests, whose processes
