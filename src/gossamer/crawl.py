@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gossamer.clock import Clock
 from gossamer.collection.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
 from gossamer.collection.store import Store
+from gossamer.config.settings import HarvesterSettings
 from gossamer.desk import WHY_ASIDE, Desk
 from gossamer.dispatch import Dispatch
 from gossamer.eventlog import EventLog, Level
@@ -35,7 +36,8 @@ TICK: Final = 0.025
 """Seconds: results that arrive within a tick are absorbed together."""
 SHORT_TICK: Final = 0.002
 BUSY: Final = 16
-"""With fewer requests open than this, ticks are short: nothing is gained by waiting for company."""
+"""With fewer requests open than this, a tick ends when a site is due, or after half of the shortest rest: an answer can
+wait so long, for its site rests anyway, and the turn that asks the next takes it along."""
 SEEDS_A_TICK: Final = 4_000
 GRACE: Final = 10.0
 """Seconds that open requests get to end when the crawl stops."""
@@ -79,6 +81,7 @@ class Crawl:
         self.dispatch = Dispatch(desk, store, web, self.names, clock, log)
         self.planner = Planner(desk, store, bounds.patience)
         self.limits = Limits.of(desk.settings)
+        self._idle_tick = min(TICK, 0.5 * _shortest_rest(desk.settings.harvester))
         self.stop_requested = self.memory_used_up = False
         self.started = clock.monotonic()
         self.stored_before = desk.stored
@@ -98,8 +101,9 @@ class Crawl:
         return ending
 
     def turn(self) -> None:
-        gather = TICK if self.web.open >= BUSY else SHORT_TICK
-        results = self.web.results(self._pause(), gather)
+        pause = self._pause()
+        gather = TICK if self.web.open >= BUSY else max(SHORT_TICK, min(pause, self._idle_tick))
+        results = self.web.results(pause, gather)
         begun = self.clock.monotonic()
         self._absorb(results, self.names.answers())
         if not self.store.behind():
@@ -290,3 +294,9 @@ class Crawl:
         self.planner.stale = due <= wall
         due = min(due, self.dispatch.rounds.soonest_due(wall + bounds.patience))
         return Ending.DONE if due > wall + bounds.patience else None
+
+
+def _shortest_rest(harvester: HarvesterSettings) -> float:
+    """Seconds from an answer of a site to its next request, at least."""
+    rests = [harvester.wait, harvester.wait_large] + ([harvester.pause] if harvester.per_turn > 1 else [])
+    return float(min(rests))
