@@ -149,7 +149,7 @@ OPTIONS = ("--sites", "20", "--pages", "300", "--seed", "5", "--with", "silent=1
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("crawled")
-    with serve(SMALL, folder, "harvester.first_byte_timeout=2s") as served:
+    with serve(SMALL, folder, "harvester.first_byte_timeout=20s") as served:
         ended = served.crawl(folder / "crawl", "--workers", "1")
     assert ended.code == 0, ended.errors
     return folder / "crawl"
