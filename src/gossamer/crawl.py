@@ -37,7 +37,8 @@ TICK: Final = 0.025
 SHORT_TICK: Final = 0.002
 BUSY: Final = 16
 """With fewer requests open than this, a tick ends when a site is due, or after half of the shortest rest: an answer can
-wait so long, for its site rests anyway, and the turn that asks the next takes it along."""
+wait so long, for its site rests anyway, and the turn that asks the next takes it along: after it has asked, for then
+nobody waits for the milliseconds that it takes."""
 SEEDS_A_TICK: Final = 4_000
 GRACE: Final = 10.0
 """Seconds that open requests get to end when the crawl stops."""
@@ -105,6 +106,8 @@ class Crawl:
         gather = TICK if self.web.open >= BUSY else max(SHORT_TICK, min(pause, self._idle_tick))
         results = self.web.results(pause, gather)
         begun = self.clock.monotonic()
+        if len(results) and self.web.open < BUSY and self.dispatch.queue.next_time() <= begun:
+            self._hand_out()
         self._absorb(results, self.names.answers())
         if not self.store.behind():
             self._enlist()
@@ -119,14 +122,17 @@ class Crawl:
             self.dispatch.verdicts += verdicts
         wall = self.desk.believed(self.clock.wall())
         self.planner.begin(self.clock.monotonic(), wall, self.dispatch.queue.busy_sites, self._in_flight())
-        if self.dispatch.bandwidth is not None:
-            self.dispatch.bandwidth.turn()
-        if not self.store.behind() and (room := self._room()) > 0:
-            self.dispatch.hand_out(room)
+        self._hand_out()
         self.store.turn()
         for each in self.beside:
             each.turn()
         self.longest_turn = max(self.longest_turn, self.clock.monotonic() - begun)
+
+    def _hand_out(self) -> None:
+        if self.dispatch.bandwidth is not None:
+            self.dispatch.bandwidth.turn()
+        if not self.store.behind() and (room := self._room()) > 0:
+            self.dispatch.hand_out(room)
 
     def plant(self, seeds: list[str]) -> Planted:
         """Seeds become pages, as far as the limits go; those that are known are opened."""
