@@ -151,7 +151,7 @@ def learn(
     return int(opened)
 
 
-@njit
+@inlined
 def _plant(code: int, pages: _Pages, totals: I64, counts: I64, first: int, end: int) -> None:
     for page in range(first, end):
         _count(pages, counts, page, 1)
@@ -159,7 +159,7 @@ def _plant(code: int, pages: _Pages, totals: I64, counts: I64, first: int, end: 
         seen(code, pages.cash, pages.completed, pages.ranking, totals, page, is_seed, pages.depth[page])
 
 
-@njit
+@inlined
 def _learn(
     code: int, pages: _Pages, totals: I64, counts: I64, visits: _Visits, links: _Links, depth_static: int,
     depth_dynamic: int, retry: float, tries: int,

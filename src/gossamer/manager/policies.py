@@ -94,7 +94,7 @@ def new_totals() -> I64:
     return np.zeros(DRAWN + 1 + FRONTS, np.int64)
 
 
-@njit
+@inlined
 def seen(
     code: int, cash: U64, completed: F32, ranking: F64, totals: I64, page: int, is_seed: bool, depth: int
 ) -> None:
@@ -124,7 +124,7 @@ def _queue_up(totals: I64, page: int, depth: int) -> np.uint64:
     return np.uint64(totals[DRAWN + 1 + queue])
 
 
-@njit
+@inlined
 def crawled(
     code: int, state: U8, cash: U64, merit: F32, completed: F32, ranking: F64, totals: I64, page: int, outcome: int,
     out_degree: int, targets: U32, kinds: U8,
@@ -153,14 +153,14 @@ def completed_of(page: int, completed: np.float32, ranking: F64) -> np.float32:
     return np.float32(completed + ranking[BASE] if page >= ranking[RANKED] else completed)
 
 
-@njit
+@inlined
 def _promise(state: U8, completed: F32, share: np.float32, targets: U32) -> None:
     for target in targets:
         if state[target] != _DONE:
             completed[target] += np.float32(share)
 
 
-@njit
+@inlined
 def _add(state: U8, cash: U64, targets: U32, share: int) -> int:
     """To each target that has not been fetched; returns what was given."""
     given = 0
@@ -171,7 +171,7 @@ def _add(state: U8, cash: U64, targets: U32, share: int) -> int:
     return given
 
 
-@njit
+@inlined
 def _spend(
     code: int, state: U8, cash: U64, totals: I64, page: int, outcome: int, degree: int, targets: U32, kinds: U8
 ) -> None:
@@ -189,7 +189,7 @@ def _spend(
     totals[LOST] += held - given
 
 
-@njit
+@inlined
 def _hand_on(state: U8, cash: U64, held: int, targets: U32, kinds: U8) -> int:
     for i in range(len(targets)):
         target = targets[i]

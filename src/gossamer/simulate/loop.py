@@ -252,8 +252,8 @@ def _absorb(
     if heaps:
         fixed = rules.depth == 0 and _FIXED[rules.code]
         for target in links:
-            if target < before and fixed:
-                continue
+            if (target < before and fixed) or desk.learned.state[target] != _PENDING:
+                continue  # most of all links, and nothing else of them is looked at
             if place(rules, desk, q, scratch, target, target < before and _is_in(desk, q, target), now):
                 touch_site(q, desk.learned.origin[target], ranks, desk.learned.pending)
         if desk.learned.state[page] == _WAITING:
