@@ -107,7 +107,7 @@ class Crawl:
         results = self.web.results(pause, gather)
         begun = self.clock.monotonic()
         if len(results) and self.web.open < BUSY and self.dispatch.queue.next_time() <= begun:
-            self._hand_out()
+            self._hand_out(len(results))
         self._absorb(results, self.names.answers())
         if not self.store.behind():
             self._enlist()
@@ -128,10 +128,11 @@ class Crawl:
             each.turn()
         self.longest_turn = max(self.longest_turn, self.clock.monotonic() - begun)
 
-    def _hand_out(self) -> None:
+    def _hand_out(self, taken: int = 0) -> None:
+        """`taken`: results that are not absorbed yet, each perhaps a page stored."""
         if self.dispatch.bandwidth is not None:
             self.dispatch.bandwidth.turn()
-        if not self.store.behind() and (room := self._room()) > 0:
+        if not self.store.behind() and (room := self._room(taken)) > 0:
             self.dispatch.hand_out(room)
 
     def plant(self, seeds: list[str]) -> Planted:
@@ -260,10 +261,10 @@ class Crawl:
             return self.desk.settings.harvester.connections
         return self.web.open
 
-    def _room(self) -> int:
+    def _room(self, taken: int = 0) -> int:
         room = self.web.free()
         if self.bounds.pages is not None:
-            room = min(room, self.bounds.pages - (self.desk.stored - self.stored_before) - self.web.open)
+            room = min(room, self.bounds.pages - (self.desk.stored - self.stored_before) - self.web.open - taken)
         return room
 
     def _pause(self) -> float:
