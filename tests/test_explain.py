@@ -37,6 +37,9 @@ from gossamer.model import Outcome
 from gossamer.opening import open_collection
 from gossamer.robots import Rules
 from gossamer.simulator.web import Reply, SimulatedNames, SimulatedWeb
+from gossamer.sql.database import Database
+from gossamer.sql.sources import find
+from gossamer.units import human_size
 from gossamer.whereabouts import plan_standing
 from tests.test_simulated_crawl import random_web
 from tests.world import World
@@ -232,8 +235,25 @@ def test_a_site_is_explained(crawled: Path) -> None:
     text = text_of(said)
     assert "Disallow: /private/" in text
     assert "Crawl-delay 3 s" in text
+    speeds = said["standing"]["speeds"]
+    assert len(speeds["working_day"]) == len(speeds["holiday"]) == 24
+    hours = speeds["working_day"] + speeds["holiday"]
+    assert min(hours) <= speeds["now"] <= max(hours)
+    assert f"speed: {human_size(speeds['now'])}/s at this hour" in text
     assert not explain_site(crawled, "unknown.example")["known"]
     assert "seeder.domains" in text_of(explain_site(crawled, "other.org"))
+
+
+def test_the_speed_of_a_site_is_told_by_the_hour(crawled: Path) -> None:
+    said = explain_site(crawled, "a.example")
+    address, speeds = said["standing"]["clock"]["address"], said["standing"]["speeds"]
+    query = f"select round(speed) from speeds where address = '{address}' order by holiday, hour"
+    rows = Database(find(crawled), Settings()).query(query).rows
+    assert [speed for (speed,) in rows] == [*speeds["working_day"], *speeds["holiday"]]
+    speeds["working_day"][3], speeds["working_day"][14] = 2_000, 90_000_000
+    assert "  on working days 2.00 KB/s at 3:00 to 90.0 MB/s at 14:00" in text_of(said).splitlines()
+    said["standing"]["speeds"] = None
+    assert "speed:" not in text_of(said)
 
 
 # --- files alone -------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer import urls
+from gossamer.asking import DeskView
 from gossamer.collection.columns import SITE_COLUMNS, Group
 from gossamer.config import Settings, override
 from gossamer.desk import Desk
@@ -267,19 +268,7 @@ def test_a_site_that_is_slowed_says_so_and_why(tmp_path: Path) -> None:
     view = crawl.desk.columns.site
     view.usual[0], view.lately[0], view.stretch[0] = 0.5, 1.5, 3.0
 
-    class View:
-        columns = crawl.desk.columns
-
-        def site_name(self, site: int) -> str:
-            return crawl.desk.names[site]
-
-        def address_of(self, site: int) -> str | None:
-            return None
-
-        def rules_of(self, origin: int) -> bytes:
-            return b""
-
-    said = site_clock(View(), crawl.desk.settings, crawl.desk.wall, 0)
+    said = site_clock(DeskView(crawl.desk), crawl.desk.settings, crawl.desk.wall, 0)
     assert (said["factor"], said["slow"], said["usual"], said["lately"]) == (6.0, 2.0, 0.5, 1.5)
     (line,) = [line for line in clock_lines(said, None, crawl.desk.wall) if "slowed" in line]
     assert line.strip() == (

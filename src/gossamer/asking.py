@@ -113,6 +113,10 @@ class DeskView:
     def address_of(self, site: int) -> str | None:
         return None if int(self.columns.site.address[site]) == NONE else self._desk.address(site)
 
+    def speeds_of(self, site: int) -> list[float]:
+        number = int(self.columns.site.address[site])
+        return [] if number == NONE else [float(speed) for speed in self._desk.speeds.rows[number + 1]]
+
     def rules_of(self, origin: int) -> bytes:
         origins = self.columns.origin
         with self._desk.rules.lock:

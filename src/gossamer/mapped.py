@@ -87,6 +87,13 @@ class Mapped:
         packed = self.array("addresses")[16 * number : 16 * number + 16].tobytes() if number != NONE else b""
         return unpack(packed) if len(packed) == 16 else None
 
+    def speeds_of(self, site: int) -> list[float]:
+        row = int(self.columns.site.address[site]) + 1
+        try:
+            return [float(speed) for speed in self.array("speeds")[48 * row : 48 * row + 48]]
+        except AttributeError:  # an image of a former version
+            return []
+
     def rules_of(self, origin: int) -> bytes:
         origins = self.columns.origin
         start, end = int(origins.rules_start[origin]), int(origins.rules_end[origin])

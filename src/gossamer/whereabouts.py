@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.config.settings import Settings
+from gossamer.hours import Hours
 from gossamer.manager.standing import standing_of
 from gossamer.manager.value import GIVEN, Value
 from gossamer.model import NONE, PageFlag, Reason, State
@@ -41,6 +42,9 @@ class View(Protocol):
 
     def site_name(self, site: int) -> str: ...
     def address_of(self, site: int) -> str | None: ...
+    def speeds_of(self, site: int) -> list[float]:
+        """Of its address, by the hour, on working days and then on holidays; none, or zeros: not measured."""
+
     def rules_of(self, origin: int) -> bytes: ...
 
 
@@ -222,8 +226,24 @@ def site_standing(view: View, settings: Settings, issued: int, wall: float, site
             "links": float(columns.page.merit[pages].mean()) if len(pages) else 0.0,
         },
         "origins": [_origin(view, wall, int(origin)) for origin in origins],
+        "speeds": _speeds(view, settings, wall, site),
         "sitemap_due": float(due[site]) if (due := getattr(columns.site, "sitemap_due", None)) is not None else None,
     }
+
+
+def _speeds(view: View, settings: Settings, wall: float, site: int) -> Said | None:
+    """Bytes a second that its address is expected to give, now and at each hour. None: nothing was measured."""
+    nodes = view.speeds_of(site)
+    if not nodes or not nodes[0]:
+        return None
+    at = Hours.of(settings.harvester).at(wall)
+    days = nodes[:24], nodes[24:]
+    first, share = int(at.minute // 60) % 24, at.minute / 60 % 1
+    begin, end = days[at.holiday][first], days[at.holiday][(first + 1) % 24]
+    return {
+        "now": round(begin + share * (end - begin)), "working_day": [round(speed) for speed in days[0]],
+        "holiday": [round(speed) for speed in days[1]],
+    }  # fmt: skip
 
 
 def _pages_of(columns: Any, origins: Array) -> Array:

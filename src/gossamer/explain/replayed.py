@@ -35,6 +35,7 @@ class Replayed:
         view = DeskView(desk)
         self._desk, self.columns, self.record, self.wall = desk, desk.columns, record, desk.wall
         self.site_name, self.address_of, self.rules_of = view.site_name, view.address_of, view.rules_of
+        self.speeds_of = view.speeds_of
         self.issued = int(desk.totals[TOTAL])
         self.ranked = ranked
         """Link scores are there, if any were computed: they come with an image only."""

@@ -195,6 +195,7 @@ def _site_lines(said: Said, now: float) -> Iterator[str]:
         shares = standing["scores"]
         yield f"scores: {shares['cash']:.3g} of all cash (OPIC), link scores {shares['links']:.4g} in the mean"
         yield from clock_lines(standing["clock"], said.get("next_turn"), now)
+        yield from _speed_lines(standing.get("speeds"))
     if said["addresses"]:
         yield f"addresses: {len(said['addresses'])}"
         for each in said["addresses"][-MOST_ADDRESSES:]:
@@ -209,6 +210,18 @@ def _site_lines(said: Said, now: float) -> Iterator[str]:
     if said.get("queue"):
         yield f"planned: {plural(said['planned'], 'page')}, first of them"
         yield from (f"  {entry['url']}" for entry in said["queue"])
+
+
+def _speed_lines(speeds: Said | None) -> Iterator[str]:
+    """In a line if it is the same at all hours."""
+    if not speeds:
+        return
+    yield f"speed: {human_size(speeds['now'])}/s at this hour, as its address has answered"
+    for name, day in (("on working days", speeds["working_day"]), ("on holidays", speeds["holiday"])):
+        least, most = min(day), max(day)
+        if human_size(least) != human_size(most):
+            slow, fast = (f"{human_size(speed)}/s at {day.index(speed)}:00" for speed in (least, most))
+            yield f"  {name} {slow} to {fast}"
 
 
 def _robots_lines(said: Said, standing: Said | None) -> Iterator[str]:
