@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.applying import Tally, enter, tally, writable
 from gossamer.collection.columns import Columns
 from gossamer.collection.credits import Credits
 from gossamer.collection.effects import Effects, SiteEvent
@@ -34,9 +35,9 @@ from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import LIVE, strategy_named
 from gossamer.model import NONE, VISIT, Ask, PageFlag, State, VisitFlag
 from gossamer.outcomes import ASIDE, DAY, TRANSIENT, Aside, Outcome
-from gossamer.patience import MOST_SLOW, Answers, Clocks, clocks, rests, slows
+from gossamer.patience import MOST_SLOW, Answers, Clocks, Waits, clocks, clocks_after, rests, slows, waits_at
 from gossamer.robots.match import verdicts_many
-from gossamer.seeder.seed import can_be_repeated, content_keys
+from gossamer.seeder.seed import keep_contents
 from gossamer.web.addresses import unpack
 from gossamer.web.message import Links, Results
 
@@ -52,7 +53,7 @@ _RETURNED, _DUPLICATE, _REDIRECT, _SOFT = (
     int(o) for o in (Outcome.RETURNED, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.SOFT_404)
 )
 _CONNECT_FAILED, _DONE = int(Outcome.CONNECT_FAILED), int(State.DONE)
-_JUDGED, _STORED = int(PageFlag.JUDGED), int(VisitFlag.STORED)
+_JUDGED = int(PageFlag.JUDGED)
 _RESPELLED, _OTHER_NAME = int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
 _OF_NAMES: Final = (int(Aside.NAME_FAILED), int(Aside.FORBIDDEN_ADDRESS))
 WHY_ASIDE: Final = {
@@ -76,6 +77,7 @@ class Desk:
         self._boosts = [(re.compile(text.encode()), boost) for text, boost in settings.manager.boosts.items()]
         self.columns = Columns(settings.collection.max_pages, settings.collection.max_sites)
         self._clocks = Clocks.of(self.columns.site)
+        self._waits = Waits.of(self.columns.site, settings.harvester)
         self.names: list[str] = []
         """Names of the sites, by number."""
         self.rules = RuleBook(self.columns.origin.limit, seed, folder)
@@ -176,65 +178,68 @@ class Desk:
             )
 
     def _add_pages(self, effects: Effects) -> None:
-        pages, new = self.columns.page, effects.pages
+        pages, new = self.columns.page, writable(effects.pages)
         first = pages.count
         count = first + len(new)
         self._check_room("pages", "max_pages", count, pages.limit)
-        for name in ("origin", "state", "reason", "depth", "flags"):
-            getattr(pages, name)[first:count] = new[name]
-        pages.outcome[first:count] = NO_OUTCOME
+        unjudged = enter(pages, self.columns.site.pages, new, first)
         if self._boosts:
             pages.boost[first:count] = [self._boost(url) for url in effects.urls.split()]
         self.columns.known.add(new["fingerprint"].copy(), np.arange(first, count, dtype=np.uint32))
         pages.count = count
-        np.add.at(self.columns.site.pages, new["site"], 1)
-        self.unjudged |= bool((new["flags"] & _JUDGED == 0).any())
+        self.unjudged |= unjudged  # now that a plan, made beside, would find them
         learn.plant(self.columns, self.policy, self.totals, self.counts, first, len(new))
 
     def _boost(self, url: bytes) -> float:
         return next((boost for pattern, boost in self._boosts if pattern.search(url)), 0.0)
 
     def _add_visits(self, effects: Effects) -> None:
-        visits = effects.visits
-        robots, sitemaps = np.flatnonzero(visits["ask"] == _ROBOTS), np.flatnonzero(visits["ask"] == _SITEMAP)
-        probes = np.flatnonzero(visits["ask"] == _PROBE)
-        if len(robots) or len(sitemaps) or len(probes):
-            results = Results(visits, effects.visit_texts, Links.none())
-            for i, texts in results.texts_at(robots):
-                self._add_rules(visits[i], texts["rules"])
-                self._add_sitemaps(visits[i], texts["sitemaps"])
-            for i, texts in results.texts_at(sitemaps):
-                self._spend_sitemap(visits[i], texts)
-            for i, texts in results.texts_at(probes):
-                if Outcome(int(visits["outcome"][i])) not in UNANSWERED:
-                    self.probes.add(int(visits["site"][i]), answer_of(visits[i], texts, self.scope, self.seed))
-            self._judge_anew()
-        self._compare(effects)
-        self._keep_clocks(Answers.of(visits, self.waits(visits["site"])), self._clocks)
+        visits, harvester = writable(effects.visits), self.settings.harvester
+        found = tally(visits, self.probes.telling, self.outcomes)
+        robots = np.flatnonzero(visits["ask"] == _ROBOTS).tolist() if found.robots else []
+        if found.robots or found.sitemaps or found.probes:
+            self._add_others(effects)
+        if found.compared or found.probes:
+            self._compare(effects)
+        clocks_after(visits, self._waits, self._clocks, float(harvester.retry), float(harvester.wait_factor))
         at = self.hours.at(effects.wall)
         self.speeds.learn_visits(self.columns.site.address[visits["site"]], visits, at)
-        for visit in visits[robots]:
-            self._outlast_rest(int(visit["origin"]), float(visit["time"]))
-        self._note_copies(visits)
-        self._count_moves(effects)
-        unconnected = visits["site"][visits["outcome"] == _CONNECT_FAILED]
-        self.columns.site.resolved[unconnected] = 0  # its name may have another address
-        original = can_be_repeated(visits)
-        self.columns.digests.add(content_keys(visits[original], self.seed), visits["page"][original])
+        for i in robots:
+            self._outlast_rest(int(visits["origin"][i]), float(visits["time"][i]))
+        if found.copies:
+            self._note_copies(visits)
+        if found.moved:
+            self._count_moves(effects)
+        if found.unconnected:  # its name may have another address
+            self.columns.site.resolved[visits["site"][visits["outcome"] == _CONNECT_FAILED]] = 0
+        keep_contents(self.columns, visits, self.seed)
         learn.learn(
-            self.columns, self.policy, self.totals, self.counts, self._respell(effects), effects.link_targets,
-            effects.link_kinds, self._limits,
+            self.columns, self.policy, self.totals, self.counts, self._respell(effects) if found.respelled else visits,
+            effects.link_targets, effects.link_kinds, self._limits,
         )  # fmt: skip
-        pages = visits["ask"] == _PAGE
-        made = pages & (visits["outcome"] != _RETURNED)
-        self.outcomes += np.bincount(visits["outcome"][made], minlength=len(Outcome))
-        self.visits += int(made.sum())
-        self.robots_visits += len(robots)
-        self.sitemap_visits += len(sitemaps)
-        self.probe_visits += len(probes)
-        kept = (visits["outcome"] <= _DUPLICATE) & (visits["flags"] & _STORED != 0)
-        self.stored += int((pages & kept).sum())
-        self.bytes += int(visits["received"].sum())
+        self._count(found)
+
+    def _add_others(self, effects: Effects) -> None:
+        """What robots.txt, sitemaps and probes said."""
+        visits = effects.visits
+        results = Results(visits, effects.visit_texts, Links.none())
+        for i, texts in results.texts_at(np.flatnonzero(visits["ask"] == _ROBOTS)):
+            self._add_rules(visits[i], texts["rules"])
+            self._add_sitemaps(visits[i], texts["sitemaps"])
+        for i, texts in results.texts_at(np.flatnonzero(visits["ask"] == _SITEMAP)):
+            self._spend_sitemap(visits[i], texts)
+        for i, texts in results.texts_at(np.flatnonzero(visits["ask"] == _PROBE)):
+            if Outcome(int(visits["outcome"][i])) not in UNANSWERED:
+                self.probes.add(int(visits["site"][i]), answer_of(visits[i], texts, self.scope, self.seed))
+        self._judge_anew()
+
+    def _count(self, found: Tally) -> None:
+        self.visits += found.made
+        self.robots_visits += found.robots
+        self.sitemap_visits += found.sitemaps
+        self.probe_visits += found.probes
+        self.stored += found.stored
+        self.bytes += found.received
 
     def _keep_clocks(self, answers: Answers, sites: Clocks) -> None:
         clocks(answers, sites, float(self.settings.harvester.retry), float(self.settings.harvester.wait_factor))
@@ -246,8 +251,6 @@ class Desk:
         """
         visits = effects.visits
         found = np.flatnonzero(visits["flags"] & _OTHER_NAME)
-        if not len(found):
-            return visits
         visits, texts = visits.copy(), Results(visits, effects.visit_texts, Links.none()).text_of()
         for i in found.tolist():
             site, www = int(visits["site"][i]), b"://www." in texts[i]["redirect"]
@@ -564,9 +567,7 @@ class Desk:
 
     def waits(self, sites: Array) -> Array:
         """Seconds between turns at each of these sites: the setting, or what its robots.txt asks for."""
-        harvester, site = self.settings.harvester, self.columns.site
-        large = site.pages[sites] > harvester.large_site
-        return np.maximum(site.delay[sites], np.where(large, harvester.wait_large, harvester.wait))
+        return waits_at(self._waits, np.ascontiguousarray(sites, np.uint32))
 
     def rests(self, sites: Array) -> Array:
         """As `waits`, or longer where a site is slowed."""
@@ -677,7 +678,6 @@ class Desk:
         )  # fmt: skip
 
 
-NO_OUTCOME: Final = 255
 READABLE: Final = frozenset(
     {Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE,
      Outcome.NO_CONTENT, Outcome.RETURNED, Outcome.PAYMENT_REQUIRED}

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from gossamer.collection.columns import Group
 from gossamer.compiled import njit
+from gossamer.config.settings import HarvesterSettings
 from gossamer.model import Ask, Visits
 from gossamer.outcomes import LONGEST_PAUSE, TREATMENTS, Aside, Outcome
 
@@ -100,6 +101,54 @@ class Answers(NamedTuple):
             visits["status"] > 0, visits["end"] - visits["start"],
             np.where(visits["ask"] == _PAGE, visits["first"], 0.0),
         )  # fmt: skip
+
+
+class Waits(NamedTuple):
+    """What the seconds between turns at a site follow from: its size, and what its robots.txt asks for."""
+
+    pages: Array
+    """By site."""
+    delay: Array
+    large_site: int
+    wait: float
+    wait_large: float
+
+    @staticmethod
+    def of(sites: Group, settings: HarvesterSettings) -> Waits:
+        return Waits(
+            sites.pages, sites.delay, int(settings.large_site), float(settings.wait), float(settings.wait_large)
+        )
+
+
+@njit
+def _wait(waits: Waits, site: int) -> float:
+    return max(float(waits.delay[site]), waits.wait_large if waits.pages[site] > waits.large_site else waits.wait)
+
+
+@njit
+def waits_at(waits: Waits, sites: Array) -> Array:
+    """Seconds between turns at each of these sites."""
+    found = np.empty(len(sites))
+    for i in range(len(sites)):
+        found[i] = _wait(waits, sites[i])
+    return found
+
+
+@njit
+def clocks_after(visits: Visits, waits: Waits, sites: Clocks, retry: float, wait_factor: float) -> None:
+    """As `clocks`, for visits as they are in a tick."""
+    n = len(visits)
+    answers = Answers(
+        np.empty(n, np.uint32), np.empty(n, np.uint8), np.empty(n), np.empty(n, np.float32), np.empty(n),
+        np.empty(n, np.bool_), np.empty(n), np.empty(n),
+    )  # fmt: skip
+    for i in range(n):
+        visit = visits[i]
+        answers.site[i], answers.outcome[i], answers.time[i] = visit.site, visit.outcome, visit.time
+        answers.retry_after[i], answers.wait[i] = visit.retry_after, _wait(waits, visit.site)
+        answers.answered[i], answers.took[i] = visit.status > 0, visit.end - visit.start
+        answers.first[i] = visit.first if visit.ask == _PAGE else 0.0
+    clocks(answers, sites, retry, wait_factor)
 
 
 def slows(outcome: Array) -> Array:

@@ -24,10 +24,11 @@ from gossamer.harvester.speeds import Speeds
 from gossamer.hours import Moment
 from gossamer.manager.plan import make_plan
 from gossamer.manager.strategies import LIVE
-from gossamer.model import Outcome
+from gossamer.model import Outcome, Texts
 from gossamer.opening import open_collection
 from gossamer.robots import Rules
 from gossamer.scores import compute
+from gossamer.seeder.seed import kept_texts
 from gossamer.simulator.web import Reply, SimulatedNames, SimulatedWeb
 
 
@@ -64,7 +65,7 @@ def warm(folder: Path, policy: str) -> int:
 
 def warm_rest() -> None:
     """Kernels that so small a crawl does not call: plans of many pages begin with a sample, requests are taken back
-    when the address of a site has become too old, and rules are moved when many are out of use."""
+    when the address of a site has become too old, rules are moved when many are out of use, and links have texts."""
     columns = Columns(100_000, 1)
     columns.page.count, columns.site.count, columns.origin.count = 100_000, 1, 1
     for policy in LIVE.values():
@@ -72,6 +73,7 @@ def warm_rest() -> None:
     SiteQueue(1, 1).skip(np.zeros(0, np.uint32), 0.0)
     Speeds(1).predict(np.zeros(0, np.uint32), Moment(0.0, False))
     RuleBook(1).pack(np.zeros(1, np.uint32), np.zeros(1, np.uint32))
+    kept_texts(Texts(np.zeros(1, np.uint16), b""), np.zeros(1, np.bool_))
 
 
 def warm_laboratory() -> None:

@@ -93,7 +93,7 @@ class Table:
     def give_back(self) -> None:
         """Returns the memory of halves that were left by growing; call it after a kernel that inserts."""
         arrays = self.arrays
-        if not arrays.grown.any():
+        if not _any(arrays.grown):
             return
         for sub in np.flatnonzero(arrays.grown).tolist():
             first = (2 * sub + 1 - int(arrays.half[sub])) * arrays.room
@@ -114,6 +114,15 @@ class Table:
         """Gives an empty table these capacities; the caller fills the cells in that are returned."""
         self.arrays.capacity[:], self.arrays.used[:] = capacity, used
         return self.cells()
+
+
+@njit
+def _any(numbers: I64) -> bool:
+    """numpy takes ten times as long."""
+    found = 0
+    for number in numbers:
+        found |= number
+    return found != 0
 
 
 @inlined

@@ -81,9 +81,7 @@ class Speeds:
 
     def learn_visits(self, addresses: U32, visits: Visits, at: Moment) -> None:
         """Whatever carried bytes, but for robots.txt: that is so short that its time is latency, and it comes first."""
-        held = (visits["flags"] & _HELD) != 0
-        received = visits["received"] * (visits["ask"] != _ROBOTS)
-        self.learn(addresses, received, visits["end"] - visits["start"], held, at)
+        learn_visits(self.rows, addresses, visits, at.minute, int(at.holiday), self._k, self._sigma)
 
     def predict(self, addresses: U32, at: Moment) -> F64:
         """Bytes a second that a request to each of these is expected to take."""
@@ -120,6 +118,20 @@ def learn(
             _learn_row(rows, EVERYONE, measured, held[i], alpha, day)
             if addresses[i] != _NONE:
                 _learn_row(rows, int(addresses[i]) + 1, measured, held[i], alpha, day)
+
+
+@njit
+def learn_visits(
+    rows: F32, addresses: U32, visits: Visits, minute: float, day: int, k: float, sigma: float
+) -> None:  # fmt: skip
+    n = len(visits)
+    received, seconds, held = np.zeros(n, np.uint32), np.empty(n), np.empty(n, np.bool_)
+    for i in range(n):
+        visit = visits[i]
+        if visit.ask != _ROBOTS:
+            received[i] = visit.received
+        seconds[i], held[i] = visit.end - visit.start, visit.flags & _HELD != 0
+    learn(rows, addresses, received, seconds, held, minute, day, k, sigma)
 
 
 @njit

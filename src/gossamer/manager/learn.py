@@ -139,16 +139,33 @@ def learn(
 
     Visits of robots.txt (page NONE) change nothing here. Returns the number of pages opened again.
     """
-    fields = _Visits(*(np.array(visits[name]) for name in _Visits._fields))
     # copies where a journal record gave read-only arrays: numba would compile the kernel once more for them
     links = _Links(
         np.require(link_targets, np.uint32, ["C", "W"]), np.require(link_kinds, np.uint8, ["C", "W"])
     )  # fmt: skip
-    opened = _learn(
-        policy.code, _pages(columns), totals, counts, fields, links, limits.depth_static, limits.depth_dynamic,
+    opened = _learn_records(
+        policy.code, _pages(columns), totals, counts, visits, links, limits.depth_static, limits.depth_dynamic,
         float(limits.retry), limits.tries,
     )  # fmt: skip
     return int(opened)
+
+
+@njit
+def _learn_records(
+    code: int, pages: _Pages, totals: I64, counts: I64, visits: Visits, links: _Links, depth_static: int,
+    depth_dynamic: int, retry: float, tries: int,
+) -> int:  # fmt: skip
+    n = len(visits)
+    fields = _Visits(
+        np.empty(n, np.uint32), np.empty(n, np.uint8), np.empty(n), np.empty(n, np.float32), np.empty(n, np.uint32),
+        np.empty(n, np.uint32),
+    )  # fmt: skip
+    for i in range(n):
+        visit = visits[i]
+        fields.page[i], fields.outcome[i], fields.time[i] = visit.page, visit.outcome, visit.time
+        fields.retry_after[i], fields.out_degree[i] = visit.retry_after, visit.out_degree
+        fields.links[i] = visit.links
+    return _learn(code, pages, totals, counts, fields, links, depth_static, depth_dynamic, retry, tries)
 
 
 @inlined

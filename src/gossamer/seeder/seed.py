@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gossamer import urls
 from gossamer.collection.columns import Columns
 from gossamer.collection.effects import HINT, ORIGIN, PAGE, VERDICT, Effects
-from gossamer.collection.table import Arrays, add_one, find_one
+from gossamer.collection.table import Arrays, add_one, find_many, find_one
 from gossamer.compiled import njit
 from gossamer.config.settings import Settings
 from gossamer.model import (
@@ -52,6 +52,7 @@ _OK, _DUPLICATE, _SOFT = int(Outcome.OK), int(Outcome.DUPLICATE), int(Outcome.SO
 _NO_ORIGINAL = int(VisitFlag.EMPTY | VisitFlag.NOINDEX)
 _TOO_DEEP, _REDIRECTS = int(Reason.DEPTH), int(Reason.REDIRECTS)
 _DEEPEST = 255
+_NONE = np.uint32(NONE)
 _SITE_FULL, _COLLECTION_FULL = int(Counted.SITE_FULL), int(Counted.COLLECTION_FULL)
 
 
@@ -70,69 +71,152 @@ class Limits:
         return Limits(c.max_pages, c.max_sites, s.pages_per_site, s.depth_static, s.depth_dynamic)
 
 
-def can_be_repeated(visits: Array) -> Array:
-    """Pages that another page can be a duplicate of: fetched whole, not almost empty, and not kept out by noindex."""
-    found: Array = (visits["digest"] != 0) & (visits["outcome"] == _OK) & (visits["flags"] & _NO_ORIGINAL == 0)
-    found &= visits["page"] != NONE
-    return found
+@njit
+def _can_be_repeated(visit: Any) -> bool:
+    """Whether another page can be a duplicate of this one: fetched whole, not almost empty, not kept out by noindex."""
+    whole: bool = visit.digest != 0 and visit.outcome == _OK and visit.page != _NONE
+    return whole and visit.flags & _NO_ORIGINAL == 0
 
 
-def content_keys(visits: Array, seed: int) -> npt.NDArray[np.uint64]:
-    """Digests under the collection's seed, so that nobody can prepare pages that crowd one part of the table."""
-    keys = visits["digest"] ^ np.uint64(seed)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        keys = (keys ^ (keys >> np.uint64(shift))) * np.uint64(factor)
-    return keys ^ (keys >> np.uint64(31))
+@njit
+def _content_key(digest: np.uint64, seed: np.uint64) -> np.uint64:
+    """A digest under the collection's seed, so that nobody can prepare pages that crowd one part of the table."""
+    key = digest ^ seed
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
 
 
 def mark_duplicates(columns: Columns, results: Results, seed: int) -> None:
     """A page with the text and links of one known before is a duplicate; its links are not followed (7.2.3)."""
-    visits = results.visits
-    visits["duplicate_of"] = NONE
-    with_digest = can_be_repeated(visits)
-    if with_digest.any():
-        duplicate_of = visits["duplicate_of"].copy()
-        keys = content_keys(visits, seed)
-        _duplicates(columns.digests.arrays, keys, visits["page"].copy(), with_digest, duplicate_of)
+    if _mark_duplicates(columns.digests.arrays, results.visits, np.uint64(seed)):
         columns.digests.give_back()
-        visits["duplicate_of"] = duplicate_of
-        visits["outcome"][with_digest & (duplicate_of != NONE)] = _DUPLICATE
 
 
 @njit
-def _duplicates(digests: Arrays, keys: Array, page: Array, eligible: Array, duplicate_of: Array) -> None:
-    for i in range(len(keys)):
-        if eligible[i]:
-            first = add_one(digests, keys[i], page[i])
-            if first != page[i]:
-                duplicate_of[i] = first
+def _mark_duplicates(digests: Arrays, visits: Array, seed: np.uint64) -> bool:
+    """Whether the table may have grown."""
+    found = False
+    for i in range(len(visits)):
+        visit = visits[i]
+        visit.duplicate_of = _NONE
+        if _can_be_repeated(visit):
+            found = True
+            first = add_one(digests, _content_key(visit.digest, seed), visit.page)
+            if first != visit.page and first != _NONE:
+                visit.duplicate_of = first
+                visit.outcome = _DUPLICATE
+    return found
+
+
+def keep_contents(columns: Columns, visits: Array, seed: int) -> None:
+    """What these pages say is known from now on."""
+    if _keep_contents(columns.digests.arrays, visits, np.uint64(seed)):
+        columns.digests.give_back()
+
+
+@njit
+def _keep_contents(digests: Arrays, visits: Array, seed: np.uint64) -> bool:
+    found = False
+    for i in range(len(visits)):
+        visit = visits[i]
+        if _can_be_repeated(visit):
+            found = True
+            add_one(digests, _content_key(visit.digest, seed), visit.page)
+    return found
 
 
 def identify(columns: Columns, results: Results, limits: Limits, seed: int, rules: Array, effects: Effects) -> None:
     """Fills sites, origins, pages, urls, visits and links of `effects` from a tick of results."""
-    visits, links = results.visits, results.links
-    owner = np.repeat(np.arange(len(visits), dtype=np.int64), visits["links"])
-    follow = ((visits["outcome"] != _DUPLICATE) & (visits["outcome"] != _SOFT))[owner]
-    nofollow = links.flags & _NOFOLLOW != 0
-    targets = columns.known.find(links.fingerprint)
-    unknown = follow & (targets == NONE)
-    counted = visits["counted"].copy()
-    wanted = np.flatnonzero(unknown & ~nofollow)
-    found = _Found(links, wanted, visits["page"][owner[wanted]], owner[wanted])
-    _make_pages(columns, found, limits, seed, rules, targets, counted, effects)
-    np.add.at(counted[:, Counted.NOFOLLOW], owner[unknown & nofollow & (targets == NONE)], 1)
-    visits["counted"] = counted
-    kept = follow & (targets != NONE)
-    visits["links"] = np.bincount(owner[kept], minlength=len(visits))
-    effects.visits = visits
-    effects.visit_texts = results.texts
-    effects.link_targets = targets[kept]
-    effects.link_kinds = links.kind[kept] | (links.flags[kept] & (_NOFOLLOW | _DYNAMIC)) << 4
-    effects.seen = results.seen
+    effects.visits, effects.visit_texts, effects.seen = results.visits, results.texts, results.seen
+    if len(results.links):
+        _identify_links(columns, results, limits, seed, rules, effects)
+
+
+def _identify_links(
+    columns: Columns, results: Results, limits: Limits, seed: int, rules: Array, effects: Effects
+) -> None:
+    visits, links, n = results.visits, results.links, len(results.links)
+    if n == 1:  # a view of what came over the wire, which is read-only: numba would compile once more for it
+        links = links.where(np.ones(1, np.bool_))
+    targets, owner, wanted = np.empty(n, np.uint32), np.empty(n, np.int64), np.empty(n, np.int64)
+    unknown = _seek(columns.known.arrays, visits, links.fingerprint, links.flags, targets, owner, wanted)
+    if unknown:
+        wanted = wanted[:unknown]
+        counted, found = visits["counted"].copy(), _Found(links, wanted, visits["page"][owner[wanted]], owner[wanted])
+        _make_pages(columns, found, limits, seed, rules, targets, counted, effects)
+        visits["counted"] = counted
+    kept, link_targets, link_kinds = np.empty(n, np.bool_), np.empty(n, np.uint32), np.empty(n, np.uint8)
+    passed_over = np.zeros(len(visits), np.uint16)
+    count = _keep(visits, links.kind, links.flags, targets, owner, kept, link_targets, link_kinds, passed_over)
+    if passed_over.any():
+        visits["counted"][:, Counted.NOFOLLOW] += passed_over
+    effects.link_targets, effects.link_kinds = link_targets[:count], link_kinds[:count]
     if len(links.anchors.buffer):
         effects.link_tags, effects.link_positions = links.tag[kept], links.position[kept]
-        buffer = np.frombuffer(links.anchors.buffer, np.uint8)[np.repeat(kept, links.anchors.lengths)]
-        effects.anchors = Texts(links.anchors.lengths[kept], buffer.tobytes())
+        effects.anchors = links.anchors if count == n else kept_texts(links.anchors, kept)
+
+
+@njit
+def _seek(
+    known: Arrays, visits: Array, fingerprint: Array, flags: Array, targets: Array, owner: Array, wanted: Array
+) -> int:
+    """Which links lead to a known page (`targets`), whose they are (`owner`), and which are to become pages, as many as
+    it returns (`wanted`)."""
+    find_many(known, fingerprint, targets)
+    link = unknown = 0
+    for i in range(len(visits)):
+        follow = visits[i].outcome != _DUPLICATE and visits[i].outcome != _SOFT
+        for _ in range(visits[i].links):
+            owner[link] = i
+            if follow and targets[link] == _NONE and flags[link] & _NOFOLLOW == 0:
+                wanted[unknown] = link
+                unknown += 1
+            link += 1
+    return unknown
+
+
+@njit
+def _keep(
+    visits: Array, kind: Array, flags: Array, targets: Array, owner: Array, kept: Array, link_targets: Array,
+    link_kinds: Array, passed_over: Array,
+) -> int:  # fmt: skip
+    """Links to known pages, of those that are followed; `visits["links"]` counts them from now on. `passed_over`: how
+    many of each visit are not, because the page said so."""
+    for i in range(len(visits)):
+        visits[i].links = 0
+    count = 0
+    for link in range(len(targets)):
+        visit = visits[owner[link]]
+        follow = visit.outcome != _DUPLICATE and visit.outcome != _SOFT
+        kept[link] = follow and targets[link] != _NONE
+        if kept[link]:
+            visit.links += 1
+            link_targets[count] = targets[link]
+            link_kinds[count] = kind[link] | (flags[link] & (_NOFOLLOW | _DYNAMIC)) << 4
+            count += 1
+        elif follow and flags[link] & _NOFOLLOW != 0:
+            passed_over[owner[link]] += 1
+    return count
+
+
+def kept_texts(texts: Texts, kept: Array) -> Texts:
+    """Those that are kept, piece by piece: the texts of all links of a page are some kilobytes."""
+    buffer = np.empty(len(texts.buffer), np.uint8)
+    size = _keep_texts(texts.lengths, np.frombuffer(texts.buffer, np.uint8), kept, buffer)
+    return Texts(texts.lengths[kept], buffer[:size].tobytes())
+
+
+@njit
+def _keep_texts(lengths: Array, buffer: Array, kept: Array, out: Array) -> int:
+    at = size = 0
+    for i in range(len(lengths)):
+        length = int(lengths[i])
+        if kept[i]:
+            out[size : size + length] = buffer[at : at + length]
+            size += length
+        at += length
+    return size
 
 
 class Planted(NamedTuple):
