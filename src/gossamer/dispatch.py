@@ -259,7 +259,8 @@ class Dispatch:
             self.verdicts += [(p, State.EXCLUDED, Reason.ROBOTS, VerdictFlag.ROBOTS) for p in pages[refused].tolist()]
             self._unassign(pages[refused])
             self.queue.skip(sites[refused], self._clock.monotonic())
-        rows = zip(sites.tolist(), pages.tolist(), texts, allowed.tolist(), strict=True)
+        rows = list(zip(sites.tolist(), pages.tolist(), texts, allowed.tolist(), strict=True))
+        self.prober.remember({page: text for _, page, text, ok in rows if ok})
         origin = self._desk.columns.page.origin
         www = self._desk.columns.site.www
         return [
@@ -337,7 +338,9 @@ class Dispatch:
     def _assignment(self, ask: Ask, page: int, origin: int, site: int, url: bytes) -> Assignment:
         self._number += 1
         columns = self._desk.columns
-        port = int(columns.site.port[site]) or urls.split(url.decode()).port
+        port = int(columns.site.port[site])
+        if not port:  # a page has that of its origin
+            port = int(columns.origin.port[origin]) if page != NONE else urls.split(url.decode()).port
         return Assignment(self._number, ask, page, origin, site, url, self._desk.address(site), port)
 
     # --- answers come back --------------------------------------------------------------------------------------

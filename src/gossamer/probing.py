@@ -37,15 +37,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.collection.probes import MOST, NAME, NEAR, SAME, Answer, Kind, named, said
+from gossamer.alike import Alike, Said, look_at, said_in
+from gossamer.collection.probes import MOST, NAME, SAME, Answer, Kind, named, said
 from gossamer.collection.store import Store
 from gossamer.desk import UNANSWERED, Desk
-from gossamer.model import NONE, VISIT_TEXTS, Ask, Outcome, PageFlag, VisitFlag
+from gossamer.model import VISIT_TEXTS, Ask, Outcome, PageFlag, VisitFlag
 from gossamer.web.message import Results
 
 Array = npt.NDArray[Any]
 
-RECENT: Final = 4
 ALIKE: Final = 2
 """Pages that resemble an earlier one, before a folder is probed."""
 HONEST: Final = 4
@@ -85,17 +85,9 @@ class Prober:
     def __init__(self, desk: Desk, store: Store) -> None:
         self._desk, self._store = desk, store
         self._on = desk.settings.harvester.soft_404
-        self._recent = np.zeros((desk.columns.site.limit, RECENT), np.uint64)
-        """What the last pages of each site said."""
-        self._place = np.zeros(desk.columns.site.limit, np.uint8)
-        self._title = np.zeros(desk.columns.site.limit, np.uint64)
-        """Of the last page of each site that has one."""
-        self._told = np.zeros(desk.columns.site.limit, np.uint64)
-        """What that page said."""
-        self._common = np.zeros(desk.columns.site.limit, np.uint64)
-        """A title of pages that say different things."""
-        self._varied = np.zeros(desk.columns.site.limit, np.bool_)
-        """Its pages have titles of their own."""
+        self._memory = Alike(desk.columns.site.limit)
+        self._urls: dict[int, bytes] = {}
+        """Of pages in flight: to read one from disk takes 20 µs."""
         self._alike: dict[int, int] = {}
         """Folders, and how many of their pages resembled an earlier one."""
         self.waiting: dict[int, Probe] = {}
@@ -112,11 +104,8 @@ class Prober:
     def mark(self, results: Results) -> Results:
         """Before duplicates are marked: soft 404s among the pages of a tick, each with a word on why."""
         visits, columns = results.visits, self._desk.columns
-        outcome, probed = visits["outcome"], self._desk.probes.telling[visits["site"]]
-        redirected = (outcome == _REDIRECT) & (visits["flags"] & _RESPELLED == 0)
-        many = columns.origin.moved[visits["origin"]] >= SAME * MANY
-        looked_at = (visits["ask"] == _PAGE) & (((outcome == _OK) & probed) | (redirected & (probed | many)))
-        if not (self._on and looked_at.any()):
+        outcome, looked_at = visits["outcome"], np.empty(len(visits), np.bool_)
+        if not (self._on and self._may_be_soft(visits, looked_at)):
             return results
         values, words, kept = said(visits), dict[int, bytes](), dict[tuple[int, int], Answer]()
         for i in np.flatnonzero(looked_at).tolist():
@@ -128,10 +117,14 @@ class Prober:
         outcome[[i for i in words if outcome[i] == _OK]] = _SOFT
         return results.with_details(words) if words else results
 
+    def _may_be_soft(self, visits: Array, found: Array) -> int:
+        return look_at(visits, self._desk.probes.telling, self._desk.columns.origin.moved, SAME * MANY, found)
+
     def mark_redirects(self, results: Results) -> None:
         """After links were looked at: these soft 404 are followed as links."""
-        results.visits["outcome"][self._led] = _SOFT
-        self._led = []
+        if self._led:
+            results.visits["outcome"][self._led] = _SOFT
+            self._led = []
 
     def _text(self, results: Results, i: int, value: int, kept: dict[tuple[int, int], Answer]) -> bytes:
         """`kept`: answers by site and folder, with the pages of this tick that are the first to repeat them."""
@@ -140,15 +133,11 @@ class Prober:
         title = named(results.text(i, "title"), self._desk.seed)
         answers = (kept.get((site, answer.folder), answer) for answer in self._desk.probes.of(site))
         found = [answer for answer in answers if answer.repeated_by(visit, value, title)]
-        if not any(answer.equals(visit, value) or self._tells(site, answer) for answer in found):
+        if not any(answer.equals(visit, value) or self._memory.tells(site, answer.title) for answer in found):
             return b""
         kept |= {(site, answer.folder): answer.keeping(visit, value) for answer in found}
         copies = [kept[site, answer.folder].kept for answer in found]
         return b"" if page in copies or self._is_led_to(site, page) else _SAYS_TEXT
-
-    def _tells(self, site: int, answer: Answer) -> bool:
-        """Its title: there are others, and no page of this one says something else."""
-        return bool(self._varied[site]) and int(self._common[site]) != answer.title
 
     def _is_led_to(self, site: int, page: int) -> bool:
         """From a seed, or a page that other sites name, or from most pages of an origin of the site."""
@@ -168,8 +157,14 @@ class Prober:
         known = {answer.value for answer in desk.probes.of(int(visit["site"])) if answer.kind is Kind.REDIRECT}
         return _SAYS_REDIRECT if urls.fingerprint(target, desk.seed) in known else b""
 
+    def remember(self, urls: dict[int, bytes]) -> None:
+        """By page: these are asked for now."""
+        if self._on:
+            self._urls.update(urls)
+
     def _url(self, page: int) -> str:
-        return self._store.texts(np.array([page], np.uint32))[0].decode()
+        known = self._urls.get(page)
+        return known.decode() if known is not None else self._store.texts(np.array([page], np.uint32))[0].decode()
 
     def _is_start(self, page: int) -> bool:
         url = self._url(page)
@@ -179,59 +174,46 @@ class Prober:
 
     def follow(self, results: Results) -> set[int]:
         """After a tick was applied: its probes are answered. Sites that are to be probed since."""
-        visits = results.visits
+        visits, said = results.visits, said_in(results.visits)
+        if said.probes:
+            self._take_answers(visits)
+        found = self._suspected(results, said) if self._on else set()
+        for page in visits["page"].tolist():
+            self._urls.pop(page, None)
+        return found
+
+    def _take_answers(self, visits: Array) -> None:
         for i in np.flatnonzero(visits["ask"] == _PROBE).tolist():
             probe = self._asked.pop(int(visits["number"][i]), None)
             if probe is not None and visits["outcome"][i] == _RETURNED:
                 self.waiting[probe.site] = probe
             elif probe is not None and Outcome(int(visits["outcome"][i])) in UNANSWERED:
                 self._failed[probe.site] = self._failed.get(probe.site, 0) + 1
-        if not self._on:
-            return set()
-        asked = {probe.site for probe in self._asked.values()}
+
+    def _suspected(self, results: Results, said: Said) -> set[int]:
+        visits, alike = results.visits, self._resembling(results, said)
         found = set[int]()
-        for i in np.flatnonzero(self._resembling(results)).tolist():
-            site = int(visits["site"][i])
-            if site not in self.waiting and site not in asked and self._suspect(int(visits["page"][i]), visits[i]):
-                found.add(site)
+        if True in alike:
+            asked = {probe.site for probe in self._asked.values()}
+            for i in np.flatnonzero(alike).tolist():
+                site = int(visits["site"][i])
+                if site not in self.waiting and site not in asked and self._suspect(int(visits["page"][i]), visits[i]):
+                    found.add(site)
         return found
 
-    def _resembling(self, results: Results) -> npt.NDArray[np.bool_]:
+    def _resembling(self, results: Results, said: Said) -> list[bool]:
         """Visits of pages that say what others of their site said, or are redirected to where most are."""
         visits, columns = results.visits, self._desk.columns
-        outcome, sites, is_page = visits["outcome"], visits["site"], visits["ask"] == _PAGE
-        fetched = is_page & (outcome <= _DUPLICATE)
-        values, recent = np.where(fetched, said(visits), 0), self._recent[sites]
-        near = (np.bitwise_count(recent ^ values[:, None]) <= NEAR) & (recent != 0)
-        alike: npt.NDArray[np.bool_] = near.any(axis=1) & (values != 0)
-        told = np.flatnonzero(values)
-        self._compare_titles(results, told, values)
-        self._recent[sites[told], self._place[sites[told]]] = values[told]
-        self._place[sites[told]] = (self._place[sites[told]] + 1) % RECENT
-        for i in np.flatnonzero(fetched & (visits["duplicate_of"] != NONE)).tolist():
-            original = columns.page.origin[visits["duplicate_of"][i]]
-            alike[i] |= columns.origin.site[original] == sites[i]
-        suspected = columns.origin.moved[visits["origin"]] >= SAME * ALIKE
-        for i in np.flatnonzero(is_page & (outcome == _REDIRECT) & suspected).tolist():
-            target = urls.fingerprint(results.text(i, "redirect"), self._desk.seed)
-            alike[i] = columns.origin.moved_to[visits["origin"][i]] == target
+        titles = np.zeros(len(visits), np.uint64)
+        for i, start, end in said.titles:
+            titles[i] = urls.fingerprint(results.texts[start:end], self._desk.seed)
+        alike: list[bool] = self._memory.add(columns, visits, said.values, titles).tolist()
+        if said.redirects:
+            suspected = columns.origin.moved[visits["origin"]] >= SAME * ALIKE
+            for i in np.flatnonzero((visits["ask"] == _PAGE) & (visits["outcome"] == _REDIRECT) & suspected).tolist():
+                target = urls.fingerprint(results.text(i, "redirect"), self._desk.seed)
+                alike[i] = bool(columns.origin.moved_to[visits["origin"][i]] == target)
         return alike
-
-    def _compare_titles(self, results: Results, told: Array, values: Array) -> None:
-        """Of pages with the one before at their site."""
-        lengths, sites = results.visits["texts"], results.visits["site"]
-        starts = np.cumsum(lengths.sum(axis=1, dtype=np.int64)) - lengths[:, _TITLE:].sum(axis=1, dtype=np.int64)
-        for i, site in zip(told.tolist(), sites[told].tolist(), strict=True):
-            start, length = int(starts[i]), int(lengths[i, _TITLE])
-            if not length:
-                continue
-            title = urls.fingerprint(results.texts[start : start + length], self._desk.seed)
-            before = int(self._title[site])
-            if before and title != before:
-                self._varied[site] = True
-            elif before and (int(values[i]) ^ int(self._told[site])).bit_count() > NEAR:
-                self._common[site] = title
-            self._title[site], self._told[site] = title, values[i]
 
     def _suspect(self, page: int, visit: Any) -> bool:
         """Whether its folder, or the root of its origin, is to be probed for it."""
