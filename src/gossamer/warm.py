@@ -19,6 +19,7 @@ from gossamer.collection.rulebook import RuleBook
 from gossamer.compiled import forget_old
 from gossamer.config import Settings, override
 from gossamer.crawl import Bounds, Crawl
+from gossamer.harvester import turns
 from gossamer.harvester.queue import SiteQueue
 from gossamer.harvester.speeds import Speeds
 from gossamer.hours import Moment
@@ -65,13 +66,16 @@ def warm(folder: Path, policy: str) -> int:
 
 def warm_rest() -> None:
     """Kernels that so small a crawl does not call: plans of many pages begin with a sample, requests are taken back
-    when the address of a site has become too old, rules are moved when many are out of use, and links have texts."""
+    when the address of a site has become too old, sites contend when a plan is replaced, rules are moved when many are
+    out of use, and links have texts."""
     columns = Columns(100_000, 1)
     columns.page.count, columns.site.count, columns.origin.count = 100_000, 1, 1
     for policy in LIVE.values():
         make_plan(columns, policy, 0.0, 1_000, 10)
-    SiteQueue(1, 1).skip(np.zeros(0, np.uint32), 0.0)
-    Speeds(1).predict(np.zeros(0, np.uint32), Moment(0.0, False))
+    queue, nothing = SiteQueue(1, 1), np.zeros(0, np.uint32)
+    queue.skip(nothing, 0.0)
+    turns.touch(queue.arrays, nothing, nothing)
+    Speeds(1).predict(nothing, Moment(0.0, False))
     RuleBook(1).pack(np.zeros(1, np.uint32), np.zeros(1, np.uint32))
     kept_texts(Texts(np.zeros(1, np.uint16), b""), np.zeros(1, np.bool_))
 
