@@ -32,6 +32,7 @@ from gossamer.collection.manifest import Contents, Manifest
 from gossamer.collection.standing import write_standing
 from gossamer.config.settings import CollectionSettings
 from gossamer.errors import GossamerError, StorageError
+from gossamer.model import VISIT
 from gossamer.process import Process
 
 URL_FILE: Final = f"{URLS}/pages.blocks"
@@ -183,7 +184,7 @@ class Store:
         self._commit = None
         self.commits += 1
         if self._committing and self.committed is not None:
-            self.committed(np.concatenate(self._committing))
+            self.committed(_joined(self._committing))
         if closed is not None:
             self._to_seal.append(closed)
 
@@ -292,6 +293,11 @@ class Store:
         for file in (self._journal, self.urls, self._manifest):
             file.close()
         self.lock.release()
+
+
+def _joined(visits: list[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
+    """Byte by byte: `np.concatenate` compares the types of all of them field by field, 30 µs each."""
+    return np.frombuffer(b"".join([some.tobytes() for some in visits]), VISIT)
 
 
 def _sealing_failed(number: int, code: int, reason: str) -> GossamerError:
