@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.collection.blocks import PER_BLOCK, BlockFile
+from gossamer.collection.blocks import KEPT, PER_BLOCK, BlockFile
 from gossamer.errors import GossamerError
 
 
@@ -157,3 +157,18 @@ def test_readers_beside_the_appending_thread_see_every_text(tmp_path: Path) -> N
         thread.join()
     file.close()
     assert wrong == []
+
+
+def test_blocks_that_are_kept_are_the_same_as_in_the_file(tmp_path: Path) -> None:
+    """Also when there are more than are kept, and after a cut with other texts behind it."""
+    file = BlockFile(tmp_path / "x")
+    texts = [b"%d" % number for number in range((KEPT + 3) * PER_BLOCK)]
+    file.append(texts)
+    wanted = list(range(0, len(texts), 31))
+    for _ in range(2):
+        assert file.read_many(wanted) == [texts[number] for number in wanted]
+    file.truncate(int(file.offsets()[1]))
+    others = texts[:PER_BLOCK] + [b"other %d" % number for number in range(PER_BLOCK)]
+    file.append(others[PER_BLOCK:])
+    assert file.read_many(range(2 * PER_BLOCK)) == others
+    file.close()

@@ -40,6 +40,9 @@ _MAGIC: Final = b"GBLK"
 _FORMAT: Final = 1
 _LENGTHS: Final = struct.Struct(f"<{PER_BLOCK}I")
 
+KEPT: Final = 256
+"""Blocks that were read, and are kept in memory: 2 MB as a rule, 33 with URLs of 2,000 bytes."""
+
 Offsets = npt.NDArray[np.uint64]
 
 
@@ -57,6 +60,7 @@ class BlockFile:
         """`offsets` (from `offsets()`, kept in an image) saves looking for the blocks that it covers."""
         self.path = path
         self._local = threading.local()
+        self._kept: dict[int, list[bytes]] = {}
         self._packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False)
         self._file = disk.Appender(path)
         if self._file.length == 0:
@@ -139,9 +143,20 @@ class BlockFile:
                 texts.append(tail[self._in_tail(number, blocks, tail)])
                 continue
             if block not in found:
-                found[block] = _all(*self._block(block, offsets))
+                found[block] = self._whole(block, offsets)
             texts.append(found[block][place])
         return texts
+
+    def _whole(self, block: int, offsets: Offsets) -> list[bytes]:
+        """All texts of a block. Those that were read last are kept: the pages of a plan lie close together, as they
+        were found. Several threads may ask, and each sees a block whole, or not at all."""
+        kept = self._kept.get(block)
+        if kept is None:
+            kept = _all(*self._block(block, offsets))
+            if len(self._kept) >= KEPT:
+                self._kept = {}
+            self._kept[block] = kept
+        return kept
 
     def _in_tail(self, number: int, blocks: int, tail: list[bytes]) -> int:
         place = number - blocks * PER_BLOCK
@@ -173,6 +188,7 @@ class BlockFile:
         if blocks >= len(offsets) or offsets[blocks] != length:
             raise GossamerError(f"{self.path} has no block that ends at byte {length}")
         self._file.truncate(length)
+        self._kept = {}
         self._state = _State(blocks, offsets.copy(), list(tail))
 
     def close(self) -> None:
