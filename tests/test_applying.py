@@ -9,14 +9,14 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.applying import enter, tally, writable
+from gossamer.applying import asked_for, enter, spoken_against, tally, unanswered, writable
 from gossamer.collection.columns import ORIGIN_COLUMNS, PAGE_COLUMNS, SITE_COLUMNS, Columns, Group
 from gossamer.collection.effects import PAGE, Effects
 from gossamer.config import Settings
 from gossamer.harvester.speeds import Speeds
 from gossamer.hours import Moment
 from gossamer.model import NONE, VISIT, Ask, Counted, LinkFlag, Outcome, PageFlag, Texts, VisitFlag
-from gossamer.patience import Answers, Clocks, Waits, clocks, clocks_after, waits_at
+from gossamer.patience import Answers, Clocks, Waits, clocks, clocks_after, pauses_at, waits_at
 from gossamer.seeder.seed import Limits, identify, keep_contents, kept_texts, mark_duplicates
 from gossamer.web.message import Links, Results
 
@@ -73,6 +73,21 @@ def test_a_tally_counts_what_each_question_finds(seed: int, count: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, COUNTS)
+def test_whether_there_is_any_is_what_a_mask_says(seed: int, count: int) -> None:
+    random = np.random.default_rng(seed)
+    visits, refused = made_visits(random, count), random.integers(0, 9, SITES).astype(np.uint8) // 8
+    resolved = random.choice([0.0, 5.0, 6.0, 7.0], SITES)
+    for ask in Ask:
+        assert asked_for(visits, int(ask)) == bool((visits["ask"] == ask).any())
+    nobody = (Outcome.CONNECT_FAILED, Outcome.TLS_FAILED)
+    assert unanswered(visits) == bool(np.isin(visits["outcome"], nobody).any())
+    sites = visits["site"].copy()
+    against = (refused[sites] != 0) | (resolved[sites] <= 5.0)
+    assert spoken_against(sites, refused, resolved, 5.0) == bool(against.any())
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, COUNTS)
 def test_clocks_after_visits_are_those_after_what_the_visits_tell(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
     visits, group, harvester = made_visits(random, count), Group(SITES, SITE_COLUMNS), Settings().harvester
@@ -82,6 +97,7 @@ def test_clocks_after_visits_are_those_after_what_the_visits_tell(seed: int, cou
     plain = np.where(group.pages[sites] > harvester.large_site, harvester.wait_large, harvester.wait)
     plain = np.maximum(group.delay[sites], plain)
     assert waits_at(waits, sites).tolist() == plain.tolist()
+    assert pauses_at(waits, sites, 0.5).tolist() == np.maximum(group.delay[sites], 0.5).tolist()
     one, other = (Clocks.of(group).copy(0, SITES) for _ in range(2))
     clocks(Answers.of(visits, plain), one, 500.0, 2.0)
     clocks_after(visits, waits, other, 500.0, 2.0)

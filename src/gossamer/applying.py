@@ -22,10 +22,10 @@ Records = npt.NDArray[np.void]
 
 _NONE: Final = np.uint32(NONE)
 _PAGE, _ROBOTS, _SITEMAP, _PROBE = (int(ask) for ask in Ask)
-_DUPLICATE, _REDIRECT, _SOFT, _RETURNED, _CONNECT_FAILED = (
-    int(o)
-    for o in (Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.SOFT_404, Outcome.RETURNED, Outcome.CONNECT_FAILED)
+_DUPLICATE, _REDIRECT, _SOFT, _RETURNED = (
+    int(o) for o in (Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.SOFT_404, Outcome.RETURNED)
 )
+_CONNECT_FAILED, _TLS_FAILED = int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED)
 _STORED, _RESPELLED, _OTHER_NAME = int(VisitFlag.STORED), int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
 _JUDGED: Final = int(PageFlag.JUDGED)
 _NO_OUTCOME: Final = 255
@@ -86,6 +86,33 @@ def tally(visits: Visits, telling: Array, outcomes: Array) -> Tally:
     counts = np.zeros(len(Tally._fields), np.int64)
     _tally(visits, telling, outcomes, counts)
     return Tally._make(counts.tolist())
+
+
+@njit
+def asked_for(visits: Visits, ask: int) -> bool:
+    """Whether one of them was made for it."""
+    found = False
+    for i in range(len(visits)):
+        found |= visits[i].ask == ask
+    return found
+
+
+@njit
+def unanswered(visits: Visits) -> bool:
+    """Whether one of them found nobody."""
+    found = False
+    for i in range(len(visits)):
+        found |= visits[i].outcome == _CONNECT_FAILED or visits[i].outcome == _TLS_FAILED
+    return found
+
+
+@njit
+def spoken_against(sites: Array, refused: Array, resolved: Array, wall: float) -> bool:
+    """Whether one of them is not to be asked, or its address is too old."""
+    found = False
+    for i in range(len(sites)):
+        found |= refused[sites[i]] != 0 or resolved[sites[i]] <= wall
+    return found
 
 
 class _Entered(NamedTuple):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +36,18 @@ from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import LIVE, strategy_named
 from gossamer.model import NONE, VISIT, Ask, PageFlag, State, VisitFlag
 from gossamer.outcomes import ASIDE, DAY, TRANSIENT, Aside, Outcome
-from gossamer.patience import MOST_SLOW, Answers, Clocks, Waits, clocks, clocks_after, rests, slows, waits_at
+from gossamer.patience import (
+    MOST_SLOW,
+    Answers,
+    Clocks,
+    Waits,
+    clocks,
+    clocks_after,
+    pauses_at,
+    rests,
+    slows,
+    waits_at,
+)  # fmt: skip
 from gossamer.robots.match import verdicts_many
 from gossamer.seeder.seed import keep_contents
 from gossamer.web.addresses import unpack
@@ -576,7 +588,7 @@ class Desk:
 
     def pauses(self, sites: Array) -> Array:
         """Seconds between the requests of a turn at each of these sites."""
-        return np.maximum(self.columns.site.delay[sites], self.settings.harvester.pause)
+        return pauses_at(self._waits, np.ascontiguousarray(sites, np.uint32), float(self.settings.harvester.pause))
 
     def patience_after(self, lost: list[Effects]) -> dict[int, tuple[float, int]]:
         """Of effects that are not applied: until when each site is to be left in peace, as if they were, and how often
@@ -656,8 +668,7 @@ class Desk:
 
     def allowed_at(self, origins: Array, texts: list[bytes]) -> Array:
         """The same for any URLs, by their origins."""
-        at = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum([len(text) for text in texts], out=at[1:])
+        at = np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
         origin = self.columns.origin
         buffer = np.frombuffer(b"".join(texts), np.uint8)
         return verdicts_many(self.rules.buffer, origin.rules_start, origin.rules_end, buffer, at, origins)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.applying import asked_for, spoken_against, unanswered
 from gossamer.bandwidth import Bandwidth, Ready
 from gossamer.clock import Clock
 from gossamer.collection.effects import Effects, SiteEvent
@@ -39,7 +40,7 @@ Array = npt.NDArray[Any]
 _PAGE, _ROBOTS = int(Ask.PAGE), int(Ask.ROBOTS)
 _REDIRECT, _ASSIGNED = int(Outcome.REDIRECT), int(PageFlag.ASSIGNED)
 _RESPELLED = int(VisitFlag.RESPELLED)
-_CONNECT_FAILED, _TLS_FAILED = int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED)
+_NO_ANSWER = (int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED))
 
 ROBOTS_REDIRECTS: Final = 5
 LOOK_EVERY: Final = 10.0
@@ -214,14 +215,8 @@ class Dispatch:
         slow = {} if caps is None else dict(zip(sites[caps > 0].tolist(), caps[caps > 0].tolist(), strict=True))
         assignments: list[Assignment] = []
         if len(sites):
-            refused = columns.site.refused[sites] != 0
-            if refused.any():
-                self._leave_alone(sites[refused], pages[refused], asks[refused], now)
-                sites, pages, asks = sites[~refused], pages[~refused], asks[~refused]
-            stale = columns.site.resolved[sites] <= wall
-            if stale.any():
-                self._put_back(sites[stale], pages[stale], asks[stale], now)
-                sites, pages, asks = sites[~stale], pages[~stale], asks[~stale]
+            if spoken_against(sites, columns.site.refused, columns.site.resolved, wall):
+                sites, pages, asks = self._without_those(sites, pages, asks, now, wall)
             is_page = asks == _PAGE
             assignments = self._robots(sites[~is_page], pages[~is_page]) + self._pages(sites[is_page], pages[is_page])
             if slow:
@@ -231,6 +226,21 @@ class Dispatch:
                     self._log.assigned(assignments)
                 self._web.assign(assignments)
         return [a.site for a in assignments] if caps is not None else []
+
+    def _without_those(
+        self, sites: Array, pages: Array, asks: Array, now: float, wall: float
+    ) -> tuple[Array, Array, Array]:
+        """Without sites that are to be left alone, or whose address is too old."""
+        columns = self._desk.columns
+        refused = columns.site.refused[sites] != 0
+        if refused.any():
+            self._leave_alone(sites[refused], pages[refused], asks[refused], now)
+            sites, pages, asks = sites[~refused], pages[~refused], asks[~refused]
+        stale = columns.site.resolved[sites] <= wall
+        if stale.any():
+            self._put_back(sites[stale], pages[stale], asks[stale], now)
+            sites, pages, asks = sites[~stale], pages[~stale], asks[~stale]
+        return sites, pages, asks
 
     def _leave_alone(self, sites: Array, pages: Array, asks: Array, now: float) -> None:
         """They are in the plan still, and have asked for a longer delay than is honoured since."""
@@ -349,6 +359,8 @@ class Dispatch:
         """Before a tick is applied: redirects of robots.txt become errands, or count as none (RFC 9309, 2.3.1.2)."""
         visits = results.visits
         self.prober.mark_redirects(results)
+        if not asked_for(visits, _ROBOTS):
+            return
         moved = np.flatnonzero((visits["ask"] == _ROBOTS) & (visits["outcome"] == _REDIRECT))
         if not len(moved):
             return
@@ -397,12 +409,10 @@ class Dispatch:
         self.queue.done(sites, visits["end"].copy(), effects.monotonic)
         if self._desk.policy.sites_by == "larger":
             self.queue.touch()
-        unanswered = _without_answer(visits)
-        if unanswered.any():
-            self._try_other_names(visits[unanswered])
-        robots = visits["ask"] == _ROBOTS
-        if robots.any():
-            self._settle_robots(visits[robots])
+        if unanswered(visits):
+            self._try_other_names(visits)
+        if asked_for(visits, _ROBOTS):
+            self._settle_robots(visits[visits["ask"] == _ROBOTS])
         touched = self.rounds.arrive() | set(self._sent_on.values())
         if len(visits):
             touched |= self.prober.follow(results)
@@ -432,7 +442,7 @@ class Dispatch:
 
     def _try_other_names(self, visits: Array) -> None:
         """Sites that did not answer their very first request are asked by their other name the next time."""
-        for visit in visits:
+        for visit in visits[np.isin(visits["outcome"], _NO_ANSWER)]:
             site = int(visit["site"])
             if self._desk.columns.site.asked[site] == 1 and self._desk.may_respell(site):
                 self.events.append((site, SiteEvent.RESPELLED, 0, 0, self._wall(), 0.0, [0] * 16))
@@ -518,10 +528,3 @@ class Dispatch:
         if self.events:
             self._rest(np.array([event[0] for event in self.events], np.uint32))
             self.events = []
-
-
-def _without_answer(visits: Array) -> Array:
-    """Which of them found nobody. Two comparisons: `np.isin` takes ten times as long for a few visits."""
-    outcome = visits["outcome"]
-    found: Array = (outcome == _CONNECT_FAILED) | (outcome == _TLS_FAILED)
-    return found

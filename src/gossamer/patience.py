@@ -135,6 +135,15 @@ def waits_at(waits: Waits, sites: Array) -> Array:
 
 
 @njit
+def pauses_at(waits: Waits, sites: Array, pause: float) -> Array:
+    """Seconds between the requests of a turn at each of these sites: the setting, or what its robots.txt asks for."""
+    found = np.empty(len(sites))
+    for i in range(len(sites)):
+        found[i] = max(float(waits.delay[sites[i]]), pause)
+    return found
+
+
+@njit
 def clocks_after(visits: Visits, waits: Waits, sites: Clocks, retry: float, wait_factor: float) -> None:
     """As `clocks`, for visits as they are in a tick."""
     n = len(visits)

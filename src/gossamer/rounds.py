@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.applying import asked_for
 from gossamer.collection.effects import ORIGIN, Effects, SiteEvent
 from gossamer.desk import Desk
 from gossamer.model import NONE, Ask, Outcome, State, Texts
@@ -258,9 +259,9 @@ class Rounds:
     def follow(self, results: Results) -> Results:
         """Before a tick is identified: what sitemaps say is taken out of it, and waits here."""
         visits = results.visits
-        found = np.flatnonzero(visits["ask"] == _SITEMAP)
-        if not len(found):
+        if not asked_for(visits, _SITEMAP):
             return results
+        found = np.flatnonzero(visits["ask"] == _SITEMAP)
         ends, texts = np.cumsum(visits["links"], dtype=np.int64), results.text_of()
         kept = np.repeat(visits["ask"] != _SITEMAP, visits["links"])
         for i in found.tolist():

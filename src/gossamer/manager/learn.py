@@ -139,10 +139,12 @@ def learn(
 
     Visits of robots.txt (page NONE) change nothing here. Returns the number of pages opened again.
     """
-    # copies where a journal record gave read-only arrays: numba would compile the kernel once more for them
-    links = _Links(
-        np.require(link_targets, np.uint32, ["C", "W"]), np.require(link_kinds, np.uint8, ["C", "W"])
-    )  # fmt: skip
+    links = _Links(link_targets, link_kinds)
+    if not (link_targets.flags.writeable and link_kinds.flags.writeable):
+        # a journal record gave read-only arrays: numba would compile the kernel once more for them
+        links = _Links(
+            np.require(link_targets, np.uint32, ["C", "W"]), np.require(link_kinds, np.uint8, ["C", "W"])
+        )  # fmt: skip
     opened = _learn_records(
         policy.code, _pages(columns), totals, counts, visits, links, limits.depth_static, limits.depth_dynamic,
         float(limits.retry), limits.tries,
