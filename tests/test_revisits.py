@@ -178,8 +178,11 @@ def test_exact_repeats_become_revisit_records_also_of_what_a_former_run_stored(t
         first = served.crawl(folder, "--for", "9s")
         assert first.code == 0, first.errors
         bodies = last_bodies(shard_folder(folder), 1_000_000)
-        second = served.crawl(folder, "--for", "9s")
-        assert second.code == 0, second.errors
+        for _ in range(6):  # on a busy machine a run makes little
+            second = served.crawl(folder, "--for", "9s")
+            assert second.code == 0, second.errors
+            if max(Counter(row["page"] for row in rows(folder, "visits") if row["ask"] == "page").values()) >= 3:
+                break
         assert served.verdict().violations == []
     pages = {row["page"]: row["url"] for row in rows(folder, "pages")}
     visits = sorted((r for r in rows(folder, "visits") if r["ask"] == "page"), key=lambda r: r["time"])
