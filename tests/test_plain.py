@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from gossamer.gatherer.marks import marks
 from gossamer.gatherer.plain import NEVER_DEEP, RAW, SIBLINGS, is_plain
 
 PIECES = (
@@ -37,7 +38,7 @@ def _depth(node: LexborNode | None) -> int:
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=40).map("".join))
 def test_what_is_plain_is_never_deeper_for_the_parser(page: str) -> None:
-    if is_plain(page.lower(), SHALLOW, FEW, MANY, MANY):
+    if is_plain(marks(page), SHALLOW, FEW, MANY, MANY):
         for node in LexborHTMLParser(page).css("*"):
             assert _depth(node) < SHALLOW
 
@@ -69,10 +70,10 @@ def test_what_is_plain_is_never_deeper_for_the_parser(page: str) -> None:
     ],
 )
 def test_usual_pages_are_plain_and_others_are_looked_at_closer(page: str, plain: bool) -> None:
-    assert is_plain(page, SHALLOW, FEW, MANY, MANY) is plain
+    assert is_plain(marks(page), SHALLOW, FEW, MANY, MANY) is plain
 
 
 def test_formatting_elements_that_end_something_else_are_counted() -> None:
     page = "<b><div></b></div>" * 3
-    assert is_plain(page, 10, 10, 3, 0)
-    assert not is_plain(page, 10, 10, 2, 0)
+    assert is_plain(marks(page), 10, 10, 3, 0)
+    assert not is_plain(marks(page), 10, 10, 2, 0)

@@ -10,7 +10,7 @@ lexbor takes any page, but some things cost it the square of their number, or wo
 - options of a <select>, all looked at for each (48,000 take 5 s).
 
 A page that could have that many is read here first, tag by tag, in linear time, and cut before the tag that is too
-much. Most pages are not: they have few tags and none long, or are plainly nested (`plain`).
+much. Most pages are not: they have few tags (`few`) and none long, or are plainly nested (`plain`).
 
 Whatever begins with a < may become an element, a comment or a text, of some 300 bytes each: 100,000 links of 30 bytes
 were 80 MB. Of a page with more than `MOST_TAGS` the rest is not read; of 600 real ones the largest had 25,214.
@@ -23,6 +23,8 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.gatherer.few import ALIKE, count_roots, has_few
+from gossamer.gatherer.marks import Marks, marks
 from gossamer.gatherer.plain import FORMATTING, NEVER_DEEP, RAW, SIBLINGS, is_plain
 
 MOST_TAGS: Final = 50_000
@@ -34,8 +36,6 @@ MOST_REBUILT: Final = 200_000
 """Formatting elements that may have to be made anew: those left open, summed up over all tags."""
 FREE: Final = 3
 """Formatting elements left open that do not count."""
-ALIKE: Final = 3
-"""Formatting elements of the same spelling of which the parser makes another anew."""
 MOST_WALKED: Final = 1_000_000
 """Open elements above which formatting elements end, summed up over such end tags: half a second."""
 MOST_OPTIONS: Final = 10_000
@@ -67,7 +67,6 @@ _RAW: Final = {
 }
 """With what ends them."""
 _ROOTS: Final = ("html", "body")
-_ROOT_TAGS: Final = re.compile("<(?:html|body)", re.IGNORECASE)
 _FOREIGN: Final = frozenset({"svg", "math"})
 _WITHOUT_RAW: Final = _FOREIGN | {"frameset", "select"}
 _BARRIERS: Final = _FOREIGN | {
@@ -97,19 +96,23 @@ def _suspicious(text: str) -> bool:
     tags, long = text.count("<"), len(text) > SHORT
     if not long and tags <= HARMLESS:
         return False
-    if long and _may_have_many_attributes(text):
+    found = marks(text)
+    if long and _may_have_many_attributes(text, found):
         return True
-    left, strays = FREE + MOST_REBUILT // max(1, tags), MOST_WALKED // DEEPEST
-    return tags > HARMLESS and not is_plain(text.lower(), DEEPEST, left, strays, MOST_OPTIONS)
+    if tags <= HARMLESS:
+        return False
+    left, strays = FREE + MOST_REBUILT // tags, MOST_WALKED // DEEPEST
+    if has_few(text, found, DEEPEST, left, MOST_WALKED, MOST_OPTIONS):
+        return False
+    return not is_plain(found, DEEPEST, left, strays, MOST_OPTIONS)
 
 
-def _may_have_many_attributes(text: str) -> bool:
+def _may_have_many_attributes(text: str, found: Marks) -> bool:
     """Of one element, or of <html> and <body>, which have those of all tags of their name."""
-    coded = np.frombuffer(text.encode(errors="replace"), np.uint8)
-    lengths = np.diff(np.flatnonzero(coded == ord("<")), prepend=0, append=len(coded))
+    lengths = np.diff(found.places, prepend=0, append=found.length)
     if lengths.max() > LONG_TAG or (len(text) > LONG and lengths @ lengths > MOST_COMPARED):
         return True
-    return len(_ROOT_TAGS.findall(text)) > FEW_ROOTS
+    return count_roots(found) > FEW_ROOTS
 
 
 def _end(text: str) -> int:

@@ -16,6 +16,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.gatherer.marks import PAIR, Marks, beginning_like
+
 NEVER_DEEP: Final = frozenset({
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
     "a", "body", "caption", "colgroup", "head", "html", "optgroup", "option", "p", "tbody", "td", "tfoot", "th",
@@ -30,15 +32,15 @@ FORMATTING: Final = frozenset({
 """And <a>, of which only one is ever open."""
 RAW: Final = ("script", "style", "textarea", "title", "xmp", "noembed", "noframes", "iframe")
 """Elements whose content is no markup."""
+USUAL_TAG: Final = r"""<[^<>"'=]*+(?:(?<![\s/])=(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=]++(?=[\s>]))[^<>"'=]*+)*+>"""
+"""One that ends where it seems to, whatever its quotes."""
 
 _FOREIGN: Final = ("svg", "math", "frameset", "select", "plaintext", "template")
 """Where other rules hold."""
 _RAW_ELEMENTS: Final = "|".join(rf"{name}(?=[\s>])(?s:.*?)(?:</{name}(?=[\s/>])[^<>]*+>|$)" for name in RAW)
-_NO_MARKUP: Final = re.compile(rf"<(?:!--(?:-?>|(?s:.*?)(?:--!?>|$))|[!?][^<>]*+>|{_RAW_ELEMENTS})")
+_NO_MARKUP: Final = re.compile(rf"<(?:!--(?:-?>|(?s:.*?)(?:--!?>|$))|[!?][^<>]*+>|{_RAW_ELEMENTS})".encode())
 """Comments, declarations, and elements whose content is none."""
-_USUAL_TAG: Final = re.compile(
-    rb"""<[^<>"'=]*+(?:(?<![\s/])=(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=]++(?=[\s>]))[^<>"'=]*+)*+>"""
-)
+_USUAL_TAG: Final = re.compile(USUAL_TAG.encode())
 _LONGEST: Final = 16
 """Bytes of a usual name."""
 _MOST_APOSTROPHES: Final = 1_000
@@ -57,7 +59,9 @@ def _table(members: bytes) -> Bools:
     return found
 
 
-_IN_NAME: Final = _table(b"abcdefghijklmnopqrstuvwxyz0123456789")
+_BEGIN_NO_MARKUP: Final = beginning_like(frozenset(RAW))
+_BEGIN_NO_MARKUP[[ord(mark) + 256 * second for mark in "!?" for second in range(256)]] = True
+_IN_NAME: Final = _table(b"abcdefghijklmnopqrstuvwxyz0123456789-")
 _AFTER_NAME: Final = _table(_SPACES + b"/>")
 _BEFORE_VALUE: Final = _table(b"abcdefghijklmnopqrstuvwxyz0123456789-_:.")
 _SPACE: Final = _table(_SPACES)
@@ -84,10 +88,10 @@ _KIND_OF: Final = [
 ]  # fmt: skip
 
 
-def is_plain(small: str, deepest: int, most_left: int, most_strays: int, most_options: int) -> bool:
-    """`small`: a page in lower case. At most so many open elements, formatting elements left open, formatting elements
-    that do not end what was opened last, and options."""
-    found = _tags(np.frombuffer(_markup(small).encode(errors="replace") + bytes(_LONGEST + 2), np.uint8))
+def is_plain(page: Marks, deepest: int, most_left: int, most_strays: int, most_options: int) -> bool:
+    """At most so many open elements, formatting elements left open, formatting elements that do not end what was
+    opened last, and options."""
+    found = _tags(np.frombuffer(_markup(page) + bytes(_LONGEST + 2), np.uint8))
     if found is None:
         return False
     keys, ends = found
@@ -188,14 +192,15 @@ def _bounded(keys: Keys, ends: Bools, deepest: int, most_left: int, most_strays:
     return strays <= most_strays
 
 
-def _markup(small: str) -> str:
+def _markup(page: Marks) -> bytes:
     """Without comments, declarations, scripts and the like. If one of them begins within a tag, nothing is usual: a <
     stands for that."""
-    parts, at = list[str](), 0
-    for found in _NO_MARKUP.finditer(small):
-        start = found.start()
-        if small.rfind("<", at, start) > small.rfind(">", at, start):
-            return "<"
+    small, parts, at = page.raw[: page.length].lower(), list[bytes](), 0
+    for start in page.places[_BEGIN_NO_MARKUP[page.keys & PAIR] & ~page.are_ends].tolist():
+        if start < at or not (found := _NO_MARKUP.match(small, start)):
+            continue
+        if small.rfind(b"<", at, start) > small.rfind(b">", at, start):
+            return b"<"
         parts.append(small[at:start])
         at = found.end()
-    return " ".join((*parts, small[at:]))
+    return b" ".join((*parts, small[at:]))

@@ -1,0 +1,72 @@
+"""Every < of a page, and how what follows it begins: what the looks at its markup have in common.
+
+Cost: 0.6 ns a byte, 5 ns a tag.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+PAIR: Final = np.uint32(0xFFFF)
+"""The first two bytes of a key."""
+_KEY: Final = 4
+_PADDING: Final = bytes(_KEY + 2)
+_SMALL: Final = b"abcdefghijklmnopqrstuvwxyz"
+_DIGITS: Final = b"0123456789"
+_AFTER_NAME: Final = b" \t\n\f\r/>"
+
+Keys = npt.NDArray[np.uint32]
+Bools = npt.NDArray[np.bool_]
+Places = npt.NDArray[Any]
+
+
+def _folded() -> bytes:
+    """Small letters; 0 for what ends a name, and for nothing else."""
+    table = bytearray(range(256))
+    table[0] = 1
+    table[ord("A") : ord("Z") + 1] = _SMALL
+    for octet in _AFTER_NAME:
+        table[octet] = 0
+    return bytes(table)
+
+
+_FOLDED: Final = _folded()
+
+
+class Marks(NamedTuple):
+    raw: bytes
+    """The page in UTF-8, and padding."""
+    length: int
+    """Without that."""
+    places: Places
+    """Of each <."""
+    are_ends: Bools
+    """Whether a / follows."""
+    keys: Keys
+    """The four bytes where the name is: small letters, 0 for what ends a name."""
+
+
+def marks(text: str) -> Marks:
+    raw = text.encode(errors="replace") + _PADDING
+    octets, words = np.frombuffer(raw, np.uint8), np.ndarray((len(raw) - _KEY + 1,), "<u4", raw, strides=(1,))
+    places = np.flatnonzero(octets == ord("<"))
+    are_ends = octets[places + 1] == ord("/")
+    keys = np.frombuffer(words[places + 1 + are_ends].tobytes().translate(_FOLDED), "<u4")
+    return Marks(raw, len(raw) - len(_PADDING), places, are_ends, keys)
+
+
+def key_of(name: str) -> np.uint32:
+    """Of up to four bytes; 0 stands for what ends a name."""
+    return np.uint32(int.from_bytes(name.encode(), "little"))
+
+
+def beginning_like(names: frozenset[str]) -> Bools:
+    """By the first two bytes of a key, whether its name can be one of these."""
+    found, behind = np.zeros(1 << 16, np.bool_), [octet for octet in range(256) if octet not in _SMALL + _DIGITS]
+    for name in names:
+        seconds = behind if len(name) == 1 else [ord(name[1])]
+        found[[ord(name[0]) + 256 * second for second in seconds]] = True
+    return found
