@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.demo.hostile.saying import chunked
 from gossamer.disk import Appender
 from gossamer.web.answer import parse_head
-from gossamer.web.archive import Archive, Exchange, Place, warcinfo
+from gossamer.web.archive import Archive, Exchange, Place, _spelled, warcinfo
 from tests.archiving import REQUEST, STORED, encoded, exchange
 from tests.server import ANSWERS, PAGE
 
@@ -239,3 +239,8 @@ def test_urls_cannot_add_fields(tmp_path: Path) -> None:
     write(tmp_path / "a.warc.gz", exchange(PAGE, url=b"http://site.test/\r\nWARC-Type:metadata"))
     (found,) = read(tmp_path / "a.warc.gz")
     assert found.warc["WARC-Type"] == "response"
+
+
+@given(st.binary(min_size=20, max_size=20))
+def test_digests_are_spelled_in_base_32(sha1: bytes) -> None:
+    assert _spelled(sha1) == b"sha1:" + base64.b32encode(sha1)
