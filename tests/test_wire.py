@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.message import Type, frame
+from gossamer.model import VISIT
+from gossamer.web.message import LINK, Type, frame, pack_link, pack_visit
 from gossamer.web.wire import Slot, Wire
 from tests.timing import takes_less
 
@@ -79,3 +80,22 @@ def test_both_ends_see_the_same_slot() -> None:
         assert ours.read() == number
     theirs.clear()
     assert ours.read() is None
+
+
+@given(st.data())
+def test_records_are_packed_as_numpy_has_them(data: st.DataObject) -> None:
+    for dtype, pack in ((VISIT, pack_visit), (LINK, pack_link)):
+        raw = data.draw(st.binary(min_size=dtype.itemsize, max_size=dtype.itemsize))
+        record = np.frombuffer(raw, dtype)[0]
+        values = list[object]()
+        for name in dtype.names or ():
+            value = record[name]
+            if value.dtype == np.uint8 and value.ndim:
+                values.append(value.tobytes())
+            elif value.ndim:
+                values += value.tolist()
+            else:
+                values.append(value.item())
+        unpacked = np.frombuffer(pack(*values), dtype)[0]
+        for name in dtype.names or ():
+            assert np.array_equal(unpacked[name], record[name]) or np.isnan(record[name])

@@ -21,12 +21,10 @@ import socket
 import struct
 import sys
 import time
-from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from gossamer.config import Settings, from_json
@@ -38,7 +36,7 @@ from gossamer.gatherer.gather import Gathered, charset_of, gather, redirected
 from gossamer.gatherer.links import Link
 from gossamer.gatherer.preferences import lines, of_headers
 from gossamer.gatherer.sitemaps import MOST_BYTES, further, listed, read
-from gossamer.model import NONE, VISIT, Ask, Assignment, Outcome, Texts, VisitFlag
+from gossamer.model import NONE, Ask, Assignment, Outcome, VisitFlag
 from gossamer.robots import Rules
 from gossamer.robots.parse import LIMIT
 from gossamer.screen import guard
@@ -50,7 +48,7 @@ from gossamer.web.decode import Decoded, decode, salvaged
 from gossamer.web.fetch import Fetched, Fetcher
 from gossamer.web.line import Share
 from gossamer.web.magic import kind_of, lie
-from gossamer.web.message import Links, Type, decode_assignment, encode_result, frame
+from gossamer.web.message import Type, decode_assignment, frame, pack_link, pack_visit
 from gossamer.web.payloads import Payloads
 from gossamer.web.wire import Slot, Wire
 
@@ -89,7 +87,8 @@ class Read(NamedTuple):
     rules: Rules
     sitemaps: tuple[str, ...]
     target: str
-    links: Links
+    links: bytes
+    """Those of `gathered`, as they cross."""
     kept: bool
 
 
@@ -271,17 +270,6 @@ class Reader:
         if "retry-after" in headers:  # without a Date, a date counts from the end of the answer, like seconds
             ended = time.time() - (time.monotonic() - fetched.end)
             wait = retry_after(headers["retry-after"], ended, headers.get("date", ""))
-        visit = np.array(
-            (
-                assignment.number, assignment.page, assignment.origin, assignment.site, assignment.ask, outcome,
-                fetched.status, flags, 0.0, fetched.start, fetched.connect, fetched.first, fetched.end,
-                fetched.received, fetched.sent, len(decoded.data), gathered.text_length, gathered.digest,
-                gathered.sketch, list(payload), NONE, gathered.out_degree, 0, wait,
-                -1.0 if rules.delay is None else rules.delay, file, offset, end,
-                [min(n, 0xFFFF) for n in gathered.counted], 0, 0,
-            ),
-            VISIT,
-        )  # fmt: skip
         texts = (
             mime(headers).encode(), gathered.charset.encode(), _field(headers, "etag"),
             _field(headers, "last-modified"), read.target.encode(), _title(assignment, gathered),
@@ -290,34 +278,41 @@ class Reader:
             gathered.description.encode(errors="replace"),
             lines([*of_headers(headers), *gathered.preferences, *_pairs(rules.preferences)]).encode(errors="replace"),
         )  # fmt: skip
-        return encode_result(visit, texts, read.links, gathered.seen)
+        visit = pack_visit(
+            assignment.number, assignment.page, assignment.origin, assignment.site, assignment.ask, outcome,
+            fetched.status, flags, 0.0, fetched.start, fetched.connect, fetched.first, fetched.end, fetched.received,
+            fetched.sent, len(decoded.data), gathered.text_length, gathered.digest, gathered.sketch, payload, NONE,
+            gathered.out_degree, len(gathered.links), wait, -1.0 if rules.delay is None else rules.delay, file, offset,
+            end, *[min(n, 0xFFFF) for n in gathered.counted], len(gathered.seen), *map(len, texts),
+        )  # fmt: skip
+        return frame(Type.RESULT, visit, *texts, read.links, gathered.seen)
 
-    def _links(self, links: list[Link]) -> Links:
-        """The canonical form is ASCII: characters are bytes."""
+    def _links(self, links: list[Link]) -> bytes:
+        """Their records, URLs and texts. (The canonical form is ASCII: characters are bytes.)"""
         if not links:
-            return Links.none()
-        seed, known = self._seed, self._origins
-        targets = [link[0] for link in links]
+            return b""
+        seed, known, root, number = self._seed, self._origins, "-", 0
+        targets, kinds, flags, texts, positions, tags = zip(*links, strict=True)
         origins = []
         for url in targets:
-            start = url[: url.index("/", 8)]
-            number = known.get(start)
-            if number is None:
-                if len(known) >= _ORIGINS:
-                    known.clear()
-                number = known[start] = fingerprint(origin(url), seed)
+            if not url.startswith(root):
+                root = url[: url.index("/", 8) + 1]
+                if root not in known:
+                    if len(known) >= _ORIGINS:
+                        known.clear()
+                    known[root] = fingerprint(origin(root), seed)
+                number = known[root]
             origins.append(number)
-        anchors = [link[3].encode(errors="replace") for link in links]
-        return Links(
-            np.frombuffer(array("Q", [xxh3_64_intdigest(url.encode(), seed) for url in targets]), np.uint64),
-            np.frombuffer(array("Q", origins), np.uint64),
-            np.frombuffer(bytes([link[1] for link in links]), np.uint8),
-            np.frombuffer(bytes([link[2] for link in links]), np.uint8),
-            Texts(np.frombuffer(array("H", map(len, targets)), np.uint16), "".join(targets).encode("ascii")),
-            np.frombuffer(bytes([link[5] for link in links]), np.uint8),
-            np.frombuffer(array("H", [min(link[4], 0xFFFF) for link in links]), np.uint16),
-            Texts(np.frombuffer(array("H", map(len, anchors)), np.uint16), b"".join(anchors)),
-        )
+        urls, anchors = [url.encode() for url in targets], "".join(texts).encode(errors="replace")
+        lengths = list(map(len, texts))
+        if sum(lengths) != len(anchors):
+            lengths = [len(text.encode(errors="replace")) for text in texts]
+        records = map(
+            pack_link, [xxh3_64_intdigest(url, seed) for url in urls], origins, kinds, flags, tags,
+            [min(position, 0xFFFF) for position in positions] if max(positions) > 0xFFFF else positions,
+            map(len, urls), lengths,
+        )  # fmt: skip
+        return b"".join((*records, *urls, anchors))
 
 
 def _pairs(preferences: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -148,6 +148,22 @@ class Links:
         return out
 
 
+def _packed(dtype: np.dtype[np.void]) -> struct.Struct:
+    """What packs the values of one record, those of arrays one by one; octets are bytes. It takes a tenth of the time
+    of numpy, which reads them as objects."""
+    codes = {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<f4": "f", "<f8": "d"}
+    parts = []
+    for name in dtype.names or ():
+        base, (count,) = dtype[name].base, dtype[name].shape or (1,)
+        parts.append(f"{count}{'s' if dtype[name].shape and base.str == '|u1' else codes[base.str]}")
+    return struct.Struct("<" + "".join(parts))
+
+
+pack_visit: Final = _packed(VISIT).pack
+"""A record of `VISIT`, as bytes."""
+pack_link: Final = _packed(LINK).pack
+
+
 def _kept(texts: Texts, kept: npt.NDArray[np.bool_]) -> Texts:
     buffer = np.frombuffer(texts.buffer, np.uint8)[np.repeat(kept, texts.lengths)]
     return Texts(texts.lengths[kept], buffer.tobytes())

@@ -68,7 +68,7 @@ class Kernel:
     def read(self, fetched: Fetched) -> Done:
         begun = time.monotonic()
         read = self._reader.read(fetched)
-        links = [text.decode() for text in read.links.texts.split()]
+        links = [link.url for link in read.gathered.links]
         return Done(
             fetched.assignment.number, read.outcome is Outcome.OK, fetched.received, links, fetched.end - fetched.start,
             time.monotonic() - begun, fetched.end,
