@@ -17,7 +17,8 @@ LEAVES = (
     "<b>x</b>", "<b class=x>y</b>", "<span>x</span>", '<i title="a>b</i>">', "<i a=\u00a0\"x y=\">z</i>", "<b\u00a0>",
     "<b\u00a0=\"x y=\">", "<STRI\u212aE>", "<code\x0b>", "<u\x00>", "<A\n>x</a>", "<p\0>", "<li>x</li>", "<em/>x</em>",
     "<!-- <span>--></span>", '<p title="<div>x</div>">', "<title>x</title>", "<div\t>x</div>", "<b id=1>", "<b id=2>",
-    "<![CDATA[ < ", "]]>", "<b =\"x>y</b>\">",
+    "<![CDATA[ < ", "]]>", "<div ti", 'tle="x">', "<div t='", "<li><a href=x>y</a></li>", "<div><em>x</em><br></div>",
+    "<b =\"x>y</b>\">",
 )  # fmt: skip
 LIMITS = {"DEEPEST": 4, "MOST_REBUILT": 12, "MOST_WALKED": 9, "MOST_OPTIONS": 2}
 
@@ -43,6 +44,7 @@ def test_what_has_few_tags_is_left_whole_by_the_closer_look(page: str) -> None:
         ("<svg><path/></svg>", True),
         ("<span class='x'>y</span>" * 50, True),
         ("<rustdoc-topbar>x</rustdoc-topbar>" * 50, True),
+        ("<div class=x><p><span>x</span><a href=y>z</a></p></div>" * 50, True),
         ("<div>" * 5, False),
         ("<div><table></div></table>" * 3, False),
         ("<b class=x><p>" * 100, False),

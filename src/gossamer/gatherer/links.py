@@ -54,7 +54,7 @@ def merged(known: Found, again: Found) -> Found:
 def resolved(references: Mapping[str, Found], base: str, scope: Scope, seen: Seen) -> Kinds:
     """Targets in canonical form; references that have none are counted."""
     targets: Kinds = {}
-    join = scope.joiner(base)
+    join, known_as = scope.joiner(base), targets.get
     for raw, found in references.items():
         url = join(raw) if len(raw) <= _LONGEST else None
         if url is None:
@@ -62,7 +62,7 @@ def resolved(references: Mapping[str, Found], base: str, scope: Scope, seen: See
             continue
         if "//" in raw and has_www(raw) and not has_www(url):
             found = (found[0], found[1] | _WWW, *found[2:])
-        known = targets.get(url)
+        known = known_as(url)
         targets[url] = found if known is None else merged(known, found)
     return targets
 
@@ -71,9 +71,10 @@ def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> 
     """The targets that may become pages, but for the page itself; the others are counted."""
     links = list[Link]()
     class_of, rejects, entraps, longest = scope.classes.of, scope.rejects, scope.entraps, scope.url_length
+    new = tuple.__new__  # `Link` itself takes twice as long
     root = own[: own.index("/", 8) + 1]
     accepted = {root: scope.admits(root)}
-    for url, (kind, flags, text, position, tag) in targets.items():
+    for url, found in targets.items():
         if url == own:
             continue
         of = class_of(url)
@@ -93,5 +94,7 @@ def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> 
         elif entraps(url):
             seen.add(_TRAP, url)
         else:
-            links.append(Link(url, kind, flags | _DYNAMIC_FLAG if of is _DYNAMIC else flags, text, position, tag))
+            if of is _DYNAMIC:
+                found = (found[0], found[1] | _DYNAMIC_FLAG, *found[2:])
+            links.append(new(Link, (url, *found)))
     return links
