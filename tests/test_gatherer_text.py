@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.gather import Gathered, gather
-from gossamer.gatherer.language import language
+from gossamer.gatherer.language import PIECE, _piece, language
 from gossamer.gatherer.read import LONGEST_DESCRIPTION
 from gossamer.gatherer.sketch import LONGEST, sketch
 from gossamer.urls import Scope
@@ -284,3 +284,16 @@ def test_cleaned_text_has_the_characters_of_the_digest(html: str, dropping: bool
     assert all(line == " ".join(line.split()) and line for line in text.split("\n")) or text == ""
     without = page(html, replace(given, text=False))
     assert replace(gathered, text=None) == without
+
+
+@given(st.text(alphabet=" \n\u3000abcdefgh", max_size=4_000))
+def test_the_piece_whose_language_is_found_is_that_of_the_middle_with_white_space_folded(text: str) -> None:
+    start = max(0, (len(text) - 2 * PIECE) // 2)
+    assert _piece(text) == " ".join(text[start : start + 2 * PIECE].split())[:PIECE]
+
+
+@pytest.mark.parametrize("white", [1, 3, 30])
+def test_a_piece_with_much_white_space_is_whole_too(white: int) -> None:
+    text = ("word" + " " * white) * 2_000
+    start = (len(text) - 2 * PIECE) // 2
+    assert _piece(text) == " ".join(text[start : start + 2 * PIECE].split())[:PIECE]

@@ -64,6 +64,7 @@ TURN: Final = 0.25
 MEMORY: Final = 2 << 30
 """Bytes that a worker may use, and 32 times the longest page: one page rather costs a worker than the crawl."""
 _ORIGINS: Final = 1 << 16
+_NOWHERE: Final = "http://localhost/"
 _NOTHING: Final = Gathered()
 _EMPTY: Final = Decoded(b"", True, True)
 _LIKE_PAGES: Final = (Ask.PAGE, Ask.PROBE)
@@ -99,6 +100,8 @@ class Reader:
         self._settings = settings
         self._seed = seed
         self._scope = Scope.of(settings.seeder)
+        self._own = self._scope.joiner(_NOWHERE)
+        """The canonical form of a URL that is asked for, which may have `www.`; quicker than `canonical`."""
         self._origins: dict[str, int] = {}
         self.archive: Archive | None = None
         self.max_stored = int(settings.gatherer.max_stored)
@@ -198,7 +201,7 @@ class Reader:
         return Outcome.BAD_ENCODING if outcome is Outcome.OK and not decoded.ok else outcome
 
     def _gather(self, fetched: Fetched, body: bytes) -> Gathered:
-        own = self._scope.canonical(fetched.assignment.url.decode()) or ""
+        own = self._own(fetched.assignment.url.decode()) or ""
         return gather(
             own, fetched.headers.get("content-type", ""), _robots_tags(fetched), body, self._settings.gatherer,
             self._scope, self._settings.harvester.agent, fetched.headers.get("content-language", ""), time.time(),

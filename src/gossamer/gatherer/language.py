@@ -19,6 +19,8 @@ LEAST: Final = 100
 """Characters of text, white space not counted, below which no language is found."""
 PIECE: Final = 800
 """Characters that are looked at."""
+_USUAL_WHITE: Final = 100
+"""Characters of white space that such a piece can do without."""
 
 _TODAY: Final = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro"}
 """Codes that were withdrawn."""
@@ -42,8 +44,10 @@ def _code(tag: str) -> str:
 
 
 def _piece(text: str) -> str:
+    """White space folded. Mostly there is little of it, and not all of the middle need be looked at."""
     start = max(0, (len(text) - 2 * PIECE) // 2)
-    return " ".join(text[start : start + 2 * PIECE].split())[:PIECE]
+    first = " ".join(text[start : start + PIECE + _USUAL_WHITE].split())
+    return (first if len(first) >= PIECE else " ".join(text[start : start + 2 * PIECE].split()))[:PIECE]
 
 
 def _detected(piece: str) -> tuple[bool, str]:

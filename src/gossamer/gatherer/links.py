@@ -9,6 +9,7 @@ from gossamer.gatherer.seen import Seen
 from gossamer.model import Counted, LinkFlag, LinkKind, Tag
 from gossamer.urls import Scope, UrlClass, has_www
 
+_WITH_WWW: Final = ("http://www.", "https://www.")
 _NOFOLLOW: Final = int(LinkFlag.NOFOLLOW)
 _WWW: Final = int(LinkFlag.WWW)
 _DYNAMIC_FLAG: Final = int(LinkFlag.DYNAMIC)
@@ -60,7 +61,7 @@ def resolved(references: Mapping[str, Found], base: str, scope: Scope, seen: See
         if url is None:
             seen.add_other(raw)
             continue
-        if "//" in raw and has_www(raw) and not has_www(url):
+        if "//" in raw and has_www(raw) and not url.startswith(_WITH_WWW):
             found = (found[0], found[1] | _WWW, *found[2:])
         known = known_as(url)
         targets[url] = found if known is None else merged(known, found)

@@ -273,6 +273,8 @@ class Fetcher:
         """Those whose certificate is not valid."""
         self._idle: list[Transfer] = []
         self._open: dict[pycurl.Curl, Transfer] = {}
+        self._watched = set[int]()
+        """Descriptors that the epoll most likely has."""
         self._timer: float | None = None
         self._swept = 0.0
         self._done: list[Fetched] = []
@@ -347,16 +349,21 @@ class Fetcher:
 
     def _watch(self, what: int, fd: int, multi: Any, data: Any) -> None:
         if what == pycurl.POLL_REMOVE:
+            self._watched.discard(fd)
             with contextlib.suppress(OSError):
                 self._epoll.unregister(fd)
             return
         mask = select.EPOLLIN if what == pycurl.POLL_IN else select.EPOLLOUT
         if what == pycurl.POLL_INOUT:
             mask = select.EPOLLIN | select.EPOLLOUT
+        known = fd in self._watched
+        self._watched.add(fd)
         try:
-            self._epoll.modify(fd, mask)
+            (self._epoll.modify if known else self._epoll.register)(fd, mask)
         except FileNotFoundError:
             self._epoll.register(fd, mask)
+        except FileExistsError:
+            self._epoll.modify(fd, mask)
 
     def _set_timer(self, milliseconds: int) -> None:
         self._timer = None if milliseconds < 0 else time.monotonic() + milliseconds / 1000
