@@ -25,7 +25,7 @@ from gossamer.gatherer.charset import decode
 from gossamer.gatherer.directives import of_header
 from gossamer.gatherer.language import LEAST, language
 from gossamer.gatherer.links import Link, judged, resolved
-from gossamer.gatherer.read import HTML, folded, read
+from gossamer.gatherer.read import HTML, SILENT, folded, read
 from gossamer.gatherer.seen import Seen
 from gossamer.gatherer.sketch import sketch
 from gossamer.gatherer.text import page_lines, plain_lines, visible_text, without_white
@@ -102,7 +102,8 @@ def gather(
         links = [link._replace(flags=link.flags | _NOFOLLOW_LINK) for link in links]
     titles = tree.tags("title")
     title = folded(titles[0].text(), LONGEST_TITLE) if titles else ""
-    told = _of_text(visible_text(tree, settings.drop), targets, found.declared or content_language, settings)
+    visible = visible_text(tree, [name for name in settings.drop if name not in SILENT])  # `read` took these out
+    told = _of_text(visible, targets, found.declared or content_language, settings)
     return Gathered(
         charset, title, told.text_length, told.digest, flags | told.flags, out_degree, links, seen.counted,
         seen.lines(), told.language, found.description, told.sketch,

@@ -26,7 +26,7 @@ LONGEST_DESCRIPTION: Final = 300
 _MANY_LINKS: Final = int(VisitFlag.MANY_LINKS)
 _NOFOLLOW: Final = int(LinkFlag.NOFOLLOW)
 _UNFOLLOWED: Final = frozenset({"nofollow", "ugc", "sponsored"})
-_SILENT: Final[tuple[str, ...]] = ("script", "style", "template")
+SILENT: Final[tuple[str, ...]] = ("script", "style", "template")
 """Elements whose text nobody sees, not even as text of a link that they are in."""
 _EMBEDS: Final = frozenset({"src", "data", "poster", "background"})
 """Attributes that name a part of the page rather than another page."""
@@ -77,7 +77,7 @@ class Read:
 def read(tree: LexborHTMLParser, settings: GathererSettings, token: str, now: float = 0.0) -> Read:
     """Takes the silent elements that the settings drop out of the tree. `token`: the robots' name that is ours."""
     found = Read(settings.max_links, settings.anchor_length if settings.anchors else 0)
-    silent = [name for name in _SILENT if name in settings.drop]
+    silent = [name for name in SILENT if name in settings.drop]
     bearers, link, refresh = _planned(settings.links)
     before = {b: [node.attributes for node in tree.tags(b.name)] for b in bearers if b.name in silent}
     if silent:

@@ -36,7 +36,8 @@ _KEPT: Final = re.compile(_MARK + r"(/?[a-z0-9-]+);")
 
 def visible_text(tree: LexborHTMLParser, drop: Iterable[str]) -> str:
     """Takes the dropped elements out of the tree. Elements are set apart by a space."""
-    tree.strip_tags(list(drop))
+    if names := list(drop):
+        tree.strip_tags(names)
     return tree.body.text(separator=" ") if tree.body else ""
 
 
