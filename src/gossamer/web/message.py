@@ -22,6 +22,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -232,11 +233,13 @@ def decode_results(bodies: Sequence[bytes]) -> Results:
     if not bodies:
         return Results(np.zeros(0, VISIT), b"", Links.none())
     size = VISIT.itemsize
-    visits = np.frombuffer(b"".join([b[:size] for b in bodies]), VISIT).copy()
+    # bytes that may be written to, at once: a copy of records goes field by field
+    visits = np.frombuffer(bytearray(b"".join([b[:size] for b in bodies])), VISIT)
     ends = (size + visits["texts"].sum(axis=1)).tolist()
-    links_end = (size + visits["texts"].sum(axis=1) + LINK.itemsize * visits["links"]).tolist()
+    counts = visits["links"].tolist()
+    links_end = [end + LINK.itemsize * count for end, count in zip(ends, counts, strict=True)]
     records = np.frombuffer(b"".join([b[a:z] for b, a, z in zip(bodies, ends, links_end, strict=True)]), LINK)
-    urls, anchors = _per_visit(visits, records["length"]), _per_visit(visits, records["anchor"])
+    urls, anchors = _per_visit(counts, records["length"]), _per_visit(counts, records["anchor"])
     texts, url_texts, anchor_texts, seen = [], [], [], []
     for body, end, at, n_url, n_anchor in zip(bodies, ends, links_end, urls, anchors, strict=True):
         texts.append(body[size:end])
@@ -247,9 +250,7 @@ def decode_results(bodies: Sequence[bytes]) -> Results:
     return Results(visits, b"".join(texts), links, b"".join(seen))
 
 
-def _per_visit(visits: Visits, lengths: npt.NDArray[np.uint16]) -> list[int]:
+def _per_visit(counts: Sequence[int], lengths: npt.NDArray[np.uint16]) -> list[int]:
     """Sums of `lengths` of links over the links of each visit."""
-    totals = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    ends = np.cumsum(visits["links"], dtype=np.int64)
-    sums: list[int] = (totals[ends] - totals[ends - visits["links"]]).tolist()
-    return sums
+    totals = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    return [end - before for before, end in pairwise((0, *totals[np.cumsum(counts)].tolist()))]
