@@ -58,10 +58,11 @@ def make_pool(
 
 
 def ask(
-    number: int, url: bytes, server: Server, kind: Ask = Ask.PAGE, site: int = 0, alone: bool = False
-) -> Assignment:
+    number: int, url: bytes, server: Server, kind: Ask = Ask.PAGE, site: int = 0, alone: bool = False,
+    not_before: float = 0.0,
+) -> Assignment:  # fmt: skip
     return Assignment(number, kind, NONE if kind == Ask.ROBOTS else number, 5, site or number, url, "127.0.0.1",
-                      server.port, alone)  # fmt: skip
+                      server.port, alone, not_before=not_before)  # fmt: skip
 
 
 def collect(pool: Pool, count: int, seconds: float = WITHIN) -> dict[int, tuple[Any, dict[str, bytes]]]:

@@ -127,6 +127,31 @@ def test_a_page_that_must_run_alone_does(start: Start, server: Server) -> None:
     assert pool.free() > 0
 
 
+def test_nothing_begins_before_its_time(start: Start, server: Server) -> None:
+    pool = start(workers=1)
+    now = time.monotonic()
+    times = {1: now + 0.4, 2: now + 0.2, 3: 0.0, 4: now + 0.2, 5: now - 1}
+    pool.assign([ask(i, server.url("/ok"), server, not_before=at) for i, at in times.items()])
+    found = collect(pool, len(times))
+    for number, at in times.items():
+        assert found[number][0]["start"] >= at
+    assert outcomes(found) == dict.fromkeys(times, Outcome.OK)
+
+
+def test_what_is_handed_out_ahead_comes_back_when_its_worker_dies_and_ends_before_a_stop(
+    start: Start, server: Server
+) -> None:
+    pool = start(workers=1)
+    pool.assign([ask(1, server.url("/ok"), server)])
+    assert outcomes(collect(pool, 1)) == {1: Outcome.OK}
+    pool.assign([ask(2, server.url("/ok"), server, not_before=time.monotonic() + 600)])
+    os.kill(pool.pids()[0], signal.SIGKILL)
+    assert outcomes(collect(pool, 1)) == {2: Outcome.RETURNED}
+    pool.assign([ask(3, server.url("/ok"), server, not_before=time.monotonic() + 0.3)])
+    (visit,) = pool.stop(30.0).visits
+    assert (visit["number"], visit["outcome"]) == (3, Outcome.OK)
+
+
 def test_an_innocent_page_is_forgiven(start: Start, server: Server) -> None:
     pool = start(workers=1)
     pool._suspects.add(server.url("/ok"))

@@ -136,7 +136,8 @@ class World:
         return same if self.domain_wait else []
 
     def domain_time(self, site: int) -> float:
-        return self.last_in.get(self.domain[site], 0.0) + self.domain_wait if self.domain_wait else 0.0
+        limited = self.domain_wait and self.domain[site] in self.last_in
+        return self.last_in[self.domain[site]] + self.domain_wait if limited else 0.0
 
     # what is done
 
@@ -213,8 +214,9 @@ class World:
         could = self.contenders()
         found = self.queue.ready(self.now, k, self.state, self.flags, self.due, self.origin, self.valid, WALL)
         asked = found[0].tolist()
-        for site, page, ask in zip(*(a.tolist() for a in found), strict=True):
-            self.hand_out(site, page, ask)
+        times = self.queue.times_of(found[0]).tolist()
+        for site, page, ask, time in zip(*(a.tolist() for a in found), times, strict=True):
+            self.hand_out(site, page, ask, time)
         if len(asked) < k:
             idle = [s for s in range(self.sites) if self.is_due(s) and self.is_free(s)]
             self.note("whoever may be asked is asked", not idle, f"{idle} may be asked and are not")
@@ -236,9 +238,12 @@ class World:
         worse = [(s, t) for s in could if s not in asked for t in asked if t in could and could[t] < could[s]]
         self.note("of those who may be asked the best are", not worse, f"{worse} of {could}")
 
-    def hand_out(self, site: int, page: int, ask: int) -> None:
+    def hand_out(self, site: int, page: int, ask: int, time: float) -> None:
+        """`time`: from which on the request may begin. Clocks must allow it then, and not only now."""
         address = self.address[site]
         assert address is not None
+        self.note("count", time <= self.now, f"{site} may be asked from {time} on")
+        now, self.now = self.now, time
         self.note("never two requests in flight to a site", site not in self.flight, f"{site}")
         others = [f for f in self.flight.values() if f[2] == address]
         self.note("never two requests in flight to an address", not others, f"{site} at {address}: {others}")
@@ -249,6 +254,7 @@ class World:
         self.note("never two requests in flight to a domain", not related, f"{site} and {related}")
         rested = self.now >= self.domain_time(site)
         self.note("never before the next time of a domain", rested, f"{site} at {self.now}")
+        self.now = now
 
         self.note("errand", (page == NONE) == (site in self.errands), f"{site} asked for {page}")
         if page != NONE:

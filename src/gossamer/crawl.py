@@ -33,12 +33,14 @@ from gossamer.web.seam import Answer, Names, Web
 from gossamer.web.watched import Watched
 
 TICK: Final = 0.025
-"""Seconds: results that arrive within a tick are absorbed together."""
+"""Seconds: results that arrive within a tick are absorbed together, and what is due is handed out together."""
+AHEAD: Final = 0.03
+"""Seconds before its time that a request is handed out, while more than half of the connections are free. The worker
+keeps it until then: so a turn of the loop serves several sites, and none is asked late for that. More than a tick, and
+what a turn takes. Not within a bandwidth: admission is by what is free at the moment."""
 SHORT_TICK: Final = 0.002
 BUSY: Final = 16
-"""With fewer requests open than this, a tick ends when a site is due, or after half of the shortest rest: an answer can
-wait so long, for its site rests anyway, and the turn that asks the next takes it along: after it has asked, for then
-nobody waits for the milliseconds that it takes."""
+"""Where nothing is handed out ahead, and fewer requests are open than this, a tick ends when a site is due."""
 SEEDS_A_TICK: Final = 4_000
 GRACE: Final = 10.0
 """Seconds that open requests get to end when the crawl stops."""
@@ -82,7 +84,10 @@ class Crawl:
         self.dispatch = Dispatch(desk, store, web, self.names, clock, log)
         self.planner = Planner(desk, store, bounds.patience)
         self.limits = Limits.of(desk.settings)
-        self._idle_tick = min(TICK, 0.5 * _shortest_rest(desk.settings.harvester))
+        self._idle_tick = min(TICK, 0.4 * _shortest_rest(desk.settings.harvester))
+        """An answer may wait so long: its site rests anyway, and is handed out again in time."""
+        self._turned = -float("inf")
+        """When the last turn began its work."""
         self.stop_requested = self.memory_used_up = False
         self.started = clock.monotonic()
         self.stored_before = desk.stored
@@ -102,12 +107,10 @@ class Crawl:
         return ending
 
     def turn(self) -> None:
-        pause = self._pause()
-        gather = TICK if self.web.open >= BUSY else max(SHORT_TICK, min(pause, self._idle_tick))
-        results = self.web.results(pause, gather)
-        begun = self.clock.monotonic()
-        if len(results) and self.web.open < BUSY and self.dispatch.queue.next_time() <= begun:
-            self._hand_out(len(results))
+        ahead = self._ahead()
+        pause = self._pause(ahead)
+        results = self.web.results(pause, self._gather(pause, ahead))
+        begun = self._turned = self.clock.monotonic()
         self._absorb(results, self.names.answers())
         if not self.store.behind():
             self._enlist()
@@ -122,18 +125,26 @@ class Crawl:
             self.dispatch.verdicts += verdicts
         wall = self.desk.believed(self.clock.wall())
         self.planner.begin(self.clock.monotonic(), wall, self.dispatch.queue.busy_sites, self._in_flight())
-        self._hand_out()
+        if self.dispatch.bandwidth is not None:
+            self.dispatch.bandwidth.turn()
+        if not self.store.behind() and (room := self._room()) > 0:
+            self.dispatch.hand_out(room, ahead)
         self.store.turn()
         for each in self.beside:
             each.turn()
         self.longest_turn = max(self.longest_turn, self.clock.monotonic() - begun)
 
-    def _hand_out(self, taken: int = 0) -> None:
-        """`taken`: results that are not absorbed yet, each perhaps a page stored."""
-        if self.dispatch.bandwidth is not None:
-            self.dispatch.bandwidth.turn()
-        if not self.store.behind() and (room := self._room(taken)) > 0:
-            self.dispatch.hand_out(room)
+    def _ahead(self) -> float:
+        """Seconds ahead of their time that requests are handed out now."""
+        bandwidth = self.dispatch.bandwidth
+        limited = bandwidth is not None and bandwidth.limit > 0
+        return 0.0 if limited or 2 * self.web.free() <= self.desk.settings.harvester.connections else AHEAD
+
+    def _gather(self, pause: float, ahead: float) -> float:
+        """How long a tick is."""
+        if ahead:
+            return max(SHORT_TICK, self._idle_tick)
+        return TICK if self.web.open >= BUSY else max(SHORT_TICK, min(pause, self._idle_tick))
 
     def plant(self, seeds: list[str]) -> Planted:
         """Seeds become pages, as far as the limits go; those that are known are opened."""
@@ -261,23 +272,26 @@ class Crawl:
             return self.desk.settings.harvester.connections
         return self.web.open
 
-    def _room(self, taken: int = 0) -> int:
+    def _room(self) -> int:
         room = self.web.free()
         if self.bounds.pages is not None:
-            room = min(room, self.bounds.pages - (self.desk.stored - self.stored_before) - self.web.open - taken)
+            room = min(room, self.bounds.pages - (self.desk.stored - self.stored_before) - self.web.open)
         return room
 
-    def _pause(self) -> float:
-        """How long the loop may sleep: until a site or a plan is due, or something is to be looked after."""
+    def _pause(self, ahead: float) -> float:
+        """How long the loop may sleep: until a site or a plan is due, or something is to be looked after. Where sites
+        are handed out ahead, not less than a tick: that is soon enough for all of them."""
         now = self.clock.monotonic()
         if self.dispatch.verdicts or self.dispatch.events or (self.dispatch.rounds.busy and not self.store.behind()):
             return 0.0
         if self._room() <= 0 or self.store.behind():
             return 1.0
-        due, bandwidth = self.dispatch.queue.next_time(), self.dispatch.bandwidth
+        due, bandwidth = self.dispatch.queue.next_time() - ahead, self.dispatch.bandwidth
         if bandwidth is not None:
             due = max(due, now + bandwidth.pause())
         due = min(due, self.planner.next_time(now, self._in_flight()))
+        if ahead:
+            due = max(due, self._turned + self._idle_tick)
         return min(1.0, due - now if due > now else 0.001)
 
     def _ending(self) -> Ending | None:

@@ -95,6 +95,8 @@ class Dispatch:
         self.rounds = Rounds(desk)
         self.prober = Prober(desk, store)
         self._looked = self._next_read = -float("inf")
+        self._times: dict[int, float] = {}
+        """Of the sites that are handed out now, ahead of their time: when that is."""
         self._hops: dict[int, int] = {}
         """Redirects that a robots.txt request in flight has behind it, by assignment."""
         self._asking: set[int] = set()
@@ -175,8 +177,10 @@ class Dispatch:
 
     # --- requests leave -----------------------------------------------------------------------------------------
 
-    def hand_out(self, most: int) -> None:
+    def hand_out(self, most: int, ahead: float = 0.0) -> None:
+        """`ahead`: of sites that are due within so many seconds, too. Their requests wait at the workers."""
         now, wall = self._clock.monotonic(), self._wall()
+        self._times = {}
         if now >= self._looked + LOOK_EVERY:
             self._looked = now
             self._read_again(wall)
@@ -185,14 +189,17 @@ class Dispatch:
 
         def ready(most: int) -> tuple[Array, Array, Array]:
             return self.queue.ready(
-                now, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
+                now + ahead, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
                 columns.origin.valid, wall, self._period, columns.page.reason,
             )  # fmt: skip
 
         if self.bandwidth is not None and self.bandwidth.limit:
             self._hand_out_within(self.bandwidth, ready, most)
         else:
-            self._ask(*ready(most), now, wall)
+            sites, pages, asks = ready(most)
+            if ahead:
+                self._times = dict(zip(sites.tolist(), self.queue.times_of(sites).tolist(), strict=True))
+            self._ask(sites, pages, asks, now, wall)
         if now >= self._next_read:
             self._next_read = now + READ_EVERY
             self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
@@ -351,7 +358,10 @@ class Dispatch:
         port = int(columns.site.port[site])
         if not port:  # a page has that of its origin
             port = int(columns.origin.port[origin]) if page != NONE else urls.split(url.decode()).port
-        return Assignment(self._number, ask, page, origin, site, url, self._desk.address(site), port)
+        return Assignment(
+            self._number, ask, page, origin, site, url, self._desk.address(site), port,
+            not_before=self._times.get(site, 0.0),
+        )  # fmt: skip
 
     # --- answers come back --------------------------------------------------------------------------------------
 

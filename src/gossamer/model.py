@@ -247,6 +247,8 @@ class Assignment:
     """The page killed a worker once: nothing else runs in the worker beside it."""
     cap: int = 0
     """Bytes a second that it may take at most; 0: no cap of its own."""
+    not_before: float = 0.0
+    """Monotonic: it was handed out ahead of its time, and the worker keeps it until then."""
 
 
 @dataclass(frozen=True, slots=True)

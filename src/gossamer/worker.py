@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
 from xxhash import xxh3_64_intdigest
@@ -382,21 +383,24 @@ class Worker:
         self._mask = select.EPOLLIN
         self._epoll.register(wire.fileno(), self._mask)
         self._stopping = False
+        self._later: list[tuple[float, int, Assignment]] = []
+        """Handed out ahead of their time: when that is, and their numbers."""
 
     def run(self) -> None:
         reader, fetcher = self._prepared()
         beside: Beside[Fetched, Read] = Beside(lambda fetched: self._read_beside(reader, fetched))
         self._epoll.register(beside.bell, select.EPOLLIN)
         others = (self._wire.fileno(), beside.bell)
-        while not (self._stopping and not beside.open and fetcher.timeout() < 0 and not self._wire.unsent):
+        while not self._is_done(beside, fetcher):
             self._slot.turn()
-            timeout = fetcher.timeout()
+            timeout = self._timeout(fetcher)
             events = self._epoll.poll(TURN if timeout < 0 and beside.open else timeout)
             if any(fd == others[0] for fd, _ in events):
                 self._wire.flush()
                 self._obey(reader, fetcher)
                 if self._wire.ended:
                     return
+            self._begin_those_due(fetcher)
             for page in beside.done():
                 self._send(reader, page)
             for fetched in fetcher.act([event for event in events if event[0] not in others]):
@@ -407,6 +411,22 @@ class Worker:
                     self._slot.clear()
                     beside.give(fetched)
             self._watch()
+
+    def _is_done(self, beside: Beside[Fetched, Read], fetcher: Fetcher) -> bool:
+        busy = beside.open or self._later or fetcher.timeout() >= 0 or self._wire.unsent
+        return self._stopping and not busy
+
+    def _timeout(self, fetcher: Fetcher) -> float:
+        """Seconds that the loop may sleep; -1: for ever. epoll rounds them up: nothing begins before its time."""
+        timeout = fetcher.timeout()
+        if not self._later:
+            return timeout
+        due = max(0.0, self._later[0][0] - time.monotonic())
+        return due if timeout < 0 else min(timeout, due)
+
+    def _begin_those_due(self, fetcher: Fetcher) -> None:
+        while self._later and self._later[0][0] <= time.monotonic():
+            fetcher.start(heappop(self._later)[2])
 
     def _read_beside(self, reader: Reader, fetched: Fetched) -> Read:
         self._slot.name(fetched.assignment.number, beside=True)
@@ -450,7 +470,11 @@ class Worker:
 
     def _follow(self, kind: Type, body: bytes, reader: Reader, fetcher: Fetcher) -> None:
         if kind is Type.ASSIGN:
-            fetcher.start(decode_assignment(body))
+            assignment = decode_assignment(body)
+            if assignment.not_before > time.monotonic():
+                heappush(self._later, (assignment.not_before, assignment.number, assignment))
+            else:
+                fetcher.start(assignment)
         elif kind is Type.ARCHIVE:
             if reader.archive is not None:
                 reader.archive.close()

@@ -201,6 +201,7 @@ class SiteQueue:
     ) -> tuple[U32, U32, U8]:  # fmt: skip
         """At most `k` sites that may be asked now, with the page of each and what to ask for (`Ask`).
 
+        `now` may be a moment ahead: then `times_of` says before which time each must not be asked.
         They are in flight until `done` or `skip`. A page taken gets the flag ASSIGNED. Where the robots rules of its
         origin do not hold at `wall`, they are asked for instead, and the page stays first in its slice. With a `period`
         a page that is done may be asked for again when so many seconds have passed since, and no `page_reason` speaks
@@ -214,6 +215,16 @@ class SiteQueue:
             page_origin, origin_valid, float(period), reason, sites, pages, asks,
         )  # fmt: skip
         return sites[:n], pages[:n], asks[:n]
+
+    def times_of(self, sites: U32) -> F64:
+        """Of sites in flight: before which their requests must not begin."""
+        q = self._q
+        times: F64 = np.maximum(q.sites["next"][sites], q.addresses["free"][q.sites["held"][sites]])
+        if len(q.domain):
+            domains = q.domain[sites]
+            limited = domains != NONE
+            times[limited] = np.maximum(times[limited], q.addresses["free"][domains[limited]])
+        return times
 
     def done(self, sites: U32, ends: F64, now: float) -> None:
         """Answers, or failures, that ended at `ends`."""

@@ -105,7 +105,7 @@ class SimulatedWeb:
         now, found = self.clock.monotonic(), self._received
         for end, _, body in self._open:
             start, size = _START.unpack_from(body, _START_AT)[0], _SIZE.unpack_from(body, _SIZE_AT)[0]
-            found += int(size * min(1.0, (now - start) / (end - start))) if end > start else size
+            found += int(size * min(1.0, max(0.0, now - start) / (end - start))) if end > start else size
         return found
 
     @property
@@ -121,10 +121,11 @@ class SimulatedWeb:
             reply = self.reply(a.url.decode())
             if a.cap and reply.size > a.cap * reply.seconds:
                 reply = replace(reply, seconds=reply.size / a.cap, flags=reply.flags | VisitFlag.HELD)
-            end = now + reply.seconds
+            start = max(now, a.not_before)
+            end = start + reply.seconds
             said = (reply.retry_after, reply.status, reply.redirect)
-            self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, now, end, *said))
-            heapq.heappush(self._open, (end, a.number, result_body(a, reply, now, end, self.seed, self.www)))
+            self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, start, end, *said))
+            heapq.heappush(self._open, (end, a.number, result_body(a, reply, start, end, self.seed, self.www)))
 
     def results(self, timeout: float, gather: float = 0.0) -> Results:
         now = self.clock.monotonic()

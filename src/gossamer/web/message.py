@@ -46,8 +46,8 @@ class Type(IntEnum):
 
 
 HEAD: Final = struct.Struct("<IB")
-ASSIGN: Final = struct.Struct("<QBQIIHBQHH")
-"""number, ask, page, origin, site, port, alone, cap, len(url), len(address)"""
+ASSIGN: Final = struct.Struct("<QBQIIHBQdHH")
+"""number, ask, page, origin, site, port, alone, cap, not_before, len(url), len(address)"""
 
 
 def frame(kind: Type, *parts: bytes) -> bytes:
@@ -56,16 +56,18 @@ def frame(kind: Type, *parts: bytes) -> bytes:
 
 def encode_assignment(a: Assignment) -> bytes:
     address = a.address.encode()
-    fixed = ASSIGN.pack(a.number, a.ask, a.page, a.origin, a.site, a.port, a.alone, a.cap, len(a.url), len(address))
+    fixed = ASSIGN.pack(
+        a.number, a.ask, a.page, a.origin, a.site, a.port, a.alone, a.cap, a.not_before, len(a.url), len(address)
+    )
     return frame(Type.ASSIGN, fixed, a.url, address)
 
 
 def decode_assignment(body: bytes) -> Assignment:
-    number, ask, page, origin, site, port, alone, cap, url, address = ASSIGN.unpack_from(body)
+    number, ask, page, origin, site, port, alone, cap, not_before, url, address = ASSIGN.unpack_from(body)
     at = ASSIGN.size
     return Assignment(
         number, Ask(ask), page, origin, site, body[at : at + url], body[at + url : at + url + address].decode(),
-        port, bool(alone), cap,
+        port, bool(alone), cap, not_before,
     )  # fmt: skip
 
 
