@@ -36,7 +36,7 @@ nothing = np.zeros(0, np.uint32), np.zeros(0, np.uint8)
 for outcome in (Outcome.TIMED_OUT, Outcome.WORKER_LOST):
     columns.page.tries[0], columns.page.state[0] = 0, 1
     for _ in range(2):
-        visits = np.zeros(1, VISIT)
+        visits = np.zeros(1, VISIT).view(np.recarray)
         visits["outcome"], visits["time"] = outcome, 1000.0
         limits = Limits(9, 9, 500.0, 5)
         learn(columns, strategy_named("opic"), new_totals(), new_counts(), visits, *nothing, limits)

@@ -128,7 +128,8 @@ class Crawl:
         if self.dispatch.bandwidth is not None:
             self.dispatch.bandwidth.turn()
         if not self.store.behind() and (room := self._room()) > 0:
-            self.dispatch.hand_out(room, ahead)
+            # a sitemap that was named just now is placed in the next turn, at once, and goes before pages
+            self.dispatch.hand_out(room, 0.0 if self.dispatch.rounds.busy else ahead)
         self.store.turn()
         for each in self.beside:
             each.turn()
