@@ -24,7 +24,7 @@ from gossamer.model import NONE, VISIT, Outcome, Tag, Texts
 from gossamer.rank.graph import held
 from gossamer.rank.names import LINK_SCORES, share_score
 from gossamer.rank.prepared import PREPARED
-from gossamer.scorer import START, Scorer
+from gossamer.scorer import A_LINK, SHARE, START, Scorer
 from gossamer.scores import compute, merit_of, read_scored
 from tests.test_rank import Links, dense, links_of
 
@@ -236,6 +236,11 @@ def test_a_small_graph_has_its_scores_at_the_stop_however_little_was_done(made: 
     said = scorer.standing(0.01)
     assert (said["made"], said["visits"], said["pages"], said["links"], said["why"]) == (1_600_000_000.0, 4, 9, 5, "")
     assert not scorer.finish(4, 100.0), "nothing came since"
+
+
+def test_a_crawl_of_cheap_pages_with_many_links_earns_its_first_scores() -> None:
+    pages, links, a_page = 100_000, 75, 0.001
+    assert START + A_LINK * links * pages < SHARE * a_page * pages
 
 
 def test_a_larger_graph_is_left_until_it_costs_a_twentieth(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
