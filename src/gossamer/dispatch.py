@@ -198,11 +198,25 @@ class Dispatch:
         else:
             sites, pages, asks = ready(most)
             if ahead:
+                sites, pages, asks = self._with_rules(sites, pages, asks, now, wall + ahead)
                 self._times = dict(zip(sites.tolist(), self.queue.times_of(sites).tolist(), strict=True))
             self._ask(sites, pages, asks, now, wall)
         if now >= self._next_read:
             self._next_read = now + READ_EVERY
             self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
+
+    def _with_rules(
+        self, sites: Array, pages: Array, asks: Array, now: float, wall: float
+    ) -> tuple[Array, Array, Array]:
+        """Without pages whose robots rules no longer hold at `wall`, when they may begin: the rules come first."""
+        columns = self._desk.columns
+        known = np.where(asks == _PAGE, pages, 0)
+        outdated = (asks == _PAGE) & (columns.origin.valid[columns.page.origin[known]] <= wall)
+        if outdated.any():
+            self._unassign(pages[outdated])
+            self.queue.skip(sites[outdated], now)
+            sites, pages, asks = sites[~outdated], pages[~outdated], asks[~outdated]
+        return sites, pages, asks
 
     def _hand_out_within(self, bandwidth: Bandwidth, ready: Ready, most: int) -> None:
         now, wall = self._clock.monotonic(), self._wall()
