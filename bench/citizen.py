@@ -129,7 +129,7 @@ def sockets(folder: Path, requests: int, restarts: int, web: DemoWeb, *changes: 
         if story.count() < requests:
             story.run(requests, last=True)
         served.running.stop()
-    (folder / "kills").write_text("".join(f"{at:.6f}\n" for at in story.kills))
+    _keep(folder, story.kills)
     robots_of = checker.robots_of_web(served.running.web)
     return Proof.of(served.log, load(served.config), robots_of, story.kills, len(stops), time.monotonic() - began)
 
@@ -230,6 +230,7 @@ def simulated(folder: Path, requests: int, restarts: int, web: MixedWeb, *change
         kills.append(clock.monotonic())
         clock.advance(rng.uniform(0.1, 30.0))
     log.file.close()
+    _keep(folder, kills)
     seconds = time.monotonic() - began
     return Proof.of(folder / "access.log", settings, lambda r: web.robots(r.host, r.start), kills, restarts, seconds)
 
@@ -250,6 +251,11 @@ def _run(folder: Path, settings: Settings, web: MixedWeb, clock: VirtualClock, l
             crawl.planner.close()
     finally:
         store.close()
+
+
+def _keep(folder: Path, kills: Sequence[float]) -> None:
+    """Beside the log: who judges it again has to know them."""
+    (folder / "kills").write_text("".join(f"{at:.6f}\n" for at in kills))
 
 
 @contextmanager

@@ -256,6 +256,36 @@ def test_six_redirects_of_robots_txt_count_as_none() -> None:
     assert kinds([*moves, at(70.0, "/even/1")]) == []
 
 
+def test_a_place_to_which_robots_txt_moved_may_be_asked_for_its_own_sake_first() -> None:
+    def there(start: float, name: str = "/robots.txt") -> Request:
+        return at(start, name, host="t.b.test", address="127.0.0.9")
+
+    moved = at(0.0, "/robots.txt", status=301, location="http://t.b.test/robots.txt")
+    own, errand = there(10.0), there(100.0)
+    assert kinds([moved, there(0.05), at(20.0)]) == [Kind.NO_ROBOTS], "it was asked before the move was known"
+    assert kinds([moved, there(0.05), own, at(20.0)]) == []
+    assert kinds([moved, own, at(650.0)]) == [Kind.NO_ROBOTS]
+    assert kinds([moved, own, errand, at(650.0)]) == []
+    assert kinds([moved, own, errand, at(750.0)]) == [Kind.NO_ROBOTS]
+    assert kinds([moved, own, errand, there(200.0), at(750.0)]) == [Kind.NO_ROBOTS], "a third is for nobody else's sake"
+    again = replace(moved, start=90.0, end=90.1)
+    assert kinds([moved, own, again, errand, at(650.0)]) == []
+    elsewhere = replace(again, location="http://u.b.test/robots.txt")
+    assert kinds([moved, own, elsewhere, errand, at(650.0)]) == [Kind.NO_ROBOTS], "it moved elsewhere since"
+
+
+def test_a_place_speaks_for_all_whose_robots_txt_moved_there() -> None:
+    place = {"status": 301, "location": "http://t.b.test/robots.txt"}
+    log = [at(0.0, "/robots.txt", **place), at(2.0, "/robots.txt", host="s.c.test", **place)]
+    asked = [at(10.0 + 100 * n, "/robots.txt", host="t.b.test", address="127.0.0.9") for n in range(4)]
+    for n in (1, 2, 3):
+        pages = [at(asked[n - 1].end + 590.0), at(asked[n - 1].end + 592.0, host="s.c.test")]
+        assert kinds([*log, *asked[:n], *pages]) == []
+        assert kinds([*log, *asked[: n - 1], *pages]) == [Kind.NO_ROBOTS] * 2
+    late = [at(asked[3].end + 590.0), at(asked[3].end + 592.0, host="s.c.test")]
+    assert kinds([*log, *asked, *late]) == [Kind.NO_ROBOTS] * 2, "two moved there: three answers may be for each"
+
+
 def test_rules_that_a_kill_may_have_lost_accuse_nobody() -> None:
     flipped = host_with({0}, 0.0)
     later = next(t for t in range(300, 90_000, 300) if face(at(float(t), host=flipped)) == FACES[1])

@@ -124,6 +124,34 @@ def test_robots_txt_that_cannot_be_read_forbids_its_site(tmp_path: Path, outcome
     assert result.ending is Ending.DONE
 
 
+def test_nothing_begins_after_its_robots_rules_have_run_out(tmp_path: Path) -> None:
+    """Also of what is handed out ahead of its time: pages, sitemaps, and probes for soft 404."""
+    valid = 3.0
+    waits = ("harvester.wait=60ms", "harvester.wait_large=60ms", "harvester.address_wait=10ms")
+    addresses = {f"s{i}.example": f"192.0.2.{i}" for i in range(40)}
+    web = random_web(3, sites=40, pages=3_000)
+    for host in addresses:
+        maps = [f"http://{host}/{n}.xml" for n in range(20)]
+        web[f"http://{host}/robots.txt"] = Reply(rules=Rules.parse(b"", "Gossamer").compiled(), sitemaps=maps)
+        web |= {url: Reply(seconds=0.3, links=[f"http://{host}/"]) for url in maps}
+    changes = [*waits, f"harvester.robots_valid={valid}s", "seeder.sitemaps=true", 'seeder.domains=["example"]']
+    world = World(tmp_path, web, changes, address=addresses.get)
+    world.run([f"http://{host}/" for host in addresses])
+    held: dict[str, float] = {}
+    late, lasted = [], list[float]()
+    for asked in sorted(world.asked, key=lambda a: a.start):
+        origin = urls.origin(asked.url)
+        if asked.ask is Ask.ROBOTS:
+            lasted += [asked.start - held[origin]] if origin in held else []
+            held[origin] = asked.end + valid
+        elif asked.start > held[origin]:
+            late.append(asked)
+    assert late == []
+    assert {a.ask for a in world.asked} == {Ask.ROBOTS, Ask.PAGE, Ask.SITEMAP, Ask.PROBE}
+    assert len(lasted) > 500
+    assert min(lasted) > -0.04, "they are not asked for again before they run out"
+
+
 def test_robots_txt_that_moved_to_another_site_is_asked_for_there(tmp_path: Path) -> None:
     rules = Rules.parse(b"User-agent: *\nDisallow: /x", "Gossamer").compiled()
     web = {

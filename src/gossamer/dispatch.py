@@ -97,6 +97,8 @@ class Dispatch:
         self._looked = self._next_read = -float("inf")
         self._times: dict[int, float] = {}
         """Of the sites that are handed out now, ahead of their time: when that is."""
+        self._begins = -float("inf")
+        """On the wall: by when what is handed out now will have begun."""
         self._hops: dict[int, int] = {}
         """Redirects that a robots.txt request in flight has behind it, by assignment."""
         self._asking: set[int] = set()
@@ -178,9 +180,10 @@ class Dispatch:
     # --- requests leave -----------------------------------------------------------------------------------------
 
     def hand_out(self, most: int, ahead: float = 0.0) -> None:
-        """`ahead`: of sites that are due within so many seconds, too. Their requests wait at the workers."""
-        now, wall = self._clock.monotonic(), self._wall()
-        self._times = {}
+        """`ahead`: of sites that are due within so many seconds, too. Their requests wait at the workers. Whatever must
+        hold when a request begins is asked of the latest moment at which one may."""
+        now, wall = self._clock.monotonic(), self._wall() + ahead
+        self._begins, self._times = wall, {}
         if now >= self._looked + LOOK_EVERY:
             self._looked = now
             self._read_again(wall)
@@ -194,32 +197,18 @@ class Dispatch:
             )  # fmt: skip
 
         if self.bandwidth is not None and self.bandwidth.limit:
-            self._hand_out_within(self.bandwidth, ready, most)
+            self._hand_out_within(self.bandwidth, ready, most, wall)
         else:
             sites, pages, asks = ready(most)
             if ahead:
-                sites, pages, asks = self._with_rules(sites, pages, asks, now, wall + ahead)
                 self._times = dict(zip(sites.tolist(), self.queue.times_of(sites).tolist(), strict=True))
             self._ask(sites, pages, asks, now, wall)
         if now >= self._next_read:
             self._next_read = now + READ_EVERY
             self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
 
-    def _with_rules(
-        self, sites: Array, pages: Array, asks: Array, now: float, wall: float
-    ) -> tuple[Array, Array, Array]:
-        """Without pages whose robots rules no longer hold at `wall`, when they may begin: the rules come first."""
-        columns = self._desk.columns
-        known = np.where(asks == _PAGE, pages, 0)
-        outdated = (asks == _PAGE) & (columns.origin.valid[columns.page.origin[known]] <= wall)
-        if outdated.any():
-            self._unassign(pages[outdated])
-            self.queue.skip(sites[outdated], now)
-            sites, pages, asks = sites[~outdated], pages[~outdated], asks[~outdated]
-        return sites, pages, asks
-
-    def _hand_out_within(self, bandwidth: Bandwidth, ready: Ready, most: int) -> None:
-        now, wall = self._clock.monotonic(), self._wall()
+    def _hand_out_within(self, bandwidth: Bandwidth, ready: Ready, most: int, wall: float) -> None:
+        now = self._clock.monotonic()
         sites, pages, asks, caps, back = bandwidth.admit(ready, most)
         if len(back[0]):
             self._unassign(back[1][back[2] == _PAGE])
@@ -334,10 +323,10 @@ class Dispatch:
         """The next sitemap of the site, or the robots.txt that is needed first."""
         self._pages_first.add(site)
         self.queue.set_errand(site, False)
-        wanted = self.rounds.next_of(site, self._wall())
+        wanted = self.rounds.next_of(site, self._begins)
         if wanted is None:
             return None
-        if self._desk.columns.origin.valid[wanted.origin] <= self._wall():
+        if self._desk.columns.origin.valid[wanted.origin] <= self._begins:
             if wanted.origin in self._away:
                 return None
             wanted.asked_robots += 1
@@ -350,7 +339,7 @@ class Dispatch:
         probe = self.prober.waiting.get(site)
         if probe is None:
             return None
-        if self._desk.columns.origin.valid[probe.origin] <= self._wall() or not self.prober.allowed(probe):
+        if self._desk.columns.origin.valid[probe.origin] <= self._begins or not self.prober.allowed(probe):
             self.prober.give_up(site)
             return None
         self.prober.take(site, self._number + 1)

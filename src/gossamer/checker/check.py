@@ -71,6 +71,18 @@ def check(
 
 
 @dataclass(slots=True)
+class _Moved:
+    """A robots.txt that is to be found at another place."""
+
+    hops: int
+    since: float
+    """The end of the answer that says so: what was asked for before was not asked for because of it."""
+    left: int
+    """Answers of that place that may be the one which was asked for because of it."""
+    heard: bool = False
+
+
+@dataclass(slots=True)
 class _Site:
     last: Request | None = None
     """Whose answer ended last."""
@@ -93,8 +105,10 @@ class _Judge:
         self.addresses: dict[str, Request] = {}
         self.domains: dict[str, Request] = {}
         self.origins: dict[str, Origin] = {}
-        self.errands: dict[tuple[str, str], dict[str, int]] = {}
-        """Sites and targets to which robots.txt moved: for which origins, after how many hops."""
+        self.errands: dict[tuple[str, str], dict[str, _Moved]] = {}
+        """Sites and targets to which robots.txt moved, for which origins."""
+        self.sent: dict[str, tuple[str, str]] = {}
+        """Origins to the place to which theirs moved last."""
         self.unknown = 0
         """Redirects of robots.txt whose target the log does not tell, and which nobody has asked for yet."""
         self.violations: list[Violation] = []
@@ -236,23 +250,51 @@ class _Judge:
 
     def _is_errand(self, request: Request) -> bool:
         """Whether a robots.txt moved here: then the answer speaks for its origin too, and is no page."""
-        waiting = self.errands.pop((self._site(request), request.target), None) if self.errands else None
-        for origin, hops in (waiting or {}).items():
-            self._hear(request, origin, hops)
-        return waiting is not None
+        place = (self._site(request), request.target) if self.errands else ("", "")
+        found = False
+        for origin, moved in list(self.errands.get(place, {}).items()):
+            if request.start >= moved.since - self.epsilon:
+                found = True
+                moved.left -= 1
+                if moved.left == 0:
+                    self._arrive(origin)
+                self._hear(request, origin, moved.hops, again=moved.heard)
+                moved.heard = True
+        return found
 
-    def _hear(self, answer: Request, origin: str, hops: int) -> None:
+    def _hear(self, answer: Request, origin: str, hops: int, again: bool = False) -> None:
+        """`again`: this origin's has been heard here already, but that answer may have been for another's sake."""
         if was_left(answer):
             return
+        if hops == 0:
+            self._arrive(origin)
         if has_moved(answer) and hops < HOPS:
             target = urls.canonical(urljoin(answer.url, answer.location)) if answer.location else None
             if target is not None:
-                place = self._name(urls.host(target)), "/" + target.split("/", 3)[3]
-                self.errands.setdefault(place, {})[origin] = hops + 1
+                self._send(origin, target, hops + 1, answer.end)
                 return
             self.unknown += not answer.location
         said = Said(answer, Rules()) if has_moved(answer) else said_by(answer, self.robots_of, self.limits.agent)
-        self.origins[origin].hear(said, self._known_until(answer) == FOREVER)
+        self.origins[origin].hear(said, not again and self._known_until(answer) == FOREVER)
+
+    def _send(self, origin: str, target: str, hops: int, since: float) -> None:
+        """The log does not tell for whose sake a place is asked: its own, or that of one of those who were sent there.
+        So each of them may be spoken for by as many answers as there are of these."""
+        self._arrive(origin)
+        place = self._name(urls.host(target)), "/" + target.split("/", 3)[3]
+        others = self.errands.setdefault(place, {})
+        for other in others.values():
+            other.left += 1
+        others[origin] = _Moved(hops, since, len(others) + 2)
+        self.sent[origin] = place
+
+    def _arrive(self, origin: str) -> None:
+        """It waits for no other place any more."""
+        place = self.sent.pop(origin, None)
+        if place is not None:
+            del self.errands[place][origin]
+            if not self.errands[place]:
+                del self.errands[place]
 
     def _robots(self, request: Request, origin: Origin) -> None:
         found = origin.judge(request, self.limits)

@@ -9,7 +9,8 @@ An answer says one of these:
     moved      3xx: the next answer of the place that it names speaks for this origin, at most five times
 
 An answer that a killed crawl may have lost is *doubtful*: it permits what it allows, but so does the last certain one
-before it. What the log does not tell (where a redirect leads, why the client left) accuses nobody.
+before it. So is a second answer of a place to which a robots.txt moved: one of the two was asked for by that place's
+own site. What the log does not tell (where a redirect leads, why the client left) accuses nobody.
 """
 
 from __future__ import annotations

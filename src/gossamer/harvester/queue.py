@@ -201,7 +201,7 @@ class SiteQueue:
     ) -> tuple[U32, U32, U8]:  # fmt: skip
         """At most `k` sites that may be asked now, with the page of each and what to ask for (`Ask`).
 
-        `now` may be a moment ahead: then `times_of` says before which time each must not be asked.
+        `now` and `wall` may be a moment ahead: then `times_of` says before which time each must not be asked.
         They are in flight until `done` or `skip`. A page taken gets the flag ASSIGNED. Where the robots rules of its
         origin do not hold at `wall`, they are asked for instead, and the page stays first in its slice. With a `period`
         a page that is done may be asked for again when so many seconds have passed since, and no `page_reason` speaks
