@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.gatherer import bounds
 from gossamer.gatherer.few import count_roots, has_few
 from gossamer.gatherer.marks import marks
+from gossamer.gatherer.plain import FORMATTING
 from tests.test_plain import PIECES
 
 LEAVES = (
@@ -37,6 +40,32 @@ def test_what_has_few_tags_is_left_whole_by_the_closer_look(page: str) -> None:
             assert bounds._end(page) == len(page)
 
 
+def _is_formatting(piece: str) -> bool:
+    """These are made anew, three of a kind, where they were not left open: another bound holds for them."""
+    return re.match(rf"</?(?:{'|'.join(FORMATTING)})\b", piece, re.IGNORECASE) is not None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([p for p in PIECES + LEAVES if not _is_formatting(p)]), min_size=1, max_size=4))
+@example(["<rt>"])
+@example(["<optgroup>"])
+@example(["<span>", "<div>", "</span>"])
+@example(["<noscript>", "<div>", "</noscript>"])
+@example(["<form>", "<div>", "</form>"])
+def test_what_the_closer_look_leaves_is_not_deep_for_the_parser(unit: list[str]) -> None:
+    page = "".join(unit) * 100
+    with patch.dict(vars(bounds), {"DEEPEST": 10}):
+        left = page[: bounds._end(page)]
+    assert max((_depth(node) for node in LexborHTMLParser(left).css("*")), default=0) < 60
+
+
+def _depth(node: LexborNode | None) -> int:
+    depth = 0
+    while node is not None:
+        depth, node = depth + 1, node.parent
+    return depth
+
+
 @pytest.mark.parametrize(
     ("page", "cleared"),
     [
@@ -61,6 +90,28 @@ def test_few_spellings_of_formatting_elements_are_few() -> None:
     assert has_few(page, marks(page), 1_000, 3, 1_000_000, 1_000)
     varied = "".join(f"<b id={number}>x</b> " for number in range(500))
     assert not has_few(varied, marks(varied), 1_000, 300, 1_000_000, 1_000)
+
+
+def test_options_are_counted_and_not_whatever_else_there_is() -> None:
+    page = "<p>x" * 500
+    assert has_few(page, marks(page), 1_000, 3, 1_000_000, 100)
+    assert not has_few(page + "<OPTION>" * 101, marks(page + "<OPTION>" * 101), 1_000, 3, 1_000_000, 100)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([*PIECES, *LEAVES, "<image src=x>", "<IMG>", "<Base href=x>", "<tr>", "<col>"])))
+def test_an_element_is_in_the_tree_only_if_its_tag_may_be_in_the_page(pieces: list[str]) -> None:
+    page = "".join(pieces)
+    found = marks(page)
+    names = {node.tag or "" for node in LexborHTMLParser(page).css("*")}
+    assert all(found.may_have(name) for name in names if name.isascii())
+
+
+def test_a_page_may_not_have_what_is_not_written_in_it() -> None:
+    found = marks("<P>x<a>y</a><image><!-- <area> --><b\0>")
+    assert [name for name in ("p", "a", "img", "area", "b", "i", "base", "html") if found.may_have(name)] == [
+        "p", "a", "img", "area", "html",
+    ]  # fmt: skip
 
 
 def test_roots_are_counted_in_any_spelling() -> None:

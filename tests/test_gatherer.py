@@ -288,11 +288,16 @@ def test_a_million_elements_deep_is_bounded(nest: str) -> None:
     assert [link.url for link in gathered.links] == ["https://example.org/x"]
 
 
+def left(html: str) -> str:
+    """What the parser gets of a page."""
+    return bounded(html)[0].decode()
+
+
 @pytest.mark.parametrize("tag", ["<a href=/x>y</a>", "<!-->", "<!x>", "</p>", "<br>z"])
 def test_tags_without_end_are_cut_at_the_most_that_are_read(tag: str) -> None:
     few, many = tag * 20_000, tag * 200_000
-    assert bounded(few) == few
-    cut = bounded(many)
+    assert left(few) == few
+    cut = left(many)
     assert cut.count("<") == MOST_TAGS
     assert many.startswith(cut)
 
@@ -312,8 +317,8 @@ def test_wide_pages_are_not_cut() -> None:
         * 1_500
         + "<div>" * (DEEPEST - 1)
     )
-    assert bounded(wide) == wide
-    assert len(bounded(wide + "<div>" * 10)) < len(wide) + 10
+    assert left(wide) == wide
+    assert len(left(wide + "<div>" * 10)) < len(wide) + 10
 
 
 def test_a_worker_needs_no_numba_to_gather_or_to_read_robots_txt() -> None:

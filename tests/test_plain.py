@@ -21,6 +21,7 @@ PIECES = (
     "</select>", '<p ="x=">', "<p a=/x/>", '<p class="x ">', "<template>", "</template>", "<button>", "</button>",
     "<![CDATA[", "]]>",
     "<", ">", '"', "'", " < ", "<div/>",
+    "<rt>", "<rp>", "<ruby>", "</ruby>", "<optgroup>", "</optgroup>", "<form>", "</form>", "<h1>", "</h2>", "<rtc>",
     "<div", "</div", "<x-y>", "</x-y>", "<option>", "<object>", "</object>", "<plaintext>", "<noscript>", "</noscript>",
 )  # fmt: skip
 SHALLOW, FEW, MANY = 4, 2, 1_000

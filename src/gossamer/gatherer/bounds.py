@@ -39,6 +39,8 @@ FREE: Final = 3
 MOST_WALKED: Final = 1_000_000
 """Open elements above which formatting elements end, summed up over such end tags: half a second."""
 MOST_OPTIONS: Final = 10_000
+MOST_PASSED: Final = MOST_TAGS * DEEPEST
+"""Open elements that all tags together pass on their way up: 0.1 s. Few tags do no harm however deep they are."""
 HARMLESS: Final = 890
 """Tags among which no choice of formatting elements makes more than `MOST_REBUILT`."""
 SHORT: Final = 32_768
@@ -74,16 +76,29 @@ _BARRIERS: Final = _FOREIGN | {
     "annotation-xml", "desc", "mi", "mn", "mo", "ms", "mtext", "title",
 }  # fmt: skip
 """An end tag closes nothing outside of these."""
+_SPECIAL: Final = frozenset({
+    "address", "applet", "article", "aside", "blockquote", "button", "center", "dd", "details", "dir", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup",
+    "iframe", "li", "listing", "main", "marquee", "menu", "nav", "noembed", "noframes", "noscript", "object", "ol",
+    "plaintext", "pre", "search", "section", "select", "summary", "table", "template", "textarea", "title", "ul", "xmp",
+})  # fmt: skip
+"""Elements at which the end tag of an ordinary one is given up: that one stays open."""
+_ORDINARY: Final = frozenset({"iframe", "noembed", "noframes", "noscript", "plaintext", "textarea", "title", "xmp"})
+"""Special elements with the end tags of ordinary ones."""
 _LOOK_BACK: Final = 16
 _ADOPTED: Final = 7
 """Open elements above a formatting element at whose end tag the parser is sure to close it."""
 
 
-def bounded(text: str) -> str:
-    """The text up to what is too much for the parser: all of it, for nearly every page."""
+def bounded(text: str) -> tuple[bytes, Marks]:
+    """The text in UTF-8 up to what is too much for the parser, which is all of it for nearly every page; and its
+    tags."""
     if len(text) > LONG:
         text = _with_few_tags(text)
-    return text[: _end(text)] if _suspicious(text) else text
+    found = marks(text)
+    if _suspicious(text, found):
+        return text[: _end(text)].encode(errors="replace"), found
+    return found.raw, found
 
 
 def _with_few_tags(text: str) -> str:
@@ -92,17 +107,14 @@ def _with_few_tags(text: str) -> str:
     return text[: -1 - len(text.split("<", MOST_TAGS + 1)[-1])]
 
 
-def _suspicious(text: str) -> bool:
-    tags, long = text.count("<"), len(text) > SHORT
-    if not long and tags <= HARMLESS:
-        return False
-    found = marks(text)
-    if long and _may_have_many_attributes(text, found):
+def _suspicious(text: str, found: Marks) -> bool:
+    tags = len(found.places)
+    if len(text) > SHORT and _may_have_many_attributes(text, found):
         return True
     if tags <= HARMLESS:
         return False
     left, strays = FREE + MOST_REBUILT // tags, MOST_WALKED // DEEPEST
-    if has_few(text, found, DEEPEST, left, MOST_WALKED, MOST_OPTIONS):
+    if has_few(text, found, max(DEEPEST, MOST_PASSED // tags), left, MOST_WALKED, MOST_OPTIONS):
         return False
     return not is_plain(found, DEEPEST, left, strays, MOST_OPTIONS)
 
@@ -188,18 +200,23 @@ def _follows_its_like(open_names: list[str], name: str) -> bool:
         if SIBLINGS.get(open_names[-back]) == kind:
             del open_names[len(open_names) - back + 1 :]
             return True
-        if kind == "rt" or open_names[-back] not in _INLINE:
+        if open_names[-back] not in _INLINE:
             return False
     return False
 
 
 def _close(open_names: list[str], name: str) -> None:
     """Like the parser, but an end tag far from its start is taken for a stray one: rather cut than be slow."""
+    is_block = name in _SPECIAL and name not in _ORDINARY
     for back in range(1, min(len(open_names), _LOOK_BACK) + 1):
-        if open_names[-back] == name:
-            del open_names[-back:]
+        last = open_names[-back]
+        if last == name:
+            if name == "form":
+                del open_names[-back]  # what begins in it stays open
+            else:
+                del open_names[-back:]
             return
-        if open_names[-back] in _BARRIERS:
+        if last in _BARRIERS or (not is_block and last in _SPECIAL):
             return
 
 

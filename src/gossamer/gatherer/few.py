@@ -33,7 +33,7 @@ _GONE: Final = "\"'"
 """Stands for what was taken out: no usual tag can have it."""
 _FLAT_KEYS: Final = [(key_of(f"{name}\0"), np.uint32((1 << 8 * (len(name) + 1)) - 1)) for name in _FLAT]
 _ROOTS: Final = [key_of(name) for name in ("html", "body")]
-_CDATA: Final = key_of("![cd")
+_CDATA, _OPTION = key_of("![cd"), key_of("opti")
 _FORMATTING: Final = beginning_like(FORMATTING)
 _WALKING: Final = beginning_like(FORMATTING | {"a"})
 
@@ -49,9 +49,9 @@ def has_few(text: str, found: Marks, deepest: int, most_left: int, most_walked: 
     pairs = found.keys & PAIR
     are_starts = ((pairs & np.uint32(0xFF)) - np.uint32(ord("a")) < 26) & ~found.are_ends
     keys = found.keys[are_starts]
-    deep = len(keys) - sum(int(np.count_nonzero(keys & mask == key)) for key, mask in _FLAT_KEYS)
-    if len(keys) > most_options or (found.keys == _CDATA).any():
+    if (len(keys) > most_options and np.count_nonzero(keys == _OPTION) > most_options) or (found.keys == _CDATA).any():
         return False
+    deep = len(keys) - sum(int(np.count_nonzero(keys & mask == key)) for key, mask in _FLAT_KEYS)
     deepest = min(deepest, most_walked // max(1, int(np.count_nonzero(_WALKING[pairs[found.are_ends]]))))
     if deep > deepest and not _is_shallow(text, deep, deepest):
         return False

@@ -90,8 +90,9 @@ def gather(
         told = _of_text(text, (), content_language, settings)
         cleaned = plain_lines(text, settings.keep) if settings.text else None
         return replace(told, charset=charset, flags=flags | told.flags, text=cleaned)
-    tree = LexborHTMLParser(bounded(text))
-    found = read(tree, settings, product_token(agent), now)
+    markup, tags = bounded(text)
+    tree = LexborHTMLParser(markup)
+    found = read(tree, tags, settings, product_token(agent), now)
     seen = Seen()
     base = canonical(found.base, url) or url if found.base else url
     targets = resolved(found.references, base, scope, seen)
@@ -100,9 +101,10 @@ def gather(
     flags |= found.flags
     if flags & _NOFOLLOW:
         links = [link._replace(flags=link.flags | _NOFOLLOW_LINK) for link in links]
-    titles = tree.tags("title")
+    titles = tree.tags("title") if tags.may_have("title") else []
     title = folded(titles[0].text(), LONGEST_TITLE) if titles else ""
-    visible = visible_text(tree, [name for name in settings.drop if name not in SILENT])  # `read` took these out
+    drop = [name for name in settings.drop if name not in SILENT]  # `read` took these out
+    visible = visible_text(tree, [name for name in drop if tags.may_have(name)])
     told = _of_text(visible, targets, found.declared or content_language, settings)
     return Gathered(
         charset, title, told.text_length, told.digest, flags | told.flags, out_degree, links, seen.counted,

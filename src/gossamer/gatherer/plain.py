@@ -20,12 +20,12 @@ from gossamer.gatherer.marks import PAIR, Marks, beginning_like
 
 NEVER_DEEP: Final = frozenset({
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
-    "a", "body", "caption", "colgroup", "head", "html", "optgroup", "option", "p", "tbody", "td", "tfoot", "th",
-    "thead", "tr",
+    "a", "body", "caption", "colgroup", "head", "html", "option", "p", "tbody", "td", "tfoot", "th", "thead", "tr",
 })  # fmt: skip
 """Elements without content, and those that another of their kind ends."""
-SIBLINGS: Final = {"li": "li", "dd": "dt", "dt": "dt", "rb": "rt", "rp": "rt", "rt": "rt", "rtc": "rt"}
-"""Elements that end the one before, unless a block is open in between, by kind."""
+SIBLINGS: Final = {"li": "li", "dd": "dt", "dt": "dt"}
+"""Elements that end the one before, unless a block is open in between, by kind. Not <rt> and <optgroup>: they do so in
+their place only, and nest elsewhere."""
 FORMATTING: Final = frozenset({
     "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 })  # fmt: skip
@@ -195,7 +195,7 @@ def _bounded(keys: Keys, ends: Bools, deepest: int, most_left: int, most_strays:
 def _markup(page: Marks) -> bytes:
     """Without comments, declarations, scripts and the like. If one of them begins within a tag, nothing is usual: a <
     stands for that."""
-    small, parts, at = page.raw[: page.length].lower(), list[bytes](), 0
+    small, parts, at = page.raw.lower(), list[bytes](), 0
     for start in page.places[_BEGIN_NO_MARKUP[page.keys & PAIR] & ~page.are_ends].tolist():
         if start < at or not (found := _NO_MARKUP.match(small, start)):
             continue

@@ -1,7 +1,8 @@
 """What the elements of a page say: references with their texts, base, directives, description, declared language.
 
 Elements are walked tag by tag in the order of `gatherer.links`: a walk per tag name (3 to 6 µs each) costs the same as
-one union selector (84 µs) and gives the links in the order of their kinds. The text of a link costs 0.9 µs.
+one union selector (84 µs) and gives the links in the order of their kinds. Of most names a page has none, and there is
+no walk for these. The text of a link costs 0.9 µs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.directives import of_meta, refresh_target
 from gossamer.gatherer.links import Found, Kinds, merged
+from gossamer.gatherer.marks import Marks
 from gossamer.gatherer.preferences import METAS
 from gossamer.model import LinkFlag, LinkKind, Tag, VisitFlag
 
@@ -74,11 +76,13 @@ class Read:
             self.flags |= _MANY_LINKS
 
 
-def read(tree: LexborHTMLParser, settings: GathererSettings, token: str, now: float = 0.0) -> Read:
-    """Takes the silent elements that the settings drop out of the tree. `token`: the robots' name that is ours."""
+def read(tree: LexborHTMLParser, tags: Marks, settings: GathererSettings, token: str, now: float = 0.0) -> Read:
+    """Takes the silent elements that the settings drop out of the tree. `tags` are those of the page; `token`: the
+    robots' name that is ours."""
     found = Read(settings.max_links, settings.anchor_length if settings.anchors else 0)
-    silent = [name for name in SILENT if name in settings.drop]
-    bearers, link, refresh = _planned(settings.links)
+    silent = [name for name in SILENT if name in settings.drop and tags.may_have(name)]
+    planned, link, refresh = _planned(settings.links)
+    bearers = [bearer for bearer in planned if tags.may_have(bearer.name)]
     before = {b: [node.attributes for node in tree.tags(b.name)] for b in bearers if b.name in silent}
     if silent:
         tree.strip_tags(silent)
@@ -87,12 +91,14 @@ def read(tree: LexborHTMLParser, settings: GathererSettings, token: str, now: fl
             _read_anchors(tree, bearer, found)
         else:
             _read_others(before.get(bearer) or [node.attributes for node in tree.tags(bearer.name)], bearer, found)
-    if link:
+    if link and tags.may_have("link"):
         for position, node in enumerate(tree.tags("link")):
             _read_link(node.attributes, position, found)
-    _read_metas(tree, found, token, refresh, now)
-    for node in tree.tags("base"):
-        found.base = found.base or node.attributes.get("href") or ""
+    if tags.may_have("meta"):
+        _read_metas(tree, found, token, refresh, now)
+    if tags.may_have("base"):
+        for node in tree.tags("base"):
+            found.base = found.base or node.attributes.get("href") or ""
     root = tree.root
     if root is not None:
         found.declared = root.attributes.get("lang") or found.declared
