@@ -235,6 +235,20 @@ def test_a_stop_returns_what_does_not_end_in_time(start: Start, server: Server) 
     assert (results.visits["outcome"] == Outcome.RETURNED).all()
 
 
+def test_no_more_results_are_handed_over_than_the_loop_has_time_for(
+    start: Start, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gossamer.web.pool.RESULTS_AT_ONCE", 3)
+    pool = start(workers=1)
+    pool.assign([ask(i, server.url("/ok"), server) for i in range(1, 11)])
+    sizes, end = list[int](), time.monotonic() + WITHIN
+    while sum(sizes) < 10 and time.monotonic() < end:
+        time.sleep(0.1)
+        sizes.append(len(pool.results(0.2)))
+    assert sum(sizes) == 10
+    assert max(sizes) == 3
+
+
 def test_another_descriptor_wakes_the_pool(start: Start) -> None:
     pool = start()
     bell = os.eventfd(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from collections.abc import Iterator
 
@@ -12,7 +13,7 @@ from gossamer.config import Settings, override
 from gossamer.config.settings import HarvesterSettings
 from gossamer.errors import UsageError
 from gossamer.units import Duration
-from gossamer.web.resolver import FAILURE, LONGEST, SHORTEST, Resolver, families
+from gossamer.web.resolver import AT_ONCE, FAILURE, LONGEST, SHORTEST, Resolver, families
 from tests.nameserver import AAAA, BOTH, A, NameServer, collect, one, resolver_of
 from tests.timing import WITHIN, wait_for
 
@@ -205,6 +206,19 @@ def test_at_most_so_many_names_are_being_looked_up_and_every_ask_gets_exactly_on
     answers = collect(resolver, 100)
     assert sorted(answer.site for answer in answers) == list(range(100))
     assert all(answer.address == "93.184.216.40" for answer in answers)
+
+
+def test_so_many_answers_are_handed_over_at_once_and_the_rest_calls(server: NameServer) -> None:
+    resolver = resolver_of(server)
+    many = 2 * AT_ONCE + 10
+    for site in range(many):
+        resolver.ask(site, f"93.184.{site // 250}.{site % 250 + 1}")
+    for left in (many - AT_ONCE, 10):
+        assert len(resolver.answers()) == AT_ONCE
+        assert resolver.open == left
+        assert select.select([resolver.fileno()], [], [], 0)[0], "nobody would come back for the rest"
+    assert len(resolver.answers()) == 10
+    assert not select.select([resolver.fileno()], [], [], 0)[0]
 
 
 def test_nothing_to_collect_is_an_empty_list(server: NameServer) -> None:

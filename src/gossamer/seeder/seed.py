@@ -89,40 +89,30 @@ def _content_key(digest: np.uint64, seed: np.uint64) -> np.uint64:
 
 def mark_duplicates(columns: Columns, results: Results, seed: int) -> None:
     """A page with the text and links of one known before is a duplicate; its links are not followed (7.2.3)."""
-    if _mark_duplicates(columns.digests.arrays, results.visits, np.uint64(seed)):
+    if _add_contents(columns.digests.arrays, results.visits, np.uint64(seed), True):
         columns.digests.give_back()
-
-
-@njit
-def _mark_duplicates(digests: Arrays, visits: Array, seed: np.uint64) -> bool:
-    """Whether the table may have grown."""
-    found = False
-    for i in range(len(visits)):
-        visit = visits[i]
-        visit.duplicate_of = _NONE
-        if _can_be_repeated(visit):
-            found = True
-            first = add_one(digests, _content_key(visit.digest, seed), visit.page)
-            if first != visit.page and first != _NONE:
-                visit.duplicate_of = first
-                visit.outcome = _DUPLICATE
-    return found
 
 
 def keep_contents(columns: Columns, visits: Array, seed: int) -> None:
     """What these pages say is known from now on."""
-    if _keep_contents(columns.digests.arrays, visits, np.uint64(seed)):
+    if _add_contents(columns.digests.arrays, visits, np.uint64(seed), False):
         columns.digests.give_back()
 
 
 @njit
-def _keep_contents(digests: Arrays, visits: Array, seed: np.uint64) -> bool:
+def _add_contents(digests: Arrays, visits: Array, seed: np.uint64, mark: bool) -> bool:
+    """Whether the table may have grown. `mark`: those that were known before as duplicates."""
     found = False
     for i in range(len(visits)):
         visit = visits[i]
+        if mark:
+            visit.duplicate_of = _NONE
         if _can_be_repeated(visit):
             found = True
-            add_one(digests, _content_key(visit.digest, seed), visit.page)
+            first = add_one(digests, _content_key(visit.digest, seed), visit.page)
+            if mark and first != visit.page and first != _NONE:
+                visit.duplicate_of = first
+                visit.outcome = _DUPLICATE
     return found
 
 

@@ -53,6 +53,7 @@ _NUMBER_AT, _FILE_AT, _END_AT, _LINKS_AT = (
     int(VISIT.fields[name][1])  # type: ignore[index]
     for name in ("number", "warc_file", "warc_end", "links")
 )
+RESULTS_AT_ONCE: Final = 100
 LINKS_AT_ONCE: Final = 20_000
 """A tick of more would make the loop deaf for too long."""
 _LINKS: Final = struct.Struct("<I")
@@ -174,7 +175,7 @@ class Pool:
     # --- back ---------------------------------------------------------------------------------------------------
 
     def results(self, timeout: float, gather: float = 0.0) -> Results:
-        """At most `LINKS_AT_ONCE` links or so; the rest waits for the next call.
+        """At most `RESULTS_AT_ONCE`, and `LINKS_AT_ONCE` links or so; the rest waits for the next call.
 
         Faults of the pool as a whole are raised at the call after the one that met them: what came is handed over.
         """
@@ -189,7 +190,7 @@ class Pool:
         links = 0
         for i, body in enumerate(bodies):
             links += _LINKS.unpack_from(body, _LINKS_AT)[0]
-            if links > LINKS_AT_ONCE:
+            if links > LINKS_AT_ONCE or i + 1 == RESULTS_AT_ONCE:
                 self._returned = bodies[i + 1 :]
                 return self._handed_over(bodies[: i + 1])
         return self._handed_over(bodies)

@@ -40,6 +40,8 @@ LOOK_EVERY: Final = 60.0
 """Seconds, at least, between looks at which name servers the system has."""
 MOST_ADDRESSES: Final = 32
 """Of a name that has more, the first are looked at."""
+AT_ONCE: Final = 100
+"""Answers that are handed over at a time: more would make the desk deaf for too long."""
 _CACHED: Final = 200_000
 _ERRORS: Final = {
     ARES.ARES_ENODATA: "no address",
@@ -138,7 +140,7 @@ class Resolver:
             self._start()
 
     def answers(self) -> list[Answer]:
-        """What is known since the last call; never waits."""
+        """What is known since the last call; never waits. At most `AT_ONCE`; the rest waits for the next call."""
         self._bell.quiet()
         while self._replies:
             reply = self._replies.popleft()
@@ -151,7 +153,9 @@ class Resolver:
             del self._under_way[number]
             self._failed(lookup, _TIMED_OUT)
         self._start()
-        ready, self._ready = self._ready, []
+        ready, self._ready = self._ready[:AT_ONCE], self._ready[AT_ONCE:]
+        if self._ready:
+            self._bell.ring()
         return ready
 
     def forget(self) -> None:
