@@ -101,8 +101,9 @@ def test_words_of_a_header_are_for_whom_they_name(value: str) -> None:
 
 @given(st.text(), st.floats(0, 4e9))
 def test_any_text_is_read(text: str, now: float) -> None:
-    of_meta(f"unavailable_after: {text}", now)
-    of_header([text, f"unavailable_after: {text}"], "Gossamer", now)
+    """And what words to us say is never less for a date that stands beside them."""
+    assert of_meta(f"noindex, unavailable_after: {text}", now) & VisitFlag.NOINDEX
+    assert of_header([text, f"nofollow, unavailable_after: {text}"], "Gossamer", now) & VisitFlag.NOFOLLOW
 
 
 def test_preferences_of_headers_are_found() -> None:

@@ -150,6 +150,7 @@ def test_after_its_end_nothing_is_published_and_nothing_fails() -> None:
     table.close()
     publish(table, [(7, 1, 1)])
     table.close()
+    assert table.fileno() == -1
 
 
 def test_a_reader_cannot_write(table: Payloads) -> None:
