@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from gossamer.checker import Kind, Limits, Request, check
 from gossamer.checker.order import by_start
+from gossamer.checker.robots import DOUBTFUL, Origin, Said
 from gossamer.config.settings import Settings
 from gossamer.errors import UsageError
 from gossamer.robots import Rules
@@ -267,7 +268,10 @@ def test_a_place_to_which_robots_txt_moved_may_be_asked_for_its_own_sake_first()
     assert kinds([moved, own, at(650.0)]) == [Kind.NO_ROBOTS]
     assert kinds([moved, own, errand, at(650.0)]) == []
     assert kinds([moved, own, errand, at(750.0)]) == [Kind.NO_ROBOTS]
-    assert kinds([moved, own, errand, there(200.0), at(750.0)]) == [Kind.NO_ROBOTS], "a third is for nobody else's sake"
+    more = [there(200.0), there(210.0)]
+    assert kinds([moved, own, errand, more[0], at(750.0)]) == [], "of two, one may have been by https"
+    assert kinds([moved, own, errand, *more, at(805.0)]) == [Kind.NO_ROBOTS], "a fourth is for nobody else's sake"
+    assert kinds([moved, replace(own, status=499), there(70.0), errand, at(690.0)]) == [], "who left heard nothing"
     again = replace(moved, start=90.0, end=90.1)
     assert kinds([moved, own, again, errand, at(650.0)]) == []
     elsewhere = replace(again, location="http://u.b.test/robots.txt")
@@ -277,13 +281,36 @@ def test_a_place_to_which_robots_txt_moved_may_be_asked_for_its_own_sake_first()
 def test_a_place_speaks_for_all_whose_robots_txt_moved_there() -> None:
     place = {"status": 301, "location": "http://t.b.test/robots.txt"}
     log = [at(0.0, "/robots.txt", **place), at(2.0, "/robots.txt", host="s.c.test", **place)]
-    asked = [at(10.0 + 100 * n, "/robots.txt", host="t.b.test", address="127.0.0.9") for n in range(4)]
-    for n in (1, 2, 3):
+    asked = [at(10.0 + 100 * n, "/robots.txt", host="t.b.test", address="127.0.0.9") for n in range(5)]
+    for n in (1, 2, 3, 4):
         pages = [at(asked[n - 1].end + 590.0), at(asked[n - 1].end + 592.0, host="s.c.test")]
         assert kinds([*log, *asked[:n], *pages]) == []
         assert kinds([*log, *asked[: n - 1], *pages]) == [Kind.NO_ROBOTS] * 2
-    late = [at(asked[3].end + 590.0), at(asked[3].end + 592.0, host="s.c.test")]
-    assert kinds([*log, *asked, *late]) == [Kind.NO_ROBOTS] * 2, "two moved there: three answers may be for each"
+    late = [at(asked[4].end + 590.0), at(asked[4].end + 592.0, host="s.c.test")]
+    assert kinds([*log, *asked, *late]) == [Kind.NO_ROBOTS] * 2, "two moved there: four answers may be for each"
+
+
+def test_a_page_to_which_robots_txt_moved_is_excused_as_often_as_it_had_to_be_asked_for() -> None:
+    moved = at(0.0, "/robots.txt", status=301, location="/even/1")
+    assert kinds([moved, at(10.0, "/even/1"), at(20.0)]) == []
+    assert kinds([moved, at(10.0, "/even/1", status=499), at(20.0, "/even/1"), at(30.0)]) == []
+    assert kinds([moved, at(10.0, "/even/1"), at(20.0, "/even/1")]) == [Kind.FORBIDDEN]
+
+
+def test_robots_txt_that_moves_in_a_circle_counts_as_none() -> None:
+    here = [at(10.0 * n, "/robots.txt", status=301, location="/robots.txt") for n in range(6)]
+    assert kinds([*here[:5], at(80.0)]) == [Kind.NO_ROBOTS]
+    assert kinds([*here, at(80.0, "/even/1")]) == []
+    anew = at(700.0, "/robots.txt", status=301, location="/r.txt")
+    assert kinds([*here, anew, at(710.0, "/r.txt"), at(720.0, "/even/1")]) == [Kind.FORBIDDEN], "it is asked for anew"
+
+
+def test_what_may_be_in_force_is_bounded() -> None:
+    origin = Origin()
+    for n in range(3 * DOUBTFUL):
+        origin.hear(Said(at(float(n), "/robots.txt"), Rules()), is_certain=n == 0)
+    assert len(origin.doubtful) == DOUBTFUL
+    assert origin.doubtful[-1].answer.start == 3 * DOUBTFUL - 1
 
 
 def test_rules_that_a_kill_may_have_lost_accuse_nobody() -> None:

@@ -52,6 +52,11 @@ def _is_formatting(piece: str) -> bool:
 @example(["<span>", "<div>", "</span>"])
 @example(["<noscript>", "<div>", "</noscript>"])
 @example(["<form>", "<div>", "</form>"])
+@example(["<form>", "<object>", "</form>", "</object>", "</form>"])
+@example(["<h1>", "<div>", "<h2>", "</h1>"])
+@example(["<li>", "<ul>", "</li>"])
+@example(["<svg>", "<a>"])
+@example(["<svg>", "<a>", "</a>"])
 def test_what_the_closer_look_leaves_is_not_deep_for_the_parser(unit: list[str]) -> None:
     page = "".join(unit) * 100
     with patch.dict(vars(bounds), {"DEEPEST": 10}):
@@ -71,6 +76,8 @@ def _depth(node: LexborNode | None) -> int:
     [
         ("<p><a href=x>y</a><br>" * 50, True),
         ("<svg><path/></svg>", True),
+        ("<svg>" + "<a>" * 5, False),
+        ("<svg></svg>" + "<a href=x>y</a>" * 50, True),
         ("<span class='x'>y</span>" * 50, True),
         ("<rustdoc-topbar>x</rustdoc-topbar>" * 50, True),
         ("<div class=x><p><span>x</span><a href=y>z</a></p></div>" * 50, True),
@@ -108,6 +115,7 @@ def test_an_element_is_in_the_tree_only_if_its_tag_may_be_in_the_page(pieces: li
 
 
 def test_a_page_may_not_have_what_is_not_written_in_it() -> None:
+    assert marks("<table><td>x").may_have("tr")
     found = marks("<P>x<a>y</a><image><!-- <area> --><b\0>")
     assert [name for name in ("p", "a", "img", "area", "b", "i", "base", "html") if found.may_have(name)] == [
         "p", "a", "img", "area", "html",

@@ -245,6 +245,7 @@ def test_no_more_results_are_handed_over_than_the_loop_has_time_for(
     while sum(sizes) < 10 and time.monotonic() < end:
         time.sleep(0.1)
         sizes.append(len(pool.results(0.2)))
+        assert pool.open == 10 - sum(sizes), "what waits to be handed over is not done"
     assert sum(sizes) == 10
     assert max(sizes) == 3
 

@@ -14,7 +14,7 @@ from gossamer import urls
 from gossamer.collection.layout import SETTINGS
 from gossamer.collection.store import COMMIT_EVERY, Store
 from gossamer.config import Settings
-from gossamer.crawl import Ending
+from gossamer.crawl import AHEAD, Crawl, Ending
 from gossamer.dispatch import Dispatch
 from gossamer.errors import UsageError
 from gossamer.explain.page import explain_page
@@ -150,6 +150,17 @@ def test_nothing_begins_after_its_robots_rules_have_run_out(tmp_path: Path) -> N
     assert {a.ask for a in world.asked} == {Ask.ROBOTS, Ask.PAGE, Ask.SITEMAP, Ask.PROBE}
     assert len(lasted) > 500
     assert min(lasted) > -0.04, "they are not asked for again before they run out"
+
+
+def test_nobody_is_asked_ahead_of_time_once_there_is_a_limit_of_bandwidth(tmp_path: Path) -> None:
+    """It may have begun in the turn that had decided otherwise."""
+    changes = ["harvester.wait=60ms", "harvester.wait_large=60ms", "harvester.address_wait=10ms"]
+    addresses = {f"s{i}.example": f"192.0.2.{i}" for i in range(8)}
+    world = World(tmp_path, random_web(1), [*changes, "harvester.bandwidth=1MB/s"], address=addresses.get)
+    with patch.object(Crawl, "_ahead", lambda crawl: AHEAD):
+        world.run([f"http://{host}/" for host in addresses])
+    assert len(world.asked) > 300
+    assert impolite(world.asked, 0.06, 0.01) == []
 
 
 def test_robots_txt_that_moved_to_another_site_is_asked_for_there(tmp_path: Path) -> None:

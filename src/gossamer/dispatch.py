@@ -180,10 +180,11 @@ class Dispatch:
     # --- requests leave -----------------------------------------------------------------------------------------
 
     def hand_out(self, most: int, ahead: float = 0.0) -> None:
-        """`ahead`: of sites that are due within so many seconds, too. Their requests wait at the workers. Whatever must
-        hold when a request begins is asked of the latest moment at which one may."""
-        now, wall = self._clock.monotonic(), self._wall() + ahead
-        self._begins, self._times = wall, {}
+        """`ahead`: of sites that are due within so many seconds, too, unless bandwidth is limited by now. Requests wait
+        at the workers. Robots rules must hold at the latest moment at which one may begin."""
+        limited = self.bandwidth is not None and self.bandwidth.limit > 0
+        now, wall, ahead = self._clock.monotonic(), self._wall(), 0.0 if limited else ahead
+        self._begins, self._times = wall + ahead, {}
         if now >= self._looked + LOOK_EVERY:
             self._looked = now
             self._read_again(wall)
@@ -193,10 +194,10 @@ class Dispatch:
         def ready(most: int) -> tuple[Array, Array, Array]:
             return self.queue.ready(
                 now + ahead, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
-                columns.origin.valid, wall, self._period, columns.page.reason,
+                columns.origin.valid, wall, self._period, columns.page.reason, self._begins,
             )  # fmt: skip
 
-        if self.bandwidth is not None and self.bandwidth.limit:
+        if self.bandwidth is not None and limited:
             self._hand_out_within(self.bandwidth, ready, most, wall)
         else:
             sites, pages, asks = ready(most)

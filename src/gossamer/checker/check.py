@@ -27,7 +27,8 @@ processes may have been killed. Waits count from all of them; from one that was 
 
 Clocks in logs are not exact: what is less than `epsilon` (5 ms) early is no violation.
 
-A request is looked at once. What is remembered is of the size of the sites and kills, not of the log.
+A request is looked at once. What is remembered is of the size of the sites and kills, not of the log. Only where n
+robots.txt moved to one place, each of its answers is looked at n times.
 """
 
 from __future__ import annotations
@@ -141,10 +142,11 @@ class _Judge:
         self._time_at_domain(request, name, settled)
         self._patience(request, site)
         self._identity(request)
-        if not self._is_errand(request) and not request.is_robots:
-            self._robots(request, origin)
-        elif request.is_robots:
+        spoken_for = self._spoken_for(request)
+        if request.is_robots and request.origin not in spoken_for:
             self._hear(request, request.origin, 0)
+        elif not spoken_for:
+            self._robots(request, origin)
         self._remember(request, site)
 
     def _site(self, request: Request) -> str:
@@ -248,18 +250,23 @@ class _Judge:
 
     # --- robots.txt
 
-    def _is_errand(self, request: Request) -> bool:
-        """Whether a robots.txt moved here: then the answer speaks for its origin too, and is no page."""
+    def _spoken_for(self, request: Request) -> set[str]:
+        """Origins whose robots.txt moved here: the answer speaks for them, too, and is no page. If that of this place
+        itself has been heard already, it is asked for anew."""
         place = (self._site(request), request.target) if self.errands else ("", "")
-        found = False
+        found = set[str]()
         for origin, moved in list(self.errands.get(place, {}).items()):
-            if request.start >= moved.since - self.epsilon:
-                found = True
-                moved.left -= 1
-                if moved.left == 0:
-                    self._arrive(origin)
-                self._hear(request, origin, moved.hops, again=moved.heard)
-                moved.heard = True
+            own_anew = moved.heard and request.is_robots and origin == request.origin
+            if request.start < moved.since - self.epsilon or own_anew:
+                continue
+            found.add(origin)
+            if was_left(request):
+                continue
+            moved.left -= 1
+            if moved.left == 0:
+                self._arrive(origin)
+            self._hear(request, origin, moved.hops, again=moved.heard)
+            moved.heard = True
         return found
 
     def _hear(self, answer: Request, origin: str, hops: int, again: bool = False) -> None:
@@ -278,14 +285,14 @@ class _Judge:
         self.origins[origin].hear(said, not again and self._known_until(answer) == FOREVER)
 
     def _send(self, origin: str, target: str, hops: int, since: float) -> None:
-        """The log does not tell for whose sake a place is asked: its own, or that of one of those who were sent there.
-        So each of them may be spoken for by as many answers as there are of these."""
+        """The log does not tell for whose sake a place is asked: its own, if it is a robots.txt (by http and by https),
+        or that of one of those who were sent there. So each of them may be spoken for by as many answers."""
         self._arrive(origin)
         place = self._name(urls.host(target)), "/" + target.split("/", 3)[3]
-        others = self.errands.setdefault(place, {})
+        others, own = self.errands.setdefault(place, {}), 2 if place[1] == "/robots.txt" else 0
         for other in others.values():
             other.left += 1
-        others[origin] = _Moved(hops, since, len(others) + 2)
+        others[origin] = _Moved(hops, since, len(others) + 1 + own)
         self.sent[origin] = place
 
     def _arrive(self, origin: str) -> None:

@@ -29,6 +29,8 @@ READ_AT_LEAST: Final = 500 * 1024
 """Bytes after which a client may leave and still have read the file (RFC 9309, 2.5)."""
 NO_ANSWER: Final = 444
 HOPS: Final = 5
+DOUBTFUL: Final = 10
+"""Answers that may be in force, and are remembered, besides the last certain one."""
 _RULES: Final = (200, 304)
 
 RobotsOf = Callable[[Request], bytes | None]
@@ -85,7 +87,7 @@ class Origin:
         if is_certain:
             self.certain, self.doubtful = said, []
         else:
-            self.doubtful.append(said)
+            self.doubtful = [*self.doubtful[1 - DOUBTFUL :], said]
 
     def delay(self, limits: Limits) -> float:
         """The Crawl-delay that the crawl certainly knows and honours; 0: none."""

@@ -71,6 +71,10 @@ _RAW: Final = {
 _ROOTS: Final = ("html", "body")
 _FOREIGN: Final = frozenset({"svg", "math"})
 _WITHOUT_RAW: Final = _FOREIGN | {"frameset", "select"}
+_FLAT_IN_FOREIGN: Final = frozenset({"body", "br", "embed", "head", "hr", "img", "meta", "p"})
+"""Of those that are never deep: they end SVG and MathML, where the others nest."""
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LISTS: Final = frozenset({"ol", "ul"})
 _BARRIERS: Final = _FOREIGN | {
     "applet", "button", "foreignobject", "marquee", "object", "select", "table", "template",
     "annotation-xml", "desc", "mi", "mn", "mo", "ms", "mtext", "title",
@@ -129,7 +133,7 @@ def _may_have_many_attributes(text: str, found: Marks) -> bool:
 
 def _end(text: str) -> int:
     open_names, at, of_roots, options = list[str](), 0, 0, 0
-    formatting, walked = _Formatting(), 0
+    formatting, walked, in_form, foreign = _Formatting(), 0, False, -1
     while tag := _TAG.search(text, at):
         at = tag.end()
         if tag["name"] is None:
@@ -149,25 +153,39 @@ def _end(text: str) -> int:
         if tag["end"]:
             if name in FORMATTING or name == "a":
                 walked += len(open_names) if open_names and open_names[-1] != name else 0
-                if _close_formatting(open_names, name):
+                if _close_formatting(open_names, name) and name != "a":
                     formatting.close(name)
-            else:
+            elif name != "form" or in_form:
                 _close(open_names, name)
+                in_form = in_form and name != "form"
         elif name in _RAW and _WITHOUT_RAW.isdisjoint(open_names):
             after = _RAW[name].search(text, at)
             at = after.start() if after else len(text)
         elif name == "option":
             options += 1
-        elif name not in NEVER_DEEP and not _follows_its_like(open_names, name):
+        elif name in (NEVER_DEEP if foreign < 0 else _FLAT_IN_FOREIGN) or _follows_its_like(open_names, name):
+            pass
+        else:
             open_names.append(name)
+            in_form = in_form or name == "form"
             if name in FORMATTING:
                 formatting.open(name, tag["attributes"])
+        foreign = _foreign_at(open_names, foreign, name)
         if (
             len(open_names) > DEEPEST or options > MOST_OPTIONS
             or formatting.rebuilt > MOST_REBUILT or walked > MOST_WALKED
         ):  # fmt: skip
             return tag.start()
     return len(text)
+
+
+def _foreign_at(open_names: list[str], before: int, name: str) -> int:
+    """Where the outermost of SVG and MathML is, if one is open; it was at `before`."""
+    if before < 0:
+        return len(open_names) - 1 if name in _FOREIGN and open_names and open_names[-1] == name else -1
+    if before < len(open_names) and open_names[before] in _FOREIGN:
+        return before
+    return next((at for at, each in enumerate(open_names) if each in _FOREIGN), -1)
 
 
 class _Formatting:
@@ -208,15 +226,16 @@ def _follows_its_like(open_names: list[str], name: str) -> bool:
 def _close(open_names: list[str], name: str) -> None:
     """Like the parser, but an end tag far from its start is taken for a stray one: rather cut than be slow."""
     is_block = name in _SPECIAL and name not in _ORDINARY
+    alike = _HEADINGS if name in _HEADINGS else (name,)
     for back in range(1, min(len(open_names), _LOOK_BACK) + 1):
         last = open_names[-back]
-        if last == name:
+        if last in alike:
             if name == "form":
                 del open_names[-back]  # what begins in it stays open
             else:
                 del open_names[-back:]
             return
-        if last in _BARRIERS or (not is_block and last in _SPECIAL):
+        if last in _BARRIERS or (not is_block and last in _SPECIAL) or (name == "li" and last in _LISTS):
             return
 
 

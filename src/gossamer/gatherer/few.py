@@ -21,21 +21,32 @@ ALIKE: Final = 3
 """Formatting elements of the same spelling of which the parser makes another anew."""
 _FLAT: Final = ("a", "p", "br", "hr", "img", "td", "th", "tr", "wbr")
 """Of the elements that are never deep those that pages have many of."""
+_FLAT_ANYWHERE: Final = ("p", "br", "hr", "img")
+"""And those that are not in SVG and MathML either: they end it."""
 _LONGEST: Final = 256
 """Bytes of a usual start tag of a formatting element."""
 _USUAL: Final = re.compile(USUAL_TAG)
-_FLAT_NAME: Final = rf"(?:{'|'.join(_FLAT)})[\s/>]"
-_FLAT_TAG: Final = re.compile(rf"</?+(?={_FLAT_NAME}){USUAL_TAG[1:]}")
-_LEAF: Final = re.compile(rf"<(?!{_FLAT_NAME})(?=([a-z][a-z0-9-]*+)[\s>]){USUAL_TAG[1:]}[^<]*+</\1>")
-"""An element that ends before another begins: it is never open with another that follows it."""
 _LEVELS: Final = 8
 _GONE: Final = "\"'"
 """Stands for what was taken out: no usual tag can have it."""
-_FLAT_KEYS: Final = [(key_of(f"{name}\0"), np.uint32((1 << 8 * (len(name) + 1)) - 1)) for name in _FLAT]
 _ROOTS: Final = [key_of(name) for name in ("html", "body")]
 _CDATA, _OPTION = key_of("![cd"), key_of("opti")
 _FORMATTING: Final = beginning_like(FORMATTING)
 _WALKING: Final = beginning_like(FORMATTING | {"a"})
+
+
+class _Flat:
+    """Elements that never are in one another, and how to find them."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        name = rf"(?:{'|'.join(names)})[\s/>]"
+        self.keys = [(key_of(f"{name}\0"), np.uint32((1 << 8 * (len(name) + 1)) - 1)) for name in names]
+        self.tag = re.compile(rf"</?+(?={name}){USUAL_TAG[1:]}")
+        self.leaf = re.compile(rf"<(?!{name})(?=([a-z][a-z0-9-]*+)[\s>]){USUAL_TAG[1:]}[^<]*+</\1>")
+        """Another, that ends before one begins: it is never open with one that follows it."""
+
+
+_IN_HTML, _ANYWHERE = _Flat(_FLAT), _Flat(_FLAT_ANYWHERE)
 
 
 def count_roots(found: Marks) -> int:
@@ -51,23 +62,24 @@ def has_few(text: str, found: Marks, deepest: int, most_left: int, most_walked: 
     keys = found.keys[are_starts]
     if (len(keys) > most_options and np.count_nonzero(keys == _OPTION) > most_options) or (found.keys == _CDATA).any():
         return False
-    deep = len(keys) - sum(int(np.count_nonzero(keys & mask == key)) for key, mask in _FLAT_KEYS)
+    flat = _ANYWHERE if found.may_have("svg") or found.may_have("math") else _IN_HTML
+    deep = len(keys) - sum(int(np.count_nonzero(keys & mask == key)) for key, mask in flat.keys)
     deepest = min(deepest, most_walked // max(1, int(np.count_nonzero(_WALKING[pairs[found.are_ends]]))))
-    if deep > deepest and not _is_shallow(text, deep, deepest):
+    if deep > deepest and not _is_shallow(text, flat, deep, deepest):
         return False
     places = found.places[are_starts][_FORMATTING[pairs[are_starts]]]
     return len(places) <= most_left or _are_alike(found.raw, places.tolist(), most_left // ALIKE)
 
 
-def _is_shallow(text: str, deep: int, deepest: int) -> bool:
+def _is_shallow(text: str, flat: _Flat, deep: int, deepest: int) -> bool:
     """Elements that end in their place are taken out, the innermost first: those left may all be open at once."""
     for level in range(1, _LEVELS + 1):
-        text, closed = _LEAF.subn(_GONE, text)
+        text, closed = flat.leaf.subn(_GONE, text)
         deep -= closed
         if deep + level <= deepest:
             return True
         if level == 1:
-            text = _FLAT_TAG.sub(_GONE, text)
+            text = flat.tag.sub(_GONE, text)
         elif closed < deep // _LEVELS:
             return False
     return False

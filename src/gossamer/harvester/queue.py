@@ -198,21 +198,23 @@ class SiteQueue:
     def ready(
         self, now: float, k: int, page_state: U8, page_flags: U8, page_due: U32, page_origin: U32,
         origin_valid: F64, wall: float, period: float = 0.0, page_reason: U8 | None = None,
+        begins: float = -np.inf,
     ) -> tuple[U32, U32, U8]:  # fmt: skip
         """At most `k` sites that may be asked now, with the page of each and what to ask for (`Ask`).
 
-        `now` and `wall` may be a moment ahead: then `times_of` says before which time each must not be asked.
+        `now` may be a moment ahead: then `times_of` says before which time each must not be asked, and `begins` is
+        the time on the wall by which all will have begun.
         They are in flight until `done` or `skip`. A page taken gets the flag ASSIGNED. Where the robots rules of its
-        origin do not hold at `wall`, they are asked for instead, and the page stays first in its slice. With a `period`
-        a page that is done may be asked for again when so many seconds have passed since, and no `page_reason` speaks
-        against it.
+        origin do not hold until then, they are asked for instead, and the page stays first in its slice. With a
+        `period` a page that is done may be asked for again when so many seconds have passed since, and no `page_reason`
+        speaks against it.
         """
         k = max(0, k)
         sites, pages, asks = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k, np.uint8)
         reason = _NO_REASONS if page_reason is None else page_reason
         n = turns.ready(
             self._q, float(now), float(wall), self._pages, self._ranks, self._pending, page_state, page_flags, page_due,
-            page_origin, origin_valid, float(period), reason, sites, pages, asks,
+            page_origin, origin_valid, max(float(wall), float(begins)), float(period), reason, sites, pages, asks,
         )  # fmt: skip
         return sites[:n], pages[:n], asks[:n]
 

@@ -79,7 +79,7 @@ def _drop(q: Arrays, site: int) -> None:
 @njit
 def ready(
     q: Arrays, now: float, wall: float, planned: U32, ranks: U32, pending: U32, state: U8, flags: U8, due_: U32,
-    origin: U32, valid: F64, period: float, reason: U8, sites: U32, pages: U32, asks: U8,
+    origin: U32, valid: F64, begins: float, period: float, reason: U8, sites: U32, pages: U32, asks: U8,
 ) -> int:  # fmt: skip
     n, first_come = 0, q.sites_by == WAITING
     while n < len(sites):
@@ -93,7 +93,7 @@ def ready(
         if due and not first_come:  # all who are due contend before any is asked
             contend(q, site, _key(q, site, page, ranks, pending))
         else:
-            sites[n], pages[n], asks[n] = site, page, _take(q, site, page, flags, origin, valid, wall)
+            sites[n], pages[n], asks[n] = site, page, _take(q, site, page, flags, origin, valid, begins)
             n += 1
     return n
 
@@ -138,10 +138,10 @@ def _key_now(q: Arrays, site: int, key: np.uint64, ranks: U32, pending: U32) -> 
 
 
 @njit
-def _take(q: Arrays, site: int, page: int, flags: U8, origin: U32, valid: F64, wall: float) -> np.uint8:
+def _take(q: Arrays, site: int, page: int, flags: U8, origin: U32, valid: F64, begins: float) -> np.uint8:
     s = q.sites[site]
     hold(q, site)
-    rules_hold = False if page == NOBODY else valid[origin[page]] > wall
+    rules_hold = False if page == NOBODY else valid[origin[page]] > begins
     s.place = FLIGHT
     q.counts[IN_FLIGHT] += 1
     s.turn = s.turn - 1 if s.turn > 0 else q.per_turn - 1

@@ -344,7 +344,8 @@ def advance(
         if room > 0:
             n = queue_ready(
                 q, now, rules.wall + now, planned, ranks, columns.pending, columns.state, columns.flags, columns.due,
-                columns.origin, desk.valid, 0.0, columns.reason, scratch.sites[:room], scratch.pages, scratch.asks,
+                columns.origin, desk.valid, rules.wall + now, 0.0, columns.reason, scratch.sites[:room], scratch.pages,
+                scratch.asks,
             )  # fmt: skip
             for i in range(n):
                 _begin(web, desk, flow, found, scratch.pages[i], scratch.sites[i])

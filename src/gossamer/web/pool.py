@@ -104,7 +104,8 @@ class Pool:
 
     @property
     def open(self) -> int:
-        return sum(len(w.open) for w in self._workers) + self._held()
+        """Also what has come back and waits for the next call of `results`."""
+        return sum(len(w.open) for w in self._workers) + self._held() + len(self._returned)
 
     def _held(self) -> int:
         """Not with a worker yet."""
@@ -179,7 +180,7 @@ class Pool:
 
         Faults of the pool as a whole are raised at the call after the one that met them: what came is handed over.
         """
-        if self._fault is not None:
+        if self._fault is not None and not self._returned:
             raise self._fault
         if gather and not self._returned:
             self._ready(timeout)
