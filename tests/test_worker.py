@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import os
+import select
 import subprocess
 import sys
+import time
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -14,8 +18,10 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.model import NONE, Ask, Counted, LinkFlag, LinkKind, Outcome, VisitFlag
 from gossamer.robots import Rules
 from gossamer.urls import fingerprint, origin
+from gossamer.web.beside import Beside
 from tests.pooling import SEED, Start, archived, ask, collect, make_pool, outcomes, server, start
 from tests.server import PAGE, Server
+from tests.timing import WITHIN
 
 __all__ = ["server", "start"]
 
@@ -244,3 +250,28 @@ def test_robots_txt_is_read_and_archived_whatever_its_tags_say(start: Start, ser
 def test_workers_do_not_import_numba() -> None:
     program = "import sys, gossamer.worker; sys.exit('numba' in sys.modules or 'pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_bell_that_rings_for_what_was_taken_back_is_quiet_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread beside the loop puts down what is done, and then rings: the loop may have been there in between. A
+    bell that nobody quiets would wake it again and again."""
+    taken, rang, ring = Event(), Event(), os.eventfd_write
+
+    def late(bell: int, times: int) -> None:
+        assert taken.wait(WITHIN)
+        ring(bell, times)
+        rang.set()
+
+    monkeypatch.setattr(os, "eventfd_write", late)
+    beside = Beside[int, int](lambda number: 2 * number)
+    beside.give(21)
+    found, end = list[int](), time.monotonic() + WITHIN
+    while not found and time.monotonic() < end:
+        found += beside.done()
+    assert found == [42]
+    assert beside.open == 0
+    taken.set()
+    assert rang.wait(WITHIN)
+    assert select.select([beside.bell], [], [], 0)[0]
+    assert list(beside.done()) == []
+    assert not select.select([beside.bell], [], [], 0)[0]

@@ -395,14 +395,16 @@ class Worker:
             self._slot.turn()
             timeout = self._timeout(fetcher)
             events = self._epoll.poll(TURN if timeout < 0 and beside.open else timeout)
-            if any(fd == others[0] for fd, _ in events):
+            ready = {fd for fd, _ in events}
+            if others[0] in ready:
                 self._wire.flush()
                 self._obey(reader, fetcher)
                 if self._wire.ended:
                     return
             self._begin_those_due(fetcher)
-            for page in beside.done():
-                self._send(reader, page)
+            if others[1] in ready:
+                for page in beside.done():
+                    self._send(reader, page)
             for fetched in fetcher.act([event for event in events if event[0] not in others]):
                 self._slot.name(fetched.assignment.number)
                 if (small := reader.read_at_once(fetched)) is not None:

@@ -39,9 +39,8 @@ class Beside(Generic[Given, Done]):
         self._given.put(work)
 
     def done(self) -> Iterator[Done]:
-        """What was done since the last call, in order; what the work raised is raised here."""
-        if not self.open:
-            return
+        """What was done since the last call, in order; what the work raised is raised here. To be called whenever the
+        bell is heard: it may ring for what was taken back just before, and is quiet only after this."""
         with suppress(BlockingIOError):
             os.eventfd_read(self.bell)
         while not self._done.empty():
