@@ -133,7 +133,7 @@ def _may_have_many_attributes(text: str, found: Marks) -> bool:
 
 def _end(text: str) -> int:
     open_names, at, of_roots, options = list[str](), 0, 0, 0
-    formatting, walked, in_form, foreign = _Formatting(), 0, False, -1
+    formatting, walked, in_form, foreign, before = _Formatting(), 0, False, -1, ""
     while tag := _TAG.search(text, at):
         at = tag.end()
         if tag["name"] is None:
@@ -152,7 +152,8 @@ def _end(text: str) -> int:
         formatting.rebuilt += max(0, formatting.left - FREE)
         if tag["end"]:
             if name in FORMATTING or name == "a":
-                walked += len(open_names) if open_names and open_names[-1] != name else 0
+                at_once = name == (before if name == "a" else open_names[-1] if open_names else "")
+                walked += 0 if at_once else len(open_names)
                 if _close_formatting(open_names, name) and name != "a":
                     formatting.close(name)
             elif name != "form" or in_form:
@@ -170,7 +171,7 @@ def _end(text: str) -> int:
             in_form = in_form or name == "form"
             if name in FORMATTING:
                 formatting.open(name, tag["attributes"])
-        foreign = _foreign_at(open_names, foreign, name)
+        foreign, before = _foreign_at(open_names, foreign, name), "" if tag["end"] else name
         if (
             len(open_names) > DEEPEST or options > MOST_OPTIONS
             or formatting.rebuilt > MOST_REBUILT or walked > MOST_WALKED

@@ -2,7 +2,8 @@
 
 Tags are counted, and nothing is made of their order: whatever follows a < may be one, in a comment or a script too. So
 this holds for every page, nested as it may be, SVG included, and is never more than the closer looks (`plain`,
-`bounds`) would allow. Of larger pages the elements that end in their place are taken out first, level by level.
+`bounds`) would allow. Of larger pages the elements that end in their place are taken out first, level by level, the
+innermost first: those left may all be open at once.
 
 Cost: 20 ns a tag; of a page with more than a thousand elements 0.2 to 0.5 µs.
 """
@@ -14,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from gossamer.gatherer.marks import PAIR, Marks, beginning_like, key_of
+from gossamer.gatherer.marks import PAIR, Marks, beginning_like, key_of, marks
 from gossamer.gatherer.plain import FORMATTING, USUAL_TAG
 
 ALIKE: Final = 3
@@ -26,6 +27,9 @@ _FLAT_ANYWHERE: Final = ("p", "br", "hr", "img")
 _LONGEST: Final = 256
 """Bytes of a usual start tag of a formatting element."""
 _USUAL: Final = re.compile(USUAL_TAG)
+_LEAF: Final = re.compile(rf"<(?=([a-z][a-z0-9-]*+)[\s>]){USUAL_TAG[1:]}[^<]*+</\1>")
+"""An element that ends before another begins: it is never open with one that follows it, and its end tag looks no
+further than at it."""
 _LEVELS: Final = 8
 _GONE: Final = "\"'"
 """Stands for what was taken out: no usual tag can have it."""
@@ -39,11 +43,9 @@ class _Flat:
     """Elements that never are in one another, and how to find them."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        name = rf"(?:{'|'.join(names)})[\s/>]"
         self.keys = [(key_of(f"{name}\0"), np.uint32((1 << 8 * (len(name) + 1)) - 1)) for name in names]
-        self.tag = re.compile(rf"</?+(?={name}){USUAL_TAG[1:]}")
-        self.leaf = re.compile(rf"<(?!{name})(?=([a-z][a-z0-9-]*+)[\s>]){USUAL_TAG[1:]}[^<]*+</\1>")
-        """Another, that ends before one begins: it is never open with one that follows it."""
+        self.tag = re.compile(rf"</?+(?=(?:{'|'.join(sorted(set(names) - {'a'}))})[\s/>]){USUAL_TAG[1:]}")
+        """But for <a>: its end tags count."""
 
 
 _IN_HTML, _ANYWHERE = _Flat(_FLAT), _Flat(_FLAT_ANYWHERE)
@@ -57,31 +59,25 @@ def count_roots(found: Marks) -> int:
 def has_few(text: str, found: Marks, deepest: int, most_left: int, most_walked: int, most_options: int) -> bool:
     """At most so many open elements, formatting elements left open, open elements above which formatting elements end,
     summed up, and options, in whatever order the tags are."""
-    pairs = found.keys & PAIR
-    are_starts = ((pairs & np.uint32(0xFF)) - np.uint32(ord("a")) < 26) & ~found.are_ends
-    keys = found.keys[are_starts]
-    if (len(keys) > most_options and np.count_nonzero(keys == _OPTION) > most_options) or (found.keys == _CDATA).any():
+    options = len(found.places) > most_options and int(np.count_nonzero(found.keys == _OPTION)) > most_options
+    if options or (found.keys == _CDATA).any():
         return False
     flat = _ANYWHERE if found.may_have("svg") or found.may_have("math") else _IN_HTML
-    deep = len(keys) - sum(int(np.count_nonzero(keys & mask == key)) for key, mask in flat.keys)
-    deepest = min(deepest, most_walked // max(1, int(np.count_nonzero(_WALKING[pairs[found.are_ends]]))))
-    if deep > deepest and not _is_shallow(text, flat, deep, deepest):
-        return False
-    places = found.places[are_starts][_FORMATTING[pairs[are_starts]]]
-    return len(places) <= most_left or _are_alike(found.raw, places.tolist(), most_left // ALIKE)
-
-
-def _is_shallow(text: str, flat: _Flat, deep: int, deepest: int) -> bool:
-    """Elements that end in their place are taken out, the innermost first: those left may all be open at once."""
-    for level in range(1, _LEVELS + 1):
-        text, closed = flat.leaf.subn(_GONE, text)
-        deep -= closed
-        if deep + level <= deepest:
-            return True
+    for level in range(_LEVELS + 1):
+        pairs = found.keys & PAIR
+        are_starts = ((pairs & np.uint32(0xFF)) - np.uint32(ord("a")) < 26) & ~found.are_ends
+        keys = found.keys[are_starts]
+        deep = len(keys) - sum(int(np.count_nonzero(keys & mask == key)) for key, mask in flat.keys)
+        walking = int(np.count_nonzero(_WALKING[pairs[found.are_ends]]))
+        if deep + level <= min(deepest, most_walked // max(1, walking)):
+            places = found.places[are_starts][_FORMATTING[pairs[are_starts]]]
+            return len(places) <= most_left or _are_alike(found.raw, places.tolist(), most_left // ALIKE)
         if level == 1:
             text = flat.tag.sub(_GONE, text)
-        elif closed < deep // _LEVELS:
+        text, closed = _LEAF.subn(_GONE, text)
+        if level > 1 and closed < deep // _LEVELS:
             return False
+        found = marks(text)
     return False
 
 
