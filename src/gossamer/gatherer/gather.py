@@ -91,6 +91,7 @@ def gather(
         cleaned = plain_lines(text, settings.keep) if settings.text else None
         return replace(told, charset=charset, flags=flags | told.flags, text=cleaned)
     markup, tags = bounded(text)
+    del text  # a large page need not be there three times
     tree = LexborHTMLParser(markup)
     found = read(tree, tags, settings, product_token(agent), now)
     seen = Seen()
