@@ -1,8 +1,10 @@
 """Property tests have no deadlines: the machine may be busy, and what must be quick is shown by benchmarks.
 
-Files that take longest come first, so that no process is left with one of them when the others are through.
+Files that take longest come first, so that no process is left with one of them when the others are through. A shell
+lets what it runs in the background ignore Ctrl-C, and all programs that it starts: those of the tests do not.
 """
 
+import signal
 from typing import Final
 
 import pytest
@@ -10,6 +12,8 @@ from hypothesis import settings
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONGEST: Final = [
     "test_kill", "test_docs", "test_whole_crawl", "test_readme", "test_command_line", "test_scores",

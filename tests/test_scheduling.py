@@ -124,12 +124,10 @@ def test_a_run_may_end_before_all_is_collected() -> None:
 
 def test_nothing_is_left_behind_by_ctrl_c(tmp_path: Path) -> None:
     program = (
-        "import signal\n"
         "from contextlib import closing\n"
         "from gossamer.reproduce.scheduling.modes import Crew\n"
         "from gossamer.reproduce.scheduling.server import Running\n"
         "from gossamer.reproduce.scheduling.web import Web\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs tests in the background ignores it\n"
         "web = Web(2000, 1.0, sites=8, dead=2)\n"
         "with closing(Running(web)) as server, closing(Crew(web, server.port, 2)) as crew:\n"
         "    print('ready', flush=True)\n"

@@ -125,7 +125,7 @@ def _suspicious(text: str, found: Marks) -> bool:
 
 def _may_have_many_attributes(text: str, found: Marks) -> bool:
     """Of one element, or of <html> and <body>, which have those of all tags of their name."""
-    lengths = np.diff(found.places, prepend=0, append=found.length)
+    lengths = np.diff(found.places, prepend=0, append=len(found.raw))
     if lengths.max() > LONG_TAG or (len(text) > LONG and lengths @ lengths > MOST_COMPARED):
         return True
     return count_roots(found) > FEW_ROOTS
@@ -133,7 +133,8 @@ def _may_have_many_attributes(text: str, found: Marks) -> bool:
 
 def _end(text: str) -> int:
     open_names, at, of_roots, options = list[str](), 0, 0, 0
-    formatting, walked, in_form, foreign, before = _Formatting(), 0, False, -1, ""
+    formatting, walked, in_form, before = _Formatting(), 0, False, ""
+    foreign, flat = -1, NEVER_DEEP
     while tag := _TAG.search(text, at):
         at = tag.end()
         if tag["name"] is None:
@@ -164,14 +165,13 @@ def _end(text: str) -> int:
             at = after.start() if after else len(text)
         elif name == "option":
             options += 1
-        elif name in (NEVER_DEEP if foreign < 0 else _FLAT_IN_FOREIGN) or _follows_its_like(open_names, name):
-            pass
-        else:
+        elif name not in flat and not _follows_its_like(open_names, name):
             open_names.append(name)
             in_form = in_form or name == "form"
             if name in FORMATTING:
                 formatting.open(name, tag["attributes"])
         foreign, before = _foreign_at(open_names, foreign, name), "" if tag["end"] else name
+        flat = NEVER_DEEP if foreign < 0 else _FLAT_IN_FOREIGN
         if (
             len(open_names) > DEEPEST or options > MOST_OPTIONS
             or formatting.rebuilt > MOST_REBUILT or walked > MOST_WALKED

@@ -44,7 +44,6 @@ _FOLDED: Final = _folded()
 class Marks(NamedTuple):
     raw: bytes
     """The page in UTF-8."""
-    length: int
     places: Places
     """Of each <."""
     are_ends: Bools
@@ -68,7 +67,7 @@ def marks(text: str) -> Marks:
     keys = np.frombuffer(words[places + 1 + are_ends].tobytes().translate(_FOLDED), "<u4")
     pairs = np.zeros(1 << 16, np.bool_)
     pairs[keys & PAIR] = True
-    return Marks(raw, len(raw), places, are_ends, keys, pairs)
+    return Marks(raw, places, are_ends, keys, pairs)
 
 
 @lru_cache(maxsize=256)
