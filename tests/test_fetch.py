@@ -23,6 +23,8 @@ from gossamer.units import Duration, Size
 from gossamer.web.addresses import Forbidden, pack
 from gossamer.web.answer import named, outcome_of, parse_head, retry_after
 from gossamer.web.fetch import MAX_ROBOTS, Fetched, Fetcher, request_fields
+from gossamer.web.line import Line, Share
+from gossamer.web.metered import MeteredFetcher
 from gossamer.web.trusted import Trusted
 from tests.server import ANSWERS, PAGE, Server, free_port
 from tests.timing import WITHIN, wait_for
@@ -34,10 +36,18 @@ HASTY = replace(SETTINGS, first_byte_timeout=Duration(1.5), slow_time=Duration(1
 class Loop:
     """What a worker does with a `Fetcher`, and no more."""
 
+    granted: int | None = None
+    """Bytes a second on a metered line, 0 for any number; None: there is no such line."""
+
     def __init__(self, settings: HarvesterSettings = SETTINGS) -> None:
         self.epoll = select.epoll()
-        self.fetcher = Fetcher(settings, self.epoll)
         self.number = 0
+        if self.granted is None:
+            self.fetcher = Fetcher(settings, self.epoll)
+        else:
+            self.line = Line(1)
+            self.line.grant(self.granted)
+            self.fetcher = MeteredFetcher(settings, self.epoll, Share(os.dup(self.line.fileno()), 0))
 
     def start(self, url: bytes, ask: Ask = Ask.PAGE, address: str = "127.0.0.1", port: int = 0) -> None:
         self.number += 1
@@ -56,6 +66,12 @@ class Loop:
         self.start(url, ask, address, port)
         (fetched,) = self.run()
         return fetched
+
+
+@pytest.fixture(autouse=True, params=[None, 0, 2_000_000], ids=["", "metered", "limited"])
+def granted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a server does, it ends the same on a metered line, and on one with a limit."""
+    monkeypatch.setattr(Loop, "granted", request.param)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
@@ -165,16 +166,19 @@ def test_a_process_beside_the_crawl_that_hangs_is_ended_and_says_so(how: str) ->
 
 
 @pytest.mark.parametrize(
-    ("limits", "raised", "found"),
-    [((1024, 4096), None, 300), ((256, 4096), 400, 300), ((64, 250), 250, 150), ((-1, -1), None, 300)],
-)
+    ("limits", "each", "raised", "found"),
+    [
+        ((1024, 4096), 1, None, 300), ((256, 4096), 1, 400, 300), ((64, 250), 1, 250, 150), ((-1, -1), 1, None, 300),
+        ((1024, 4096), 3, None, 300), ((256, 4096), 3, 1000, 300), ((64, 250), 3, 250, 50),
+    ],
+)  # fmt: skip
 def test_the_limit_of_descriptors_is_raised_or_connections_are_fewer(
-    limits: tuple[int, int], raised: int | None, found: int, monkeypatch: pytest.MonkeyPatch
+    limits: tuple[int, int], each: int, raised: int | None, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
     monkeypatch.setattr(resource, "setrlimit", lambda _, new: made.append(new))
-    assert descriptors.connections(300) == found
+    assert descriptors.connections(300, each) == found
     assert made == ([] if raised is None else [(raised, limits[1])])
 
 
@@ -191,17 +195,23 @@ def test_a_crawl_with_few_descriptors_runs_with_few_connections(served: Served, 
         ended = crawling.ended()
     assert ended.code == 0, ended.errors
     assert "warning: 3 connections at most, not 300" in ended.errors
+    assert f"a process may have {OTHERS + 3} files open here" in ended.errors
     assert ended.figures["stored"] == 12
     assert set(ended.outcomes) <= {"ok", "duplicate", "redirect", "not_found"}
 
 
-def test_a_worker_without_descriptors_gives_pages_back_and_goes_on(start: Start, server: Server) -> None:
-    pool = start(workers=1)
+@pytest.mark.parametrize(("limited", "left"), [(False, 0), (False, 1), (True, 0), (True, 1), (True, 2), (True, 3)])
+def test_a_worker_without_descriptors_gives_pages_back_and_goes_on(
+    start: Start, server: Server, limited: bool, left: int
+) -> None:
+    """Whether there is none for the connection, or none for what lies between it and libcurl."""
+    pool = start(workers=1, limited=limited)
+    pool.grant(1_000_000 if limited else 0)
     pool.assign([ask(1, server.url("/ok"), server)])
     collect(pool, 1)
     (pid,) = pool.pids()
     taken, (soft, hard) = os.listdir(f"/proc/{pid}/fd"), resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = min({*range(len(taken) + 1)} - set(map(int, taken)))
+    free = sorted({*range(len(taken) + 4)} - set(map(int, taken)))[left]
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, hard))
     pool.assign([ask(i, server.url(f"/page/{i}").replace(b"site.test", b"b.site.test"), server) for i in (2, 3)])
     assert set(outcomes(collect(pool, 2)).values()) == {Outcome.RETURNED}, "the site is not blamed"
@@ -209,6 +219,7 @@ def test_a_worker_without_descriptors_gives_pages_back_and_goes_on(start: Start,
     pool.assign([ask(4, server.url("/page/4"), server)])
     assert outcomes(collect(pool, 1)) == {4: Outcome.OK}
     assert pool.pids() == [pid]
+    assert len(os.listdir(f"/proc/{pid}/fd")) <= len(taken) + 3, "none is left behind"
 
 
 def test_sealing_that_cannot_begin_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,6 +258,7 @@ def opened() -> list[str]:
 def test_after_a_run_no_file_connection_process_or_thread_is_left(served: Served, tmp_path: Path) -> None:
     seeds = tuple(Path(served.seeds).read_text().split())
     plea = Plea(tmp_path / "crawl", seeds, config=served.config, pages=8, patience=5.0, log=tmp_path / "log")
+    gc.collect()  # what other tests have left behind
     before, threads, born = opened(), set(threading.enumerate()), children(os.getpid())
     quiet = Quiet()
     report = run(plea, quiet)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -16,11 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.config import Settings, override
-from gossamer.model import NONE, Ask, Assignment, Outcome
+from gossamer.demo.certificates import Certificate, make_certificate
+from gossamer.model import Ask, Assignment, Outcome
 from gossamer.web.fetch import Fetched
-from gossamer.web.line import SHARE, Line, Share, buffer_of, window_of
+from gossamer.web.line import SHARE, Line, Share, window_of
 from gossamer.web.message import decode_assignment, encode_assignment
-from gossamer.web.metered import MeteredFetcher, read_of, unread_of
+from gossamer.web.metered import MeteredFetcher
+from gossamer.web.sluice import read_of, unread_of
 from tests.pooling import Start, ask, collect, server, start  # noqa: F401
 from tests.server import Server
 
@@ -45,21 +48,23 @@ def lines(workers: int) -> Iterator[tuple[Line, list[Share]]]:
 def test_what_is_taken_never_exceeds_the_rate_by_more_than_the_burst(
     grant: int, workers: int, steps: list[tuple[float, int, float]]
 ) -> None:
-    """And what is read, by more than what one action of libcurl may read too much: 1 % in any ten seconds."""
+    """And what workers have taken and not read: within the contract, 1 % of any ten seconds and 5 % of any one."""
     with lines(workers) as (line, shares):
         line.grant(grant)
-        now, log = 100.0, [(100.0, 0.0)]
+        now, log = 100.0, [(100.0, 0)]
         for seconds, who, eagerness in steps:
             now += seconds
             share = shares[who % workers]
             share.take(now)
-            if share.balance > 0:
-                share.spend(int(min(share.balance, eagerness * grant) + buffer_of(grant)))
-            log.append((now, float(line.read())))
+            if share.balance >= 1:
+                share.spend(int(min(share.balance, eagerness * grant)))
+            log.append((now, line.read()))
         times, read = map(np.array, zip(*log, strict=True))
-        spared = 0.11 * grant + 2 * workers * (buffer_of(grant) + 64)
         for i in range(len(times)):
-            assert (read[i:] - read[i] <= SHARE * grant * (times[i:] - times[i]) + spared).all()
+            passed, most = times[i:] - times[i], read[i:] - read[i]
+            assert (most <= grant * passed + 0.045 * grant + 4 * (workers + 1)).all()
+            assert (most[passed <= 10] <= 1.01 * 10 * grant).all()
+            assert (most[passed <= 1] <= max(1.05 * grant, grant + 65_536)).all()
 
 
 def test_nothing_is_there_at_the_start() -> None:
@@ -67,8 +72,9 @@ def test_nothing_is_there_at_the_start() -> None:
         line.grant(1_000_000)
         assert share.take(5.0) > 0
         assert share.balance == 0
-        assert share.take(5.001) == 0.0
-        assert 0 < share.balance <= SHARE * 1_000 + 1e-6
+        assert share.take(5.005) > 0, "less than a quantum is not taken"
+        assert share.take(5.011) == 0.0
+        assert 0 < share.balance <= SHARE * 11_000
 
 
 def test_debts_are_paid_before_anything_is_read() -> None:
@@ -99,8 +105,8 @@ def test_a_grant_of_0_is_no_limit() -> None:
         assert share.balance > 1_000_000
         line.grant(10_000)
         assert share.take(2.0) == 0.0
-        assert share.balance <= 64, "what was left is no longer there when there is a limit again"
-        share.spend(64)
+        assert share.balance <= 100, "what was left is no longer there when there is a limit again"
+        share.spend(100)
         assert share.take(2.0) > 0, "and the bucket is empty"
 
 
@@ -115,11 +121,8 @@ def test_what_workers_read_is_added_up_those_that_died_included() -> None:
         assert line.read() == 317
 
 
-def test_buffers_follow_the_grant() -> None:
-    assert [buffer_of(grant) for grant in (1_000, 20_000, 2_000_000, 10**9)] == [1_024, 1_024, 4_000, 1 << 17]
-    assert buffer_of(0) == 1 << 19
-    assert window_of(1_000) == 2_048
-    assert window_of(2_000_000) == 20_000
+def test_windows_follow_the_grant() -> None:
+    assert [window_of(grant) for grant in (1_000, 2_000_000, 10**9)] == [2_048, 20_000, 1 << 20]
 
 
 def test_a_cap_crosses_to_the_worker() -> None:
@@ -131,14 +134,14 @@ def test_a_cap_crosses_to_the_worker() -> None:
 
 
 @contextmanager
-def bytes_server(size: int) -> Iterator[int]:
+def bytes_server(size: int, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     """Answers every request with so many bytes, as fast as it can."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(50)
 
-        def answer(connection: socket.socket) -> None:
-            with connection, suppress(OSError):
+        def answer(plain: socket.socket) -> None:
+            with suppress(OSError), tls.wrap_socket(plain, server_side=True) if tls else plain as connection:
                 connection.recv(4096)
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n")
                 connection.sendall(b"Content-Length: %d\r\n\r\n" % size + b"x" * size)
@@ -169,8 +172,22 @@ def fetched_by(
     return done, log
 
 
-def to(port: int, number: int, cap: int = 0) -> Assignment:
-    return Assignment(number, Ask.PAGE, number, 5, number, b"http://a%d.test/" % number, "127.0.0.1", port, cap=cap)
+def to(port: int, number: int, cap: int = 0, scheme: bytes = b"http") -> Assignment:
+    url = b"%s://a%d.test/" % (scheme, number)
+    return Assignment(number, Ask.PAGE, number, 5, number, url, "127.0.0.1", port, cap=cap)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    made = make_certificate([f"a{number}.test" for number in range(1, 6)], tmp_path_factory.mktemp("certificate"))
+    return made or pytest.skip("needs openssl to make a certificate")
+
+
+@pytest.fixture
+def tls(certificate: Certificate) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate.own, certificate.key)
+    return context
 
 
 def test_workers_read_no_more_than_was_granted_and_count_every_byte() -> None:
@@ -179,10 +196,43 @@ def test_workers_read_no_more_than_was_granted_and_count_every_byte() -> None:
         done, log = fetched_by(share, [to(port, number) for number in range(1, 6)])
         assert [each.failure for each in done] == [None] * 5
         assert all(len(each.body) == 60_000 and each.held for each in done)
-        assert 0 <= line.read() - sum(each.received for each in done) <= 5, "the end of a connection counts for one"
+        assert line.read() == sum(each.received for each in done)
         times, read = map(np.array, zip(*log, strict=True))
         for i in range(0, len(times), 7):
-            assert (read[i:] - read[i] <= 200_000 * (times[i:] - times[i]) + 22_000).all()
+            assert (read[i:] - read[i] <= 200_000 * (times[i:] - times[i]) + 4_000).all()
+
+
+def test_of_tls_too_no_more_is_read_than_was_granted(certificate: Certificate, tls: ssl.SSLContext) -> None:
+    """Though its records are of 16 KB, and no part of one is of use to libcurl."""
+    with bytes_server(40_000, tls) as port, lines(1) as (line, (share,)):
+        line.grant(100_000)
+        pages = [to(port, number, scheme=b"https") for number in range(1, 4)]
+        done, log = fetched_by(share, pages, f'harvester.trusted="{certificate.trusted}"')
+        assert [(each.failure, len(each.body), each.held) for each in done] == [(None, 40_000, True)] * 3
+        assert 120_000 < line.read() < 140_000, "records and handshakes count"
+        times, read = map(np.array, zip(*log, strict=True))
+        for i in range(0, len(times), 7):
+            assert (read[i:] - read[i] <= 100_000 * (times[i:] - times[i]) + 2_000).all()
+
+
+def test_a_server_is_not_blamed_for_a_handshake_that_we_read_slowly(
+    certificate: Certificate, tls: ssl.SSLContext
+) -> None:
+    """Its part of it is some 800 bytes, on a line of 500 bytes a second."""
+    with bytes_server(100, tls) as port, lines(1) as (line, (share,)):
+        line.grant(500)
+        limits = (f'harvester.trusted="{certificate.trusted}"', "harvester.connect_timeout=500ms")
+        done, _ = fetched_by(share, [to(port, 1, scheme=b"https")], *limits)
+        assert (done[0].failure, len(done[0].body)) == (None, 100)
+        assert done[0].connect > 1
+
+
+def test_a_handshake_that_a_server_does_not_answer_is_its_fault_all_the_same() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, lines(1) as (line, (share,)):
+        line.grant(1_000)
+        stuck = to(silent.getsockname()[1], 1, scheme=b"https")
+        done, _ = fetched_by(share, [stuck], "harvester.connect_timeout=500ms")
+        assert (done[0].failure, done[0].detail.partition(":")[0]) == (Outcome.TLS_FAILED, "stuck")
 
 
 @pytest.mark.parametrize("most", [1, 1_000, 5_000, 20_000])
@@ -199,7 +249,7 @@ def test_without_a_limit_nothing_is_held_back() -> None:
         line.grant(0)
         done, _ = fetched_by(share, [to(port, number) for number in range(1, 6)])
         assert all(each.failure is None and not each.held for each in done)
-        assert 0 <= line.read() - sum(each.received for each in done) <= 5, "the end of a connection counts for one"
+        assert line.read() == sum(each.received for each in done)
 
 
 def test_a_server_is_not_blamed_for_what_waits_in_our_buffers() -> None:
@@ -222,6 +272,73 @@ def test_a_server_that_sends_nothing_is_blamed_all_the_same() -> None:
         assert not done[0].held
 
 
+def test_connections_leave_nothing_whoever_closes_them() -> None:
+    epoll = select.epoll()
+    harvester = override(Settings(), ["harvester.allow_private=true"]).harvester
+    with bytes_server(500) as port, lines(1) as (line, (share,)):
+        line.grant(100_000)
+        fetcher = MeteredFetcher(harvester, epoll, share)
+        for _ in range(3):  # from the second time on with handles that were used before
+            for number in range(1, 20):
+                fetcher.start(to(port, number))
+            done = list[Fetched]()
+            while len(done) < 19:
+                done += fetcher.act(epoll.poll(max(0.0, fetcher.timeout())))
+            assert [each.failure for each in done] == [None] * 19
+        left = set(os.listdir("/proc/self/fd"))
+        while any(fetcher._ends):
+            fetcher.act(epoll.poll(5.0))
+        assert len(set(os.listdir("/proc/self/fd"))) <= len(left)
+        assert fetcher._sluices == {}
+
+
+def test_a_capped_transfer_is_not_idle_while_libcurl_does_not_look_at_it() -> None:
+    """Its server sends the rest and closes at such a moment."""
+    with socket.create_server(("127.0.0.1", 0)) as listening, lines(1) as (line, (share,)):
+        line.grant(0)
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 46000\r\n\r\n")
+                connection.sendall(b"x" * 26_000)
+                time.sleep(0.5)
+                connection.sendall(b"x" * 20_000)
+
+        for _ in range(3):
+            server = threading.Thread(target=answer)
+            server.start()
+            done, _ = fetched_by(share, [to(listening.getsockname()[1], 1, cap=20_000)])
+            server.join()
+            assert (done[0].failure, len(done[0].body)) == (None, 46_000)
+
+
+@pytest.mark.parametrize(("granted", "held"), [(2_000_000, False), (50_000, True)])
+def test_a_slow_server_on_a_line_that_is_not_full_was_not_held_back(granted: int, held: bool) -> None:
+    """Ten of them send 100 KB/s together."""
+    with socket.create_server(("127.0.0.1", 0), backlog=20) as listening, lines(1) as (line, (share,)):
+        line.grant(granted)
+
+        def answer(connection: socket.socket) -> None:
+            with connection, suppress(OSError):
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 10000\r\n\r\n")
+                for _ in range(20):
+                    connection.sendall(b"x" * 500)
+                    time.sleep(0.05)
+
+        def serve() -> None:
+            for _ in range(10):
+                threading.Thread(target=answer, args=(listening.accept()[0],), daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        done, _ = fetched_by(share, [to(listening.getsockname()[1], number) for number in range(1, 11)])
+        assert [each.failure for each in done] == [None] * 10
+        counted = sum(each.held for each in done)
+        assert counted >= 8 if held else counted == 0
+
+
 def test_a_cap_holds_back_one_transfer_and_no_other() -> None:
     with bytes_server(40_000) as port, lines(1) as (line, (share,)):
         line.grant(0)
@@ -242,8 +359,7 @@ def test_what_was_read_is_what_left_the_socket() -> None:
         with there:
             there.sendall(b"x" * 5_000)
             assert ours.recv(1_000, socket.MSG_WAITALL)
-            assert (read_of(ours.fileno()), unread_of(ours.fileno())) == (1_000, 4_000)
-    assert read_of(NONE >> 1) == -1
+            assert (read_of(ours), unread_of(ours)) == (1_000, 4_000)
 
 
 def test_a_pool_reads_within_the_grant_and_goes_on_when_a_worker_dies(start: Start, server: Server) -> None:  # noqa: F811

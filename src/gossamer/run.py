@@ -165,12 +165,12 @@ class _Running:
 
     def _as_far(self, settings: Settings) -> Settings:
         """With as many connections as there may be."""
-        wanted = settings.harvester.connections
-        if (some := descriptors.connections(wanted)) == wanted:
+        wanted, each = settings.harvester.connections, descriptors.METERED if self.desk.hours.limited else 1
+        if (some := descriptors.connections(wanted, each)) == wanted:
             return settings
         self.watcher.say(
             f"warning: {some} connections at most, not {wanted} (harvester.connections): a process may have"
-            f" {some + descriptors.OTHERS} files open here (`ulimit -Hn`)"
+            f" {descriptors.at_most()} files open here (`ulimit -Hn`)"
         )
         return replace(settings, harvester=replace(settings.harvester, connections=some))
 

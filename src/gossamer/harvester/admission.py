@@ -43,7 +43,7 @@ EVERY: Final = 0.25
 LOOK: Final = 0.05
 LOWEST, HIGHEST = 0.125, 256.0
 """Of the limit: how far the threshold may go; below it only where there is no hard limit."""
-_RISE, _FALL, _WEIGHT = 0.5, 0.01, 0.4
+_RISE, _FALL, _WEIGHT = 2.0, 0.01, 0.4
 _FORGET: Final = 4
 
 
@@ -133,7 +133,7 @@ class Admission:
         if used > 1.02:
             self.factor /= min(used, 2.0) ** _WEIGHT
         elif used < FULL and (self._wanted or self.full):
-            self.factor *= 1 + _RISE * (1 - used)
+            self.factor *= 1 + min(1.0, _RISE * (1 - used))
         elif used >= FULL and self.factor > 1:
             self.factor = max(1.0, self.factor * (1 - _FALL))
         self.factor = min(HIGHEST, max(self._lowest, self.factor))

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import select
 import socket
 import time
@@ -200,7 +201,9 @@ class Transfer:
             self.refused = True
             return int(pycurl.SOCKET_BAD)
         try:
-            return socket.socket(family, kind, protocol)
+            opened = socket.socket(family, kind, protocol)
+            os.close(os.dup(opened.fileno()))  # pycurl needs a second one
+            return opened
         except OSError as error:
             if error.errno not in _OURS:
                 raise
@@ -273,8 +276,8 @@ class Fetcher:
         """Those whose certificate is not valid."""
         self._idle: list[Transfer] = []
         self._open: dict[pycurl.Curl, Transfer] = {}
-        self._watched = set[int]()
-        """Descriptors that the epoll most likely has."""
+        self._watched: dict[int, int] = {}
+        """Descriptors that the epoll most likely has, and for what."""
         self._timer: float | None = None
         self._swept = 0.0
         self._done: list[Fetched] = []
@@ -349,7 +352,7 @@ class Fetcher:
 
     def _watch(self, what: int, fd: int, multi: Any, data: Any) -> None:
         if what == pycurl.POLL_REMOVE:
-            self._watched.discard(fd)
+            self._watched.pop(fd, None)
             with contextlib.suppress(OSError):
                 self._epoll.unregister(fd)
             return
@@ -357,7 +360,7 @@ class Fetcher:
         if what == pycurl.POLL_INOUT:
             mask = select.EPOLLIN | select.EPOLLOUT
         known = fd in self._watched
-        self._watched.add(fd)
+        self._watched[fd] = mask
         try:
             (self._epoll.modify if known else self._epoll.register)(fd, mask)
         except FileNotFoundError:

@@ -1,20 +1,21 @@
 """The line: how many bytes all workers together may read, a page of memory that they share with the desk.
 
 A token bucket. The desk writes the rate, workers take what they are about to read, a *quantum* at a time, under a lock
-of the kernel's that ends with its holder. The bucket is empty at the start and holds little (`Line.grant`). A worker
-that read more than it had taken pays at once: then the bucket is below zero, and nobody reads until it is above. So for
-any stretch of s seconds
+of the kernel's that ends with its holder, and read no more than that (`web/sluice.py`). The bucket is empty at the
+start and holds little. So for any stretch of s seconds
 
-    read <= rate s + burst + workers quantum + what one action of libcurl reads beyond what was taken
+    read <= rate s + burst + workers quantum
 
-and the last three are chosen so that ten seconds stay within 1 %. Each worker counts what it has read in a cell of its
-own, which a successor goes on with: the desk adds them up.
+and the last two are chosen so that ten seconds stay within 1 %, and one within 5 %. Each worker counts what it has read
+in a cell of its own, which a successor goes on with: the desk adds them up.
 
 Invariants, each a property test of the same name: what is taken never exceeds the rate by more than the burst; nothing
 is there at the start, and before the first grant nothing may be read; a grant of 0 is no limit; debts are paid before
-anything is read; what workers read is added up, those that died included.
+anything is read (who had to read more than it had taken, pays at once); what workers read is added up, those that died
+included.
 
-Cost: a take is two system calls, 3 µs; some 200 a second and worker.
+Less than a quantum is not taken: who takes what has come since it looked last gets a few bytes, and has no time for
+anything but that. Cost: a take is two system calls, 3 µs; some hundred a second.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from typing import Final
 
 MOST_WORKERS: Final = 1_024
 SHARE: Final = 0.997
-"""Of what is granted: what is given out, so that the bounds hold with all that is counted late; less on a thin line, of
-which a few of the smallest buffers are much: 98.9 % of 20 KB/s."""
-_LEAST_SHARE: Final = 0.95
-_AHEAD: Final = 4
-"""Buffers that one action may read too much: two of one transfer, and a timer may be that of several."""
-SLACK: Final = 0.1
-"""Seconds' worth of the grant that may be read too much in any ten seconds: 1 %."""
+"""Of what is granted: what is given out."""
+BURST: Final = 1 / 40
+"""Seconds' worth of it that the bucket holds: so late may a worker come without anything being lost."""
+QUANTUM: Final = 1 / 100
+TOGETHER: Final = 1 / 50
+"""Seconds' worth that a worker takes at a time, and that all of them have taken and not read, at most."""
+LEAST: Final = 4.0
+"""Bytes of burst and quantum, at least: with n workers the bounds hold from 31 (n + 1) bytes a second on."""
 _RATE, _BURST, _QUANTUM, _GRANT, _TOKENS, _WHEN = range(6)
 """Places of eight bytes: what is given out a second, how much of it at once, a quantum, the grant, the bucket."""
 CELLS_AT: Final = 8
@@ -43,19 +45,12 @@ UNLIMITED: Final = 1 << 20
 _NOT_YET: Final = -1
 LONGEST: Final = 0.05
 """Seconds after which a worker looks again, at the latest: what is granted may be more by then."""
-LEAST_BUFFER: Final = 1_024
-MOST_BUFFER: Final = 1 << 17
-
-
-def buffer_of(grant: int) -> int:
-    """Bytes that libcurl reads at a time: it reads one or two of them beyond what was taken."""
-    return 4 * MOST_BUFFER if not grant else max(LEAST_BUFFER, min(MOST_BUFFER, grant // 500))
 
 
 def window_of(grant: int) -> int:
     """Bytes of a connection's receive buffer (half of what the kernel makes of it): what arrives unread is bounded, so
     that servers send no faster than we read. A connection across 10 ms can fill the line, across 100 ms a tenth of it.
-    Of TLS libcurl reads up to 64 KB at once, if so much is there: it is not."""
+    """
     return max(2_048, min(1 << 20, grant // 100))
 
 
@@ -95,16 +90,14 @@ class Line(_Page):
         """Bytes a second from now on; 0: no limit."""
         if speed == self._granted:
             return
-        quantum = max(64.0, speed / 250)
-        ahead = self._workers * quantum + _AHEAD * buffer_of(speed)
-        burst = min(max(SLACK * speed - ahead, speed / 200), speed / 80)
-        share = max(_LEAST_SHARE, min(SHARE, 1 - ((ahead + burst) / max(1, speed) - SLACK) / 10))
+        quantum = max(LEAST, speed * min(QUANTUM, TOGETHER / self._workers))
+        burst = max(LEAST, speed * BURST)
         real = self._real
         with locked(self._fd):
             if not self._granted:
                 real[_TOKENS] = real[_WHEN] = 0.0
             real[_TOKENS] = min(real[_TOKENS], burst)
-            real[_RATE], real[_BURST], real[_QUANTUM] = share * speed, burst, quantum
+            real[_RATE], real[_BURST], real[_QUANTUM] = SHARE * speed, burst, quantum
             self._whole[_GRANT] = speed
         self._granted = speed
 
@@ -136,24 +129,24 @@ class Share(_Page):
         return max(0, self._whole[_GRANT])
 
     def take(self, now: float) -> float:
-        """Pays what is owed and takes a quantum, as far as it is there; returns for how many seconds nothing may be
-        read: 0 if something may."""
+        """Pays what is owed, and takes a quantum if it is there; returns for how many seconds nothing may be read: 0 if
+        something may."""
         real, speed = self._real, self._whole[_GRANT]
         if speed <= 0:
             self.balance = UNLIMITED if not speed else 0.0
             return 0.0 if not speed else LONGEST
         rate, quantum = real[_RATE], real[_QUANTUM]
-        if self.balance > 0:
+        if self.balance >= 1:
             self.balance = min(self.balance, quantum)  # there may have been no limit before
             return 0.0
         with locked(self._fd):
             tokens, at = real[_TOKENS], real[_WHEN]
             tokens = min(real[_BURST], tokens + rate * max(0.0, now - at)) if at else 0.0
             tokens += self.balance
-            self.balance = max(0.0, min(tokens, quantum))
+            self.balance = quantum if tokens >= quantum else 0.0
             tokens -= self.balance
             real[_TOKENS], real[_WHEN] = tokens, max(now, at)
-        return 0.0 if self.balance > 0 else min(LONGEST, max(0.001, (quantum / 4 - tokens) / rate))
+        return 0.0 if self.balance else min(LONGEST, max(0.001, (quantum - tokens) / rate))
 
     def spend(self, count: int) -> None:
         """So many bytes were read."""

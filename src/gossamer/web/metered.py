@@ -1,35 +1,27 @@
 """Requests that read no more than was granted: `Fetcher` on a metered line. Used only where there is a limit.
 
-libcurl's sockets are in an epoll of their own. While the worker owes bytes (`line.Share`), nobody looks at it and
-libcurl is called for nothing: data waits in the kernel, whose receive buffers are bounded, and the server waits with
-it. An action of libcurl would read up to 22 buffers; so when what was taken is used up, the next piece of a body is
-refused (PAUSE), which ends it: it reads a buffer or two too much, and of TLS the record that is under way, and that is
-paid before the next action.
+Every connection has a sluice (`web/sluice.py`), through which a worker lets in what it has taken from the line
+(`web/line.py`), a piece of each connection in turn. The connections are in an epoll of their own, the *gate*: while
+there is nothing to be taken nobody looks at it, data waits in the kernel, whose receive buffers are bounded, and the
+servers wait with it. libcurl gets each piece at once, and goes about as if that were all there is. All that is received
+counts: heads, TLS, handshakes.
 
-What was read is counted at the socket (`TCP_INFO` less what is unread), so heads, TLS and handshakes count, after
-each action, and when libcurl closes it.
-
-A server is not blamed for what we do: time in which its data lay unread or its transfer was paused counts neither for
-the lowest speed nor for the time limits, and such a visit says that it was held back.
+A server is not blamed for what we do: time in which its data lay unread counts for none of the limits of time and
+speed, and such a visit says that it was held back.
 
 Refused: libcurl's own limit by transfer as the hard limit (it counts whole seconds, and lets each transfer read all of
-its share at once); a proxy that is slow (two copies more). It does cap single transfers (`Assignment.cap`).
+its share at once; it does cap single transfers, `Assignment.cap`); pausing transfers when the line is used up (what
+libcurl reads in one action is too much by some buffers, of TLS by a whole record, which is a second's worth of a thin
+line); a proxy that is slow (another process, and names and addresses in its care).
 """
 
 from __future__ import annotations
 
-import ctypes
-import fcntl
-import os
 import select
 import socket
-import struct
-import termios
 import time
-import warnings
-from array import array
-from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 import pycurl
@@ -37,233 +29,235 @@ import pycurl
 from gossamer.config.settings import HarvesterSettings
 from gossamer.model import Assignment, Outcome
 from gossamer.web.addresses import Forbidden
-from gossamer.web.fetch import SWEEP, Fetched, Fetcher, Transfer, failure_of
-from gossamer.web.line import Share, buffer_of, window_of
+from gossamer.web.answer import tls_fault
+from gossamer.web.fetch import SWEEP, Fetched, Fetcher, Transfer
+from gossamer.web.line import Share, window_of
+from gossamer.web.sluice import EVENTS, Sluice, connected, read_of
 
-warnings.filterwarnings("ignore", "closesocket_callback failed", RuntimeWarning)
-"""When a process ends with idle connections, pycurl cannot call us, and says so. The kernel closes them."""
 TURNS: Final = 64
-"""Actions after which the worker looks at other things."""
+"""Pieces after which the worker looks at other things."""
 NOTABLE: Final = 0.25
 """Of the time of a visit: a last wait that was shorter made no difference."""
-_RECEIVED: Final = struct.Struct("<Q")
-_RECEIVED_AT: Final = 128
-"""Of tcpi_bytes_received in struct tcp_info (Linux 4.1)."""
-_LENGTH: Final = _RECEIVED_AT + 8
-_getsockopt: Final = ctypes.CDLL(None, use_errno=False).getsockopt
-_info: Final = ctypes.create_string_buffer(_LENGTH)
-_length: Final = ctypes.c_uint(_LENGTH)
-_unread: Final = array("i", [0])
-
-
-def read_of(fd: int) -> int:
-    """Bytes that were read from a TCP socket since it was opened; -1 if it is none."""
-    _length.value = _LENGTH
-    if _getsockopt(fd, socket.IPPROTO_TCP, socket.TCP_INFO, _info, ctypes.byref(_length)) or _length.value < _LENGTH:
-        return -1
-    received: int = _RECEIVED.unpack_from(_info, _RECEIVED_AT)[0]
-    return max(0, received - unread_of(fd))
-
-
-def unread_of(fd: int) -> int:
-    """Bytes that wait in a socket's receive buffer; 0 without one."""
-    if fd < 0:
-        return 0
-    try:
-        fcntl.ioctl(fd, termios.FIONREAD, _unread)
-    except OSError:
-        return 0
-    return _unread[0]
-
-
-class Meter:
-    """What the present action of libcurl may still read, whom it touched, and who waits for the next."""
-
-    def __init__(self, share: Share) -> None:
-        self.share = share
-        self.allowance = 0.0
-        self.touched: list[MeteredTransfer] = []
-        self.paused: deque[MeteredTransfer] = deque()
-        self._known: dict[int, int] = {}
-        """Descriptor to what was read from it, as far as it is paid."""
-
-    def begin(self) -> None:
-        self.allowance = self.share.balance
-        self.touched.clear()
-
-    def count(self, fd: int) -> None:
-        now = read_of(fd)
-        if now >= 0:
-            before = self._known.get(fd, 0)
-            if now > before:
-                self.share.spend(now - before)
-            self._known[fd] = max(now, before)
-
-    def count_touched(self) -> None:
-        for transfer in self.touched:
-            fd = transfer.curl.getinfo(pycurl.ACTIVESOCKET)
-            if fd >= 0:
-                self.count(fd)
-
-    def close(self, fd: int) -> int:
-        self.count(fd)
-        self._known.pop(fd, None)
-        os.close(fd)
-        return 0
+_NEVER: Final = 2**31 - 1
+"""Milliseconds."""
 
 
 class MeteredTransfer(Transfer):
-    __slots__ = ("buffer", "cap", "meter", "paused")
+    __slots__ = ("_cap", "_fetcher", "made")
 
     def __init__(
-        self, settings: HarvesterSettings, fields: list[str], forbidden: Forbidden, trusted: str, meter: Meter
-    ) -> None:
-        self.meter, self.paused = meter, False
-        self.buffer = self.cap = 0
+        self, settings: HarvesterSettings, fields: list[str], forbidden: Forbidden, trusted: str,
+        fetcher: MeteredFetcher,
+    ) -> None:  # fmt: skip
+        self._fetcher, self._cap = fetcher, 0
+        self.made = -1
+        """The descriptor of the connection that libcurl makes for this request, if it makes one."""
         super().__init__(settings, fields, forbidden, trusted)
         self.curl.setopt(pycurl.TIMEOUT_MS, 0)
-        self.curl.setopt(pycurl.CLOSESOCKETFUNCTION, meter.close)
+        self.curl.setopt(pycurl.CONNECTTIMEOUT_MS, _NEVER)
+        self.curl.setopt(pycurl.SOCKOPTFUNCTION, self._made)
 
     def prepare(self, assignment: Assignment, limit: int, now: float) -> None:
         super().prepare(assignment, limit, now)
-        self.paused, self.slowed = False, assignment.cap > 0
-        buffer = buffer_of(self.meter.share.granted)
-        if buffer != self.buffer:
-            self.buffer = buffer
-            self.curl.setopt(pycurl.BUFFERSIZE, buffer)
-        if assignment.cap != self.cap:
-            self.cap = assignment.cap
-            self.curl.setopt(pycurl.MAX_RECV_SPEED_LARGE, self.cap)
+        self.slowed, self.made = assignment.cap > 0, -1
+        if assignment.cap != self._cap:
+            self._cap = assignment.cap
+            self.curl.setopt(pycurl.MAX_RECV_SPEED_LARGE, self._cap)
 
     def _open(self, purpose: int, address: Any) -> socket.socket | int:
         opened = super()._open(purpose, address)
-        if isinstance(opened, socket.socket) and (granted := self.meter.share.granted):
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window_of(granted))
+        if isinstance(opened, socket.socket) and (window := self._fetcher.window):
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
         return opened
 
+    def _made(self, fd: int, purpose: int) -> int:
+        self.made = fd
+        self._fetcher.made(fd)
+        return int(pycurl.SOCKOPT_OK)
+
     def _body(self, data: bytes) -> int | None:
-        meter = self.meter
-        if meter.allowance <= 0:
-            self.paused = self.slowed = True
-            meter.paused.append(self)
-            return int(pycurl.WRITEFUNC_PAUSE)
-        meter.allowance -= len(data)
-        if not meter.touched or meter.touched[-1] is not self:
-            meter.touched.append(self)
+        self.slowed |= self._fetcher.holds
         return super()._body(data)
 
 
 class MeteredFetcher(Fetcher):
     def __init__(self, settings: HarvesterSettings, epoll: select.epoll, share: Share) -> None:
-        """`epoll` is the worker's."""
-        super().__init__(settings, select.epoll())
-        self._outer = epoll
-        self._outer.register(self._epoll.fileno(), select.EPOLLIN)
-        self._share, self._meter = share, Meter(share)
+        super().__init__(settings, epoll)
+        self._gate = select.epoll()
+        epoll.register(self._gate.fileno(), select.EPOLLIN)
+        self._share = share
+        self._sluices: dict[int, Sluice] = {}
+        """By libcurl's descriptor."""
+        self._ends: dict[int, Sluice] = {}
+        """By ours, of which each has two."""
+        self._connecting = set[int]()
         self._dry: tuple[float, float] | None = None
         """Since when nothing may be read, and until when at least."""
         self._last_dry = (0.0, 0.0)
-        self._turn = False
+        self._dries = 0
+        """How often that has been so."""
+        self.holds = False
+        """The server of what libcurl gets at the moment had to wait."""
+
+    @property
+    def window(self) -> int:
+        """Bytes of a new connection's receive buffer; 0: as many as the kernel likes."""
+        granted = self._share.granted
+        return window_of(granted) if granted else 0
 
     def _transfer(self) -> Transfer:
-        return MeteredTransfer(self._settings, self._fields, self._forbidden, self._trusted.path, self._meter)
+        return MeteredTransfer(self._settings, self._fields, self._forbidden, self._trusted.path, self)
 
     def timeout(self) -> float:
         wait = super().timeout()
-        if wait < 0 or self._done:
-            return wait
-        now = time.monotonic()
-        if self._dry is not None:
-            return max(0.0, min(self._dry[1], self._swept + SWEEP) - now)
-        return 0.0 if self._meter.paused else wait
+        return wait if wait < 0 or self._dry is None else min(wait, max(0.0, self._dry[1] - time.monotonic()))
 
     def act(self, events: Iterable[tuple[int, int]]) -> list[Fetched]:
-        now = time.monotonic()
-        if self._dry is not None and now >= self._dry[1]:
-            self._last_dry = self._dry[0], now
-            self._dry = None
-            self._outer.modify(self._epoll.fileno(), select.EPOLLIN)
-        turns = 0
-        while self._dry is None and turns < TURNS and self._step():
-            turns += 1
-        if now - self._swept >= SWEEP:
-            self._sweep(now)
-        self._collect()
-        done, self._done = self._done, []
-        return done
-
-    def _step(self) -> bool:
-        """One action of libcurl, if there is something to do and something left to read; False if not."""
-        meter, now = self._meter, time.monotonic()
-        due = self._timer is not None and self._timer <= now
-        self._turn = not self._turn  # those that were paused, and all others
-        events = [] if due or (meter.paused and self._turn) else self._epoll.poll(0, 1)
-        if not (meter.paused or due or events):
-            return False
-        if self._is_dry(now):
-            return False
-        meter.begin()
-        if due:
-            self._timer = None
-            self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
-        elif not events:
-            self._resume(meter.paused.popleft())
+        theirs = []
         for fd, event in events:
-            bits = pycurl.CSELECT_IN if event & (select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR) else 0
-            bits |= pycurl.CSELECT_OUT if event & select.EPOLLOUT else 0
-            bits |= pycurl.CSELECT_ERR if event & select.EPOLLERR else 0
-            self._multi.socket_action(fd, bits)
-            meter.count(fd)
-        meter.count_touched()
-        if self._share.balance <= 0:
-            self._is_dry(time.monotonic())  # what is owed is paid at once: others must not read meanwhile
-        return True
+            if (sluice := self._ends.get(fd)) is not None:
+                self._look(sluice, fd, event)
+            elif fd != self._gate.fileno():
+                theirs.append((fd, event))
+        self._let_in()
+        due = self._timer is not None and self._timer <= time.monotonic()
+        for fd in tuple(self._connecting) if due else [fd for fd, _ in theirs if fd in self._connecting]:
+            self._interpose(fd)
+        return super().act(theirs)
 
-    def _is_dry(self, now: float) -> bool:
-        """Whether nothing may be read for a while."""
-        if wait := self._share.take(now):
-            self._dry = now, now + wait
-            self._outer.modify(self._epoll.fileno(), 0)
-        return wait > 0
-
-    def _resume(self, transfer: MeteredTransfer) -> None:
-        """It gets the piece that it refused; then libcurl asks for a timer at once, and goes on when that is called. If
-        it breaks off with that piece, libcurl says so here, and nowhere else."""
-        if transfer.paused and transfer.curl in self._open:
-            transfer.paused = False
-            try:
-                transfer.curl.pause(pycurl.PAUSE_CONT)
-            except pycurl.error as error:
-                self._end(transfer, *failure_of(transfer, *error.args[:2]))
-                return
-            if self._timer is not None and self._timer <= time.monotonic() + 0.001:
-                self._timer = None
-                self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+    # --- sluices --------------------------------------------------------------------------------------------------
 
     def _watch(self, what: int, fd: int, multi: Any, data: Any) -> None:
-        """A socket of a paused transfer is watched for nothing."""
-        if what == pycurl.POLL_NONE:
-            what = pycurl.POLL_REMOVE
+        if what == pycurl.POLL_REMOVE:
+            self._connecting.discard(fd)
+        elif fd not in self._sluices:
+            self._connecting.add(fd)
         super()._watch(what, fd, multi, data)
+        if fd in self._connecting:
+            self._interpose(fd)
+
+    def _interpose(self, fd: int) -> None:
+        """Whenever libcurl might go on with a connection: once it is made, and before anything is read from it."""
+        if not connected(fd):
+            return
+        self._connecting.remove(fd)
+        self._epoll.unregister(fd)  # while it is what was registered
+        try:
+            sluice = Sluice(fd, self.window)
+        except OSError:
+            self._lack(fd)
+            return
+        finally:
+            self._epoll.register(fd, self._watched[fd])
+        self._share.spend(read_of(sluice.far))
+        sluice.dries = self._dries
+        self._sluices[fd] = self._ends[sluice.ends[0]] = self._ends[sluice.ends[1]] = sluice
+        self._epoll.register(sluice.far, EVENTS)
+        self._epoll.register(sluice.near, 0)
+        self._settle(sluice)
+
+    def _lack(self, fd: int) -> None:
+        """There are no descriptors for a sluice: the page goes back, and nothing is read for it."""
+        for transfer in self._open.values():
+            if isinstance(transfer, MeteredTransfer) and transfer.made == fd:
+                transfer.lacking = True
+        connection = socket.socket(fileno=fd)
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+        connection.detach()
+
+    def made(self, fd: int) -> None:
+        """libcurl has opened a socket: whatever had this descriptor before is closed, and will be seen to be."""
+        self._sluices.pop(fd, None)
+
+    def _look(self, sluice: Sluice, fd: int, event: int) -> None:
+        if fd == sluice.ends[0]:
+            sluice.look_far(event, self._is_idle(sluice.fd))
+        else:
+            sluice.look_near(event)
+        self._settle(sluice)
+
+    def _is_idle(self, fd: int) -> bool:
+        """No request is made on the connection. One that is capped is not watched at times, either."""
+        if fd in self._watched:
+            return False
+        return all(transfer.curl.getinfo(pycurl.ACTIVESOCKET) != fd for transfer in self._open.values())
+
+    def _settle(self, sluice: Sluice) -> None:
+        """The gate has those through which something may be let in."""
+        (opened, watched), opens, events = sluice.settled, sluice.opens, sluice.events
+        if sluice.closed:
+            for end in sluice.ends:
+                del self._ends[end]
+            if self._sluices.get(sluice.fd) is sluice:
+                del self._sluices[sluice.fd]
+            return
+        if opens and not opened:
+            self._gate.register(sluice.far, select.EPOLLIN)
+        elif opened and not opens:
+            self._gate.unregister(sluice.far)
+        if events != watched:
+            self._epoll.modify(sluice.near, events)
+        sluice.settled = opens, events
+
+    # --- the line -------------------------------------------------------------------------------------------------
+
+    def _let_in(self) -> None:
+        """A piece through each sluice in turn, until there is nothing to read, or nothing may be read."""
+        if self._dry is not None and (now := time.monotonic()) >= self._dry[1]:
+            self._last_dry, self._dry, self._dries = (self._dry[0], now), None, self._dries + 1
+            self._epoll.modify(self._gate.fileno(), select.EPOLLIN)
+        turns = 0
+        while self._dry is None and turns < TURNS and (ready := self._gate.poll(0, 1)):
+            turns += 1
+            if not self._is_dry():
+                self._let_through(self._ends[ready[0][0]])
+
+    def _let_through(self, sluice: Sluice) -> None:
+        late, sluice.dries = sluice.dries != self._dries, self._dries
+        self._share.spend(sluice.let_in(int(self._share.balance), late))
+        self._settle(sluice)
+        if sluice.fd in self._watched and self._sluices.get(sluice.fd) is sluice:
+            self.holds = sluice.held
+            self._multi.socket_action(sluice.fd, pycurl.CSELECT_IN)
+            self.holds = False
+
+    def _is_dry(self) -> bool:
+        """Whether nothing may be read for a while."""
+        now = time.monotonic()
+        if wait := self._share.take(now):
+            self._dry = now, now + wait
+            self._epoll.modify(self._gate.fileno(), 0)
+        return wait > 0
+
+    # --- what is not the server's fault ---------------------------------------------------------------------------
 
     def _sweep(self, now: float) -> None:
         passed = min(now - self._swept, 4 * SWEEP)
         for transfer in list(self._open.values()):
             assert isinstance(transfer, MeteredTransfer)
-            if transfer.paused or unread_of(transfer.curl.getinfo(pycurl.ACTIVESOCKET)) > 0:
+            active = transfer.curl.getinfo(pycurl.ACTIVESOCKET) if transfer.asked else transfer.made
+            sluice = self._sluices.get(active)
+            if sluice is not None and sluice.waits:
                 transfer.held += passed
                 if transfer.mark_time:
                     transfer.mark_time += passed
-            if now - transfer.start - transfer.held > self._settings.whole_timeout:
+            took = now - transfer.start - transfer.held
+            if took > self._settings.whole_timeout:
                 self._end(transfer, Outcome.TIMED_OUT, "not within the time limit of a whole request")
+            elif not transfer.asked and took > self._settings.connect_timeout:
+                self._end(transfer, *_unconnected(transfer, sluice is not None, took))
         super()._sweep(now)
 
     def _end(self, transfer: Transfer, failure: Outcome | None, detail: str) -> None:
-        assert isinstance(transfer, MeteredTransfer)
-        begun, ended = self._last_dry
-        waited = ended - max(begun, transfer.start) if time.monotonic() - ended < NOTABLE * (ended - begun) else 0.0
-        transfer.slowed |= waited > NOTABLE * (time.monotonic() - transfer.start)
-        if transfer.paused:
-            transfer.paused = False
-            self._meter.paused.remove(transfer)
+        now, (begun, ended) = time.monotonic(), self._last_dry
+        waited = ended - max(begun, transfer.start) if now - ended < NOTABLE * (ended - begun) else 0.0
+        transfer.slowed |= waited > NOTABLE * (now - transfer.start)
         super()._end(transfer, failure, detail)
+
+
+def _unconnected(transfer: Transfer, connected: bool, took: float) -> tuple[Outcome, str]:
+    """Why there is no connection in time, or no secure one."""
+    text = f"connection timed out after {1000 * took:.0f} milliseconds"
+    handshake = connected and transfer.assignment.url.startswith(b"https:")
+    return (Outcome.TLS_FAILED, tls_fault(text, 0)) if handshake else (Outcome.TIMED_OUT, text)

@@ -1,0 +1,278 @@
+"""Connections through which so many bytes pass as are let in (`web/sluice.py`): over real sockets of this machine."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.web.sluice import PIECE, Sluice, connected, unread_of
+
+SOON = 10.0
+
+
+@dataclass
+class Ends:
+    """A server, the sluice, and what libcurl has of it."""
+
+    server: socket.socket
+    sluice: Sluice
+    libcurl: socket.socket
+    closed: bool = False
+
+    def sends(self, data: bytes) -> None:
+        """It has arrived when this returns."""
+        before = unread_of(self.sluice.far)
+        self.server.sendall(data)
+        while unread_of(self.sluice.far) < before + len(data):
+            assert select.select([self.sluice.far], [], [], SOON)[0]
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self.libcurl.close()
+            while not self.sluice.closed:
+                self.sluice.look_near(select.EPOLLIN)
+
+    @property
+    def state(self) -> str:
+        stuck = self.sluice.events & select.EPOLLOUT
+        return "closed" if self.sluice.closed else "stuck" if stuck else "open" if self.sluice.opens else "ended"
+
+    def reads(self) -> bytes:
+        """All that is there."""
+        found = b""
+        with suppress(BlockingIOError):
+            while piece := self.libcurl.recv(PIECE):
+                found += piece
+        return found
+
+
+@contextmanager
+def sluices(window: int = 0) -> Iterator[Ends]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        made = socket.create_connection(listening.getsockname())
+        made.setblocking(False)
+        server, _ = listening.accept()
+    assert connected(made.fileno())
+    sluice = Sluice(made.fileno(), window)
+    ends = Ends(server, sluice, made)
+    with server:
+        yield ends
+        ends.close()
+
+
+def over(ends: Ends) -> int:
+    """What epoll tells of the connection when the server is gone."""
+    with select.epoll() as epoll:
+        epoll.register(ends.sluice.far, select.EPOLLRDHUP)
+        ((_, event),) = epoll.poll(SOON)
+    return event
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("send"), st.binary(min_size=1, max_size=500)),
+        st.tuples(st.just("let in"), st.integers(1, 300)),
+        st.tuples(st.just("read"), st.none()),
+        st.tuples(st.just("ask"), st.binary(min_size=1, max_size=100)),
+    ),
+    max_size=30,
+)
+
+
+@given(STEPS)
+@settings(max_examples=60, deadline=None)
+def test_no_byte_passes_that_was_not_let_in_and_none_is_lost_or_changes_its_place(
+    steps: list[tuple[str, bytes | int | None]],
+) -> None:
+    sent = asked = got = heard = b""
+    let_in = passed = 0
+    with sluices() as ends:
+        for what, value in steps:
+            if isinstance(value, int):
+                passed += (count := ends.sluice.let_in(value))
+                let_in += value
+                assert count == min(value, len(sent) - passed + count)
+            elif value is None:
+                got += ends.reads()
+                assert len(got) == passed <= let_in
+            elif what == "send":
+                ends.sends(value)
+                sent += value
+            else:
+                ends.libcurl.send(value)
+                ends.sluice.let_out()
+                asked += value
+        while ends.sluice.let_in(PIECE):
+            pass
+        got += ends.reads()
+        while len(heard) < len(asked):
+            heard += ends.server.recv(PIECE)
+    assert (got, heard) == (sent, asked)
+
+
+def test_what_libcurl_does_not_take_waits_and_nothing_more_is_let_in_meanwhile() -> None:
+    with sluices(window=4_096) as ends:
+        data = os.urandom(60_000)
+        ends.sends(data)
+        passed = ends.sluice.let_in(PIECE)
+        assert ends.state == "stuck"
+        assert not ends.sluice.opens
+        assert ends.sluice.waits
+        got = b""
+        while ends.state == "stuck":
+            piece = ends.reads()
+            assert piece
+            got += piece
+            ends.sluice.look_near(select.EPOLLOUT)
+        assert ends.state == "open"
+        assert got + ends.reads() == data[:passed]
+
+
+def test_the_end_of_a_connection_comes_after_its_last_byte() -> None:
+    with sluices() as ends:
+        ends.sends(b"12345678")
+        ends.server.close()
+        event = over(ends)
+        ends.sluice.look_far(event, idle=False)
+        assert ends.state == "open", "there is something to be let in yet"
+        assert ends.sluice.let_in(5) == 5
+        assert ends.libcurl.recv(100) == b"12345"
+        assert ends.sluice.let_in(5) == 3
+        assert ends.sluice.let_in(5) == 0
+        assert ends.state == "ended"
+        assert ends.libcurl.recv(100) == b"678"
+        assert ends.libcurl.recv(100) == b""
+
+
+def test_a_reset_is_a_reset() -> None:
+    with sluices() as ends:
+        ends.sends(b"1234")
+        assert ends.sluice.let_in(100) == 4
+        ends.libcurl.send(b"unread")
+        ends.sluice.let_out()
+        assert select.select([ends.server], [], [], SOON)[0]
+        ends.server.close()
+        event = over(ends)
+        assert event & select.EPOLLERR
+        ends.sluice.look_far(event, idle=False)
+        assert ends.state == "closed"
+        assert ends.libcurl.recv(100) == b"1234"
+        with pytest.raises(ConnectionResetError):
+            ends.libcurl.recv(100)
+
+
+@pytest.mark.parametrize("answer", [b"", b"an answer"])
+def test_whatever_is_sent_to_a_server_that_is_gone_brings_a_reset_after_its_answer(answer: bytes) -> None:
+    with sluices() as ends:
+        ends.sends(answer)
+        ends.libcurl.send(b"unread")
+        ends.sluice.let_out()
+        assert select.select([ends.server], [], [], SOON)[0]
+        ends.server.close()
+        over(ends)
+        ends.libcurl.send(b"more")
+        ends.sluice.let_out()
+        if answer:
+            ends.sluice.let_in(100)
+            assert ends.libcurl.recv(100) == answer
+            ends.sluice.let_in(100)
+        with pytest.raises(ConnectionResetError):
+            ends.libcurl.recv(100)
+
+
+@pytest.mark.parametrize("farewell", [b"", b"close notify"])
+def test_a_connection_that_its_server_closes_while_it_is_idle_is_closed_at_once(farewell: bytes) -> None:
+    """However little is let in."""
+    with sluices() as ends:
+        if farewell:
+            ends.sends(farewell)
+        ends.server.close()
+        ends.sluice.look_far(over(ends), idle=True)
+        assert ends.libcurl.recv(100) == b""
+        assert not ends.sluice.opens
+
+
+def test_a_server_was_held_back_if_we_came_late_and_it_could_not_send_any_more() -> None:
+    with sluices(window=4_000) as ends:
+        ends.sends(bytes(3_000))
+        ends.sluice.let_in(100)
+        held = [ends.sluice.held]  # we were not late
+        ends.sluice.let_in(2_000, late=True)
+        held.append(ends.sluice.held)
+        ends.sluice.let_in(2_000, late=True)
+        held.append(ends.sluice.held)  # nor does that end with what is left
+        ends.libcurl.send(b"the next request")
+        ends.sluice.let_out()
+        held.append(ends.sluice.held)
+        ends.sends(bytes(500))
+        ends.sluice.let_in(500, late=True)
+        held.append(ends.sluice.held)  # so little waits for us without a server waiting
+    assert held == [False, True, True, False, False]
+
+
+def test_what_is_not_connected_is_left_alone() -> None:
+    with socket.socket() as lonely:
+        assert not connected(lonely.fileno())
+    end, other = os.pipe()
+    assert not connected(end)
+    os.close(end)
+    os.close(other)
+    for each in socket.socketpair():
+        with each:
+            assert not connected(each.fileno())
+
+
+def test_when_libcurl_closes_its_end_what_it_sent_last_passes_and_nothing_is_left() -> None:
+    with sluices() as ends:
+        ends.libcurl.send(b"farewell")
+        ends.close()
+        assert ends.sluice.far.fileno() < 0
+        assert ends.server.recv(100) == b"farewell"
+        assert ends.server.recv(100) == b""
+
+
+def test_what_comes_for_a_libcurl_that_is_gone_closes_the_connection() -> None:
+    with sluices() as ends:
+        ends.sends(b"an answer")
+        ends.libcurl.close()
+        with socket.socket() as another:
+            assert another.fileno() == ends.sluice.fd, "its descriptor is used again"
+            ends.sluice.let_in(100)
+            assert ends.state == "closed"
+
+
+def test_a_reset_does_not_touch_a_descriptor_that_is_used_again() -> None:
+    with sluices() as ends:
+        ends.libcurl.send(b"unread")
+        ends.sluice.let_out()
+        assert select.select([ends.server], [], [], SOON)[0]
+        ends.server.close()
+        event = over(ends)
+        ends.libcurl.close()
+        end, another = socket.socketpair()
+        with end, another:
+            assert ends.sluice.fd in (end.fileno(), another.fileno())
+            ends.sluice.look_far(event, idle=False)
+            assert ends.state == "closed"
+            assert (unread_of(end), unread_of(another)) == (0, 0)
+
+
+def test_what_a_server_does_not_take_waits_and_goes_with_libcurl() -> None:
+    with sluices() as ends:
+        with suppress(BlockingIOError):
+            while True:
+                ends.libcurl.send(bytes(PIECE))
+                ends.sluice.let_out()
+        assert ends.sluice.events == 0, "or it would be looked at for ever"
+        ends.libcurl.close()
+        ends.sluice.look_near(select.EPOLLIN | select.EPOLLHUP)
+        assert ends.state == "closed"
