@@ -116,6 +116,12 @@ def test_a_setting_that_does_not_exist_names_the_nearest(folder: Path, capsys: p
     assert not folder.exists()
 
 
+def test_a_command_that_does_not_exist_names_the_nearest_once() -> None:
+    ended = gossamer("exprot", "somewhere")
+    assert ended.code == 2
+    assert ended.errors.count("Did you mean 'export'?") == 1
+
+
 def test_a_time_that_is_none_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ended = say(capsys, "crawl", folder, "--seed", "http://a.example/", "--for", "soon")
     assert (ended.code, folder.exists()) == (2, False)

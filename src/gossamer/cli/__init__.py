@@ -30,6 +30,7 @@ from gossamer.screen import guard
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+    suggest_commands=False,  # click does it, too
     help="A Web crawler: the important pages first, politely, and nothing that was fetched is ever lost.",
 )  # fmt: skip
 
