@@ -141,14 +141,16 @@ class MeteredFetcher(Fetcher):
         if not connected(fd):
             return
         self._connecting.remove(fd)
-        self._epoll.unregister(fd)  # while it is what was registered
+        with suppress(OSError):
+            self._epoll.unregister(fd)  # while it is what was registered
         try:
             sluice = Sluice(fd, self.window)
         except OSError:
             self._lack(fd)
             return
         finally:
-            self._epoll.register(fd, self._watched[fd])
+            with suppress(FileExistsError):
+                self._epoll.register(fd, self._watched[fd])
         self._share.spend(read_of(sluice.far))
         sluice.dries = self._dries
         self._sluices[fd] = self._ends[sluice.ends[0]] = self._ends[sluice.ends[1]] = sluice
