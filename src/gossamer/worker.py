@@ -13,6 +13,7 @@ records lie in the archive file.
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import resource
 import select
@@ -64,6 +65,8 @@ TURN: Final = 0.25
 """Seconds between turns of the loop while nothing but a page beside it is waited for."""
 MEMORY: Final = 2 << 30
 """Bytes that a worker may use, and 32 times the longest page: one page rather costs a worker than the crawl."""
+GARBAGE: Final = 20_000
+"""Objects after which those that hold one another are looked for: a page makes some thousand, and next to none such."""
 _ORIGINS: Final = 1 << 16
 _NOWHERE: Final = "http://localhost/"
 _NOTHING: Final = Gathered()
@@ -454,6 +457,8 @@ class Worker:
         settings = from_json(json.dumps(tree["settings"]))
         _limit_memory(MEMORY + 32 * int(settings.gatherer.max_decoded))
         reader, fetcher = Reader(settings, tree["seed"]), self._fetcher(settings)
+        gc.freeze()  # what is loaded by now stays
+        gc.set_threshold(GARBAGE)
         self._wire.send(frame(Type.READY))
         for kind, body in frames[1:]:
             self._follow(kind, body, reader, fetcher)

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from gossamer.gatherer.marks import PAIR, Marks, beginning_like, key_of, marks
+from gossamer.gatherer.marks import PAIR, Keys, Marks, beginning_like, key_of, marks
 from gossamer.gatherer.plain import FORMATTING, USUAL_TAG
 
 ALIKE: Final = 3
@@ -43,9 +43,16 @@ class _Flat:
     """Elements that never are in one another, and how to find them."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self.keys = [(key_of(f"{name}\0"), np.uint32((1 << 8 * (len(name) + 1)) - 1)) for name in names]
+        self._keys, self._masks = np.ones(1 << 16, np.uint32), np.zeros(1 << 16, np.uint32)
+        for name in names:  # no two of them begin with the same two letters
+            key = key_of(f"{name}\0")
+            self._keys[key & PAIR], self._masks[key & PAIR] = key, (1 << 8 * (len(name) + 1)) - 1
         self.tag = re.compile(rf"</?+(?=(?:{'|'.join(sorted(set(names) - {'a'}))})[\s/>]){USUAL_TAG[1:]}")
         """But for <a>: its end tags count."""
+
+    def count(self, keys: Keys, pairs: Keys) -> int:
+        """How many of these are some of them; `pairs` are the first two bytes of each key."""
+        return int(np.count_nonzero(keys & self._masks[pairs] == self._keys[pairs]))
 
 
 _IN_HTML, _ANYWHERE = _Flat(_FLAT), _Flat(_FLAT_ANYWHERE)
@@ -66,11 +73,11 @@ def has_few(text: str, found: Marks, deepest: int, most_left: int, most_walked: 
     for level in range(_LEVELS + 1):
         pairs = found.keys & PAIR
         are_starts = ((pairs & np.uint32(0xFF)) - np.uint32(ord("a")) < 26) & ~found.are_ends
-        keys = found.keys[are_starts]
-        deep = len(keys) - sum(int(np.count_nonzero(keys & mask == key)) for key, mask in flat.keys)
+        starts = pairs[are_starts]
+        deep = len(starts) - flat.count(found.keys[are_starts], starts)
         walking = int(np.count_nonzero(_WALKING[pairs[found.are_ends]]))
         if deep + level <= min(deepest, most_walked // max(1, walking)):
-            places = found.places[are_starts][_FORMATTING[pairs[are_starts]]]
+            places = found.places[are_starts][_FORMATTING[starts]]
             return len(places) <= most_left or _are_alike(found.raw, places.tolist(), most_left // ALIKE)
         if level == 1:
             text = flat.tag.sub(_GONE, text)
