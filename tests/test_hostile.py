@@ -40,9 +40,11 @@ def crawlable() -> HostileWeb:
     return HostileWeb()
 
 
-@pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
-    return crawl(crawlable(), tmp_path_factory.mktemp("hostile"), "harvester.workers=1")
+@pytest.fixture(scope="module", params=["0", "2MB/s"], ids=["", "within a bandwidth"])
+def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    """Whatever servers do, it is the same where there is a sluice before each of them."""
+    bandwidth = f"harvester.bandwidth={request.param}"
+    return crawl(crawlable(), tmp_path_factory.mktemp("hostile"), "harvester.workers=1", bandwidth)
 
 
 def test_the_crawl_ends_by_itself_and_soon(crawled: Crawled) -> None:

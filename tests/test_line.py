@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -270,6 +271,33 @@ def test_a_server_that_sends_nothing_is_blamed_all_the_same() -> None:
         done, _ = fetched_by(share, [to(silent.getsockname()[1], 1)], "harvester.first_byte_timeout=500ms")
         assert done[0].failure is Outcome.TIMED_OUT
         assert not done[0].held
+
+
+@pytest.mark.parametrize("granted", [2_000, 200_000])
+def test_what_a_server_sends_beyond_its_answer_is_no_answer_to_the_next_request(granted: int) -> None:
+    whole = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<p>it</p>"
+    epoll = select.epoll()
+    harvester = override(Settings(), ["harvester.allow_private=true"]).harvester
+    with socket.create_server(("127.0.0.1", 0)) as listening, lines(1) as (line, (share,)):
+        line.grant(granted)
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    connection.recv(4096)
+                    connection.sendall(whole + b"<p>and more</p>" * 100)
+
+        threading.Thread(target=serve, daemon=True).start()
+        fetcher, outcomes = MeteredFetcher(harvester, epoll, share), set[Outcome | None]()
+        for number in range(1, 9):
+            fetcher.start(replace(to(listening.getsockname()[1], 1), number=number))
+            done = list[Fetched]()
+            while not done:
+                done += fetcher.act(epoll.poll(max(0.0, fetcher.timeout())))
+            outcomes.add(done[0].failure)
+    assert None in outcomes
+    assert outcomes <= {None, Outcome.RETURNED}, "it is asked on another connection in its next turn"
 
 
 def test_connections_leave_nothing_whoever_closes_them() -> None:

@@ -142,7 +142,7 @@ def test_the_end_of_a_connection_comes_after_its_last_byte() -> None:
         ends.sends(b"12345678")
         ends.server.close()
         event = over(ends)
-        ends.sluice.look_far(event, idle=False)
+        ends.sluice.look_far(event)
         assert ends.state == "open", "there is something to be let in yet"
         assert ends.sluice.let_in(5) == 5
         assert ends.libcurl.recv(100) == b"12345"
@@ -163,7 +163,7 @@ def test_a_reset_is_a_reset() -> None:
         ends.server.close()
         event = over(ends)
         assert event & select.EPOLLERR
-        ends.sluice.look_far(event, idle=False)
+        ends.sluice.look_far(event)
         assert ends.state == "closed"
         assert ends.libcurl.recv(100) == b"1234"
         with pytest.raises(ConnectionResetError):
@@ -190,15 +190,43 @@ def test_whatever_is_sent_to_a_server_that_is_gone_brings_a_reset_after_its_answ
 
 
 @pytest.mark.parametrize("farewell", [b"", b"close notify"])
-def test_a_connection_that_its_server_closes_while_it_is_idle_is_closed_at_once(farewell: bytes) -> None:
+def test_a_connection_that_its_server_closes_while_it_is_idle_looks_closed_at_once(farewell: bytes) -> None:
     """However little is let in."""
     with sluices() as ends:
-        if farewell:
-            ends.sends(farewell)
+        ends.sluice.rest()
+        ends.sends(farewell)
         ends.server.close()
-        ends.sluice.look_far(over(ends), idle=True)
+        ends.sluice.look_far(over(ends))
         assert ends.libcurl.recv(100) == b""
-        assert not ends.sluice.opens
+        assert ends.state == "ended"
+
+
+@pytest.mark.parametrize("when", ["before", "passed", "after"])
+def test_a_connection_on_which_more_comes_than_was_asked_for_looks_closed(when: str) -> None:
+    """Or the next request would get it for an answer."""
+    with sluices() as ends:
+        if when != "after":
+            ends.sends(b"and more")
+        if when == "passed":
+            ends.sluice.let_in(3)
+        ends.sluice.rest()
+        if when == "after":
+            assert ends.state == "open"
+            ends.sends(b"and more")
+            ends.sluice.look_far(select.EPOLLIN | select.EPOLLOUT)
+        assert ends.libcurl.recv(100) == b""
+        assert ends.state == "ended"
+
+
+def test_a_connection_is_no_longer_idle_when_something_is_sent() -> None:
+    with sluices() as ends:
+        ends.sluice.rest()
+        ends.libcurl.send(b"the next request")
+        ends.sluice.let_out()
+        ends.sends(b"its answer")
+        ends.sluice.look_far(select.EPOLLIN | select.EPOLLOUT)
+        ends.sluice.let_in(100)
+        assert ends.libcurl.recv(100) == b"its answer"
 
 
 def test_a_server_was_held_back_if_we_came_late_and_it_could_not_send_any_more() -> None:
@@ -261,7 +289,7 @@ def test_a_reset_does_not_touch_a_descriptor_that_is_used_again() -> None:
         end, another = socket.socketpair()
         with end, another:
             assert ends.sluice.fd in (end.fileno(), another.fileno())
-            ends.sluice.look_far(event, idle=False)
+            ends.sluice.look_far(event)
             assert ends.state == "closed"
             assert (unread_of(end), unread_of(another)) == (0, 0)
 

@@ -61,9 +61,10 @@ def compare_ends(web: HostileWeb, found: dict[str, str]) -> Ends:
 
 
 def lines_of_ends(compared: Ends) -> Iterator[str]:
-    yield f"{'behaviour':<20}its bad pages ended as"
+    width = 2 + max(map(len, ("behaviour", *compared.found)))
+    yield f"{'behaviour':<{width}}its bad pages ended as"
     for name, words in compared.found.items():
-        yield f"{name:<20}{', '.join(f'{word} {number}' for word, number in words.items()) or 'not known'}"
+        yield f"{name:<{width}}{', '.join(f'{word} {number}' for word, number in words.items()) or 'not known'}"
     yield f"not as they must (`gossamer web --hostile --list`): {plural(len(compared.wrong), 'page')}"
     yield from _some([f"{url}: {word}" for url, word in compared.wrong.items()])
     yield f"should be known, and are not: {plural(len(compared.missing), 'page')}"

@@ -32,7 +32,7 @@ from gossamer.web.addresses import Forbidden
 from gossamer.web.answer import tls_fault
 from gossamer.web.fetch import SWEEP, Fetched, Fetcher, Transfer
 from gossamer.web.line import Share, window_of
-from gossamer.web.sluice import EVENTS, Sluice, connected, read_of
+from gossamer.web.sluice import Sluice, connected, read_of
 
 TURNS: Final = 64
 """Pieces after which the worker looks at other things."""
@@ -154,7 +154,7 @@ class MeteredFetcher(Fetcher):
         self._share.spend(read_of(sluice.far))
         sluice.dries = self._dries
         self._sluices[fd] = self._ends[sluice.ends[0]] = self._ends[sluice.ends[1]] = sluice
-        self._epoll.register(sluice.far, EVENTS)
+        self._epoll.register(sluice.far, 0)
         self._epoll.register(sluice.near, 0)
         self._settle(sluice)
 
@@ -174,33 +174,28 @@ class MeteredFetcher(Fetcher):
 
     def _look(self, sluice: Sluice, fd: int, event: int) -> None:
         if fd == sluice.ends[0]:
-            sluice.look_far(event, self._is_idle(sluice.fd))
+            sluice.look_far(event)
         else:
             sluice.look_near(event)
         self._settle(sluice)
 
-    def _is_idle(self, fd: int) -> bool:
-        """No request is made on the connection. One that is capped is not watched at times, either."""
-        if fd in self._watched:
-            return False
-        return all(transfer.curl.getinfo(pycurl.ACTIVESOCKET) != fd for transfer in self._open.values())
-
     def _settle(self, sluice: Sluice) -> None:
         """The gate has those through which something may be let in."""
-        (opened, watched), opens, events = sluice.settled, sluice.opens, sluice.events
         if sluice.closed:
             for end in sluice.ends:
                 del self._ends[end]
             if self._sluices.get(sluice.fd) is sluice:
                 del self._sluices[sluice.fd]
             return
+        (opened, *watched), opens, events = sluice.settled, sluice.opens, (sluice.events, sluice.far_events)
         if opens and not opened:
             self._gate.register(sluice.far, select.EPOLLIN)
         elif opened and not opens:
             self._gate.unregister(sluice.far)
-        if events != watched:
-            self._epoll.modify(sluice.near, events)
-        sluice.settled = opens, events
+        for own, before, now in zip((sluice.near, sluice.far), watched, events, strict=True):
+            if now != before:
+                self._epoll.modify(own, now)
+        sluice.settled = opens, *events
 
     # --- the line -------------------------------------------------------------------------------------------------
 
@@ -255,7 +250,11 @@ class MeteredFetcher(Fetcher):
         now, (begun, ended) = time.monotonic(), self._last_dry
         waited = ended - max(begun, transfer.start) if now - ended < NOTABLE * (ended - begun) else 0.0
         transfer.slowed |= waited > NOTABLE * (now - transfer.start)
+        active = transfer.curl.getinfo(pycurl.ACTIVESOCKET)
         super()._end(transfer, failure, detail)
+        if (sluice := self._sluices.get(active)) is not None and not transfer.http2:
+            sluice.rest()
+            self._settle(sluice)
 
 
 def _unconnected(transfer: Transfer, connected: bool, took: float) -> tuple[Outcome, str]:

@@ -9,8 +9,8 @@ connection happens to the pair.
 
 Invariants, each a test of the same name: no byte passes that was not let in, and none is lost or changes its place; the
 end of a connection comes after its last byte, and a reset is a reset; a connection that its server closes while it is
-idle is closed at once, however little is let in; when libcurl closes its end, what it sent last passes, and nothing is
-left.
+idle, or on which it sends something then, looks closed at once, however little is let in; when libcurl closes its end,
+what it sent last passes, and nothing is left.
 
 That libcurl has closed its end is seen at ours. Refused: its callback for that, which pycurl can call only while the
 handle that made the connection is in use; else it closes the descriptor itself, and says nothing.
@@ -32,7 +32,7 @@ from typing import Final
 
 PIECE: Final = 1 << 16
 """Bytes that pass at a time, at most."""
-EVENTS: Final = select.EPOLLRDHUP | select.EPOLLOUT | select.EPOLLET
+_ALWAYS: Final = select.EPOLLRDHUP | select.EPOLLOUT | select.EPOLLET
 """Of the connection that are looked at whatever is let in: it may be written to again, or its server has closed it."""
 _RECEIVED: Final = struct.Struct("<Q")
 _RECEIVED_AT: Final = 128
@@ -76,7 +76,9 @@ def read_of(connection: socket.socket) -> int:
 class Sluice:
     """`fd` is libcurl's descriptor, `far` the connection to the server, `near` our end of the pair between them."""
 
-    __slots__ = ("_down", "_ended", "_failed", "_much", "_up", "dries", "ends", "far", "fd", "held", "near", "settled")
+    __slots__ = (
+        "_down", "_ended", "_failed", "_idle", "_much", "_up", "dries", "ends", "far", "fd", "held", "near", "settled",
+    )  # fmt: skip
 
     def __init__(self, fd: int, window: int) -> None:
         """`fd` is connected. `window`: bytes that may wait on either side; 0: as many as the kernel holds. Where there
@@ -98,14 +100,16 @@ class Sluice:
         self.ends = self.far.fileno(), self.near.fileno()
         self.held = False
         """Since something was sent, the server had to wait for us."""
+        self._idle = False
+        """No request is made on it, and none may be once something has come: it would be taken for the answer."""
         self.dries = 0
         """For whoever lets in: its count of droughts when something was let in last."""
         self._much = window // 2
         self._failed = False
         self._down = self._up = b""
         self._ended = False
-        self.settled = (False, 0)
-        """What whoever watches it knows of `opens` and `events`."""
+        self.settled = (False, 0, 0)
+        """What whoever watches it knows of `opens`, `events` and `far_events`."""
 
     @property
     def closed(self) -> bool:
@@ -116,6 +120,11 @@ class Sluice:
     def events(self) -> int:
         """What our end waits for."""
         return (0 if self._up else select.EPOLLIN) | (select.EPOLLOUT if self._down else 0)
+
+    @property
+    def far_events(self) -> int:
+        """What the connection waits for, besides what may be let in: if it is idle, for whatever comes."""
+        return _ALWAYS | (select.EPOLLIN if self._idle else 0)
 
     @property
     def opens(self) -> bool:
@@ -162,7 +171,7 @@ class Sluice:
                 return
             except OSError:
                 self._up = b""
-            self.held = False
+            self.held = self._idle = False
             if not self._up:
                 self.close()
                 return
@@ -182,15 +191,27 @@ class Sluice:
         if event & select.EPOLLHUP and self._up:
             self.close()  # libcurl is gone, and nobody takes what it sent last
 
-    def look_far(self, event: int, idle: bool) -> None:
+    def look_far(self, event: int) -> None:
         """Something happened to the connection, whether something may be let in or not."""
         if self._up:
             self.let_out()
-        if event & _OVER and self.opens:
-            if idle and not event & select.EPOLLERR:
-                self.end()  # what is unread is a farewell
-            elif not unread_of(self.far):
-                self.let_in(1)
+        if not event & (_OVER | select.EPOLLIN) or not self.opens:
+            return
+        if self._idle and not event & select.EPOLLERR:
+            self.end()  # what is unread is a farewell, or more than was asked for
+        elif event & _OVER and not unread_of(self.far):
+            self.let_in(1)
+
+    def rest(self) -> None:
+        """The request on it has ended. If the server has sent more than that, nobody gets it."""
+        self._idle = True
+        if self.waits:
+            end = socket.socket(fileno=self.fd)
+            with suppress(BlockingIOError):
+                while end.recv(PIECE):
+                    pass
+            end.detach()
+            self.end()
 
     def end(self) -> None:
         """Nothing comes any more."""
