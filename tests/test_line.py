@@ -263,6 +263,26 @@ def test_a_server_is_not_blamed_for_what_waits_in_our_buffers() -> None:
         assert done[0].end - done[0].start > 2
 
 
+def test_a_transfer_that_is_broken_off_while_its_data_waits_hurts_nobody() -> None:
+    epoll = select.epoll()
+    harvester = override(Settings(), ["harvester.allow_private=true"]).harvester
+    with bytes_server(300_000) as port, lines(1) as (line, (share,)):
+        line.grant(50_000)
+        fetcher = MeteredFetcher(harvester, epoll, share)
+        for number in range(1, 12):
+            fetcher.start(to(port, number))
+        while line.read() < 5_000:
+            fetcher.act(epoll.poll(max(0.0, fetcher.timeout())))
+        assert all(sluice.waits for sluice in fetcher._sluices.values())
+        for transfer in list(fetcher._open.values()):
+            fetcher._end(transfer, Outcome.TIMED_OUT, "as when its time is over")
+        done = fetcher.act([])
+        assert len(done) == 11
+        while fetcher._ends:
+            fetcher.act(epoll.poll(5.0))
+        assert fetcher._sluices == {}
+
+
 def test_a_server_that_sends_nothing_is_blamed_all_the_same() -> None:
     with socket.socket() as silent, lines(1) as (line, (share,)):
         silent.bind(("127.0.0.1", 0))

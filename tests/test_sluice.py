@@ -278,6 +278,23 @@ def test_what_comes_for_a_libcurl_that_is_gone_closes_the_connection() -> None:
             assert ends.state == "closed"
 
 
+def test_a_request_that_ended_with_its_connection_touches_no_descriptor_that_is_used_again() -> None:
+    """We broke it off, and libcurl has closed its end, while something was to be let in."""
+    with sluices() as ends:
+        ends.sends(b"an answer")
+        ends.libcurl.close()
+        ends.sluice.rest()
+        end, another = socket.socketpair()
+        with end, another:
+            assert ends.sluice.fd in (end.fileno(), another.fileno())
+            another.send(b"for others")
+            end.send(b"for others")
+            ends.sluice.rest()
+            assert (unread_of(end), unread_of(another)) == (10, 10)
+        ends.sluice.look_near(select.EPOLLIN | select.EPOLLHUP)
+        assert ends.state == "closed"
+
+
 def test_a_reset_does_not_touch_a_descriptor_that_is_used_again() -> None:
     with sluices() as ends:
         ends.libcurl.send(b"unread")

@@ -205,7 +205,7 @@ class Sluice:
     def rest(self) -> None:
         """The request on it has ended. If the server has sent more than that, nobody gets it."""
         self._idle = True
-        if self.waits:
+        if self.waits and not self._is_left():
             end = socket.socket(fileno=self.fd)
             with suppress(BlockingIOError):
                 while end.recv(PIECE):
@@ -217,7 +217,8 @@ class Sluice:
         """Nothing comes any more."""
         if not self._ended:
             self._ended = True
-            self.near.shutdown(socket.SHUT_WR)
+            with suppress(OSError):  # libcurl may be gone
+                self.near.shutdown(socket.SHUT_WR)
 
     def _reset(self) -> None:
         """libcurl's end is reset if ours is closed with something unread in it."""
