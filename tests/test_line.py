@@ -21,7 +21,7 @@ from gossamer.config import Settings, override
 from gossamer.demo.certificates import Certificate, make_certificate
 from gossamer.model import Ask, Assignment, Outcome
 from gossamer.web.fetch import Fetched
-from gossamer.web.line import SHARE, Line, Share, window_of
+from gossamer.web.line import SHARE, Line, Share, locked, window_of
 from gossamer.web.message import decode_assignment, encode_assignment
 from gossamer.web.metered import MeteredFetcher
 from gossamer.web.sluice import read_of, unread_of
@@ -109,6 +109,34 @@ def test_a_grant_of_0_is_no_limit() -> None:
         assert share.balance <= 100, "what was left is no longer there when there is a limit again"
         share.spend(100)
         assert share.take(2.0) > 0, "and the bucket is empty"
+
+
+def test_a_limit_that_ends_while_a_worker_waits_for_its_share_hurts_nobody() -> None:
+    """The rate is 0 already, the grant not yet: the desk may be stopped in between."""
+    with lines(1) as (line, (share,)):
+        line.grant(10_000)
+        assert share.take(1.0) > 0
+        with locked(line.fileno()):
+            line.grant(0)
+            share._whole[3] = 10_000  # as it was
+        seen, share._whole = share._whole, _Late(share._whole)  # type: ignore[assignment]
+        assert share.take(1.001) > 0
+        share._whole = seen
+        assert share.take(1.002) == 0.0
+
+
+class _Late:
+    """A page whose grant is seen as it was, and then as it is."""
+
+    def __init__(self, words: memoryview) -> None:
+        self._words, self._first = words, True
+
+    def __getitem__(self, at: int) -> int:
+        found: int = self._words[at]
+        if at == 3 and not self._first:
+            self._words[3] = found = 0
+        self._first = False
+        return found
 
 
 def test_what_workers_read_is_added_up_those_that_died_included() -> None:

@@ -216,6 +216,13 @@ def test_a_connection_on_which_more_comes_than_was_asked_for_looks_closed(when: 
             ends.sluice.look_far(select.EPOLLIN | select.EPOLLOUT)
         assert ends.libcurl.recv(100) == b""
         assert ends.state == "ended"
+        ends.libcurl.send(b"the next request")
+        ends.sluice.look_near(select.EPOLLIN)
+        assert ends.state == "closed"
+        heard = b""
+        with suppress(ConnectionResetError):  # it has sent what nobody has read
+            heard = ends.server.recv(100)
+        assert heard == b"", "no request is sent of which nobody would get the answer"
 
 
 def test_a_connection_is_no_longer_idle_when_something_is_sent() -> None:

@@ -344,9 +344,9 @@ class Fetcher:
         if self._timer is not None and self._timer <= now:
             self._timer = None
             action(pycurl.SOCKET_TIMEOUT, 0)
-        if now - self._swept >= SWEEP:
-            self._sweep(now)
         self._collect()
+        if now - self._swept >= SWEEP:  # of those that have not ended
+            self._sweep(now)
         done, self._done = self._done, []
         return done
 

@@ -135,12 +135,13 @@ class Share(_Page):
         if speed <= 0:
             self.balance = UNLIMITED if not speed else 0.0
             return 0.0 if not speed else LONGEST
-        rate, quantum = real[_RATE], real[_QUANTUM]
         if self.balance >= 1:
-            self.balance = min(self.balance, quantum)  # there may have been no limit before
+            self.balance = min(self.balance, real[_QUANTUM])  # there may have been no limit before
             return 0.0
         with locked(self._fd):
-            tokens, at = real[_TOKENS], real[_WHEN]
+            if self._whole[_GRANT] <= 0:
+                return LONGEST  # it has changed meanwhile
+            rate, quantum, tokens, at = real[_RATE], real[_QUANTUM], real[_TOKENS], real[_WHEN]
             tokens = min(real[_BURST], tokens + rate * max(0.0, now - at)) if at else 0.0
             tokens += self.balance
             self.balance = quantum if tokens >= quantum else 0.0

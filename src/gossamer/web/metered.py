@@ -230,15 +230,16 @@ class MeteredFetcher(Fetcher):
     # --- what is not the server's fault ---------------------------------------------------------------------------
 
     def _sweep(self, now: float) -> None:
-        passed = min(now - self._swept, 4 * SWEEP)
+        passed = now - self._swept
         for transfer in list(self._open.values()):
             assert isinstance(transfer, MeteredTransfer)
             active = transfer.curl.getinfo(pycurl.ACTIVESOCKET) if transfer.asked else transfer.made
             sluice = self._sluices.get(active)
-            if sluice is not None and sluice.waits:
-                transfer.held += passed
+            if passed > 4 * SWEEP or (sluice is not None and sluice.waits):  # nobody looked, or nobody might
+                waited = min(passed, now - transfer.start - transfer.held)
+                transfer.held += waited
                 if transfer.mark_time:
-                    transfer.mark_time += passed
+                    transfer.mark_time += waited
             took = now - transfer.start - transfer.held
             if took > self._settings.whole_timeout:
                 self._end(transfer, Outcome.TIMED_OUT, "not within the time limit of a whole request")

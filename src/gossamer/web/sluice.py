@@ -9,8 +9,8 @@ connection happens to the pair.
 
 Invariants, each a test of the same name: no byte passes that was not let in, and none is lost or changes its place; the
 end of a connection comes after its last byte, and a reset is a reset; a connection that its server closes while it is
-idle, or on which it sends something then, looks closed at once, however little is let in; when libcurl closes its end,
-what it sent last passes, and nothing is left.
+idle, or on which it sends something then, looks closed at once, however little is let in, and no request is sent on it;
+when libcurl closes its end, what it sent last passes, and nothing is left.
 
 That libcurl has closed its end is seen at ours. Refused: its callback for that, which pycurl can call only while the
 handle that made the connection is in use; else it closes the descriptor itself, and says nothing.
@@ -69,8 +69,9 @@ def unread_of(end: socket.socket | int) -> int:
 
 def read_of(connection: socket.socket) -> int:
     """Bytes that were read from a connection since it was made."""
+    unread = unread_of(connection)
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + _RECEIVED.size)
-    return int(_RECEIVED.unpack_from(info, _RECEIVED_AT)[0]) - unread_of(connection)
+    return max(0, int(_RECEIVED.unpack_from(info, _RECEIVED_AT)[0]) - unread)
 
 
 class Sluice:
@@ -171,10 +172,10 @@ class Sluice:
                 return
             except OSError:
                 self._up = b""
-            self.held = self._idle = False
-            if not self._up:
-                self.close()
+            if not self._up or (self._idle and self._ended):
+                self.close()  # it is gone, or nobody would get the answer
                 return
+            self.held = self._idle = False
         try:
             self._up = _send(self.far, self._up)
         except OSError:
