@@ -26,9 +26,12 @@ REQUEST = (
     b"Accept: text/html\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
 )
 FIELDS = [
-    (b"Date", b"Tue, 14 Nov 2023 22:13:20 GMT"), (b"Server", b"nginx"), (b"Content-Type", b"text/html; charset=utf-8"),
-    (b"Connection", b"keep-alive"), (b"Vary", b"Accept-Encoding"),
-]  # fmt: skip
+    (b"Date", b"Tue, 14 Nov 2023 22:13:20 GMT"),
+    (b"Server", b"nginx"),
+    (b"Content-Type", b"text/html; charset=utf-8"),
+    (b"Connection", b"keep-alive"),
+    (b"Vary", b"Accept-Encoding"),
+]
 
 
 def exchange(url: str, body: bytes, packed: bool) -> Exchange:

@@ -47,10 +47,18 @@ SAMPLE: Final = 0.005
 SETTLED: Final = 3.0
 """Seconds after the first byte from which use is measured: robots.txt is small, and of each site."""
 WAITS: Final = (
-    "harvester.wait=200ms", "harvester.wait_large=200ms", "harvester.address_wait=0s", "harvester.allow_private=true",
-    "collection.max_pages=200000", "collection.max_sites=1000", "seeder.sitemaps=false", "harvester.soft_404=false",
-    "seeder.domains=bench.test", "harvester.contact=bench@example.org", "seeder.ports=*",
-)  # fmt: skip
+    "harvester.wait=200ms",
+    "harvester.wait_large=200ms",
+    "harvester.address_wait=0s",
+    "harvester.allow_private=true",
+    "collection.max_pages=200000",
+    "collection.max_sites=1000",
+    "seeder.sitemaps=false",
+    "harvester.soft_404=false",
+    "seeder.domains=bench.test",
+    "harvester.contact=bench@example.org",
+    "seeder.ports=*",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +76,19 @@ class Case:
 
 
 CASES: Final = (
-    Case("2KB/s", "2KB/s", 35.0), Case("20KB/s", "20KB/s", 35.0), Case("200KB/s", "200KB/s"),
-    Case("2MB/s", "2MB/s"), Case("10MB/s", "10MB/s"),
-    Case("2KB/s, TLS", "2KB/s", 35.0, tls=True), Case("20KB/s, TLS", "20KB/s", 35.0, tls=True),
-    Case("200KB/s, TLS", "200KB/s", tls=True), Case("2MB/s, TLS", "2MB/s", tls=True),
+    Case("2KB/s", "2KB/s", 35.0),
+    Case("20KB/s", "20KB/s", 35.0),
+    Case("200KB/s", "200KB/s"),
+    Case("2MB/s", "2MB/s"),
+    Case("10MB/s", "10MB/s"),
+    Case("2KB/s, TLS", "2KB/s", 35.0, tls=True),
+    Case("20KB/s, TLS", "20KB/s", 35.0, tls=True),
+    Case("200KB/s, TLS", "200KB/s", tls=True),
+    Case("2MB/s, TLS", "2MB/s", tls=True),
     Case("10MB/s, TLS", "10MB/s", tls=True),
-    Case("2MB/s, a worker killed", "2MB/s", kill="worker"), Case("2MB/s, the desk killed", "2MB/s", 24.0, kill="desk"),
-)  # fmt: skip
+    Case("2MB/s, a worker killed", "2MB/s", kill="worker"),
+    Case("2MB/s, the desk killed", "2MB/s", 24.0, kill="desk"),
+)
 
 
 # --- the servers --------------------------------------------------------------------------------------------------
@@ -269,8 +283,9 @@ def main(names: list[str]) -> None:
         shown = said.get("bandwidth") or {"inversions": 0, "capped": 0}
         print(
             f"{case.name:<26}{used:>8.1%}{second:>9.1%}{ten:>9.2%}{said.get('stored', 0):>7}{shown['inversions']:>12}"
-            f"{shown['capped']:>8}{log.read[-1] / max(1, sent):>11.3f}{_desk(said):>6.2f} ms", flush=True,
-        )  # fmt: skip
+            f"{shown['capped']:>8}{log.read[-1] / max(1, sent):>11.3f}{_desk(said):>6.2f} ms",
+            flush=True,
+        )
         figures += [
             Figure(f"{case.name}: most in 1 s", second, "of L", 1 + max(0.05, 65_536 / case.speed)),
             Figure(f"{case.name}: most in 10 s", ten, "of L", 1.01),

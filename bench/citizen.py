@@ -49,18 +49,42 @@ LOST: Final = 3.0
 AFTERLIFE: Final = 1.0
 """Seconds after a kill until which a busy server may read what was sent before: 0.3 was seen. A start takes longer."""
 WEB: Final = DemoWeb(
-    seed=5, sites=500, pages=130_000, largest=400, moody=50, changing=50, failing=50, delays=50, shared=40, slow=20,
-    latency=0.5, errors=0.003, busy=0.002, silent=0, unavailable=10, mood=12.0,
-)  # fmt: skip
+    seed=5,
+    sites=500,
+    pages=130_000,
+    largest=400,
+    moody=50,
+    changing=50,
+    failing=50,
+    delays=50,
+    shared=40,
+    slow=20,
+    latency=0.5,
+    errors=0.003,
+    busy=0.002,
+    silent=0,
+    unavailable=10,
+    mood=12.0,
+)
 WAITS: Final = (
-    "harvester.wait=300ms", "harvester.wait_large=300ms", "harvester.address_wait=50ms", "harvester.retry=8s",
-    "harvester.robots_valid=45s", "harvester.tries=50", "harvester.contact=citizen@gossamer.test",
+    "harvester.wait=300ms",
+    "harvester.wait_large=300ms",
+    "harvester.address_wait=50ms",
+    "harvester.retry=8s",
+    "harvester.robots_valid=45s",
+    "harvester.tries=50",
+    "harvester.contact=citizen@gossamer.test",
     "collection.max_pages=400000",
-)  # fmt: skip
+)
 SETTINGS: Final = (
-    "collection.max_pages=3000000", "collection.max_sites=20000", "harvester.robots_valid=5min", "harvester.retry=5min",
-    "harvester.tries=50", "seeder.domains=example", "seeder.depth_static=60",
-)  # fmt: skip
+    "collection.max_pages=3000000",
+    "collection.max_sites=20000",
+    "harvester.robots_valid=5min",
+    "harvester.retry=5min",
+    "harvester.tries=50",
+    "seeder.domains=example",
+    "seeder.depth_static=60",
+)
 
 
 @dataclass
@@ -78,9 +102,13 @@ class Proof:
 
     @staticmethod
     def of(
-        log: Path, settings: Settings, robots_of: checker.RobotsOf, kills: Sequence[float], restarts: int,
+        log: Path,
+        settings: Settings,
+        robots_of: checker.RobotsOf,
+        kills: Sequence[float],
+        restarts: int,
         seconds: float,
-    ) -> Proof:  # fmt: skip
+    ) -> Proof:
         found = Proof(checker.Report(0, 0, 0), restarts, seconds, 0.0)
         began = time.monotonic()
         requests = found._counted(checker.read(log))
@@ -206,10 +234,21 @@ class _Log(list[Asked]):
         host = urls.host(asked.url)
         retry = f"{asked.retry_after:g}" if asked.retry_after >= 0 else ""
         self.file.add(
-            asked.start, asked.start + 1e9, asked.end, asked.address, host, "GET",
-            asked.url[asked.url.index(host) + len(host) :], asked.status or NO_ANSWER, 0, 0, retry, asked.redirect, "",
+            asked.start,
+            asked.start + 1e9,
+            asked.end,
+            asked.address,
+            host,
+            "GET",
+            asked.url[asked.url.index(host) + len(host) :],
+            asked.status or NO_ANSWER,
+            0,
+            0,
+            retry,
+            asked.redirect,
+            "",
             f"{AGENT}/0",
-        )  # fmt: skip
+        )
         self.requests += 1
         if self.requests % 1_000 == 0:
             self.file.flush()

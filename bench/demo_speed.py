@@ -121,9 +121,10 @@ def wrk(running: Running) -> str:
     site = max(filter(is_plain, _web(running).all_sites), key=lambda s: s.pages)
     command = ["wrk", "-t1", "-c16", "-d3s", "-H", f"Host: {site.host}", f"http://{site.address}:{running.port}/"]
     return next(
-        line.strip() for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        line.strip()
+        for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
         if "Requests/sec" in line
-    )  # fmt: skip
+    )
 
 
 def main() -> None:
@@ -132,9 +133,10 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=16)
     asked = parser.parse_args()
     webs = (
-        ("usual", DemoWeb(pace=0), asked.connections), ("paced", DemoWeb(), 1_000),
+        ("usual", DemoWeb(pace=0), asked.connections),
+        ("paced", DemoWeb(), 1_000),
         ("bulk", DemoWeb(bulk=True, sites=64, pages=200_000), asked.connections),
-    )  # fmt: skip
+    )
     for name, web, connections in webs:
         for gzip in (True, False):
             with start(web, log=Path("/dev/null")) as running:

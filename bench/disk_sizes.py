@@ -50,7 +50,10 @@ def sizes(visits: int, folder: Path) -> dict[str, Any]:
     table = {name.partition("/")[0]: said for name, said in line["files"].items()}
     pages, visited, links = (table[name]["rows"] for name in ("pages", "visits", "links"))
     return {
-        "visits": visited, "pages": pages, "links": links, "ticks": ticks,
+        "visits": visited,
+        "pages": pages,
+        "links": links,
+        "ticks": ticks,
         "bytes a known URL": (table["pages"]["bytes"] + blocks.length) / pages,
         "of it in the pages table": table["pages"]["bytes"] / pages,
         "of it in the block file": blocks.length / pages,
@@ -61,7 +64,7 @@ def sizes(visits: int, folder: Path) -> dict[str, Any]:
         "journal and URL text, µs a visit": spent / visited * 1e6,
         "sealing, µs a visit": sealing / visited * 1e6,
         "effects from the segment, µs a visit": (time.perf_counter() - start) / visited * 1e6,
-    }  # fmt: skip
+    }
 
 
 def access(texts: int, folder: Path) -> dict[str, Any]:
@@ -85,9 +88,12 @@ def access(texts: int, folder: Path) -> dict[str, Any]:
     single, cpu = time.perf_counter() - start, time.process_time() - cpu
     again.close()
     return {
-        "texts": texts, "open without offsets, s": search, "open with offsets, s": opening,
-        "one text at random, µs": single / len(numbers) * 1e6, "of it CPU, µs": cpu / len(numbers) * 1e6,
-    }  # fmt: skip
+        "texts": texts,
+        "open without offsets, s": search,
+        "open with offsets, s": opening,
+        "one text at random, µs": single / len(numbers) * 1e6,
+        "of it CPU, µs": cpu / len(numbers) * 1e6,
+    }
 
 
 def main() -> None:

@@ -65,12 +65,18 @@ def page(seed: int, links: int = 75, size: int = 25_000) -> tuple[str, bytes]:
 def _target(dice: random.Random) -> str:
     name = f"{dice.choice(WORDS[20:40])}-{dice.randrange(10_000)}"
     return dice.choices(
-        [f"/section{dice.randrange(7)}/{name}.html", f"{name}.html", f"../archive/{dice.randrange(1990, 2025)}/{name}/",
-         f"https://www.site{dice.randrange(90)}.example/{name}.html",
-         f"/search.php?id={dice.randrange(9999)}&amp;lang=en",
-         f"/files/{name}.pdf", f"{name}.html#part{dice.randrange(9)}", f"mailto:{name}@mail.example"],
+        [
+            f"/section{dice.randrange(7)}/{name}.html",
+            f"{name}.html",
+            f"../archive/{dice.randrange(1990, 2025)}/{name}/",
+            f"https://www.site{dice.randrange(90)}.example/{name}.html",
+            f"/search.php?id={dice.randrange(9999)}&amp;lang=en",
+            f"/files/{name}.pdf",
+            f"{name}.html#part{dice.randrange(9)}",
+            f"mailto:{name}@mail.example",
+        ],
         [30, 20, 12, 14, 10, 5, 6, 3],
-    )[0]  # fmt: skip
+    )[0]
 
 
 def _words(dice: random.Random, n: int) -> str:

@@ -27,13 +27,29 @@ def main() -> None:
         good = HostileWeb(bad.names, good=round(visits / len(bad.behaviours)), friendly=True)
         friendly = _crawled(good, Path(folder) / "friendly")
         figures = [
-            Figure("memory, times that of a friendly crawl", hostile.memory / friendly.memory, "", 1.2,
-                   aside=f"{hostile.memory / 1e6:.0f} MB, {friendly.memory / 1e6:.0f} MB"),
-            Figure("pages that end as they must not", len(hostile.ends.wrong) + len(hostile.ends.missing), "", 0,
-                   aside=f"of {len(hostile.pages):,}"),
-            Figure("a friendly crawl of the same size, visits", friendly.ended.figures["visits"], "", 0.9 * visits,
-                   at_least=True, aside=f"{visits:,} hostile"),
-        ]  # fmt: skip
+            Figure(
+                "memory, times that of a friendly crawl",
+                hostile.memory / friendly.memory,
+                "",
+                1.2,
+                aside=f"{hostile.memory / 1e6:.0f} MB, {friendly.memory / 1e6:.0f} MB",
+            ),
+            Figure(
+                "pages that end as they must not",
+                len(hostile.ends.wrong) + len(hostile.ends.missing),
+                "",
+                0,
+                aside=f"of {len(hostile.pages):,}",
+            ),
+            Figure(
+                "a friendly crawl of the same size, visits",
+                friendly.ended.figures["visits"],
+                "",
+                0.9 * visits,
+                at_least=True,
+                aside=f"{visits:,} hostile",
+            ),
+        ]
     judge(figures)
 
 

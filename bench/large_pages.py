@@ -108,8 +108,14 @@ def main() -> None:
     if asked.serve:
         asyncio.run(serve())
         return
-    changes = ("harvester.allow_private=true", "harvester.workers=1", "seeder.domains=test", "harvester.contact=a@b.c",
-               "harvester.max_download=10MB", "gatherer.max_decoded=10MB")  # fmt: skip
+    changes = (
+        "harvester.allow_private=true",
+        "harvester.workers=1",
+        "seeder.domains=test",
+        "harvester.contact=a@b.c",
+        "harvester.max_download=10MB",
+        "gatherer.max_decoded=10MB",
+    )
     settings = override(Settings(), changes)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     server = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve"], stdout=-1, env=environment)

@@ -18,24 +18,27 @@ LARGE: Final = 0.01
 AS_DELIVERED: Final = 0.45
 
 
-
 def _words(text: str) -> list[str]:
     return text.split()
 
 
 def _group(allowed: str, forbidden: str) -> str:
     return "".join(
-        ["User-agent: *\n", *(f"Allow: {path}\n" for path in _words(allowed)),
-         *(f"Disallow: {path}\n" for path in _words(forbidden))]
-    )  # fmt: skip
+        [
+            "User-agent: *\n",
+            *(f"Allow: {path}\n" for path in _words(allowed)),
+            *(f"Disallow: {path}\n" for path in _words(forbidden)),
+        ]
+    )
 
 
 _WORDPRESS: Final = "User-agent: *\nDisallow: /wp-admin/\nAllow: /wp-admin/admin-ajax.php\n"
 _SITEMAP: Final = "\nSitemap: https://example.org/sitemap.xml\n"
 _JOOMLA: Final = _group(
-    "", "/administrator/ /api/ /bin/ /cache/ /cli/ /components/ /includes/ /installation/ /language/ /layouts/ "
+    "",
+    "/administrator/ /api/ /bin/ /cache/ /cli/ /components/ /includes/ /installation/ /language/ /layouts/ "
     "/libraries/ /logs/ /modules/ /plugins/ /tmp/",
-)  # fmt: skip
+)
 _DRUPAL: Final = _group(
     "/core/*.css$ /core/*.js$ /core/*.png",
     "/core/ /profiles/ /README.md /web.config /admin/ /comment/reply/ /filter/tips /node/add/ /search/ /user/register "
@@ -61,16 +64,39 @@ _WIX: Final = (
     "\nUser-agent: dotbot\nCrawl-delay: 10\n" + _SITEMAP
 )
 SYSTEMS: Final = (
-    (40, _WORDPRESS), (8, _WORDPRESS + _SITEMAP), (6, "# YOAST\nUser-agent: *\nDisallow:\n" + _SITEMAP),
-    (10, "User-agent: *\nAllow: /\n"), (10, "User-agent: *\nDisallow:\n"), (3, "User-agent: *\nDisallow: /\n"),
-    (4, _JOOMLA), (4, _DRUPAL), (7, _SHOP), (4, _SQUARE), (4, _WIX),
-)  # fmt: skip
+    (40, _WORDPRESS),
+    (8, _WORDPRESS + _SITEMAP),
+    (6, "# YOAST\nUser-agent: *\nDisallow:\n" + _SITEMAP),
+    (10, "User-agent: *\nAllow: /\n"),
+    (10, "User-agent: *\nDisallow:\n"),
+    (3, "User-agent: *\nDisallow: /\n"),
+    (4, _JOOMLA),
+    (4, _DRUPAL),
+    (7, _SHOP),
+    (4, _SQUARE),
+    (4, _WIX),
+)
 """How often, and what: the file that a system writes by itself."""
 
 _ROBOTS: Final = (
-    "GPTBot", "CCBot", "Google-Extended", "ClaudeBot", "Bytespider", "AhrefsBot", "SemrushBot", "MJ12bot", "Googlebot",
-    "bingbot", "Baiduspider", "YandexBot", "PetalBot", "dotbot", "Amazonbot", "facebookexternalhit", "gossamer",
-)  # fmt: skip
+    "GPTBot",
+    "CCBot",
+    "Google-Extended",
+    "ClaudeBot",
+    "Bytespider",
+    "AhrefsBot",
+    "SemrushBot",
+    "MJ12bot",
+    "Googlebot",
+    "bingbot",
+    "Baiduspider",
+    "YandexBot",
+    "PetalBot",
+    "dotbot",
+    "Amazonbot",
+    "facebookexternalhit",
+    "gossamer",
+)
 _WORDS: Final = _words(
     "admin private tmp cache search cart login user account checkout cgi-bin includes scripts print feed tag author "
     "page archive api ajax news blog product category filter sort order session download media assets images "
@@ -120,11 +146,23 @@ def path(dice: random.Random) -> str:
     words = [dice.choice(_WORDS) + (str(dice.randrange(10_000)) if dice.random() < 0.2 else "") for _ in range(3)]
     name = dice.choice(_PARAMETERS)
     return dice.choices(
-        (f"/{words[0]}/", f"/{words[0]}", f"/{words[0]}/{words[1]}/", f"/{words[0]}/{words[1]}/{words[2]}.html",
-         f"/*?{name}=", f"/*&{name}=", f"/*?*{name}=*", f"/*/{words[0]}/", f"/*.{dice.choice(('pdf', 'php', 'zip'))}$",
-         f"*/{words[0]}", f"/{words[0]}/*/{words[1]}$", f"/{words[0]}%20{words[1]}", f"/{words[0]}?{name}"),
+        (
+            f"/{words[0]}/",
+            f"/{words[0]}",
+            f"/{words[0]}/{words[1]}/",
+            f"/{words[0]}/{words[1]}/{words[2]}.html",
+            f"/*?{name}=",
+            f"/*&{name}=",
+            f"/*?*{name}=*",
+            f"/*/{words[0]}/",
+            f"/*.{dice.choice(('pdf', 'php', 'zip'))}$",
+            f"*/{words[0]}",
+            f"/{words[0]}/*/{words[1]}$",
+            f"/{words[0]}%20{words[1]}",
+            f"/{words[0]}?{name}",
+        ),
         (20, 12, 14, 10, 6, 3, 4, 3, 5, 2, 2, 1, 2),
-    )[0]  # fmt: skip
+    )[0]
 
 
 def long_file(dice: random.Random, size: int) -> bytes:

@@ -30,9 +30,7 @@ _VOCABULARY: Final = 60
 _LONGEST: Final = 160
 """Bytes of a URL at most."""
 _ROBOTS: Final = b"User-agent: *\nDisallow: /cgi-bin/\nDisallow: /search\nDisallow: /*/print$\nAllow: /search/about\n"
-_ANCHORS: Final = [
-    f"{'The ' * (i % 3 == 0)}text of link {i}".encode() if i % 10 else b"" for i in range(400)
-]  # fmt: skip
+_ANCHORS: Final = [f"{'The ' * (i % 3 == 0)}text of link {i}".encode() if i % 10 else b"" for i in range(400)]
 """Texts of links: 18 bytes in the mean, a tenth have none."""
 _SEEN: Final = b"image\tpng\tsite.example\t8\nout_of_scope\t\telsewhere.example\t4\nout_of_scope\t\tother.example\t1\n"
 _SYLLABLES: Final = [c + v + e for c in "bcdfglmnprstv" for v in "aeiou" for e in ("", "n", "r", "s", "l")]
@@ -88,9 +86,22 @@ class MadeWeb:
         flags, buffer = np.zeros(n, np.uint8), np.empty(n * _LONGEST, np.uint8)
         noise = self._rng.integers(0, 2**63, n, dtype=np.uint64)
         ends = _make_links(
-            visits["site"].copy(), new, noise, self._known, self._sizes, self._ends, self._homes, self._origins,
-            *self._names, *self._words, fingerprint, origin, flags, lengths, buffer,
-        )  # fmt: skip
+            visits["site"].copy(),
+            new,
+            noise,
+            self._known,
+            self._sizes,
+            self._ends,
+            self._homes,
+            self._origins,
+            *self._names,
+            *self._words,
+            fingerprint,
+            origin,
+            flags,
+            lengths,
+            buffer,
+        )
         records = np.zeros(n, LINK)
         records["fingerprint"], records["origin"] = fingerprint, origin
         records["flags"], records["length"] = flags, lengths
@@ -132,9 +143,20 @@ class MadeWeb:
             title = f"Page {r % 1000} of a site"
             about = f"What page {r % 5000} is about, in a sentence of some length, as half of all pages have one"
             texts = [
-                "text/html", "utf-8", f'"{r:x}"', modified, "", title, "20.1.2.3", "", "", "", "en", about * (r % 2),
+                "text/html",
+                "utf-8",
+                f'"{r:x}"',
+                modified,
                 "",
-            ]  # fmt: skip
+                title,
+                "20.1.2.3",
+                "",
+                "",
+                "",
+                "en",
+                about * (r % 2),
+                "",
+            ]
             visits["texts"][i] = [len(t) for t in texts]
             found.append("".join(texts).encode())
         return found
@@ -158,10 +180,24 @@ def _texts(items: list[bytes]) -> tuple[Array, Array]:
 
 @njit
 def _make_links(
-    sites: Array, new: int, noise: Array, known: Array, sizes: Array, ends: Array, homes: Array, origins: Array,
-    names: Array, names_at: Array, words: Array, words_at: Array, fingerprint: Array, origin: Array, flags: Array,
-    lengths: Array, buffer: Array,
-) -> Array:  # fmt: skip
+    sites: Array,
+    new: int,
+    noise: Array,
+    known: Array,
+    sizes: Array,
+    ends: Array,
+    homes: Array,
+    origins: Array,
+    names: Array,
+    names_at: Array,
+    words: Array,
+    words_at: Array,
+    fingerprint: Array,
+    origin: Array,
+    flags: Array,
+    lengths: Array,
+    buffer: Array,
+) -> Array:
     """Fills the links of all visits; returns where the texts of each visit end."""
     at = 0
     found = np.empty(len(sites), np.int64)

@@ -32,9 +32,15 @@ from gossamer.simulate.scenario import Scenario, Servers
 U32 = npt.NDArray[np.uint32]
 
 KNOWN: Final = (
-    "breadth-first", "backlink-count", "opic", "larger-sites-first", "fractional-pagerank", "windowed-rankmass",
-    "partial-pagerank", "batch-pagerank",
-)  # fmt: skip
+    "breadth-first",
+    "backlink-count",
+    "opic",
+    "larger-sites-first",
+    "fractional-pagerank",
+    "windowed-rankmass",
+    "partial-pagerank",
+    "batch-pagerank",
+)
 OURS: Final = "completed-pagerank"
 ORACLE: Final = "omniscient"
 POLITE: Final = ("breadth-first", "opic", "larger-sites-first", "batch-pagerank", OURS, ORACLE)

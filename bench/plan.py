@@ -53,8 +53,10 @@ def row(name: str, columns: Columns, policy: str, value: Value = DEFAULT) -> Non
         plans.append(make_plan(columns, LIVE[policy], WALL, BATCH, PER_SITE, np.inf, value, ISSUED))
         spent.append(time.thread_time() - start)
     seconds, pages, sites = sorted(p.seconds for p in plans), len(plans[0].pages), len(plans[0].sites)
-    print(f"{columns.page.count:>10,}  {name:<48} {seconds[2] * 1e3:7.1f} ms, {sorted(spent)[2] * 1e3:6.1f} of CPU"
-          f"  {pages:>7,} pages of {sites:,} sites")  # fmt: skip
+    print(
+        f"{columns.page.count:>10,}  {name:<48} {seconds[2] * 1e3:7.1f} ms, {sorted(spent)[2] * 1e3:6.1f} of CPU"
+        f"  {pages:>7,} pages of {sites:,} sites"
+    )
 
 
 def main(most: int) -> None:

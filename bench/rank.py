@@ -70,9 +70,18 @@ def ticks(first: int, rng: np.random.Generator) -> Iterator[Effects]:
         visits["site"] = visits["page"] // SITE
         urls = Texts(np.zeros(len(pages), "<u2"), b"")
         yield Effects(
-            1 + at // TICK, 1.0, 1.0, 0, 0, begin, pages=pages, urls=urls, visits=visits,
-            link_targets=links.reshape(-1).astype("<u4"), link_kinds=np.zeros(links.size, "u1"),
-        )  # fmt: skip
+            1 + at // TICK,
+            1.0,
+            1.0,
+            0,
+            0,
+            begin,
+            pages=pages,
+            urls=urls,
+            visits=visits,
+            link_targets=links.reshape(-1).astype("<u4"),
+            link_kinds=np.zeros(links.size, "u1"),
+        )
 
 
 class Collection:
@@ -117,9 +126,11 @@ class Cost:
 def crawl(folder: Path, pages: int) -> Cost:
     web, log = DemoWeb(bulk=True, sites=400, pages=4 * pages, largest=pages), folder / "events.jsonl"
     changes = (
-        "harvester.wait=100ms", "harvester.wait_large=100ms", "harvester.address_wait=10ms",
+        "harvester.wait=100ms",
+        "harvester.wait_large=100ms",
+        "harvester.address_wait=10ms",
         "collection.seal_visits=10000",
-    )  # fmt: skip
+    )
     report = run(Plea(folder / "crawl", demo=web, changes=changes, pages=pages, patience=5.0, log=log), Quiet())
     scores = list(computations(log))
     figures = report.figures

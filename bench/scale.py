@@ -53,9 +53,13 @@ MIDDLE: Final = 1_000_000
 def settings_for(known: int, half: bool) -> Settings:
     return override(
         Settings(),
-        (f"collection.max_pages={known * 11 // 10}", "collection.seal_visits=100000", "seeder.domains=*",
-         f"seeder.pages_per_site={known if half else 25_000}"),
-    )  # fmt: skip
+        (
+            f"collection.max_pages={known * 11 // 10}",
+            "collection.seal_visits=100000",
+            "seeder.domains=*",
+            f"seeder.pages_per_site={known if half else 25_000}",
+        ),
+    )
 
 
 class Build:
@@ -177,9 +181,10 @@ def say_memory(desk: Desk, offsets: int, known: int) -> None:
         "known-page table": table(columns.known),
         "digests": table(columns.digests),
         "offsets of URL blocks": offsets,
-        "columns and tables of sites and origins": table(columns.hosts) + table(columns.origins)
+        "columns and tables of sites and origins": table(columns.hosts)
+        + table(columns.origins)
         + sum(c.nbytes for g in (columns.site, columns.origin) for c in g.used().values()),
-    }  # fmt: skip
+    }
     for name, size in parts.items():
         say(f"memory: {name}", f"{size / known:.1f} B a page")
     say("memory: the rest, Python and libraries included", f"{(peak() - sum(parts.values())) / 1e6:.0f} MB")
@@ -217,8 +222,11 @@ def say_start(what: str, folder: Path, known: int, half: bool, bound: str) -> No
         if bound and found["warnings"]:
             raise SystemExit(f"not a clean start: {found['warnings']}")
         say(f"{what}{', again' if i else ''}: whole process", f"{total:.2f} s", bound)
-        say("  imports, opening, queue", f"{found['imports']:.2f}, {found['open']:.2f}, {found['queue']:.2f} s",
-            f"processor {found['cpu']:.2f}; peak {found['peak'] / 1e6:.0f} MB")  # fmt: skip
+        say(
+            "  imports, opening, queue",
+            f"{found['imports']:.2f}, {found['open']:.2f}, {found['queue']:.2f} s",
+            f"processor {found['cpu']:.2f}; peak {found['peak'] / 1e6:.0f} MB",
+        )
 
 
 def stop(build: Build) -> float:

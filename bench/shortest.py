@@ -35,7 +35,7 @@ def least_gap(history: History) -> float:
     gaps = [
         requests.start[mine][1:] - (requests.end[mine] + requests.within[mine])[:-1]
         for _, mine in groups(requests.site)
-    ]  # fmt: skip
+    ]
     return float(np.concatenate(gaps).min())
 
 
@@ -54,10 +54,12 @@ def main() -> None:
     print(as_text(missing.account(history, found)))
     for sentence in missing.sentences(history, found):
         print(sentence.text)
-    judge([
-        Figure("of the shortest possible time", 100 * found.share, "%", 100 * asked.bound, at_least=True),
-        Figure("asked after its rest, soonest", 1000 * least_gap(history), "ms", 0, at_least=True),
-    ])  # fmt: skip
+    judge(
+        [
+            Figure("of the shortest possible time", 100 * found.share, "%", 100 * asked.bound, at_least=True),
+            Figure("asked after its rest, soonest", 1000 * least_gap(history), "ms", 0, at_least=True),
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ MEASURED: Final = (
     ("politeness, page by page", "opic", POLITE, CLOCK),
     ("politeness, page by page", "larger-sites-first", POLITE, CLOCK),
     ("politeness, plans of 10,000", "opic", replace(POLITE, batch=10_000), CLOCK),
-)  # fmt: skip
+)
 
 
 def most_memory() -> int:
@@ -48,8 +48,9 @@ def main(pages: int) -> None:
         verdict = f"bound {bound:g} s{': MISSED' if wrong else ''}" if bound else ""
         print(
             f"  {what:<28} {strategy:<20} {run.cpu:6.1f} s  {verdict:<18} {len(run.order):>9,} pages fetched, "
-            f"{run.seconds / 3600:,.1f} virtual hours", flush=True,
-        )  # fmt: skip
+            f"{run.seconds / 3600:,.1f} virtual hours",
+            flush=True,
+        )
     if (Path(DATA) / "graphs" / "debian-docs.npz").exists():
         command = [sys.executable, "-m", "bench.simulate", "memory"]
         said = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -47,11 +47,19 @@ FLAT: Final = 1.05
 A_PAGE: Final = 64
 """Bytes that a known page may take."""
 SETTINGS: Final = (
-    "harvester.wait=1500ms", "harvester.wait_large=1500ms", "harvester.address_wait=50ms", "harvester.retry=30s",
-    "harvester.connect_timeout=5s", "harvester.first_byte_timeout=5s", "harvester.whole_timeout=30s",
-    "harvester.slow_time=5s", "harvester.contact=soak@gossamer.test", "collection.max_pages=4000000",
-    "collection.max_sites=2000", "harvester.connections=500",
-)  # fmt: skip
+    "harvester.wait=1500ms",
+    "harvester.wait_large=1500ms",
+    "harvester.address_wait=50ms",
+    "harvester.retry=30s",
+    "harvester.connect_timeout=5s",
+    "harvester.first_byte_timeout=5s",
+    "harvester.whole_timeout=30s",
+    "harvester.slow_time=5s",
+    "harvester.contact=soak@gossamer.test",
+    "collection.max_pages=4000000",
+    "collection.max_sites=2000",
+    "harvester.connections=500",
+)
 DOMAIN: Final = "soak.test"
 ROBOTS: Final = b"User-agent: *\nDisallow: /private/\n"
 _KNOWN: Final = "select count(*) as n from pages where epoch(time) <= {}"
@@ -258,8 +266,11 @@ def main() -> None:
 def soak(folder: Path, web: SoakWeb, minutes: float, requests: int) -> None:
     watch, figures = crawl(folder, web, minutes, requests)
     report = checker.check(
-        checker.read(folder / "access.log"), config.load(folder / "crawl.toml"), web.robots_of, [],
-    )  # fmt: skip
+        checker.read(folder / "access.log"),
+        config.load(folder / "crawl.toml"),
+        web.robots_of,
+        [],
+    )
     print(f"{report.verdict}")
     for violation in (*report.violations[:5], *report.worst.values()):
         print(f"  {violation}")
@@ -281,13 +292,18 @@ def soak(folder: Path, web: SoakWeb, minutes: float, requests: int) -> None:
             Figure("minutes", seconds / 60, "", minutes, at_least=True),
             Figure("share of the sites that misbehave", bad / web.sites, "", 0.33, at_least=True),
             Figure("violations of politeness", report.total, "", 0),
-            Figure("peak of memory, last third to middle third", (watch.third(2) - grown) / watch.third(1), "", FLAT,
-                   aside=f"{watch.third(0):.0f}, {watch.third(1):.0f}, {watch.third(2):.0f} MB, {grown:.0f} for pages"),
+            Figure(
+                "peak of memory, last third to middle third",
+                (watch.third(2) - grown) / watch.third(1),
+                "",
+                FLAT,
+                aside=f"{watch.third(0):.0f}, {watch.third(1):.0f}, {watch.third(2):.0f} MB, {grown:.0f} for pages",
+            ),
             Figure("requests that are no visits, or the reverse", abs(report.requests - visits), "", 0),
             Figure("known pages in no state", figures["known"] - sum(row["n"] for row in states), "", 0),
             Figure("faults that `gossamer verify` found", unverified.code, "", 0),
         ]
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

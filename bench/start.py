@@ -1,6 +1,6 @@
 """One start of a collection in a process of its own, for `bench.scale`: prints what it took as JSON.
 
-    python -m bench.start FOLDER PAGES [--half]
+python -m bench.start FOLDER PAGES [--half]
 """
 
 from __future__ import annotations

@@ -181,22 +181,50 @@ class Maker:
         return f"<title>Page {page}</title><body><p>Page {page} says:</p><p>{told}</p>"
 
     def _visit(
-        self, records: list[Any], texts: list[bytes], seen: list[bytes], archive: Archive, page: int, site: int,
-        url: str, body: str, outcome: Outcome, links: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        records: list[Any],
+        texts: list[bytes],
+        seen: list[bytes],
+        archive: Archive,
+        page: int,
+        site: int,
+        url: str,
+        body: str,
+        outcome: Outcome,
+        links: int = 0,
+    ) -> None:
         asked = url.replace("://", "://www.") if site == 0 else url
         place, length = self._archive(archive, page, asked, body, outcome)
         visit = np.zeros(1, VISIT)
         values = {
-            "number": len(records) + 1, "page": page, "origin": site, "site": site, "outcome": outcome,
-            "ask": Ask.ROBOTS if page == NONE else Ask.PAGE, "status": 500 if outcome == Outcome.SERVER_ERROR else 200,
-            "flags": VisitFlag.STORED | (VisitFlag.REPEATED if place.repeated else 0)
+            "number": len(records) + 1,
+            "page": page,
+            "origin": site,
+            "site": site,
+            "outcome": outcome,
+            "ask": Ask.ROBOTS if page == NONE else Ask.PAGE,
+            "status": 500 if outcome == Outcome.SERVER_ERROR else 200,
+            "flags": VisitFlag.STORED
+            | (VisitFlag.REPEATED if place.repeated else 0)
             | (VisitFlag.TEXT if place.text else 0),
-            "time": START + self.tick, "start": self.tick, "first": 0.1, "end": self.tick + 0.2, "received": length,
-            "sent": 200, "length": len(body), "text_length": len(body), "duplicate_of": NONE, "out_degree": links,
-            "links": links, "retry_after": -1, "delay": -1, "warc_offset": place.offset, "warc_end": place.end,
-            "digest": page + 1, "sketch": page + 1,
-        }  # fmt: skip
+            "time": START + self.tick,
+            "start": self.tick,
+            "first": 0.1,
+            "end": self.tick + 0.2,
+            "received": length,
+            "sent": 200,
+            "length": len(body),
+            "text_length": len(body),
+            "duplicate_of": NONE,
+            "out_degree": links,
+            "links": links,
+            "retry_after": -1,
+            "delay": -1,
+            "warc_offset": place.offset,
+            "warc_end": place.end,
+            "digest": page + 1,
+            "sketch": page + 1,
+        }
         for name, value in values.items():
             visit[name] = value
         visit["payload"] = np.frombuffer(place.payload, np.uint8)
@@ -223,9 +251,16 @@ class Maker:
             fields.append((b"Content-Encoding", b"gzip"))
         status = b"HTTP/1.1 500 Oops" if outcome == Outcome.SERVER_ERROR else b"HTTP/1.1 200 OK"
         exchange = Exchange(
-            asked.encode(), "127.0.0.1", START + self.tick, b"GET / HTTP/1.1\r\n\r\n", status, fields, sent,
-            Decoded(raw, True, True), False,
-        )  # fmt: skip
+            asked.encode(),
+            "127.0.0.1",
+            START + self.tick,
+            b"GET / HTTP/1.1\r\n\r\n",
+            status,
+            fields,
+            sent,
+            Decoded(raw, True, True),
+            False,
+        )
         return archive.write(exchange, f"text of {asked}".encode() if self.text else None), len(sent)
 
 

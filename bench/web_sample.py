@@ -24,8 +24,14 @@ MENU, LIST, NEAR, FAVOURITES, ABROAD = 26, 20, 26, 18, 4
 """Links of a page, repeats among them: 75 are left."""
 
 _SYLLABLES: Final = [c + v + e for c in "bcdfglmnprstv" for v in "aeiou" for e in ("", "n", "r", "s", "l")]
-_STYLES: Final = ("/{section}/{slug}.html", "/{section}/{year}/{month:02d}/{slug}", "/{section}/{slug}-{n}/",
-                  "/index.php?id={n}&cat={section}", "/{section}/{sub}/{slug}.php", "/view?page={n}")  # fmt: skip
+_STYLES: Final = (
+    "/{section}/{slug}.html",
+    "/{section}/{year}/{month:02d}/{slug}",
+    "/{section}/{slug}-{n}/",
+    "/index.php?id={n}&cat={section}",
+    "/{section}/{sub}/{slug}.php",
+    "/view?page={n}",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +53,13 @@ class Site:
         w, k = self.words, len(self.words)
         slug = "-".join(w[(local * p) % k] for p in (7, 11, 13)[: 1 + local % 3])
         path = self.style.format(
-            section=w[local % 12 % k], sub=w[local % 31 % k], slug=f"{slug}{'-' if local % 5 else ''}{local}",
-            year=2004 + local % 20, month=1 + local % 12, n=1000 + local,
-        )  # fmt: skip
+            section=w[local % 12 % k],
+            sub=w[local % 31 % k],
+            slug=f"{slug}{'-' if local % 5 else ''}{local}",
+            year=2004 + local % 20,
+            month=1 + local % 12,
+            n=1000 + local,
+        )
         return (base + path).encode()
 
 
@@ -225,9 +235,21 @@ class Crawl:
             etag = f'"{r & 0xFFFFFF:x}-{r >> 8:x}"' if site.etags == 1 else ""
             modified = f"Tue, {1 + r % 28:02d} Mar {2010 + r % 14} {r % 24:02d}:{r % 60:02d}:{r // 60 % 60:02d} GMT"
             about = f"{title}: {' '.join(site.words[:9])}" if r % 2 else ""
-            texts = ("text/html", "utf-8", etag, modified if site.etags else "", "", title,
-                     f"203.{site.first % 113}.{site.first % 251}.{site.size % 250}", "", "", "",
-                     ("en", "de", "es")[site.first % 3], about, "")  # fmt: skip
+            texts = (
+                "text/html",
+                "utf-8",
+                etag,
+                modified if site.etags else "",
+                "",
+                title,
+                f"203.{site.first % 113}.{site.first % 251}.{site.size % 250}",
+                "",
+                "",
+                "",
+                ("en", "de", "es")[site.first % 3],
+                about,
+                "",
+            )
             coded = [t.encode() for t in texts]
             v["texts"][i] = [len(t) for t in coded]
             parts += coded

@@ -10,10 +10,26 @@ _ODD: Final = b"\0\1\7\t\n\v\f\r\x1b\x1c \"#%&',/:;<=>?@[\\]`{}\x7f\x80\x85\x9b\
 _MOST: Final = 1 << 18
 """Bytes that a part repeated takes."""
 _WORDS: Final = (
-    b"\r\n", b"\n\n", b"\r\n\r\n", b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xe2\x80\xae",
+    b"\r\n",
+    b"\n\n",
+    b"\r\n\r\n",
+    b"\0",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\xed\xa0\x80",
+    b"\xe2\x80\xae",
     b"\xc2\x9b31m",
-    b"\x1b]0;x\x07", b"../", b"%00", b"%0d%0a", b"-1", b"0", b"18446744073709551616", b"9" * 40, b"1e999", b"nan",
-)  # fmt: skip
+    b"\x1b]0;x\x07",
+    b"../",
+    b"%00",
+    b"%0d%0a",
+    b"-1",
+    b"0",
+    b"18446744073709551616",
+    b"9" * 40,
+    b"1e999",
+    b"nan",
+)
 _Change = Callable[[Random, bytes, Sequence[bytes], bytes], bytes]
 
 
@@ -86,5 +102,17 @@ def _lines_swapped(dice: Random, data: bytes, words: Sequence[bytes], other: byt
 
 
 _CHANGES: Final[tuple[_Change, ...]] = (
-    _flip, _odd, _odd, _word, _word, _word, _without, _without, _elsewhere, _many, _spliced, _cut, _lines_swapped,
-)  # fmt: skip
+    _flip,
+    _odd,
+    _odd,
+    _word,
+    _word,
+    _word,
+    _without,
+    _without,
+    _elsewhere,
+    _many,
+    _spliced,
+    _cut,
+    _lines_swapped,
+)

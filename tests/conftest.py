@@ -16,9 +16,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONGEST: Final = [
-    "test_kill", "test_docs", "test_whole_crawl", "test_readme", "test_command_line", "test_scores",
-    "test_powercut_crawl", "test_imaging", "test_revisits", "test_queue",
-]  # fmt: skip
+    "test_kill",
+    "test_docs",
+    "test_whole_crawl",
+    "test_readme",
+    "test_command_line",
+    "test_scores",
+    "test_powercut_crawl",
+    "test_imaging",
+    "test_revisits",
+    "test_queue",
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

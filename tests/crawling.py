@@ -1,8 +1,8 @@
 """Whole crawls over real sockets: the demonstration Web served, `gossamer crawl` as its own process, results read back.
 
-    with serve(DemoWeb(sites=30, pages=1500), tmp_path) as served:
-        ended = served.crawl(tmp_path / "crawl", "--workers", "1")
-    assert served.verdict().violations == []
+with serve(DemoWeb(sites=30, pages=1500), tmp_path) as served:
+    ended = served.crawl(tmp_path / "crawl", "--workers", "1")
+assert served.verdict().violations == []
 """
 
 from __future__ import annotations
@@ -71,9 +71,13 @@ class Crawling:
         self.folder = folder
         self._files = [tempfile.TemporaryFile("w+") for _ in range(2)]  # noqa: SIM115
         self.process = subprocess.Popen(
-            command("crawl", folder, *arguments, program=program), stdin=subprocess.DEVNULL, stdout=self._files[0],
-            stderr=self._files[1], env=os.environ | environment, start_new_session=True,
-        )  # fmt: skip
+            command("crawl", folder, *arguments, program=program),
+            stdin=subprocess.DEVNULL,
+            stdout=self._files[0],
+            stderr=self._files[1],
+            env=os.environ | environment,
+            start_new_session=True,
+        )
 
     @property
     def pid(self) -> int:

@@ -42,13 +42,30 @@ def wild_effects(draw: st.DrawFn) -> Effects:
     seen = [draw(st.sampled_from(_SEEN)) for _ in visits]
     visits["seen"] = [len(lines) for lines in seen]
     return Effects(
-        draw(st.integers(0, 2**64 - 1)), draw(_FLOATS), draw(_FLOATS), draw(_NUMBERS), draw(_NUMBERS), draw(_NUMBERS),
-        Texts.join(names, "<u2"), wild_records(draw, ORIGIN), pages, Texts.join(urls, "<u2"), visits, b"".join(texts),
-        np.array([draw(_NUMBERS) for _ in range(links)], "<u4"), np.frombuffer(kinds, "u1"),
-        wild_records(draw, VERDICT), wild_records(draw, SITE_EVENT),
-        np.array([draw(st.integers(0, 1)) for _ in names], "u1"), np.frombuffer(kinds, "u1"),
-        np.zeros(links, "<u2"), Texts.join(anchors, "<u2"), b"".join(seen), wild_records(draw, HINT), draw(_TEXTS),
-    )  # fmt: skip
+        draw(st.integers(0, 2**64 - 1)),
+        draw(_FLOATS),
+        draw(_FLOATS),
+        draw(_NUMBERS),
+        draw(_NUMBERS),
+        draw(_NUMBERS),
+        Texts.join(names, "<u2"),
+        wild_records(draw, ORIGIN),
+        pages,
+        Texts.join(urls, "<u2"),
+        visits,
+        b"".join(texts),
+        np.array([draw(_NUMBERS) for _ in range(links)], "<u4"),
+        np.frombuffer(kinds, "u1"),
+        wild_records(draw, VERDICT),
+        wild_records(draw, SITE_EVENT),
+        np.array([draw(st.integers(0, 1)) for _ in names], "u1"),
+        np.frombuffer(kinds, "u1"),
+        np.zeros(links, "<u2"),
+        Texts.join(anchors, "<u2"),
+        b"".join(seen),
+        wild_records(draw, HINT),
+        draw(_TEXTS),
+    )
 
 
 def small_effects(rng: random.Random, tick: int, first_page: int, **visit: Any) -> Effects:
@@ -64,7 +81,16 @@ def small_effects(rng: random.Random, tick: int, first_page: int, **visit: Any) 
     visits["texts"][0, VISIT_TEXTS.index("title")] = len(title)
     urls = [b"http://site.example/%d/%d" % (tick, i) for i in range(count)]
     return Effects(
-        tick, 1_700_000_000.0 + tick, float(tick), 0, 0, first_page, pages=pages, urls=Texts.join(urls, "<u2"),
-        visits=visits, visit_texts=title, link_targets=np.array([0, first_page], "<u4"),
+        tick,
+        1_700_000_000.0 + tick,
+        float(tick),
+        0,
+        0,
+        first_page,
+        pages=pages,
+        urls=Texts.join(urls, "<u2"),
+        visits=visits,
+        visit_texts=title,
+        link_targets=np.array([0, first_page], "<u4"),
         link_kinds=np.array([0, 17], "u1"),
-    )  # fmt: skip
+    )

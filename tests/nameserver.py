@@ -53,9 +53,7 @@ Fault = Callable[[bytes, str, int, int], list[bytes]]
 def reply(query: bytes, end: int, records: list[Record], code: int = 0, truncated: bool = False) -> bytes:
     flags = 0x8180 | code | (0x0200 if truncated else 0)
     head = query[:2] + struct.pack(">HHHHH", flags, 1, len(records), 0, 0)
-    body = b"".join(
-        b"\xc0\x0c" + struct.pack(">HHIH", kind, 1, ttl, len(data)) + data for kind, ttl, data in records
-    )  # fmt: skip
+    body = b"".join(b"\xc0\x0c" + struct.pack(">HHIH", kind, 1, ttl, len(data)) + data for kind, ttl, data in records)
     return head + query[12:end] + body
 
 

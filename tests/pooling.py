@@ -42,9 +42,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         pool.close()
 
 
-def make_pool(
-    folder: Path, *changes: str, workers: int = 2, lock_fd: int = -1, limited: bool = False
-) -> Pool:
+def make_pool(folder: Path, *changes: str, workers: int = 2, lock_fd: int = -1, limited: bool = False) -> Pool:
     base = [
         "harvester.allow_private=true",
         f"harvester.workers={workers}",
@@ -58,11 +56,26 @@ def make_pool(
 
 
 def ask(
-    number: int, url: bytes, server: Server, kind: Ask = Ask.PAGE, site: int = 0, alone: bool = False,
+    number: int,
+    url: bytes,
+    server: Server,
+    kind: Ask = Ask.PAGE,
+    site: int = 0,
+    alone: bool = False,
     not_before: float = 0.0,
-) -> Assignment:  # fmt: skip
-    return Assignment(number, kind, NONE if kind == Ask.ROBOTS else number, 5, site or number, url, "127.0.0.1",
-                      server.port, alone, not_before=not_before)  # fmt: skip
+) -> Assignment:
+    return Assignment(
+        number,
+        kind,
+        NONE if kind == Ask.ROBOTS else number,
+        5,
+        site or number,
+        url,
+        "127.0.0.1",
+        server.port,
+        alone,
+        not_before=not_before,
+    )
 
 
 def collect(pool: Pool, count: int, seconds: float = WITHIN) -> dict[int, tuple[Any, dict[str, bytes]]]:

@@ -62,8 +62,9 @@ ANSWERS: dict[str, bytes] = {
     "/wait-date": answer(b"", "503 Unavailable", "text/html", "Retry-After: Fri, 31 Dec 2100 23:59:59 GMT"),
     "/odd-status": answer(PAGE, "799 What"),
     "/big": answer(b"<p>" + b"x" * 2_000_000),
-    "/big-gzip": answer(gzip.compress(bytes(i * i % 251 for i in range(2_000_000)), 1), "200 OK", "text/html",
-                        "Content-Encoding: gzip"),
+    "/big-gzip": answer(
+        gzip.compress(bytes(i * i % 251 for i in range(2_000_000)), 1), "200 OK", "text/html", "Content-Encoding: gzip"
+    ),
     "/lf": b"HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: %d\n\n%s" % (len(PAGE), PAGE),
     "/folded": answer(PAGE, "200 OK", "text/html", "X-Long: one\r\n  two\r\n\tthree"),
     "/accents": answer(PAGE, "200 OK", "text/html", "X-Name: Jos\xe9 \xa9"),
@@ -74,7 +75,10 @@ ANSWERS: dict[str, bytes] = {
     "/hidden-robots.txt": answer(ROBOTS, "200 OK", "text/plain", "X-Robots-Tag: noindex, noarchive"),
     "/preferences": answer(
         b"<meta name=TDM-Reservation content=1><meta name=tdm-policy content=' https://example.org/p '>" + PAGE,
-        "200 OK", "text/html", "Content-Usage: train-ai=n, search=y", "Content-Signal: search=yes,ai-train=no",
+        "200 OK",
+        "text/html",
+        "Content-Usage: train-ai=n, search=y",
+        "Content-Signal: search=yes,ai-train=no",
         'Link: </a.css>; rel=preload, <https://example.org/licence.xml>; rel="license"; type="application/rsl+xml"',
     ),
     "/paid": answer(b"<p>pay</p>", "402 Payment Required", "text/html", "crawler-price: USD 0.01"),
@@ -87,7 +91,7 @@ ANSWERS: dict[str, bytes] = {
     "/robots.txt": answer(ROBOTS, kind="text/plain"),
     "/long-robots.txt": answer(b"User-agent: *\nDisallow: /x\n" + b"# padding\n" * 60_000, kind="text/plain"),
     "/not-http": b"SSH-2.0-OpenSSH_9.9\r\n",
-}  # fmt: skip
+}
 BREAKS: dict[str, bytes] = {
     "/until-close": answer(PAGE, length=False),
     "/broken": answer(PAGE, "200 OK", "text/html", f"Content-Length: {len(PAGE) + 500}", length=False),

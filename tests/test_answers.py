@@ -44,9 +44,12 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 ONE_CHUNK = b"%x\r\n%s\r\n" % (len(PAGE), PAGE)
 QUARTER = b"y" * (1 << 18)
 HASTY = replace(
-    SETTINGS, first_byte_timeout=Duration(1), slow_time=Duration(0.5), connect_timeout=Duration(1),
+    SETTINGS,
+    first_byte_timeout=Duration(1),
+    slow_time=Duration(0.5),
+    connect_timeout=Duration(1),
     whole_timeout=Duration(20),
-)  # fmt: skip
+)
 
 
 def answer(*fields: bytes, body: bytes = PAGE, status: bytes = b"HTTP/1.1 200 OK", kind: bytes = b"text/html") -> bytes:
@@ -89,7 +92,8 @@ PROTOCOL: dict[str, tuple[bytes | Answer, str]] = {
     "endless empty headers": (endless(HEAD, b"a:\r\n" * 1000), "Too many"),
     "a header line of megabytes": (lambda _: [HEAD, b"X-Long: ", *[QUARTER] * 40, b"\r\n\r\n"], "too long"),
     "a location of megabytes": (
-        lambda _: [b"HTTP/1.1 302 Found\r\nLocation: /", *[QUARTER] * 8, b"\r\n\r\n"], "too long",
+        lambda _: [b"HTTP/1.1 302 Found\r\nLocation: /", *[QUARTER] * 8, b"\r\n\r\n"],
+        "too long",
     ),
     "an endless header line": (endless(HEAD + b"X-Long: ", QUARTER), "too long"),
     "endless answers before the answer": (endless(b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 99), ""),
@@ -110,9 +114,10 @@ PROTOCOL: dict[str, tuple[bytes | Answer, str]] = {
     "a chunk longer than its size": (CHUNKED + b"5\r\n" + PAGE, "chunk"),
     "endless trailers": (endless(CHUNKED + b"5\r\nhello\r\n0\r\n", b"X: %s\r\n" % (b"z" * 1000)), "head too long"),
     "a part from the middle": (
-        answer(b"Content-Range: bytes 500-1549/9000", status=b"HTTP/1.1 206 Partial Content"), "not asked for",
+        answer(b"Content-Range: bytes 500-1549/9000", status=b"HTTP/1.1 206 Partial Content"),
+        "not asked for",
     ),
-}  # fmt: skip
+}
 
 BROKEN: dict[str, bytes] = {
     "nothing": b"",
@@ -179,7 +184,7 @@ def dripping(first: bytes, piece: bytes) -> Answer:
         (dripping(CHUNKED + b"5;", QUARTER), Outcome.TOO_SLOW, "lowest speed"),
     ],
     ids=["status line", "head", "body", "chunks", "answers before the answer", "an endless chunk extension"],
-)  # fmt: skip
+)
 def test_a_byte_now_and_then_is_too_slow_wherever_it_falls(sent: Answer, outcome: Outcome, words: str) -> None:
     with Raw(sent) as server:
         fetched = Loop(HASTY).get(server.url())
@@ -198,9 +203,11 @@ def test_a_firewall_that_accepts_and_drops_is_waited_for_until_the_first_byte_is
 def test_what_a_server_sends_takes_no_more_memory_than_the_bounds_of_head_and_body() -> None:
     tiny = [b"2\r\nxy\r\n" * 10_000] * 100
     sent: list[bytes | Answer] = [
-        endless(HEAD + b"\r\n", QUARTER), endless(HEAD, b"a:\r\n" * 1000), endless(HEAD + b"X-Long: ", QUARTER),
+        endless(HEAD + b"\r\n", QUARTER),
+        endless(HEAD, b"a:\r\n" * 1000),
+        endless(HEAD + b"X-Long: ", QUARTER),
         lambda _: [CHUNKED, *tiny, b"0\r\n\r\n"],
-    ]  # fmt: skip
+    ]
     for each in sent:
         with Raw(each) as server:
             loop = Loop()
@@ -216,9 +223,21 @@ def test_what_a_server_sends_takes_no_more_memory_than_the_bounds_of_head_and_bo
 
 _line = st.one_of(
     st.binary(max_size=40),
-    st.sampled_from([b"HTTP/1.1 200 OK\r\n", b"\r\n", b"\n", b" folded\r\n", b"Content-Type: text/html\r\n", b"a:\r\n",
-                     b"Location: /x\r\n", b"http/1.1 404\r\n", b"HTTP/2 200 \r\n", b"Content-Range: bytes 0-1/2\r\n"]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            b"HTTP/1.1 200 OK\r\n",
+            b"\r\n",
+            b"\n",
+            b" folded\r\n",
+            b"Content-Type: text/html\r\n",
+            b"a:\r\n",
+            b"Location: /x\r\n",
+            b"http/1.1 404\r\n",
+            b"HTTP/2 200 \r\n",
+            b"Content-Range: bytes 0-1/2\r\n",
+        ]
+    ),
+)
 
 
 @given(st.lists(_line, max_size=20))
@@ -234,10 +253,19 @@ def test_any_head_is_read(lines: list[bytes]) -> None:
 
 @pytest.mark.parametrize(
     ("value", "found"),
-    [("bytes 0-9/100", (0, 9, 100)), ("bytes 0-9/*", (0, 9, -1)), ("bytes  5-9/10 ", (5, 9, 10)), ("", None),
-     ("bytes */100", None), ("bytes 9-0/100", None), ("bytes 0-100/100", None), ("lines 0-9/100", None),
-     ("bytes 0-" + "9" * 5000 + "/*", None), ("bytes ٠-٩/*", None)],
-)  # fmt: skip
+    [
+        ("bytes 0-9/100", (0, 9, 100)),
+        ("bytes 0-9/*", (0, 9, -1)),
+        ("bytes  5-9/10 ", (5, 9, 10)),
+        ("", None),
+        ("bytes */100", None),
+        ("bytes 9-0/100", None),
+        ("bytes 0-100/100", None),
+        ("lines 0-9/100", None),
+        ("bytes 0-" + "9" * 5000 + "/*", None),
+        ("bytes ٠-٩/*", None),
+    ],
+)
 def test_parts_are_read_whole_or_not_at_all(value: str, found: tuple[int, int, int] | None) -> None:
     assert part(value) == found
 
@@ -269,9 +297,14 @@ def test_a_part_is_asked_for_without_compression_and_cut_if_there_is_more() -> N
 
 @pytest.mark.parametrize(
     ("said", "cut"),
-    [(b"bytes 0-499/500", False), (b"bytes 0-499/501", True), (b"bytes 0-499/*", True), (b"bytes 0-99/*", False),
-     (b"nonsense", False)],
-)  # fmt: skip
+    [
+        (b"bytes 0-499/500", False),
+        (b"bytes 0-499/501", True),
+        (b"bytes 0-499/*", True),
+        (b"bytes 0-99/*", False),
+        (b"nonsense", False),
+    ],
+)
 def test_a_206_is_ok_and_cut_if_it_says_that_there_is_more(said: bytes, cut: bool) -> None:
     with Raw(answer(b"Content-Range: " + said, body=b"x" * 500, status=b"HTTP/1.1 206 Partial Content")) as server:
         fetched = Loop(RANGED).get(server.url())
@@ -415,7 +448,7 @@ class Reading:
     """A reader of answers without a network: fields and a body in, a visit out."""
 
     def __init__(self, *changes: str) -> None:
-        self.reader = Reader(override(Settings(), ("seeder.domains=[\"*\"]", *changes)), 7)
+        self.reader = Reader(override(Settings(), ('seeder.domains=["*"]', *changes)), 7)
 
     def visit(self, fetched: Fetched) -> tuple[np.void, dict[str, bytes], list[bytes]]:
         results = decode_results([self.reader.result(fetched)[5:]])
@@ -434,11 +467,17 @@ def fetched(
 
 
 FORMATS = {
-    "ZIP": b"PK\x03\x04", "PDF": b"%PDF-1.7\n", "PNG": b"\x89PNG\r\n\x1a\n", "GIF": b"GIF89a",
+    "ZIP": b"PK\x03\x04",
+    "PDF": b"%PDF-1.7\n",
+    "PNG": b"\x89PNG\r\n\x1a\n",
+    "GIF": b"GIF89a",
     "JPEG": b"\xff\xd8\xff\xe0",
-    "gzip": b"\x1f\x8b\x08\0", "MP4": b"\0\0\0\x18ftypmp42", "WebP": b"RIFF\x10\0\0\0WEBP", "program": b"MZ\x90\0\3",
+    "gzip": b"\x1f\x8b\x08\0",
+    "MP4": b"\0\0\0\x18ftypmp42",
+    "WebP": b"RIFF\x10\0\0\0WEBP",
+    "program": b"MZ\x90\0\3",
     "Office document": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -451,8 +490,9 @@ def test_what_is_called_a_page_and_is_none_by_its_first_bytes_is_of_another_type
             assert (found.failure, found.body) == (Outcome.OTHER_TYPE, b"")
             assert f"but {name} by" in found.detail
         assert loop.get(server.url("/sitemap.xml.gz"), Ask.SITEMAP).body == body
-    visit, texts, links = Reading().visit(fetched(b"Content-Type: text/html", b"Content-Encoding: br",
-                                                  body=brotli.compress(body)))  # fmt: skip
+    visit, texts, links = Reading().visit(
+        fetched(b"Content-Type: text/html", b"Content-Encoding: br", body=brotli.compress(body))
+    )
     assert (visit["outcome"], visit["length"], visit["digest"], links) == (Outcome.OTHER_TYPE, 0, 0, [])
     assert texts["detail"].startswith(b"called text/html, but " + name.encode())
 
@@ -482,7 +522,7 @@ REDIRECTS = {
     b"Location: /a\tb": ("http://site.test/ab", ""),
     b"Location: /first\r\nLocation: /second": ("http://site.test/first", ""),
     b"Location: /" + b"a" * 5000: ("", ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("field", REDIRECTS)
@@ -577,15 +617,39 @@ def test_what_is_too_large_is_not_decoded_twice(packed: dict[str, bytes], monkey
 
 @pytest.mark.parametrize(
     ("label", "name"),
-    [("utf-7", ""), ("x-user-defined", "cp1252"), ("iso-2022-kr", "replacement"), ("HZ-GB-2312", "replacement"),
-     ("iso-2022-cn", "replacement"), ("unicode", "utf-16-le"), ("unicodefffe", "utf-16-be"), ("x-sjis", "cp932"),
-     ("windows-31j", "cp932"), ("x-gbk", "gb18030"), ("gb_2312-80", "gb18030"), ("korean", "cp949"),
-     ("ks_c_5601-1987", "cp949"), ("windows-874", "cp874"), ("tis-620", "cp874"), ("x-mac-cyrillic", "mac-cyrillic"),
-     ("macintosh", "mac-roman"), ("visual", "iso8859-8"), ("iso-8859-8-i", "iso8859-8"), ("latin1", "cp1252"),
-     ("us-ascii", "cp1252"), ("l5", "cp1254"), ("koi8-ru", "koi8-u"), ("unicode-1-1-utf-8", "utf-8"),
-     ("x-cp1251", "cp1251"), ("cn-big5", "big5hkscs"), ("\tUTF-8 \n", "utf-8"), ("iso-2022-jp", "iso2022_jp"),
-     ("utf-32", ""), ("ebcdic-cp-us", "")],
-)  # fmt: skip
+    [
+        ("utf-7", ""),
+        ("x-user-defined", "cp1252"),
+        ("iso-2022-kr", "replacement"),
+        ("HZ-GB-2312", "replacement"),
+        ("iso-2022-cn", "replacement"),
+        ("unicode", "utf-16-le"),
+        ("unicodefffe", "utf-16-be"),
+        ("x-sjis", "cp932"),
+        ("windows-31j", "cp932"),
+        ("x-gbk", "gb18030"),
+        ("gb_2312-80", "gb18030"),
+        ("korean", "cp949"),
+        ("ks_c_5601-1987", "cp949"),
+        ("windows-874", "cp874"),
+        ("tis-620", "cp874"),
+        ("x-mac-cyrillic", "mac-cyrillic"),
+        ("macintosh", "mac-roman"),
+        ("visual", "iso8859-8"),
+        ("iso-8859-8-i", "iso8859-8"),
+        ("latin1", "cp1252"),
+        ("us-ascii", "cp1252"),
+        ("l5", "cp1254"),
+        ("koi8-ru", "koi8-u"),
+        ("unicode-1-1-utf-8", "utf-8"),
+        ("x-cp1251", "cp1251"),
+        ("cn-big5", "big5hkscs"),
+        ("\tUTF-8 \n", "utf-8"),
+        ("iso-2022-jp", "iso2022_jp"),
+        ("utf-32", ""),
+        ("ebcdic-cp-us", ""),
+    ],
+)
 def test_labels_mean_what_the_encoding_standard_says(label: str, name: str) -> None:
     assert codec(label) == name
 
@@ -613,7 +677,7 @@ TEXT = "<html><meta charset=utf-16><p>grün"
         (b"<meta charset=utf-8><p>gr\xfcn", "windows-1252", "cp1252"),
         (b"<meta charset=x-user-defined><p>gr\xfcn", "", "cp1252"),
     ],
-)  # fmt: skip
+)
 def test_header_meta_and_bytes_that_contradict_one_another_give_text(body: bytes, declared: str, charset: str) -> None:
     text, name = decode(body, declared)
     assert (name, "grün" in text) == (charset, True)
@@ -641,15 +705,26 @@ NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 @pytest.mark.parametrize(
     ("said", "means"),
     [
-        ("Fri, 01 Jan 2021 00:00:00 GMT", 1_609_459_200.0), ("Friday, 01-Jan-21 00:00:00 GMT", 1_609_459_200.0),
-        ("Fri Jan  1 00:00:00 2021", 1_609_459_200.0), ("Fri, 15 Jan 2027 08:00:00 GMT", NOW),
-        ("Fri, 15 Jan 2027 09:00:00 GMT", NOW), ("Sat, 16 Jan 2027 08:00:00 GMT", NOW),
-        ("Sat, 16 Jan 2027 08:00:01 GMT", None), ("Mon, 18 Jan 2038 03:14:07 GMT", None),
-        ("Thu, 31 Dec 1992 23:59:59 GMT", None), ("Fri, 01 Jan 1993 00:00:00 GMT", 725_846_400.0),
-        ("Thu, 01 Jan 1970 00:00:00 GMT", None), ("0", None), ("-1", None), ("yesterday", None), ("", None),
-        ("Fri, 31 Feb 2021 00:00:00 GMT", None), ("Fri, 01 Foo 2021 00:00:00 GMT", None), ("\xff\xfe", None),
+        ("Fri, 01 Jan 2021 00:00:00 GMT", 1_609_459_200.0),
+        ("Friday, 01-Jan-21 00:00:00 GMT", 1_609_459_200.0),
+        ("Fri Jan  1 00:00:00 2021", 1_609_459_200.0),
+        ("Fri, 15 Jan 2027 08:00:00 GMT", NOW),
+        ("Fri, 15 Jan 2027 09:00:00 GMT", NOW),
+        ("Sat, 16 Jan 2027 08:00:00 GMT", NOW),
+        ("Sat, 16 Jan 2027 08:00:01 GMT", None),
+        ("Mon, 18 Jan 2038 03:14:07 GMT", None),
+        ("Thu, 31 Dec 1992 23:59:59 GMT", None),
+        ("Fri, 01 Jan 1993 00:00:00 GMT", 725_846_400.0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", None),
+        ("0", None),
+        ("-1", None),
+        ("yesterday", None),
+        ("", None),
+        ("Fri, 31 Feb 2021 00:00:00 GMT", None),
+        ("Fri, 01 Foo 2021 00:00:00 GMT", None),
+        ("\xff\xfe", None),
     ],
-)  # fmt: skip
+)
 def test_dates_are_believed_as_far_as_they_make_sense(said: str, means: float | None) -> None:
     found = _modified(Texts.join([said.encode("latin-1")]), np.array([NOW]))
     assert found.tolist() == ([means] if means is not None else pytest.approx([np.nan], nan_ok=True))
@@ -669,10 +744,16 @@ def test_any_text_is_a_date_or_none(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "date", "seconds"),
-    [("Fri, 15 Jan 2027 08:01:00 GMT", "", 60.0), ("Fri, 15 Jan 2027 07:00:00 GMT", "", 0.0),
-     ("Fri, 01 Jan 2021 00:02:00 GMT", "Fri, 01 Jan 2021 00:00:00 GMT", 120.0),
-     ("Fri, 15 Jan 2027 08:01:00 GMT", "nonsense", 60.0), ("9" * 5000, "", 1e9), ("1e9", "", 1e9), ("٣", "", -1.0)],
-)  # fmt: skip
+    [
+        ("Fri, 15 Jan 2027 08:01:00 GMT", "", 60.0),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", "", 0.0),
+        ("Fri, 01 Jan 2021 00:02:00 GMT", "Fri, 01 Jan 2021 00:00:00 GMT", 120.0),
+        ("Fri, 15 Jan 2027 08:01:00 GMT", "nonsense", 60.0),
+        ("9" * 5000, "", 1e9),
+        ("1e9", "", 1e9),
+        ("٣", "", -1.0),
+    ],
+)
 def test_retry_after_counts_from_the_answers_own_date(value: str, date: str, seconds: float) -> None:
     assert retry_after(value, NOW, date) == seconds
     assert DAY == 86_400

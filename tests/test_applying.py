@@ -40,8 +40,9 @@ def made_visits(random: np.random.Generator, count: int) -> Array:
     visits["end"], visits["first"] = visits["start"] + random.uniform(0, 9, count), random.uniform(0, 5, count)
     visits["received"], visits["out_degree"] = random.integers(0, 1 << 20, count), random.integers(0, 99, count)
     visits["retry_after"] = random.choice([-1.0, 0.0, 30.0, 1e9], count)
-    visits["digest"], visits["sketch"] = random.integers(0, 4, count), random.integers(0, 2, count) * random.integers(
-        0, 1 << 62, count
+    visits["digest"], visits["sketch"] = (
+        random.integers(0, 4, count),
+        random.integers(0, 2, count) * random.integers(0, 1 << 62, count),
     )
     visits["payload"] = random.integers(0, 2, (count, 1)) * random.integers(0, 256, (count, 20))
     visits["duplicate_of"] = np.where(random.integers(0, 2, count) == 0, NONE, random.integers(0, PAGES, count))
@@ -62,12 +63,18 @@ def test_a_tally_counts_what_each_question_finds(seed: int, count: int) -> None:
     moved = pages & ((outcome == Outcome.REDIRECT) | (outcome == Outcome.SOFT_404)) & (flags & VisitFlag.RESPELLED == 0)
     kept = pages & (outcome <= Outcome.DUPLICATE) & (flags & VisitFlag.STORED != 0)
     assert found == (
-        (ask == Ask.ROBOTS).sum(), (ask == Ask.SITEMAP).sum(), (ask == Ask.PROBE).sum(),
+        (ask == Ask.ROBOTS).sum(),
+        (ask == Ask.SITEMAP).sum(),
+        (ask == Ask.PROBE).sum(),
         (pages & telling[visits["site"]]).sum(),
-        ((outcome == Outcome.DUPLICATE) & (visits["duplicate_of"] != NONE)).sum(), moved.sum(),
-        (outcome == Outcome.CONNECT_FAILED).sum(), (flags & VisitFlag.OTHER_NAME != 0).sum(), made.sum(), kept.sum(),
+        ((outcome == Outcome.DUPLICATE) & (visits["duplicate_of"] != NONE)).sum(),
+        moved.sum(),
+        (outcome == Outcome.CONNECT_FAILED).sum(),
+        (flags & VisitFlag.OTHER_NAME != 0).sum(),
+        made.sum(),
+        kept.sum(),
         visits["received"].sum(),
-    )  # fmt: skip
+    )
     assert outcomes.tolist() == np.bincount(outcome[made], minlength=len(Outcome)).tolist()
 
 
@@ -162,10 +169,15 @@ def made_links(random: np.random.Generator, count: int) -> Links:
     anchors = [b"x" * length for length in random.integers(0, 4, count).tolist()]
     flags = random.choice([0, LinkFlag.NOFOLLOW, LinkFlag.DYNAMIC], count).astype(np.uint8)
     return Links(
-        np.array([1 + int(text[17:]) for text in texts], np.uint64), np.full(count, 5, np.uint64),
-        random.integers(0, 5, count).astype(np.uint8), flags, Texts.join(texts, "<u2"),
-        random.integers(0, 9, count).astype(np.uint8), np.arange(count, dtype=np.uint16), Texts.join(anchors, "<u2"),
-    )  # fmt: skip
+        np.array([1 + int(text[17:]) for text in texts], np.uint64),
+        np.full(count, 5, np.uint64),
+        random.integers(0, 5, count).astype(np.uint8),
+        flags,
+        Texts.join(texts, "<u2"),
+        random.integers(0, 9, count).astype(np.uint8),
+        np.arange(count, dtype=np.uint16),
+        Texts.join(anchors, "<u2"),
+    )
 
 
 @settings(max_examples=60, deadline=None)

@@ -24,9 +24,12 @@ SITES = 24
 SIZE = 20_000
 LIMIT = 100_000
 SHORT = (
-    "harvester.wait=1s", "harvester.wait_large=1s", "harvester.address_wait=500ms", "harvester.soft_404=false",
+    "harvester.wait=1s",
+    "harvester.wait_large=1s",
+    "harvester.address_wait=500ms",
+    "harvester.soft_404=false",
     "harvester.time_zone=UTC",
-)  # fmt: skip
+)
 SEEDS = [f"http://s{i}.example/" for i in range(SITES)]
 
 
@@ -47,9 +50,12 @@ def reply(url: str) -> Reply:
 
 def world(folder: Path, *changes: str, clock: VirtualClock | None = None) -> World:
     return World(
-        folder, reply, (*SHORT, *changes), lambda host: f"192.0.2.{1 + int(host[1:].split('.')[0])}",
+        folder,
+        reply,
+        (*SHORT, *changes),
+        lambda host: f"192.0.2.{1 + int(host[1:].split('.')[0])}",
         clock=clock or VirtualClock(),
-    )  # fmt: skip
+    )
 
 
 def bandwidth(asked: list[Asked], first: float, last: float) -> float:

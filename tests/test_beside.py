@@ -42,9 +42,12 @@ def made(folder: Path, **pages: str) -> Site:
 
 def test_the_pages_of_a_package_are_those_that_links_lead_to(tmp_path: Path) -> None:
     site = made(
-        tmp_path, index='<a href="a.html#x">1</a><a href=b.html?y>2</a><a href="http://other.test/c.html">3</a>',
-        a='<iframe src="./"></iframe>', b="", c="no link leads here",
-    )  # fmt: skip
+        tmp_path,
+        index='<a href="a.html#x">1</a><a href=b.html?y>2</a><a href="http://other.test/c.html">3</a>',
+        a='<iframe src="./"></iframe>',
+        b="",
+        c="no link leads here",
+    )
     assert (site.start, site.pages, site.links) == ("/index.html", ["/a.html", "/b.html", "/index.html"], 4)
     assert (tmp_path / site.root / "a.html.gz").exists()
     assert not (tmp_path / site.root / "c.html.gz").exists()
@@ -65,9 +68,14 @@ def log_of(folder: Path, *requests: tuple[str, int, float]) -> Served:
     (folder / "robots.txt").write_text("User-agent: *\nDisallow: /private/\n")
     there = frozenset({"127.7.0.1:8000/index.html", "127.7.0.1:8000/a.html"})
     return Served(
-        ["127.7.0.1"], [], log, lambda line: b".html" in line and b'" 200 ' in line, lambda h, t: h + file_of(t), there,
+        ["127.7.0.1"],
+        [],
+        log,
+        lambda line: b".html" in line and b'" 200 ' in line,
+        lambda h, t: h + file_of(t),
+        there,
         checker.robots_in(folder),
-    )  # fmt: skip
+    )
 
 
 def test_pages_are_counted_while_the_log_grows(tmp_path: Path) -> None:
@@ -141,21 +149,47 @@ def test_heavy_pages_have_the_sizes_of_the_http_archive() -> None:
 
 
 RUN: dict[str, Any] = {
-    "pages": 10, "stopped": False, "found": 9, "there": 10, "impolite": 0, "requests": 12, "peak": 10**8, "rate": 100.0,
-    "whole_ms": 2.0, "first_ms": 0.1,
-}  # fmt: skip
+    "pages": 10,
+    "stopped": False,
+    "found": 9,
+    "there": 10,
+    "impolite": 0,
+    "requests": 12,
+    "peak": 10**8,
+    "rate": 100.0,
+    "whole_ms": 2.0,
+    "first_ms": 0.1,
+}
 
 
 def measured(path: Path) -> dict[str, Any]:
     for web, ms in (("b", 1.4), ("c10", 2.3)):
         results.add(path, [RUN | {"web": web, "crawler": "gossamer", "ms": ms}], {})
         results.add(path, [RUN | {"web": web, "crawler": "scrapy", "ms": 21.0}], {})
-    known = [{"known": 10**5, "us": 100.0, "ratio": 1.0, "plan_ms": 9.0},
-             {"known": 10**7, "us": 450.0, "ratio": 4.5, "plan_ms": 250.0}]  # fmt: skip
-    connections = [{"connections": 2_000, "open": 1990.0, "ms": 2.0, "rate": 290.0, "pause_p99.9": 40.0,
-                    "pause_longest": 220.0, "pause_cpu": 30.0, "memory": [1e8, 2e8, 2.1e8]}]  # fmt: skip
-    told = {"machine": dict.fromkeys(("processor", "memory", "system", "date", "load"), "x"), "wait": 0.05,
-            "versions": {"gossamer": "1"}, "pages": "p", "sizes": "s", "most": 60.0}  # fmt: skip
+    known = [
+        {"known": 10**5, "us": 100.0, "ratio": 1.0, "plan_ms": 9.0},
+        {"known": 10**7, "us": 450.0, "ratio": 4.5, "plan_ms": 250.0},
+    ]
+    connections = [
+        {
+            "connections": 2_000,
+            "open": 1990.0,
+            "ms": 2.0,
+            "rate": 290.0,
+            "pause_p99.9": 40.0,
+            "pause_longest": 220.0,
+            "pause_cpu": 30.0,
+            "memory": [1e8, 2e8, 2.1e8],
+        }
+    ]
+    told = {
+        "machine": dict.fromkeys(("processor", "memory", "system", "date", "load"), "x"),
+        "wait": 0.05,
+        "versions": {"gossamer": "1"},
+        "pages": "p",
+        "sizes": "s",
+        "most": 60.0,
+    }
     results.add(path, [], {"known": known, "connections": connections}, **told)
     return results.load(path)
 
@@ -163,9 +197,10 @@ def measured(path: Path) -> dict[str, Any]:
 def test_each_bound_is_missed_by_what_misses_it(tmp_path: Path) -> None:
     found = {f.name: f for f in bound.figures(measured(tmp_path / "r.json"))}
     assert [name for name, f in found.items() if not f.is_good] == [
-        "CPU a page: TLS, ten pages a connection", "a page at 10,000,000 known, to 100,000",
+        "CPU a page: TLS, ten pages a connection",
+        "a page at 10,000,000 known, to 100,000",
         "2,000 connections: the longest",
-    ]  # fmt: skip
+    ]
     assert "15.0 times" in found["CPU a page: real pages"].aside
     with pytest.raises(SystemExit, match="missed: CPU a page: TLS"):
         bound.main(tmp_path / "r.json")

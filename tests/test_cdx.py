@@ -25,23 +25,66 @@ from tests.server import PAGE
 
 PIECES = st.one_of(
     st.text(st.characters(min_codepoint=0x20, max_codepoint=0x17F), max_size=4),
-    st.sampled_from([
-        "/", "//", "/../", "/./", "..", "%2F", "%25", "%2e", "%41", "%c3%a9", "%FF", "%20", "%0a", "%3F", "%23", "%26",
-        "&", "=", "a=b", "b&a", "?", "+", "sid=", "PHPSESSID=0123456789abcdef0123456789ABCDEF", "&cfid=1&cftoken=2",
-        "jsessionid=0123456789abcdef0123456789abcdef", "ASPSESSIONIDabcdefgh=abcdefghijklmnopqrstuvwx",
-        "(a(4hqa0555fwsecu455xqckv45))/", "(4hqa0555fwsecu455xqckv45)/", "x.ASPX", "Index.html",
-    ]),
-)  # fmt: skip
-HOSTS = st.sampled_from([
-    "example.com", "www.example.com", "www2.example.co.uk", "WWW.com", "wwwx.test", "www.www.x", "127.0.0.1", "[::1]",
-    "xn--bcher-kva.example", "under_score.test", "dot.test.",
-])  # fmt: skip
+    st.sampled_from(
+        [
+            "/",
+            "//",
+            "/../",
+            "/./",
+            "..",
+            "%2F",
+            "%25",
+            "%2e",
+            "%41",
+            "%c3%a9",
+            "%FF",
+            "%20",
+            "%0a",
+            "%3F",
+            "%23",
+            "%26",
+            "&",
+            "=",
+            "a=b",
+            "b&a",
+            "?",
+            "+",
+            "sid=",
+            "PHPSESSID=0123456789abcdef0123456789ABCDEF",
+            "&cfid=1&cftoken=2",
+            "jsessionid=0123456789abcdef0123456789abcdef",
+            "ASPSESSIONIDabcdefgh=abcdefghijklmnopqrstuvwx",
+            "(a(4hqa0555fwsecu455xqckv45))/",
+            "(4hqa0555fwsecu455xqckv45)/",
+            "x.ASPX",
+            "Index.html",
+        ]
+    ),
+)
+HOSTS = st.sampled_from(
+    [
+        "example.com",
+        "www.example.com",
+        "www2.example.co.uk",
+        "WWW.com",
+        "wwwx.test",
+        "www.www.x",
+        "127.0.0.1",
+        "[::1]",
+        "xn--bcher-kva.example",
+        "under_score.test",
+        "dot.test.",
+    ]
+)
 PORTS = st.sampled_from(["", "", ":80", ":443", ":8080"])
 URLS = st.builds(
     lambda scheme, host, port, path, query: f"{scheme}://{host}{port}/{''.join(path)}{query}",
-    st.sampled_from(["http", "https"]), HOSTS, PORTS, st.lists(PIECES, max_size=5),
+    st.sampled_from(["http", "https"]),
+    HOSTS,
+    PORTS,
+    st.lists(PIECES, max_size=5),
     st.one_of(st.just(""), st.lists(PIECES, max_size=6).map(lambda parts: "?" + "".join(parts))),
-)  # fmt: skip
+)
 
 
 HAS_PYWB = needed("pywb", importlib.util.find_spec("pywb") is not None, "make test")

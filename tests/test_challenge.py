@@ -35,9 +35,13 @@ LOG_IN = """<html><head><title>Intranet</title></head><body><h1>Sign in</h1><for
 <input type="checkbox" name="stay"><button>Sign in</button></form><a href="/forgotten">Forgotten?</a></body></html>"""
 
 CHALLENGES = {
-    "cloudflare": CLOUDFLARE, "datadome": DATADOME, "imperva": IMPERVA, "recaptcha": RECAPTCHA, "turnstile": TURNSTILE,
+    "cloudflare": CLOUDFLARE,
+    "datadome": DATADOME,
+    "imperva": IMPERVA,
+    "recaptcha": RECAPTCHA,
+    "turnstile": TURNSTILE,
     "picture": PICTURE,
-}  # fmt: skip
+}
 
 COMMENTS = f"""<html><body><article>{WORDS}</article><form><textarea name=comment></textarea><input name=name>
 <div class="g-recaptcha" data-sitekey="6Lf"></div></form></body></html>"""
@@ -108,12 +112,16 @@ def test_a_log_in_in_place_of_the_page_is_a_refusal() -> None:
 @pytest.mark.parametrize(
     ("status", "name", "value", "expected"),
     [
-        (403, "cf-mitigated", "challenge", True), (200, "cf-mitigated", " Challenge ", True),
-        (403, "cf-mitigated", "block", False), (202, "x-amzn-waf-action", "challenge", True),
-        (405, "x-amzn-waf-action", "captcha", True), (429, "x-vercel-mitigated", "challenge", True),
-        (404, "cf-mitigated", "challenge", False), (401, "cf-mitigated", "challenge", False),
+        (403, "cf-mitigated", "challenge", True),
+        (200, "cf-mitigated", " Challenge ", True),
+        (403, "cf-mitigated", "block", False),
+        (202, "x-amzn-waf-action", "challenge", True),
+        (405, "x-amzn-waf-action", "captcha", True),
+        (429, "x-vercel-mitigated", "challenge", True),
+        (404, "cf-mitigated", "challenge", False),
+        (401, "cf-mitigated", "challenge", False),
     ],
-)  # fmt: skip
+)
 def test_services_say_it_in_a_header(status: int, name: str, value: str, expected: bool) -> None:
     assert (challenged(status, {**HTML, name: value}, b"<p>x</p>") is not None) is expected
 

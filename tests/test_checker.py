@@ -31,9 +31,12 @@ ROBOTS = {
 
 def settings(per_turn: int = 1, **more: Any) -> Settings:
     harvester = HarvesterSettings(
-        wait=Duration(15), wait_large=Duration(WAIT), pause=Duration(PAUSE), address_wait=Duration(ADDRESS_WAIT),
+        wait=Duration(15),
+        wait_large=Duration(WAIT),
+        pause=Duration(PAUSE),
+        address_wait=Duration(ADDRESS_WAIT),
         per_turn=per_turn,
-    )  # fmt: skip
+    )
     return Settings(harvester=replace(harvester, **more))
 
 
@@ -244,9 +247,21 @@ def demo_log(path: Path, web: DemoWeb, requests: list[Request]) -> None:
     for r in requests:
         retry = "" if r.retry_after is None else f"{r.retry_after:g}"
         log.add(
-            r.start, r.start + 1e9, r.end, r.address, r.host, r.method, r.target, r.status, r.sent, r.connection,
-            retry, r.location, r.sender, r.agent,
-        )  # fmt: skip
+            r.start,
+            r.start + 1e9,
+            r.end,
+            r.address,
+            r.host,
+            r.method,
+            r.target,
+            r.status,
+            r.sent,
+            r.connection,
+            retry,
+            r.location,
+            r.sender,
+            r.agent,
+        )
     log.close()
 
 
@@ -294,9 +309,13 @@ def test_ports_of_an_nginx_log_are_origins_of_their_own(tmp_path: Path) -> None:
     places += ["http [::1]:8080", "http a.test:8080"]
     log.write_text("".join(line.format("/", 1_000 + 100 * n, place) for n, place in enumerate(places)))
     assert [(r.origin, r.site) for r in read(log)] == [
-        ("http://a.test", "a.test"), ("http://a.test", "a.test"), ("https://a.test", "a.test"),
-        ("https://a.test:80", "a.test"), ("http://[::1]:8080", "[::1]"), ("http://a.test:8080", "a.test"),
-    ]  # fmt: skip
+        ("http://a.test", "a.test"),
+        ("http://a.test", "a.test"),
+        ("https://a.test", "a.test"),
+        ("https://a.test:80", "a.test"),
+        ("http://[::1]:8080", "[::1]"),
+        ("http://a.test:8080", "a.test"),
+    ]
     asked = line.format("/robots.txt", 1_000, "http a.test:80")
     for port, accused in ((80, []), (8080, [Kind.NO_ROBOTS])):
         log.write_text(asked + line.format("/p", 1_100, f"http a.test:{port}"))

@@ -22,14 +22,24 @@ from gossamer.robots import Rules
 from tests.timing import takes_less
 
 LIMITS = replace(
-    Limits.of(Settings()), wait=5.0, pause=1.0, address_wait=0.5, max_delay=60.0, robots_valid=600.0, late=0.0,
-    wait_factor=10.0, domain_wait=0.25, contacts=("me@a.test", "http://a.test/us"),
-)  # fmt: skip
+    Limits.of(Settings()),
+    wait=5.0,
+    pause=1.0,
+    address_wait=0.5,
+    max_delay=60.0,
+    robots_valid=600.0,
+    late=0.0,
+    wait_factor=10.0,
+    domain_wait=0.25,
+    contacts=("me@a.test", "http://a.test/us"),
+)
 DAY = 86_400.0
 FACES = (
-    b"User-agent: *\nDisallow: /even/\n", b"User-agent: Gossamer\nDisallow: /odd/\nCrawl-delay: 8\n",
-    b"User-agent: *\nDisallow: /even/\nDisallow: /odd/\n", b"User-agent: *\nCrawl-delay: 900\nDisallow:\n",
-)  # fmt: skip
+    b"User-agent: *\nDisallow: /even/\n",
+    b"User-agent: Gossamer\nDisallow: /odd/\nCrawl-delay: 8\n",
+    b"User-agent: *\nDisallow: /even/\nDisallow: /odd/\n",
+    b"User-agent: *\nCrawl-delay: 900\nDisallow:\n",
+)
 
 
 def face(request: Request) -> bytes:
@@ -102,9 +112,12 @@ class Crawler:
 
 
 REQUESTS = st.tuples(
-    st.integers(0, 3), st.sampled_from([200, 200, 200, 404, 402, 429, 500, 503]), st.floats(0, 3), st.floats(0, 60),
+    st.integers(0, 3),
+    st.sampled_from([200, 200, 200, 404, 402, 429, 500, 503]),
+    st.floats(0, 3),
+    st.floats(0, 60),
     st.one_of(st.none(), st.floats(1, 900)),
-)  # fmt: skip
+)
 
 
 @st.composite
@@ -177,7 +190,8 @@ BROKEN = {
     "parallel at the site": ([at(0.0, "/robots.txt", took=3.0), at(2.0, "/robots.txt")], Kind.SITE_PARALLEL),
     "parallel at the address": ([FIRST, at(0.05, "/robots.txt", host="s.b.test")], Kind.ADDRESS_PARALLEL),
     "parallel at the domain": (
-        [FIRST, at(0.05, "/robots.txt", host="t.a.test", address="127.0.0.9")], Kind.DOMAIN_PARALLEL,
+        [FIRST, at(0.05, "/robots.txt", host="t.a.test", address="127.0.0.9")],
+        Kind.DOMAIN_PARALLEL,
     ),
     "Retry-After": ([FIRST, replace(BUSY, retry_after=60.0), at(70.0)], Kind.RETRY_AFTER),
     "Retry-After of a page": ([FIRST, replace(BUSY, status=200, retry_after=60.0), at(70.0)], Kind.RETRY_AFTER),
@@ -189,7 +203,8 @@ BROKEN = {
     "robots.txt without answer": ([replace(FIRST, status=444), at(30.0)], Kind.FORBIDDEN),
     "robots.txt that the client left": ([replace(FIRST, status=499), at(30.0)], Kind.NO_ROBOTS),
     "robots.txt fails when asked again": (
-        [FIRST, at(650.0, "/robots.txt", status=500), at(700.0)], Kind.FORBIDDEN,
+        [FIRST, at(650.0, "/robots.txt", status=500), at(700.0)],
+        Kind.FORBIDDEN,
     ),
     "no robots.txt": ([at(0.0)], Kind.NO_ROBOTS),
     "rules too old": ([FIRST, at(601.0)], Kind.NO_ROBOTS),
@@ -203,7 +218,7 @@ BROKEN = {
     "no version": ([replace(FIRST, agent="Gossamer (+me@a.test)")], Kind.NAMELESS),
     "no contact": ([replace(FIRST, agent="Gossamer/0.1", sender="-")], Kind.NAMELESS),
     "HEAD": ([replace(FIRST, method="HEAD")], Kind.METHOD),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -226,14 +241,17 @@ ALLOWED = {
     "a robots.txt that changed": [FIRST, at(650.0, "/robots.txt"), at(660.0, "/sitemap.xml")],
     "robots.txt moved": [
         at(0.0, "/robots.txt", status=301, location="http://t.b.test/r.txt"),
-        at(10.0, "/r.txt", host="t.b.test"), at(20.0),
+        at(10.0, "/r.txt", host="t.b.test"),
+        at(20.0),
     ],
     "robots.txt moved nobody knows where": [
-        at(0.0, "/robots.txt", status=301), at(10.0, "/r.txt", host="t.b.test"), at(20.0),
+        at(0.0, "/robots.txt", status=301),
+        at(10.0, "/r.txt", host="t.b.test"),
+        at(20.0),
     ],
     "nobody knows what it is called": [replace(FIRST, agent="", sender="")],
     "a contact in From": [replace(FIRST, agent="Gossamer/0.1", sender="me@a.test")],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ALLOWED)
@@ -251,8 +269,10 @@ def test_robots_txt_that_cannot_be_read_for_thirty_days_is_as_the_last_good_copy
 
 
 def test_six_redirects_of_robots_txt_count_as_none() -> None:
-    moves = [at(10.0 * n, f"/{n}/robots.txt" if n else "/robots.txt", status=302, location=f"/{n + 1}/robots.txt")
-             for n in range(6)]  # fmt: skip
+    moves = [
+        at(10.0 * n, f"/{n}/robots.txt" if n else "/robots.txt", status=302, location=f"/{n + 1}/robots.txt")
+        for n in range(6)
+    ]
     assert kinds([*moves[:5], at(70.0)]) == [Kind.NO_ROBOTS], "the fifth has not been asked for"
     assert kinds([*moves, at(70.0, "/even/1")]) == []
 

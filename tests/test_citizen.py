@@ -22,9 +22,22 @@ from gossamer.web.message import HEAD, decode_results
 from gossamer.worker import Reader
 
 WEB = DemoWeb(
-    seed=5, sites=30, pages=900, largest=100, moody=3, changing=3, failing=3, delays=2, shared=2, slow=1, errors=0.003,
-    busy=0.005, unavailable=1, tls=0, mood=3.0,
-)  # fmt: skip
+    seed=5,
+    sites=30,
+    pages=900,
+    largest=100,
+    moody=3,
+    changing=3,
+    failing=3,
+    delays=2,
+    shared=2,
+    slow=1,
+    errors=0.003,
+    busy=0.005,
+    unavailable=1,
+    tls=0,
+    mood=3.0,
+)
 
 
 @pytest.mark.slow
@@ -38,15 +51,23 @@ def test_a_mixed_crawl_that_is_killed_twice_breaks_no_rule(tmp_path: Path) -> No
 
 @examples(deadline=None, max_examples=4, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(
-    seed=st.integers(0, 1 << 30), restarts=st.integers(0, 3), mood=st.floats(20, 600), wait=st.floats(0.5, 20),
+    seed=st.integers(0, 1 << 30),
+    restarts=st.integers(0, 3),
+    mood=st.floats(20, 600),
+    wait=st.floats(0.5, 20),
     valid=st.integers(30, 900),
-)  # fmt: skip
+)
 def test_a_simulated_crawl_breaks_no_rule_whatever_the_moods(
     seed: int, restarts: int, mood: float, wait: float, valid: int
 ) -> None:
     web = MixedWeb(sites=60, pages=60, seed=seed, mood=mood)
-    changes = (f"harvester.wait={wait}s", f"harvester.wait_large={wait / 3}s", f"harvester.robots_valid={valid}s",
-               "collection.max_pages=20000", "collection.max_sites=200")  # fmt: skip
+    changes = (
+        f"harvester.wait={wait}s",
+        f"harvester.wait_large={wait / 3}s",
+        f"harvester.robots_valid={valid}s",
+        "collection.max_pages=20000",
+        "collection.max_sites=200",
+    )
     with tempfile.TemporaryDirectory() as folder:
         proof = citizen.simulated(Path(folder), 800, restarts, web, *changes, seed=seed)
     assert [str(v) for v in proof.report.violations] == []

@@ -98,9 +98,10 @@ def test_that_a_clock_was_set_is_said_once() -> None:
     events: list[float] = []
     clock = VirtualClock()
     running = SimpleNamespace(
-        clock=clock, watcher=SimpleNamespace(say=said.append),
+        clock=clock,
+        watcher=SimpleNamespace(say=said.append),
         _event=lambda name, level, message, seconds: events.append(seconds),
-    )  # fmt: skip
+    )
     for seconds in (0.0, 0.5, -3600.0, 0.0, 3600.0 - 0.5):
         clock.set(seconds)
         for _ in range(2):
@@ -117,8 +118,9 @@ def web_of(rng: Random, hosts: list[str]) -> dict[str, list[Reply]]:
     busy = Reply(outcome=Outcome.TOO_MANY_REQUESTS, status=429, retry_after=40.0, seconds=0.1)
     return {
         f"http://{host}/{n}": [busy, Reply(seconds=0.1)] if rng.random() < 0.2 else [Reply(seconds=0.1)]
-        for host in hosts for n in range(6)
-    }  # fmt: skip
+        for host in hosts
+        for n in range(6)
+    }
 
 
 @settings(max_examples=8, deadline=None)

@@ -82,8 +82,10 @@ def test_a_place_is_opened_by_what_it_is(folder: Path, tmp_path: Path) -> None:
     assert open_graph(folder).pages == len(LINKS)
     (tmp_path / "e.txt").write_text("0 1\n")
     for place, message in (
-        (tmp_path, "not a collection"), (tmp_path / "e.txt", "neither a graph"), (tmp_path / "no.npz", "no file"),
-    ):  # fmt: skip
+        (tmp_path, "not a collection"),
+        (tmp_path / "e.txt", "neither a graph"),
+        (tmp_path / "no.npz", "no file"),
+    ):
         with pytest.raises(UsageError, match=message) as raised:
             open_graph(place)
         assert raised.value.cure

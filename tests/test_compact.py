@@ -112,8 +112,10 @@ def contents(shard: Path) -> dict[str, Any]:
     counts = joined["counts"].group_by(keys).aggregate([("number", "sum")]).sort_by([(k, "ascending") for k in keys])
     index = [line for f in sources.table(INDEX) for line in f.path.read_bytes().splitlines()]
     return {
-        "anchors": sorted(map(str, joined["anchors"].to_pylist())), "counts": counts.to_pylist(), "index": sorted(index)
-    }  # fmt: skip
+        "anchors": sorted(map(str, joined["anchors"].to_pylist())),
+        "counts": counts.to_pylist(),
+        "index": sorted(index),
+    }
 
 
 def test_a_compacted_collection_has_fewer_files_and_the_same_rows(tmp_path: Path) -> None:

@@ -109,8 +109,10 @@ def test_a_comparison_has_both_curves_and_says_how_far_they_are_apart(crawled: C
     with Bench(1) as bench:
         found = compare(crawled, bench, ["breadth-first", "opic"])
     assert [row[0] for row in found.tables[0].rows] == [
-        "breadth-first (crawl)", "breadth-first (simulated)", "opic (simulated)",
-    ]  # fmt: skip
+        "breadth-first (crawl)",
+        "breadth-first (simulated)",
+        "opic (simulated)",
+    ]
     assert [plot.name for plot in found.plots] == ["compare-pages", "compare-time"]
     assert all(len(plot.series) == 3 for plot in found.plots)
     assert "the curves are" in found.sentences[0].text

@@ -41,29 +41,47 @@ _settings = st.builds(
     Settings,
     _part("collection", max_pages=st.integers(1, 2**32 - 2), warc_size=st.integers(10**6, 10**12).map(Size)),
     _part(
-        "seeder", domains=_many(_names), session_ids=_many(_names), depth_static=st.integers(0, 254), www=st.booleans(),
+        "seeder",
+        domains=_many(_names),
+        session_ids=_many(_names),
+        depth_static=st.integers(0, 254),
+        www=st.booleans(),
         ports=_many(st.just("*") | st.integers(1, 65_535).map(str)),
-        accept=_many(_patterns), reject=_many(_patterns), transform=_many(_rules),
-        images=_many(_names.map("i_{}".format)), archives=_many(_names.map("a_{}".format)),
+        accept=_many(_patterns),
+        reject=_many(_patterns),
+        transform=_many(_rules),
+        images=_many(_names.map("i_{}".format)),
+        archives=_many(_names.map("a_{}".format)),
     ),
     _part(
-        "manager", policy=st.sampled_from(WORDS["manager.policy"]), preset=st.sampled_from(WORDS["manager.preset"]),
+        "manager",
+        policy=st.sampled_from(WORDS["manager.policy"]),
+        preset=st.sampled_from(WORDS["manager.preset"]),
         weights=st.dictionaries(st.sampled_from(SCORES), st.just(0.0) | st.floats(1e-6, 1000)).filter(
             lambda weights: any(weights.values())
         ),
-        boosts=st.dictionaries(_patterns, st.floats(0, 1)), alpha=st.just(-1.0) | st.floats(0, 100),
+        boosts=st.dictionaries(_patterns, st.floats(0, 1)),
+        alpha=st.just(-1.0) | st.floats(0, 100),
     ),
     _part(
-        "harvester", wait=st.floats(0, 30 * 86400).map(Duration), contact=_ascii, allow_private=st.booleans(),
-        about=st.sampled_from(("", "https://example.org/~crawl?a=[b]#c", "http://x")), http2=st.booleans(),
-        resolve=st.dictionaries(_texts, st.sampled_from(("none", "127.0.0.1", "[::1]:80"))), trusted=_texts,
-        forbidden=_many(st.ip_addresses().map(str)), resolvers=_many(st.ip_addresses(v=4).map("{}:53".format)),
+        "harvester",
+        wait=st.floats(0, 30 * 86400).map(Duration),
+        contact=_ascii,
+        allow_private=st.booleans(),
+        about=st.sampled_from(("", "https://example.org/~crawl?a=[b]#c", "http://x")),
+        http2=st.booleans(),
+        resolve=st.dictionaries(_texts, st.sampled_from(("none", "127.0.0.1", "[::1]:80"))),
+        trusted=_texts,
+        forbidden=_many(st.ip_addresses().map(str)),
+        resolvers=_many(st.ip_addresses(v=4).map("{}:53".format)),
     ),
     _part(
-        "gatherer", max_stored=st.integers(0, 2**31 - 1).map(Size), keep=_many(_names.map("k{}".format)),
+        "gatherer",
+        max_stored=st.integers(0, 2**31 - 1).map(Size),
+        keep=_many(_names.map("k{}".format)),
         links=_many(st.builds("{} {}".format, _names, _names)),
     ),
-)  # fmt: skip
+)
 
 
 @given(_settings, st.booleans())
@@ -92,8 +110,11 @@ def test_settings_are_dumped_whole_and_only_the_changes() -> None:
         assert kind.endswith(")"), key
     few = dump(override(Settings(), ["harvester.wait=5s", "manager.weights=depth=1"]))
     assert [line for line in few.splitlines() if line and line[0] != "#"] == [
-        "[manager]", 'weights = { "depth" = 1.0 }', "[harvester]", 'wait = "5s"',
-    ]  # fmt: skip
+        "[manager]",
+        'weights = { "depth" = 1.0 }',
+        "[harvester]",
+        'wait = "5s"',
+    ]
 
 
 def test_what_is_left_to_the_preset_is_printed_as_it_is_in_force() -> None:
@@ -242,9 +263,16 @@ def test_of_long_lists_and_tables_a_difference_names_what_is_new_and_what_is_gon
 def test_overrides_take_bare_texts_lists_and_toml() -> None:
     settings = override(
         Settings(),
-        ["harvester.wait=5s", "seeder.domains=a.org, b.org", "harvester.agent=007", 'harvester.contact="x=y"',
-         'harvester.resolve={"*.x" = "127.0.0.1:80"}', "harvester.allow_private=true", "harvester.tries=2"],
-    )  # fmt: skip
+        [
+            "harvester.wait=5s",
+            "seeder.domains=a.org, b.org",
+            "harvester.agent=007",
+            'harvester.contact="x=y"',
+            'harvester.resolve={"*.x" = "127.0.0.1:80"}',
+            "harvester.allow_private=true",
+            "harvester.tries=2",
+        ],
+    )
     assert differences(Settings(), settings) == [
         'seeder.domains: [] -> ["a.org", "b.org"]',
         'harvester.contact: "" -> "x=y"',
@@ -257,9 +285,14 @@ def test_overrides_take_bare_texts_lists_and_toml() -> None:
     assert override(settings, ["seeder.domains="]).seeder.domains == ()
     several = override(
         Settings(),
-        ["seeder.reject=/a{1,2}/", 'seeder.accept=["/x", "/y"]', "manager.weights=pagerank=2, depth=0.5",
-         "manager.alpha=1", "manager.policy=opic"],
-    )  # fmt: skip
+        [
+            "seeder.reject=/a{1,2}/",
+            'seeder.accept=["/x", "/y"]',
+            "manager.weights=pagerank=2, depth=0.5",
+            "manager.alpha=1",
+            "manager.policy=opic",
+        ],
+    )
     assert several.seeder.reject == ("/a{1,2}/",)
     assert several.seeder.accept == ("/x", "/y")
     assert several.manager.weights == {"pagerank": 2.0, "depth": 0.5}
@@ -277,12 +310,23 @@ def test_a_wrong_override_is_named(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("127.0.0.1", ("127.0.0.1", 0)), ("127.0.0.1:80", ("127.0.0.1", 80)), ("::1", ("::1", 0)),
-        ("[::1]", ("::1", 0)), ("[0:0::1]:80", ("::1", 80)),
-        ("", None), ("x", None), ("127.0.0.1:", None), ("127.0.0.1:x", None), ("127.0.0.1:65536", None),
-        ("[127.0.0.1]:80", None), ("[::1]80", None), (":80", None), ("127.0.0.1:²", None), ("example.org:80", None),
+        ("127.0.0.1", ("127.0.0.1", 0)),
+        ("127.0.0.1:80", ("127.0.0.1", 80)),
+        ("::1", ("::1", 0)),
+        ("[::1]", ("::1", 0)),
+        ("[0:0::1]:80", ("::1", 80)),
+        ("", None),
+        ("x", None),
+        ("127.0.0.1:", None),
+        ("127.0.0.1:x", None),
+        ("127.0.0.1:65536", None),
+        ("[127.0.0.1]:80", None),
+        ("[::1]80", None),
+        (":80", None),
+        ("127.0.0.1:²", None),
+        ("example.org:80", None),
     ],
-)  # fmt: skip
+)
 def test_an_endpoint_is_an_address_with_or_without_a_port(text: str, expected: tuple[str, int] | None) -> None:
     assert endpoint(text) == expected
 

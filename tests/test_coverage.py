@@ -104,7 +104,7 @@ HIDDEN = next(u for u, t in TRUTH.items() if t.kind is Kind.HIDDEN)
         (loses(PAGE, title=""), "title", {"none": 1}),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_what_is_missing_is_named(fault: Callable[[Found], None], name: str, others: dict[str, int]) -> None:
     found = perfect()
     fault(found)

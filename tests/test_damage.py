@@ -106,10 +106,13 @@ def test_what_the_archive_has_behind_a_cut_journal_is_kept(copy: World) -> None:
     last = recover(shard).mark
     marks = [(covered, 5), (grown, 7)], [(covered, 5), (grown, 9), (new, 9)]
     sound, behind = (
-        records.encode(Kind.MARK, Mark(last.record, last.tick, {layout.archive_name(int(p.name[:6])): n
-                                                                for p, n in these}).encode(), head.salt)
+        records.encode(
+            Kind.MARK,
+            Mark(last.record, last.tick, {layout.archive_name(int(p.name[:6])): n for p, n in these}).encode(),
+            head.salt,
+        )
         for these in marks
-    )  # fmt: skip
+    )
     covered.write_bytes(b"12345")
     whole = path.read_bytes() + sound
     path.write_bytes(whole + behind[:-3] + b"!" + behind[-2:] + _beyond(last, head.salt))

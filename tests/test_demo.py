@@ -108,8 +108,9 @@ def test_page_sizes_have_a_heavy_tail_below_300_kb(web: DemoWeb) -> None:
     answers = Answers(web, cache_bytes=0)
     found = [
         len(answers.get(site, target, False).body)
-        for site in web.all_sites[: web.sites : 4] for target in web.layout(site.number).target[: site.pages]
-    ]  # fmt: skip
+        for site in web.all_sites[: web.sites : 4]
+        for target in web.layout(site.number).target[: site.pages]
+    ]
     assert 10_000 < sum(found) / len(found) < 14_000
     assert max(found) < 300_000
     assert sum(n > 40_000 for n in found) > 0.005 * len(found)
@@ -236,9 +237,10 @@ def test_no_module_of_the_demonstration_web_imports_another_in_a_ring() -> None:
     for path in folder.rglob("*.py"):
         name = path.stem if path.parent == folder else path.parent.name  # a folder counts as one
         imports[name] |= {
-            node.module.split(".")[2] for node in ast.walk(ast.parse(path.read_text()))
+            node.module.split(".")[2]
+            for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("gossamer.demo.")
-        } - {name}  # fmt: skip
+        } - {name}
     imports = dict(imports)
     while free := {name for name, of in imports.items() if not of}:
         imports = {name: of - free for name, of in imports.items() if name not in free}

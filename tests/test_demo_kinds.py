@@ -191,9 +191,10 @@ def test_a_session_site_knows_its_pages_by_any_session() -> None:
             query = "&" if "?" in target else "?"
             path, question, rest = target.partition("?")
             asked = (
-                f"{target}{query}PHPSESSID={mark}" if site.session == "PHPSESSID"
+                f"{target}{query}PHPSESSID={mark}"
+                if site.session == "PHPSESSID"
                 else f"{path};jsessionid={mark}{question}{rest}"
-            )  # fmt: skip
+            )
             assert ANSWERS.get(site, asked, False) is ANSWERS.get(site, target, False)
             assert canonical(site.home[:-1] + asked, None, USUAL.session_ids) == site.home[:-1] + target
 
@@ -237,8 +238,13 @@ def test_a_site_with_two_names_is_one_site_whichever_it_is_written_with() -> Non
         assert WEB.robots_of(f"http://{s.name}") == WEB.robots_of(f"http://{s.name}:80")
         if s.moved_name:
             assert WEB.robots_of(f"http://{s.moved_name}") is None
-    written = "".join(link.html for t in TRUTH.values() if t.kind is Kind.PAGE
-                      for link in links(WEB, WEB.all_sites[t.site], t.number) if "://" in link.html)  # fmt: skip
+    written = "".join(
+        link.html
+        for t in TRUTH.values()
+        if t.kind is Kind.PAGE
+        for link in links(WEB, WEB.all_sites[t.site], t.number)
+        if "://" in link.html
+    )
     linked = [s for s in WEB.all_sites if s.names is not Names.BARE and s.linked]
     assert linked
     assert any(f"://www.{s.host}/" in written and f"://{s.host}/" in written for s in linked)

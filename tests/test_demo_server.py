@@ -272,9 +272,12 @@ def test_the_server_ends_with_its_parent_and_leaves_no_files(tmp_path: Path) -> 
     )
     source = Path(__file__).parents[1] / "src"
     got = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(source), "TMPDIR": str(tmp_path)},
-    )  # fmt: skip
+    )
     assert got.returncode == -signal.SIGKILL
     pid, trusted = got.stdout.split()
     assert Path(trusted).is_relative_to(tmp_path)

@@ -108,14 +108,19 @@ def test_any_text_is_read(text: str, now: float) -> None:
 
 def test_preferences_of_headers_are_found() -> None:
     headers = {
-        "content-usage": "train-ai=n", "tdm-reservation": "1", "tdm-policy": "https://example.org/policy.json",
+        "content-usage": "train-ai=n",
+        "tdm-reservation": "1",
+        "tdm-policy": "https://example.org/policy.json",
         "link": '</s.css>; rel=preload; as=style, <https://example.org/l>; type="a, b"; rel="up License", </x>; rel=up',
-        "license": "not a header that says so", "content-type": "text/html",
-    }  # fmt: skip
+        "license": "not a header that says so",
+        "content-type": "text/html",
+    }
     assert lines(of_headers(headers)).split("\n") == [
-        "content-usage: train-ai=n", "tdm-reservation: 1", "tdm-policy: https://example.org/policy.json",
+        "content-usage: train-ai=n",
+        "tdm-reservation: 1",
+        "tdm-policy: https://example.org/policy.json",
         "license: https://example.org/l",
-    ]  # fmt: skip
+    ]
     assert of_headers({"link": "</a>; rel=licensed, </license>; rel=next"}) == []
     assert lines([]) == ""
 
@@ -140,5 +145,7 @@ def test_all_lines_that_are_kept_of_robots_txt_are_stored_and_what_is_missing_is
     assert lines(said).split("\n") == [f"content-usage:{value}" for _, value in said]
     said = [("tdm-policy", "x" * LIMIT), ("content-usage", "train-ai=n\0"), ("left-out", " 3 lines")]
     assert lines(said).split("\n") == [
-        "content-usage: train-ai=n\ufffd", "left-out: 3 lines", "left-out: 1 line",
-    ]  # fmt: skip
+        "content-usage: train-ai=n\ufffd",
+        "left-out: 3 lines",
+        "left-out: 1 line",
+    ]

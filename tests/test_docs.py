@@ -99,14 +99,20 @@ def test_crawls_are_shortened() -> None:
 def run(command: list[str], folder: Path) -> tuple[int, str]:
     """To its end, and whatever it left running in the background too."""
     environment = os.environ | {
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "XDG_CONFIG_HOME": str(folder / "config"),
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        "XDG_CONFIG_HOME": str(folder / "config"),
         "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH")))),
-    }  # fmt: skip
+    }
     with (folder / "output").open("w+") as output:
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
             start_new_session=True,
-        )  # fmt: skip
+        )
         try:
             code = process.wait(WITHIN)
         finally:
@@ -330,9 +336,31 @@ def test_the_glossary_has_a_sentence_for_each_word() -> None:
     assert len({word for word, _ in entries}) == len(entries)
     assert [word for word, said in entries if not re.fullmatch(r"[A-Z0-9qk].*[.…`]", said)] == []
     words = ", ".join(word for word, _ in entries)
-    for needed in ("site", "origin", "address", "page", "depth", "plan", "turn", "tick", "batch", "wait", "segment",
-                   "journal", "image", "commit", "outcome", "pending", "waiting", "done", "excluded", "cash", "merit",
-                   "quality", "profit"):  # fmt: skip
+    for needed in (
+        "site",
+        "origin",
+        "address",
+        "page",
+        "depth",
+        "plan",
+        "turn",
+        "tick",
+        "batch",
+        "wait",
+        "segment",
+        "journal",
+        "image",
+        "commit",
+        "outcome",
+        "pending",
+        "waiting",
+        "done",
+        "excluded",
+        "cash",
+        "merit",
+        "quality",
+        "profit",
+    ):
         assert re.search(rf"\b{needed}\b", words), needed
 
 

@@ -62,8 +62,13 @@ def test_a_text_for_the_screen_is_one_line_of_printable_characters(text: str) ->
         assert for_screen(text) == text
 
 
-@given(st.recursive(ANYTHING | st.floats() | st.none() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(
-    ANYTHING, inner)), st.sampled_from([None, 1]))  # fmt: skip
+@given(
+    st.recursive(
+        ANYTHING | st.floats() | st.none() | st.integers(),
+        lambda inner: st.lists(inner) | st.dictionaries(ANYTHING, inner),
+    ),
+    st.sampled_from([None, 1]),
+)
 @settings(max_examples=60, deadline=None)
 def test_json_is_read_again_as_what_it_was_made_of(value: Any, indent: int | None) -> None:
     made = for_json(value, indent=indent)
@@ -192,19 +197,32 @@ RAW: Final = WORST.encode().replace(b"\xc2\x85", b"")
 FIELD: Final = WORST.encode("latin-1", "replace").replace(b"\x85", b"")
 """In a header: libcurl ends a transfer at what it does not take."""
 LINKS: Final = (
-    "/a\x1b[31m", "/<script>", "/'or'1'='1", "/%2e%2e%2f%2e%2e%2fx", "/\u202egnp", "/%0d%0aSet-Cookie:x", '/"q"',
-    "/moved", "/broken", "/text", "/paid",
-)  # fmt: skip
+    "/a\x1b[31m",
+    "/<script>",
+    "/'or'1'='1",
+    "/%2e%2e%2f%2e%2e%2fx",
+    "/\u202egnp",
+    "/%0d%0aSet-Cookie:x",
+    '/"q"',
+    "/moved",
+    "/broken",
+    "/text",
+    "/paid",
+)
 
 
 def _page(title: bytes) -> bytes:
-    links = b"".join(b"<a href=\"%s\">%s</a> " % (link.replace('"', "%22").encode(), RAW) for link in LINKS)
+    links = b"".join(b'<a href="%s">%s</a> ' % (link.replace('"', "%22").encode(), RAW) for link in LINKS)
     said = RAW.replace(b'"', b"")
     metas = b'<meta name=description content="%s"><meta name=tdm-policy content="%s">' % (said, said)
     safe = title.replace(b"<", b"&lt;")
     return b"<html lang='%s'><head><title>%s</title>%s</head><body>%s %s</body></html>" % (
-        RAW.replace(b"'", b""), safe, metas, links, RAW * 3
-    )  # fmt: skip
+        RAW.replace(b"'", b""),
+        safe,
+        metas,
+        links,
+        RAW * 3,
+    )
 
 
 def _answer(status: bytes, body: bytes, *fields: bytes) -> bytes:
@@ -214,18 +232,21 @@ def _answer(status: bytes, body: bytes, *fields: bytes) -> bytes:
 
 ANSWERS: Final = {
     b"/robots.txt": _answer(
-        b"200 OK", b"User-agent: *\nDisallow: /no%s\nContent-Usage: /%s train-ai=n\nLicense: %s\n"
-        b"Sitemap: %ssitemap.xml\nSitemap: %s\n" % (RAW, RAW, RAW, ROOT.encode(), RAW), b"Content-Type: text/plain",
+        b"200 OK",
+        b"User-agent: *\nDisallow: /no%s\nContent-Usage: /%s train-ai=n\nLicense: %s\n"
+        b"Sitemap: %ssitemap.xml\nSitemap: %s\n" % (RAW, RAW, RAW, ROOT.encode(), RAW),
+        b"Content-Type: text/plain",
     ),
     b"/sitemap.xml": _answer(
-        b"200 OK", b"<urlset><url><loc>%ss\x1b[1m</loc><lastmod>%s</lastmod></url></urlset>" % (ROOT.encode(), RAW),
+        b"200 OK",
+        b"<urlset><url><loc>%ss\x1b[1m</loc><lastmod>%s</lastmod></url></urlset>" % (ROOT.encode(), RAW),
         b"Content-Type: application/xml",
     ),
     b"/moved": _answer(b"302 " + FIELD, b"", b"Location: /to\x1b[31m?" + RAW),
     b"/paid": _answer(b"402 Pay", b"", b"crawler-price: " + FIELD),
     b"/broken": _answer(b"200 OK", b"\x1f\x8b" + RAW, b"Content-Encoding: gzip", b"Content-Type: text/html"),
     b"/text": _answer(b"200 OK", RAW * 5, b"Content-Type: text/plain; charset=" + FIELD),
-}  # fmt: skip
+}
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -235,9 +256,14 @@ class _Handler(socketserver.StreamRequestHandler):
                 pass
             path = line.split(b" ")[1]
             usual = _answer(
-                b"200 OK", _page(RAW + path), b"Content-Type: text/html; charset=utf-8", b'ETag: "' + FIELD + b'"',
-                b"Last-Modified: " + FIELD, b"Content-Signal: " + FIELD, b"Content-Language: " + FIELD,
-            )  # fmt: skip
+                b"200 OK",
+                _page(RAW + path),
+                b"Content-Type: text/html; charset=utf-8",
+                b'ETag: "' + FIELD + b'"',
+                b"Last-Modified: " + FIELD,
+                b"Content-Signal: " + FIELD,
+                b"Content-Language: " + FIELD,
+            )
             self.wfile.write(ANSWERS.get(path, usual))
 
 
@@ -254,15 +280,36 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         port = server.server_address[1]
         changes = [
-            f'harvester.resolve={{"*.example"="127.0.0.1:{port}"}}', "harvester.allow_private=true",
-            "harvester.pause=0ms", "harvester.wait=10ms", "harvester.wait_large=10ms", "harvester.address_wait=10ms",
-            "harvester.workers=1", "collection.max_pages=10000", "collection.max_sites=100", "gatherer.text=true",
-        ]  # fmt: skip
+            f'harvester.resolve={{"*.example"="127.0.0.1:{port}"}}',
+            "harvester.allow_private=true",
+            "harvester.pause=0ms",
+            "harvester.wait=10ms",
+            "harvester.wait_large=10ms",
+            "harvester.address_wait=10ms",
+            "harvester.workers=1",
+            "collection.max_pages=10000",
+            "collection.max_sites=100",
+            "gatherer.text=true",
+        ]
         ended = gossamer(
-            "crawl", folder / "crawl", "--seed", ROOT, "--seed", "http://" + WORST, "--contact", "a@b.example",
-            "--patience", "0s", "--for", "10s",
-            "--log", folder / "events.jsonl", "--log-level", "debug", *(a for each in changes for a in ("--set", each)),
-        )  # fmt: skip
+            "crawl",
+            folder / "crawl",
+            "--seed",
+            ROOT,
+            "--seed",
+            "http://" + WORST,
+            "--contact",
+            "a@b.example",
+            "--patience",
+            "0s",
+            "--for",
+            "10s",
+            "--log",
+            folder / "events.jsonl",
+            "--log-level",
+            "debug",
+            *(a for each in changes for a in ("--set", each)),
+        )
         server.shutdown()
     (folder / "said.txt").write_text(f"{ended.code}\n{ended.output}{ended.errors}")
     more = 'HTTP/1.1" 200 5 "-" "x" 1700000000.000 0.001 http evil.example 127.0.0.1 5 ""'
@@ -276,23 +323,32 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
     "status": [["DIR/crawl"], ["DIR/crawl", "--json"], ["DIR/" + WORST.replace("/", "")]],
     "explain": [
         *(["DIR/crawl", ROOT.rstrip("/") + link, *more] for link in ("/", *LINKS[:5]) for more in ((), ("--json",))),
-        ["DIR/crawl", HOST], ["DIR/crawl", HOST, "--json"], ["DIR/crawl", WORST], ["DIR/crawl", ROOT + "sitemap.xml"],
+        ["DIR/crawl", HOST],
+        ["DIR/crawl", HOST, "--json"],
+        ["DIR/crawl", WORST],
+        ["DIR/crawl", ROOT + "sitemap.xml"],
     ],
     "sql": [
         *(["DIR/crawl", f"select * from {view}", *more] for view in VIEWS for more in ((), ("--json",))),
         ["DIR/crawl", "select * from visits", "--csv"],
-        ["DIR/crawl"], ["DIR/crawl", f"select '{WORST.replace(chr(39), '')}' as \"{WORST.replace(chr(34), '')}\""],
-        ["DIR/crawl", WORST], ["DIR/crawl", "select title as x, count(*) from visits group by 1", "--rows", "2"],
+        ["DIR/crawl"],
+        ["DIR/crawl", f"select '{WORST.replace(chr(39), '')}' as \"{WORST.replace(chr(34), '')}\""],
+        ["DIR/crawl", WORST],
+        ["DIR/crawl", "select title as x, count(*) from visits group by 1", "--rows", "2"],
         ["DIR/crawl", "pivot (select title, 1 as n from visits where title is not null) on title using count(*)"],
     ],
     "files": [
-        ["DIR/crawl"], ["DIR/crawl", "--table", "warc"], ["DIR/crawl", "--json"], ["DIR/crawl", "--table", WORST],
+        ["DIR/crawl"],
+        ["DIR/crawl", "--table", "warc"],
+        ["DIR/crawl", "--json"],
+        ["DIR/crawl", "--table", WORST],
     ],
     "stop": [["DIR/crawl"]],
     "verify": [["DIR/crawl"], ["DIR/crawl", "--json"]],
     "compact": [["DIR/crawl"]],
     "export": [
-        ["DIR/crawl", "--jsonl", "-", "--links", "--all"], ["DIR/crawl", "--wacz", "DIR/worst.wacz", "--force"],
+        ["DIR/crawl", "--jsonl", "-", "--links", "--all"],
+        ["DIR/crawl", "--wacz", "DIR/worst.wacz", "--force"],
         ["DIR/crawl", "--jsonl", "-", "--where", WORST],
     ],
     "config": [["DIR/crawl", "--changes"], ["DIR/crawl", "--json"], ["DIR/" + WORST.replace("/", "")]],
@@ -308,7 +364,7 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
     "graph show": [["DIR/crawl"], ["DIR/crawl", "--json"]],
     "graph make": [["DIR/" + WORST.replace("/", "")]],
     "graph convert": [["DIR/crawl", "DIR/made.npz"]],
-}  # fmt: skip
+}
 """By name; each is run with each of these arguments."""
 
 

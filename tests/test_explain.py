@@ -91,9 +91,12 @@ def test_each_step_to_the_canonical_form_is_told() -> None:
     address = address_of("HTTP://user@www.Example.org/old/./a?PHPSESSID=3#x", settings, urls.Scope.of(settings))
     assert address.canonical == "http://example.org/new/a"
     assert [step.what.partition(" (")[0] for step in address.steps] == [
-        "brought to the standard form", "fragment, user information or empty query left out",
-        "session parameters removed", "`www.` left out", "rewritten",
-    ]  # fmt: skip
+        "brought to the standard form",
+        "fragment, user information or empty query left out",
+        "session parameters removed",
+        "`www.` left out",
+        "rewritten",
+    ]
     assert all(a.after == b.before for a, b in pairwise(address.steps))
     assert address_of("http://example.org/", settings, urls.Scope.of(settings)).steps == ()
     assert address_of("ftp://example.org/", settings, urls.Scope.of(settings)).canonical is None
@@ -102,11 +105,16 @@ def test_each_step_to_the_canonical_form_is_told() -> None:
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("http://a.example/page.html", None), ("http://a.example/x.PNG", "image"), ("http://b.org/", "out_of_scope"),
-        ("http://a.example/login", "rejected"), (f"http://a.example/{'x' * 3000}", "too_long"),
-        ("http://a.example/wanted", None), ("http://a.example:22/", "out_of_scope"), ("http://a.example:8080/", None),
+        ("http://a.example/page.html", None),
+        ("http://a.example/x.PNG", "image"),
+        ("http://b.org/", "out_of_scope"),
+        ("http://a.example/login", "rejected"),
+        (f"http://a.example/{'x' * 3000}", "too_long"),
+        ("http://a.example/wanted", None),
+        ("http://a.example:22/", "out_of_scope"),
+        ("http://a.example:8080/", None),
     ],
-)  # fmt: skip
+)
 def test_the_settings_verdict_on_a_url_has_its_reason(url: str, why: str | None) -> None:
     settings = SeederSettings(domains=("example",))
     verdict = scope_verdict(url, settings, urls.Scope.of(settings))
@@ -477,7 +485,7 @@ def standing(state: str = "pending", **more: Any) -> dict[str, Any]:
         (99, standing(), "batch_per_site = 3"),
         (99, standing(site={"number": 2, "aside": False}), "batch_size = 5"),
     ],
-)  # fmt: skip
+)
 def test_why_a_page_is_in_the_plan_or_not(page: int, said: dict[str, Any], words: str) -> None:
     pages, ranks = np.array([7, 8, 10, 11, 12], np.uint32), np.arange(5, dtype=np.uint32)
     plan = Plan(np.array([0, 1], np.uint32), np.array([0, 2, 5]), pages, ranks, 0.1, 9, 0.0, 0)
@@ -560,7 +568,9 @@ def test_of_an_unknown_page_of_a_known_site_robots_txt_and_clock_are_told(crawle
         assert live["would"]["robots"]["rule"] == "Disallow: /private/"
 
 
-@pytest.mark.parametrize("target", ["mailto:x@y.z", "/etc/passwd", "http:///x", "", " ", "javascript:void(0)", "ftp://a/"])
+@pytest.mark.parametrize(
+    "target", ["mailto:x@y.z", "/etc/passwd", "http:///x", "", " ", "javascript:void(0)", "ftp://a/"]
+)
 def test_what_is_neither_url_nor_site_is_an_error_of_usage(crawled: Path, target: str) -> None:
     from gossamer.cli.explain import explain
 
@@ -581,9 +591,15 @@ def past(number: int = 7, made: float = 100.0, **more: Any) -> Past:
         return np.array(values, np.uint32)
 
     given: dict[str, Any] = {
-        "known": 50, "candidates": 30, "batch": 9, "cap": 3, "sites": numbers(4, 5), "ends": numbers(3, 5),
-        "pages": numbers(20, 21, 22, 30, 31), "aside": numbers(6),
-    }  # fmt: skip
+        "known": 50,
+        "candidates": 30,
+        "batch": 9,
+        "cap": 3,
+        "sites": numbers(4, 5),
+        "ends": numbers(3, 5),
+        "pages": numbers(20, 21, 22, 30, 31),
+        "aside": numbers(6),
+    }
     return Past(number, made, **given | more)
 
 
@@ -615,8 +631,11 @@ def test_the_last_plans_are_kept_and_read_back(tmp_path: Path) -> None:
     assert again.last == 99
     assert again.about(80, 4) == history.about(80, 4)
     assert [(said["number"], said["place_in_site"]) for said in again.about(80, 4)] == [
-        (80, 1), (97, None), (98, None), (99, None),
-    ]  # fmt: skip
+        (80, 1),
+        (97, None),
+        (98, None),
+        (99, None),
+    ]
     assert [said["number"] for said in again.about(1, 4)] == [97, 98, 99], "so long ago that it is forgotten"
     history.add(past(100, aside=np.zeros(500_000, np.uint32)))
     assert len(history._past) == 3

@@ -68,8 +68,9 @@ def test_a_wacz_file_is_what_its_specification_says(made: Made, tmp_path: Path) 
         assert (one["bytes"], one["name"]) == (len(body), one["path"].rpartition("/")[2])
     digest = json.loads(found["datapackage-digest.json"])
     assert digest == {
-        "path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(found['datapackage.json']).hexdigest()}"
-    }  # fmt: skip
+        "path": "datapackage.json",
+        "hash": f"sha256:{hashlib.sha256(found['datapackage.json']).hexdigest()}",
+    }
     for path in archive_files(made.shard).values():
         assert found[f"archive/{path.name}"] == path.read_bytes()
 
@@ -258,8 +259,17 @@ class Changed(Maker):
         effects = self._effects(self.sites, self.sites)
         effects.visits = np.zeros(1, VISIT)
         site = int(self.urls[3].split("site")[1].split(".")[0])
-        said = {"page": 3, "site": site, "origin": site, "status": 200, "flags": VisitFlag.NOINDEX, "number": 999,
-                "duplicate_of": NONE, "retry_after": -1, "delay": -1}  # fmt: skip
+        said = {
+            "page": 3,
+            "site": site,
+            "origin": site,
+            "status": 200,
+            "flags": VisitFlag.NOINDEX,
+            "number": 999,
+            "duplicate_of": NONE,
+            "retry_after": -1,
+            "delay": -1,
+        }
         for name, value in said.items():
             effects.visits[name] = value
         yield effects
@@ -284,9 +294,18 @@ class Wishing(Maker):
         yield from Maker._ticks(self, visits, per_tick, archive)
         effects = self._effects(self.sites, self.sites)
         effects.visits = np.zeros(1, VISIT)
-        said = {"page": NONE, "site": 1, "origin": 1, "ask": Ask.ROBOTS, "status": 200, "number": 999,
-                "duplicate_of": NONE, "retry_after": -1, "delay": -1,
-                "texts": [len(WISHES) if name == "preferences" else 0 for name in VISIT_TEXTS]}  # fmt: skip
+        said = {
+            "page": NONE,
+            "site": 1,
+            "origin": 1,
+            "ask": Ask.ROBOTS,
+            "status": 200,
+            "number": 999,
+            "duplicate_of": NONE,
+            "retry_after": -1,
+            "delay": -1,
+            "texts": [len(WISHES) if name == "preferences" else 0 for name in VISIT_TEXTS],
+        }
         for name, value in said.items():
             effects.visits[name] = value
         effects.visit_texts = WISHES.encode()

@@ -105,13 +105,16 @@ def test_the_request_is_what_we_say_it_is(server: Server) -> None:
 def test_token_version_information_and_mail_stand_in_every_request(server: Server) -> None:
     settings = replace(SETTINGS, agent="Example_Bot", about="https://example.org/crawler?x=[1]")
     Loop(settings).get(server.url("/ok"))
-    assert server.requests[-1] == (
-        f"GET /ok HTTP/1.1\r\nHost: site.test:{server.port}\r\n"
-        f"User-Agent: Example_Bot/{__version__} (+https://example.org/crawler?x=[1])\r\n"
-        "From: crawl@example.org\r\n"
-        "Accept: text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1\r\n"
-        "Accept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
-    ).encode()
+    assert (
+        server.requests[-1]
+        == (
+            f"GET /ok HTTP/1.1\r\nHost: site.test:{server.port}\r\n"
+            f"User-Agent: Example_Bot/{__version__} (+https://example.org/crawler?x=[1])\r\n"
+            "From: crawl@example.org\r\n"
+            "Accept: text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1\r\n"
+            "Accept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
+        ).encode()
+    )
 
 
 @pytest.mark.parametrize("ending", ["\r\nX-Evil: 1", "\nX-Evil: 1", "\x0bX-Evil: 1", "\u2028X-Evil: 1"])
@@ -146,11 +149,14 @@ def test_a_contact_that_is_no_mail_address_stands_beside_the_page(
     server: Server, about: str, contact: str, shown: str
 ) -> None:
     Loop(replace(SETTINGS, about=about, contact=contact)).get(server.url("/ok"))
-    assert server.requests[-1] == (
-        f"GET /ok HTTP/1.1\r\nHost: site.test:{server.port}\r\nUser-Agent: Gossamer/{__version__} {shown}\r\n"
-        "Accept: text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1\r\n"
-        "Accept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
-    ).encode()
+    assert (
+        server.requests[-1]
+        == (
+            f"GET /ok HTTP/1.1\r\nHost: site.test:{server.port}\r\nUser-Agent: Gossamer/{__version__} {shown}\r\n"
+            "Accept: text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1\r\n"
+            "Accept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
+        ).encode()
+    )
 
 
 def test_bodies_come_dechunked_and_undecoded(server: Server) -> None:
@@ -330,9 +336,26 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         pytest.skip("needs openssl to make a certificate")
     folder = tmp_path_factory.mktemp("tls")
     key, cert = folder / "key.pem", folder / "cert.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-               "-keyout", str(key), "-out", str(cert), "-days", "2", "-subj", "/CN=site.test",
-               "-addext", "subjectAltName=DNS:site.test"]  # fmt: skip
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-keyout",
+        str(key),
+        "-out",
+        str(cert),
+        "-days",
+        "2",
+        "-subj",
+        "/CN=site.test",
+        "-addext",
+        "subjectAltName=DNS:site.test",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     return key, cert
 
@@ -474,22 +497,50 @@ def test_heads_are_parsed_whatever_their_line_ends() -> None:
 
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(200, Outcome.OK), (204, Outcome.NO_CONTENT), (206, Outcome.OK), (301, Outcome.REDIRECT),
-     (304, Outcome.NO_CONTENT), (404, Outcome.NOT_FOUND), (410, Outcome.NOT_FOUND), (401, Outcome.REFUSED),
-     (402, Outcome.PAYMENT_REQUIRED), (403, Outcome.REFUSED), (421, Outcome.REFUSED),
-     (429, Outcome.TOO_MANY_REQUESTS), (500, Outcome.SERVER_ERROR), (503, Outcome.SERVER_ERROR),
-     (799, Outcome.NO_CONTENT)],
-)  # fmt: skip
+    [
+        (200, Outcome.OK),
+        (204, Outcome.NO_CONTENT),
+        (206, Outcome.OK),
+        (301, Outcome.REDIRECT),
+        (304, Outcome.NO_CONTENT),
+        (404, Outcome.NOT_FOUND),
+        (410, Outcome.NOT_FOUND),
+        (401, Outcome.REFUSED),
+        (402, Outcome.PAYMENT_REQUIRED),
+        (403, Outcome.REFUSED),
+        (421, Outcome.REFUSED),
+        (429, Outcome.TOO_MANY_REQUESTS),
+        (500, Outcome.SERVER_ERROR),
+        (503, Outcome.SERVER_ERROR),
+        (799, Outcome.NO_CONTENT),
+    ],
+)
 def test_a_status_means_one_thing(status: int, outcome: Outcome) -> None:
     assert outcome_of(status, {"location": "/x"}, b"" if status == 204 else b"x") is outcome
 
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [("120", 120.0), (" 0 ", 0.0), ("Thu, 01 Jan 1970 00:02:00 GMT", 20.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
-     ("", -1.0), ("soon", -1.0), ("-5", -1.0), ("1.5", 2.0), ("99999999999999", 1e9),
-     ("120s", 120.0), ("120 seconds", 120.0), ("+60", 60.0), ("120, 300", 300.0), ("300 s,120 s", 300.0),
-     ("9" * 5_000, 1e9), ("١٢٠", -1.0), ("1970-01-01T00:02:00Z", -1.0), ("01 Jan 1970 00:02:00 GMT", 20.0)],
-)  # fmt: skip
+    [
+        ("120", 120.0),
+        (" 0 ", 0.0),
+        ("Thu, 01 Jan 1970 00:02:00 GMT", 20.0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+        ("", -1.0),
+        ("soon", -1.0),
+        ("-5", -1.0),
+        ("1.5", 2.0),
+        ("99999999999999", 1e9),
+        ("120s", 120.0),
+        ("120 seconds", 120.0),
+        ("+60", 60.0),
+        ("120, 300", 300.0),
+        ("300 s,120 s", 300.0),
+        ("9" * 5_000, 1e9),
+        ("١٢٠", -1.0),
+        ("1970-01-01T00:02:00Z", -1.0),
+        ("01 Jan 1970 00:02:00 GMT", 20.0),
+    ],
+)
 def test_retry_after_is_read_in_both_forms(value: str, seconds: float) -> None:
     assert retry_after(value, now=100.0) == seconds

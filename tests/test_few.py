@@ -17,12 +17,35 @@ from gossamer.gatherer.plain import FORMATTING
 from tests.test_plain import PIECES
 
 LEAVES = (
-    "<b>x</b>", "<b class=x>y</b>", "<span>x</span>", '<i title="a>b</i>">', "<i a=\u00a0\"x y=\">z</i>", "<b\u00a0>",
-    "<b\u00a0=\"x y=\">", "<STRI\u212aE>", "<code\x0b>", "<u\x00>", "<A\n>x</a>", "<p\0>", "<li>x</li>", "<em/>x</em>",
-    "<!-- <span>--></span>", '<p title="<div>x</div>">', "<title>x</title>", "<div\t>x</div>", "<b id=1>", "<b id=2>",
-    "<![CDATA[ < ", "]]>", "<div ti", 'tle="x">', "<div t='", "<li><a href=x>y</a></li>", "<div><em>x</em><br></div>",
-    "<b =\"x>y</b>\">",
-)  # fmt: skip
+    "<b>x</b>",
+    "<b class=x>y</b>",
+    "<span>x</span>",
+    '<i title="a>b</i>">',
+    '<i a=\u00a0"x y=">z</i>',
+    "<b\u00a0>",
+    '<b\u00a0="x y=">',
+    "<STRI\u212aE>",
+    "<code\x0b>",
+    "<u\x00>",
+    "<A\n>x</a>",
+    "<p\0>",
+    "<li>x</li>",
+    "<em/>x</em>",
+    "<!-- <span>--></span>",
+    '<p title="<div>x</div>">',
+    "<title>x</title>",
+    "<div\t>x</div>",
+    "<b id=1>",
+    "<b id=2>",
+    "<![CDATA[ < ",
+    "]]>",
+    "<div ti",
+    'tle="x">',
+    "<div t='",
+    "<li><a href=x>y</a></li>",
+    "<div><em>x</em><br></div>",
+    '<b ="x>y</b>">',
+)
 LIMITS = {"DEEPEST": 4, "MOST_REBUILT": 12, "MOST_WALKED": 9, "MOST_OPTIONS": 2}
 
 
@@ -118,8 +141,12 @@ def test_a_page_may_not_have_what_is_not_written_in_it() -> None:
     assert marks("<table><td>x").may_have("tr")
     found = marks("<P>x<a>y</a><image><!-- <area> --><b\0>")
     assert [name for name in ("p", "a", "img", "area", "b", "i", "base", "html") if found.may_have(name)] == [
-        "p", "a", "img", "area", "html",
-    ]  # fmt: skip
+        "p",
+        "a",
+        "img",
+        "area",
+        "html",
+    ]
 
 
 def test_roots_are_counted_in_any_spelling() -> None:

@@ -33,29 +33,38 @@ def columns_of(pages: list[tuple[int, int, int, int, int]], sites: list[tuple[in
     """Pages are (state, outcome, reason, due, site), sites (refused, why, next)."""
     table = np.array(pages, np.int64).reshape(-1, 5)
     page = SimpleNamespace(
-        count=len(pages), state=table[:, 0].astype("u1"), outcome=table[:, 1].astype("u1"),
-        reason=table[:, 2].astype("u1"), due=table[:, 3].astype("<u4"),
-    )  # fmt: skip
+        count=len(pages),
+        state=table[:, 0].astype("u1"),
+        outcome=table[:, 1].astype("u1"),
+        reason=table[:, 2].astype("u1"),
+        due=table[:, 3].astype("<u4"),
+    )
     pending = np.bincount(table[table[:, 0] == State.PENDING, 4], minlength=len(sites))
     site = SimpleNamespace(
-        count=len(sites), refused=np.array([s[0] for s in sites], "u1"), why=np.array([s[1] for s in sites], "u1"),
-        next=np.array([s[2] for s in sites]), pending=pending.astype("<u4"),
-    )  # fmt: skip
+        count=len(sites),
+        refused=np.array([s[0] for s in sites], "u1"),
+        why=np.array([s[1] for s in sites], "u1"),
+        next=np.array([s[2] for s in sites]),
+        pending=pending.astype("<u4"),
+    )
     return SimpleNamespace(page=page, site=site)
 
 
 PAGES = st.lists(
     st.tuples(
-        st.sampled_from([int(s) for s in State]), st.integers(0, len(Outcome) - 1),
+        st.sampled_from([int(s) for s in State]),
+        st.integers(0, len(Outcome) - 1),
         st.sampled_from([int(r) for r in Reason if r is not Reason.NONE]),
-        st.integers(1_500_000_000, 1_700_000_000), st.integers(0, 3),
+        st.integers(1_500_000_000, 1_700_000_000),
+        st.integers(0, 3),
     ),
     max_size=60,
-)  # fmt: skip
+)
 SITES = st.lists(
     st.tuples(st.integers(0, 1), st.integers(0, len(Aside) - 1), st.floats(WALL - 1e5, WALL + 1e5)),
-    min_size=4, max_size=4,
-)  # fmt: skip
+    min_size=4,
+    max_size=4,
+)
 
 
 @given(PAGES, SITES)
@@ -102,8 +111,10 @@ def bad_world(folder: Path) -> World:
     rules = Rules.parse(b"User-agent: *\nDisallow: /private/", "Gossamer").compiled()
     none = Reply(outcome=Outcome.NOT_FOUND, status=404)
     web = {
-        root: Reply(links=[f"{root}{name}" for name in ("private/1", "ok", "sick", "d1")]
-                    + [f"http://{name}.example/" for name in ("gone", "noname", "rude")]),
+        root: Reply(
+            links=[f"{root}{name}" for name in ("private/1", "ok", "sick", "d1")]
+            + [f"http://{name}.example/" for name in ("gone", "noname", "rude")]
+        ),
         f"{root}ok": Reply(digest=7),
         f"{root}sick": Reply(outcome=Outcome.SERVER_ERROR, status=500),
         f"{root}d1": Reply(links=[f"{root}d2?x"], digest=8),
@@ -112,7 +123,7 @@ def bad_world(folder: Path) -> World:
         "http://gone.example/robots.txt": Reply(outcome=Outcome.TIMED_OUT),
         "http://rude.example/robots.txt": Reply(rules=rules, delay=9_000.0),
         "http://noname.example/robots.txt": none,
-    }  # fmt: skip
+    }
     changes = ["seeder.depth_dynamic=2", "seeder.domains=example"]
     return World(folder, web, changes, address=lambda host: None if "noname" in host else "192.0.2.7")
 
@@ -177,15 +188,27 @@ def test_the_value_of_other_settings_is_a_curve_of_its_own() -> None:
     assert Curve.resumed(usual, written).points == [[10.0, 2.5, 3], [20.0, 3.5, 4]]
     assert Curve.resumed(replace(usual, min_period=Duration(60)), written).points, "of no concern to the value"
     for other in (
-        replace(usual, index_value="minimum"), replace(usual, weights={"opic": 1.0}), replace(usual, gamma=2.0),
-        replace(usual, preset="archive"), replace(usual, change_period=Duration(60)), replace(usual, policy="opic"),
-    ):  # fmt: skip
+        replace(usual, index_value="minimum"),
+        replace(usual, weights={"opic": 1.0}),
+        replace(usual, gamma=2.0),
+        replace(usual, preset="archive"),
+        replace(usual, change_period=Duration(60)),
+        replace(usual, policy="opic"),
+    ):
         assert Curve.resumed(other, written).points == []
 
 
 def figures(visits: int, known: int, done: int, pending: int, **more: Any) -> dict[str, Any]:
-    return {"visits": visits, "bytes": visits * 1000, "known": known, "done": done, "excluded": 0,
-            "pending": pending, "largest": None, **more}  # fmt: skip
+    return {
+        "visits": visits,
+        "bytes": visits * 1000,
+        "known": known,
+        "done": done,
+        "excluded": 0,
+        "pending": pending,
+        "largest": None,
+        **more,
+    }
 
 
 def paced(*points: tuple[float, dict[str, Any]]) -> dict[str, Any]:

@@ -32,14 +32,33 @@ from tests.world import World
 TRAP: Final = "127.66.0.1"
 
 NOTATIONS: Final = {
-    "dotted": "127.0.0.1", "decimal": "2130706433", "octal": "0177.0.0.1", "octal whole": "017700000001",
-    "hexadecimal": "0x7f.0x0.0x0.0x1", "hexadecimal whole": "0x7f000001", "short": "127.1", "shorter": "127.0.1",
-    "mixed": "0x7f.0.1", "with a final dot": "127.0.0.1.", "full width": "１２７.０.０.１",
-    "escaped": "%31%32%37.0.0.1", "zero": "0", "mapped": "[::ffff:127.0.0.1]", "mapped, hexadecimal": "[::ffff:7f00:1]",
-    "mapped, written out": "[0:0:0:0:0:ffff:7f00:0001]", "compatible": "[::127.0.0.1]", "NAT64": "[64:ff9b::127.0.0.1]",
-    "6to4": "[2002:7f00:1::1]", "loopback of IPv6": "[::1]", "link-local": "[fe80::1]", "unique local": "[fd00::1]",
-    "metadata": "169.254.169.254", "metadata, decimal": "2852039166", "private": "10.1.2.3", "carrier": "100.64.1.1",
-}  # fmt: skip
+    "dotted": "127.0.0.1",
+    "decimal": "2130706433",
+    "octal": "0177.0.0.1",
+    "octal whole": "017700000001",
+    "hexadecimal": "0x7f.0x0.0x0.0x1",
+    "hexadecimal whole": "0x7f000001",
+    "short": "127.1",
+    "shorter": "127.0.1",
+    "mixed": "0x7f.0.1",
+    "with a final dot": "127.0.0.1.",
+    "full width": "１２７.０.０.１",
+    "escaped": "%31%32%37.0.0.1",
+    "zero": "0",
+    "mapped": "[::ffff:127.0.0.1]",
+    "mapped, hexadecimal": "[::ffff:7f00:1]",
+    "mapped, written out": "[0:0:0:0:0:ffff:7f00:0001]",
+    "compatible": "[::127.0.0.1]",
+    "NAT64": "[64:ff9b::127.0.0.1]",
+    "6to4": "[2002:7f00:1::1]",
+    "loopback of IPv6": "[::1]",
+    "link-local": "[fe80::1]",
+    "unique local": "[fd00::1]",
+    "metadata": "169.254.169.254",
+    "metadata, decimal": "2852039166",
+    "private": "10.1.2.3",
+    "carrier": "100.64.1.1",
+}
 
 
 @pytest.mark.parametrize("name", NOTATIONS)
@@ -60,7 +79,15 @@ def test_zone_ids_and_broken_addresses_have_no_canonical_form(name: str) -> None
     assert canonical(f"http://{name}/") is None
 
 
-SCHEMES: Final = ("ftp://h/", "file:///etc/passwd", "gopher://h:70/_x", "dict://h/", "ws://h/", "data:,x", "jar:http://h/")
+SCHEMES: Final = (
+    "ftp://h/",
+    "file:///etc/passwd",
+    "gopher://h:70/_x",
+    "dict://h/",
+    "ws://h/",
+    "data:,x",
+    "jar:http://h/",
+)
 
 
 @pytest.mark.parametrize("url", SCHEMES)
@@ -71,11 +98,22 @@ def test_other_schemes_have_no_canonical_form(url: str) -> None:
 
 @pytest.mark.parametrize(
     ("url", "accepted"),
-    [("http://a.test/", True), ("https://a.test/", True), ("http://a.test:80/", True), ("http://a.test:8080/", True),
-     ("https://a.test:8443/x", True), ("http://a.test:22/", False), ("http://a.test:25/", False),
-     ("http://a.test:6379/", False), ("https://a.test:5432/", False), ("http://a.test:0/", False),
-     ("http://[2606:4700::1]/", True), ("http://[2606:4700::1]:22/", False), ("http://a.test:65535/", False)],
-)  # fmt: skip
+    [
+        ("http://a.test/", True),
+        ("https://a.test/", True),
+        ("http://a.test:80/", True),
+        ("http://a.test:8080/", True),
+        ("https://a.test:8443/x", True),
+        ("http://a.test:22/", False),
+        ("http://a.test:25/", False),
+        ("http://a.test:6379/", False),
+        ("https://a.test:5432/", False),
+        ("http://a.test:0/", False),
+        ("http://[2606:4700::1]/", True),
+        ("http://[2606:4700::1]:22/", False),
+        ("http://a.test:65535/", False),
+    ],
+)
 def test_odd_ports_are_refused(url: str, accepted: bool) -> None:
     written = canonical(url)
     assert written is not None
@@ -144,9 +182,17 @@ def notations_of(address: str) -> list[str]:
     number, (a, b, c, d) = int(ipaddress.IPv4Address(address)), map(int, address.split("."))
     packed = f"{a:02x}{b:02x}:{c:02x}{d:02x}"
     return [
-        address, str(number), hex(number), f"0{a:o}.0{b:o}.0{c:o}.0{d:o}", f"{a}.{b}.{c * 256 + d}", f"{address}.",
-        f"[::ffff:{address}]", f"[::ffff:{packed}]", f"[64:ff9b::{packed}]", f"[2002:{packed}::1]",
-    ]  # fmt: skip
+        address,
+        str(number),
+        hex(number),
+        f"0{a:o}.0{b:o}.0{c:o}.0{d:o}",
+        f"{a}.{b}.{c * 256 + d}",
+        f"{address}.",
+        f"[::ffff:{address}]",
+        f"[::ffff:{packed}]",
+        f"[64:ff9b::{packed}]",
+        f"[2002:{packed}::1]",
+    ]
 
 
 @dataclass
@@ -171,7 +217,12 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         trap.listen()
         trap.settimeout(0)
         ways = [f"http://{way}:{server.port}/" for way in notations_of(TRAP)]
-        ways += [f"http://trap.test:{server.port}/", "http://[fe80::1%25eth0]/", "http://open.test:22/", "ftp://open.test/"]
+        ways += [
+            f"http://trap.test:{server.port}/",
+            "http://[fe80::1%25eth0]/",
+            "http://open.test:22/",
+            "ftp://open.test/",
+        ]
         links = "".join(f'<a href="{way}linked">x</a>' for way in ways)
         links += "".join(f'<a href="/redirect/{n}">x</a>' for n in range(len(ways)))
         links += "".join(f'<a href="http://rebind.test:{server.port}/rebound/{n}">x</a>' for n in range(4))
@@ -184,11 +235,17 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         for path, raw in pages.items():
             server.special[path] = writing(raw)
         changes = (
-            "harvester.allow_private=true", "harvester.forbidden=127.66.0.0/16", "harvester.contact=a@example.org",
-            f"harvester.resolvers={names.address}", "seeder.domains=*", "harvester.wait=20ms",
-            "harvester.wait_large=20ms", "harvester.address_wait=10ms", "collection.max_pages=10000",
+            "harvester.allow_private=true",
+            "harvester.forbidden=127.66.0.0/16",
+            "harvester.contact=a@example.org",
+            f"harvester.resolvers={names.address}",
+            "seeder.domains=*",
+            "harvester.wait=20ms",
+            "harvester.wait_large=20ms",
+            "harvester.address_wait=10ms",
+            "collection.max_pages=10000",
             "collection.max_sites=1000",
-        )  # fmt: skip
+        )
         arguments = [part for change in changes for part in ("--set", change)]
         seed = f"http://open.test:{server.port}/start"
         ended = gossamer(

@@ -23,9 +23,13 @@ PROSE = "<p>The quick brown fox jumps over the lazy dog, and then some more of i
 
 
 def page(
-    html: str | bytes, url: str = URL, content_type: str = "text/html; charset=utf-8", robots: tuple[str, ...] = (),
-    scope: Scope = SCOPE, most: int = 5_000,
-) -> Gathered:  # fmt: skip
+    html: str | bytes,
+    url: str = URL,
+    content_type: str = "text/html; charset=utf-8",
+    robots: tuple[str, ...] = (),
+    scope: Scope = SCOPE,
+    most: int = 5_000,
+) -> Gathered:
     body = html.encode() if isinstance(html, str) else html
     return gather(url, content_type, robots, body, GathererSettings(max_links=most), scope, "Gossamer")
 
@@ -48,16 +52,20 @@ def test_every_kind_of_link_is_found() -> None:
     embedded = {f"{site}{p}": (LinkKind.EMBEDDED, 0) for p in ("/i", "/v", "/w", "/o", "/e", "/au")}
     dynamic = {f"{site}{p}": (LinkKind.EMBEDDED, LinkFlag.DYNAMIC) for p in ("/j?1", "/s?x")}
     assert found == embedded | dynamic | {
-        f"{site}/a/x": (LinkKind.ANCHOR, 0), f"{site}/y": (LinkKind.ANCHOR, 0), f"{site}/f": (LinkKind.FRAME, 0),
-        f"{site}/c": (LinkKind.CANONICAL, 0), f"{site}/de": (LinkKind.ALTERNATE, 0),
+        f"{site}/a/x": (LinkKind.ANCHOR, 0),
+        f"{site}/y": (LinkKind.ANCHOR, 0),
+        f"{site}/f": (LinkKind.FRAME, 0),
+        f"{site}/c": (LinkKind.CANONICAL, 0),
+        f"{site}/de": (LinkKind.ALTERNATE, 0),
         f"{site}/next": (LinkKind.REDIRECT, 0),
-    }  # fmt: skip
+    }
 
 
 def test_framesets_are_read() -> None:
     assert links('<frameset><frame src="left"><frame src="right"></frameset>') == {
-        "https://example.org/a/left": (LinkKind.FRAME, 0), "https://example.org/a/right": (LinkKind.FRAME, 0),
-    }  # fmt: skip
+        "https://example.org/a/left": (LinkKind.FRAME, 0),
+        "https://example.org/a/right": (LinkKind.FRAME, 0),
+    }
 
 
 def test_base_is_honoured_once() -> None:
@@ -258,12 +266,35 @@ def test_any_bytes_are_gathered(body: bytes, charset: str) -> None:
 
 
 _markup = st.lists(
-    st.sampled_from(["<a href='", "/x", "?q=1", "'>", "</a>", "<p>", "text ", "<base href='/b/'>", "<img src="
-    , "i.png>", "<script>", "ü",
-                     "</script>", "<meta name=robots content=", "nofollow>", "<!--", "-->", "<table><tr>", "&amp;"
-                     , "&#0;", "\0", '"', "<svg>"]),
+    st.sampled_from(
+        [
+            "<a href='",
+            "/x",
+            "?q=1",
+            "'>",
+            "</a>",
+            "<p>",
+            "text ",
+            "<base href='/b/'>",
+            "<img src=",
+            "i.png>",
+            "<script>",
+            "ü",
+            "</script>",
+            "<meta name=robots content=",
+            "nofollow>",
+            "<!--",
+            "-->",
+            "<table><tr>",
+            "&amp;",
+            "&#0;",
+            "\0",
+            '"',
+            "<svg>",
+        ]
+    ),
     max_size=30,
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 @given(_markup)

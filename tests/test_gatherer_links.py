@@ -35,8 +35,10 @@ def lines(gathered: Gathered) -> list[tuple[str, ...]]:
 
 def test_a_link_has_the_folded_text_of_its_element() -> None:
     assert texts("<a href=/x>\n one <b>two</b>\t&amp;  <i>three</i></a><a href=/y></a><a href=/z> </a>") == {
-        "/x": "one two & three", "/y": "", "/z": "",
-    }  # fmt: skip
+        "/x": "one two & three",
+        "/y": "",
+        "/z": "",
+    }
 
 
 def test_the_text_of_a_link_is_bounded() -> None:
@@ -62,8 +64,9 @@ def test_a_dropped_element_keeps_its_links_and_their_texts() -> None:
     given = replace(DEFAULTS, drop=("nav", "script"))
     gathered = page("<nav><a href=/x>menu</a><script src='/j?1'></script></nav><p>words</p>", given)
     assert [(link.url, link.text) for link in gathered.links] == [
-        ("https://example.org/x", "menu"), ("https://example.org/j?1", ""),
-    ]  # fmt: skip
+        ("https://example.org/x", "menu"),
+        ("https://example.org/j?1", ""),
+    ]
     assert gathered.text_length == len("words")
 
 
@@ -86,9 +89,14 @@ def test_every_link_has_tag_and_position() -> None:
     )
     found = {link.url.removeprefix("https://example.org"): (link.tag, link.position) for link in page(html).links}
     assert found == {
-        "/c": (Tag.LINK, 1), "/r": (Tag.META, 1), "/a": (Tag.A, 0), "/i": (Tag.IMG, 1), "/f": (Tag.IFRAME, 1),
-        "/o": (Tag.OBJECT, 0), "/j": (Tag.SCRIPT, 1),
-    }  # fmt: skip
+        "/c": (Tag.LINK, 1),
+        "/r": (Tag.META, 1),
+        "/a": (Tag.A, 0),
+        "/i": (Tag.IMG, 1),
+        "/f": (Tag.IFRAME, 1),
+        "/o": (Tag.OBJECT, 0),
+        "/j": (Tag.SCRIPT, 1),
+    }
 
 
 def test_without_anchors_no_text_is_read() -> None:
@@ -112,9 +120,11 @@ def test_only_the_elements_of_the_settings_bear_links() -> None:
     assert found("link href") == {"/c": (LinkKind.CANONICAL, Tag.LINK)}
     assert found("meta refresh") == {"/r": (LinkKind.REDIRECT, Tag.META)}
     assert found("A  DATA-TO", "form action", "img longdesc", "video poster") == {
-        "/d": (LinkKind.ANCHOR, Tag.A), "/f": (LinkKind.ANCHOR, Tag.OTHER), "/l": (LinkKind.ANCHOR, Tag.IMG),
+        "/d": (LinkKind.ANCHOR, Tag.A),
+        "/f": (LinkKind.ANCHOR, Tag.OTHER),
+        "/l": (LinkKind.ANCHOR, Tag.IMG),
         "/v": (LinkKind.EMBEDDED, Tag.VIDEO),
-    }  # fmt: skip
+    }
 
 
 def test_links_within_links_do_not_cost_the_square() -> None:
@@ -133,10 +143,13 @@ def test_a_reference_with_www_is_marked_and_its_target_has_none() -> None:
     )
     flags = {link.url: link.flags for link in page(html, seeder=replace(SEEDER, domains=("*",))).links}
     assert flags == {
-        "https://example.org/x": LinkFlag.WWW, "https://example.org/y": LinkFlag.WWW, "https://example.org/z": 0,
-        "https://example.org/www.html": 0, "https://example.org/q?u=http://www.example.org/": LinkFlag.DYNAMIC,
+        "https://example.org/x": LinkFlag.WWW,
+        "https://example.org/y": LinkFlag.WWW,
+        "https://example.org/z": 0,
+        "https://example.org/www.html": 0,
+        "https://example.org/q?u=http://www.example.org/": LinkFlag.DYNAMIC,
         "http://www.org/": 0,
-    }  # fmt: skip
+    }
     kept = page(html, seeder=replace(SEEDER, domains=("*",), www=False)).links
     assert (kept[0].url, kept[0].flags) == ("https://www.example.org/x", 0)
 
@@ -205,10 +218,25 @@ def test_schemes_that_are_met_often_have_a_name(raw: str, expected: str) -> None
 
 
 _targets = st.lists(
-    st.sampled_from(["/x", "/y.png", "z.PDF", "https://other.example/q", "http://a.example.com/b.zip", "mailto:x", "//["
-    , "/login", "javascript:f", "/s?sid=1", "https://www.example.org/v", "page.html", "/" + "l" * 2_100]),
+    st.sampled_from(
+        [
+            "/x",
+            "/y.png",
+            "z.PDF",
+            "https://other.example/q",
+            "http://a.example.com/b.zip",
+            "mailto:x",
+            "//[",
+            "/login",
+            "javascript:f",
+            "/s?sid=1",
+            "https://www.example.org/v",
+            "page.html",
+            "/" + "l" * 2_100,
+        ]
+    ),
     max_size=40,
-)  # fmt: skip
+)
 
 
 @given(_targets)

@@ -23,9 +23,11 @@ TEXT = replace(DEFAULTS, text=True)
 
 
 def page(
-    body: str | bytes, given: GathererSettings = DEFAULTS, content_type: str = "text/html; charset=utf-8",
+    body: str | bytes,
+    given: GathererSettings = DEFAULTS,
+    content_type: str = "text/html; charset=utf-8",
     declared: str = "",
-) -> Gathered:  # fmt: skip
+) -> Gathered:
     raw = body.encode() if isinstance(body, str) else body
     url = "https://example.org/a/page.html"
     return gather(url, content_type, (), raw, given, Scope(("example.org",)), "Gossamer", declared)
@@ -217,10 +219,11 @@ def test_the_description_is_the_pages_own_else_the_shared_one(head: str, expecte
 
 
 def test_blocks_are_lines_and_white_space_is_folded() -> None:
-    assert cleaned(
+    html = (
         "<title> The\n title </title><body><h1>One</h1>two <b>th</b>ree\n four<br>five<p> </p><ul><li>six<li>seven</ul>"
         "<table><tr><td>a</td><td>b</td></tr><tr><th>c</th></tr></table><pre>x  y\n\n\n z</pre><script>no</script>tail"
-    ) == "The title\nOne\ntwo three four\nfive\nsix\nseven\na b\nc\nx y\nz\ntail"
+    )
+    assert cleaned(html) == "The title\nOne\ntwo three four\nfive\nsix\nseven\na b\nc\nx y\nz\ntail"
 
 
 def test_kept_tags_stay_bare_and_the_rest_is_escaped() -> None:
@@ -262,15 +265,52 @@ def test_plain_text_has_language_sketch_and_text() -> None:
 
 
 _markup = st.lists(
-    st.sampled_from([
-        "<p>", "</p>", "<div>", "</div>", "one ", "two", "\n", "&lt;b&gt;", "&amp;", "<b>", "</b>", "<pre>", "</pre>",
-        "<table><tr><td>", "</table>", "<textarea>", "</textarea>", "<xmp>", "</xmp>", "<svg><style>x</style>",
-        "</svg>", "<script>s</script>", "<!-- c -->", "<br>", "<select><option>", "</select>", "\0", "&#0;", "\x01",
-        "ü", "<a>", "</a>", "<iframe>", "</iframe>", "<template>", "</template>", "<noscript>", "</noscript>", "<li>",
-        "<math><mi>",
-    ]),
+    st.sampled_from(
+        [
+            "<p>",
+            "</p>",
+            "<div>",
+            "</div>",
+            "one ",
+            "two",
+            "\n",
+            "&lt;b&gt;",
+            "&amp;",
+            "<b>",
+            "</b>",
+            "<pre>",
+            "</pre>",
+            "<table><tr><td>",
+            "</table>",
+            "<textarea>",
+            "</textarea>",
+            "<xmp>",
+            "</xmp>",
+            "<svg><style>x</style>",
+            "</svg>",
+            "<script>s</script>",
+            "<!-- c -->",
+            "<br>",
+            "<select><option>",
+            "</select>",
+            "\0",
+            "&#0;",
+            "\x01",
+            "ü",
+            "<a>",
+            "</a>",
+            "<iframe>",
+            "</iframe>",
+            "<template>",
+            "</template>",
+            "<noscript>",
+            "</noscript>",
+            "<li>",
+            "<math><mi>",
+        ]
+    ),
     max_size=40,
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 @given(_markup, st.booleans())

@@ -90,9 +90,10 @@ def test_the_crawl_is_polite_whatever_servers_do(crawled: Crawled) -> None:
 
 def test_a_page_that_fails_for_now_is_tried_twice_and_one_that_is_wrong_once(crawled: Crawled) -> None:
     tried = Counter(
-        (url.partition("//")[2].partition(".")[0], len(visits)) for url, visits in crawled.visits.items()
+        (url.partition("//")[2].partition(".")[0], len(visits))
+        for url, visits in crawled.visits.items()
         if url.endswith(".hostile.test/page")
-    )  # fmt: skip
+    )
     for name in ("silent", "drip", "stops", "closes", "shorter", "reset-body", "reset-chunk"):
         assert tried[name, 2] == 1, (name, tried)
     for name in ("bomb-gzip", "nul-field", "no-target", "other-type", "encoding-false"):

@@ -114,7 +114,7 @@ PAGES: dict[str, Callable[[int], str]] = {
     "blocks in formatting": _filled("<b><div></b>"),
     "comments that end at once": _after("<!-->", "<div>"),
     "sessions": lambda size: f'<a href="/x?{"sid=1&" * 100}">x</a>' * (size // 620),
-}  # fmt: skip
+}
 
 
 def _reading(html: str) -> Callable[[], object]:
@@ -191,7 +191,7 @@ def test_attributes_without_closing_quote_end_somewhere() -> None:
         ("<a href='/x' href='/y'>x</a>", ["/x"]),
         ("<A HREF=/x/>x</A>", ["/x/"]),
     ],
-)  # fmt: skip
+)
 def test_what_is_never_closed_hides_the_rest(html: str, found: list[str]) -> None:
     assert links(html) == found
 
@@ -209,7 +209,7 @@ def test_what_is_never_closed_hides_the_rest(html: str, found: list[str]) -> Non
         ('<base href="">', "/a/x"),
         ('<base href="//[">', "/a/x"),
     ],
-)  # fmt: skip
+)
 def test_a_base_that_lies_is_taken_at_its_word_if_it_is_a_url_and_else_not_at_all(base: str, target: str) -> None:
     assert links(f"{base}<a href=x>x</a>") == [target]
 
@@ -229,7 +229,7 @@ def test_a_base_that_lies_is_taken_at_its_word_if_it_is_a_url_and_else_not_at_al
         ("0;url=/login", []),
         ("soon; url=/x", []),
     ],
-)  # fmt: skip
+)
 def test_a_meta_refresh_is_a_redirect_but_not_to_itself(content: str, found: list[str]) -> None:
     said = gathered(f'<meta http-equiv="refresh" content="{content}">{WORDS}')
     assert [link.url.removeprefix("http://example.org") for link in said.links] == found

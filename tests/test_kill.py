@@ -26,8 +26,17 @@ pytestmark = pytest.mark.slow
 
 KILLS: Final = 50
 WEB: Final = DemoWeb(
-    seed=21, sites=24, pages=1_500, largest=250, busy=0.0, errors=0.002, delays=1, unavailable=1, slow=2, latency=0.2,
-)  # fmt: skip
+    seed=21,
+    sites=24,
+    pages=1_500,
+    largest=250,
+    busy=0.0,
+    errors=0.002,
+    delays=1,
+    unavailable=1,
+    slow=2,
+    latency=0.2,
+)
 """No limit that depends on the order is reached in it, and a server that is busy would answer differently later."""
 ALIKE: Final = "harvester.soft_404=false"
 """What is suspected depends on the order of pages, and is forgotten in a kill."""
@@ -136,8 +145,10 @@ def test_fifty_kills_lose_nothing_repeat_little_and_harm_nobody(tmp_path: Path) 
     with_desk = [r for r in again if not lost_by(r, story.worker_kills, 0.5)]
     ages = (min(k - r.end for k in story.desk_kills if k >= r.start - AFTERLIFE) for r in with_desk)
     oldest = max(ages, default=0.0)
-    print(f"{len(story.desk_kills)} kills of the desk, {len(story.worker_kills)} of workers; {len(requests)} requests, "
-          f"{len(again)} in vain, the oldest {oldest:.2f} s before its kill; {len(story.rows)} records")  # fmt: skip
+    print(
+        f"{len(story.desk_kills)} kills of the desk, {len(story.worker_kills)} of workers; {len(requests)} requests, "
+        f"{len(again)} in vain, the oldest {oldest:.2f} s before its kill; {len(story.rows)} records"
+    )
 
 
 PATIENT: Final = DemoWeb(seed=22, sites=10, pages=100, largest=30, errors=0, busy=0, delays=0, unavailable=0, slow=0)

@@ -75,8 +75,20 @@ def test_the_orders_of_several_have_their_names(graph: Path, tmp_path: Path) -> 
 
 def test_the_same_seed_gives_the_same_bytes(graph: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        said("simulate", graph, "--strategy", "random-frontier", "--servers", "measured", "--random-seed", "7",
-             "--order", tmp_path / f"{name}.txt", "--out", tmp_path / name)  # fmt: skip
+        said(
+            "simulate",
+            graph,
+            "--strategy",
+            "random-frontier",
+            "--servers",
+            "measured",
+            "--random-seed",
+            "7",
+            "--order",
+            tmp_path / f"{name}.txt",
+            "--out",
+            tmp_path / name,
+        )
     assert (tmp_path / "a.txt").read_bytes() == (tmp_path / "b.txt").read_bytes()
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
@@ -138,10 +150,24 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path: Path) -> None:
     large, out = tmp_path / "large.npz", tmp_path / "out"
     save(large, make(pages=200_000, seed=1))
     process = subprocess.Popen(
-        command("simulate", large, "--strategy", "opic", "--strategy", "batch-pagerank", "--batch", "500", "--out", out,
-                "--order", tmp_path / "order.txt"),
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        command(
+            "simulate",
+            large,
+            "--strategy",
+            "opic",
+            "--strategy",
+            "batch-pagerank",
+            "--batch",
+            "500",
+            "--out",
+            out,
+            "--order",
+            tmp_path / "order.txt",
+        ),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     wait_for(out.exists)
     time.sleep(1)
     process.send_signal(signal.SIGINT)

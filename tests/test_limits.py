@@ -35,9 +35,8 @@ __all__ = ["server", "start"]
 
 WEB = DemoWeb(seed=43, sites=6, pages=60, largest=20, errors=0, busy=0, delays=0, unavailable=0, slow=0)
 LIMITED = (
-    "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({0}, {0}));"
-    "from gossamer.cli import main; main()"
-)  # fmt: skip
+    "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({0}, {0}));from gossamer.cli import main; main()"
+)
 
 
 @pytest.fixture(scope="module")
@@ -106,16 +105,19 @@ def test_what_is_left_is_the_least_that_machine_and_control_groups_give(tmp_path
     machine = system(tmp_path, MEMINFO, "0::/\n")
     assert (machine.total(), machine.left()) == (8_000_000 * 1024, 4_000_000 * 1024), "without swapping"
     second = {
-        "a__memory-max": "2000000000\n", "a__memory-current": "1500000000\n",
+        "a__memory-max": "2000000000\n",
+        "a__memory-current": "1500000000\n",
         "a__memory-stat": "anon 5\ninactive_file 70000000\nactive_file 20000000\nslab_reclaimable 10000000\n",
-        "a__b__memory-max": "max\n", "a__b__memory-current": "7\n",
-    }  # fmt: skip
+        "a__b__memory-max": "max\n",
+        "a__b__memory-current": "7\n",
+    }
     found = system(tmp_path, MEMINFO, "0::/a/b\n", **second)
     assert (found.total(), found.left()) == (2_000_000_000, 600_000_000), "a group above counts"
     first = {
-        "memory__c__memory-limit_in_bytes": "900000000\n", "memory__c__memory-usage_in_bytes": "950000000\n",
+        "memory__c__memory-limit_in_bytes": "900000000\n",
+        "memory__c__memory-usage_in_bytes": "950000000\n",
         "memory__c__memory-stat": "inactive_file 1\ntotal_inactive_file 20000000\n",
-    }  # fmt: skip
+    }
     found = system(tmp_path, MEMINFO, "5:cpu:/x\n4:memory,hugetlb:/c/gone\n", **first)
     assert (found.total(), found.left()) == (900_000_000, 0), "never less than nothing"
     stat = tmp_path / "mounted/memory/c/memory.stat"
@@ -168,10 +170,15 @@ def test_a_process_beside_the_crawl_that_hangs_is_ended_and_says_so(how: str) ->
 @pytest.mark.parametrize(
     ("limits", "each", "raised", "found"),
     [
-        ((1024, 4096), 1, None, 300), ((256, 4096), 1, 400, 300), ((64, 250), 1, 250, 150), ((-1, -1), 1, None, 300),
-        ((1024, 4096), 3, None, 300), ((256, 4096), 3, 1000, 300), ((64, 250), 3, 250, 50),
+        ((1024, 4096), 1, None, 300),
+        ((256, 4096), 1, 400, 300),
+        ((64, 250), 1, 250, 150),
+        ((-1, -1), 1, None, 300),
+        ((1024, 4096), 3, None, 300),
+        ((256, 4096), 3, 1000, 300),
+        ((64, 250), 3, 250, 50),
     ],
-)  # fmt: skip
+)
 def test_the_limit_of_descriptors_is_raised_or_connections_are_fewer(
     limits: tuple[int, int], each: int, raised: int | None, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,9 +42,10 @@ def lines(workers: int) -> Iterator[tuple[Line, list[Share]]]:
 
 
 @given(
-    GRANTS, st.integers(1, 4),
+    GRANTS,
+    st.integers(1, 4),
     st.lists(st.tuples(st.floats(0, 0.2), st.integers(0, 3), st.floats(0, 3)), min_size=1, max_size=200),
-)  # fmt: skip
+)
 @settings(max_examples=50, deadline=None)
 def test_what_is_taken_never_exceeds_the_rate_by_more_than_the_burst(
     grant: int, workers: int, steps: list[tuple[float, int, float]]

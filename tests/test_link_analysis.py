@@ -193,17 +193,45 @@ def test_a_chain_of_a_million_pages_needs_no_deep_stack() -> None:
 
 
 BOW_TIE: dict[str, list[str]] = {
-    "m1": ["m2", "out1"], "m2": ["m3"], "m3": ["m4"], "m4": ["m1", "out2"],
-    "in1": ["m1", "tip", "through"], "in2": ["m2", "in1"],
-    "out1": ["out2"], "out2": [], "tip": ["tip2"], "tip2": [], "through": ["through2"], "through2": ["out1"],
-    "root": ["root2"], "root2": ["out2"], "alone": [], "pair1": ["pair2"], "pair2": ["pair1"], "wrong": ["tip"],
-}  # fmt: skip
+    "m1": ["m2", "out1"],
+    "m2": ["m3"],
+    "m3": ["m4"],
+    "m4": ["m1", "out2"],
+    "in1": ["m1", "tip", "through"],
+    "in2": ["m2", "in1"],
+    "out1": ["out2"],
+    "out2": [],
+    "tip": ["tip2"],
+    "tip2": [],
+    "through": ["through2"],
+    "through2": ["out1"],
+    "root": ["root2"],
+    "root2": ["out2"],
+    "alone": [],
+    "pair1": ["pair2"],
+    "pair2": ["pair1"],
+    "wrong": ["tip"],
+}
 EXPECTED = {
-    "m1": "main_main", "m2": "main_in", "m3": "main_norm", "m4": "main_out", "in1": "in", "in2": "in", "out1": "out",
-    "out2": "out", "tip": "tentacle_in", "tip2": "tentacle_in", "through": "tunnel", "through2": "tunnel",
-    "root": "tentacle_out", "root2": "tentacle_out", "alone": "island", "pair1": "island", "pair2": "island",
+    "m1": "main_main",
+    "m2": "main_in",
+    "m3": "main_norm",
+    "m4": "main_out",
+    "in1": "in",
+    "in2": "in",
+    "out1": "out",
+    "out2": "out",
+    "tip": "tentacle_in",
+    "tip2": "tentacle_in",
+    "through": "tunnel",
+    "through2": "tunnel",
+    "root": "tentacle_out",
+    "root2": "tentacle_out",
+    "alone": "island",
+    "pair1": "island",
+    "pair2": "island",
     "wrong": "island",
-}  # fmt: skip
+}
 
 
 def test_the_bow_tie_has_its_ten_parts() -> None:

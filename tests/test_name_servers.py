@@ -224,10 +224,15 @@ def dnsmasq(folder: Path, *lines: str) -> Iterator[str]:
 @with_dnsmasq
 def test_a_real_name_server_is_understood(tmp_path: Path) -> None:
     lines = (
-        "host-record=a.test,93.184.216.1,600", "host-record=six.test,2606:4700::1,600", "cname=alias.test,a.test,600",
-        "host-record=both.test,93.184.216.2,2606:4700::2,600", "host-record=private.test,10.0.0.1",
-        "host-record=many.test,93.184.216.3,600", "host-record=many.test,93.184.216.4,600", "local-ttl=0",
-    )  # fmt: skip
+        "host-record=a.test,93.184.216.1,600",
+        "host-record=six.test,2606:4700::1,600",
+        "cname=alias.test,a.test,600",
+        "host-record=both.test,93.184.216.2,2606:4700::2,600",
+        "host-record=private.test,10.0.0.1",
+        "host-record=many.test,93.184.216.3,600",
+        "host-record=many.test,93.184.216.4,600",
+        "local-ttl=0",
+    )
     with dnsmasq(tmp_path, *lines) as address:
         asking = resolver_of(address)
         answers = {name: one(asking, f"{name}.test") for name in ("a", "six", "alias", "both", "private", "many", "no")}
@@ -238,9 +243,13 @@ def test_a_real_name_server_is_understood(tmp_path: Path) -> None:
     addresses = {name: answer.address for name, answer in answers.items()}
     assert addresses.pop("many") in ("93.184.216.3", "93.184.216.4")
     assert addresses == {
-        "a": "93.184.216.1", "six": "2606:4700::1", "alias": "93.184.216.1", "both": "93.184.216.2", "private": None,
+        "a": "93.184.216.1",
+        "six": "2606:4700::1",
+        "alias": "93.184.216.1",
+        "both": "93.184.216.2",
+        "private": None,
         "no": None,
-    }  # fmt: skip
+    }
     assert set(answers["many"].addresses) == {"93.184.216.3", "93.184.216.4"}
     assert (answers["a"].ttl, answers["private"].ttl) == (600.0, SHORTEST)
     assert (answers["private"].error, answers["no"].error) == ("forbidden", "no such name")

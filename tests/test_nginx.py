@@ -31,13 +31,21 @@ from tests.timing import WITHIN
 
 NGINX: Final = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 pytestmark = [
-    pytest.mark.nginx, pytest.mark.slow, needed("nginx", NGINX is not None, "Debian: apt-get install nginx-light"),
-]  # fmt: skip
+    pytest.mark.nginx,
+    pytest.mark.slow,
+    needed("nginx", NGINX is not None, "Debian: apt-get install nginx-light"),
+]
 
 ADDRESSES: Final = {
-    "garden.test": "127.44.0.1", "hut.test": "127.44.0.1", "slow.test": "127.44.0.2", "busy.test": "127.44.0.3",
-    "closed.test": "127.44.0.4", "shop.test": "127.44.0.5", "www.shop.test": "127.44.0.5", "vault.test": "127.44.0.6",
-}  # fmt: skip
+    "garden.test": "127.44.0.1",
+    "hut.test": "127.44.0.1",
+    "slow.test": "127.44.0.2",
+    "busy.test": "127.44.0.3",
+    "closed.test": "127.44.0.4",
+    "shop.test": "127.44.0.5",
+    "www.shop.test": "127.44.0.5",
+    "vault.test": "127.44.0.6",
+}
 """garden and hut share an address; shop answers by www.shop.test only; vault speaks https only."""
 DELAY: Final = 1.0
 PATIENCE: Final = 2
@@ -120,12 +128,28 @@ def write_sites(folder: Path) -> None:
     files: dict[str, str | bytes] = {
         "garden.test/robots.txt": "User-agent: *\nDisallow: /private/\nAllow: /private/gate\n",
         "garden.test/index.html": page(
-            "The garden", *(link(f"/bed-{n}.html") for n in range(BEDS // 2)), link("/shed"), link("/twin.html"),
-            link("private/diary.html"), link("/private/gate.html"), link("http://hut.test/"), link("http://slow.test/"),
-            link("http://busy.test/"), link("http://closed.test/"), link("http://shop.test/"), link("https://vault.test/"),
+            "The garden",
+            *(link(f"/bed-{n}.html") for n in range(BEDS // 2)),
+            link("/shed"),
+            link("/twin.html"),
+            link("private/diary.html"),
+            link("/private/gate.html"),
+            link("http://hut.test/"),
+            link("http://slow.test/"),
+            link("http://busy.test/"),
+            link("http://closed.test/"),
+            link("http://shop.test/"),
+            link("https://vault.test/"),
             link("/nobody.html"),
-            link("/old-3.html"), link("/latin.html"), link("/big.html"), link("/hidden.html"), link("/locked.html"),
-            link("/typeless"), link("/seeds"), link("/whisper.html", 'rel="nofollow"'), link("/pot.png"),
+            link("/old-3.html"),
+            link("/latin.html"),
+            link("/big.html"),
+            link("/hidden.html"),
+            link("/locked.html"),
+            link("/typeless"),
+            link("/seeds"),
+            link("/whisper.html", 'rel="nofollow"'),
+            link("/pot.png"),
         ),
         "garden.test/missing.html": page("Nothing grows here"),
         "garden.test/private/diary.html": page("Not for you"),
@@ -143,8 +167,8 @@ def write_sites(folder: Path) -> None:
         "garden.test/shed/a rake & hoe.html": page("Rake"),
         "garden.test/shed/plan.pdf": b"%PDF-1.4 not a page",
         "hut.test/index.html": page("The hut", *(link(f"/corner-{n}.html") for n in range(8))),
-        "slow.test/robots.txt":
-            f"User-agent: gossamer\nCrawl-delay: {DELAY:g}\nDisallow:\n\nUser-agent: *\nDisallow: /\n",
+        "slow.test/robots.txt": f"User-agent: gossamer\nCrawl-delay: {DELAY:g}\nDisallow:\n\n"
+        "User-agent: *\nDisallow: /\n",
         "slow.test/index.html": page("Slow", *(link(f"/step-{n}.html") for n in range(4))),
         "busy.test/index.html": page("Busy", *(link(f"/desk-{n}.html") for n in range(3)), link("/repairs.html")),
         "www.shop.test/robots.txt": "User-agent: *\nDisallow: /till\n",
@@ -172,10 +196,14 @@ def serving(folder: Path) -> Iterator[int]:
     config = folder / "nginx.conf"
     config.write_text(
         CONFIG.format(
-            user="user root;" if os.getuid() == 0 else "", folder=folder, log_format=LOG_FORMAT, port=port,
-            patience=PATIENCE, **{name.partition(".")[0]: to for name, to in ADDRESSES.items() if name[:4] != "www."},
+            user="user root;" if os.getuid() == 0 else "",
+            folder=folder,
+            log_format=LOG_FORMAT,
+            port=port,
+            patience=PATIENCE,
+            **{name.partition(".")[0]: to for name, to in ADDRESSES.items() if name[:4] != "www."},
         )
-    )  # fmt: skip
+    )
     server = subprocess.Popen([NGINX, "-p", folder, "-c", config], stderr=subprocess.PIPE, text=True)
     try:
         until = time.monotonic() + WITHIN
@@ -262,9 +290,18 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     write_sites(folder)
     with serving(folder) as port:
         ended = gossamer(
-            "crawl", folder / "crawl", "--config", settings(folder, port), "--seed", "http://garden.test/",
-            "--patience", "3s", "--workers", "2", "--json",
-        )  # fmt: skip
+            "crawl",
+            folder / "crawl",
+            "--config",
+            settings(folder, port),
+            "--seed",
+            "http://garden.test/",
+            "--patience",
+            "3s",
+            "--workers",
+            "2",
+            "--json",
+        )
     assert ended.code == 0, ended.errors
     return Crawled(folder / "crawl", ended, folder / "access.log", folder / "sites")
 
@@ -272,16 +309,28 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
 def test_every_page_that_may_be_asked_for_is_found_and_stored(crawled: Crawled) -> None:
     good = {url for url, visits in crawled.visits.items() if visits[-1]["outcome"] in ("ok", "duplicate")}
     assert good == {
-        "http://garden.test/", "http://garden.test/private/gate.html", "http://garden.test/shed/",
-        "http://garden.test/shed/spade.html", "http://garden.test/shed/a%20rake%20%26%20hoe.html",
-        "http://garden.test/latin.html", "http://garden.test/big.html", "http://garden.test/hidden.html",
-        "http://garden.test/typeless", "http://garden.test/twin.html",
+        "http://garden.test/",
+        "http://garden.test/private/gate.html",
+        "http://garden.test/shed/",
+        "http://garden.test/shed/spade.html",
+        "http://garden.test/shed/a%20rake%20%26%20hoe.html",
+        "http://garden.test/latin.html",
+        "http://garden.test/big.html",
+        "http://garden.test/hidden.html",
+        "http://garden.test/typeless",
+        "http://garden.test/twin.html",
         *(f"http://garden.test/bed-{n}.html" for n in range(BEDS)),
-        "http://hut.test/", *(f"http://hut.test/corner-{n}.html" for n in range(8)),
-        "http://slow.test/", *(f"http://slow.test/step-{n}.html" for n in range(4)),
-        "http://busy.test/", *(f"http://busy.test/desk-{n}.html" for n in range(3)),
-        "http://shop.test/", "http://shop.test/bread.html", "https://vault.test/", "https://vault.test/gold.html",
-    }  # fmt: skip
+        "http://hut.test/",
+        *(f"http://hut.test/corner-{n}.html" for n in range(8)),
+        "http://slow.test/",
+        *(f"http://slow.test/step-{n}.html" for n in range(4)),
+        "http://busy.test/",
+        *(f"http://busy.test/desk-{n}.html" for n in range(3)),
+        "http://shop.test/",
+        "http://shop.test/bread.html",
+        "https://vault.test/",
+        "https://vault.test/gold.html",
+    }
 
 
 def test_whatever_else_nginx_says_has_its_outcome(crawled: Crawled) -> None:

@@ -30,11 +30,9 @@ RETRY = 500.0
 EPSILON = 1e-3
 
 VISITS = st.lists(
-    st.tuples(
-        st.sampled_from(Outcome), st.sampled_from([-1.0, 0.0, 30.0, 1e9]), st.floats(0.01, 30.0), st.booleans()
-    ),
+    st.tuples(st.sampled_from(Outcome), st.sampled_from([-1.0, 0.0, 30.0, 1e9]), st.floats(0.01, 30.0), st.booleans()),
     max_size=40,
-)  # fmt: skip
+)
 """Outcome, Retry-After, time that it took, whether there was an answer."""
 
 
@@ -205,13 +203,14 @@ def test_factor_retry_after_and_crawl_delay_outlast_kills(tmp_path: Path, seed: 
     hosts = [f"s{i}.example" for i in range(4)]
     outcome = {
         f"http://{host}/{n}": rng.choice([Outcome.OK, Outcome.OK, Outcome.TOO_MANY_REQUESTS, Outcome.SERVER_ERROR])
-        for host in hosts for n in range(12)
-    }  # fmt: skip
+        for host in hosts
+        for n in range(12)
+    }
     status = {Outcome.OK: 200, Outcome.TOO_MANY_REQUESTS: 429, Outcome.SERVER_ERROR: 503}
     web = {
         url: Reply(outcome=o, status=status[o], seconds=0.1, retry_after=rng.choice([-1.0, 20.0]))
         for url, o in outcome.items()
-    }  # fmt: skip
+    }
     web |= {f"http://{hosts[0]}/robots.txt": Reply(delay=9.0, seconds=0.1)}
     outcome |= {f"http://{hosts[0]}/robots.txt": Outcome.OK}
     world = World(tmp_path, web, ["harvester.wait=2s"], address=lambda host: f"192.0.2.{hosts.index(host)}")

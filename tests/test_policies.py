@@ -95,9 +95,15 @@ class Crawl:
                 if outcome != Outcome.RETURNED:
                     opened += self.model(page, outcome, degree, links, kind, 1000.0 + i)
         answer = learn(
-            self.columns, self.policy, self.totals, self.counts, visits, np.array(targets, np.uint32),
-            np.array(kinds, np.uint8), LIMITS,
-        )  # fmt: skip
+            self.columns,
+            self.policy,
+            self.totals,
+            self.counts,
+            visits,
+            np.array(targets, np.uint32),
+            np.array(kinds, np.uint8),
+            LIMITS,
+        )
         assert answer == opened
 
     def model(self, number: int, outcome: int, degree: int, links: list[int], kinds: list[int], time: float) -> int:

@@ -274,7 +274,6 @@ def test_workers_ignore_sigint(start: Start, server: Server) -> None:
     assert pool.pids() == [pid]
 
 
-
 def test_a_worker_that_cannot_write_says_so(start: Start, server: Server) -> None:
     pool = start(workers=1)
     pool.assign([ask(1, server.url("/ok"), server)])

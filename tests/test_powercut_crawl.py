@@ -43,10 +43,13 @@ pytestmark = pytest.mark.slow
 
 WEB: Final = DemoWeb(
     seed=31, sites=6, pages=90, largest=30, errors=0, busy=0, delays=0, slow=0, unavailable=1, shared=1
-)  # fmt: skip
+)
 CHANGES: Final = (
-    "collection.max_pages=2000", "collection.max_sites=50", "collection.seal_every=1s", "harvester.wait=60ms",
-)  # fmt: skip
+    "collection.max_pages=2000",
+    "collection.max_sites=50",
+    "collection.seal_every=1s",
+    "harvester.wait=60ms",
+)
 OF_IMAGES: Final = 20
 """One in so many writes of images is cut off at."""
 AGAIN: Final = 8
@@ -104,10 +107,17 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
         lengths.append(lengths[-1] | ends)
     shard = shard_folder(folder)
     return Tape(
-        operations, found.settings, [e.encode() for e in found.effects], [u.encode() for u in found.urls], pages,
-        states, lengths, {archive_name(int(p.name[:6])): p.read_bytes() for p in shard.glob("warc/*")},
-        {(archive_name(int(v["warc_file"])), int(v["warc_end"])) for v in found.visits}, promises(operations),
-    )  # fmt: skip
+        operations,
+        found.settings,
+        [e.encode() for e in found.effects],
+        [u.encode() for u in found.urls],
+        pages,
+        states,
+        lengths,
+        {archive_name(int(p.name[:6])): p.read_bytes() for p in shard.glob("warc/*")},
+        {(archive_name(int(v["warc_file"])), int(v["warc_end"])) for v in found.visits},
+        promises(operations),
+    )
 
 
 def state_of(desk: Desk) -> bytes:
@@ -207,8 +217,10 @@ def test_after_a_power_cut_at_any_operation_of_a_crawl_all_that_was_committed_is
             shutil.rmtree(scratch / "cut")
             cuts += 1
     assert len(found) > 5
-    print(f"{len(tape.operations)} operations of {len({o.process for o in tape.operations})} processes, {cuts} cuts, "
-          f"{len(tape.effects)} records, {len(found)} states found")  # fmt: skip
+    print(
+        f"{len(tape.operations)} operations of {len({o.process for o in tape.operations})} processes, {cuts} cuts, "
+        f"{len(tape.effects)} records, {len(found)} states found"
+    )
 
 
 def ways_of(operation: disk.Operation, number: int) -> list[Loss]:

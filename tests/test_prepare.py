@@ -204,9 +204,12 @@ def test_a_seed_keeps_the_www_it_was_given_with_and_is_one_page_with_its_twin() 
     assert found.urls == ("https://www.example.org/", "http://example.org/a", "https://www.com/")
     apart = read_seeds(given, (), SeederSettings(www=False))
     assert apart.urls == (
-        "https://www.example.org/", "https://example.org/", "http://example.org/a", "http://www.example.org/a",
+        "https://www.example.org/",
+        "https://example.org/",
+        "http://example.org/a",
+        "http://www.example.org/a",
         "https://www.com/",
-    )  # fmt: skip
+    )
 
 
 def test_patterns_rewrite_seeds_and_never_reject_them() -> None:

@@ -20,9 +20,19 @@ from gossamer.report import Report
 from tests.timing import takes_less
 
 FIGURES: dict[str, Any] = {
-    "seconds": 725.0, "visits": 12_345, "stored": 11_000, "bytes": 3_400_000_000, "known": 1_234_567,
-    "pending": 800_000, "waiting": 12_000, "done": 400_000, "excluded": 22_567, "sites": 4_321, "sites_active": 300,
-    "open": 290, "rss": 1_200_000_000,
+    "seconds": 725.0,
+    "visits": 12_345,
+    "stored": 11_000,
+    "bytes": 3_400_000_000,
+    "known": 1_234_567,
+    "pending": 800_000,
+    "waiting": 12_000,
+    "done": 400_000,
+    "excluded": 22_567,
+    "sites": 4_321,
+    "sites_active": 300,
+    "open": 290,
+    "rss": 1_200_000_000,
     "outcomes": {"ok": 11_000, "not_found": 900, "server_error": 20, "timed_out": 3, "refused": 2, "broken_off": 1},
     "rates": {"visits": 17.25, "bytes": 4_000_000, "known": 3.0, "settled": 16.0},
     "left": {"seconds": 11_220.0, "why": "a.example: 2244 pages, one every 5 s"},
@@ -35,7 +45,7 @@ FIGURES: dict[str, Any] = {
         "excluded": {"robots": 22_000, "depth": 567},
     },
     "time": 1_600_000_000.0,
-}  # fmt: skip
+}
 
 
 class Terminal(io.StringIO):
@@ -105,15 +115,36 @@ def test_without_a_terminal_each_report_is_one_plain_line() -> None:
 
 
 def test_every_number_of_the_issue_is_in_both_forms() -> None:
-    wanted = ("12,345", "17.2", "3.40 GB", "4.00 MB/s", "1,234,567", "800,000", "12,000", "400,000", "22,567", "4,321",
-              "300", "290", "1.20 GB", "not_found", "server_error", "at least 3 h 07 min")  # fmt: skip
+    wanted = (
+        "12,345",
+        "17.2",
+        "3.40 GB",
+        "4.00 MB/s",
+        "1,234,567",
+        "800,000",
+        "12,000",
+        "400,000",
+        "22,567",
+        "4,321",
+        "300",
+        "290",
+        "1.20 GB",
+        "not_found",
+        "server_error",
+        "at least 3 h 07 min",
+    )
     for text in ("\n".join(block(FIGURES)), line_of(FIGURES)):
         assert [word for word in wanted if word not in text] == []
 
 
 def test_errors_are_named_by_kind_and_the_rare_ones_added_up() -> None:
-    assert errors_of(FIGURES) == [("not_found", 900), ("server_error", 20), ("timed_out", 3), ("refused", 2),
-                                  ("other", 1)]  # fmt: skip
+    assert errors_of(FIGURES) == [
+        ("not_found", 900),
+        ("server_error", 20),
+        ("timed_out", 3),
+        ("refused", 2),
+        ("other", 1),
+    ]
     assert errors_of({"outcomes": {"ok": 5, "duplicate": 2}}) == []
 
 
@@ -175,8 +206,11 @@ def test_the_end_of_a_crawl_accounts_for_every_page_in_the_words_of_status() -> 
         "site: delay_too_long": {"pages": 4, "first_due": None, "last_due": None},
     }
     ended = FIGURES | {
-        "run_visits": 10, "cpu_seconds": 1.0, "waits_until": "", "why": FIGURES["why"] | {"waiting": waiting},
-    }  # fmt: skip
+        "run_visits": 10,
+        "cpu_seconds": 1.0,
+        "waits_until": "",
+        "why": FIGURES["why"] | {"waiting": waiting},
+    }
     said = list(Report(ended, Ending.DONE, False, "crawl", ended).lines())
     account = list(lines(ended | {"running": True, "pid": 7}, Path("crawl"), ended["time"]))
     begin = next(i for i, line in enumerate(account) if "known " in line)

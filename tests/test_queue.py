@@ -37,9 +37,15 @@ class World:
         self.pending = np.zeros(self.sites, np.uint32)
         self.rank: dict[int, int] = {}
         self.queue = SiteQueue(
-            self.sites, self.addresses, address_wait=self.address_wait, per_turn=self.per_turn, pause=self.pause,
-            sites_by=sites_by, pending=self.pending, domain_wait=self.domain_wait,
-        )  # fmt: skip
+            self.sites,
+            self.addresses,
+            address_wait=self.address_wait,
+            per_turn=self.per_turn,
+            pause=self.pause,
+            sites_by=sites_by,
+            pending=self.pending,
+            domain_wait=self.domain_wait,
+        )
         self.pause = max(self.pause, self.domain_wait)
         self.now = 100.0
         self.state = np.full(PAGES, State.PENDING, np.uint8)
@@ -359,9 +365,17 @@ class World:
             self.move()
         self.install()
         rare = [
-            self.install, self.move, self.be_patient, self.change_page, self.forget_rules, self.enter, self.skip,
-            self.send, self.draft, self.change_sizes,
-        ]  # fmt: skip
+            self.install,
+            self.move,
+            self.be_patient,
+            self.change_page,
+            self.forget_rules,
+            self.enter,
+            self.skip,
+            self.send,
+            self.draft,
+            self.change_sizes,
+        ]
         for _ in range(self.random.randint(10, 100)):
             self.random.choice([self.advance, self.ready, self.done, self.random.choice(rare)])()
             self.look()

@@ -205,8 +205,9 @@ def test_hubs_and_authorities_are_those_of_the_algorithm(links: Links) -> None:
 @given(graphs(), st.integers(1, 5))
 def test_siterank_is_pagerank_of_the_distinct_links_between_sites(links: Links, sites: int) -> None:
     site = np.array([p % sites for p in range(len(links))], np.uint32)
-    between: Links = [sorted({t % sites for p in range(s, len(links), sites) for t in links[p]} - {s})
-                      for s in range(sites)]  # fmt: skip
+    between: Links = [
+        sorted({t % sites for p in range(s, len(links), sites) for t in links[p]} - {s}) for s in range(sites)
+    ]
     pairs = {(s, t) for s in range(sites) for t in between[s]}
     assert set(zip(*(a.tolist() for a in crossings(in_memory(links), site)), strict=True)) == pairs
     assert np.allclose(siterank(in_memory(links), site, sites), dense(between), atol=1e-5)

@@ -44,9 +44,15 @@ def run(folder: Path, *command: str | Path, within: float = 120) -> tuple[int, s
     own = {name: value for name, value in os.environ.items() if name not in NOT_OURS}
     own |= HASTE | {"XDG_CONFIG_HOME": str(folder / "config")}
     done = subprocess.run(
-        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        timeout=within, env=own,
-    )  # fmt: skip
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=within,
+        env=own,
+    )
     return done.returncode, done.stdout
 
 
@@ -200,11 +206,18 @@ def with_values(command: str, site: str) -> str:
     elif verb == "reproduce":
         command += " --graph small.npz"
     for name, value in {
-        " ...": "", "graph make|show|convert": "graph show DIR", "GRAPH|DIR": "DIR", "[--json]": "--json",
-        "[DIR]": "DIR", "DIR": "demo-crawl", "URL": "http://stonebridge.gossamer.test/",
-        "--seeds FILE": "--seeds seeds.txt", "FILE": "pages.jsonl", "LOG": "access.log",
+        " ...": "",
+        "graph make|show|convert": "graph show DIR",
+        "GRAPH|DIR": "DIR",
+        "[--json]": "--json",
+        "[DIR]": "DIR",
+        "DIR": "demo-crawl",
+        "URL": "http://stonebridge.gossamer.test/",
+        "--seeds FILE": "--seeds seeds.txt",
+        "FILE": "pages.jsonl",
+        "LOG": "access.log",
         " crawl.toml": " demo-crawl/crawl.toml",
-    }.items():  # fmt: skip
+    }.items():
         command = command.replace(name, value)
     return command
 

@@ -79,9 +79,10 @@ def test_lists_of_extensions_hold_for_pages_that_are_known(tmp_path: Path) -> No
 def test_a_seed_that_is_known_and_too_deep_is_opened_and_its_links_are_followed_from_there(tmp_path: Path) -> None:
     deep = [f"{ROOT}{n}/" for n in range(6)]
     world = World(
-        tmp_path, lambda url: Reply(links=dict(pairwise(deep)).get(url, "").split()),
+        tmp_path,
+        lambda url: Reply(links=dict(pairwise(deep)).get(url, "").split()),
         ("seeder.domains=*", "seeder.depth_static=2"),
-    )  # fmt: skip
+    )
     assert world.run(deep[:1]).in_state(State.EXCLUDED) == {deep[3]}
     found = world.run(deep[3:4])
     assert found.in_state(State.DONE) == set(deep)
@@ -151,10 +152,12 @@ def test_a_name_that_is_looked_up_again_takes_no_other_wait_from_its_site(tmp_pa
     desk = world.run([ROOT], turns=1).crawl.desk
     hour, day = desk.wall + 3600, desk.wall + 86_400
     for event, until, next_, why in (
-        (SiteEvent.PATIENCE, hour, hour, Aside.JUST_STARTED), (SiteEvent.NAME_FAILED, day, day, Aside.NAME_FAILED),
+        (SiteEvent.PATIENCE, hour, hour, Aside.JUST_STARTED),
+        (SiteEvent.NAME_FAILED, day, day, Aside.NAME_FAILED),
         (SiteEvent.FORBIDDEN_ADDRESS, 7 * day, 7 * day, Aside.FORBIDDEN_ADDRESS),
-        (SiteEvent.NAME_AGAIN, 0.0, hour, Aside.JUST_STARTED), (SiteEvent.NAME_AGAIN, 0.0, hour, Aside.JUST_STARTED),
-    ):  # fmt: skip
+        (SiteEvent.NAME_AGAIN, 0.0, hour, Aside.JUST_STARTED),
+        (SiteEvent.NAME_AGAIN, 0.0, hour, Aside.JUST_STARTED),
+    ):
         effects = desk.effects(desk.wall, 0.0)
         effects.site_events = np.array([(0, event, 0, 0, effects.wall, until, [0] * 16)], SITE_EVENT)
         desk.apply(effects)

@@ -68,8 +68,9 @@ def test_a_chain_of_redirects_ends(tmp_path: Path, host: Callable[[int], str]) -
     page = result.crawl.desk.columns.page
     assert page.count == MOST_REDIRECTS + 2
     assert [a.url for a in world.asked if not a.url.endswith("robots.txt")] == [
-        START, *(f"http://{host(n)}/{n}" for n in range(1, MOST_REDIRECTS + 1))
-    ]  # fmt: skip
+        START,
+        *(f"http://{host(n)}/{n}" for n in range(1, MOST_REDIRECTS + 1)),
+    ]
     last = f"http://{host(MOST_REDIRECTS + 1)}/{MOST_REDIRECTS + 1}"
     assert result.in_state(State.EXCLUDED) == {last}
     assert page.reason[MOST_REDIRECTS + 1] == Reason.REDIRECTS

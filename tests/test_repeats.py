@@ -108,9 +108,13 @@ def test_anything_strange_about_the_first_has_the_body_stored_in_full(shard: Sha
             stream.truncate(first.offset + 100)
     else:
         places = {
-            "nowhere": 2**48 - 1, "inside": offset + 7, "behind": first.end, "warcinfo": 0, "request": other.end,
+            "nowhere": 2**48 - 1,
+            "inside": offset + 7,
+            "behind": first.end,
+            "warcinfo": 0,
+            "request": other.end,
             "another": other.offset,
-        }  # fmt: skip
+        }
         offset = places.get(how, offset)
         number = {"no file": 7, "warcinfo": 1}.get(how, 0)
     shard.publish(first, number, offset)

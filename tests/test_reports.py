@@ -32,7 +32,10 @@ NASTY = '<script>alert("x")</script> & $x_1$ | \'=1'
 ROWS = [("opic", 0.6709, 0.6829), ("breadth-first", 0.6424, None), ("own", None, 0.7)]
 TABLE = beside("t", "Averages", "strategy", ROWS)
 CURVES = Plot(
-    "curves", "Cumulative PageRank", "pages", "PageRank",
+    "curves",
+    "Cumulative PageRank",
+    "pages",
+    "PageRank",
     (
         Series("opic", [0, 0.5, 1], [0, 0.7, 1]),
         Series("active", [0, 0.5, 1], [1, 0.5, 0], "steps"),
@@ -40,7 +43,7 @@ CURVES = Plot(
         Series("bound", [0, 1], [0, 1], paper=True),
     ),
     diagonal=True,
-)  # fmt: skip
+)
 
 
 def finding(name: str = "table-4.1") -> Finding:
@@ -157,8 +160,15 @@ class Tags(HTMLParser):
 
 
 def test_the_page_is_whole_in_itself_and_escapes_everything() -> None:
-    nasty = Finding(NASTY, NASTY, NASTY, NASTY, (Table(NASTY, NASTY, (Column(NASTY),), ((NASTY,),)),), (CURVES,),
-                    (Sentence(NASTY, True),))  # fmt: skip
+    nasty = Finding(
+        NASTY,
+        NASTY,
+        NASTY,
+        NASTY,
+        (Table(NASTY, NASTY, (Column(NASTY),), ((NASTY,),)),),
+        (CURVES,),
+        (Sentence(NASTY, True),),
+    )
     read = Tags()
     read.feed(page.as_html(NASTY, [nasty], lambda name: plot.as_svg(CURVES)))
     assert "script" not in {tag for tag, _ in read.tags}

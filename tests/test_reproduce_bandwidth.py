@@ -36,9 +36,11 @@ def ran(speeds: list[float], predicted: float = LIMIT, inversions: int = 0) -> R
 def four(**other: Ran) -> dict[str, Ran]:
     names = {"ours": OURS, "deep": DEEP, "shallow": SHALLOW, "fetchers": FETCHERS}
     usual = {
-        "ours": ran([139_000.0] * 6), "deep": ran([130_000.0, 120_000.0] * 3, inversions=20),
-        "shallow": ran([110_000.0, 120_000.0] * 3, inversions=4), "fetchers": ran([60_000.0, 220_000.0] * 3),
-    }  # fmt: skip
+        "ours": ran([139_000.0] * 6),
+        "deep": ran([130_000.0, 120_000.0] * 3, inversions=20),
+        "shallow": ran([110_000.0, 120_000.0] * 3, inversions=4),
+        "fetchers": ran([60_000.0, 220_000.0] * 3),
+    }
     return {names[name]: each for name, each in (usual | other).items()}
 
 
@@ -67,9 +69,10 @@ def test_what_agrees_follows_from_the_runs() -> None:
     said = [s.agrees for s in bandwidth.sentences(four(), LIMIT)]
     assert said == [True, True, True, True, True, True, True, None]
     other = four(
-        deep=ran([150_000.0, 40_000.0] * 3, predicted=150_000.0, inversions=1), shallow=ran([99_000.0] * 6, 0, 2),
+        deep=ran([150_000.0, 40_000.0] * 3, predicted=150_000.0, inversions=1),
+        shallow=ran([99_000.0] * 6, 0, 2),
         fetchers=ran([140_000.0] * 6),
-    )  # fmt: skip
+    )
     assert [s.agrees for s in bandwidth.sentences(other, LIMIT)] == [False] * 7 + [None]
 
 
@@ -92,9 +95,10 @@ def test_the_runs_are_the_papers() -> None:
     assert by_label[OURS].changes == ()
     for label, depth in ((DEEP, 6), (SHALLOW, 2)):
         assert set(by_label[label].changes) == {
-            "harvester.bandwidth_adapts=false", "harvester.bandwidth_enforced=false",
+            "harvester.bandwidth_adapts=false",
+            "harvester.bandwidth_enforced=false",
             f"harvester.bandwidth_depth={depth}",
-        }  # fmt: skip
+        }
     assert [way.by_fetchers for way in bandwidth.WAYS] == [False, False, False, True]
 
 

@@ -165,9 +165,21 @@ def test_a_new_link_on_a_page_that_changed_is_found(tmp_path: Path) -> None:
 # --- over real sockets ---------------------------------------------------------------------------------------
 
 DEMO = DemoWeb(
-    seed=71, sites=6, pages=60, largest=20, errors=0, busy=0, delays=0, unavailable=0, slow=0, down=0, torn=0,
-    sessions=0, mirrors=0, duplicates=0.0,
-)  # fmt: skip
+    seed=71,
+    sites=6,
+    pages=60,
+    largest=20,
+    errors=0,
+    busy=0,
+    delays=0,
+    unavailable=0,
+    slow=0,
+    down=0,
+    torn=0,
+    sessions=0,
+    mirrors=0,
+    duplicates=0.0,
+)
 CHANGES = ("manager.min_period=5s", "harvester.wait=30ms", "harvester.wait_large=30ms")
 
 

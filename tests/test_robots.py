@@ -56,14 +56,21 @@ def kernel(rules: Rules, urls: list[str]) -> list[bool]:
 @pytest.mark.parametrize(
     ("agent", "path", "expected"),
     [
-        ("anybot", "/x.gif", False), ("anybot", "/x.gif?y", True), ("anybot", "/example/", False),
+        ("anybot", "/x.gif", False),
+        ("anybot", "/x.gif?y", True),
+        ("anybot", "/example/", False),
         ("anybot", "/example", True),
-        ("anybot", "/publications/x.gif", True), ("foobot", "/", False), ("foobot", "/example/page.html", True),
-        ("foobot", "/example/allowed.gif", True), ("foobot", "/example/other.gif", False),
+        ("anybot", "/publications/x.gif", True),
+        ("foobot", "/", False),
+        ("foobot", "/example/page.html", True),
+        ("foobot", "/example/allowed.gif", True),
+        ("foobot", "/example/other.gif", False),
         ("barbot", "/example/page.html", False),
-        ("BazBot/2.1", "/example/page.html", False), ("bazbot", "/x.gif", True), ("quxbot", "/example/x.gif", True),
+        ("BazBot/2.1", "/example/page.html", False),
+        ("bazbot", "/x.gif", True),
+        ("quxbot", "/example/x.gif", True),
     ],
-)  # fmt: skip
+)
 def test_rfc_9309_simple_example(agent: str, path: str, expected: bool) -> None:
     assert allowed(RFC_5_1, path, agent) is expected
 
@@ -99,24 +106,44 @@ def test_paths_are_compared_octet_by_octet_whatever_their_spelling(rule: str, pa
 
 @pytest.mark.parametrize(
     ("rule", "path"),
-    [("/a%2Fb", "/a/b"), ("/a/b", "/a%2Fb"), ("/a%3Fb", "/a?b"), ("/path/file-%2A.html", "/path/file-x.html"),
-     ("/x%24", "/x"),
-     ("/%zz", "/%25zz"), ("/a%26b", "/a?&b"), ("/A", "/a")],
-)  # fmt: skip
+    [
+        ("/a%2Fb", "/a/b"),
+        ("/a/b", "/a%2Fb"),
+        ("/a%3Fb", "/a?b"),
+        ("/path/file-%2A.html", "/path/file-x.html"),
+        ("/x%24", "/x"),
+        ("/%zz", "/%25zz"),
+        ("/a%26b", "/a?&b"),
+        ("/A", "/a"),
+    ],
+)
 def test_an_escaped_separator_is_no_separator(rule: str, path: str) -> None:
     assert allowed(f"User-agent: *\nDisallow: {rule}", path)
 
 
 @pytest.mark.parametrize(
     ("rule", "path", "hit"),
-    [("/fish", "/fish.html", True), ("/fish", "/Fish", False), ("/fish*", "/fishheads/yummy.html", True),
-     ("/fish/", "/fish", False),
-     ("/*.php", "/folder/any.php.file.html", True), ("/*.php$", "/x.php", True), ("/*.php$", "/x.php?y", False),
-     ("/fish*.php", "/fishheads/catfish.php?p", True), ("*", "/x", True), ("/$", "/", True), ("/$", "/x", False),
-     ("/a$b", "/a$b", True), ("/*a*b$", "/xaxbxb", True), ("/*a*b$", "/xaxbx", False), ("/**a", "/xa", True),
-     ("$", "/", False),
-     ("fish", "/fish", False), ("https://example.org/fish", "/fish", False)],
-)  # fmt: skip
+    [
+        ("/fish", "/fish.html", True),
+        ("/fish", "/Fish", False),
+        ("/fish*", "/fishheads/yummy.html", True),
+        ("/fish/", "/fish", False),
+        ("/*.php", "/folder/any.php.file.html", True),
+        ("/*.php$", "/x.php", True),
+        ("/*.php$", "/x.php?y", False),
+        ("/fish*.php", "/fishheads/catfish.php?p", True),
+        ("*", "/x", True),
+        ("/$", "/", True),
+        ("/$", "/x", False),
+        ("/a$b", "/a$b", True),
+        ("/*a*b$", "/xaxbxb", True),
+        ("/*a*b$", "/xaxbx", False),
+        ("/**a", "/xa", True),
+        ("$", "/", False),
+        ("fish", "/fish", False),
+        ("https://example.org/fish", "/fish", False),
+    ],
+)
 def test_star_and_dollar(rule: str, path: str, hit: bool) -> None:
     assert allowed(f"User-agent: *\nDisallow: {rule}", path) is not hit
 
@@ -199,9 +226,22 @@ def test_delay_and_sitemaps() -> None:
 
 @pytest.mark.parametrize(
     ("said", "seconds"),
-    [("600 seconds", 600.0), ("120s", 120.0), ("2.5sec", 2.5), (".5", 0.5), ("+7", 7.0), ("1e2", 100.0), ("5 # m", 5.0),
-     ("0", 0.0), ("soon", None), ("-1", None), ("nan", None), ("info", None), ("", None)],
-)  # fmt: skip
+    [
+        ("600 seconds", 600.0),
+        ("120s", 120.0),
+        ("2.5sec", 2.5),
+        (".5", 0.5),
+        ("+7", 7.0),
+        ("1e2", 100.0),
+        ("5 # m", 5.0),
+        ("0", 0.0),
+        ("soon", None),
+        ("-1", None),
+        ("nan", None),
+        ("info", None),
+        ("", None),
+    ],
+)
 def test_of_a_crawl_delay_the_leading_number_counts(said: str, seconds: float | None) -> None:
     assert Rules.parse(f"User-agent: *\nCrawl-delay: {said}\nDisallow:".encode(), "x").delay == seconds
 
@@ -214,9 +254,11 @@ def test_a_crawl_delay_without_end_is_longer_than_any_that_is_honoured(said: str
 
 
 _words = st.lists(
-    st.sampled_from(["/", "a", "b", "*", "$", "?", "=", "%2F", "%61", "%2a", "ü", "%C3%BC", ":", "%3a", "%", "%zz"
-    , "&", "%26"]), max_size=8
-).map("".join)  # fmt: skip
+    st.sampled_from(
+        ["/", "a", "b", "*", "$", "?", "=", "%2F", "%61", "%2a", "ü", "%C3%BC", ":", "%3a", "%", "%zz", "&", "%26"]
+    ),
+    max_size=8,
+).map("".join)
 _rule = st.tuples(st.sampled_from(["Allow", "Disallow"]), _words).map(lambda r: f"{r[0]}: /{r[1]}")
 _files = st.lists(_rule, max_size=8).map(lambda lines: "\n".join(["User-agent: *", *lines]).encode())
 _urls = st.lists(_words, min_size=1, max_size=6).map(lambda ws: [u for w in ws if (u := canonical(f"{SITE}/{w}"))])
@@ -326,8 +368,10 @@ def test_preferences_are_those_of_our_groups_and_of_the_whole_file() -> None:
     assert Rules.parse(text, "x").preferences == (*everyone, "Content-Signal: search=no")
     assert Rules.parse(text, "Gossamer").preferences == (*everyone, "Content-Usage: train-ai=y")
     assert Rules.parse(text, "other").preferences == (
-        *everyone, "Content-Signal: search=yes, ai-train=no", "Content-Usage: /news/ train-ai=n",
-    )  # fmt: skip
+        *everyone,
+        "Content-Signal: search=yes, ai-train=no",
+        "Content-Usage: /news/ train-ai=n",
+    )
     assert Rules.parse(b"Content-Signal: search=no\nUser-agent: *\nDisallow: /", "y").preferences == (
         "Content-Signal: search=no",
     )
@@ -345,14 +389,18 @@ def test_preferences_are_bounded() -> None:
 @pytest.mark.parametrize(
     ("lines", "path", "expected"),
     [
-        (["train-ai=n, search=y"], "/x", "search=y, train-ai=n"), (["/a/ train-ai=n"], "/x", ""),
-        (["train-ai=n", "/a/ train-ai=y"], "/a/x", "train-ai=y"), (["train-ai=n", "/a/ search=y"], "/a/x", "search=y"),
+        (["train-ai=n, search=y"], "/x", "search=y, train-ai=n"),
+        (["/a/ train-ai=n"], "/x", ""),
+        (["train-ai=n", "/a/ train-ai=y"], "/a/x", "train-ai=y"),
+        (["train-ai=n", "/a/ search=y"], "/a/x", "search=y"),
         (["/a/ train-ai=y", "/a/ train-ai=n, search=y"], "/a/x", "search=y, train-ai=n"),
-        (["/*.html$ train-ai=n", "/a train-ai=y"], "/a.html", "train-ai=n"), ([""], "/", ""),
-        (["/%61/ train-ai=n"], "/a/", "train-ai=n"), (["Train-AI=N;x=1, other, odd=3"], "/", "train-ai=n"),
+        (["/*.html$ train-ai=n", "/a train-ai=y"], "/a.html", "train-ai=n"),
+        ([""], "/", ""),
+        (["/%61/ train-ai=n"], "/a/", "train-ai=n"),
+        (["Train-AI=N;x=1, other, odd=3"], "/", "train-ai=n"),
         (["train-ai=n, train-ai=y"], "/", "train-ai=y"),
     ],
-)  # fmt: skip
+)
 def test_the_longest_path_of_content_usage_decides_and_equal_ones_combine(
     lines: list[str], path: str, expected: str
 ) -> None:
@@ -363,7 +411,7 @@ def test_the_longest_path_of_content_usage_decides_and_equal_ones_combine(
 _USES = st.tuples(
     st.sampled_from(["", "/a/ ", "/a/b/ ", f"/{'x' * 900}/ ", "/a/b/c/ "]),
     st.sampled_from(["train-ai=y", "train-ai=n", "search=y", "search=n, train-ai=y", "search=y, train-ai=n"]),
-)  # fmt: skip
+)
 
 
 @given(st.lists(_USES, max_size=40), st.integers(0, 600))
@@ -444,12 +492,16 @@ def test_protego_is_of_the_same_opinion(text: str, words: list[str], agent: str)
         ("User-agent: *\nDisallow: /x?u=https://f", "/x?u=https%3A%2F%2Ff", False, "2.2.2, first example"),
         ("User-agent: *\nDisallow: /a%26b", "/a&b", True, "2.2.2: an escaped reserved character stays escaped"),
         ("\ufeffUser-agent: *\nDisallow: /a", "/a", False, "2.3: UTF-8, which may begin with a byte order mark"),
-        ("User-agent: gossamer\nCrawl-delay: 3\nUser-agent: y\nDisallow: /a"
-        , "/a", False, "2.2.4: other records end no group"),
+        (
+            "User-agent: gossamer\nCrawl-delay: 3\nUser-agent: y\nDisallow: /a",
+            "/a",
+            False,
+            "2.2.4: other records end no group",
+        ),
         ("User-agent: gossamer/2.0\nDisallow: /a", "/a", False, "2.2.1: the product token is letters, - and _"),
         ("User-agent: goss\nDisallow: /a", "/a", True, "2.2.1: the whole token, not a beginning of it"),
     ],
-)  # fmt: skip
+)
 def test_where_protego_differs_the_rfc_decides(text: str, path: str, ours: bool, why: str) -> None:
     assert allowed(text, path) is ours, why
     assert Protego.parse(text).can_fetch(SITE + path, "gossamer") is not ours, f"no difference any more: {why}"

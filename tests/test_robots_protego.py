@@ -105,7 +105,8 @@ def _in_query(text: str) -> str:
 
 REASONS = {
     "byte order mark": Reason(
-        "2.3: the file is UTF-8, which may begin with one", lambda text: text.removeprefix("\ufeff"),
+        "2.3: the file is UTF-8, which may begin with one",
+        lambda text: text.removeprefix("\ufeff"),
         ("\ufeffUser-agent: *\nDisallow: /a", "/a"),
     ),
     "other keys": Reason(
@@ -114,29 +115,36 @@ REASONS = {
         ("User-agent: gossamer\nCrawl-delay: 3\nUser-agent: y\nDisallow: /a", "/a"),
     ),
     "product token": Reason(
-        "2.2.1: the whole product token counts, of letters, - and _, and nothing behind it", each_line(token_only),
+        "2.2.1: the whole product token counts, of letters, - and _, and nothing behind it",
+        each_line(token_only),
         ("User-agent: gossamer/2.0\nDisallow: /a", "/a"),
     ),
     "index.html": Reason(
-        "2.2.2: an Allow of /index.html is about /index.html", each_line(not_index),
+        "2.2.2: an Allow of /index.html is about /index.html",
+        each_line(not_index),
         ("User-agent: *\nDisallow: /\nAllow: /index.html", "/"),
     ),
     "dollar": Reason(
-        "2.2.3: $ ends a rule, and elsewhere stands for itself", each_line(dollars),
-        ("User-agent: *\nDisallow: /a$\nAllow: /a", "/a$"), no_dollar,
+        "2.2.3: $ ends a rule, and elsewhere stands for itself",
+        each_line(dollars),
+        ("User-agent: *\nDisallow: /a$\nAllow: /a", "/a$"),
+        no_dollar,
     ),
     "query": Reason(
-        "2.2.2, first example: in a query :, /, ? and @ mean the same escaped", each_line(
-            lambda key, value: f"{key}: {_in_query(value)}" if key in ("allow", "disallow") else None
-        ),
-        ("User-agent: *\nDisallow: /x?u=https://f", "/x?u=https%3A%2F%2Ff"), _in_query,
+        "2.2.2, first example: in a query :, /, ? and @ mean the same escaped",
+        each_line(lambda key, value: f"{key}: {_in_query(value)}" if key in ("allow", "disallow") else None),
+        ("User-agent: *\nDisallow: /x?u=https://f", "/x?u=https%3A%2F%2Ff"),
+        _in_query,
     ),
     "reserved": Reason(
-        "2.2.2: an escaped reserved character is not the character", each_line(_escapes),
-        ("User-agent: *\nDisallow: /a%26b", "/a&b"), _same,
+        "2.2.2: an escaped reserved character is not the character",
+        each_line(_escapes),
+        ("User-agent: *\nDisallow: /a%26b", "/a&b"),
+        _same,
     ),
     "500 KiB": Reason(
-        "2.5: what is behind the first 500 KiB is not read", lambda text: (
+        "2.5: what is behind the first 500 KiB is not read",
+        lambda text: (
             text if len(text.encode()) <= LIMIT else text.encode()[:LIMIT].decode(errors="ignore").rpartition("\n")[0]
         ),
         ("User-agent: *\n" + "# fill\n" * 75_000 + "Disallow: /a", "/a"),
@@ -146,7 +154,7 @@ REASONS = {
         lambda text: re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", "_", text),
         ("User-agent: *\nDisallow: /b\u2028Disallow: /a", "/a"),
     ),
-}  # fmt: skip
+}
 
 
 def ours(text: str, url: str) -> bool:
@@ -168,17 +176,59 @@ def reason_of(text: str, url: str) -> str | None:
 
 
 _ODD = (
-    "Disallow: /a%2Fb", "Disallow: /a%26b*", "Allow: /*%3D", "Disallow: /x$y", "Allow: /x$", "Disallow: admin",
-    "Noindex: /", "Crawl-delay: 5", "Host: example.org", "User-agent: gossamer/1.0", "User-agent: goss",
-    "User-agent: *", "Disalow: /a", "Allow: /news/index.html", "Disallow: /?u=https://b.example/", "# x", "Disallow:",
-    "Disallow: /*?u=https%3A%2F%2Fb", "Disallow: *", "Disallow: /ü/", "Disallow: /%C3%BC/x", "Allow: /%61dmin",
-    "Disallow /print", "Useragent: gossamer", "Content-Usage: train-ai=n", "User-agent: gossamer", "Allow: /$",
-    "Disallow: /**a**b", "Disallow: /;x=1", "nonsense",
-)  # fmt: skip
+    "Disallow: /a%2Fb",
+    "Disallow: /a%26b*",
+    "Allow: /*%3D",
+    "Disallow: /x$y",
+    "Allow: /x$",
+    "Disallow: admin",
+    "Noindex: /",
+    "Crawl-delay: 5",
+    "Host: example.org",
+    "User-agent: gossamer/1.0",
+    "User-agent: goss",
+    "User-agent: *",
+    "Disalow: /a",
+    "Allow: /news/index.html",
+    "Disallow: /?u=https://b.example/",
+    "# x",
+    "Disallow:",
+    "Disallow: /*?u=https%3A%2F%2Fb",
+    "Disallow: *",
+    "Disallow: /ü/",
+    "Disallow: /%C3%BC/x",
+    "Allow: /%61dmin",
+    "Disallow /print",
+    "Useragent: gossamer",
+    "Content-Usage: train-ai=n",
+    "User-agent: gossamer",
+    "Allow: /$",
+    "Disallow: /**a**b",
+    "Disallow: /;x=1",
+    "nonsense",
+)
 _ODD_PATHS = (
-    "/a%2Fb", "/a/b", "/a&b/c", "/a%26b", "/q?a=b", "/x$y", "/x", "/x$", "/admin", "/news/", "/news/index.html", "/",
-    "/?u=https://b.example/", "/p?u=https%3A%2F%2Fb.example%2F", "/%C3%BC/x", "/print", "/ab", "/;x=1", "/a", "/goss",
-)  # fmt: skip
+    "/a%2Fb",
+    "/a/b",
+    "/a&b/c",
+    "/a%26b",
+    "/q?a=b",
+    "/x$y",
+    "/x",
+    "/x$",
+    "/admin",
+    "/news/",
+    "/news/index.html",
+    "/",
+    "/?u=https://b.example/",
+    "/p?u=https%3A%2F%2Fb.example%2F",
+    "/%C3%BC/x",
+    "/print",
+    "/ab",
+    "/;x=1",
+    "/a",
+    "/goss",
+)
 
 
 def odd_file(dice: random.Random) -> str:

@@ -109,9 +109,11 @@ def test_time_in_which_nobody_asked_is_no_proof(tmp_path: Path) -> None:
 def test_a_robots_txt_that_moved_to_where_nobody_can_ask_is_one_that_cannot_be_read(tmp_path: Path) -> None:
     moved = Reply(outcome=Outcome.REDIRECT, status=301, redirect="http://gone.example/robots.txt")
     world = World(
-        tmp_path, site_of(moved), ["harvester.robots_unreachable=1d"],
+        tmp_path,
+        site_of(moved),
+        ["harvester.robots_unreachable=1d"],
         address=lambda host: None if "gone" in host else "192.0.2.1",
-    )  # fmt: skip
+    )
     result = world.run([ROOT])
     for _ in range(20):
         result = result if pages_of(world) else come_back(world, result)

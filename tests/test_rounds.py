@@ -181,12 +181,18 @@ def test_redirects_of_a_sitemap_are_followed_in_the_turns_of_their_sites(tmp_pat
 
 def test_a_round_ends_whatever_is_answered(tmp_path: Path) -> None:
     circle = [moved(f"http://a.example/{(i + 1) % 9}.xml") for i in range(9)]
-    for i, (answer, asked) in enumerate([
-        (moved(WELL_KNOWN), 6), (moved("http://www.a.example/sitemap.xml"), 6), (moved(""), 1),
-        (moved("http://a.example/0.xml"), 6), (Reply(outcome=Outcome.SERVER_ERROR, status=500), 1),
-        (Reply(outcome=Outcome.TIMED_OUT, status=0), 1), (Reply(outcome=Outcome.BAD_ENCODING), 1),
-        (Reply(sitemaps=["", "x", "ftp://a.example/", "http://a.example/" + "x" * 9000]), 1),
-    ]):  # fmt: skip
+    for i, (answer, asked) in enumerate(
+        [
+            (moved(WELL_KNOWN), 6),
+            (moved("http://www.a.example/sitemap.xml"), 6),
+            (moved(""), 1),
+            (moved("http://a.example/0.xml"), 6),
+            (Reply(outcome=Outcome.SERVER_ERROR, status=500), 1),
+            (Reply(outcome=Outcome.TIMED_OUT, status=0), 1),
+            (Reply(outcome=Outcome.BAD_ENCODING), 1),
+            (Reply(sitemaps=["", "x", "ftp://a.example/", "http://a.example/" + "x" * 9000]), 1),
+        ]
+    ):
         web = {
             ROOT: Reply(),
             WELL_KNOWN: answer,
@@ -256,9 +262,14 @@ PAID = Reply(outcome=Outcome.PAYMENT_REQUIRED, status=402)
 @pytest.mark.parametrize("clean", [True, False], ids=["stop", "kill"])
 @pytest.mark.parametrize(
     ("answer", "most"),
-    [(PAID, 1), (Reply(outcome=Outcome.NOT_FOUND, status=404), 1), (Reply(), 1),
-     (Reply(outcome=Outcome.SERVER_ERROR, status=500), 2), (Reply(links=["http://a.example/x"]), 1)],
-)  # fmt: skip
+    [
+        (PAID, 1),
+        (Reply(outcome=Outcome.NOT_FOUND, status=404), 1),
+        (Reply(), 1),
+        (Reply(outcome=Outcome.SERVER_ERROR, status=500), 2),
+        (Reply(links=["http://a.example/x"]), 1),
+    ],
+)
 def test_a_round_that_is_begun_anew_leaves_out_what_was_answered_for_good(
     tmp_path: Path, answer: Reply, most: int, clean: bool
 ) -> None:

@@ -34,8 +34,10 @@ def test_every_run_is_stored_with_its_settings_and_what_is_different(tmp_path: P
     assert sorted(differences) == ["harvester.wait: 15s -> 9s", "seeder.depth_static: 15 -> 3"]
     found = runs(tmp_path)
     assert [(r["run"], r["started"], r["version"]) for r in found] == [
-        (1, 100.0, __version__), (2, 200.0, __version__), (3, 300.0, __version__),
-    ]  # fmt: skip
+        (1, 100.0, __version__),
+        (2, 200.0, __version__),
+        (3, 300.0, __version__),
+    ]
     assert [r["differences"] for r in found] == [[], [], differences]
     assert [settings_of(r) for r in found] == [first, first, second]
 
@@ -115,8 +117,11 @@ def test_a_resume_with_other_settings_lists_the_differences(tmp_path: Path) -> N
         assert (second.code, third.code, fourth.code) == (0, 0, 0)
     found = runs(shard_folder(folder))
     assert [r["differences"] for r in found] == [
-        [], ["harvester.tries: 3 -> 5"], ["harvester.tries: 5 -> 7"], [],
-    ]  # fmt: skip
+        [],
+        ["harvester.tries: 3 -> 5"],
+        ["harvester.tries: 5 -> 7"],
+        [],
+    ]
     assert settings_of(found[-1]) == config.load(toml)
 
 

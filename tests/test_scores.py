@@ -60,9 +60,18 @@ class Made:
         first, self.pages = self.pages, self.pages + pages
         urls = Texts.join([b"http://site.example/%d" % (first + i) for i in range(pages)], "<u2")
         return Effects(
-            self.number, 1.0, 1.0, 0, 0, first, pages=new, urls=urls, visits=made,
-            link_targets=np.array(targets, "<u4"), link_kinds=np.zeros(len(targets), "u1"),
-        )  # fmt: skip
+            self.number,
+            1.0,
+            1.0,
+            0,
+            0,
+            first,
+            pages=new,
+            urls=urls,
+            visits=made,
+            link_targets=np.array(targets, "<u4"),
+            link_kinds=np.zeros(len(targets), "u1"),
+        )
 
 
 OK = Outcome.OK
@@ -294,9 +303,11 @@ class WithTexts(Made):
         places = [i for _, of, _ in visits for i in range(len(of))]
         texts = [b"x" * t for _, of, _ in visits for t in of]
         return replace(
-            effects, link_tags=np.full(len(texts), Tag.A, "u1"), link_positions=np.array(places, "<u2"),
+            effects,
+            link_tags=np.full(len(texts), Tag.A, "u1"),
+            link_positions=np.array(places, "<u2"),
             anchors=Texts.join(texts, "<u2"),
-        )  # fmt: skip
+        )
 
 
 def test_links_weigh_by_their_texts_and_places(tmp_path: Path) -> None:
@@ -310,10 +321,16 @@ def test_links_weigh_by_their_texts_and_places(tmp_path: Path) -> None:
         for p in range(links.pages)
         for i in range(links.offsets[p], links.offsets[p + 1])
     }
-    assert said == pytest.approx({
-        (0, 0): 1.0, (0, 1): 1 + 1 / 16 + 0.25, (0, 5): 1 + 5 / 16 + 0.5,
-        (1, 5): 1 + 5 / 16 + 0.5, (1, 6): 1 + 6 / 16 + 0.25, (2, 3): 1 + 3 / 16 + 0.5,
-    })  # fmt: skip
+    assert said == pytest.approx(
+        {
+            (0, 0): 1.0,
+            (0, 1): 1 + 1 / 16 + 0.25,
+            (0, 5): 1 + 5 / 16 + 0.5,
+            (1, 5): 1 + 5 / 16 + 0.5,
+            (1, 6): 1 + 6 / 16 + 0.25,
+            (2, 3): 1 + 3 / 16 + 0.5,
+        }
+    )
 
 
 def test_weighted_link_rank_is_a_score_like_the_others(tmp_path: Path) -> None:

@@ -47,8 +47,10 @@ def test_a_robots_txt_that_moved_within_its_site_is_read_however_long_the_wait(t
     web = {
         A + "robots.txt": moved_to("https://a.example/robots.txt"),
         "https://a.example/robots.txt": Reply(rules=PRIVATE),
-        A: Reply(links=[A + "private/1", A + "open"]), A + "open": Reply(digest=2), A + "private/1": Reply(digest=3),
-    }  # fmt: skip
+        A: Reply(links=[A + "private/1", A + "open"]),
+        A + "open": Reply(digest=2),
+        A + "private/1": Reply(digest=3),
+    }
     world = World(tmp_path, web, ["harvester.wait=70s", "harvester.wait_large=70s"])
     world.run([A], patience=200.0)
     assert pages_of(world) == {A, A + "open"}
@@ -70,10 +72,13 @@ def test_a_site_that_asks_for_too_long_a_delay_is_left_alone_though_it_is_in_the
 
 def test_a_robots_txt_that_moved_is_asked_for_once_however_long_its_new_site_rests(tmp_path: Path) -> None:
     web = {
-        A + "robots.txt": moved_to(B + "robots.txt"), B + "robots.txt": Reply(delay=40.0),
-        B: Reply(links=[B + f"{i}" for i in range(5)]), A: Reply(links=[A + "1"]), A + "1": Reply(digest=2),
+        A + "robots.txt": moved_to(B + "robots.txt"),
+        B + "robots.txt": Reply(delay=40.0),
+        B: Reply(links=[B + f"{i}" for i in range(5)]),
+        A: Reply(links=[A + "1"]),
+        A + "1": Reply(digest=2),
         **{B + f"{i}": Reply(digest=10 + i) for i in range(5)},
-    }  # fmt: skip
+    }
     world = World(tmp_path, web, ["seeder.domains=*"])
     world.run([B, A], patience=300.0)
     assert {A, A + "1", B + "4"} <= pages_of(world)

@@ -78,11 +78,26 @@ def test_tables_speak_in_words_times_and_nulls(tmp_path: Path) -> None:
         "select page, ask, outcome, status, duplicate_of, latency, speed, warc_file, counted_video, "
         "rules is null, title, epoch(time), retry_after, delay, tick from '@visits/*.parquet'"
     ) == [
-        (page, "page", "ok", 200, None, 0.5, 2000.0, "warc/000001.warc.gz", 7, True, "Page of tick 1",
-         1_700_000_000.25, 0.0, 0.0, 1),
+        (
+            page,
+            "page",
+            "ok",
+            200,
+            None,
+            0.5,
+            2000.0,
+            "warc/000001.warc.gz",
+            7,
+            True,
+            "Page of tick 1",
+            1_700_000_000.25,
+            0.0,
+            0.0,
+            1,
+        ),
         (None, "robots", "timed_out", None, None, 0.5, 2000.0, None, 0, False, None, 0.0, None, 2.5, 1),
         (page, "page", "ok", None, None, 0.0, None, None, 0, True, "Page of tick 2", 0.0, None, None, 2),
-    ]  # fmt: skip
+    ]
     assert rows(
         "select count(distinct url), min(page), min(fingerprint) > 0, any_value(state) from '@pages/*.parquet'"
     ) == [(sum(len(e.pages) for e in readable()), page, True, "pending")]
@@ -117,9 +132,13 @@ def test_sealing_takes_the_journal_up_to_its_last_mark_and_no_further(tmp_path: 
     line = seal.seal(shard, 5)
     assert [e.encode() for e in seal.effects_of(line, shard, 3)] == [e.encode() for e in effects[:3]]
     assert {k: line[k] for k in ("segment", "first_record", "last_record", "first_tick", "last_tick", "lengths")} == {
-        "segment": 5, "first_record": 8, "last_record": 10, "first_tick": 41, "last_tick": 43,
+        "segment": 5,
+        "first_record": 8,
+        "last_record": 10,
+        "first_tick": 41,
+        "last_tick": 43,
         "lengths": {"urls/a.blocks": 5, "warc/000000.warc.gz": 6},
-    }  # fmt: skip
+    }
 
 
 def test_a_journal_without_records_is_a_segment_without_files(tmp_path: Path) -> None:

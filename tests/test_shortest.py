@@ -28,9 +28,7 @@ def made(*rows: tuple[int, int, float, float, float], received: int = 0) -> Requ
     """Rows of site, address, duration, rest and soonest; begun at any time."""
     site, address, took, rest, when = (np.array(column, np.float64) for column in zip(*rows, strict=True))
     sites, none = site.astype(np.int64), np.zeros(len(rows), np.int64)
-    return Requests(
-        sites, address.astype(np.int64), none, np.zeros(len(rows)), took, rest, rest, when, none + received
-    )  # fmt: skip
+    return Requests(sites, address.astype(np.int64), none, np.zeros(len(rows)), took, rest, rest, when, none + received)
 
 
 def longest(requests: Requests, rules: Rules = MANY) -> dict[str, float]:
@@ -89,9 +87,16 @@ def known(given_: list[bool], links: list[tuple[int, int]], robots: list[float],
     none = np.zeros(0, np.int64)
     pages = len(given_)
     return Known(
-        np.array(given_), np.array(origin), np.ones(pages), ends[:, 0], ends[:, 1], np.array(robots),
-        np.zeros(pages, np.bool_), none, np.zeros(0),
-    )  # fmt: skip
+        np.array(given_),
+        np.array(origin),
+        np.ones(pages),
+        ends[:, 0],
+        ends[:, 1],
+        np.array(robots),
+        np.zeros(pages, np.bool_),
+        none,
+        np.zeros(0),
+    )
 
 
 def test_a_page_is_known_by_the_shortest_way_to_it() -> None:
@@ -109,7 +114,7 @@ def test_what_a_sitemap_lists_is_known_when_one_can_be_read() -> None:
     base = known([True, False, False], [], [0.5], [0, 0, 0])
     sitemaps = replace(
         base, listed=np.array([False, True, False]), sitemap_origin=np.array([0]), sitemap_took=np.array([3.0])
-    )  # fmt: skip
+    )
     assert soonest(sitemaps).page.tolist() == [0.5, 3.5, 0], "a page to which no way is recorded bounds nothing"
 
 
@@ -147,24 +152,45 @@ def crawl(seed: int, sites: int, addresses: int, rules: Rules, pages: int) -> Re
     links = [(p, n) for n, p in enumerate(parent) if p >= 0]
     ends = np.array(links, np.int64).reshape(-1, 2)
     none = np.zeros(0, np.int64)
-    found = soonest(Known(
-        np.array([p < 0 for p in parent]), np.array(site), np.array(took), ends[:, 0], ends[:, 1], np.zeros(sites),
-        np.zeros(pages, np.bool_), none, np.zeros(0),
-    ))  # fmt: skip
+    found = soonest(
+        Known(
+            np.array([p < 0 for p in parent]),
+            np.array(site),
+            np.array(took),
+            ends[:, 0],
+            ends[:, 1],
+            np.zeros(sites),
+            np.zeros(pages, np.bool_),
+            none,
+            np.zeros(0),
+        )
+    )
     return Requests(
-        np.array(site), np.array(site) % addresses, np.zeros(pages, np.int64), np.array(start), np.array(end),
-        np.array(rest), np.array(pause), found.page, np.zeros(pages, np.int64),
-    )  # fmt: skip
+        np.array(site),
+        np.array(site) % addresses,
+        np.zeros(pages, np.int64),
+        np.array(start),
+        np.array(end),
+        np.array(rest),
+        np.array(pause),
+        found.page,
+        np.zeros(pages, np.int64),
+    )
 
 
 @given(
-    st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 5), st.integers(1, 4), st.integers(1, 3),
-    st.sampled_from((0.0, 1.0)), st.integers(1, 30),
-)  # fmt: skip
+    st.integers(0, 2**32),
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.sampled_from((0.0, 1.0)),
+    st.integers(1, 30),
+)
 @settings(max_examples=150, deadline=None)
 def test_no_crawl_is_shorter_than_its_bound(
     seed: int, sites: int, addresses: int, connections: int, per_turn: int, address_wait: float, pages: int
-) -> None:  # fmt: skip
+) -> None:
     rules = Rules(connections, per_turn, address_wait)
     requests = crawl(seed, sites, addresses, rules, pages)
     for limit in limits(requests, rules):

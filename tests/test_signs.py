@@ -128,7 +128,8 @@ SIGNS: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
     "the first line of the manifest": (lambda shard: flipped(shard / MANIFEST, 20), MANIFEST),
     "a line of the manifest": (lambda shard: flipped(shard / MANIFEST, len(lines(shard)[0]) + 20), MANIFEST),
     "a line gone from the end of the manifest": (
-        lambda shard: (shard / MANIFEST).write_bytes(b"".join(lines(shard)[:-1])), MANIFEST,
+        lambda shard: (shard / MANIFEST).write_bytes(b"".join(lines(shard)[:-1])),
+        MANIFEST,
     ),
     "a segment gone from the middle": (lambda shard: forget_segments(shard, 2), "journal/"),
     "an image that is ahead of all that is left": (image_ahead, "image/"),
@@ -151,7 +152,7 @@ SIGNS: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
     "an archive file": (lambda shard: archived(shard, None), "warc/"),
     "the end of an archive file": (lambda shard: archived(shard, b"short"), "warc/"),
     "a line of the list of runs": (lambda shard: flipped(shard / "runs.jsonl", 30), "runs.jsonl"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SIGNS)

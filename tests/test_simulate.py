@@ -44,9 +44,11 @@ def web(random: Random, pages: int = 0, sites: int = 0) -> WebGraph:
     start = sorted(random.sample(range(pages), random.randint(1, min(4, pages))))
     size = [random.randint(100, 50_000) for _ in range(pages)]
     return WebGraph(
-        csr(pages, np.array(sources, np.uint32), np.array(targets, np.uint32)), np.array(site, np.uint32),
-        np.array(size, np.uint32), np.array(start, np.uint32),
-    )  # fmt: skip
+        csr(pages, np.array(sources, np.uint32), np.array(targets, np.uint32)),
+        np.array(site, np.uint32),
+        np.array(size, np.uint32),
+        np.array(start, np.uint32),
+    )
 
 
 def links_of(graph: WebGraph, page: int) -> list[int]:
@@ -67,11 +69,17 @@ def history_of(graph: WebGraph, random: Random) -> npt.NDArray[np.float64]:
 
 def scenario_of(random: Random) -> Scenario:
     return Scenario(
-        connections=random.choice([1, 2, 8]), wait=random.choice([0.0, 1.0, 15.0]), per_turn=random.choice([1, 3]),
-        pause=random.choice([0.0, 0.5]), bandwidth=random.choice([np.inf, 5_000.0]), batch=random.choice([1, 3, 100]),
-        per_site=random.choice([0, 2]), servers=random.choice([Servers(), SLOW, Servers.measured()]),
-        rank_every=random.choice([0, 1, 4, 0.3]), random_seed=random.randrange(100),
-    )  # fmt: skip
+        connections=random.choice([1, 2, 8]),
+        wait=random.choice([0.0, 1.0, 15.0]),
+        per_turn=random.choice([1, 3]),
+        pause=random.choice([0.0, 0.5]),
+        bandwidth=random.choice([np.inf, 5_000.0]),
+        batch=random.choice([1, 3, 100]),
+        per_site=random.choice([0, 2]),
+        servers=random.choice([Servers(), SLOW, Servers.measured()]),
+        rank_every=random.choice([0, 1, 4, 0.3]),
+        random_seed=random.randrange(100),
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -92,9 +100,12 @@ def test_never_two_requests_in_flight_to_a_site_never_before_its_time(seed: int,
     random = Random(seed)
     graph = web(random)
     scenario = Scenario(
-        connections=random.choice([1, 3, 64]), wait=random.choice([0.0, 5.0]), batch=random.choice([1, 4]),
-        servers=SLOW, bandwidth=random.choice([np.inf, 8_000.0]),
-    )  # fmt: skip
+        connections=random.choice([1, 3, 64]),
+        wait=random.choice([0.0, 5.0]),
+        batch=random.choice([1, 4]),
+        servers=SLOW,
+        bandwidth=random.choice([np.inf, 8_000.0]),
+    )
     run = simulate(graph, strategy, scenario)
     ends: dict[int, list[float]] = defaultdict(list)
     for page, time in zip(run.order.tolist(), run.time.tolist(), strict=True):
@@ -180,8 +191,10 @@ def test_larger_sites_first_takes_the_site_with_the_most_pending_pages() -> None
     """Start pages 0 and 1 of sites 0 and 1; page 1 links to three more of its own, page 0 to one."""
     graph = WebGraph(
         csr(6, np.array([0, 1, 1, 1], np.uint32), np.array([2, 3, 4, 5], np.uint32)),
-        np.array([0, 1, 0, 1, 1, 1], np.uint32), np.full(6, 100, np.uint32), np.array([0, 1], np.uint32),
-    )  # fmt: skip
+        np.array([0, 1, 0, 1, 1, 1], np.uint32),
+        np.full(6, 100, np.uint32),
+        np.array([0, 1], np.uint32),
+    )
     assert simulate(graph, "larger-sites-first", Scenario()).order.tolist() == [0, 1, 3, 4, 2, 5]
 
 
@@ -334,9 +347,11 @@ def test_an_earlier_crawl_had_the_share_of_pages_and_of_pagerank_that_the_thesis
     pages = 4_000
     targets = (pages * rng.random(40_000) ** 3).astype(np.uint32)
     graph = WebGraph(
-        csr(pages, rng.integers(0, pages, 40_000), targets), np.zeros(pages, np.uint32), np.full(pages, 9, np.uint32),
+        csr(pages, rng.integers(0, pages, 40_000), targets),
+        np.zeros(pages, np.uint32),
+        np.full(pages, 9, np.uint32),
         np.zeros(1, np.uint32),
-    )  # fmt: skip
+    )
     worth = pagerank(graph.links, tolerance=1e-8).values
     earlier, history = earlier_crawl(graph, worth, 1)
     known = ~np.isnan(history)

@@ -107,10 +107,20 @@ def test_pages_that_robots_txt_forbids_are_known_and_never_asked_for(tmp_path: P
     assert not [a for a in world.asked if "private" in a.url]
 
 
-UNREADABLE = sorted(set(Outcome) - {
-    Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE,
-    Outcome.NO_CONTENT, Outcome.RETURNED, Outcome.PAYMENT_REQUIRED,
-})  # fmt: skip
+UNREADABLE = sorted(
+    set(Outcome)
+    - {
+        Outcome.OK,
+        Outcome.DUPLICATE,
+        Outcome.REDIRECT,
+        Outcome.NOT_FOUND,
+        Outcome.REFUSED,
+        Outcome.OTHER_TYPE,
+        Outcome.NO_CONTENT,
+        Outcome.RETURNED,
+        Outcome.PAYMENT_REQUIRED,
+    }
+)
 """Whatever is no answer to the question."""
 
 
@@ -173,8 +183,10 @@ def test_robots_txt_that_moved_to_another_site_is_asked_for_there(tmp_path: Path
     world = World(tmp_path, web)
     result = world.run([ROOT])
     assert [a.url for a in world.asked] == [
-        "http://a.example/robots.txt", "http://b.example/robots.txt", ROOT,
-    ]  # fmt: skip
+        "http://a.example/robots.txt",
+        "http://b.example/robots.txt",
+        ROOT,
+    ]
     assert result.in_state(State.EXCLUDED) == {"http://a.example/x"}
 
 
@@ -444,9 +456,10 @@ def test_a_location_of_any_length_does_no_harm(tmp_path: Path) -> None:
 
 
 def test_the_longest_crawl_delay_of_a_sites_origins_holds(tmp_path: Path) -> None:
-    web = {
-        f"{scheme}://a.example/{n}": Reply() for scheme in ("http", "https") for n in range(3)
-    } | {"http://a.example/robots.txt": Reply(delay=40.0), "https://a.example/robots.txt": Reply()}  # fmt: skip
+    web = {f"{scheme}://a.example/{n}": Reply() for scheme in ("http", "https") for n in range(3)} | {
+        "http://a.example/robots.txt": Reply(delay=40.0),
+        "https://a.example/robots.txt": Reply(),
+    }
     world = World(tmp_path, web)
     world.run(list(web)[:6])
     assert sum(a.ask is Ask.PAGE for a in world.asked) == 6
@@ -520,9 +533,11 @@ def test_a_plan_closes_when_few_requests_are_in_flight_and_its_pages_go_back_unp
     hosts = [f"s{i}.example" for i in range(40)]
     web = {f"http://{host}/": Reply(links=[f"http://{host}/p{n}.html" for n in range(3)]) for host in hosts}
     changes = [
-        f"harvester.connections={connections}", f"harvester.least_connections={least}", "manager.batch_size=30",
+        f"harvester.connections={connections}",
+        f"harvester.least_connections={least}",
+        "manager.batch_size=30",
         "manager.policy=breadth-first",
-    ]  # fmt: skip
+    ]
     world = World(tmp_path, web, changes, address=lambda host: f"192.0.2.{hosts.index(host)}")
     plans: list[set[int]] = []
     installed = Dispatch.install

@@ -23,18 +23,20 @@ SCOPE = Scope(("example",))
 
 ADDRESSES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=30)
-    .map(lambda text: f"http://a.example/{text}").filter(lambda text: text == text.strip(sitemaps._WHITE)),
+    .map(lambda text: f"http://a.example/{text}")
+    .filter(lambda text: text == text.strip(sitemaps._WHITE)),
     max_size=8,
-)  # fmt: skip
+)
 
 
 def xml(addresses: list[str], root: str = "urlset", entry: str = "url", prefix: str = "", dates: bool = False) -> str:
     p = f"{prefix}:" if prefix else ""
     body = "".join(
         f"<{p}{entry}>\n  <{p}loc> {escape(each)} </{p}loc>"
-        + (f"<{p}lastmod>2024-02-03</{p}lastmod>" if dates else "") + f"</{p}{entry}>"
+        + (f"<{p}lastmod>2024-02-03</{p}lastmod>" if dates else "")
+        + f"</{p}{entry}>"
         for each in addresses
-    )  # fmt: skip
+    )
     return f'<?xml version="1.0"?>\n<!-- made -->\n<{p}{root} xmlns="http://www.sitemaps.org/">{body}</{p}{root}>'
 
 
@@ -80,13 +82,51 @@ def test_what_is_cut_is_read_as_far_as_it_goes(addresses: list[str], size: int) 
     assert len(read(body, "", NOW).entries) == len(addresses)
 
 
-PIECES = st.sampled_from([
-    b"<urlset>", b"<url>", b"</url>", b"<loc>", b"</loc>", b"http://a.example/", b"<!--", b"-->", b"<![CDATA[", b"]]>",
-    b"<!DOCTYPE x [", b"]>", b"<?", b"?>", b"&", b"&amp;", b"&#0;", b"&#x110000;", b"&#99999999;", b"&x;", b"\0",
-    b"\xff", b"<rss>", b"<item>", b"<link>", b"<feed>", b"<entry>", b"<link href='", b"'/>", b"<lastmod>", b"2024",
-    b"\xfe\xff",
-    b"<a:urlset>", b"<a:url>", b"<", b">", b"<rdf:RDF>", b"<sitemapindex>", b"<sitemap>", b"\x1f\x8b", b"</urlset>",
-])  # fmt: skip
+PIECES = st.sampled_from(
+    [
+        b"<urlset>",
+        b"<url>",
+        b"</url>",
+        b"<loc>",
+        b"</loc>",
+        b"http://a.example/",
+        b"<!--",
+        b"-->",
+        b"<![CDATA[",
+        b"]]>",
+        b"<!DOCTYPE x [",
+        b"]>",
+        b"<?",
+        b"?>",
+        b"&",
+        b"&amp;",
+        b"&#0;",
+        b"&#x110000;",
+        b"&#99999999;",
+        b"&x;",
+        b"\0",
+        b"\xff",
+        b"<rss>",
+        b"<item>",
+        b"<link>",
+        b"<feed>",
+        b"<entry>",
+        b"<link href='",
+        b"'/>",
+        b"<lastmod>",
+        b"2024",
+        b"\xfe\xff",
+        b"<a:urlset>",
+        b"<a:url>",
+        b"<",
+        b">",
+        b"<rdf:RDF>",
+        b"<sitemapindex>",
+        b"<sitemap>",
+        b"\x1f\x8b",
+        b"</urlset>",
+    ]
+)
 
 
 @settings(deadline=None)
@@ -113,8 +153,9 @@ LAUGHS = (
 
 def test_no_entity_is_expanded() -> None:
     assert [e.address for e in read(LAUGHS.encode(), "", NOW).entries] == [
-        "http://a.example/&j;&file;", "http://a.example/2",
-    ]  # fmt: skip
+        "http://a.example/&j;&file;",
+        "http://a.example/2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +193,7 @@ def test_addresses_as_they_are_written(written: str, address: str) -> None:
         "<rdf:RDF><channel><link>x</link></channel><item><link>http://a.example/1</link><dc:date>2024</dc:date></item></rdf:RDF>",
         "<rss><channel><atom:link href='x'/><item><atom:link href='y'/><link>http://a.example/1</link></item></channel></rss>",
     ],
-)  # fmt: skip
+)
 def test_oddities_do_no_harm(text: str) -> None:
     assert [e.address for e in read(text.encode(), "", NOW).entries] == ["http://a.example/1"]
 
@@ -256,9 +297,23 @@ def test_dates_of_all_precisions(text: str, when: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "yesterday", "2024-13-01", "2024-02-30", "0000-00-00", "1970-01-01", "2031-01-01", "9999", "2024-05-06T25:00Z",
-     "2024-05-06T07:08+99:99", "٢٠٢٤", "20240506", "Mon, 99 Foo 2024", "2024-05-06T07:08:09Z" + "x" * 100],
-)  # fmt: skip
+    [
+        "",
+        "yesterday",
+        "2024-13-01",
+        "2024-02-30",
+        "0000-00-00",
+        "1970-01-01",
+        "2031-01-01",
+        "9999",
+        "2024-05-06T25:00Z",
+        "2024-05-06T07:08+99:99",
+        "٢٠٢٤",
+        "20240506",
+        "Mon, 99 Foo 2024",
+        "2024-05-06T07:08:09Z" + "x" * 100,
+    ],
+)
 def test_nonsense_and_dates_to_come_are_none(text: str) -> None:
     assert lastmod(text, NOW) is None
 

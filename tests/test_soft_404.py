@@ -442,9 +442,16 @@ def test_a_worker_reads_the_answer_to_a_probe_like_a_page_but_hands_on_no_links(
     read: dict[Ask, tuple[np.void, Results]] = {}
     for ask in (Ask.PAGE, Ask.PROBE):
         fetched = Fetched(
-            Assignment(1, ask, NONE, 0, 0, url.encode(), "127.0.0.1", 80), None, "", 0.0, 0.1, status=200,
-            headers={"content-type": "text/html"}, fields=[(b"Content-Type", b"text/html")], body=body,
-        )  # fmt: skip
+            Assignment(1, ask, NONE, 0, 0, url.encode(), "127.0.0.1", 80),
+            None,
+            "",
+            0.0,
+            0.1,
+            status=200,
+            headers={"content-type": "text/html"},
+            fields=[(b"Content-Type", b"text/html")],
+            body=body,
+        )
         results = decode_results([Reader(override(Settings(), ("seeder.domains=*",)), 7).result(fetched)[HEAD.size :]])
         read[ask] = (results.visits[0], results)
     visit, results = read[Ask.PROBE]
@@ -454,6 +461,10 @@ def test_a_worker_reads_the_answer_to_a_probe_like_a_page_but_hands_on_no_links(
     assert all(visit[name] == read[Ask.PAGE][0][name] for name in ("sketch", "digest", "text_length"))
     answer = answer_of(visit, results.text_of()[0], urls.Scope(("*",)), 7)
     assert answer == Answer(
-        Kind.TEXT, urls.fingerprint(f"{ROOT}a/", 7), int(visit["sketch"]), urls.fingerprint("Sorry", 7),
-        int(visit["digest"]), int(visit["text_length"]),
-    )  # fmt: skip
+        Kind.TEXT,
+        urls.fingerprint(f"{ROOT}a/", 7),
+        int(visit["sketch"]),
+        urls.fingerprint("Sorry", 7),
+        int(visit["digest"]),
+        int(visit["text_length"]),
+    )

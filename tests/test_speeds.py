@@ -25,9 +25,12 @@ VISITS = st.lists(st.tuples(SPEEDS, MINUTES, st.booleans(), st.booleans()), min_
 def visit(speeds: Speeds, address: int, speed: float, minute: float, holiday: bool = False, held: bool = False) -> None:
     """As fast as that, for ten seconds."""
     speeds.learn(
-        np.array([address], np.uint32), np.array([round(10 * speed)], np.uint64), np.array([10.0]), np.array([held]),
+        np.array([address], np.uint32),
+        np.array([round(10 * speed)], np.uint64),
+        np.array([10.0]),
+        np.array([held]),
         Moment(minute, holiday),
-    )  # fmt: skip
+    )
 
 
 def predicted(speeds: Speeds, address: int, minute: float, holiday: bool = False) -> float:
@@ -165,11 +168,12 @@ def test_the_grant_changes_by_the_hour() -> None:
         override(
             Settings(),
             [
-                'harvester.bandwidth="2MB/s"', 'harvester.time_zone="Europe/Rome"',
+                'harvester.bandwidth="2MB/s"',
+                'harvester.time_zone="Europe/Rome"',
                 'harvester.bandwidth_by_hour={ "08-18" = "500KB/s", "22-02" = "0" }',
             ],
         ).harvester
-    )  # fmt: skip
+    )
     of = {hour: hours.granted(wall(f"2026-03-04T{hour:02d}:59:59")) for hour in range(24)}
     assert all(of[hour] == 500_000 for hour in range(8, 18))
     assert [of[hour] for hour in (22, 23, 0, 1)] == [0] * 4

@@ -151,9 +151,12 @@ def test_preferences_are_those_of_the_page_and_of_the_robots_txt_that_holds() ->
         (null, 1, 'robots', 'ok', 1, 7, 0, 'r: gone'), (null, 1, 'robots', 'redirect', 2, 7, 256, null)
     ) t(page, origin, ask, outcome, tick, number, flags, preferences)""")
     assert sorted(run(preferences.VIEW).fetchall()) == [
-        (0, "page", "a: x"), (0, "page", "b: y"), (0, "robots.txt", "r: new"), (1, "robots.txt", "r: new"),
+        (0, "page", "a: x"),
+        (0, "page", "b: y"),
+        (0, "robots.txt", "r: new"),
+        (1, "robots.txt", "r: new"),
         (3, "page", "d: z"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_robots_txt_says_something_where_the_desk_takes_it_for_an_answer() -> None:
@@ -211,15 +214,25 @@ def test_a_mistake_in_the_query_is_told_with_what_there_is(made: Made, query: st
 @pytest.mark.parametrize(
     "statement",
     [
-        "copy (select 1) to '{to}'", "explain analyze copy (select 1) to '{to}'", "create table x as select 1",
-        "attach '{to}' as y", "set threads = 1", "drop view pages", "export database '{to}'", "install httpfs",
-        "explain (analyze) copy (select 1) to '{to}'", "explain /*x*/ analyze copy (select 1) to '{to}'",
-        "explain copy (select 1) to '{to}'", "explain -- x\nanalyze copy (select 1) to '{to}'",
+        "copy (select 1) to '{to}'",
+        "explain analyze copy (select 1) to '{to}'",
+        "create table x as select 1",
+        "attach '{to}' as y",
+        "set threads = 1",
+        "drop view pages",
+        "export database '{to}'",
+        "install httpfs",
+        "explain (analyze) copy (select 1) to '{to}'",
+        "explain /*x*/ analyze copy (select 1) to '{to}'",
+        "explain copy (select 1) to '{to}'",
+        "explain -- x\nanalyze copy (select 1) to '{to}'",
         "explain (analyze /* ) select 1 -- */ ) copy (select 1) to '{to}'",
         "/**/explain analyze copy (select 1) to '{to}'",
-        "pragma memory_limit = '1GB'", "call pragma_version()", "explain analyze create table x as select 1",
+        "pragma memory_limit = '1GB'",
+        "call pragma_version()",
+        "explain analyze create table x as select 1",
     ],
-)  # fmt: skip
+)
 def test_only_queries_are_answered(made: Made, tmp_path: Path, statement: str) -> None:
     to = tmp_path / "written"
     with pytest.raises(UsageError, match="only queries"):
@@ -321,9 +334,16 @@ def test_json_has_a_form_for_every_kind_of_value(made: Made) -> None:
     )
     (row,) = json.loads(shown(made.folder, query, "json"))
     assert {key: row[key] for key in "abcdefhij"} == {
-        "a": 1, "b": 2.5, "c": None, "d": "6162", "e": [1, None], "f": {"k": "2024-01-02"}, "h": 90.0, "i": None,
+        "a": 1,
+        "b": 2.5,
+        "c": None,
+        "d": "6162",
+        "e": [1, None],
+        "f": {"k": "2024-01-02"},
+        "h": 90.0,
+        "i": None,
         "j": True,
-    }  # fmt: skip
+    }
     assert json.loads(shown(made.folder, "select 1 as x where false", "json")) == []
 
 

@@ -9,9 +9,21 @@ from gossamer.units import Duration, Size, human_size, human_time, plural, thous
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("15s", 15), ("10min", 600), ("12h", 43200), ("1d", 86400), ("500ms", 0.5), ("1min30s", 90), (" 1 h 5 min ", 3900),
-     ("2.5s", 2.5), ("7", 7), (3, 3), (0.25, 0.25), ("0s", 0)],
-)  # fmt: skip
+    [
+        ("15s", 15),
+        ("10min", 600),
+        ("12h", 43200),
+        ("1d", 86400),
+        ("500ms", 0.5),
+        ("1min30s", 90),
+        (" 1 h 5 min ", 3900),
+        ("2.5s", 2.5),
+        ("7", 7),
+        (3, 3),
+        (0.25, 0.25),
+        ("0s", 0),
+    ],
+)
 def test_durations_are_read_with_their_units(text: str | float, seconds: float) -> None:
     assert Duration.parse(text) == seconds
 
@@ -26,9 +38,18 @@ def test_what_is_no_duration_is_refused_with_the_units_that_are(text: str | floa
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("400KB", 400_000), ("1MiB", 2**20), ("1.5MB", 1_500_000), ("2TB", 2 * 10**12), ("12B", 12), ("12", 12), (5, 5),
-     ("3 gib", 3 * 2**30), ("1kb", 1000)],
-)  # fmt: skip
+    [
+        ("400KB", 400_000),
+        ("1MiB", 2**20),
+        ("1.5MB", 1_500_000),
+        ("2TB", 2 * 10**12),
+        ("12B", 12),
+        ("12", 12),
+        (5, 5),
+        ("3 gib", 3 * 2**30),
+        ("1kb", 1000),
+    ],
+)
 def test_sizes_are_read_with_their_units(text: str | int, size: int) -> None:
     assert Size.parse(text) == size
 
@@ -41,10 +62,19 @@ def test_what_is_no_size_is_refused_with_the_units_that_are(text: str | int) -> 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(Duration(15), "15s"), (Duration(300), "5min"), (Duration(86400), "1d"), (Duration(0.5), "0.5s"),
-     (Duration(0), "0s"),
-     (Duration(0.002), "2ms"), (Size(400_000), "400KB"), (Size(2**20), "1MiB"), (Size(1), "1B"), (Size(0), "0B")],
-)  # fmt: skip
+    [
+        (Duration(15), "15s"),
+        (Duration(300), "5min"),
+        (Duration(86400), "1d"),
+        (Duration(0.5), "0.5s"),
+        (Duration(0), "0s"),
+        (Duration(0.002), "2ms"),
+        (Size(400_000), "400KB"),
+        (Size(2**20), "1MiB"),
+        (Size(1), "1B"),
+        (Size(0), "0B"),
+    ],
+)
 def test_values_print_in_their_shortest_form(value: Duration | Size, text: str) -> None:
     assert f"{value}" == text
 
@@ -67,8 +97,19 @@ def test_numbers_for_people() -> None:
     assert plural(1, "thing is", "things are") == "1 thing is"
     assert plural(2, "thing is", "things are") == "2 things are"
     assert [human_size(n) for n in (0, 999, 1234, 45_600_000, 789e9, 2e15)] == [
-        "0 B", "999 B", "1.23 KB", "45.6 MB", "789 GB", "2000.0 TB",
-    ]  # fmt: skip
+        "0 B",
+        "999 B",
+        "1.23 KB",
+        "45.6 MB",
+        "789 GB",
+        "2000.0 TB",
+    ]
     assert [human_time(s) for s in (0.25, 12.34, 59.99, 125, 3599.9, 11220, 187200)] == [
-        "0.25 s", "12.3 s", "1 min 00 s", "2 min 05 s", "1 h 00 min", "3 h 07 min", "2 d 04 h",
-    ]  # fmt: skip
+        "0.25 s",
+        "12.3 s",
+        "1 min 00 s",
+        "2 min 05 s",
+        "1 h 00 min",
+        "3 h 07 min",
+        "2 d 04 h",
+    ]

@@ -21,7 +21,7 @@ from gossamer.urls import (
     spelled,
     split,
     without_www,
-)  # fmt: skip
+)
 from gossamer.urls.patterns import found_in
 from tests.strategies import bases, plain_references, references
 
@@ -200,16 +200,26 @@ def test_a_fingerprint_depends_on_text_and_seed_only() -> None:
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("/", UrlClass.PAGE), ("/a.html", UrlClass.PAGE), ("/v1.2/", UrlClass.PAGE), ("/a.b/c", UrlClass.PAGE),
-        ("/?a", UrlClass.DYNAMIC), ("/a.PHP", UrlClass.DYNAMIC), ("/a.jsp;x=1", UrlClass.DYNAMIC),
+        ("/", UrlClass.PAGE),
+        ("/a.html", UrlClass.PAGE),
+        ("/v1.2/", UrlClass.PAGE),
+        ("/a.b/c", UrlClass.PAGE),
+        ("/?a", UrlClass.DYNAMIC),
+        ("/a.PHP", UrlClass.DYNAMIC),
+        ("/a.jsp;x=1", UrlClass.DYNAMIC),
         ("/a.cgi?x=a.jpg", UrlClass.DYNAMIC),
-        ("/a.JPG", UrlClass.IMAGE), ("/a.png?width=3", UrlClass.IMAGE), ("/a.mp3", UrlClass.AUDIO),
+        ("/a.JPG", UrlClass.IMAGE),
+        ("/a.png?width=3", UrlClass.IMAGE),
+        ("/a.mp3", UrlClass.AUDIO),
         ("/a.mp4", UrlClass.VIDEO),
-        ("/a.pdf", UrlClass.DOCUMENT), ("/a.exe", UrlClass.SOFTWARE), ("/a.c", UrlClass.SOURCE),
+        ("/a.pdf", UrlClass.DOCUMENT),
+        ("/a.exe", UrlClass.SOFTWARE),
+        ("/a.c", UrlClass.SOURCE),
         ("/a.tar.gz", UrlClass.ARCHIVE),
-        ("/x?file=a.pdf", UrlClass.DYNAMIC), ("/readme.txt", UrlClass.PAGE),
+        ("/x?file=a.pdf", UrlClass.DYNAMIC),
+        ("/readme.txt", UrlClass.PAGE),
     ],
-)  # fmt: skip
+)
 def test_the_extension_tells_the_class(path: str, expected: UrlClass) -> None:
     found = classify(f"http://www.example.zip{path}")
     assert found is expected
@@ -248,9 +258,16 @@ def test_classes_are_those_of_the_settings() -> None:
 def test_no_extension_is_of_two_classes() -> None:
     seeder = SeederSettings()
     lists = (
-        seeder.static, seeder.dynamic, seeder.images, seeder.audio, seeder.video, seeder.documents, seeder.software,
-        seeder.source, seeder.archives,
-    )  # fmt: skip
+        seeder.static,
+        seeder.dynamic,
+        seeder.images,
+        seeder.audio,
+        seeder.video,
+        seeder.documents,
+        seeder.software,
+        seeder.source,
+        seeder.archives,
+    )
     each = [extension for extensions in lists for extension in extensions]
     assert sorted(each) == sorted(set(each))
 
@@ -293,13 +310,24 @@ def test_without_the_setting_a_domain_with_www_is_that_name_only() -> None:
 @pytest.mark.parametrize(
     ("name", "bare"),
     [
-        ("www.example.org", "example.org"), ("www.example.co.uk", "example.co.uk"), ("www.a.test.org", "a.test.org"),
-        ("www.www.example.org", "example.org"), ("www.example.org.", "example.org."), ("www.com.", "www.com."),
-        ("www.com", "www.com"), ("www.co.uk", "www.co.uk"), ("www.localhost", "www.localhost"),
-        ("www.www.com", "www.com"), ("www.github.io", "www.github.io"), ("www2.example.org", "www2.example.org"),
-        ("wwwx.example.org", "wwwx.example.org"), ("127.0.0.1", "127.0.0.1"), ("[::1]", "[::1]"), ("www.", "www."),
+        ("www.example.org", "example.org"),
+        ("www.example.co.uk", "example.co.uk"),
+        ("www.a.test.org", "a.test.org"),
+        ("www.www.example.org", "example.org"),
+        ("www.example.org.", "example.org."),
+        ("www.com.", "www.com."),
+        ("www.com", "www.com"),
+        ("www.co.uk", "www.co.uk"),
+        ("www.localhost", "www.localhost"),
+        ("www.www.com", "www.com"),
+        ("www.github.io", "www.github.io"),
+        ("www2.example.org", "www2.example.org"),
+        ("wwwx.example.org", "wwwx.example.org"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("www.", "www."),
     ],
-)  # fmt: skip
+)
 def test_www_is_left_out_where_a_registered_name_remains(name: str, bare: str) -> None:
     assert without_www(name) == bare
     for url in (f"http://{name}/x?www.a=1", f"https://{name}:8443/"):
@@ -325,13 +353,22 @@ def test_a_url_is_spelled_with_www_for_the_request() -> None:
 TRANSFORMS = st.lists(
     st.sampled_from(
         (
-            r"[?&]utm_\w+=[^&]* => ", r"/index\.html$ => /", r"^http: => https:", r"/(\d+)/(\d+) => /\2/\1", "a => b",
-            "b => a", "a => aa", r"//+ => /", r"^https?://[^/]+ => mailto:", r"c\.html => #c", r"/b => ?sid=1",
+            r"[?&]utm_\w+=[^&]* => ",
+            r"/index\.html$ => /",
+            r"^http: => https:",
+            r"/(\d+)/(\d+) => /\2/\1",
+            "a => b",
+            "b => a",
+            "a => aa",
+            r"//+ => /",
+            r"^https?://[^/]+ => mailto:",
+            r"c\.html => #c",
+            r"/b => ?sid=1",
             "^http://example => http://www.example",
         )
     ),
     max_size=3,
-).map(tuple)  # fmt: skip
+).map(tuple)
 
 
 @given(references | plain_references, bases, TRANSFORMS)
@@ -388,7 +425,12 @@ def test_default_patterns_reject_what_leads_to_forms_and_nothing_else() -> None:
     scope = Scope(("*",))
     assert [path for path in REJECTED if not scope.rejects(f"https://example.org{path}")] == []
     assert [path for path in NOT_REJECTED if scope.rejects(f"https://example.org{path}")] == []
-    hosts = ("https://login.org/", "https://register.com/x", "http://edit.example.org/", "https://login.example.org/a.html")
+    hosts = (
+        "https://login.org/",
+        "https://register.com/x",
+        "http://edit.example.org/",
+        "https://login.example.org/a.html",
+    )
     assert [url for url in hosts if scope.rejects(url)] == []
 
 
@@ -419,9 +461,15 @@ def test_patterns_searched_together_find_what_each_finds_alone(patterns: list[st
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("www.example.org", "example.org"), ("a.b.example.co.uk", "example.co.uk"), ("co.uk", "co.uk"),
-     ("localhost", "localhost"),
-     ("127.0.0.1", "127.0.0.1"), ("[::1]", "[::1]"), ("www.xn--exmple-cua.de", "xn--exmple-cua.de")],
-)  # fmt: skip
+    [
+        ("www.example.org", "example.org"),
+        ("a.b.example.co.uk", "example.co.uk"),
+        ("co.uk", "co.uk"),
+        ("localhost", "localhost"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("www.xn--exmple-cua.de", "xn--exmple-cua.de"),
+    ],
+)
 def test_registrable_domain(name: str, expected: str) -> None:
     assert registrable(name) == expected

@@ -91,9 +91,7 @@ def test_the_exponents_bend_the_value() -> None:
 
 
 @given(UNIT, UNIT, st.sampled_from(list(PRESETS.values())))
-def test_profit_is_value_when_fetched_less_value_as_it_stands(
-    quality: float, freshness: float, preset: Preset
-) -> None:
+def test_profit_is_value_when_fetched_less_value_as_it_stands(quality: float, freshness: float, preset: Preset) -> None:
     value = Value({"boost": 1.0}, *preset[:3])
     assert value.profit(quality, 0.0, 0.0) == quality**value.alpha
     assert 0 <= value.profit(quality, 1.0, freshness) <= value.profit(quality, 0.0, freshness)

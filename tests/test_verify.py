@@ -465,7 +465,7 @@ def shifted(name: str, by: int) -> Callable[[pa.Table], pa.Table]:
         ("ticks", shifted("tick", 1), "ticks"),
         ("ticks", shifted("first_page", 1), "were known"),
     ],
-)  # fmt: skip
+)
 def test_rows_that_do_not_fit_together_are_found(
     made: Made, table: str, change: Callable[[pa.Table], pa.Table], wrong: str
 ) -> None:

@@ -18,8 +18,12 @@ from tests.timing import takes_less
 from .shared_data import graph_file
 
 GOOD: dict[str, Any] = {
-    "offsets": [0, 2, 3, 3], "targets": [1, 2, 0], "site": [0, 0, 1], "size": [10, 20, 30], "start": [2, 0]
-}  # fmt: skip
+    "offsets": [0, 2, 3, 3],
+    "targets": [1, 2, 0],
+    "site": [0, 0, 1],
+    "size": [10, 20, 30],
+    "start": [2, 0],
+}
 
 
 def written(path: Path, **arrays: Any) -> Path:
@@ -31,17 +35,23 @@ def written(path: Path, **arrays: Any) -> Path:
 
 def test_a_graph_is_read_as_it_was_saved(tmp_path: Path) -> None:
     graph = WebGraph(
-        Csr(np.array([0, 2, 3, 3]), np.array([1, 2, 0], np.uint32)), np.array([0, 0, 1], np.uint32),
-        np.array([10, 20, 30], np.uint32), np.array([2, 0], np.uint32), "some",
-    )  # fmt: skip
+        Csr(np.array([0, 2, 3, 3]), np.array([1, 2, 0], np.uint32)),
+        np.array([0, 0, 1], np.uint32),
+        np.array([10, 20, 30], np.uint32),
+        np.array([2, 0], np.uint32),
+        "some",
+    )
     save(tmp_path / "some.npz", graph)
     found = load(tmp_path / "some.npz")
     assert found.name == "some"
     assert (found.pages, found.sites) == (3, 2)
     for one, other in (
-        (found.links.offsets, graph.links.offsets), (found.links.targets, graph.links.targets),
-        (found.site, graph.site), (found.size, graph.size), (found.start, graph.start),
-    ):  # fmt: skip
+        (found.links.offsets, graph.links.offsets),
+        (found.links.targets, graph.links.targets),
+        (found.site, graph.site),
+        (found.size, graph.size),
+        (found.start, graph.start),
+    ):
         assert one.dtype == other.dtype
         assert one.tolist() == other.tolist()
 

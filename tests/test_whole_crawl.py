@@ -75,9 +75,10 @@ def expect_truth(whole: Whole, web: DemoWeb) -> None:
     assert set(whole.pages.values()) == set(expected)
     assert set(whole.visits) == {url for url, e in expected.items() if not e.excluded}
     wrong = {
-        url: row["outcome"] for url, row in whole.visits.items()
+        url: row["outcome"]
+        for url, row in whole.visits.items()
         if Outcome[row["outcome"].upper()] not in expected[url].outcomes
-    }  # fmt: skip
+    }
     assert wrong == {}
     assert whole.report.violations == []
     assert len(whole.pages) == whole.ended.figures["known"]
@@ -189,8 +190,9 @@ def test_the_links_table_has_every_link_between_pages_and_no_other(whole: Whole)
             own = WEB.by_host[urls.host(url)].home[:-1]
             expected = {
                 (link.url if "://" in link.url else own + link.url, str(link.role))
-                for link in there if link.role in (Role.ANCHOR, Role.FRAME)
-            }  # fmt: skip
+                for link in there
+                if link.role in (Role.ANCHOR, Role.FRAME)
+            }
             assert found[url] <= expected if quiet else {t for t, _ in found[url]} == {t for t, _ in expected}, url
             checked += 1
     assert checked > 1_000

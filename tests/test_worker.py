@@ -26,22 +26,59 @@ from tests.timing import WITHIN
 __all__ = ["server", "start"]
 
 PATHS = {
-    "/ok": Outcome.OK, "/plain": Outcome.OK, "/chunked": Outcome.OK, "/chunked-gzip": Outcome.OK, "/gzip": Outcome.OK,
-    "/deflate": Outcome.OK, "/bare-deflate": Outcome.OK, "/br": Outcome.OK, "/zstd": Outcome.OK, "/lie": Outcome.OK,
-    "/bad-encoding": Outcome.BAD_ENCODING, "/bomb": Outcome.BAD_ENCODING, "/empty": Outcome.NO_CONTENT,
-    "/no-content": Outcome.NO_CONTENT, "/no-type": Outcome.OK, "/other-type": Outcome.OTHER_TYPE,
-    "/redirect": Outcome.REDIRECT, "/redirect-away": Outcome.REDIRECT, "/redirect-mail": Outcome.REDIRECT,
-    "/redirect-nowhere": Outcome.NO_CONTENT, "/not-found": Outcome.NOT_FOUND, "/gone": Outcome.NOT_FOUND,
-    "/refused": Outcome.REFUSED, "/error": Outcome.SERVER_ERROR, "/wait": Outcome.TOO_MANY_REQUESTS,
-    "/wait-date": Outcome.SERVER_ERROR, "/odd-status": Outcome.NO_CONTENT, "/big": Outcome.OK, "/big-gzip": Outcome.OK,
-    "/lf": Outcome.OK, "/folded": Outcome.OK, "/accents": Outcome.OK, "/noindex": Outcome.OK,
-    "/validators": Outcome.OK, "/early-hints": Outcome.OK, "/until-close": Outcome.OK, "/broken": Outcome.BROKEN_OFF,
-    "/broken-chunks": Outcome.BROKEN_OFF, "/nothing": Outcome.BROKEN_OFF, "/not-http": Outcome.PROTOCOL_ERROR,
-    "/noarchive": Outcome.OK, "/expired": Outcome.OK, "/hidden-404": Outcome.NOT_FOUND, "/preferences": Outcome.OK,
-    "/paid": Outcome.PAYMENT_REQUIRED, "/challenge": Outcome.CHALLENGED, "/log-in-page": Outcome.REFUSED,
-    "/redirect-log-in": Outcome.REDIRECT, "/redirect-port": Outcome.REDIRECT,
-    "/silent": Outcome.TIMED_OUT, "/slow": Outcome.TOO_SLOW, "/endless": Outcome.OK,
-}  # fmt: skip
+    "/ok": Outcome.OK,
+    "/plain": Outcome.OK,
+    "/chunked": Outcome.OK,
+    "/chunked-gzip": Outcome.OK,
+    "/gzip": Outcome.OK,
+    "/deflate": Outcome.OK,
+    "/bare-deflate": Outcome.OK,
+    "/br": Outcome.OK,
+    "/zstd": Outcome.OK,
+    "/lie": Outcome.OK,
+    "/bad-encoding": Outcome.BAD_ENCODING,
+    "/bomb": Outcome.BAD_ENCODING,
+    "/empty": Outcome.NO_CONTENT,
+    "/no-content": Outcome.NO_CONTENT,
+    "/no-type": Outcome.OK,
+    "/other-type": Outcome.OTHER_TYPE,
+    "/redirect": Outcome.REDIRECT,
+    "/redirect-away": Outcome.REDIRECT,
+    "/redirect-mail": Outcome.REDIRECT,
+    "/redirect-nowhere": Outcome.NO_CONTENT,
+    "/not-found": Outcome.NOT_FOUND,
+    "/gone": Outcome.NOT_FOUND,
+    "/refused": Outcome.REFUSED,
+    "/error": Outcome.SERVER_ERROR,
+    "/wait": Outcome.TOO_MANY_REQUESTS,
+    "/wait-date": Outcome.SERVER_ERROR,
+    "/odd-status": Outcome.NO_CONTENT,
+    "/big": Outcome.OK,
+    "/big-gzip": Outcome.OK,
+    "/lf": Outcome.OK,
+    "/folded": Outcome.OK,
+    "/accents": Outcome.OK,
+    "/noindex": Outcome.OK,
+    "/validators": Outcome.OK,
+    "/early-hints": Outcome.OK,
+    "/until-close": Outcome.OK,
+    "/broken": Outcome.BROKEN_OFF,
+    "/broken-chunks": Outcome.BROKEN_OFF,
+    "/nothing": Outcome.BROKEN_OFF,
+    "/not-http": Outcome.PROTOCOL_ERROR,
+    "/noarchive": Outcome.OK,
+    "/expired": Outcome.OK,
+    "/hidden-404": Outcome.NOT_FOUND,
+    "/preferences": Outcome.OK,
+    "/paid": Outcome.PAYMENT_REQUIRED,
+    "/challenge": Outcome.CHALLENGED,
+    "/log-in-page": Outcome.REFUSED,
+    "/redirect-log-in": Outcome.REDIRECT,
+    "/redirect-port": Outcome.REDIRECT,
+    "/silent": Outcome.TIMED_OUT,
+    "/slow": Outcome.TOO_SLOW,
+    "/endless": Outcome.OK,
+}
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +88,11 @@ def tour(
     """Every path once: visit and texts by path, the shard's folder, the archive's lengths."""
     folder = tmp_path_factory.mktemp("shard")
     pool = make_pool(
-        folder, "harvester.first_byte_timeout=3s", "harvester.slow_time=2s", "gatherer.text=true",
-    )  # fmt: skip
+        folder,
+        "harvester.first_byte_timeout=3s",
+        "harvester.slow_time=2s",
+        "gatherer.text=true",
+    )
     pool.assign([ask(i, server.url(path), server) for i, path in enumerate(PATHS)])
     found = collect(pool, len(PATHS))
     lengths = pool.warc_lengths()
@@ -143,9 +183,12 @@ def test_the_texts_of_links_of_a_noindex_page_do_not_cross(start: Start, server:
 
 def test_preferences_come_with_the_page(tour: Tour) -> None:
     assert tour[0]["/preferences"][1]["preferences"].decode().split("\n") == [
-        "content-usage: train-ai=n, search=y", "content-signal: search=yes,ai-train=no",
-        "license: https://example.org/licence.xml", "tdm-reservation: 1", "tdm-policy: https://example.org/p",
-    ]  # fmt: skip
+        "content-usage: train-ai=n, search=y",
+        "content-signal: search=yes,ai-train=no",
+        "license: https://example.org/licence.xml",
+        "tdm-reservation: 1",
+        "tdm-policy: https://example.org/p",
+    ]
     assert tour[0]["/ok"][1]["preferences"] == b""
 
 
@@ -197,9 +240,13 @@ def test_links_cross_with_fingerprints_kinds_and_flags(start: Start, server: Ser
         results = pool.results(1.0)
         count += len(results)
         each = zip(
-            results.links.texts.split(), results.links.fingerprint, results.links.origin, results.links.kind,
-            results.links.flags, strict=True,
-        )  # fmt: skip
+            results.links.texts.split(),
+            results.links.fingerprint,
+            results.links.origin,
+            results.links.kind,
+            results.links.flags,
+            strict=True,
+        )
         links |= {text: (int(f), int(o), int(k), int(g)) for text, f, o, k, g in each}
     assert len(links) == 21
     for text, (page, home, kind, flags) in links.items():

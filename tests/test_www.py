@@ -257,9 +257,27 @@ def test_without_the_setting_a_redirect_to_www_is_a_redirect(tmp_path: Path) -> 
 # --- over real sockets ---------------------------------------------------------------------------------------
 
 TWINS = DemoWeb(
-    seed=81, sites=40, pages=240, largest=20, twins=4, errors=0, busy=0, delays=0, unavailable=0, slow=0, down=0,
-    torn=0, calendars=0, sessions=0, mirrors=0, soft=0, tls=0, old=0, languages=0, shared=0,
-)  # fmt: skip
+    seed=81,
+    sites=40,
+    pages=240,
+    largest=20,
+    twins=4,
+    errors=0,
+    busy=0,
+    delays=0,
+    unavailable=0,
+    slow=0,
+    down=0,
+    torn=0,
+    calendars=0,
+    sessions=0,
+    mirrors=0,
+    soft=0,
+    tls=0,
+    old=0,
+    languages=0,
+    shared=0,
+)
 
 
 @pytest.mark.slow

@@ -83,9 +83,14 @@ class World:
 
     @at_processor_speed()
     def run(
-        self, seeds: Sequence[str] = (), clean: bool = True, turns: int | None = None, commit: bool = False,
-        sealed: bool = False, **bounds: float,
-    ) -> Result:  # fmt: skip
+        self,
+        seeds: Sequence[str] = (),
+        clean: bool = True,
+        turns: int | None = None,
+        commit: bool = False,
+        sealed: bool = False,
+        **bounds: float,
+    ) -> Result:
         """One run to its end, or of so many turns. `clean=False`: it ends as if killed; `commit`: right after one;
         `sealed`: when all is in segments, but before there is an image."""
         store, desk, resumed = open_collection(self.folder, self.settings, self.clock)
@@ -170,10 +175,18 @@ def state_of(desk: Desk) -> dict[str, object]:
     return found | {
         n: getattr(desk, n)
         for n in (
-            "visits", "robots_visits", "sitemap_visits", "probe_visits", "sitemaps", "spent_sitemaps", "stored",
-            "bytes", "tick", "wall",
+            "visits",
+            "robots_visits",
+            "sitemap_visits",
+            "probe_visits",
+            "sitemaps",
+            "spent_sitemaps",
+            "stored",
+            "bytes",
+            "tick",
+            "wall",
         )
-    }  # fmt: skip
+    }
 
 
 def impolite(asked: Sequence[Asked], wait: float, address_wait: float, www: bool = True) -> list[str]:

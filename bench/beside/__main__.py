@@ -29,9 +29,25 @@ from gossamer.demo.render import render
 
 WEBS: Final = ("a", "b", "c10", "c1")
 DEMO: Final = DemoWeb(
-    sites=100, pages=4_000, largest=120, heavy=True, pace=0.0, slow=0, delays=0, unavailable=0, calendars=0, sessions=0,
-    redirects=0.0, tls=0, down=0, torn=0, errors=0.0, busy=0.0, old=0, twins=0,
-)  # fmt: skip
+    sites=100,
+    pages=4_000,
+    largest=120,
+    heavy=True,
+    pace=0.0,
+    slow=0,
+    delays=0,
+    unavailable=0,
+    calendars=0,
+    sessions=0,
+    redirects=0.0,
+    tls=0,
+    down=0,
+    torn=0,
+    errors=0.0,
+    busy=0.0,
+    old=0,
+    twins=0,
+)
 """Without what takes time in place of work, what has no end, and what the settings of others leave out."""
 
 
@@ -65,13 +81,23 @@ def one(web: str, crawler: str, pages: Path, most: float, quick: bool) -> dict[s
         verdict = judge(found, WAIT)
         if not cost.pages:
             print((folder / "output").read_text()[-2000:])
-    print(f"{web:<4}{crawler:<9} {cost.ms:7.3f} ms of CPU a page ({cost.whole_ms:.3f} with start and end), "
-          f"{cost.rate:6.1f} pages/s, {cost.peak / 1e6:5.0f} MB, {verdict.found:,} of {verdict.there:,} pages, "
-          f"{verdict.impolite:,} of {verdict.requests:,} requests impolite {verdict.kinds or ''}"
-          f"{' (stopped)' if cost.stopped else ''}", flush=True)  # fmt: skip
-    return {"web": web, "crawler": crawler, "ms": cost.ms, "first_ms": cost.first_ms,
-            "whole_ms": cost.whole_ms, "rate": cost.rate,
-            **asdict(cost), **asdict(verdict)}  # fmt: skip
+    print(
+        f"{web:<4}{crawler:<9} {cost.ms:7.3f} ms of CPU a page ({cost.whole_ms:.3f} with start and end), "
+        f"{cost.rate:6.1f} pages/s, {cost.peak / 1e6:5.0f} MB, {verdict.found:,} of {verdict.there:,} pages, "
+        f"{verdict.impolite:,} of {verdict.requests:,} requests impolite {verdict.kinds or ''}"
+        f"{' (stopped)' if cost.stopped else ''}",
+        flush=True,
+    )
+    return {
+        "web": web,
+        "crawler": crawler,
+        "ms": cost.ms,
+        "first_ms": cost.first_ms,
+        "whole_ms": cost.whole_ms,
+        "rate": cost.rate,
+        **asdict(cost),
+        **asdict(verdict),
+    }
 
 
 def main() -> None:
@@ -90,8 +116,15 @@ def main() -> None:
         if name not in versions:
             print(f"{name} is not there, and left out")
     runs: list[dict[str, object]] = []
-    about = {"machine": machine(), "versions": versions, "pages": told(prepare(given.pages)), "sizes": sizes(DEMO),
-             "wait": WAIT, "most": given.most, "quick": given.quick}  # fmt: skip
+    about = {
+        "machine": machine(),
+        "versions": versions,
+        "pages": told(prepare(given.pages)),
+        "sizes": sizes(DEMO),
+        "wait": WAIT,
+        "most": given.most,
+        "quick": given.quick,
+    }
     print(f"(a) {about['sizes']}\n(b) {about['pages']}", flush=True)
     for repeat in range(1 if given.quick else given.repeats):
         for web in given.webs.split(","):

@@ -97,8 +97,10 @@ class Watcher:
         from bench.beside.watch import memory
 
         self.next = time.monotonic() + 1.0
-        self.seen.append({name: figures[name] for name in ("seconds", "open", "run_visits", "cpu_seconds")}
-                         | {"memory": memory(os.getpid())})  # fmt: skip
+        self.seen.append(
+            {name: figures[name] for name in ("seconds", "open", "run_visits", "cpu_seconds")}
+            | {"memory": memory(os.getpid())}
+        )
 
     def say(self, line: str) -> None:
         print(line, file=sys.stderr)
@@ -127,9 +129,15 @@ def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int)
 
     Crawl._absorb, Crawl.turn = timed, whole  # type: ignore[method-assign, assignment]
     watcher = Watcher()
-    changes = ("harvester.allow_private=true", f"harvester.connections={connections}", "harvester.wait=50ms",
-               "harvester.wait_large=50ms", "harvester.address_wait=50ms", "harvester.soft_404=false",
-               f"harvester.first_byte_timeout={60 + 2 * connections // RATE}s")  # fmt: skip
+    changes = (
+        "harvester.allow_private=true",
+        f"harvester.connections={connections}",
+        "harvester.wait=50ms",
+        "harvester.wait_large=50ms",
+        "harvester.address_wait=50ms",
+        "harvester.soft_404=false",
+        f"harvester.first_byte_timeout={60 + 2 * connections // RATE}s",
+    )
     plea = Plea(
         folder / "crawl", tuple(f"http://{address(i)}:{port}/" for i in range(sites)), changes=changes, seconds=seconds
     )

@@ -64,11 +64,20 @@ def crawlee(served: Served, folder: Path) -> Start:
 def wget2(served: Served, folder: Path) -> Start:
     """A thread for each site. It waits between the downloads of a thread: it has no wait of a site."""
     program: list[str | Path] = [
-        shutil.which("wget2") or "wget2", "--recursive", "--level=inf", "--no-directories", "--delete-after",
-        "--no-verbose", "--tries=1", "--no-config", "--ignore-tags=img,link,script,source,object,embed,video,audio",
-        f"--max-threads={CONNECTIONS}", f"--wait={WAIT}", f"--input-file={_seeds(served, folder)}",
+        shutil.which("wget2") or "wget2",
+        "--recursive",
+        "--level=inf",
+        "--no-directories",
+        "--delete-after",
+        "--no-verbose",
+        "--tries=1",
+        "--no-config",
+        "--ignore-tags=img,link,script,source,object,embed,video,audio",
+        f"--max-threads={CONNECTIONS}",
+        f"--wait={WAIT}",
+        f"--input-file={_seeds(served, folder)}",
         f"--directory-prefix={folder / 'kept'}",
-    ]  # fmt: skip
+    ]
     if served.trusted:
         program += [f"--ca-certificate={served.trusted}"]
     return _named(served, program, {})
@@ -102,8 +111,11 @@ def others_python() -> Path:
 
 
 CRAWLERS: Final[dict[str, Callable[[Served, Path], Start]]] = {
-    "gossamer": gossamer, "scrapy": scrapy, "crawlee": crawlee, "wget2": wget2,
-}  # fmt: skip
+    "gossamer": gossamer,
+    "scrapy": scrapy,
+    "crawlee": crawlee,
+    "wget2": wget2,
+}
 
 
 def available() -> dict[str, str]:

@@ -35,8 +35,11 @@ def main() -> None:
                 pages = Pages(served.log, served.is_page)
                 start = gossamer(served, folder, *given.set)
                 cost = watch(start.command, pages.count, folder, 200.0, start.environment)
-            print(f"{cost.ms:.3f} ms of CPU a page warm (desk {cost.first_ms:.3f}), {cost.whole_ms:.3f} in all; "
-                  f"{cost.rate:.0f} pages/s; {cost.pages:,} pages; {cost.peak / 1e6:.0f} MB", flush=True)  # fmt: skip
+            print(
+                f"{cost.ms:.3f} ms of CPU a page warm (desk {cost.first_ms:.3f}), {cost.whole_ms:.3f} in all; "
+                f"{cost.rate:.0f} pages/s; {cost.pages:,} pages; {cost.peak / 1e6:.0f} MB",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -98,9 +98,15 @@ def serve(sites: Sequence[Site], pages: Path, folder: Path, tls: bool = False, k
         seeds = [f"{scheme}://{host}:{port}{site.start}" for host, site in zip(hosts, sites, strict=True)]
         there = frozenset(f"{host}:{port}{path}" for host, s in zip(hosts, sites, strict=True) for path in s.pages)
         yield Served(
-            hosts, seeds, folder / "access.log", _is_page, lambda host, target: host + file_of(target), there,
-            checker.robots_in(folder / "robots"), certificate.trusted if certificate else None,
-        )  # fmt: skip
+            hosts,
+            seeds,
+            folder / "access.log",
+            _is_page,
+            lambda host, target: host + file_of(target),
+            there,
+            checker.robots_in(folder / "robots"),
+            certificate.trusted if certificate else None,
+        )
     finally:
         server.terminate()
         server.wait(30)
@@ -127,10 +133,17 @@ def serve_demo(web: DemoWeb, folder: Path) -> Iterator[Served]:
         truth = web.truth()
         there = frozenset(url for url in web.reachable() if url in truth and truth[url].kind in READ)
         yield Served(
-            list(at), running.seeds, folder / "access.log", _is_demo_page,
-            lambda host, target: canonical(f"http://{host.removeprefix('www.')}{target}") or "", there,
-            checker.robots_of_web(web), None, names, resolve,
-        )  # fmt: skip
+            list(at),
+            running.seeds,
+            folder / "access.log",
+            _is_demo_page,
+            lambda host, target: canonical(f"http://{host.removeprefix('www.')}{target}") or "",
+            there,
+            checker.robots_of_web(web),
+            None,
+            names,
+            resolve,
+        )
 
 
 def _is_demo_page(line: bytes) -> bool:

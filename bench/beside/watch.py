@@ -75,16 +75,24 @@ class Cost:
 
 
 def watch(
-    command: Sequence[str | Path], pages: Callable[[], int], folder: Path, most: float,
+    command: Sequence[str | Path],
+    pages: Callable[[], int],
+    folder: Path,
+    most: float,
     environment: dict[str, str] | None = None,
-) -> Cost:  # fmt: skip
+) -> Cost:
     """Runs a crawler to its end, or for `most` seconds. `pages`: how many the server has answered with so far."""
     with (folder / "output").open("wb") as output:
         began = time.monotonic()
         process = subprocess.Popen(
-            [*map(str, command)], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=folder,
-            env=os.environ | (environment or {}), start_new_session=True,
-        )  # fmt: skip
+            [*map(str, command)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=os.environ | (environment or {}),
+            start_new_session=True,
+        )
         samples, peak, asked = [Sample(began, 0.0, 0.0, 0)], 0, 0.0
         try:
             while True:
@@ -113,9 +121,16 @@ def _cost(samples: list[Sample], pages: int, cpu: float, peak: int, stopped: boo
     last = next((s for s in samples if s.pages >= pages), samples[-1])
     third = next((s for s in samples if s.pages >= pages / 3), samples[-1])
     return Cost(
-        pages, last.at - samples[0].at, cpu, last.pages - third.pages, last.at - third.at, last.cpu - third.cpu,
-        last.first - third.first, peak, stopped,
-    )  # fmt: skip
+        pages,
+        last.at - samples[0].at,
+        cpu,
+        last.pages - third.pages,
+        last.at - third.at,
+        last.cpu - third.cpu,
+        last.first - third.first,
+        peak,
+        stopped,
+    )
 
 
 def tree_cpu(pid: int) -> tuple[float, float]:

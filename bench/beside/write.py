@@ -77,22 +77,35 @@ def page(found: dict[str, Any]) -> str:
 
 def beside(found: dict[str, Any], web: str) -> Table:
     columns = (
-        Column("crawler"), Column("CPU ms a page", ".2f"), Column("from – to"), Column("with start and end", ".2f"),
-        Column("pages/s", ",.0f"), Column("memory, MB", ",.0f"), Column("pages"), Column("impolite requests"),
+        Column("crawler"),
+        Column("CPU ms a page", ".2f"),
+        Column("from – to"),
+        Column("with start and end", ".2f"),
+        Column("pages/s", ",.0f"),
+        Column("memory, MB", ",.0f"),
+        Column("pages"),
+        Column("impolite requests"),
         Column("runs"),
-    )  # fmt: skip
+    )
     rows = []
     for crawler, name in CRAWLERS.items():
         if runs := of(found, web, crawler):
             ms = [run["ms"] for run in runs]
             best = max(runs, key=lambda run: run["found"])
             stopped = "*" if any(run["stopped"] for run in runs) else ""
-            rows.append((
-                name, middle(found, web, crawler, "ms"), f"{min(ms):.2f} – {max(ms):.2f}",
-                middle(found, web, crawler, "whole_ms"), middle(found, web, crawler, "rate"),
-                max(run["peak"] for run in runs) / 1e6, f"{best['found']:,} of {best['there']:,}{stopped}",
-                f"{max(r['impolite'] for r in runs):,} of {max(r['requests'] for r in runs):,}", len(runs),
-            ))  # fmt: skip
+            rows.append(
+                (
+                    name,
+                    middle(found, web, crawler, "ms"),
+                    f"{min(ms):.2f} – {max(ms):.2f}",
+                    middle(found, web, crawler, "whole_ms"),
+                    middle(found, web, crawler, "rate"),
+                    max(run["peak"] for run in runs) / 1e6,
+                    f"{best['found']:,} of {best['there']:,}{stopped}",
+                    f"{max(r['impolite'] for r in runs):,} of {max(r['requests'] for r in runs):,}",
+                    len(runs),
+                )
+            )
     return Table(f"beside-{web}", "", columns, tuple(rows))
 
 
@@ -102,18 +115,27 @@ def grown(growth: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
         ("sites", "Sites", "queue_us", "site queue, µs a request"),
     ):
         if points := growth.get(name):
-            columns = [(what.lower(), ",", name), ("desk, µs a page", ".1f", "us"), ("to the smallest", ".2f", "ratio"),
-                       (label, ".1f", more)]  # fmt: skip
+            columns = [
+                (what.lower(), ",", name),
+                ("desk, µs a page", ".1f", "us"),
+                ("to the smallest", ".2f", "ratio"),
+                (label, ".1f", more),
+            ]
             yield f"### {what}\n\n{as_markdown(_table(columns, points))}\n\n![{what}](benchmarks/{name}.svg)\n"
     if points := growth.get("workers"):
         columns = [("workers", "", "workers"), ("CPU ms a page", ".2f", "ms"), ("to one", ".2f", "ratio")]
         yield f"### Workers\n\nOn (b).\n\n{as_markdown(_table(columns, points))}\n"
     if points := growth.get("connections"):
         columns = [
-            ("connections", ",", "connections"), ("open, in the mean", ",.0f", "open"), ("CPU ms a page", ".2f", "ms"),
-            ("pages/s", ".0f", "rate"), ("pause p99.9, ms", ".0f", "pause_p99.9"), ("longest", ".0f", "pause_longest"),
-            ("of CPU", ".0f", "pause_cpu"), ("memory by thirds, MB", "", "thirds"),
-        ]  # fmt: skip
+            ("connections", ",", "connections"),
+            ("open, in the mean", ",.0f", "open"),
+            ("CPU ms a page", ".2f", "ms"),
+            ("pages/s", ".0f", "rate"),
+            ("pause p99.9, ms", ".0f", "pause_p99.9"),
+            ("longest", ".0f", "pause_longest"),
+            ("of CPU", ".0f", "pause_cpu"),
+            ("memory by thirds, MB", "", "thirds"),
+        ]
         points = [p | {"thirds": ", ".join(f"{m / 1e6:.0f}" for m in p["memory"])} for p in points]
         yield (
             "### Connections\n\nServers take the longer to answer the more there are: pages come at the same rate."
@@ -131,20 +153,28 @@ def _table(columns: list[tuple[str, str, str]], points: list[dict[str, Any]]) ->
 def bounds(found: dict[str, Any]) -> Table:
     columns = (Column("figure"), Column("measured"), Column("bound"), Column("kept"))
     rows = tuple(
-        (f.name, f"{f.value:,.3g} {f.unit}" + (f"; {f.aside}" if f.aside else ""), f"{f.bound:,.4g} {f.unit}",
-         "yes" if f.is_good else "**no**")
+        (
+            f.name,
+            f"{f.value:,.3g} {f.unit}" + (f"; {f.aside}" if f.aside else ""),
+            f"{f.bound:,.4g} {f.unit}",
+            "yes" if f.is_good else "**no**",
+        )
         for f in figures(found)
-    )  # fmt: skip
+    )
     return Table("bounds", "", columns, rows)
 
 
 def plots(found: dict[str, Any]) -> Iterator[Plot]:
     webs = [web for web in WEBS if any(of(found, web, crawler) for crawler in CRAWLERS)]
     series = tuple(
-        Series(name, [i for i, w in enumerate(webs) if of(found, w, crawler)],
-               [middle(found, w, crawler, "ms") or 0.0 for w in webs if of(found, w, crawler)], "bars")
+        Series(
+            name,
+            [i for i, w in enumerate(webs) if of(found, w, crawler)],
+            [middle(found, w, crawler, "ms") or 0.0 for w in webs if of(found, w, crawler)],
+            "bars",
+        )
         for crawler, name in CRAWLERS.items()
-    )  # fmt: skip
+    )
     if webs:
         which = ", ".join(f"{i}: {web}" for i, web in enumerate(webs))
         yield Plot("beside", "Processor time a page", which, "ms", tuple(s for s in series if s.x), y_log=True)

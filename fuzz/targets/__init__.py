@@ -17,6 +17,13 @@ from fuzz.targets.urls import UrlsTarget
 TARGETS: Final[dict[str, type[Target]]] = {
     target.name: target
     for target in (
-        AnswerTarget, DecodeTarget, HtmlTarget, UrlsTarget, RobotsTarget, SitemapsTarget, JournalTarget, NamesTarget,
+        AnswerTarget,
+        DecodeTarget,
+        HtmlTarget,
+        UrlsTarget,
+        RobotsTarget,
+        SitemapsTarget,
+        JournalTarget,
+        NamesTarget,
     )
-}  # fmt: skip
+}

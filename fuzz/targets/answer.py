@@ -26,10 +26,19 @@ from gossamer.worker import Reader
 
 _ASKS: Final = (Ask.PAGE, Ask.ROBOTS, Ask.SITEMAP)
 _FIELDS: Final = {
-    b"WARC-Type", b"WARC-Record-ID", b"WARC-Date", b"WARC-Target-URI", b"WARC-IP-Address", b"WARC-Concurrent-To",
-    b"WARC-Payload-Digest", b"WARC-Block-Digest", b"WARC-Truncated", b"WARC-Refers-To", b"Content-Type",
+    b"WARC-Type",
+    b"WARC-Record-ID",
+    b"WARC-Date",
+    b"WARC-Target-URI",
+    b"WARC-IP-Address",
+    b"WARC-Concurrent-To",
+    b"WARC-Payload-Digest",
+    b"WARC-Block-Digest",
+    b"WARC-Truncated",
+    b"WARC-Refers-To",
+    b"Content-Type",
     b"Content-Length",
-}  # fmt: skip
+}
 _URL: Final = b"http://example.org/page"
 
 
@@ -39,15 +48,29 @@ class AnswerTarget(Target):
     name = "answer"
     parts = ("web/answer.py", "web/decode.py", "web/fetch.py", "web/archive.py", "worker.py", "gatherer/preferences.py")
     words = (
-        *DecodeTarget.words, b"Transfer-Encoding: chunked\r\n", b"5\r\nhello\r\n", b"0\r\n\r\n", b"ffffffff\r\n",
-        b"Content-Length: 5\r\n", b"Content-Length: ", b"HTTP/1.1 301 Moved\r\nLocation: ", b"HTTP/1.0 404 No\r\n",
-        b"X-Robots-Tag: noindex\r\n", b"Link: </l>; rel=license\r\n", b"Content-Usage: train-ai=n\r\n",
-        b"ETag: \"x\"\r\n",
-        b"HTTP/0.9", b"WARC/1.1\r\n", b"Content-Type: text/html; charset=", b"User-agent: *\nDisallow: /\n",
+        *DecodeTarget.words,
+        b"Transfer-Encoding: chunked\r\n",
+        b"5\r\nhello\r\n",
+        b"0\r\n\r\n",
+        b"ffffffff\r\n",
+        b"Content-Length: 5\r\n",
+        b"Content-Length: ",
+        b"HTTP/1.1 301 Moved\r\nLocation: ",
+        b"HTTP/1.0 404 No\r\n",
+        b"X-Robots-Tag: noindex\r\n",
+        b"Link: </l>; rel=license\r\n",
+        b"Content-Usage: train-ai=n\r\n",
+        b'ETag: "x"\r\n',
+        b"HTTP/0.9",
+        b"WARC/1.1\r\n",
+        b"Content-Type: text/html; charset=",
+        b"User-agent: *\nDisallow: /\n",
         b"<urlset>",
-        b"Connection: keep-alive\r\n", b"crawler-price: USD 1\r\n", b"HTTP/1.1 402 Pay\r\n",
+        b"Connection: keep-alive\r\n",
+        b"crawler-price: USD 1\r\n",
+        b"HTTP/1.1 402 Pay\r\n",
         b"cf-mitigated: challenge\r\n",
-    )  # fmt: skip
+    )
     seconds = 4.0
     megabytes = 400  # a sitemap may take 50 MB, and is text four bytes a character then
 
@@ -75,12 +98,14 @@ class AnswerTarget(Target):
         robots = b"User-agent: *\nDisallow: /x\nCrawl-delay: 3\nSitemap: http://example.org/s.xml\n"
         packed = gzip.compress(b"<urlset><url><loc>http://example.org/a</loc></url></urlset>", mtime=0)
         return [
-            *pages, *(b"\0" + seed for seed in DecodeTarget().seeds()),
-            b"\1" + ok % (b"text/plain", len(robots), robots), b"\2" + ok % (b"application/gzip", len(packed), packed),
+            *pages,
+            *(b"\0" + seed for seed in DecodeTarget().seeds()),
+            b"\1" + ok % (b"text/plain", len(robots), robots),
+            b"\2" + ok % (b"application/gzip", len(packed), packed),
             b"\0HTTP/1.1 302 Found\r\nLocation: http://www.example.org/page\r\nX-Robots-Tag: x: noindex\r\n\r\n",
             b"\0HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n5\r\nhello\r\n0\r\nX: y\r\n\r\n",
             b"\0HTTP/1.1 402 Pay\r\ncrawler-price: USD 1\r\nContent-Length: 0\r\n\r\n",
-        ]  # fmt: skip
+        ]
 
     def check(self, data: bytes) -> None:
         ask = _ASKS[(data[0] if data else 0) % len(_ASKS)]

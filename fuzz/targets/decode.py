@@ -33,13 +33,29 @@ class DecodeTarget(Target):
     name = "decode"
     parts = ("web/answer.py", "web/decode.py")
     words = (
-        b"HTTP/1.1 200 OK\r\n", b"HTTP/2 200\r\n", b"Content-Encoding: ", b"gzip", b"deflate", b"br", b"zstd",
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/2 200\r\n",
+        b"Content-Encoding: ",
+        b"gzip",
+        b"deflate",
+        b"br",
+        b"zstd",
         b"identity",
-        b", ", b"Retry-After: ", b"Content-Type: text/html", b"Location: ", b"\x1f\x8b\x08\0", b"\x28\xb5\x2f\xfd",
+        b", ",
+        b"Retry-After: ",
+        b"Content-Type: text/html",
+        b"Location: ",
+        b"\x1f\x8b\x08\0",
+        b"\x28\xb5\x2f\xfd",
         b"\x78\x9c",
-        b"Date: ", b"Wed, 21 Oct 2015 07:28:00 GMT", b"HTTP/1.1 103 Early Hints\r\n\r\n", b" folded\r\n",
-        _ENCODINGS[b"gzip"], _ENCODINGS[b"zstd"], _ENCODINGS[b"br, gzip"],
-    )  # fmt: skip
+        b"Date: ",
+        b"Wed, 21 Oct 2015 07:28:00 GMT",
+        b"HTTP/1.1 103 Early Hints\r\n\r\n",
+        b" folded\r\n",
+        _ENCODINGS[b"gzip"],
+        _ENCODINGS[b"zstd"],
+        _ENCODINGS[b"br, gzip"],
+    )
     longest = 1 << 16
 
     def seeds(self) -> list[bytes]:

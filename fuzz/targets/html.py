@@ -15,9 +15,15 @@ from gossamer.urls import Scope
 
 _URL: Final = "http://example.org/folder/page.html"
 _TYPES: Final = (
-    "text/html", "text/html; charset=utf-8", "text/html; charset=utf-16", "text/html; charset=shift_jis", "text/plain",
-    "application/xhtml+xml; charset=\"iso-2022-jp\"", "", "text/html; charset=x-user-defined",
-)  # fmt: skip
+    "text/html",
+    "text/html; charset=utf-8",
+    "text/html; charset=utf-16",
+    "text/html; charset=shift_jis",
+    "text/plain",
+    'application/xhtml+xml; charset="iso-2022-jp"',
+    "",
+    "text/html; charset=x-user-defined",
+)
 
 
 class HtmlTarget(Target):
@@ -26,14 +32,50 @@ class HtmlTarget(Target):
     name = "html"
     parts = ("gatherer", "urls")
     words = (
-        b"<a href=", b'<a href="http://example.org/', b"</a>", b"<base href=", b"<title>", b"</title>", b"<div>",
-        b"<table><tr><td>", b"<svg>", b"<math><mi>", b"<template>", b"<frameset><frame src=x>", b"<noscript>",
-        b"<meta http-equiv=refresh content='0; url=", b"<meta charset=utf-16>", b"<meta name=robots content='noindex,",
-        b"unavailable_after: 25 Jun 2010 15:00:00 EST", b"<link rel=canonical href=", b"<!--", b"-->", b"<![CDATA[",
-        b"<script>", b"</script>", b"<style>", b"<b><i>", b"</b>", b"<form>", b"<select><option>", b"<img alt=",
-        b"&#x1b;", b"&#55357;", b"&NotEqualTilde;", b"&#0;", b" a=1", b"<p ", b"rel='nofollow ugc'", b"<pre>\n",
-        b"javascript:alert(1)", b"data:text/html,", b"<html lang=", b"<iframe src='", b"<area href=x alt=y>", b"\x1b$B",
-    )  # fmt: skip
+        b"<a href=",
+        b'<a href="http://example.org/',
+        b"</a>",
+        b"<base href=",
+        b"<title>",
+        b"</title>",
+        b"<div>",
+        b"<table><tr><td>",
+        b"<svg>",
+        b"<math><mi>",
+        b"<template>",
+        b"<frameset><frame src=x>",
+        b"<noscript>",
+        b"<meta http-equiv=refresh content='0; url=",
+        b"<meta charset=utf-16>",
+        b"<meta name=robots content='noindex,",
+        b"unavailable_after: 25 Jun 2010 15:00:00 EST",
+        b"<link rel=canonical href=",
+        b"<!--",
+        b"-->",
+        b"<![CDATA[",
+        b"<script>",
+        b"</script>",
+        b"<style>",
+        b"<b><i>",
+        b"</b>",
+        b"<form>",
+        b"<select><option>",
+        b"<img alt=",
+        b"&#x1b;",
+        b"&#55357;",
+        b"&NotEqualTilde;",
+        b"&#0;",
+        b" a=1",
+        b"<p ",
+        b"rel='nofollow ugc'",
+        b"<pre>\n",
+        b"javascript:alert(1)",
+        b"data:text/html,",
+        b"<html lang=",
+        b"<iframe src='",
+        b"<area href=x alt=y>",
+        b"\x1b$B",
+    )
     seconds = 3.0
 
     def __init__(self) -> None:
@@ -50,9 +92,7 @@ class HtmlTarget(Target):
         number = kind[0] if kind else 0
         settings = self._settings[number // len(_TYPES) % 2]
         content_type = _TYPES[number % len(_TYPES)]
-        found = gather(
-            _URL, content_type, (), body, settings, self._scope, "gossamer", "en", 1_700_000_000.0
-        )
+        found = gather(_URL, content_type, (), body, settings, self._scope, "gossamer", "en", 1_700_000_000.0)
         assert len(found.links) <= settings.max_links + 1
         assert len(found.title) <= LONGEST_TITLE
         assert sum(found.counted) <= found.out_degree + len(found.links)

@@ -32,13 +32,29 @@ class JournalTarget(Target):
     """journals: the first byte chooses; a list of damages to a real one, a whole file, or the body of a record."""
 
     name = "journal"
-    parts = ("collection/records.py", "collection/recovery.py", "collection/effects.py", "collection/manifest.py",
-             "collection/repair.py")  # fmt: skip
+    parts = (
+        "collection/records.py",
+        "collection/recovery.py",
+        "collection/effects.py",
+        "collection/manifest.py",
+        "collection/repair.py",
+    )
     words = (
-        b'{"record":', b'"tick":', b'"lengths":{', b"}}", b"GJNL", b"\1\0\0\0", b"\xff\xff\xff\xff", bytes(13),
+        b'{"record":',
+        b'"tick":',
+        b'"lengths":{',
+        b"}}",
+        b"GJNL",
+        b"\1\0\0\0",
+        b"\xff\xff\xff\xff",
+        bytes(13),
         bytes(512),
-        records.encode(Kind.MARK, Mark(3, 3).encode(), 0), b'{"gossamer":"collection"', b'"checksum":"', b"\2", b"\3",
-    )  # fmt: skip
+        records.encode(Kind.MARK, Mark(3, 3).encode(), 0),
+        b'{"gossamer":"collection"',
+        b'"checksum":"',
+        b"\2",
+        b"\3",
+    )
     longest = 1 << 15
 
     def __init__(self) -> None:
@@ -63,8 +79,12 @@ class JournalTarget(Target):
             seal.finish(self._shard, lines, seal.seal(self._shard, number))
         image.finish(self._shard, lines, image.write(self._shard, 6, 6, {"none": np.zeros(1, "<u4")}, {}))
         lines.close()
-        return {path: path.read_bytes() for folder in (*layout.TABLES, layout.IMAGES)
-                for path in (self._shard / folder).rglob("*") if path.is_file()}  # fmt: skip
+        return {
+            path: path.read_bytes()
+            for folder in (*layout.TABLES, layout.IMAGES)
+            for path in (self._shard / folder).rglob("*")
+            if path.is_file()
+        }
 
     def close(self) -> None:
         shutil.rmtree(self._folder)
@@ -167,6 +187,16 @@ def _effects(tick: int) -> Effects:
     visits["texts"][0, VISIT_TEXTS.index("title")] = len(title)
     urls = [b"http://site.example/%d/%d" % (tick, i) for i in range(2)]
     return Effects(
-        tick, 1.7e9 + tick, float(tick), 0, 0, 2 * tick, pages=pages, urls=Texts.join(urls, "<u2"), visits=visits,
-        visit_texts=title, link_targets=np.array([0, 1], "<u4"), link_kinds=np.array([0, 17], "u1"),
-    )  # fmt: skip
+        tick,
+        1.7e9 + tick,
+        float(tick),
+        0,
+        0,
+        2 * tick,
+        pages=pages,
+        urls=Texts.join(urls, "<u2"),
+        visits=visits,
+        visit_texts=title,
+        link_targets=np.array([0, 1], "<u4"),
+        link_kinds=np.array([0, 17], "u1"),
+    )

@@ -32,11 +32,22 @@ class NamesTarget(Target):
     name = "names"
     parts = ("web/resolver.py", "web/nameserver.py", "web/addresses.py")
     words = (
-        b"\xc0\x0c", b"\xc0\x00", b"\0\1\0\1", b"\0\x1c\0\1", b"\0\5\0\1", b"\0\0\0\x3c", b"\0\4", b"\0\x10",
+        b"\xc0\x0c",
+        b"\xc0\x00",
+        b"\0\1\0\1",
+        b"\0\x1c\0\1",
+        b"\0\5\0\1",
+        b"\0\0\0\x3c",
+        b"\0\4",
+        b"\0\x10",
         b"\x5d\xb8\xd8\x22",
-        b"\x0a\1\2\3", b"\x7f\0\0\1", b"\xa9\xfe\xa9\xfe", b"\3www\7example\3org\0", b"\x3f" + b"a" * 63,
+        b"\x0a\1\2\3",
+        b"\x7f\0\0\1",
+        b"\xa9\xfe\xa9\xfe",
+        b"\3www\7example\3org\0",
+        b"\x3f" + b"a" * 63,
         b"\xff\xff\xff\xff",
-    )  # fmt: skip
+    )
     longest = 4096
 
     def __init__(self) -> None:
@@ -56,10 +67,16 @@ class NamesTarget(Target):
     def seeds(self) -> list[bytes]:
         good, private = socket.inet_aton("93.184.216.34"), socket.inet_aton("10.1.2.3")
         return [
-            _reply((_A, good)), _reply((_A, private), (_A, good)), _reply(), _reply(flags=0x8183), _reply(flags=0x8182),
-            _reply((_CNAME, b"\3www\7example\3org\0"), (_A, good)), _reply((_AAAA, bytes(15) + b"\1")),
-            _reply((_A, good), flags=0x8380), _reply(*[(_A, good)] * 40),
-        ]  # fmt: skip
+            _reply((_A, good)),
+            _reply((_A, private), (_A, good)),
+            _reply(),
+            _reply(flags=0x8183),
+            _reply(flags=0x8182),
+            _reply((_CNAME, b"\3www\7example\3org\0"), (_A, good)),
+            _reply((_AAAA, bytes(15) + b"\1")),
+            _reply((_A, good), flags=0x8380),
+            _reply(*[(_A, good)] * 40),
+        ]
 
     def check(self, data: bytes) -> None:
         self._number += 1

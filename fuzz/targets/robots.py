@@ -24,11 +24,30 @@ class RobotsTarget(Target):
     name = "robots"
     parts = ("robots",)
     words = (
-        b"User-agent: *\n", b"User-agent: gossamer\n", b"Disallow: ", b"Allow: ", b"Crawl-delay: ", b"Sitemap: ",
-        b"*", b"$",
-        b"%2A", b"%24", b"%2f", b"/", b"?", b"#", b"/*a", b"/*?*", b"Content-Usage: /x train-ai=n\n",
-        b"Content-Signal: search=yes\n", b"License: https://example.org/l\n", b"\r", b"gossamer", b"/robots.txt", b":",
-    )  # fmt: skip
+        b"User-agent: *\n",
+        b"User-agent: gossamer\n",
+        b"Disallow: ",
+        b"Allow: ",
+        b"Crawl-delay: ",
+        b"Sitemap: ",
+        b"*",
+        b"$",
+        b"%2A",
+        b"%24",
+        b"%2f",
+        b"/",
+        b"?",
+        b"#",
+        b"/*a",
+        b"/*?*",
+        b"Content-Usage: /x train-ai=n\n",
+        b"Content-Signal: search=yes\n",
+        b"License: https://example.org/l\n",
+        b"\r",
+        b"gossamer",
+        b"/robots.txt",
+        b":",
+    )
     longest = 1 << 17
 
     def seeds(self) -> list[bytes]:

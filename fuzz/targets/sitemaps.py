@@ -30,13 +30,41 @@ class SitemapsTarget(Target):
     name = "sitemaps"
     parts = ("gatherer/sitemaps.py", "gatherer/lastmod.py", "gatherer/links.py", "gatherer/charset.py")
     words = (
-        b"<url>", b"</url>", b"<loc>", b"</loc>", b"<lastmod>", b"<urlset>", b"</urlset>", b"<sitemapindex>",
+        b"<url>",
+        b"</url>",
+        b"<loc>",
+        b"</loc>",
+        b"<lastmod>",
+        b"<urlset>",
+        b"</urlset>",
+        b"<sitemapindex>",
         b"<sitemap>",
-        b"<rss>", b"<item>", b"<link>", b"<pubDate>", b"<feed>", b"<entry>", b"<link href='", b"<updated>", b"<!--",
+        b"<rss>",
+        b"<item>",
+        b"<link>",
+        b"<pubDate>",
+        b"<feed>",
+        b"<entry>",
+        b"<link href='",
+        b"<updated>",
+        b"<!--",
         b"-->",
-        b"<![CDATA[", b"]]>", b"<!DOCTYPE x [", b"<?xml encoding='utf-16'?>", b"&#", b"&#x41;", b"&lt;", b"&a;", b"x:",
-        b"http://example.org/", b"Wed, 02 Oct 2002 13:00:00 GMT", b"2020-13-45T25:61:61+99:99", b"<", b">", b"/>",
-    )  # fmt: skip
+        b"<![CDATA[",
+        b"]]>",
+        b"<!DOCTYPE x [",
+        b"<?xml encoding='utf-16'?>",
+        b"&#",
+        b"&#x41;",
+        b"&lt;",
+        b"&a;",
+        b"x:",
+        b"http://example.org/",
+        b"Wed, 02 Oct 2002 13:00:00 GMT",
+        b"2020-13-45T25:61:61+99:99",
+        b"<",
+        b">",
+        b"/>",
+    )
     longest = 1 << 18
     megabytes = 128
 

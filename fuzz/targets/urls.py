@@ -25,13 +25,31 @@ from gossamer.web.fetch import request_head
 
 _SESSIONS: Final = ("sid", "PHPSESSID", "jsessionid", "ASPSESSIONID*", "s")
 _SEEDS: Final = (
-    "http://example.org/", "https://www.example.org:8443/a/b/../c.html?x=1&sid=2#part", "//other.example/x", "../../up",
-    "http://user:pw@EXAMPLE.org:80/%7Euser/%2e%2e/", "http://[::ffff:127.0.0.1]:8080/", "http://0x7f.1/", "?q=ü&;sid=1",
-    "http://www.www.co.uk/", "http://bücher.example/;jsessionid=1;a=b?&&", "javascript:void(0)", "mailto:a@b.example",
-    "http://example.org\\@evil.example/", "http:/\\/a", "http://a.b.c.d.e/%", "page;s=1?s=2;s=3", "http://1.2.3/%00",
-    "https://example.org:0/", "http://xn--a/", "http://ex\u00adample.org/\t\n", "http://日本.jp/日本?日本", "#", "",
+    "http://example.org/",
+    "https://www.example.org:8443/a/b/../c.html?x=1&sid=2#part",
+    "//other.example/x",
+    "../../up",
+    "http://user:pw@EXAMPLE.org:80/%7Euser/%2e%2e/",
+    "http://[::ffff:127.0.0.1]:8080/",
+    "http://0x7f.1/",
+    "?q=ü&;sid=1",
+    "http://www.www.co.uk/",
+    "http://bücher.example/;jsessionid=1;a=b?&&",
+    "javascript:void(0)",
+    "mailto:a@b.example",
+    "http://example.org\\@evil.example/",
+    "http:/\\/a",
+    "http://a.b.c.d.e/%",
+    "page;s=1?s=2;s=3",
+    "http://1.2.3/%00",
+    "https://example.org:0/",
+    "http://xn--a/",
+    "http://ex\u00adample.org/\t\n",
+    "http://日本.jp/日本?日本",
+    "#",
+    "",
     "http://www.example.org./index.php;PHPSESSID=1/x?ASPSESSIONIDAB=1",
-)  # fmt: skip
+)
 
 
 class UrlsTarget(Target):
@@ -40,11 +58,40 @@ class UrlsTarget(Target):
     name = "urls"
     parts = ("urls",)
     words = (
-        b"http://", b"https://", b"//", b"www.", b"/../", b"/./", b"%2e", b"%2F", b"%", b"?", b"&", b"=", b"#", b";",
+        b"http://",
+        b"https://",
+        b"//",
+        b"www.",
+        b"/../",
+        b"/./",
+        b"%2e",
+        b"%2F",
+        b"%",
+        b"?",
+        b"&",
+        b"=",
+        b"#",
+        b";",
         b":",
-        b"@", b"[::1]", b"\\", b"sid=", b";jsessionid=", b"PHPSESSID=", b"xn--", b"127.1", b"0x", b"\xc2\xad",
-        b"\xe3\x80\x82", b"\xef\xbc\x8e", b"\xe2\x84\xaa", b":80", b":443", b":65536", b".co.uk", b"\0http://",
-    )  # fmt: skip
+        b"@",
+        b"[::1]",
+        b"\\",
+        b"sid=",
+        b";jsessionid=",
+        b"PHPSESSID=",
+        b"xn--",
+        b"127.1",
+        b"0x",
+        b"\xc2\xad",
+        b"\xe3\x80\x82",
+        b"\xef\xbc\x8e",
+        b"\xe2\x84\xaa",
+        b":80",
+        b":443",
+        b":65536",
+        b".co.uk",
+        b"\0http://",
+    )
     longest = 1 << 14
     seconds = 1.0
 

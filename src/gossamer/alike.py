@@ -62,9 +62,13 @@ class Said(NamedTuple):
 class Alike:
     def __init__(self, sites: int) -> None:
         self._memory = _Memory(
-            np.zeros((sites, RECENT), np.uint64), np.zeros(sites, np.uint8), np.zeros(sites, np.uint64),
-            np.zeros(sites, np.uint64), np.zeros(sites, np.uint64), np.zeros(sites, np.bool_),
-        )  # fmt: skip
+            np.zeros((sites, RECENT), np.uint64),
+            np.zeros(sites, np.uint8),
+            np.zeros(sites, np.uint64),
+            np.zeros(sites, np.uint64),
+            np.zeros(sites, np.uint64),
+            np.zeros(sites, np.bool_),
+        )
 
     def tells(self, site: int, title: int) -> bool:
         """Whether this title does, at the site: there are others, and no page of this one says something else."""

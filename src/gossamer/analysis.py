@@ -78,14 +78,23 @@ def analyse(graph: WebGraph, step: Step = lambda _: None) -> Analysis:
     step("components")
     pages, sites = bow_tie(links), bow_tie(between)
     by_page: dict[str, Array] = {
-        "pagerank": ranks.values, "indegree": ranks.indegree, "siterank": of_sites.values[site], "hub": both.hub,
-        "authority": both.authority, "opic": importance.values, "rankmass": mass.lower,
-        "component": pages.component, "part": pages.part,
-    }  # fmt: skip
+        "pagerank": ranks.values,
+        "indegree": ranks.indegree,
+        "siterank": of_sites.values[site],
+        "hub": both.hub,
+        "authority": both.authority,
+        "opic": importance.values,
+        "rankmass": mass.lower,
+        "component": pages.component,
+        "part": pages.part,
+    }
     by_site: dict[str, Array] = {
-        "siterank": of_sites.values, "pagerank": np.bincount(site, ranks.values, graph.sites),
-        "indegree": of_sites.indegree, "component": sites.component, "part": sites.part,
-    }  # fmt: skip
+        "siterank": of_sites.values,
+        "pagerank": np.bincount(site, ranks.values, graph.sites),
+        "indegree": of_sites.indegree,
+        "component": sites.component,
+        "part": sites.part,
+    }
     return Analysis(by_page, by_site, len(links.targets))
 
 
@@ -114,12 +123,16 @@ def summary(analysis: Analysis, top: int, urls: Callable[[Array], list[str]] | N
     first = np.argsort(-sites["siterank"], kind="stable")[:top]
     of_pages, of_sites = analysis.parts()
     return {
-        "pages": analysis.pages, "links": analysis.links, "sites": analysis.sites, "top_pages": rows,
+        "pages": analysis.pages,
+        "links": analysis.links,
+        "sites": analysis.sites,
+        "top_pages": rows,
         "top_sites": [{"site": int(s), **_row(sites, int(s), _OF_SITES)} for s in first],
         "components": int(pages["component"].max(initial=0)) + 1,
         "largest_component": int(np.bincount(pages["component"]).max()),
-        "parts": of_pages, "site_parts": of_sites,
-    }  # fmt: skip
+        "parts": of_pages,
+        "site_parts": of_sites,
+    }
 
 
 def _row(table: dict[str, Array], at: int, names: tuple[str, ...]) -> Said:

@@ -249,9 +249,7 @@ class Listener:
         texts = self._store.urls.read_many(planned[:QUEUE].tolist())
         return {
             "site": site,
-            "standing": site_standing(
-                self._view, self._desk.settings, int(self._desk.totals[TOTAL]), wall, site
-            ),
+            "standing": site_standing(self._view, self._desk.settings, int(self._desk.totals[TOTAL]), wall, site),
             "planned": len(planned),
             "queue": [
                 {"page": int(page), "url": text.decode(), "depth": int(columns.page.depth[page])}

@@ -46,9 +46,12 @@ class Bandwidth:
         harvester = desk.settings.harvester
         self._enforced = harvester.bandwidth_enforced
         self.admission = Admission(
-            desk.columns.site.limit, harvester.bandwidth_depth, harvester.bandwidth_patience,
-            harvester.bandwidth_adapts, enforced=self._enforced,
-        )  # fmt: skip
+            desk.columns.site.limit,
+            harvester.bandwidth_depth,
+            harvester.bandwidth_patience,
+            harvester.bandwidth_adapts,
+            enforced=self._enforced,
+        )
         self.measured = 0.0
         """Bytes a second, lately."""
         self._looked = self._observed = -np.inf
@@ -111,11 +114,15 @@ class Bandwidth:
         """For progress, `status` and the report. `share` is of what was granted since the first request."""
         read = self._web.received() - self._read_before
         return {
-            "granted": self.limit, "used": round(self.measured), "read": read,
+            "granted": self.limit,
+            "used": round(self.measured),
+            "read": read,
             "share": round(read / self._granted, 4) if self._granted else None,
-            "inversions": self.admission.inversions, "capped": self.admission.capped,
-            "predicted": self.admission.predicted, "threshold": self.admission.threshold,
-        }  # fmt: skip
+            "inversions": self.admission.inversions,
+            "capped": self.admission.capped,
+            "predicted": self.admission.predicted,
+            "threshold": self.admission.threshold,
+        }
 
 
 _NOTHING: Final = (np.zeros(0, np.uint32), np.zeros(0, np.uint32), np.zeros(0, np.uint8))

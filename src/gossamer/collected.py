@@ -94,9 +94,12 @@ def collected(folder: Path, *, known: bool = False, shard: int = 0) -> Collected
     start = np.flatnonzero(first[kept]).astype(np.uint32)
     _, site = np.unique(whole.site[kept], return_inverse=True)
     graph = WebGraph(
-        _restricted(links, kept), site.astype(np.uint32), size, start if len(start) else np.zeros(1, np.uint32),
+        _restricted(links, kept),
+        site.astype(np.uint32),
+        size,
+        start if len(start) else np.zeros(1, np.uint32),
         folder.resolve().name,
-    )  # fmt: skip
+    )
     return Collected(graph, kept, folder, whole.shard)
 
 

@@ -75,9 +75,15 @@ class Beside(Protocol):
 
 class Crawl:
     def __init__(
-        self, desk: Desk, store: Store, web: Web, names: Names, clock: Clock, bounds: Bounds,
+        self,
+        desk: Desk,
+        store: Store,
+        web: Web,
+        names: Names,
+        clock: Clock,
+        bounds: Bounds,
         log: EventLog | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.log = log
         self.desk, self.store, self.web, self.clock, self.bounds = desk, store, web, clock, bounds
         self.names = Watched(names, clock)
@@ -119,9 +125,14 @@ class Crawl:
             self.dispatch.install(plan)
             if self.log is not None:
                 self.log.event(
-                    "plan", Level.DEBUG, pages=len(plan.pages), sites=len(plan.sites), seconds=round(plan.seconds, 4),
-                    candidates=plan.candidates, value=plan.index_value,
-                )  # fmt: skip
+                    "plan",
+                    Level.DEBUG,
+                    pages=len(plan.pages),
+                    sites=len(plan.sites),
+                    seconds=round(plan.seconds, 4),
+                    candidates=plan.candidates,
+                    value=plan.index_value,
+                )
             self.dispatch.verdicts += verdicts
         wall = self.desk.believed(self.clock.wall())
         self.planner.begin(self.clock.monotonic(), wall, self.dispatch.queue.busy_sites, self._in_flight())
@@ -157,9 +168,10 @@ class Crawl:
             planted.append(plant(desk.columns, some, self.limits, desk.scope, desk.seed, rules, effects))
             self._commit(effects)
         return Planted(
-            sum(each.new for each in planted), tuple(seed for each in planted for seed in each.full),
+            sum(each.new for each in planted),
+            tuple(seed for each in planted for seed in each.full),
             tuple(seed for each in planted for seed in each.forbidden),
-        )  # fmt: skip
+        )
 
     def judge_again(self, verdicts: list[tuple[int, int, int, int]]) -> tuple[int, int]:
         """Pages that settings open again, or exclude; returns how many of each. Other verdicts change no state."""

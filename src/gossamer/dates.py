@@ -18,9 +18,7 @@ OF_THE_WEB: Final = 725_846_400.0
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _NAMES: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTHS: Final = {name: number for number, name in enumerate(_NAMES, 1)}
-_USUAL: Final = re.compile(
-    r"[A-Z][a-z]{2}, ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) GMT"
-)  # fmt: skip
+_USUAL: Final = re.compile(r"[A-Z][a-z]{2}, ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) GMT")
 """What almost all servers send: IMF-fixdate."""
 _LONGEST: Final = 100
 _ENDLESS: Final = 1e11

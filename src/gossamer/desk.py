@@ -47,7 +47,7 @@ from gossamer.patience import (
     rests,
     slows,
     waits_at,
-)  # fmt: skip
+)
 from gossamer.robots.match import verdicts_many
 from gossamer.seeder.seed import keep_contents
 from gossamer.web.addresses import unpack
@@ -69,9 +69,11 @@ _JUDGED = int(PageFlag.JUDGED)
 _RESPELLED, _OTHER_NAME = int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
 _OF_NAMES: Final = (int(Aside.NAME_FAILED), int(Aside.FORBIDDEN_ADDRESS))
 WHY_ASIDE: Final = {
-    SiteEvent.NAME_FAILED: Aside.NAME_FAILED, SiteEvent.FORBIDDEN_ADDRESS: Aside.FORBIDDEN_ADDRESS,
-    SiteEvent.PATIENCE: Aside.JUST_STARTED, SiteEvent.ROBOTS_AWAY: Aside.ROBOTS_UNREADABLE,
-}  # fmt: skip
+    SiteEvent.NAME_FAILED: Aside.NAME_FAILED,
+    SiteEvent.FORBIDDEN_ADDRESS: Aside.FORBIDDEN_ADDRESS,
+    SiteEvent.PATIENCE: Aside.JUST_STARTED,
+    SiteEvent.ROBOTS_AWAY: Aside.ROBOTS_UNREADABLE,
+}
 _FOR_THE_SITE: Final = (int(SiteEvent.PATIENCE), int(SiteEvent.ROBOTS_AWAY), int(SiteEvent.SLOWED))
 """Events that leave a site in peace for its own sake; a name that failed has cost it nothing."""
 
@@ -111,9 +113,11 @@ class Desk:
         self.counts = learn.new_counts()
         """Known pages by state, and by outcome or reason."""
         self._limits = learn.Limits(
-            settings.seeder.depth_static, settings.seeder.depth_dynamic, settings.harvester.retry,
+            settings.seeder.depth_static,
+            settings.seeder.depth_dynamic,
+            settings.harvester.retry,
             settings.harvester.tries,
-        )  # fmt: skip
+        )
         self.outcomes = np.zeros(len(Outcome), np.int64)
         self.visits = 0
         self.robots_visits = 0
@@ -226,9 +230,15 @@ class Desk:
             self.columns.site.resolved[visits["site"][visits["outcome"] == _CONNECT_FAILED]] = 0
         keep_contents(self.columns, visits, self.seed)
         learn.learn(
-            self.columns, self.policy, self.totals, self.counts, self._respell(effects) if found.respelled else visits,
-            effects.link_targets, effects.link_kinds, self._limits,
-        )  # fmt: skip
+            self.columns,
+            self.policy,
+            self.totals,
+            self.counts,
+            self._respell(effects) if found.respelled else visits,
+            effects.link_targets,
+            effects.link_kinds,
+            self._limits,
+        )
         self._count(found)
 
     def _add_others(self, effects: Effects) -> None:
@@ -684,15 +694,28 @@ class Desk:
         """
         columns = self.columns
         return Effects(
-            self.tick + 1, max(round(wall, 6), self.wall), monotonic, columns.site.count, columns.origin.count,
+            self.tick + 1,
+            max(round(wall, 6), self.wall),
+            monotonic,
+            columns.site.count,
+            columns.origin.count,
             columns.page.count,
-        )  # fmt: skip
+        )
 
 
 READABLE: Final = frozenset(
-    {Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE,
-     Outcome.NO_CONTENT, Outcome.RETURNED, Outcome.PAYMENT_REQUIRED}
-)  # fmt: skip
+    {
+        Outcome.OK,
+        Outcome.DUPLICATE,
+        Outcome.REDIRECT,
+        Outcome.NOT_FOUND,
+        Outcome.REFUSED,
+        Outcome.OTHER_TYPE,
+        Outcome.NO_CONTENT,
+        Outcome.RETURNED,
+        Outcome.PAYMENT_REQUIRED,
+    }
+)
 """Outcomes of robots.txt that say what is allowed, or nothing; after any other one nothing is."""
 NOT_SPENT: Final = TRANSIENT | {Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.RETURNED}
 """Outcomes of a sitemap after which it may be asked for again before its round has ended."""

@@ -73,10 +73,16 @@ class Dispatch:
         harvester = desk.settings.harvester
         self._period = float(in_force(desk.settings.manager).min_period)
         self.queue = SiteQueue(
-            desk.columns.site.limit, desk.max_addresses, wait=harvester.wait, address_wait=harvester.address_wait,
-            per_turn=harvester.per_turn, pause=harvester.pause, sites_by=SITES_BY[desk.policy.sites_by],
-            pending=desk.columns.site.pending, domain_wait=harvester.domain_wait,
-        )  # fmt: skip
+            desk.columns.site.limit,
+            desk.max_addresses,
+            wait=harvester.wait,
+            address_wait=harvester.address_wait,
+            per_turn=harvester.per_turn,
+            pause=harvester.pause,
+            sites_by=SITES_BY[desk.policy.sites_by],
+            pending=desk.columns.site.pending,
+            domain_wait=harvester.domain_wait,
+        )
         self.bandwidth = Bandwidth(desk, web, clock) if desk.hours.limited else None
         """None: no limit at any hour."""
         self._domains: dict[str, int] | None = {} if harvester.domain_wait > 0 else None
@@ -193,9 +199,18 @@ class Dispatch:
 
         def ready(most: int) -> tuple[Array, Array, Array]:
             return self.queue.ready(
-                now + ahead, most, columns.page.state, columns.page.flags, columns.page.due, columns.page.origin,
-                columns.origin.valid, wall, self._period, columns.page.reason, self._begins,
-            )  # fmt: skip
+                now + ahead,
+                most,
+                columns.page.state,
+                columns.page.flags,
+                columns.page.due,
+                columns.page.origin,
+                columns.origin.valid,
+                wall,
+                self._period,
+                columns.page.reason,
+                self._begins,
+            )
 
         if self.bandwidth is not None and limited:
             self._hand_out_within(self.bandwidth, ready, most, wall)
@@ -363,9 +378,16 @@ class Dispatch:
         if not port:  # a page has that of its origin
             port = int(columns.origin.port[origin]) if page != NONE else urls.split(url.decode()).port
         return Assignment(
-            self._number, ask, page, origin, site, url, self._desk.address(site), port,
+            self._number,
+            ask,
+            page,
+            origin,
+            site,
+            url,
+            self._desk.address(site),
+            port,
             not_before=self._times.get(site, 0.0),
-        )  # fmt: skip
+        )
 
     # --- answers come back --------------------------------------------------------------------------------------
 

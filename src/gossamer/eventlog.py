@@ -66,8 +66,18 @@ _WORDS: Final = [outcome.word for outcome in Outcome]
 _HEADS: Final = [f'"level":"{level_of(o).word}","event":' for o in Outcome]
 _NAMES: Final = {int(Ask.ROBOTS): '"robots"', int(Ask.SITEMAP): '"sitemap"', int(Ask.PROBE): '"probe"'}
 _FIELDS: Final = (
-    "number", "page", "ask", "outcome", "status", "time", "start", "end", "received", "links", "duplicate_of",
-)  # fmt: skip
+    "number",
+    "page",
+    "ask",
+    "outcome",
+    "status",
+    "time",
+    "start",
+    "end",
+    "received",
+    "links",
+    "duplicate_of",
+)
 _quoted = json.encoder.encode_basestring_ascii
 
 

@@ -139,9 +139,11 @@ def largest_of(desk: Desk, aside: Array) -> dict[str, Any] | None:
     if not seconds[at]:
         return None
     return {
-        "site": desk.names[at], "pages": int(site.pending[at]), "each": round(float(each[at]), 3),
+        "site": desk.names[at],
+        "pages": int(site.pending[at]),
+        "each": round(float(each[at]), 3),
         "seconds": round(float(seconds[at]), 1),
-    }  # fmt: skip
+    }
 
 
 def _factors(site: Any) -> Array:
@@ -167,7 +169,7 @@ def figures_of(desk: Desk, wall: float, dues: dict[int, tuple[int, int]] | None 
         "outcomes": {o.word: int(desk.outcomes[o]) for o in Outcome if desk.outcomes[o]},
         "largest": largest_of(desk, aside),
         "time": round(wall, 3),
-    }  # fmt: skip
+    }
 
 
 class Figures:
@@ -235,10 +237,15 @@ class Curve:
 def _unit_of(settings: ManagerSettings) -> dict[str, Any]:
     value = Value.of(settings)
     return {
-        "index_value": settings.index_value, "weights": dict(sorted(value.weights.items())), "alpha": value.alpha,
-        "beta": value.beta, "gamma": value.gamma, "change_period": value.change_period, "policy": settings.policy,
+        "index_value": settings.index_value,
+        "weights": dict(sorted(value.weights.items())),
+        "alpha": value.alpha,
+        "beta": value.beta,
+        "gamma": value.gamma,
+        "change_period": value.change_period,
+        "policy": settings.policy,
         "boosts": settings.boosts,
-    }  # fmt: skip
+    }
 
 
 def waits_until(desk: Desk, wall: float) -> str:

@@ -77,9 +77,15 @@ def graph_of(shard: Path) -> CollectionGraph:
             "Look at the collection with `gossamer verify`.",
         )
     return CollectionGraph(
-        MappedRows(files, len(site)), site, start, int(site.max(initial=0)) + 1 if len(site) else 0,
-        contents.meta.shard, max(contents.segments, default=0), sum(file.links for file in files), new,
-    )  # fmt: skip
+        MappedRows(files, len(site)),
+        site,
+        start,
+        int(site.max(initial=0)) + 1 if len(site) else 0,
+        contents.meta.shard,
+        max(contents.segments, default=0),
+        sum(file.links for file in files),
+        new,
+    )
 
 
 def _file(line: manifest.Line, table: str) -> str | None:

@@ -24,9 +24,12 @@ class Moment(NamedTuple):
 
 class Hours:
     def __init__(
-        self, zone: tzinfo | None = None, holidays: frozenset[str] = frozenset(), usual: int = 0,
+        self,
+        zone: tzinfo | None = None,
+        holidays: frozenset[str] = frozenset(),
+        usual: int = 0,
         by_hour: Mapping[int, int] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`zone` None: the system's. `usual` and `by_hour` are bytes a second, 0: no limit."""
         self._zone, self._holidays = zone, holidays
         self._granted = [(by_hour or {}).get(hour, usual) for hour in range(24)]

@@ -55,13 +55,21 @@ def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, A
     pages = columns.page
     names, tail = Texts.join([name.encode() for name in desk.names]), Texts.join(last_urls)
     arrays: dict[str, Array | Parts] = {
-        "names": np.frombuffer(names.buffer, np.uint8), "name_lengths": names.lengths,
-        "tail": np.frombuffer(tail.buffer, np.uint8), "tail_lengths": tail.lengths, "url_offsets": urls,
+        "names": np.frombuffer(names.buffer, np.uint8),
+        "name_lengths": names.lengths,
+        "tail": np.frombuffer(tail.buffer, np.uint8),
+        "tail_lengths": tail.lengths,
+        "url_offsets": urls,
         "addresses": np.frombuffer(b"".join(desk.packed_addresses), np.uint8),
-        "counts": desk.counts.reshape(-1), "totals": desk.totals, "outcomes": desk.outcomes,
+        "counts": desk.counts.reshape(-1),
+        "totals": desk.totals,
+        "outcomes": desk.outcomes,
         "speeds": desk.speeds.dump(len(desk.packed_addresses)),
-        "ranking": columns.ranking, "credits": desk.credits.dump(), "probes": desk.probes.dump(), **desk.rules.dump(),
-    }  # fmt: skip
+        "ranking": columns.ranking,
+        "credits": desk.credits.dump(),
+        "probes": desk.probes.dump(),
+        **desk.rules.dump(),
+    }
     for name, group in _groups(desk).items():
         for column, values in group.used().items():
             arrays[f"{name}.{column}"] = values
@@ -70,14 +78,23 @@ def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, A
         arrays[f"{name}.capacity"], arrays[f"{name}.used"] = table.arrays.capacity, table.arrays.used
     arrays["page.flags"] = pages.flags[: pages.count] & (0xFF ^ int(PageFlag.ASSIGNED))
     meta = {
-        "tick": desk.tick, "wall": desk.wall, "policy": desk.settings.manager.policy,
-        "boosts": _boosts(desk), "visits": desk.visits,
+        "tick": desk.tick,
+        "wall": desk.wall,
+        "policy": desk.settings.manager.policy,
+        "boosts": _boosts(desk),
+        "visits": desk.visits,
         "sitemaps": {site: {o: text.decode() for o, text in of.items()} for site, of in desk.sitemaps.items()},
         "spent": {site: sorted(spent) for site, spent in desk.spent_sitemaps.items()},
-        "sitemap_visits": desk.sitemap_visits, "probe_visits": desk.probe_visits,
-        "robots_visits": desk.robots_visits, "stored": desk.stored, "bytes": desk.bytes,
-        "pages": pages.count, "sites": columns.site.count, "origins": columns.origin.count, "cells": LAYOUT,
-    }  # fmt: skip
+        "sitemap_visits": desk.sitemap_visits,
+        "probe_visits": desk.probe_visits,
+        "robots_visits": desk.robots_visits,
+        "stored": desk.stored,
+        "bytes": desk.bytes,
+        "pages": pages.count,
+        "sites": columns.site.count,
+        "origins": columns.origin.count,
+        "cells": LAYOUT,
+    }
     return arrays, meta
 
 

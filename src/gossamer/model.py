@@ -18,10 +18,29 @@ import numpy.typing as npt
 from gossamer.outcomes import SITE_FAILURES, TRANSIENT, Outcome, Reason
 
 __all__ = [
-    "HOPS_SHIFT", "MOST_REDIRECTS", "NONE", "SHARD_SHIFT", "SITE_FAILURES", "TRANSIENT", "VISIT", "VISIT_TEXTS", "Ask",
-    "Assignment", "Counted", "LinkFlag", "LinkKind", "Outcome", "PageFlag", "Reason", "State", "Tag", "Texts",
-    "VerdictFlag", "VisitFlag", "Visits",
-]  # fmt: skip
+    "HOPS_SHIFT",
+    "MOST_REDIRECTS",
+    "NONE",
+    "SHARD_SHIFT",
+    "SITE_FAILURES",
+    "TRANSIENT",
+    "VISIT",
+    "VISIT_TEXTS",
+    "Ask",
+    "Assignment",
+    "Counted",
+    "LinkFlag",
+    "LinkKind",
+    "Outcome",
+    "PageFlag",
+    "Reason",
+    "State",
+    "Tag",
+    "Texts",
+    "VerdictFlag",
+    "VisitFlag",
+    "Visits",
+]
 
 NONE: Final = 0xFFFFFFFF
 """No page, no site, no origin (numbers are uint32 inside a shard)."""
@@ -186,9 +205,20 @@ class Ask(IntEnum):
 
 
 VISIT_TEXTS: Final = (
-    "mime", "charset", "etag", "last_modified", "redirect", "title", "address", "detail", "rules", "sitemaps",
-    "language", "description", "preferences",
-)  # fmt: skip
+    "mime",
+    "charset",
+    "etag",
+    "last_modified",
+    "redirect",
+    "title",
+    "address",
+    "detail",
+    "rules",
+    "sitemaps",
+    "language",
+    "description",
+    "preferences",
+)
 
 VISIT: Final = np.dtype(
     [

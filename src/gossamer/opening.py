@@ -65,9 +65,18 @@ def open_collection(
         urls = BlockFile(shard / URL_FILE, offsets)
         urls.put(desk.columns.page.count - len(texts), texts)
         store = Store(
-            shard, held, Manifest.open(shard), journal, urls, settings.collection, clock, recovered.unsealed,
-            recovered.warnings, recovered.next_archive, recovered.stopped and reckoned,
-        )  # fmt: skip
+            shard,
+            held,
+            Manifest.open(shard),
+            journal,
+            urls,
+            settings.collection,
+            clock,
+            recovered.unsealed,
+            recovered.warnings,
+            recovered.next_archive,
+            recovered.stopped and reckoned,
+        )
     except BaseException:
         held.release()
         raise

@@ -93,9 +93,7 @@ class Treatment:
 _LATER, _AT_ONCE = Again.LATER, Again.AT_ONCE
 
 TREATMENTS: Final = {
-    Outcome.OK: Treatment(
-        "The page was fetched and gathered, and stored unless it says noindex or noarchive."
-    ),
+    Outcome.OK: Treatment("The page was fetched and gathered, and stored unless it says noindex or noarchive."),
     Outcome.DUPLICATE: Treatment("The page was fetched, and has the text and links of a page known before."),
     Outcome.REDIRECT: Treatment("The server names another address; it is followed as a link."),
     Outcome.NOT_FOUND: Treatment("The server says that there is no such page (404, 410)."),
@@ -113,7 +111,9 @@ TREATMENTS: Final = {
     Outcome.CONNECT_FAILED: Treatment("No connection to the address could be opened.", _LATER, slows=True, ends=5),
     Outcome.TIMED_OUT: Treatment(
         "The time limit for connecting, for the first byte or for the whole answer was reached.",
-        _LATER, slows=True, ends=5,
+        _LATER,
+        slows=True,
+        ends=5,
     ),
     Outcome.TOO_SLOW: Treatment(
         "The answer came more slowly than the lowest speed allowed.", _LATER, slows=True, ends=10
@@ -121,14 +121,14 @@ TREATMENTS: Final = {
     Outcome.BROKEN_OFF: Treatment("The connection ended before the answer did.", _LATER, slows=True, ends=10),
     Outcome.TLS_FAILED: Treatment(
         "No secure connection could be agreed on in time, or the certificate is not valid.",
-        _LATER, slows=True, ends=5,
+        _LATER,
+        slows=True,
+        ends=5,
     ),
     Outcome.PROTOCOL_ERROR: Treatment(
         "The answer is not HTTP, or breaks its rules so that it cannot be read.", slows=True, ends=5
     ),
-    Outcome.BAD_ENCODING: Treatment(
-        "The body does not follow its Content-Encoding, or would grow beyond the bound."
-    ),
+    Outcome.BAD_ENCODING: Treatment("The body does not follow its Content-Encoding, or would grow beyond the bound."),
     Outcome.FORBIDDEN_ADDRESS: Treatment("The name leads to an address that must not be visited."),
     Outcome.WORKER_DIED: Treatment("The worker that gathered the page died or hung over it, twice."),
     Outcome.RETURNED: Treatment(
@@ -142,7 +142,7 @@ TREATMENTS: Final = {
     Outcome.SOFT_404: Treatment(
         "The server answers what it answers for a page that does not exist, or redirects many pages to this address."
     ),
-}  # fmt: skip
+}
 
 TRANSIENT: Final = frozenset(outcome for outcome, follows in TREATMENTS.items() if follows.again is Again.LATER)
 """Outcomes after which a page is tried again, and the tries are counted."""
@@ -234,11 +234,13 @@ ASIDE: Final = {
     Aside.ROBOTS_UNREADABLE: Rest(
         "The site's robots.txt could not be read; until it can, nothing is asked for, for harvester.robots_unreachable "
         "at most.",
-        pauses=(300.0,), then=Then.DOUBLED,
+        pauses=(300.0,),
+        then=Then.DOUBLED,
     ),
     Aside.NAME_FAILED: Rest(
         "The site's name could not be resolved; it is tried again after a day, once more after a week, then no more.",
-        pauses=(DAY, 7 * DAY), then=Then.NEVER,
+        pauses=(DAY, 7 * DAY),
+        then=Then.NEVER,
     ),
     Aside.FORBIDDEN_ADDRESS: Rest(
         "The site's name leads to an address that must not be visited.", pauses=(DAY, 7 * DAY)
@@ -250,7 +252,7 @@ ASIDE: Final = {
     Aside.JUST_STARTED: Rest(
         "The site may have been asked just before the crawl was killed.", "as long as what it was asked for says"
     ),
-}  # fmt: skip
+}
 
 
 class Reason(IntEnum):

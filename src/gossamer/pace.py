@@ -41,9 +41,7 @@ class Pace:
 
         Looks also at `pages_left` and `seconds_left`, which a run has that is to end after some pages or some time.
         """
-        here = _Point(
-            now, figures["visits"], figures["bytes"], figures["known"], figures["done"] + figures["excluded"]
-        )  # fmt: skip
+        here = _Point(now, figures["visits"], figures["bytes"], figures["known"], figures["done"] + figures["excluded"])
         points = self._points
         if not figures.get("run_visits", 1):
             points.clear()  # starting is no pace

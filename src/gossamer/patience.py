@@ -97,10 +97,15 @@ class Answers(NamedTuple):
     @staticmethod
     def of(visits: Visits, wait: Array) -> Answers:
         return Answers(
-            visits["site"].copy(), visits["outcome"].copy(), visits["time"].copy(), visits["retry_after"].copy(), wait,
-            visits["status"] > 0, visits["end"] - visits["start"],
+            visits["site"].copy(),
+            visits["outcome"].copy(),
+            visits["time"].copy(),
+            visits["retry_after"].copy(),
+            wait,
+            visits["status"] > 0,
+            visits["end"] - visits["start"],
             np.where(visits["ask"] == _PAGE, visits["first"], 0.0),
-        )  # fmt: skip
+        )
 
 
 class Waits(NamedTuple):
@@ -148,9 +153,15 @@ def clocks_after(visits: Visits, waits: Waits, sites: Clocks, retry: float, wait
     """As `clocks`, for visits as they are in a tick."""
     n = len(visits)
     answers = Answers(
-        np.empty(n, np.uint32), np.empty(n, np.uint8), np.empty(n), np.empty(n, np.float32), np.empty(n),
-        np.empty(n, np.bool_), np.empty(n), np.empty(n),
-    )  # fmt: skip
+        np.empty(n, np.uint32),
+        np.empty(n, np.uint8),
+        np.empty(n),
+        np.empty(n, np.float32),
+        np.empty(n),
+        np.empty(n, np.bool_),
+        np.empty(n),
+        np.empty(n),
+    )
     for i in range(n):
         visit = visits[i]
         answers.site[i], answers.outcome[i], answers.time[i] = visit.site, visit.outcome, visit.time

@@ -119,17 +119,31 @@ class Planner:
         used = slice(0, site.count)
         aside = np.flatnonzero((site.refused[used] != 0) | (site.next[used] > wall + self._horizon))
         plan = make_plan(
-            desk.columns, desk.policy, wall, manager.batch_size, manager.batch_per_site, self._horizon, self.value,
+            desk.columns,
+            desk.policy,
+            wall,
+            manager.batch_size,
+            manager.batch_per_site,
+            self._horizon,
+            self.value,
             int(desk.totals[TOTAL]),
-        )  # fmt: skip
+        )
         pages = np.zeros(0, np.uint32)
         if desk.unjudged:
             desk.unjudged = False
             pages = find_unjudged(desk.columns, wall, AT_ONCE)
         past = Past(
-            self.history.last + 1, wall, known, plan.candidates, manager.batch_size, manager.batch_per_site,
-            plan.sites, plan.offsets[1:].astype(np.uint32), plan.pages, aside.astype(np.uint32),
-        )  # fmt: skip
+            self.history.last + 1,
+            wall,
+            known,
+            plan.candidates,
+            manager.batch_size,
+            manager.batch_per_site,
+            plan.sites,
+            plan.offsets[1:].astype(np.uint32),
+            plan.pages,
+            aside.astype(np.uint32),
+        )
         return plan, past, Verdicts(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
 
     def _judge(self, unjudged: Verdicts) -> list[tuple[int, int, int, int]]:

@@ -48,9 +48,12 @@ class Process:
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 self._process = subprocess.Popen(
-                    command, stdin=given, stdout=self._output, stderr=self._errors,
+                    command,
+                    stdin=given,
+                    stdout=self._output,
+                    stderr=self._errors,
                     pass_fds=[lock] if lock >= 0 else [],
-                )  # fmt: skip
+                )
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _started.add(self)

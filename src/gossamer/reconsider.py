@@ -33,7 +33,15 @@ Verdict = tuple[int, int, int, int]
 CONCERNED: Final = frozenset(
     f"seeder.{name}"
     for name in (
-        "depth_static", "depth_dynamic", "domains", "ports", "accept", "reject", "url_length", "repeats", *LISTS,
+        "depth_static",
+        "depth_dynamic",
+        "domains",
+        "ports",
+        "accept",
+        "reject",
+        "url_length",
+        "repeats",
+        *LISTS,
     )
 )
 """Settings that known pages are judged by again."""

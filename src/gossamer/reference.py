@@ -39,22 +39,22 @@ Made from the code by `python -m gossamer.reference > docs/reference.md`; a test
 EXITS: Final = {
     0: "Done: the crawl ended by itself, by a limit that was asked for, or by `gossamer stop`.",
     GossamerError.exit_code: "A fault. Also: `verify` found something wrong, `check` a request that was not polite, or "
-                             "`web --hostile --against` a page that ended as it must not.",
+    "`web --hostile --against` a page that ended as it must not.",
     UsageError.exit_code: "What was asked makes no sense: a setting, a seed, an option, a folder without a collection.",
     LockedError.exit_code: "Another process holds the collection.",
     StorageError.exit_code: "The disk is full or read-only, a file is damaged, or memory is gone. All that was "
-                            "committed is intact.",
+    "committed is intact.",
     130: "Interrupted by Ctrl-C, after a clean stop.",
-}  # fmt: skip
+}
 
 ENVIRONMENT: Final = {
     "XDG_CONFIG_HOME": "Where `gossamer/crawl.toml` lies, from which the contact is taken if a crawl has none; default "
-                       "`~/.config`.",
+    "`~/.config`.",
     "XDG_CACHE_HOME": "Where compiled kernels are kept if the folder of the package cannot be written; default "
-                      "`~/.cache`.",
+    "`~/.cache`.",
     "GOSSAMER_DATA": "Folder with the graphs (`debian-docs.npz`, `cnr-2000.npz`) that `reproduce` runs on by default.",
     "SSL_CERT_FILE": "The file of certificates that takes the place of the system's.",
-}  # fmt: skip
+}
 
 _VALUES: Final = {Path: "PATH", int: "N", float: "X", str: "TEXT"}
 
@@ -98,15 +98,21 @@ COUNTED: Final = {
 def reference() -> str:
     return "\n".join(
         (
-            HEAD, *_commands(),
-            "## Exit codes\n", *_table(("code", ""), ((f"{code}", text) for code, text in EXITS.items())),
-            "## Environment\n", *_table(("variable", ""), ((f"`{name}`", text) for name, text in ENVIRONMENT.items())),
+            HEAD,
+            *_commands(),
+            "## Exit codes\n",
+            *_table(("code", ""), ((f"{code}", text) for code, text in EXITS.items())),
+            "## Environment\n",
+            *_table(("variable", ""), ((f"`{name}`", text) for name, text in ENVIRONMENT.items())),
             "## Settings\n",
             "In `crawl.toml`, or one by one with `--set section.name=value`. `gossamer config` prints the same.\n",
             settings().replace("## [", "### ["),
-            *_outcomes(), *_standing(), *_views(), *_laboratory(),
+            *_outcomes(),
+            *_standing(),
+            *_views(),
+            *_laboratory(),
         )
-    )  # fmt: skip
+    )
 
 
 def _commands() -> Iterator[str]:
@@ -180,11 +186,15 @@ def _outcomes() -> Iterator[str]:
     )
     rows = (
         (
-            f"`{outcome.word}`", _cell(follows.sentence), follows.again.value, *_tries(follows),
-            "yes" if follows.slows else "no", f"after {follows.ends} in a row" if follows.ends else "no",
+            f"`{outcome.word}`",
+            _cell(follows.sentence),
+            follows.again.value,
+            *_tries(follows),
+            "yes" if follows.slows else "no",
+            f"after {follows.ends} in a row" if follows.ends else "no",
         )
         for outcome, follows in TREATMENTS.items()
-    )  # fmt: skip
+    )
     heads = ("outcome", "", "tried again?", "after", "tries in all", "slows the site?", "sets it aside?")
     yield from _table(heads, rows)
     yield "## Why a site waits\n"
@@ -248,10 +258,13 @@ def _laboratory() -> Iterator[str]:
     told = ((name, value, _cell(" ".join(about["Scenario"].get(f.name, ())))) for name, value, f in plain)
     yield from _table(("", "default", ""), told)
     each = (
-        (f"`servers.{f.name}`", *(f"{getattr(kind, f.name)}" for kind in kinds.values()),
-         _cell(" ".join(about["Servers"].get(f.name, ()))))
+        (
+            f"`servers.{f.name}`",
+            *(f"{getattr(kind, f.name)}" for kind in kinds.values()),
+            _cell(" ".join(about["Servers"].get(f.name, ()))),
+        )
         for f in fields(Servers)
-    )  # fmt: skip
+    )
     yield from _table(("", *kinds, ""), each)
 
 

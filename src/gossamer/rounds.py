@@ -53,8 +53,11 @@ _INSIDE, _OUTSIDE = 1, 2
 
 # plain numbers: numpy takes 10 µs to look at a member of an enum
 _SITEMAP, _RETURNED, _REDIRECT, _OK = (
-    int(Ask.SITEMAP), int(Outcome.RETURNED), int(Outcome.REDIRECT), int(Outcome.OK),
-)  # fmt: skip
+    int(Ask.SITEMAP),
+    int(Outcome.RETURNED),
+    int(Outcome.REDIRECT),
+    int(Outcome.OK),
+)
 _EXCLUDED: Final = int(State.EXCLUDED)
 _LATER: Final = frozenset(int(outcome) for outcome in TRANSIENT)
 
@@ -154,10 +157,12 @@ class Rounds:
             return
         site_of = self._desk.columns.origin.site
         new = {
-            o for o in like.rounds
-            if own not in self._rounds[o].named and len(self._rounds[o].named) < seeder.sitemaps_per_site
+            o
+            for o in like.rounds
+            if own not in self._rounds[o].named
+            and len(self._rounds[o].named) < seeder.sitemaps_per_site
             and not self._is_spent(own, int(site_of[o]))
-        }  # fmt: skip
+        }
         for origin in new:
             self._rounds[origin].named.add(own)
             self._rounds[origin].left += 1
@@ -358,10 +363,12 @@ class Rounds:
         """Sitemaps that were taken and rounds that have ended, for the next tick's effects."""
         taken, ended, self._taken, self._ended = self._taken, self._ended, [], []
         return [
-            *((site, SiteEvent.SITEMAP_TAKEN, 0, 0, wall, 0.0, [*which.to_bytes(8, "little"), *[0] * 8])
-              for site, which in taken),
+            *(
+                (site, SiteEvent.SITEMAP_TAKEN, 0, 0, wall, 0.0, [*which.to_bytes(8, "little"), *[0] * 8])
+                for site, which in taken
+            ),
             *((site, SiteEvent.SITEMAPS_READ, 0, 0, wall, wall + seconds, [0] * 16) for site, seconds in ended),
-        ]  # fmt: skip
+        ]
 
     # --- again --------------------------------------------------------------------------------------------------
 

@@ -103,9 +103,13 @@ def _demonstration(plea: Plea, stack: ExitStack, watcher: Watcher) -> tuple[Sett
 
 
 def _run(
-    plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None,
+    plea: Plea,
+    prepared: Prepared,
+    watcher: Watcher,
+    stack: ExitStack,
+    log: EventLog | None,
     begin: Callable[[Crawl], None] | None,
-) -> Report:  # fmt: skip
+) -> Report:
     running = _Running(plea, prepared, watcher, stack, log)
     if begin is not None:
         begin(running.crawl)
@@ -139,9 +143,15 @@ class _Running:
         stack.callback(names.close)
         payloads = self._payloads(stack) if settings.collection.revisit_records else None
         self.web = Pool(
-            self._as_far(settings), desk.seed, store.lock.fileno(), store.shard, store.next_archive, self.clock,
-            payloads, desk.hours.limited,
-        )  # fmt: skip
+            self._as_far(settings),
+            desk.seed,
+            store.lock.fileno(),
+            store.shard,
+            store.next_archive,
+            self.clock,
+            payloads,
+            desk.hours.limited,
+        )
         stack.callback(self.web.close)
         self.web.register(names.fileno())
         store.follow(self.web)
@@ -353,17 +363,25 @@ class _Running:
         seconds, processor = clock.monotonic() - self.begun, self._processor()
         left = None if bounds.seconds is None else max(0.0, bounds.seconds - (clock.monotonic() - crawl.started))
         return self._figures.now(
-            clock.wall(), clock.monotonic(), open=self.web.open, seconds=round(seconds, 3),
-            run_visits=desk.visits - self.before, longest_turn=round(crawl.longest_turn, 4),
-            seeds_skipped=self.seeds_skipped, value=self.curve.points, value_of=self.curve.of,
-            desk_seconds=round(time.process_time() - self.desk_cpu, 3), cpu_seconds=round(processor, 3),
+            clock.wall(),
+            clock.monotonic(),
+            open=self.web.open,
+            seconds=round(seconds, 3),
+            run_visits=desk.visits - self.before,
+            longest_turn=round(crawl.longest_turn, 4),
+            seeds_skipped=self.seeds_skipped,
+            value=self.curve.points,
+            value_of=self.curve.of,
+            desk_seconds=round(time.process_time() - self.desk_cpu, 3),
+            cpu_seconds=round(processor, 3),
             scores=self.scorer.standing(processor),
             rss=self._memory_used(),
-            sites_active=crawl.dispatch.queue.queued + crawl.dispatch.queue.in_flight, seconds_left=left,
+            sites_active=crawl.dispatch.queue.queued + crawl.dispatch.queue.in_flight,
+            seconds_left=left,
             pages_left=None if bounds.pages is None else bounds.pages - (desk.stored - crawl.stored_before),
             names_fault=crawl.names.fault,
             bandwidth=None if crawl.dispatch.bandwidth is None else crawl.dispatch.bandwidth.figures(),
-        )  # fmt: skip
+        )
 
 
 def _beside(work: Callable[[], None]) -> None:

@@ -111,8 +111,11 @@ class Scorer:
         if not self._weights and not self._prepare:
             why = "they have no weight: manager.weights names none, or manager.policy does not look at them"
         return {
-            **dict.fromkeys(_COUNTED), **self._last, "cpu_since": round(self._since(crawl_cpu_seconds), 3), "why": why,
-        }  # fmt: skip
+            **dict.fromkeys(_COUNTED),
+            **self._last,
+            "cpu_since": round(self._since(crawl_cpu_seconds), 3),
+            "why": why,
+        }
 
     def give_up(self) -> bool:
         """What is being computed; whether there was anything."""

@@ -67,9 +67,12 @@ _FILE: Final = re.compile(r"\d{12}(\.merit|\.parquet|-sites\.parquet)")
 
 
 def compute(
-    shard: Path, weights: Mapping[str, float], prepare: str = "", everything: bool = False,
+    shard: Path,
+    weights: Mapping[str, float],
+    prepare: str = "",
+    everything: bool = False,
     step: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """All of the above; returns the figures. `weights` are those of link scores; `step` hears what comes next."""
     start = time.monotonic()
     step("reading the links")
@@ -103,10 +106,15 @@ def compute(
         by_page["completed"] = scored.prepared
     _write(shard, found, by_page, by_site, scored, weights)
     return {
-        "segment": found.segment, "pages": pages, "links": found.links, "new_links": found.new_links,
-        "iterations": ranks.iterations, "seconds": round(time.monotonic() - start, 3),
-        "cpu": round(time.process_time(), 3), "memory": _most_memory(),
-    }  # fmt: skip
+        "segment": found.segment,
+        "pages": pages,
+        "links": found.links,
+        "new_links": found.new_links,
+        "iterations": ranks.iterations,
+        "seconds": round(time.monotonic() - start, 3),
+        "cpu": round(time.process_time(), 3),
+        "memory": _most_memory(),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +172,13 @@ def merit_of(by_page: Mapping[str, Array], weights: Mapping[str, float], sites: 
 
 
 def _write(
-    shard: Path, found: CollectionGraph, by_page: Mapping[str, Array], by_site: Mapping[str, Array], scored: Scored,
+    shard: Path,
+    found: CollectionGraph,
+    by_page: Mapping[str, Array],
+    by_site: Mapping[str, Array],
+    scored: Scored,
     weights: Mapping[str, float],
-) -> None:  # fmt: skip
+) -> None:
     folder, segment, merit = shard / SCORES, found.segment, scored.merit
     disk.make_directory(folder)
     page = np.arange(len(merit), dtype=np.int64) | found.shard << SHARD_SHIFT
@@ -174,10 +186,16 @@ def _write(
     _write_table(folder / f"{segment:012d}.parquet", {"page": page, **columns, "merit": merit})
     sites = {"site": np.arange(len(by_site["pagerank"]), dtype=np.int64), **by_site}
     _write_table(folder / f"{segment:012d}-sites.parquet", sites)
-    said = json.dumps({
-        "segment": segment, "sites": len(by_site["pagerank"]), "weights": dict(weights), "pages": len(merit),
-        "prepare": scored.prepare, "base": scored.base,
-    }).encode()  # fmt: skip
+    said = json.dumps(
+        {
+            "segment": segment,
+            "sites": len(by_site["pagerank"]),
+            "weights": dict(weights),
+            "pages": len(merit),
+            "prepare": scored.prepare,
+            "base": scored.base,
+        }
+    ).encode()
     raw = merit.astype("<f4").tobytes() + scored.prepared.astype("<f4").tobytes()
     checksum = xxhash.xxh3_64_intdigest(said + raw)
     disk.write_atomic(folder / f"{segment:012d}.merit", _HEAD.pack(_MAGIC, len(said), checksum), said, raw)
@@ -200,9 +218,13 @@ def _write_table(path: Path, columns: Mapping[str, Array]) -> None:
     sink = pa.BufferOutputStream()
     whole = [name for name, values in columns.items() if values.dtype == np.int64]
     pq.write_table(
-        pa.table({name: pa.array(values) for name, values in columns.items()}), sink, compression="zstd",
-        compression_level=1, use_dictionary=False, column_encoding=dict.fromkeys(whole, "DELTA_BINARY_PACKED"),
-    )  # fmt: skip
+        pa.table({name: pa.array(values) for name, values in columns.items()}),
+        sink,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=False,
+        column_encoding=dict.fromkeys(whole, "DELTA_BINARY_PACKED"),
+    )
     disk.write_atomic(path, memoryview(sink.getvalue()))
 
 

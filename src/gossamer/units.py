@@ -14,12 +14,23 @@ from decimal import Decimal
 from typing import Final, Self
 
 _SECONDS: Final = {
-    "ms": Decimal("0.001"), "s": Decimal(1), "min": Decimal(60), "h": Decimal(3600), "d": Decimal(86400),
-}  # fmt: skip
+    "ms": Decimal("0.001"),
+    "s": Decimal(1),
+    "min": Decimal(60),
+    "h": Decimal(3600),
+    "d": Decimal(86400),
+}
 _BYTES: Final = {
-    "B": Decimal(1), "KB": Decimal(10**3), "MB": Decimal(10**6), "GB": Decimal(10**9), "TB": Decimal(10**12),
-    "KiB": Decimal(2**10), "MiB": Decimal(2**20), "GiB": Decimal(2**30), "TiB": Decimal(2**40),
-}  # fmt: skip
+    "B": Decimal(1),
+    "KB": Decimal(10**3),
+    "MB": Decimal(10**6),
+    "GB": Decimal(10**9),
+    "TB": Decimal(10**12),
+    "KiB": Decimal(2**10),
+    "MiB": Decimal(2**20),
+    "GiB": Decimal(2**30),
+    "TiB": Decimal(2**40),
+}
 _BYTES_BY_LOWER: Final = {name.lower(): value for name, value in _BYTES.items()}
 
 _DIGITS: Final = r"\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*"

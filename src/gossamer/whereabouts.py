@@ -175,9 +175,11 @@ def _slowness(sites: Any, site: int) -> Said:
     except AttributeError:
         slow, stretch, usual, lately = 1.0, 1.0, 0.0, 0.0
     return {
-        "factor": round(slow * stretch, 3), "slow": round(slow, 3), "usual": round(usual, 3) or None,
+        "factor": round(slow * stretch, 3),
+        "slow": round(slow, 3),
+        "usual": round(usual, 3) or None,
         "lately": round(lately, 3) or None,
-    }  # fmt: skip
+    }
 
 
 def set_aside(site: Any, wall: float, horizon: float = HORIZON) -> Array:
@@ -241,9 +243,10 @@ def _speeds(view: View, settings: Settings, wall: float, site: int) -> Said | No
     first, share = int(at.minute // 60) % 24, at.minute / 60 % 1
     begin, end = days[at.holiday][first], days[at.holiday][(first + 1) % 24]
     return {
-        "now": round(begin + share * (end - begin)), "working_day": [round(speed) for speed in days[0]],
+        "now": round(begin + share * (end - begin)),
+        "working_day": [round(speed) for speed in days[0]],
         "holiday": [round(speed) for speed in days[1]],
-    }  # fmt: skip
+    }
 
 
 def _pages_of(columns: Any, origins: Array) -> Array:
@@ -284,9 +287,16 @@ def scores_of(columns: Any, settings: Settings, issued: int, wall: float, page: 
     """
     manager = settings.manager
     found = standing_of(
-        columns, manager.policy, Value.of(manager), issued, wall, page, manager.batch_size, manager.batch_per_site,
+        columns,
+        manager.policy,
+        Value.of(manager),
+        issued,
+        wall,
+        page,
+        manager.batch_size,
+        manager.batch_per_site,
         HORIZON,
-    )  # fmt: skip
+    )
     held = int(columns.page.cash[page]) & (GIVEN - 1)
     return {**asdict(found), "cash": held / issued if issued else 0.0}
 

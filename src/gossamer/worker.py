@@ -207,9 +207,16 @@ class Reader:
     def _gather(self, fetched: Fetched, body: bytes) -> Gathered:
         own = self._own(fetched.assignment.url.decode()) or ""
         return gather(
-            own, fetched.headers.get("content-type", ""), _robots_tags(fetched), body, self._settings.gatherer,
-            self._scope, self._settings.harvester.agent, fetched.headers.get("content-language", ""), time.time(),
-        )  # fmt: skip
+            own,
+            fetched.headers.get("content-type", ""),
+            _robots_tags(fetched),
+            body,
+            self._settings.gatherer,
+            self._scope,
+            self._settings.harvester.agent,
+            fetched.headers.get("content-language", ""),
+            time.time(),
+        )
 
     def _listed(self, fetched: Fetched, body: bytes) -> tuple[Gathered, tuple[str, ...]]:
         """The pages that a sitemap lists, and the sitemaps that it names; it may be a gzip file."""
@@ -257,11 +264,18 @@ class Reader:
         wall = time.time() - (time.monotonic() - fetched.start)
         return self.archive.write(
             Exchange(
-                assignment.url, assignment.address, wall, fetched.request, fetched.line, fetched.fields, fetched.body,
-                decoded, cut,
+                assignment.url,
+                assignment.address,
+                wall,
+                fetched.request,
+                fetched.line,
+                fetched.fields,
+                fetched.body,
+                decoded,
+                cut,
             ),
             text,
-        )  # fmt: skip
+        )
 
     def _encode(self, read: Read, place: Place | None) -> bytes:
         fetched, outcome, decoded, gathered, rules = read.fetched, read.outcome, read.decoded, read.gathered, read.rules
@@ -278,20 +292,53 @@ class Reader:
             ended = time.time() - (time.monotonic() - fetched.end)
             wait = retry_after(headers["retry-after"], ended, headers.get("date", ""))
         texts = (
-            mime(headers).encode(), gathered.charset.encode(), _field(headers, "etag"),
-            _field(headers, "last-modified"), read.target.encode(), _title(assignment, gathered),
-            assignment.address.encode(), _detail(fetched, outcome)[:_LONGEST_TEXT], rules.compiled(),
-            "\n".join(read.sitemaps).encode(errors="replace"), gathered.language.encode(),
+            mime(headers).encode(),
+            gathered.charset.encode(),
+            _field(headers, "etag"),
+            _field(headers, "last-modified"),
+            read.target.encode(),
+            _title(assignment, gathered),
+            assignment.address.encode(),
+            _detail(fetched, outcome)[:_LONGEST_TEXT],
+            rules.compiled(),
+            "\n".join(read.sitemaps).encode(errors="replace"),
+            gathered.language.encode(),
             gathered.description.encode(errors="replace"),
             lines([*of_headers(headers), *gathered.preferences, *_pairs(rules.preferences)]).encode(errors="replace"),
-        )  # fmt: skip
+        )
         visit = pack_visit(
-            assignment.number, assignment.page, assignment.origin, assignment.site, assignment.ask, outcome,
-            fetched.status, flags, 0.0, fetched.start, fetched.connect, fetched.first, fetched.end, fetched.received,
-            fetched.sent, len(decoded.data), gathered.text_length, gathered.digest, gathered.sketch, payload, NONE,
-            gathered.out_degree, len(gathered.links), wait, -1.0 if rules.delay is None else rules.delay, file, offset,
-            end, *[min(n, 0xFFFF) for n in gathered.counted], len(gathered.seen), *map(len, texts),
-        )  # fmt: skip
+            assignment.number,
+            assignment.page,
+            assignment.origin,
+            assignment.site,
+            assignment.ask,
+            outcome,
+            fetched.status,
+            flags,
+            0.0,
+            fetched.start,
+            fetched.connect,
+            fetched.first,
+            fetched.end,
+            fetched.received,
+            fetched.sent,
+            len(decoded.data),
+            gathered.text_length,
+            gathered.digest,
+            gathered.sketch,
+            payload,
+            NONE,
+            gathered.out_degree,
+            len(gathered.links),
+            wait,
+            -1.0 if rules.delay is None else rules.delay,
+            file,
+            offset,
+            end,
+            *[min(n, 0xFFFF) for n in gathered.counted],
+            len(gathered.seen),
+            *map(len, texts),
+        )
         return frame(Type.RESULT, visit, *texts, read.links, gathered.seen)
 
     def _links(self, links: list[Link]) -> bytes:
@@ -315,10 +362,16 @@ class Reader:
         if sum(lengths) != len(anchors):
             lengths = [len(text.encode(errors="replace")) for text in texts]
         records = map(
-            pack_link, [xxh3_64_intdigest(url, seed) for url in urls], origins, kinds, flags, tags,
+            pack_link,
+            [xxh3_64_intdigest(url, seed) for url in urls],
+            origins,
+            kinds,
+            flags,
+            tags,
             [min(position, 0xFFFF) for position in positions] if max(positions) > 0xFFFF else positions,
-            map(len, urls), lengths,
-        )  # fmt: skip
+            map(len, urls),
+            lengths,
+        )
         return b"".join((*records, *urls, anchors))
 
 

@@ -7,6 +7,18 @@ from gossamer.checker.report import Kind, Report, Request, Violation
 from gossamer.checker.robots import RobotsOf
 
 __all__ = [
-    "EPSILON", "LOG_FORMAT", "Kind", "Limits", "Report", "Request", "RobotsOf", "Violation", "check", "read",
-    "read_all", "robots_in", "robots_of_web", "web_of",
-]  # fmt: skip
+    "EPSILON",
+    "LOG_FORMAT",
+    "Kind",
+    "Limits",
+    "Report",
+    "Request",
+    "RobotsOf",
+    "Violation",
+    "check",
+    "read",
+    "read_all",
+    "robots_in",
+    "robots_of_web",
+    "web_of",
+]

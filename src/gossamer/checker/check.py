@@ -60,9 +60,14 @@ FOREVER: Final = float("inf")
 
 
 def check(
-    log: Iterable[Request], settings: Settings | Limits, robots_of: RobotsOf, kills: Sequence[float] = (),
-    epsilon: float = EPSILON, lost: float = UNCOMMITTED, afterlife: float = AFTERLIFE,
-) -> Report:  # fmt: skip
+    log: Iterable[Request],
+    settings: Settings | Limits,
+    robots_of: RobotsOf,
+    kills: Sequence[float] = (),
+    epsilon: float = EPSILON,
+    lost: float = UNCOMMITTED,
+    afterlife: float = AFTERLIFE,
+) -> Report:
     """Judges a whole log; the order of its lines matters little (`checker.order`). `lost`: in place of 1.5 s."""
     limits = settings if isinstance(settings, Limits) else Limits.of(settings)
     judge = _Judge(limits, robots_of, sorted(kills), epsilon, lost, afterlife)
@@ -97,8 +102,14 @@ class _Site:
 
 class _Judge:
     def __init__(
-        self, limits: Limits, robots_of: RobotsOf, kills: list[float], epsilon: float, lost: float, afterlife: float,
-    ) -> None:  # fmt: skip
+        self,
+        limits: Limits,
+        robots_of: RobotsOf,
+        kills: list[float],
+        epsilon: float,
+        lost: float,
+        afterlife: float,
+    ) -> None:
         self.limits, self.robots_of, self.epsilon = limits, robots_of, epsilon
         self.kills, self.lost, self.afterlife = kills, lost, afterlife
         self.requests = 0

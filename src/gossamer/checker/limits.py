@@ -46,12 +46,20 @@ class Limits:
     def of(settings: Settings) -> Limits:
         h = settings.harvester
         return Limits(
-            wait=float(min(h.wait, h.wait_large)), pause=float(h.pause), per_turn=h.per_turn,
-            address_wait=float(h.address_wait), max_delay=float(h.max_delay),
+            wait=float(min(h.wait, h.wait_large)),
+            pause=float(h.pause),
+            per_turn=h.per_turn,
+            address_wait=float(h.address_wait),
+            max_delay=float(h.max_delay),
             robots_valid=min(float(h.robots_valid), DAY),
-            unreachable=float(h.robots_unreachable), late=float(h.connect_timeout), www=settings.seeder.www,
-            agent=h.agent, contacts=contacts(h), wait_factor=h.wait_factor, domain_wait=float(h.domain_wait),
-        )  # fmt: skip
+            unreachable=float(h.robots_unreachable),
+            late=float(h.connect_timeout),
+            www=settings.seeder.www,
+            agent=h.agent,
+            contacts=contacts(h),
+            wait_factor=h.wait_factor,
+            domain_wait=float(h.domain_wait),
+        )
 
 
 def contacts(harvester: HarvesterSettings) -> tuple[str, ...]:

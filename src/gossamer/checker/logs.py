@@ -96,10 +96,21 @@ def _demo(line: str, wall: bool) -> Request | None:
     try:
         shift = float(at) - float(start)
         return Request(
-            float(start) + wall * shift, float(end) + wall * shift, address, host, target, int(status), "http", method,
-            int(connection), seconds_of(retry, float(end) + shift), agent, sender, "" if location == "-" else location,
+            float(start) + wall * shift,
+            float(end) + wall * shift,
+            address,
+            host,
+            target,
+            int(status),
+            "http",
+            method,
+            int(connection),
+            seconds_of(retry, float(end) + shift),
+            agent,
+            sender,
+            "" if location == "-" else location,
             int(size),
-        )  # fmt: skip
+        )
     except ValueError:
         return None
 
@@ -114,9 +125,21 @@ def _nginx(line: str) -> Request | None:
     method, _, rest = _plain(asked).partition(" ")
     target = rest.rpartition(" ")[0] or rest
     return Request(
-        float(end) - float(took), float(end), address, host, target, int(status), scheme, method, int(connection),
-        seconds_of(retry, float(end)), _plain(agent), sender, "" if location == "-" else location, int(size),
-    )  # fmt: skip
+        float(end) - float(took),
+        float(end),
+        address,
+        host,
+        target,
+        int(status),
+        scheme,
+        method,
+        int(connection),
+        seconds_of(retry, float(end)),
+        _plain(agent),
+        sender,
+        "" if location == "-" else location,
+        int(size),
+    )
 
 
 def _plain(text: str) -> str:

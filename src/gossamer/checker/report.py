@@ -93,10 +93,14 @@ class Violation:
 
     def as_json(self) -> dict[str, object]:
         return {
-            "kind": self.kind.name.lower(), "url": self.request.url, "address": self.request.address,
-            "start": self.request.start, "early": self.early, "previous": self.previous.url if self.previous else None,
+            "kind": self.kind.name.lower(),
+            "url": self.request.url,
+            "address": self.request.address,
+            "start": self.request.start,
+            "early": self.early,
+            "previous": self.previous.url if self.previous else None,
             "line": str(self),
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +136,12 @@ class Report:
 
     def as_json(self) -> dict[str, object]:
         return {
-            "polite": self.is_polite, "verdict": self.verdict, "requests": self.requests, "sites": self.sites,
-            "addresses": self.addresses, "counts": {kind.name.lower(): n for kind, n in self.counts.items()},
+            "polite": self.is_polite,
+            "verdict": self.verdict,
+            "requests": self.requests,
+            "sites": self.sites,
+            "addresses": self.addresses,
+            "counts": {kind.name.lower(): n for kind, n in self.counts.items()},
             "worst": {kind.name.lower(): v.as_json() for kind, v in self.worst.items()},
             "violations": [v.as_json() for v in self.violations],
-        }  # fmt: skip
+        }

@@ -29,10 +29,13 @@ from gossamer.errors import GossamerError
 from gossamer.screen import guard
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     suggest_commands=False,  # click does it, too
     help="A Web crawler: the important pages first, politely, and nothing that was fetched is ever lost.",
-)  # fmt: skip
+)
 
 
 def _version(asked: bool) -> None:
@@ -48,8 +51,24 @@ def _options(
     pass
 
 
-for command in (crawl, status, explain, sql, files, stop, verify, compact, export, config, web, check, rank, simulate,
-                compare, reproduce):  # fmt: skip
+for command in (
+    crawl,
+    status,
+    explain,
+    sql,
+    files,
+    stop,
+    verify,
+    compact,
+    export,
+    config,
+    web,
+    check,
+    rank,
+    simulate,
+    compare,
+    reproduce,
+):
     app.command()(command)
 app.add_typer(graph, name="graph")
 

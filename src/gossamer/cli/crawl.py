@@ -55,10 +55,20 @@ def crawl(
     if bandwidth is not None:
         changes.append(f"harvester.bandwidth={json.dumps(bandwidth)}")
     plea = Plea(
-        folder, tuple(seed or ()), tuple(seeds or ()), served, config, tuple(changes), pages,
-        None if for_ is None else time_of("--for", for_), time_of("--patience", patience), demo_log, log, log_level,
+        folder,
+        tuple(seed or ()),
+        tuple(seeds or ()),
+        served,
+        config,
+        tuple(changes),
+        pages,
+        None if for_ is None else time_of("--for", for_),
+        time_of("--patience", patience),
+        demo_log,
+        log,
+        log_level,
         user_settings(),
-    )  # fmt: skip
+    )
     from gossamer.cli.progress import Progress
 
     with Progress(sys.stderr) as progress:

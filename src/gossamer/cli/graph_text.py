@@ -48,8 +48,10 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
     if not verdicts:
         return ["Too small to be checked."]
     width = max(len(v.name) for v in verdicts)
-    return [f"{'as it should' if v.holds else 'NOT AS ASKED'}  {v.name:<{width}}  {v.found:6.3g}  ({v.wanted})"
-            for v in verdicts]  # fmt: skip
+    return [
+        f"{'as it should' if v.holds else 'NOT AS ASKED'}  {v.name:<{width}}  {v.found:6.3g}  ({v.wanted})"
+        for v in verdicts
+    ]
 
 
 def _fit(fit: Fit | None) -> str:

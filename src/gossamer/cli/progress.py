@@ -24,9 +24,14 @@ MOST_ERRORS: Final = 4
 PARTS: Final = ("pending", "waiting", "done", "excluded")
 _ERRORS: Final = {outcome.word for outcome in SITE_FAILURES | TRANSIENT} | {
     outcome.word
-    for outcome in (Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.BAD_ENCODING, Outcome.FORBIDDEN_ADDRESS,
-                    Outcome.WORKER_DIED)
-}  # fmt: skip
+    for outcome in (
+        Outcome.NOT_FOUND,
+        Outcome.REFUSED,
+        Outcome.BAD_ENCODING,
+        Outcome.FORBIDDEN_ADDRESS,
+        Outcome.WORKER_DIED,
+    )
+}
 
 
 class Progress:
@@ -77,7 +82,7 @@ def block(f: dict[str, Any]) -> list[str]:
         f"       known  {thousands(f['known'])} = " + " + ".join(f"{part} {thousands(f[part])}" for part in PARTS),
         "         now  " + ", ".join(_now(f)),
         "   time left  " + left_of(f),
-    ]  # fmt: skip
+    ]
     if errors:
         lines.insert(3, "      errors  " + ", ".join(f"{thousands(count)} {word}" for word, count in errors))
     if f.get("bandwidth"):

@@ -37,7 +37,7 @@ def rank(
         said = analysis.summary(found, top, None)
     print(for_json(said) if as_json else "\n".join(_lines(said)))
     if is_collection(place) and not as_json:
-        print(f"Stored with {place}: gossamer sql {place} \"select url, pagerank, part from pages\"")
+        print(f'Stored with {place}: gossamer sql {place} "select url, pagerank, part from pages"')
 
 
 def _lines(said: dict[str, Any]) -> list[str]:
@@ -47,9 +47,15 @@ def _lines(said: dict[str, Any]) -> list[str]:
     counts = f"{thousands(said['pages'])} pages, {thousands(said['links'])} links, {thousands(said['sites'])} sites"
     components = f"{thousands(said['components'])} strong components, the largest of "
     return [
-        counts, "", *_table(said["top_pages"], "page"), "", *_table(said["top_sites"], "site"), "",
-        f"{components}{thousands(said['largest_component'])} pages", *part_lines(said["parts"], said["site_parts"]),
-    ]  # fmt: skip
+        counts,
+        "",
+        *_table(said["top_pages"], "page"),
+        "",
+        *_table(said["top_sites"], "site"),
+        "",
+        f"{components}{thousands(said['largest_component'])} pages",
+        *part_lines(said["parts"], said["site_parts"]),
+    ]
 
 
 def _table(rows: list[dict[str, Any]], own: str) -> list[str]:

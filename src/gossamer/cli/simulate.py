@@ -61,9 +61,16 @@ def simulate(
     if start is not None:
         web = with_start(web, pages_of("--start", start, web.pages))
     scenario = Scenario(
-        connections=connections, wait=seconds, per_turn=per_turn, pause=rest, bandwidth=speed, batch=batch,
-        most_pages=pages, servers=getattr(Servers, servers.value)(), random_seed=random_seed,
-    )  # fmt: skip
+        connections=connections,
+        wait=seconds,
+        per_turn=per_turn,
+        pause=rest,
+        bandwidth=speed,
+        batch=batch,
+        most_pages=pages,
+        servers=getattr(Servers, servers.value)(),
+        random_seed=random_seed,
+    )
     scenario = changed(scenario, changes or ())
     subject = Subject(web, seed=random_seed)
     note_kernels(sys.stderr)
@@ -87,9 +94,13 @@ def _write_orders(path: Path, found: list[Measured]) -> None:
 def _as_json(subject: Subject, found: list[Measured]) -> dict[str, Any]:
     graph = subject.graph
     return {
-        "graph": graph.name, "pages": graph.pages, "links": len(graph.links.targets), "sites": graph.sites,
-        "start": len(graph.start), "runs": [each.summary() for each in found],
-    }  # fmt: skip
+        "graph": graph.name,
+        "pages": graph.pages,
+        "links": len(graph.links.targets),
+        "sites": graph.sites,
+        "start": len(graph.start),
+        "runs": [each.summary() for each in found],
+    }
 
 
 def _show(subject: Subject, found: list[Measured], out: Path | None, quiet: bool) -> None:

@@ -36,7 +36,7 @@ def sql(
         print(f"note: {note}; --fresh reads the journal too", file=sys.stderr)
     if query is None:
         print("\n".join(show.views()))
-        print(f'As in: gossamer sql {folder} "select outcome, count(*) from visits where ask = \'page\' group by 1"')
+        print(f"As in: gossamer sql {folder} \"select outcome, count(*) from visits where ask = 'page' group by 1\"")
         return
     text = sys.stdin.read() if query == "-" else query
     answer = Database(sources, config.load(folder / SETTINGS)).query(text)

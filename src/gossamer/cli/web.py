@@ -53,9 +53,15 @@ def web(
 
 
 def _hostile(
-    only: list[str], without: list[str], only_list: bool, against: Path | None, as_json: bool, port: int,
-    log: Path | None, settings: Path,
-) -> None:  # fmt: skip
+    only: list[str],
+    without: list[str],
+    only_list: bool,
+    against: Path | None,
+    as_json: bool,
+    port: int,
+    log: Path | None,
+    settings: Path,
+) -> None:
     from gossamer.demo.hostile import table
     from gossamer.demo.hostile.web import HostileWeb
 

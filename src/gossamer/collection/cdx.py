@@ -57,10 +57,13 @@ _PATH_SESSIONS: Final = tuple(
 _QUERY_SESSIONS: Final = tuple(
     re.compile(rf"^(.*){form}(?:&|$)")
     for form in (
-        "jsessionid=[0-9a-z]{32}", "phpsessid=[0-9a-z]{32}", "sid=[0-9a-z]{32}", "aspsessionid[a-z]{8}=[a-z]{24}",
+        "jsessionid=[0-9a-z]{32}",
+        "phpsessid=[0-9a-z]{32}",
+        "sid=[0-9a-z]{32}",
+        "aspsessionid[a-z]{8}=[a-z]{24}",
         "cfid=[^&]+&cftoken=[^&]+",
     )
-)  # fmt: skip
+)
 
 
 def index(shard: Path, spans: Mapping[str, tuple[int, int]]) -> bytes:

@@ -214,9 +214,15 @@ class Effects:
         visits["seen"] = 0
         nothing = Effects(self.tick, self.wall, self.monotonic)
         return replace(
-            self, visits=visits, link_tags=nothing.link_tags, link_positions=nothing.link_positions,
-            anchors=nothing.anchors, seen=b"", hints=nothing.hints, hinted_by=b"",
-        )  # fmt: skip
+            self,
+            visits=visits,
+            link_tags=nothing.link_tags,
+            link_positions=nothing.link_positions,
+            anchors=nothing.anchors,
+            seen=b"",
+            hints=nothing.hints,
+            hinted_by=b"",
+        )
 
     def __bool__(self) -> bool:
         return any(
@@ -225,9 +231,7 @@ class Effects:
 
     def encode(self) -> bytes:
         parts = [
-            HEAD.pack(
-                self.tick, self.wall, self.monotonic, 0.0, self.first_site, self.first_origin, self.first_page
-            )
+            HEAD.pack(self.tick, self.wall, self.monotonic, 0.0, self.first_site, self.first_origin, self.first_page)
         ]
         for section, data in self._sections():
             if data:
@@ -289,7 +293,12 @@ class Effects:
         older = next((_renewed(array(section, dtype)) for section, dtype in _OLDER.items() if section in found), None)
         visits = array(_Id.VISITS, VISIT) if older is None else older
         return Effects(
-            tick, wall, monotonic, first_site, first_origin, first_page,
+            tick,
+            wall,
+            monotonic,
+            first_site,
+            first_origin,
+            first_page,
             Texts(array(_Id.SITE_LENGTHS, "<u2"), found.get(_Id.SITES, b"")),
             array(_Id.ORIGINS, ORIGIN),
             array(_Id.PAGES, PAGE),
@@ -307,4 +316,4 @@ class Effects:
             found.get(_Id.SEEN, b""),
             array(_Id.HINTS, HINT),
             found.get(_Id.HINTED_BY, b""),
-        )  # fmt: skip
+        )

@@ -54,8 +54,13 @@ def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Part
     disk.rename(beside, folder)
     disk.sync_directory(folder.parent)
     size = sum(part.nbytes for array in arrays.values() for part in _parts(array)) + len(body)
-    return {"image": name, "tick": tick, "record": record, "bytes": size,
-            "checksum_of_meta": xxhash.xxh3_64_hexdigest(body)}  # fmt: skip
+    return {
+        "image": name,
+        "tick": tick,
+        "record": record,
+        "bytes": size,
+        "checksum_of_meta": xxhash.xxh3_64_hexdigest(body),
+    }
 
 
 def _free_name(shard: Path, tick: int) -> str:
@@ -91,9 +96,10 @@ def _write_array(path: Path, parts: Parts) -> dict[str, Any]:
     raw = [part.view(np.uint8).data for part in parts]
     disk.write_synced(path, *raw)
     return {
-        "dtype": dtype.descr if dtype.names else dtype.str, "parts": [len(part) for part in parts],
+        "dtype": dtype.descr if dtype.names else dtype.str,
+        "parts": [len(part) for part in parts],
         "sums": [xxhash.xxh3_64_hexdigest(piece) for part in raw for piece in _pieces(part)],
-    }  # fmt: skip
+    }
 
 
 def _pieces(part: memoryview) -> Iterator[memoryview]:

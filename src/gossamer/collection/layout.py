@@ -32,8 +32,18 @@ STOPPED: Final = "stopped"
 URLS: Final = "urls"
 ARCHIVE: Final = "warc"
 TABLES: Final = (
-    "ticks", "pages", "visits", "links", "sites", "origins", "events", "verdicts", "anchors", "counts", "hints",
-)  # fmt: skip
+    "ticks",
+    "pages",
+    "visits",
+    "links",
+    "sites",
+    "origins",
+    "events",
+    "verdicts",
+    "anchors",
+    "counts",
+    "hints",
+)
 BIG_RULES: Final = 1 << 31
 """From this place on, `origin.rules_start` means rules that lie on disk (`rulebook.py`), "big_rules" of an image."""
 INDEX: Final = "cdx"

@@ -40,8 +40,13 @@ class Meta:
     created: float
 
     def line(self) -> Line:
-        return {"gossamer": "collection", "format": self.format, "shard": self.shard, "seed": f"{self.seed:016x}",
-                "created": self.created}  # fmt: skip
+        return {
+            "gossamer": "collection",
+            "format": self.format,
+            "shard": self.shard,
+            "seed": f"{self.seed:016x}",
+            "created": self.created,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,18 @@ _OK, _DUPLICATE, _NOINDEX = int(Outcome.OK), int(Outcome.DUPLICATE), int(VisitFl
 
 ROW: Final = np.dtype(
     [
-        ("before", "<u4"), ("kind", "u1"), ("folder", "<u8"), ("value", "<u8"), ("title", "<u8"), ("digest", "<u8"),
-        ("length", "<u4"), ("kept", "<u4"), ("exact", "u1"), ("common", "u1"),
+        ("before", "<u4"),
+        ("kind", "u1"),
+        ("folder", "<u8"),
+        ("value", "<u8"),
+        ("title", "<u8"),
+        ("digest", "<u8"),
+        ("length", "<u4"),
+        ("kept", "<u4"),
+        ("exact", "u1"),
+        ("common", "u1"),
     ]
-)  # fmt: skip
+)
 
 
 class Kind(IntEnum):

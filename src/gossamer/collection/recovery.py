@@ -134,9 +134,17 @@ def recover(shard: Path) -> Recovered:
     _check_nothing_is_lost(shard, contents, sealed, files, mark)
     warnings: list[str] = []
     return Recovered(
-        shard, contents.meta, mark, _image(shard, contents.image, warnings), _patience(files, mark), warnings,
-        sources, leftover, max([*files, *contents.segments], default=0) + 1, contents.image,
-    )  # fmt: skip
+        shard,
+        contents.meta,
+        mark,
+        _image(shard, contents.image, warnings),
+        _patience(files, mark),
+        warnings,
+        sources,
+        leftover,
+        max([*files, *contents.segments], default=0) + 1,
+        contents.image,
+    )
 
 
 def _of_segment(line: Line) -> _Source:

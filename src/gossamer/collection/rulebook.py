@@ -161,10 +161,12 @@ class RuleBook:
         cells = cells[cells["key"] != 0]
         cells = cells[np.argsort(cells["number"])]
         return {
-            "rules": self.buffer[: self._ends[0]], "big_rules": self.buffer[BIG_RULES : self._ends[1]],
-            "rule_keys": cells["key"].copy(), "rule_starts": cells["number"].copy(),
+            "rules": self.buffer[: self._ends[0]],
+            "big_rules": self.buffer[BIG_RULES : self._ends[1]],
+            "rule_keys": cells["key"].copy(),
+            "rule_starts": cells["number"].copy(),
             "rules_kept": np.array([self._kept], np.int64),
-        }  # fmt: skip
+        }
 
     def room(self, small: int, big: int) -> tuple[Array, Array]:
         """Where to read so many bytes of small and of large rules into, from an image: into an empty book."""

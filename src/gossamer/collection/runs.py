@@ -31,9 +31,13 @@ def begin_run(shard: Path, settings: Settings, wall: float, differences: Sequenc
     before = runs(shard)
     found = changes(before, settings) if differences is None else list(differences)
     line = {
-        "run": len(before) + 1, "started": wall, "version": __version__, "settled": not before, "differences": found,
+        "run": len(before) + 1,
+        "started": wall,
+        "version": __version__,
+        "settled": not before,
+        "differences": found,
         "settings": json.loads(config.to_json(settings)),
-    }  # fmt: skip
+    }
     _write(shard, [*before, line])
     return found
 
@@ -47,9 +51,11 @@ def settle_run(shard: Path) -> None:
 
 
 def changes(
-    recorded: Sequence[Run], now: Settings, stored: Settings | None = None,
+    recorded: Sequence[Run],
+    now: Settings,
+    stored: Settings | None = None,
     adapt: Callable[[Settings], Settings] = lambda settings: settings,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """A line for each setting that is not what it was in the last run, or in one before it back to the settled one.
 
     `stored` stands for runs that cannot be read, or that were not recorded; `adapt` is applied to what was.

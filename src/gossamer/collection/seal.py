@@ -98,8 +98,10 @@ def _write_index(
         return {}
     disk.write_atomic(shard / index_name(number), index)
     said: dict[str, int | str] = {
-        "rows": index.count(b"\n"), "bytes": len(index), "checksum": xxhash.xxh3_64_hexdigest(index)
-    }  # fmt: skip
+        "rows": index.count(b"\n"),
+        "bytes": len(index),
+        "checksum": xxhash.xxh3_64_hexdigest(index),
+    }
     return {index_name(number): said}
 
 
@@ -117,9 +119,13 @@ def write_file(path: Path, table: pa.Table) -> dict[str, int | str]:
     encodings = {"DELTA_BINARY_PACKED": _STEPS, "DELTA_BYTE_ARRAY": _FRONTED}
     sink = pa.BufferOutputStream()
     pq.write_table(
-        table, sink, compression="zstd", compression_level=LEVEL, use_dictionary=[c for c in _WORDS if c in names],
+        table,
+        sink,
+        compression="zstd",
+        compression_level=LEVEL,
+        use_dictionary=[c for c in _WORDS if c in names],
         column_encoding={c: coding for coding, columns in encodings.items() for c in columns if c in names},
-    )  # fmt: skip
+    )
     data = memoryview(sink.getvalue())
     disk.write_atomic(path, data)
     return {"rows": len(table), "bytes": len(data), "checksum": xxhash.xxh3_64_hexdigest(data)}

@@ -70,10 +70,22 @@ from gossamer.model import (
 Tables = dict[str, pa.Table]
 
 TICK: Final = np.dtype(
-    [("tick", "<u8"), ("wall", "<f8"), ("monotonic", "<f8"), ("first_site", "<u4"), ("first_origin", "<u4"),
-     ("first_page", "<u4"), ("sites", "<u4"), ("origins", "<u4"), ("pages", "<u4"), ("visits", "<u4"),
-     ("links", "<u4"), ("verdicts", "<u4"), ("events", "<u4")]
-)  # fmt: skip
+    [
+        ("tick", "<u8"),
+        ("wall", "<f8"),
+        ("monotonic", "<f8"),
+        ("first_site", "<u4"),
+        ("first_origin", "<u4"),
+        ("first_page", "<u4"),
+        ("sites", "<u4"),
+        ("origins", "<u4"),
+        ("pages", "<u4"),
+        ("visits", "<u4"),
+        ("links", "<u4"),
+        ("verdicts", "<u4"),
+        ("events", "<u4"),
+    ]
+)
 LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
 _NO_HINTS: Final = np.zeros(0, HINT)
 _RULES: Final = "rules"
@@ -95,32 +107,61 @@ class Shape:
         page = Page(shard)
         self.ticks = [Column("time", "wall", Time()), *_plain(*(n for n in TICK.names or () if n != "wall"))]
         self.pages = [
-            *_plain("site", "origin", "fingerprint", "depth", "flags"), Column("source", "source", page),
-            Column("kind", "kind", Word(LinkKind)), Column("state", "state", Word(State)),
+            *_plain("site", "origin", "fingerprint", "depth", "flags"),
+            Column("source", "source", page),
+            Column("kind", "kind", Word(LinkKind)),
+            Column("state", "state", Word(State)),
             Column("reason", "reason", Word(Reason)),
-        ]  # fmt: skip
+        ]
         self.visits = [
-            *_plain("number", "site", "origin", "flags", "start", "connect", "end", "received", "sent", "length",
-                    "text_length", "out_degree", "links", "warc_offset", "warc_end"),
-            Column("page", "page", page), Column("duplicate_of", "duplicate_of", page),
-            Column("ask", "ask", Word(Ask)), Column("outcome", "outcome", Word(Outcome)),
-            Column("status", "status", Plain(0)), Column("time", "time", Time()), Column("latency", "first", Plain()),
-            Column("digest", "digest", Plain(0)), Column("retry_after", "retry_after", Plain(-1)),
-            Column("delay", "delay", Plain(-1)), Column("warc_file", "warc_file", Archive()),
+            *_plain(
+                "number",
+                "site",
+                "origin",
+                "flags",
+                "start",
+                "connect",
+                "end",
+                "received",
+                "sent",
+                "length",
+                "text_length",
+                "out_degree",
+                "links",
+                "warc_offset",
+                "warc_end",
+            ),
+            Column("page", "page", page),
+            Column("duplicate_of", "duplicate_of", page),
+            Column("ask", "ask", Word(Ask)),
+            Column("outcome", "outcome", Word(Outcome)),
+            Column("status", "status", Plain(0)),
+            Column("time", "time", Time()),
+            Column("latency", "first", Plain()),
+            Column("digest", "digest", Plain(0)),
+            Column("retry_after", "retry_after", Plain(-1)),
+            Column("delay", "delay", Plain(-1)),
+            Column("warc_file", "warc_file", Archive()),
             *(_counted(c) for c in Counted if c < Counted.TRAP),
-            Column("sketch", "sketch", Plain(0)), Column("payload", "payload", Raw(20)),
+            Column("sketch", "sketch", Plain(0)),
+            Column("payload", "payload", Raw(20)),
             *(_counted(c) for c in Counted if c >= Counted.TRAP),
-        ]  # fmt: skip
+        ]
         self.links = [Column("target", "target", page), Column("kind", "kind", Word(LinkKind)), *_plain("flags")]
         self.origins = _plain("site", "port", "secure")
         self.events = [
-            *_plain("site", "failures", "port"), Column("event", "event", Word(SiteEvent)),
-            Column("time", "time", Time()), Column("until", "until", Time()), Column("address", "address", Address()),
-        ]  # fmt: skip
+            *_plain("site", "failures", "port"),
+            Column("event", "event", Word(SiteEvent)),
+            Column("time", "time", Time()),
+            Column("until", "until", Time()),
+            Column("address", "address", Address()),
+        ]
         self.verdicts = [
-            Column("page", "page", page), Column("state", "state", Word(State)),
-            Column("reason", "reason", Word(Reason)), *_plain("judged"),
-        ]  # fmt: skip
+            Column("page", "page", page),
+            Column("state", "state", Word(State)),
+            Column("reason", "reason", Word(Reason)),
+            *_plain("judged"),
+        ]
 
 
 def tables(effects: Sequence[Effects], shard: int) -> Tables:
@@ -147,10 +188,23 @@ def tables(effects: Sequence[Effects], shard: int) -> Tables:
 
 def _ticks(effects: Sequence[Effects]) -> npt.NDArray[np.void]:
     rows = [
-        (e.tick, e.wall, e.monotonic, e.first_site, e.first_origin, e.first_page, len(e.sites.lengths), len(e.origins),
-         len(e.pages), len(e.visits), len(e.link_targets), len(e.verdicts), len(e.site_events))
+        (
+            e.tick,
+            e.wall,
+            e.monotonic,
+            e.first_site,
+            e.first_origin,
+            e.first_page,
+            len(e.sites.lengths),
+            len(e.origins),
+            len(e.pages),
+            len(e.visits),
+            len(e.link_targets),
+            len(e.verdicts),
+            len(e.site_events),
+        )
         for e in effects
-    ]  # fmt: skip
+    ]
     for e in effects:
         if int(e.visits["links"].sum()) != len(e.link_targets) or len(e.link_targets) != len(e.link_kinds):
             raise GossamerError(f"the visits of tick {e.tick} do not have the links that they claim")
@@ -226,8 +280,10 @@ def _links(effects: Sequence[Effects], visits: npt.NDArray[np.void], shape: Shap
     kinds = np.concatenate([e.link_kinds for e in effects])[order]
     source = {"page": np.repeat(visits["page"], visits["links"])[order]}
     fields: Fields = {
-        "target": np.concatenate([e.link_targets for e in effects])[order], "kind": kinds & 15, "flags": kinds >> 4,
-    }  # fmt: skip
+        "target": np.concatenate([e.link_targets for e in effects])[order],
+        "kind": kinds & 15,
+        "flags": kinds >> 4,
+    }
     return {"source": Page(shard).write(source, "page"), **pack(shape.links, fields)}
 
 
@@ -254,9 +310,13 @@ def _anchors(effects: Sequence[Effects], visits: npt.NDArray[np.void], shard: in
 def _without_anchors(e: Effects) -> Effects:
     n = len(e.link_targets)
     return Effects(
-        e.tick, e.wall, e.monotonic, link_tags=np.zeros(n, "u1"), link_positions=np.zeros(n, "<u2"),
+        e.tick,
+        e.wall,
+        e.monotonic,
+        link_tags=np.zeros(n, "u1"),
+        link_positions=np.zeros(n, "<u2"),
         anchors=Texts(np.zeros(n, "<u2"), b""),
-    )  # fmt: skip
+    )
 
 
 def _counts(visits: npt.NDArray[np.void], seen: bytes) -> dict[str, pa.Array]:
@@ -329,13 +389,15 @@ def _sites(
         "site": pa.array(sites),
         "name": pa.concat_arrays([names, known]),
         "tick": pa.concat_arrays([pa.array(_per_row(ticks, "tick", "sites")), known.cast(pa.uint64())]),
-        "pages": total(pages["site"]), "static": total(pages["site"][~dynamic]),
-        "dynamic": total(pages["site"][dynamic]), "visits": total(asked["site"]),
+        "pages": total(pages["site"]),
+        "static": total(pages["site"][~dynamic]),
+        "dynamic": total(pages["site"][dynamic]),
+        "visits": total(asked["site"]),
         "ok": total(asked["site"][asked["outcome"] == Outcome.OK]),
         "errors": total(asked["site"][np.isin(asked["outcome"], list(SITE_FAILURES))]),
         "bytes": total(visits["site"], visits["received"].astype(np.float64)),
         "www": pa.array(np.concatenate([*map(_www, effects), np.zeros(len(known), np.uint8)]) != 0),
-    }  # fmt: skip
+    }
 
 
 def _www(e: Effects) -> npt.NDArray[np.uint8]:
@@ -364,14 +426,24 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
     for i, t in enumerate(ticks):
         here = {name: slice(ends[i], ends[i + 1]) for name, ends in at.items()}
         yield Effects(
-            int(t["tick"]), float(t["wall"]), float(t["monotonic"]),
-            int(t["first_site"]), int(t["first_origin"]), int(t["first_page"]),
-            _some(names, names_at, here["sites"]), origins[here["origins"]],
-            pages[here["pages"]], _some(urls, urls_at, here["pages"]),
-            visits[here["visits"]], texts.rows(here["visits"]),
-            targets[here["links"]], kinds[here["links"]], verdicts[here["verdicts"]], events[here["events"]],
+            int(t["tick"]),
+            float(t["wall"]),
+            float(t["monotonic"]),
+            int(t["first_site"]),
+            int(t["first_origin"]),
+            int(t["first_page"]),
+            _some(names, names_at, here["sites"]),
+            origins[here["origins"]],
+            pages[here["pages"]],
+            _some(urls, urls_at, here["pages"]),
+            visits[here["visits"]],
+            texts.rows(here["visits"]),
+            targets[here["links"]],
+            kinds[here["links"]],
+            verdicts[here["verdicts"]],
+            events[here["events"]],
             www[here["sites"]],
-        )  # fmt: skip
+        )
 
 
 def _records(table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:

@@ -67,10 +67,19 @@ class _ArchiveFiles:
 
 class Store:
     def __init__(
-        self, shard: Path, lock: Lock, manifest: Manifest, journal: Journal, urls: BlockFile,
-        settings: CollectionSettings, clock: Clock, unsealed: list[int], warnings: list[str], next_archive: int,
+        self,
+        shard: Path,
+        lock: Lock,
+        manifest: Manifest,
+        journal: Journal,
+        urls: BlockFile,
+        settings: CollectionSettings,
+        clock: Clock,
+        unsealed: list[int],
+        warnings: list[str],
+        next_archive: int,
         stopped: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`stopped`: the run before ended by itself, and no request of it is unknown."""
         self.shard, self.lock, self.urls, self.warnings = shard, lock, urls, warnings
         self.next_archive, self.stopped = next_archive, stopped

@@ -71,9 +71,13 @@ class Table:
         room = (int(most * 1.25 / 0.8) // step + 1) * step
         cells, self._cells = reserve(2 * SUBTABLES * room, CELL)
         self.arrays = Arrays(
-            cells, np.full(SUBTABLES, _START, np.int64), np.zeros(SUBTABLES, np.int64),
-            np.zeros(SUBTABLES, np.int64), np.zeros(SUBTABLES, np.int64), room,
-        )  # fmt: skip
+            cells,
+            np.full(SUBTABLES, _START, np.int64),
+            np.zeros(SUBTABLES, np.int64),
+            np.zeros(SUBTABLES, np.int64),
+            np.zeros(SUBTABLES, np.int64),
+            room,
+        )
 
     def __len__(self) -> int:
         return int(self.arrays.used.sum())

@@ -28,11 +28,17 @@ from gossamer.units import human_time, thousands
 def scenario_of(crawled: Crawled, random_seed: int = 1) -> Scenario:
     harvester, manager = crawled.settings.harvester, crawled.settings.manager
     return Scenario(
-        connections=harvester.connections, wait=float(harvester.wait), wait_large=float(harvester.wait_large),
-        large_site=harvester.large_site, per_turn=harvester.per_turn, pause=float(harvester.pause),
-        batch=manager.batch_size, per_site=manager.batch_per_site, servers=servers_of(crawled.requests),
+        connections=harvester.connections,
+        wait=float(harvester.wait),
+        wait_large=float(harvester.wait_large),
+        large_site=harvester.large_site,
+        per_turn=harvester.per_turn,
+        pause=float(harvester.pause),
+        batch=manager.batch_size,
+        per_site=manager.batch_per_site,
+        servers=servers_of(crawled.requests),
         random_seed=random_seed,
-    )  # fmt: skip
+    )
 
 
 def servers_of(requests: F64) -> Servers:
@@ -46,10 +52,17 @@ def as_run(crawled: Crawled) -> Run:
     """The crawl itself, as a simulation would have returned it."""
     begun, ended = crawled.requests.T
     return Run(
-        strategy=f"{crawled.policy} (crawl)", scenario=scenario_of(crawled), order=crawled.order, time=crawled.time,
-        active=active(begun, ended), requests=len(begun), failed=max(0, len(begun) - len(crawled.order)),
-        bytes=int(crawled.graph.size.astype(np.int64).sum()), seconds=float(ended.max()), cpu=0.0,
-    )  # fmt: skip
+        strategy=f"{crawled.policy} (crawl)",
+        scenario=scenario_of(crawled),
+        order=crawled.order,
+        time=crawled.time,
+        active=active(begun, ended),
+        requests=len(begun),
+        failed=max(0, len(begun) - len(crawled.order)),
+        bytes=int(crawled.graph.size.astype(np.int64).sum()),
+        seconds=float(ended.max()),
+        cpu=0.0,
+    )
 
 
 def active(begun: F64, ended: F64) -> F64:
@@ -79,10 +92,14 @@ def compare(crawled: Crawled, bench: Bench, strategies: Sequence[str], random_se
     close = missing.closeness(history)
     tables = (scores("compare-scores", names, found), missing.table(history, close), missing.account(history, close))
     return Finding(
-        "compare", "The crawl beside its simulation", "Thesis 4.5", setting, tables,
+        "compare",
+        "The crawl beside its simulation",
+        "Thesis 4.5",
+        setting,
+        tables,
         (by_pages("compare-pages", names, found), by_time("compare-time", names, found)),
         (*_said(names, found), *missing.sentences(history, close)),
-    )  # fmt: skip
+    )
 
 
 def _said(names: Sequence[str], found: Sequence[Measured]) -> list[Sentence]:
@@ -91,11 +108,13 @@ def _said(names: Sequence[str], found: Sequence[Measured]) -> list[Sentence]:
     for name, each in zip(names[1:], found[1:], strict=True):
         apart = float(np.abs(real.curve - each.curve).mean())
         better = "above" if real.average > each.average else "below"
-        sentences.append(Sentence(
-            f"By pages the crawl is {abs(real.average - each.average):.3f} {better} {name} "
-            f"({real.average:.3f} and {each.average:.3f}); the curves are {apart:.3f} apart on average. "
-            f"It took {human_time(real.seconds)}, the simulation {human_time(each.seconds)}."
-        ))  # fmt: skip
+        sentences.append(
+            Sentence(
+                f"By pages the crawl is {abs(real.average - each.average):.3f} {better} {name} "
+                f"({real.average:.3f} and {each.average:.3f}); the curves are {apart:.3f} apart on average. "
+                f"It took {human_time(real.seconds)}, the simulation {human_time(each.seconds)}."
+            )
+        )
         if each.pages < real.pages:
             said = f"{name} reached {each.pages} of the {real.pages} pages: no link leads to the others."
             sentences.append(Sentence(said))

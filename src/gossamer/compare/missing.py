@@ -65,9 +65,12 @@ def _beyond(requests: Requests, mine: I64, found: F64) -> tuple[F64, dict[str, f
     unknown = np.clip(known - free, 0.0, np.maximum(gaps, 0.0))
     others = _others(requests, mine, free + unknown, start[1:])
     parts = (
-        float(start[0]), float(unknown.sum()), float(others.sum()), float((gaps - unknown - others).sum()),
+        float(start[0]),
+        float(unknown.sum()),
+        float(others.sum()),
+        float((gaps - unknown - others).sum()),
         float(requests.end.max() - end.max()),
-    )  # fmt: skip
+    )
     return gaps, dict(zip(PARTS, parts, strict=True))
 
 
@@ -106,10 +109,12 @@ def sentences(history: History, found: Closeness) -> list[Sentence]:
     ]
     longest = max(found.missing, key=lambda part: found.missing[part])
     each = f", {1000 * late / len(found.gaps):.1f} ms before each request" if len(found.gaps) else ""
-    said.append(Sentence(
-        f"Most of what is missing: {longest}, {found.missing[longest]:.2f} s at {_name(history, found.site)} "
-        f"({plural(len(found.gaps) + 1, 'request')}); late in all {late:.2f} s{each}."
-    ))  # fmt: skip
+    said.append(
+        Sentence(
+            f"Most of what is missing: {longest}, {found.missing[longest]:.2f} s at {_name(history, found.site)} "
+            f"({plural(len(found.gaps) + 1, 'request')}); late in all {late:.2f} s{each}."
+        )
+    )
     return said
 
 

@@ -85,9 +85,15 @@ def _begun(ticks: list[list[Row]], visits: list[Row]) -> tuple[int, float] | Non
 
 
 def _history(
-    settings: Settings, visits: list[Row], pages: list[Row], links: list[Row], origins: list[Row], names: list[Row],
-    tick: int, monotonic: float,
-) -> History:  # fmt: skip
+    settings: Settings,
+    visits: list[Row],
+    pages: list[Row],
+    links: list[Row],
+    origins: list[Row],
+    names: list[Row],
+    tick: int,
+    monotonic: float,
+) -> History:
     columns = _Visits(visits)
     site_of = np.array([row[0] for row in origins], np.int64)
     found = np.array(pages, np.float64).reshape(-1, 6)
@@ -108,13 +114,23 @@ def _history(
     order = np.argsort(columns.start[mine], kind="stable")
     kept = mine[order]
     requests = Requests(
-        columns.site[kept], where[kept], domain[kept], columns.start[kept] - monotonic, columns.end[kept] - monotonic,
-        rest[kept], within[kept], when[order], columns.received[kept],
-    )  # fmt: skip
+        columns.site[kept],
+        where[kept],
+        domain[kept],
+        columns.start[kept] - monotonic,
+        columns.end[kept] - monotonic,
+        rest[kept],
+        within[kept],
+        when[order],
+        columns.received[kept],
+    )
     rules = Rules(
-        harvester.connections, harvester.per_turn, float(harvester.address_wait), float(harvester.domain_wait),
+        harvester.connections,
+        harvester.per_turn,
+        float(harvester.address_wait),
+        float(harvester.domain_wait),
         Hours.of(harvester).most,
-    )  # fmt: skip
+    )
     offset = columns.time[kept] - columns.end[kept] + monotonic
     page = columns.page[kept]
     became = np.where(page >= 0, found[np.maximum(page, 0), 5] - offset, -np.inf) if len(found) else np.zeros(0)
@@ -172,22 +188,31 @@ def _rests(visits: _Visits, sizes: I64, delay: F64, settings: Settings) -> F64:
     count = len(sizes)
     zeros, ones = np.zeros(count, np.float32), np.ones(count, np.float32)
     clocks = Clocks(
-        next=np.zeros(count), asked=np.zeros(count, np.uint32), failures=np.zeros(count, np.uint8),
-        why=np.zeros(count, np.uint8), slow=ones, stretch=ones.copy(), usual=zeros, lately=zeros.copy(),
-    )  # fmt: skip
+        next=np.zeros(count),
+        asked=np.zeros(count, np.uint32),
+        failures=np.zeros(count, np.uint8),
+        why=np.zeros(count, np.uint8),
+        slow=ones,
+        stretch=ones.copy(),
+        usual=zeros,
+        lately=zeros.copy(),
+    )
     answers = Answers(
-        visits.site.astype(np.uint32), visits.outcome, visits.time, visits.retry_after.astype(np.float32),
-        np.maximum(delay, _waits(sizes, settings)[visits.site]), visits.status > 0, visits.took,
+        visits.site.astype(np.uint32),
+        visits.outcome,
+        visits.time,
+        visits.retry_after.astype(np.float32),
+        np.maximum(delay, _waits(sizes, settings)[visits.site]),
+        visits.status > 0,
+        visits.took,
         np.where(visits.ask == Ask.PAGE, visits.first, 0.0),
-    )  # fmt: skip
+    )
     harvester = settings.harvester
     found: F64 = rests_after(answers, clocks, float(harvester.retry), float(harvester.wait_factor))
     return found
 
 
-def _known(
-    visits: _Visits, mine: I64, pages: F64, links: list[Row], site_of: I64, within: F64, tick: int
-) -> Known:  # fmt: skip
+def _known(visits: _Visits, mine: I64, pages: F64, links: list[Row], site_of: I64, within: F64, tick: int) -> Known:
     seed = pages[:, 2].astype(np.int64) & int(PageFlag.SEED) != 0
     took = np.full(len(pages), np.inf)
     asked = mine[visits.page[mine] >= 0]
@@ -205,9 +230,16 @@ def _known(
     site = pages[:, 1].astype(np.int64)
     ends = np.array(links, np.int64).reshape(-1, 2)
     return Known(
-        seed | (pages[:, 4] < tick), pages[:, 0].astype(np.int64), took, ends[:, 0], ends[:, 1], robots,
-        (pages[:, 3] > 0) | named[site], visits.origin[sitemaps], visits.took[sitemaps],
-    )  # fmt: skip
+        seed | (pages[:, 4] < tick),
+        pages[:, 0].astype(np.int64),
+        took,
+        ends[:, 0],
+        ends[:, 1],
+        robots,
+        (pages[:, 3] > 0) | named[site],
+        visits.origin[sitemaps],
+        visits.took[sitemaps],
+    )
 
 
 def _soonest(visits: _Visits, mine: I64, known: Soonest, settings: Settings) -> F64:
@@ -235,4 +267,3 @@ def _numbered(texts: list[str]) -> tuple[I64, list[str]]:
     found: dict[str, int] = {}
     numbers = np.array([found.setdefault(text, len(found)) for text in texts], np.int64)
     return numbers, list(found)
-

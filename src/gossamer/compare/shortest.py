@@ -102,7 +102,7 @@ def limits(requests: Requests, rules: Rules) -> list[Limit]:
 
 def _longest(
     kind: str, holder: I64, requests: Requests, gap: F64, extra: F64 | None = None, per_turn: int = 1
-) -> Limit:  # fmt: skip
+) -> Limit:
     """One at a time at each holder, `gap` apart; and `extra` more after all but one of `per_turn`."""
     found = Limit(kind, 0, 0.0, 0)
     for number, mine in groups(holder):

@@ -85,16 +85,37 @@ OF_PRESET: Final = ("manager.alpha", "manager.beta", "manager.gamma", "manager.m
 """Settings that may be left to the preset."""
 
 SCORES: Final = (
-    "completed", "opic", "pagerank", "indegree", "hub", "authority", "siterank", "linkrank", "depth", "static",
-    "pending", "boost",
-)  # fmt: skip
+    "completed",
+    "opic",
+    "pagerank",
+    "indegree",
+    "hub",
+    "authority",
+    "siterank",
+    "linkrank",
+    "depth",
+    "static",
+    "pending",
+    "boost",
+)
 """The scores that can have a weight."""
 
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.policy": (
-        "value", "completed-pagerank", "breadth-first", "shallow-first", "backlink-count", "batch-pagerank",
-        "partial-pagerank", "opic", "opic-kept", "larger-sites-first", "windowed-rankmass", "fractional-pagerank",
-        "random-frontier", "mercator",
+        "value",
+        "completed-pagerank",
+        "breadth-first",
+        "shallow-first",
+        "backlink-count",
+        "batch-pagerank",
+        "partial-pagerank",
+        "opic",
+        "opic-kept",
+        "larger-sites-first",
+        "windowed-rankmass",
+        "fractional-pagerank",
+        "random-frontier",
+        "mercator",
     ),
     "manager.preset": ("research", "archive", "news", "general"),
     "manager.index_value": ("sum", "minimum"),

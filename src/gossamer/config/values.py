@@ -95,14 +95,30 @@ def _speed(raw: object) -> Speed:
 
 
 _READERS: Final[Mapping[Any, Callable[[object], Any]]] = {
-    int: _whole, float: _number, bool: _truth, str: _text, Duration: _duration, Size: _size, Speed: _speed,
-    Texts: _texts, TextTable: _text_table, NumberTable: _number_table,
-}  # fmt: skip
+    int: _whole,
+    float: _number,
+    bool: _truth,
+    str: _text,
+    Duration: _duration,
+    Size: _size,
+    Speed: _speed,
+    Texts: _texts,
+    TextTable: _text_table,
+    NumberTable: _number_table,
+}
 
 KINDS: Final[Mapping[Any, str]] = {
-    int: "whole number", float: "number", bool: "true or false", str: "text", Duration: "duration", Size: "size",
-    Speed: "speed", Texts: "list of texts", TextTable: "table of texts", NumberTable: "table of numbers",
-}  # fmt: skip
+    int: "whole number",
+    float: "number",
+    bool: "true or false",
+    str: "text",
+    Duration: "duration",
+    Size: "size",
+    Speed: "speed",
+    Texts: "list of texts",
+    TextTable: "table of texts",
+    NumberTable: "table of numbers",
+}
 """The types in words."""
 
 

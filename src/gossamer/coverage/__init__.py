@@ -10,6 +10,16 @@ from gossamer.coverage.served import as_served, depth_of
 from gossamer.coverage.text import lines
 
 __all__ = [
-    "Coverage", "Ends", "Fate", "Part", "as_served", "compare", "compare_ends", "depth_of", "ends", "fates", "lines",
+    "Coverage",
+    "Ends",
+    "Fate",
+    "Part",
+    "as_served",
+    "compare",
+    "compare_ends",
+    "depth_of",
+    "ends",
+    "fates",
+    "lines",
     "lines_of_ends",
-]  # fmt: skip
+]

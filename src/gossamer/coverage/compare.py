@@ -77,9 +77,15 @@ def compare(web: DemoWeb, found: Mapping[str, Fate], depth_dynamic: int) -> Cove
                 stored.add(word in _FETCHED and found[url].stored, word)
     not_repeats = [u for u, fate in found.items() if fate.duplicate_of and not _is_repeat(expected, u, fate)]
     return Coverage(
-        known, fetched, stored, kinds, _repeats(truths, expected, found), sorted(not_repeats), _texts(truths, found),
+        known,
+        fetched,
+        stored,
+        kinds,
+        _repeats(truths, expected, found),
+        sorted(not_repeats),
+        _texts(truths, found),
         sorted(found.keys() - expected.keys()),
-    )  # fmt: skip
+    )
 
 
 def _word(found: Mapping[str, Fate], url: str) -> str:

@@ -66,12 +66,31 @@ def fates(folder: Path) -> dict[str, Fate]:
 
 
 def _fate(
-    state: str, reason: str, outcome: str | None, original: str | None, language: str | None, charset: str | None,
-    title: str | None, description: str | None, payload: bytes | None, counted: int | None, stored: bool | None,
+    state: str,
+    reason: str,
+    outcome: str | None,
+    original: str | None,
+    language: str | None,
+    charset: str | None,
+    title: str | None,
+    description: str | None,
+    payload: bytes | None,
+    counted: int | None,
+    stored: bool | None,
     noindex: bool | None,
-) -> Fate:  # fmt: skip
+) -> Fate:
     """As SQL has it: null where nothing was gathered."""
     return Fate(
-        state, reason, outcome, original, language or "", charset or "", title or "", description or "",
-        payload or b"", counted or 0, bool(stored), bool(noindex),
-    )  # fmt: skip
+        state,
+        reason,
+        outcome,
+        original,
+        language or "",
+        charset or "",
+        title or "",
+        description or "",
+        payload or b"",
+        counted or 0,
+        bool(stored),
+        bool(noindex),
+    )

@@ -31,9 +31,21 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 COLUMNS: Final = (
-    "start", "wall", "end", "address", "host", "method", "target", "status", "bytes", "connection", "retry_after",
-    "location", "from", "agent",
-)  # fmt: skip
+    "start",
+    "wall",
+    "end",
+    "address",
+    "host",
+    "method",
+    "target",
+    "status",
+    "bytes",
+    "connection",
+    "retry_after",
+    "location",
+    "from",
+    "agent",
+)
 HEADER: Final = "\t".join(COLUMNS) + "\n"
 ABOUT: Final = "# gossamer web "
 CLIENT_LEFT: Final = 499
@@ -57,9 +69,22 @@ class AccessLog:
             self.flush()
 
     def add(
-        self, start: float, wall: float, end: float, address: str, host: str, method: str, target: str, status: int,
-        size: int, connection: int, retry_after: str, location: str, sender: str, agent: str,
-    ) -> None:  # fmt: skip
+        self,
+        start: float,
+        wall: float,
+        end: float,
+        address: str,
+        host: str,
+        method: str,
+        target: str,
+        status: int,
+        size: int,
+        connection: int,
+        retry_after: str,
+        location: str,
+        sender: str,
+        agent: str,
+    ) -> None:
         if self._file:
             self._lines.append(
                 f"{start:.6f}\t{wall:.6f}\t{end:.6f}\t{address}\t{clean(host)}\t{clean(method)}\t{clean(target)}\t"

@@ -33,11 +33,21 @@ _MONTH: Final = re.compile(r"/calendar\?month=(0|-?[1-9]\d{0,8})")
 _LOCATION: Final = re.compile(rb"^Location: (.*)\r$", re.MULTILINE)
 _LENGTH: Final = re.compile(rb"Content-Length: \d+\r\n")
 _REASONS: Final = {
-    200: "OK", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 402: "Payment Required",
-    403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 421: "Misdirected Request",
-    429: "Too Many Requests", 431: "Headers Too Large", 500: "Internal Server Error", 503: "Service Unavailable",
+    200: "OK",
+    301: "Moved Permanently",
+    302: "Found",
+    304: "Not Modified",
+    402: "Payment Required",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    421: "Misdirected Request",
+    429: "Too Many Requests",
+    431: "Headers Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
     400: "Bad Request",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +182,11 @@ class Answers:
         body = render(self.web, source, number)
         plain = layout.kind[number] is Kind.PLAIN
         declared = {
-            Declared.HEADER: True, Declared.META: plain, Declared.NOWHERE: False, Declared.MIXED: number % 3 != 0,
-        }[site.charset.declared]  # fmt: skip
+            Declared.HEADER: True,
+            Declared.META: plain,
+            Declared.NOWHERE: False,
+            Declared.MIXED: number % 3 != 0,
+        }[site.charset.declared]
         mime = ("text/plain" if plain else "text/html") + (f"; charset={site.charset.label}" if declared else "")
         bits = dice.number(self.web.seed, "head", source.number, number)
         modified = _modified(bits) if site.dated else ""

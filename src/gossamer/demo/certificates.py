@@ -42,9 +42,7 @@ def certified(web: DemoWeb) -> Iterator[tuple[DemoWeb, Certificate | None]]:
         yield (web if certificate or not names else replace(web, tls=0)), certificate
 
 
-def make_certificate(
-    names: list[str], folder: Path, days: int = DAYS, self_signed: bool = False
-) -> Certificate | None:
+def make_certificate(names: list[str], folder: Path, days: int = DAYS, self_signed: bool = False) -> Certificate | None:
     """Files in `folder`; None if this machine has no means to make them. `days`: from now; -1: it has expired."""
     made = Certificate(folder / "trusted.pem", folder / "server.pem", folder / "server.key")
     program = shutil.which("openssl")
@@ -65,9 +63,20 @@ def _by_openssl(program: str, names: list[str], made: Certificate, own_days: int
     commands = (
         ("req", "-x509", *key, "-keyout", authority_key, "-out", made.trusted, *days, "-subj", f"/CN={AUTHORITY}"),
         ("req", "-new", *key, "-keyout", made.key, "-out", request, "-subj", f"/CN={names[0]}"[:68]),
-        ("x509", "-req", "-in", request, *(("-signkey", made.key) if self_signed else signer),
-         "-out", made.own, "-days", str(own_days), "-extfile", extensions),
-    )  # fmt: skip
+        (
+            "x509",
+            "-req",
+            "-in",
+            request,
+            *(("-signkey", made.key) if self_signed else signer),
+            "-out",
+            made.own,
+            "-days",
+            str(own_days),
+            "-extfile",
+            extensions,
+        ),
+    )
     try:
         for command in commands:
             subprocess.run([program, *command], check=True, capture_output=True, stdin=subprocess.DEVNULL)
@@ -108,9 +117,7 @@ def _by_cryptography(names: list[str], made: Certificate, own_days: int, self_si
     )
     issuer, by = (names[0], own) if self_signed else (AUTHORITY, authority)
     made.own.write_bytes(signed(names[0], issuer, own, by, own_days, alternatives))
-    made.key.write_bytes(
-        own.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption())
-    )  # fmt: skip
+    made.key.write_bytes(own.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption()))
     return True
 
 

@@ -226,9 +226,21 @@ class Connection(asyncio.Protocol):
         host, method, target, sender, agent = self.asked
         self.asked = self.sent = None
         self.shared.log.add(
-            self.start, self.wall, end, self.address, host, method, target, status, size, self.number, retry_after,
-            location, sender, agent,
-        )  # fmt: skip
+            self.start,
+            self.wall,
+            end,
+            self.address,
+            host,
+            method,
+            target,
+            status,
+            size,
+            self.number,
+            retry_after,
+            location,
+            sender,
+            agent,
+        )
 
     def connection_lost(self, _error: Exception | None) -> None:
         self.shared.open.discard(self)

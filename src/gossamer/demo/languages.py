@@ -48,9 +48,13 @@ ENGLISH: Final = Language(
         during the summer holidays / when the shop is closed / since last year"""),
     phrases("""S V P. / T, S V. / S V and V P. / S V, but S V T. / People say that S V P. /
         It is well known that S V, because S V P. / S V P, and nobody knows why. / T S V P."""),
-    " ", "Home page", "Calendar", "previous month", "next month",
+    " ",
+    "Home page",
+    "Calendar",
+    "previous month",
+    "next month",
     "We are sorry, but the page that you are looking for does not exist or has been moved to another address.",
-)  # fmt: skip
+)
 
 SPANISH: Final = Language(
     phrases("""el viejo panadero / una joven maestra / el capitán del barco / nuestra vecina / el guía del museo /
@@ -70,9 +74,13 @@ SPANISH: Final = Language(
         desde el año pasado"""),
     phrases("""S V P. / T, S V. / S V y también V P. / S V, pero S V T. / La gente dice que S V P. /
         Todo el mundo sabe que S V, porque S V P. / S V P, y nadie sabe por qué. / T S V P."""),
-    " ", "Página de inicio", "Calendario", "mes anterior", "mes siguiente",
+    " ",
+    "Página de inicio",
+    "Calendario",
+    "mes anterior",
+    "mes siguiente",
     "Lo sentimos mucho, pero la página que usted está buscando no existe o ha cambiado de dirección.",
-)  # fmt: skip
+)
 
 GERMAN: Final = Language(
     phrases("""der alte Bäcker / eine junge Lehrerin / der Kapitän der Fähre / unsere Nachbarin /
@@ -92,9 +100,13 @@ GERMAN: Final = Language(
         während der Sommerferien / bei geschlossenem Laden / seit dem letzten Jahr"""),
     phrases("""S V P. / S V T. / S V und V P. / S V, aber S V T. / Die Leute erzählen: S V P. /
         Das weiß jeder: S V, denn S V P. / S V P, und niemand kennt den Grund. / S V, und zwar T."""),
-    " ", "Startseite", "Kalender", "voriger Monat", "nächster Monat",
+    " ",
+    "Startseite",
+    "Kalender",
+    "voriger Monat",
+    "nächster Monat",
     "Leider gibt es die Seite nicht, die Sie suchen, oder sie hat jetzt eine andere Adresse bekommen.",
-)  # fmt: skip
+)
 
 FRENCH: Final = Language(
     phrases("""le vieux boulanger / une jeune institutrice / le capitaine du bateau / notre voisine /
@@ -115,6 +127,10 @@ FRENCH: Final = Language(
         pendant les vacances d'été / quand le magasin est fermé / depuis l'année dernière"""),
     phrases("""S V P. / T, S V. / S V et V P. / S V, mais S V T. / On raconte ceci : S V P. /
         Tout le monde le sait : S V, car S V P. / S V P, et personne ne sait pourquoi. / T, S V P."""),
-    " ", "Page d'accueil", "Calendrier", "mois précédent", "mois suivant",
+    " ",
+    "Page d'accueil",
+    "Calendrier",
+    "mois précédent",
+    "mois suivant",
     "Nous sommes désolés, mais la page que vous cherchez n'existe pas ou se trouve à une autre adresse.",
-)  # fmt: skip
+)

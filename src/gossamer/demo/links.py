@@ -80,9 +80,17 @@ def _files() -> list[tuple[Link, ...]]:
 
 
 _FORMS: Final = (
-    "/files/{}-{}.pdf", "/files/{}-{}.pdf", "/files/{}-{}.doc", "/media/{}-{}.mp3", "/media/{}-{}.avi",
-    "/down/{}-{}.zip", "/down/{}-{}.tar.gz", "/down/{}-{}.exe", "/src/{}-{}.c", "/down/{}-{}.rpm",
-)  # fmt: skip
+    "/files/{}-{}.pdf",
+    "/files/{}-{}.pdf",
+    "/files/{}-{}.doc",
+    "/media/{}-{}.mp3",
+    "/media/{}-{}.avi",
+    "/down/{}-{}.zip",
+    "/down/{}-{}.tar.gz",
+    "/down/{}-{}.exe",
+    "/src/{}-{}.c",
+    "/down/{}-{}.rpm",
+)
 _FILES: Final = _files()
 
 
@@ -168,9 +176,10 @@ def _siblings(layout: Layout, dice: Dice, number: int) -> set[int]:
     """A few pages of the same parent. Neither the page nor its duplicates: a link to itself would tell them apart."""
     family = layout.children[layout.parent[number]]
     return {
-        n for n in [dice.pick(family) for _ in range(dice.below(5))]
+        n
+        for n in [dice.pick(family) for _ in range(dice.below(5))]
         if layout.kind[n] in PAGES and n not in layout.moved and n != number and layout.original.get(n) != number
-    }  # fmt: skip
+    }
 
 
 def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[Link]:

@@ -64,9 +64,14 @@ def _bound(address: str, port: int) -> socket.socket:
 
 
 async def serve(
-    web: DemoWeb, port: int, log: AccessLog, certificate: Certificate | None, ready: Callable[[int], None], *,
+    web: DemoWeb,
+    port: int,
+    log: AccessLog,
+    certificate: Certificate | None,
+    ready: Callable[[int], None],
+    *,
     stdin: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Serves until SIGTERM or SIGINT (unless that is ignored), or, with `stdin`, until standard input ends.
 
     `ready` is called with the port once all sockets listen. Without a certificate there may be no https sites.
@@ -131,9 +136,14 @@ def end_of_input(stop: asyncio.Event) -> None:
 
 
 def run(
-    web: DemoWeb, port: int, log: AccessLog, certificate: Certificate | None, ready: Callable[[int], None], *,
+    web: DemoWeb,
+    port: int,
+    log: AccessLog,
+    certificate: Certificate | None,
+    ready: Callable[[int], None],
+    *,
     stdin: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """`serve` in a loop of its own; uvloop's if it is installed."""
     factory: Any = None
     with contextlib.suppress(ImportError):

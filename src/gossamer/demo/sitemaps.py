@@ -17,8 +17,11 @@ from gossamer.demo.site import Robots, Site
 
 WELL_KNOWN: Final = "/sitemap.xml"
 _FIRST: Final = {
-    "index": "/maps/index.xml", "text": "/maps/all.txt", "rss": "/maps/news.rss", "atom": "/maps/feed.atom",
-}  # fmt: skip
+    "index": "/maps/index.xml",
+    "text": "/maps/all.txt",
+    "rss": "/maps/news.rss",
+    "atom": "/maps/feed.atom",
+}
 FORMS: Final = tuple(_FIRST)
 _PART, _REST = "/maps/pages.xml.gz", "/maps/rest.txt"
 _CHANGED: Final = 1_700_000_000

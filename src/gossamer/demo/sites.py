@@ -22,9 +22,13 @@ __all__ = ["DOMAIN", "Robots", "Site", "make_sites", "sizes"]
 
 ZIPF: Final = 1.77
 _USUAL: Final = (
-    (0.34, Robots.MISSING), (0.39, Robots.REFUSED), (0.55, Robots.EMPTY), (0.75, Robots.FOLDERS),
-    (0.90, Robots.PATTERNS), (1.0, Robots.NAMED),
-)  # fmt: skip
+    (0.34, Robots.MISSING),
+    (0.39, Robots.REFUSED),
+    (0.55, Robots.EMPTY),
+    (0.75, Robots.FOLDERS),
+    (0.90, Robots.PATTERNS),
+    (1.0, Robots.NAMED),
+)
 
 
 def sizes(sites: int, pages: int, largest: int, exponent: float = ZIPF) -> list[int]:

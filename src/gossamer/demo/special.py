@@ -71,8 +71,13 @@ def name(shape: Shape, sites: list[Site]) -> list[Site]:
     """Gives some sites a second name: first those that others link to, for links are written with either."""
     out = list(sites)
     free = [s for s in sites if s.pages >= 4 and not _is_special(s)]
-    _give(shape, iter(sorted(_typical_first(free), key=lambda s: not s.linked)), shape.twins, out,
-          *({"names": names} for names in _TWINS))  # fmt: skip
+    _give(
+        shape,
+        iter(sorted(_typical_first(free), key=lambda s: not s.linked)),
+        shape.twins,
+        out,
+        *({"names": names} for names in _TWINS),
+    )
     return out
 
 
@@ -80,10 +85,17 @@ def mirrors(sites: list[Site], first: int, addresses: list[str]) -> list[Site]:
     """A site for each that is to be repeated; `first` is the number of the first."""
     wanted = [s for s in sites if s.mirrored]
     return [
-        replace(s, number=first + n, host=f"mirror.{s.host}", address=addresses[n], mirrored=False, mirror_of=s.number,
-                linked=False)
+        replace(
+            s,
+            number=first + n,
+            host=f"mirror.{s.host}",
+            address=addresses[n],
+            mirrored=False,
+            mirror_of=s.number,
+            linked=False,
+        )
         for n, s in enumerate(wanted)
-    ]  # fmt: skip
+    ]
 
 
 def _give(shape: Shape, candidates: Iterator[Site], n: int, out: list[Site], *gifts: dict[str, Any]) -> None:

@@ -71,13 +71,19 @@ def start(
     outlive this process; the kernel's parent-death signal says the same sooner."""
     web = web or DemoWeb()
     asked = {
-        "web": asdict(web), "port": port, "log": str(log.absolute()) if log else None, "ignore_sigint": ignore_sigint,
-        "parent": os.getpid(), "hostile": isinstance(web, HostileWeb),
-    }  # fmt: skip
+        "web": asdict(web),
+        "port": port,
+        "log": str(log.absolute()) if log else None,
+        "ignore_sigint": ignore_sigint,
+        "parent": os.getpid(),
+        "hostile": isinstance(web, HostileWeb),
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "gossamer.demo", json.dumps(asked)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(),
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=_environment(),
+    )
     assert process.stdout
     line = process.stdout.readline()
     if not line:

@@ -7,10 +7,20 @@ from typing import Final
 from gossamer.demo.layout import Kind, Layout
 
 STATUS: Final = {
-    Kind.PAGE: 200, Kind.PLAIN: 200, Kind.DUPLICATE: 200, Kind.HIDDEN: 200, Kind.FORBIDDEN: 200, Kind.SOFT: 200,
-    Kind.CALENDAR: 200, Kind.TORN: 200, Kind.BROKEN: 404, Kind.ERROR: 500, Kind.BUSY: 429, Kind.DOWN: 0,
+    Kind.PAGE: 200,
+    Kind.PLAIN: 200,
+    Kind.DUPLICATE: 200,
+    Kind.HIDDEN: 200,
+    Kind.FORBIDDEN: 200,
+    Kind.SOFT: 200,
+    Kind.CALENDAR: 200,
+    Kind.TORN: 200,
+    Kind.BROKEN: 404,
+    Kind.ERROR: 500,
+    Kind.BUSY: 429,
+    Kind.DOWN: 0,
     Kind.LISTED: 200,
-}  # fmt: skip
+}
 
 
 def status(layout: Layout, number: int) -> int:

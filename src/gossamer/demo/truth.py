@@ -19,11 +19,18 @@ from gossamer.errors import UsageError
 from gossamer.model import Outcome
 
 _OUTCOME: Final = {
-    Kind.PAGE: Outcome.OK, Kind.PLAIN: Outcome.OK, Kind.DUPLICATE: Outcome.OK, Kind.SOFT: Outcome.OK,
-    Kind.CALENDAR: Outcome.OK, Kind.REDIRECT: Outcome.REDIRECT, Kind.BROKEN: Outcome.NOT_FOUND,
-    Kind.ERROR: Outcome.SERVER_ERROR, Kind.BUSY: Outcome.TOO_MANY_REQUESTS, Kind.TORN: Outcome.BROKEN_OFF,
+    Kind.PAGE: Outcome.OK,
+    Kind.PLAIN: Outcome.OK,
+    Kind.DUPLICATE: Outcome.OK,
+    Kind.SOFT: Outcome.OK,
+    Kind.CALENDAR: Outcome.OK,
+    Kind.REDIRECT: Outcome.REDIRECT,
+    Kind.BROKEN: Outcome.NOT_FOUND,
+    Kind.ERROR: Outcome.SERVER_ERROR,
+    Kind.BUSY: Outcome.TOO_MANY_REQUESTS,
+    Kind.TORN: Outcome.BROKEN_OFF,
     Kind.LISTED: Outcome.OK,
-}  # fmt: skip
+}
 _WAITS: Final = (Kind.ERROR, Kind.BUSY, Kind.TORN)
 _READ: Final = (*PAGES, Kind.CALENDAR, Kind.SOFT)
 """Kinds whose text a crawl gets."""
@@ -86,8 +93,9 @@ def truth(web: Places) -> dict[str, Truth]:
             s.home[:-1] + bulk_target(n): Truth(
                 s.home[:-1] + bulk_target(n), Kind.PAGE, s.number, n, 200, 0, None, None, None, "en", "utf-8"
             )
-            for s in web.all_sites for n in range(s.pages)
-        }  # fmt: skip
+            for s in web.all_sites
+            for n in range(s.pages)
+        }
     places = ((s.number, n) for s in web.all_sites for n in range(len(web.layout(s.number).kind)))
     return {t.url: t for t in (_truth(web, *place) for place in places)}
 
@@ -99,14 +107,20 @@ def _truth(web: Places, number: int, n: int) -> Truth:
     has_twins = n in layout.original or n in layout.twins or (kind is Kind.PLAIN and _is_repeated(web, number))
     read = kind in _READ
     return Truth(
-        web.url(number, n), kind, number, n, status(layout, n), layout.level[n],
+        web.url(number, n),
+        kind,
+        number,
+        n,
+        status(layout, n),
+        layout.level[n],
         leads_to=web.url(*layout.leads_to[n]) if kind is Kind.REDIRECT else None,
         same_as=web.url(*group) if has_twins else None,
         copy_of=web.url(source.number, n) if read and source is not site else None,
-        language=site.language if read else "", charset=site.charset.meant if read else "",
+        language=site.language if read else "",
+        charset=site.charset.meant if read else "",
         title=_title(web, number, original) if read else "",
         description=description(web, source, original) if kind in (Kind.PAGE, Kind.DUPLICATE) else "",
-    )  # fmt: skip
+    )
 
 
 def _title(web: Places, number: int, n: int) -> str:
@@ -152,9 +166,12 @@ def reachable(web: Places, depth_dynamic: int) -> dict[str, Expected]:
 def _walk(web: Places, depth_dynamic: int) -> list[Place]:
     found = dict.fromkeys((s.number, 0) for s in web.all_sites)
     found |= dict.fromkeys(
-        (s.number, n) for s in web.all_sites if s.sitemap and s.readable
-        for n, kind in enumerate(web.layout(s.number).kind) if kind is Kind.LISTED
-    )  # fmt: skip
+        (s.number, n)
+        for s in web.all_sites
+        if s.sitemap and s.readable
+        for n, kind in enumerate(web.layout(s.number).kind)
+        if kind is Kind.LISTED
+    )
     todo = list(found)
     for place in todo:
         for target in _next(web, *place, depth_dynamic):

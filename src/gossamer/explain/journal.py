@@ -38,6 +38,12 @@ def _without_links(effects: Effects) -> Effects:
     """They are nine tenths of a journal."""
     nothing = Effects(effects.tick, effects.wall, effects.monotonic)
     return replace(
-        effects, link_targets=nothing.link_targets, link_kinds=nothing.link_kinds, link_tags=nothing.link_tags,
-        link_positions=nothing.link_positions, anchors=nothing.anchors, seen=b"", hints=nothing.hints,
-    )  # fmt: skip
+        effects,
+        link_targets=nothing.link_targets,
+        link_kinds=nothing.link_kinds,
+        link_tags=nothing.link_tags,
+        link_positions=nothing.link_positions,
+        anchors=nothing.anchors,
+        seen=b"",
+        hints=nothing.hints,
+    )

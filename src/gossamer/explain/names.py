@@ -32,9 +32,7 @@ def _lookups(files: Files, site: int) -> Iterator[tuple[str, float]]:
         rows = np.flatnonzero(files.numbers(path, "site") == site).tolist()
         if rows:
             event, address, time = files.read(path, ("event", "address", "time"))
-            yield from (
-                (address[row].as_py(), plain(time[row])) for row in rows if event[row].as_py() in _WORDS
-            )  # fmt: skip
+            yield from ((address[row].as_py(), plain(time[row])) for row in rows if event[row].as_py() in _WORDS)
     for effects in files.journal:
         for each in effects.site_events[effects.site_events["site"] == site]:
             if each["event"] in _FOUND:

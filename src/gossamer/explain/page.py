@@ -20,9 +20,15 @@ from gossamer.whereabouts import page_standing, scores_of, unknown_standing
 Said = dict[str, Any]
 
 LETTERS: Final = {
-    LinkKind.SEED: "S", LinkKind.ANCHOR: "L", LinkKind.FRAME: "F", LinkKind.EMBEDDED: "E", LinkKind.CANONICAL: "C",
-    LinkKind.ALTERNATE: "A", LinkKind.REDIRECT: "R", LinkKind.SITEMAP: "M",
-}  # fmt: skip
+    LinkKind.SEED: "S",
+    LinkKind.ANCHOR: "L",
+    LinkKind.FRAME: "F",
+    LinkKind.EMBEDDED: "E",
+    LinkKind.CANONICAL: "C",
+    LinkKind.ALTERNATE: "A",
+    LinkKind.REDIRECT: "R",
+    LinkKind.SITEMAP: "M",
+}
 LEGEND: Final = "S seed, L link, F frame, E embedded, C canonical, A alternate, R redirect, M sitemap"
 LONGEST_WAY: Final = 1_000
 MOST_SAME: Final = 20

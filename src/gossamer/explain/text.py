@@ -16,9 +16,11 @@ Said = dict[str, Any]
 MOST_ADDRESSES: Final = 10
 """The last that a site has had."""
 _ASKS: Final = {
-    VisitFlag.NOINDEX: "noindex", VisitFlag.NOFOLLOW: "nofollow", VisitFlag.NOARCHIVE: "noarchive",
+    VisitFlag.NOINDEX: "noindex",
+    VisitFlag.NOFOLLOW: "nofollow",
+    VisitFlag.NOARCHIVE: "noarchive",
     VisitFlag.UNAVAILABLE: "unavailable_after, which has passed",
-}  # fmt: skip
+}
 _SOURCES = {"sitemap": "listed by a sitemap"}
 """Of pages that were found on no page."""
 
@@ -100,7 +102,7 @@ def _robots_words(robots: Said, now: float) -> str:
         if not robots["failures"]:
             return "not asked for yet; until it is, nothing else is"
         return f"{_failed(robots, now)}, and until it is, nothing else is, for harvester.robots_unreachable at most"
-    rule = f" by \"{robots['rule']}\"" if robots["rule"] else ", no rule is about it"
+    rule = f' by "{robots["rule"]}"' if robots["rule"] else ", no rule is about it"
     if robots["failures"]:
         return f"{robots['verdict']}{rule}, in its last copy, if there is one; {_failed(robots, now)}"
     return f"{robots['verdict']}{rule}" + ("; to be asked for again" if robots.get("outdated") else "")

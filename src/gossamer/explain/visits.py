@@ -18,10 +18,27 @@ Array = npt.NDArray[Any]
 Said = dict[str, Any]
 
 COLUMNS: Final = (
-    "time", "status", "outcome", "latency", "received", "links", "duplicate_of", "redirect", "address", "detail",
-    "mime", "title", "warc_file", "warc_offset", "retry_after", "delay", "origin", "out_degree", "flags",
+    "time",
+    "status",
+    "outcome",
+    "latency",
+    "received",
+    "links",
+    "duplicate_of",
+    "redirect",
+    "address",
+    "detail",
+    "mime",
+    "title",
+    "warc_file",
+    "warc_offset",
+    "retry_after",
+    "delay",
+    "origin",
+    "out_degree",
+    "flags",
     "preferences",
-)  # fmt: skip
+)
 _TEXTS: Final = ("redirect", "address", "detail", "mime", "title", "preferences")
 
 
@@ -121,16 +138,22 @@ def _visit(visit: Any, texts: dict[str, bytes]) -> Said:
     """As a row of `visits` is: the same names, null for nothing."""
     duplicate = int(visit["duplicate_of"])
     return {
-        "time": float(visit["time"]), "status": int(visit["status"]) or None,
-        "outcome": Outcome(int(visit["outcome"])).word, "latency": float(visit["first"]),
-        "received": int(visit["received"]), "links": int(visit["links"]),
+        "time": float(visit["time"]),
+        "status": int(visit["status"]) or None,
+        "outcome": Outcome(int(visit["outcome"])).word,
+        "latency": float(visit["first"]),
+        "received": int(visit["received"]),
+        "links": int(visit["links"]),
         "duplicate_of": None if duplicate == NONE else duplicate,
         **{name: texts[name].decode("utf-8", "replace") or None for name in _TEXTS},
         "warc_file": archive_name(int(visit["warc_file"])) if visit["warc_end"] else None,
-        "warc_offset": int(visit["warc_offset"]), "retry_after": _positive(visit["retry_after"]),
-        "delay": _positive(visit["delay"]), "origin": int(visit["origin"]),
-        "out_degree": int(visit["out_degree"]), "flags": int(visit["flags"]),
-    }  # fmt: skip
+        "warc_offset": int(visit["warc_offset"]),
+        "retry_after": _positive(visit["retry_after"]),
+        "delay": _positive(visit["delay"]),
+        "origin": int(visit["origin"]),
+        "out_degree": int(visit["out_degree"]),
+        "flags": int(visit["flags"]),
+    }
 
 
 def _positive(value: Any) -> float | None:

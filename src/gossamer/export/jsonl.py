@@ -41,9 +41,17 @@ from gossamer.web.decode import decode
 MEMORY: Final = "1GB"
 _ALL: Final = 1 << 62
 _SHOWN: Final = (
-    "url", "time", "status", "mime", "charset", "language", "title", "description", "preferences",
+    "url",
+    "time",
+    "status",
+    "mime",
+    "charset",
+    "language",
+    "title",
+    "description",
+    "preferences",
     "site_preferences",
-)  # fmt: skip
+)
 _PRIVATE: Final = VisitFlag.NOINDEX | VisitFlag.NOARCHIVE
 _PLACE: Final = ("payload", "flags", "body_file", "body_at", "body_end")
 
@@ -91,9 +99,15 @@ class Exported(NamedTuple):
 
 
 def export(
-    folder: Path, to: Path, where: str = "", links: bool = False, force: bool = False,
-    progress: Progress = lambda what, part: None, everything: bool = False, fresh: bool = False,
-) -> Exported:  # fmt: skip
+    folder: Path,
+    to: Path,
+    where: str = "",
+    links: bool = False,
+    force: bool = False,
+    progress: Progress = lambda what, part: None,
+    everything: bool = False,
+    fresh: bool = False,
+) -> Exported:
     """Writes the lines of all stored pages that `where` (SQL, columns of visits and pages) chooses.
 
     `everything`: also those that say `noindex` or `noarchive`; `fresh`: also what is not sealed yet.
@@ -121,12 +135,18 @@ def export(
 def _query(where: str, links: bool, everything: bool, shown: str = "", private: str = "= 0") -> str:
     visits = {c.name for c in VIEWS["visits"].columns}
     return _QUERY.format(
-        stored=int(VisitFlag.STORED), repeated=int(VisitFlag.REPEATED), shown=shown or ", ".join((*_SHOWN, *_PLACE)),
+        stored=int(VisitFlag.STORED),
+        repeated=int(VisitFlag.REPEATED),
+        shown=shown or ", ".join((*_SHOWN, *_PLACE)),
         of_pages=", ".join(f"p.{c.name}" for c in VIEWS["pages"].columns if c.name not in visits),
-        links=", x.targets" if links else "", joined=_LINKS if links else "", where=where or "true",
-        of_origins=OF_ORIGINS, private=0 if everything else int(_PRIVATE), chosen=private,
+        links=", x.targets" if links else "",
+        joined=_LINKS if links else "",
+        where=where or "true",
+        of_origins=OF_ORIGINS,
+        private=0 if everything else int(_PRIVATE),
+        chosen=private,
         order="" if shown else "order by body_file, body_at, c.page",
-    )  # fmt: skip
+    )
 
 
 def _objects(answer: Answer, sources: Sources, settings: Settings, links: bool) -> Iterator[dict[str, Any]]:

@@ -59,9 +59,13 @@ order by v.page
 
 
 def export(
-    folder: Path, to: Path, force: bool = False, title: str = "", progress: Progress = lambda what, part: None,
+    folder: Path,
+    to: Path,
+    force: bool = False,
+    title: str = "",
+    progress: Progress = lambda what, part: None,
     fresh: bool = False,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Writes the file; returns its description (datapackage.json). `fresh`: with what is not sealed yet."""
     sources = sources_of(folder, fresh)
     lengths = {n: size for n, size in sorted(sources.lengths().items()) if n.startswith(f"{ARCHIVE}/")}
@@ -149,9 +153,14 @@ def _line(value: dict[str, Any]) -> bytes:
 def _describe(package: zipfile.ZipFile, resources: list[dict[str, Any]], title: str) -> dict[str, Any]:
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     described = {
-        "profile": "data-package", "wacz_version": VERSION, "software": f"Gossamer/{__version__}", "title": title,
-        "created": now, "modified": now, "resources": resources,
-    }  # fmt: skip
+        "profile": "data-package",
+        "wacz_version": VERSION,
+        "software": f"Gossamer/{__version__}",
+        "title": title,
+        "created": now,
+        "modified": now,
+        "resources": resources,
+    }
     body = json.dumps(described, indent=2).encode()
     _add(package, "datapackage.json", iter([body]), len(body))
     digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(body).hexdigest()}"}

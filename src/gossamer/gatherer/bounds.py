@@ -60,13 +60,27 @@ _TAG: Final = re.compile(
 )
 _CDATA: Final = "<![CDATA["
 _INLINE: Final = FORMATTING | {
-    "abbr", "acronym", "bdi", "bdo", "cite", "data", "del", "dfn", "ins", "kbd", "label", "mark", "q", "samp", "span",
-    "sub", "sup", "time", "var",
-}  # fmt: skip
-_RAW: Final = {
-    name: re.compile(f"</{name}", re.IGNORECASE)
-    for name in RAW
+    "abbr",
+    "acronym",
+    "bdi",
+    "bdo",
+    "cite",
+    "data",
+    "del",
+    "dfn",
+    "ins",
+    "kbd",
+    "label",
+    "mark",
+    "q",
+    "samp",
+    "span",
+    "sub",
+    "sup",
+    "time",
+    "var",
 }
+_RAW: Final = {name: re.compile(f"</{name}", re.IGNORECASE) for name in RAW}
 """With what ends them."""
 _ROOTS: Final = ("html", "body")
 _FOREIGN: Final = frozenset({"svg", "math"})
@@ -76,16 +90,78 @@ _FLAT_IN_FOREIGN: Final = frozenset({"body", "br", "embed", "head", "hr", "img",
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LISTS: Final = frozenset({"ol", "ul"})
 _BARRIERS: Final = _FOREIGN | {
-    "applet", "button", "foreignobject", "marquee", "object", "select", "table", "template",
-    "annotation-xml", "desc", "mi", "mn", "mo", "ms", "mtext", "title",
-}  # fmt: skip
+    "applet",
+    "button",
+    "foreignobject",
+    "marquee",
+    "object",
+    "select",
+    "table",
+    "template",
+    "annotation-xml",
+    "desc",
+    "mi",
+    "mn",
+    "mo",
+    "ms",
+    "mtext",
+    "title",
+}
 """An end tag closes nothing outside of these."""
-_SPECIAL: Final = frozenset({
-    "address", "applet", "article", "aside", "blockquote", "button", "center", "dd", "details", "dir", "div", "dl",
-    "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup",
-    "iframe", "li", "listing", "main", "marquee", "menu", "nav", "noembed", "noframes", "noscript", "object", "ol",
-    "plaintext", "pre", "search", "section", "select", "summary", "table", "template", "textarea", "title", "ul", "xmp",
-})  # fmt: skip
+_SPECIAL: Final = frozenset(
+    {
+        "address",
+        "applet",
+        "article",
+        "aside",
+        "blockquote",
+        "button",
+        "center",
+        "dd",
+        "details",
+        "dir",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hgroup",
+        "iframe",
+        "li",
+        "listing",
+        "main",
+        "marquee",
+        "menu",
+        "nav",
+        "noembed",
+        "noframes",
+        "noscript",
+        "object",
+        "ol",
+        "plaintext",
+        "pre",
+        "search",
+        "section",
+        "select",
+        "summary",
+        "table",
+        "template",
+        "textarea",
+        "title",
+        "ul",
+        "xmp",
+    }
+)
 """Elements at which the end tag of an ordinary one is given up: that one stays open."""
 _ORDINARY: Final = frozenset({"iframe", "noembed", "noframes", "noscript", "plaintext", "textarea", "title", "xmp"})
 """Special elements with the end tags of ordinary ones."""
@@ -173,9 +249,11 @@ def _end(text: str) -> int:
         foreign, before = _foreign_at(open_names, foreign, name), "" if tag["end"] else name
         flat = NEVER_DEEP if foreign < 0 else _FLAT_IN_FOREIGN
         if (
-            len(open_names) > DEEPEST or options > MOST_OPTIONS
-            or formatting.rebuilt > MOST_REBUILT or walked > MOST_WALKED
-        ):  # fmt: skip
+            len(open_names) > DEEPEST
+            or options > MOST_OPTIONS
+            or formatting.rebuilt > MOST_REBUILT
+            or walked > MOST_WALKED
+        ):
             return tag.start()
     return len(text)
 

@@ -38,9 +38,13 @@ _HEADERS: Final = (
     ("x-vercel-mitigated", ("challenge",)),
 )
 _SERVICES: Final = (
-    b"_cf_chl_opt", b"captcha-delivery.com/", b"px-captcha", b"Incapsula incident ID", b"anubis_challenge",
+    b"_cf_chl_opt",
+    b"captcha-delivery.com/",
+    b"px-captcha",
+    b"Incapsula incident ID",
+    b"anubis_challenge",
     b"sucuri_cloudproxy_js",
-)  # fmt: skip
+)
 """What only the page of such a service has."""
 _SCRIPTS: Final = (b"_Incapsula_Resource", b".awswaf.com/")
 """What every page behind such a service may have."""

@@ -28,15 +28,37 @@ _LONGEST: Final = 64
 """Characters of a label."""
 
 _MEANT: Final = {
-    "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
-    "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs",
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
     "utf-16": "utf-16-le",
-}  # fmt: skip
+}
 _SINGLE: Final = {f"iso8859-{n}" for n in range(2, 17)} | {f"cp125{n}" for n in range(9)}
 _KNOWN: Final = _SINGLE | {
-    "utf-8", "utf-16-le", "utf-16-be", "gb18030", "cp932", "cp949", "big5hkscs", "euc_jp", "iso2022_jp", "cp866",
-    "cp874", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "johab",
-}  # fmt: skip
+    "utf-8",
+    "utf-16-le",
+    "utf-16-be",
+    "gb18030",
+    "cp932",
+    "cp949",
+    "big5hkscs",
+    "euc_jp",
+    "iso2022_jp",
+    "cp866",
+    "cp874",
+    "koi8-r",
+    "koi8-u",
+    "mac-roman",
+    "mac-cyrillic",
+    "johab",
+}
 """Codecs that are encodings of text on the Web; Python has others, which a page must not be able to choose."""
 
 

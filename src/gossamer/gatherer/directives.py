@@ -19,9 +19,12 @@ from gossamer.robots.parse import product_token
 
 _UNTIL: Final = "unavailable_after"
 _FLAGS: Final = {
-    "noindex": int(VisitFlag.NOINDEX), "nofollow": int(VisitFlag.NOFOLLOW), "noarchive": int(VisitFlag.NOARCHIVE),
-    "none": int(VisitFlag.NOINDEX | VisitFlag.NOFOLLOW), _UNTIL: int(VisitFlag.NOINDEX | VisitFlag.UNAVAILABLE),
-}  # fmt: skip
+    "noindex": int(VisitFlag.NOINDEX),
+    "nofollow": int(VisitFlag.NOFOLLOW),
+    "noarchive": int(VisitFlag.NOARCHIVE),
+    "none": int(VisitFlag.NOINDEX | VisitFlag.NOFOLLOW),
+    _UNTIL: int(VisitFlag.NOINDEX | VisitFlag.UNAVAILABLE),
+}
 _ISO: Final = r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?\s*(?:z|[+-]\d\d:?\d\d)?)?"
 _RFC: Final = (
     r"(?:[a-z]+,?\s+)?\d{1,2}[\s-]+[a-z]{3,9}[\s-]+\d{2,4}"

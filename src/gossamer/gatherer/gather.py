@@ -78,9 +78,16 @@ class Gathered:
 
 
 def gather(
-    url: str, content_type: str, robots_tag: Sequence[str], body: bytes, settings: GathererSettings, scope: Scope,
-    agent: str, content_language: str = "", now: float = 0.0,
-) -> Gathered:  # fmt: skip
+    url: str,
+    content_type: str,
+    robots_tag: Sequence[str],
+    body: bytes,
+    settings: GathererSettings,
+    scope: Scope,
+    agent: str,
+    content_language: str = "",
+    now: float = 0.0,
+) -> Gathered:
     """`url` in canonical form; `content_type`, `robots_tag`, `content_language` as the headers have them; `body`
     decoded; `now`: wall time, by which dates in directives have passed."""
     mime, _, _ = content_type.partition(";")
@@ -108,10 +115,21 @@ def gather(
     visible = visible_text(tree, [name for name in drop if tags.may_have(name)])
     told = _of_text(visible, targets, found.declared or content_language, settings)
     return Gathered(
-        charset, title, told.text_length, told.digest, flags | told.flags, out_degree, links, seen.counted,
-        seen.lines(), told.language, found.description, told.sketch,
-        page_lines(tree, settings.keep, title) if settings.text else None, found.preferences,
-    )  # fmt: skip
+        charset,
+        title,
+        told.text_length,
+        told.digest,
+        flags | told.flags,
+        out_degree,
+        links,
+        seen.counted,
+        seen.lines(),
+        told.language,
+        found.description,
+        told.sketch,
+        page_lines(tree, settings.keep, title) if settings.text else None,
+        found.preferences,
+    )
 
 
 def redirected(location: str, own: str, scope: Scope) -> Gathered:

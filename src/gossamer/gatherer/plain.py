@@ -18,17 +18,59 @@ import numpy.typing as npt
 
 from gossamer.gatherer.marks import PAIR, Marks, beginning_like
 
-NEVER_DEEP: Final = frozenset({
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
-    "a", "body", "caption", "colgroup", "head", "html", "option", "p", "tbody", "td", "tfoot", "th", "thead", "tr",
-})  # fmt: skip
+NEVER_DEEP: Final = frozenset(
+    {
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "param",
+        "source",
+        "track",
+        "wbr",
+        "a",
+        "body",
+        "caption",
+        "colgroup",
+        "head",
+        "html",
+        "option",
+        "p",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+    }
+)
 """Elements without content, and those that another of their kind ends."""
 SIBLINGS: Final = {"li": "li", "dd": "dt", "dt": "dt"}
 """Elements that end the one before, unless a block is open in between, by kind. Not <rt> and <optgroup>: they do so in
 their place only, and nest elsewhere."""
-FORMATTING: Final = frozenset({
-    "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
-})  # fmt: skip
+FORMATTING: Final = frozenset(
+    {
+        "b",
+        "big",
+        "code",
+        "em",
+        "font",
+        "i",
+        "nobr",
+        "s",
+        "small",
+        "strike",
+        "strong",
+        "tt",
+        "u",
+    }
+)
 """And <a>, of which only one is ever open."""
 RAW: Final = ("script", "style", "textarea", "title", "xmp", "noembed", "noframes", "iframe")
 """Elements whose content is no markup."""
@@ -83,9 +125,7 @@ _NEVER_DEEP, _STRANGE = np.sort(_keys_of(sorted(NEVER_DEEP))), np.sort(_keys_of(
 _FORMATTING: Final = np.sort(_keys_of(sorted(FORMATTING)))
 _OPTION: Final = _keys_of(["option"])[0]
 _KINDS: Final = _keys_of(sorted(set(SIBLINGS.values())))
-_KIND_OF: Final = [
-    (_keys_of([name])[0], _keys_of([kind])[0]) for name, kind in SIBLINGS.items() if name != kind
-]  # fmt: skip
+_KIND_OF: Final = [(_keys_of([name])[0], _keys_of([kind])[0]) for name, kind in SIBLINGS.items() if name != kind]
 
 
 def is_plain(page: Marks, deepest: int, most_left: int, most_strays: int, most_options: int) -> bool:

@@ -82,22 +82,36 @@ def figures(graph: WebGraph) -> Figures:
     pages, sites = bow_tie(links), bow_tie(between)
     largest = np.sort(per_site)[::-1]
     return Figures(
-        pages=graph.pages, links=len(links.targets), sites=graph.sites, start=len(graph.start),
-        dangling=_share(out == 0), links_per_page=float(out.mean()), inside=own / max(1, len(links.targets)),
-        most_out=int(out.max()), most_in=int(into.max()),
-        out_degree=exponent(out, make.TAIL_FROM), in_degree=exponent(into, make.TAIL_FROM),
+        pages=graph.pages,
+        links=len(links.targets),
+        sites=graph.sites,
+        start=len(graph.start),
+        dangling=_share(out == 0),
+        links_per_page=float(out.mean()),
+        inside=own / max(1, len(links.targets)),
+        most_out=int(out.max()),
+        most_in=int(into.max()),
+        out_degree=exponent(out, make.TAIL_FROM),
+        in_degree=exponent(into, make.TAIL_FROM),
         pages_per_site=exponent(per_site[per_site > 0]) if graph.sites > 1 else None,
-        largest_site=int(largest[0]), single=_share(per_site == 1),
+        largest_site=int(largest[0]),
+        single=_share(per_site == 1),
         top_tenth=float(largest[: max(1, len(largest) // 10)].sum() / graph.pages),
         linked=_share(np.bincount(between.targets, minlength=graph.sites) > 0),
-        linking=_share(np.diff(between.offsets) > 0), site_links=len(between.targets),
+        linking=_share(np.diff(between.offsets) > 0),
+        site_links=len(between.targets),
         size=float(graph.size.mean(dtype=np.float64)),
         size_tail=exponent(graph.size, make.SIZE_PEAK, make.SIZE_MOST),
-        reached=_share(depth != NEVER), depth=_histogram(depth), depth_in_site=_histogram(within),
+        reached=_share(depth != NEVER),
+        depth=_histogram(depth),
+        depth_in_site=_histogram(within),
         deepest_of_site=_deepest(within, site, graph.sites),
-        components=pages.components, largest_component=pages.main, parts=pages.counts(),
-        site_components=sites.components, site_parts=sites.counts(),
-    )  # fmt: skip
+        components=pages.components,
+        largest_component=pages.main,
+        parts=pages.counts(),
+        site_components=sites.components,
+        site_parts=sites.counts(),
+    )
 
 
 def depths(links: Csr, start: U32, site: U32 | None = None) -> U32:

@@ -125,9 +125,7 @@ def _classes(rng: np.random.Generator, counts: I64) -> tuple[npt.NDArray[np.bool
     return gets, gives
 
 
-def _abroad(
-    rng: np.random.Generator, degree: I64, begins: I64, may: npt.NDArray[np.bool_], number: float
-) -> I64:
+def _abroad(rng: np.random.Generator, degree: I64, begins: I64, may: npt.NDArray[np.bool_], number: float) -> I64:
     """How many links of each page lead to other sites: about `number`, and at least one of each site that `may`."""
     linking = may[begins[:-1]]
     share = min(1.0, number / max(1, degree[may].sum()))

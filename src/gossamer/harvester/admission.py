@@ -51,9 +51,14 @@ class Admission:
     """Requests are known by their sites, each of which has one open at a time."""
 
     def __init__(
-        self, sites: int, depth: int = DEPTH, patience: float = PATIENCE, adapts: bool = True, limit: int = 0,
+        self,
+        sites: int,
+        depth: int = DEPTH,
+        patience: float = PATIENCE,
+        adapts: bool = True,
+        limit: int = 0,
         enforced: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`enforced`: there is a hard limit."""
         self._lowest = 1.0 if enforced else LOWEST
         self._used = 1.0

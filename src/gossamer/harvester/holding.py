@@ -27,7 +27,7 @@ from gossamer.harvester.places import (
     rise,
     stand_in_line,
     step_out_of_line,
-)  # fmt: skip
+)
 
 
 @njit

@@ -103,9 +103,16 @@ class Arrays(NamedTuple):
 
 
 def make_arrays(
-    max_sites: int, max_addresses: int, wait: float, address_wait: float, per_turn: int, pause: float,
-    sites_by: int = WAITING, pages: int = 0, domain_wait: float = 0.0,
-) -> Arrays:  # fmt: skip
+    max_sites: int,
+    max_addresses: int,
+    wait: float,
+    address_wait: float,
+    per_turn: int,
+    pause: float,
+    sites_by: int = WAITING,
+    pages: int = 0,
+    domain_wait: float = 0.0,
+) -> Arrays:
     domains = max_sites if domain_wait > 0 else 0
     sites, addresses = np.zeros(max_sites, SITE), np.zeros(max_addresses + domains, ADDRESS)
     sites["wait"], sites["pause"] = wait, pause
@@ -121,9 +128,18 @@ def make_arrays(
     if pages:
         sites["begin"] = sites["stop"] = NONE
     return Arrays(
-        sites, addresses, np.zeros(max_sites, ENTRY), counts, max(1, per_turn), float(address_wait), sites_by, ready,
-        nodes, np.full(domains, NONE, np.uint32), float(domain_wait),
-    )  # fmt: skip
+        sites,
+        addresses,
+        np.zeros(max_sites, ENTRY),
+        counts,
+        max(1, per_turn),
+        float(address_wait),
+        sites_by,
+        ready,
+        nodes,
+        np.full(domains, NONE, np.uint32),
+        float(domain_wait),
+    )
 
 
 @njit

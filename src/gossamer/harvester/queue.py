@@ -70,7 +70,7 @@ from gossamer.harvester.places import (
     WAITING,
     Arrays,
     make_arrays,
-)  # fmt: skip
+)
 from gossamer.model import NONE
 
 _NO_REASONS: Final = np.zeros(0, np.uint8)
@@ -96,10 +96,19 @@ class Order(Protocol):
 
 class SiteQueue:
     def __init__(
-        self, max_sites: int, max_addresses: int, *, wait: float = 15.0, address_wait: float = 1.0,
-        per_turn: int = 1, pause: float = 1.0, sites_by: int = WAITING, pending: U32 | None = None, pages: int = 0,
+        self,
+        max_sites: int,
+        max_addresses: int,
+        *,
+        wait: float = 15.0,
+        address_wait: float = 1.0,
+        per_turn: int = 1,
+        pause: float = 1.0,
+        sites_by: int = WAITING,
+        pending: U32 | None = None,
+        pages: int = 0,
         domain_wait: float = 0.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`pending` is by site, and needed by LARGER. `pages`: heaps of so many pages instead of plans. `domain_wait`:
         0 is no limit by domain."""
         self._q = make_arrays(
@@ -196,10 +205,19 @@ class SiteQueue:
         turns.enter(self._q, np.asarray(sites, np.uint32), float(now))
 
     def ready(
-        self, now: float, k: int, page_state: U8, page_flags: U8, page_due: U32, page_origin: U32,
-        origin_valid: F64, wall: float, period: float = 0.0, page_reason: U8 | None = None,
+        self,
+        now: float,
+        k: int,
+        page_state: U8,
+        page_flags: U8,
+        page_due: U32,
+        page_origin: U32,
+        origin_valid: F64,
+        wall: float,
+        period: float = 0.0,
+        page_reason: U8 | None = None,
         begins: float = -np.inf,
-    ) -> tuple[U32, U32, U8]:  # fmt: skip
+    ) -> tuple[U32, U32, U8]:
         """At most `k` sites that may be asked now, with the page of each and what to ask for (`Ask`).
 
         `now` may be a moment ahead: then `times_of` says before which time each must not be asked, and `begins` is
@@ -213,9 +231,24 @@ class SiteQueue:
         sites, pages, asks = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k, np.uint8)
         reason = _NO_REASONS if page_reason is None else page_reason
         n = turns.ready(
-            self._q, float(now), float(wall), self._pages, self._ranks, self._pending, page_state, page_flags, page_due,
-            page_origin, origin_valid, max(float(wall), float(begins)), float(period), reason, sites, pages, asks,
-        )  # fmt: skip
+            self._q,
+            float(now),
+            float(wall),
+            self._pages,
+            self._ranks,
+            self._pending,
+            page_state,
+            page_flags,
+            page_due,
+            page_origin,
+            origin_valid,
+            max(float(wall), float(begins)),
+            float(period),
+            reason,
+            sites,
+            pages,
+            asks,
+        )
         return sites[:n], pages[:n], asks[:n]
 
     def times_of(self, sites: U32) -> F64:

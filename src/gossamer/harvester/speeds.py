@@ -104,9 +104,16 @@ def _network(packed: bytes) -> bytes:
 
 @njit
 def learn(
-    rows: F32, addresses: U32, received: npt.NDArray[Any], seconds: F64, held: npt.NDArray[Any], minute: float,
-    day: int, k: float, sigma: float,
-) -> None:  # fmt: skip
+    rows: F32,
+    addresses: U32,
+    received: npt.NDArray[Any],
+    seconds: F64,
+    held: npt.NDArray[Any],
+    minute: float,
+    day: int,
+    k: float,
+    sigma: float,
+) -> None:
     alpha = np.empty(HOURS)
     for hour in range(HOURS):
         y = abs(minute - 60.0 * hour)
@@ -121,9 +128,7 @@ def learn(
 
 
 @njit
-def learn_visits(
-    rows: F32, addresses: U32, visits: Visits, minute: float, day: int, k: float, sigma: float
-) -> None:  # fmt: skip
+def learn_visits(rows: F32, addresses: U32, visits: Visits, minute: float, day: int, k: float, sigma: float) -> None:
     n = len(visits)
     received, seconds, held = np.zeros(n, np.uint32), np.empty(n), np.empty(n, np.bool_)
     for i in range(n):

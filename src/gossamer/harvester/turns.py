@@ -29,7 +29,7 @@ from gossamer.harvester.places import (
     has_work,
     pop,
     push,
-)  # fmt: skip
+)
 from gossamer.model import Ask, PageFlag, State
 
 _PENDING: Final = int(State.PENDING)
@@ -78,9 +78,24 @@ def _drop(q: Arrays, site: int) -> None:
 
 @njit
 def ready(
-    q: Arrays, now: float, wall: float, planned: U32, ranks: U32, pending: U32, state: U8, flags: U8, due_: U32,
-    origin: U32, valid: F64, begins: float, period: float, reason: U8, sites: U32, pages: U32, asks: U8,
-) -> int:  # fmt: skip
+    q: Arrays,
+    now: float,
+    wall: float,
+    planned: U32,
+    ranks: U32,
+    pending: U32,
+    state: U8,
+    flags: U8,
+    due_: U32,
+    origin: U32,
+    valid: F64,
+    begins: float,
+    period: float,
+    reason: U8,
+    sites: U32,
+    pages: U32,
+    asks: U8,
+) -> int:
     n, first_come = 0, q.sites_by == WAITING
     while n < len(sites):
         due = q.counts[IN_HEAP] > 0 and q.heap[0].time <= now

@@ -102,9 +102,12 @@ class Bench:
         history = subject.history if job.historical else None
         said = f"{subject.name}, {job.strategy}"
         return perform(
-            job, subject.graph, subject.worth, history,
+            job,
+            subject.graph,
+            subject.worth,
+            history,
             lambda done, of: self._show(said, (number + done / max(1, of)) / count),
-        )  # fmt: skip
+        )
 
     def _beside(self, subject: Subject, jobs: list[Job]) -> list[Measured]:
         folder = self._store(subject, any(job.historical for job in jobs))
@@ -153,8 +156,14 @@ class Bench:
             folder = Path(self._folder.name) / str(len(self._stored))
             folder.mkdir()
             graph = subject.graph
-            np.savez(folder / "graph.npz", offsets=graph.links.offsets, targets=graph.links.targets, site=graph.site,
-                     size=graph.size, start=graph.start)  # fmt: skip
+            np.savez(
+                folder / "graph.npz",
+                offsets=graph.links.offsets,
+                targets=graph.links.targets,
+                site=graph.site,
+                size=graph.size,
+                start=graph.start,
+            )
             np.save(folder / "worth.npy", subject.worth)
             self._stored[id(subject)] = folder, subject
         if with_history and not (folder / "history.npy").exists():

@@ -91,12 +91,20 @@ class Measured:
     def summary(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "strategy": self.strategy, "pages": self.pages, "average": self.average, "tau": self.tau,
+            "strategy": self.strategy,
+            "pages": self.pages,
+            "average": self.average,
+            "tau": self.tau,
             "pages_to_reach": {f"{share:g}": part for share, part in self.reach.items()},
-            "seconds": self.seconds, "pages_a_second": self.speed if np.isfinite(self.speed) else None,
-            "requests": self.requests, "failed": self.failed, "bytes": self.bytes, "wasted_bandwidth": self.wasted,
-            "index_value": self.value, "cpu_seconds": round(self.cpu, 3),
-        }  # fmt: skip
+            "seconds": self.seconds,
+            "pages_a_second": self.speed if np.isfinite(self.speed) else None,
+            "requests": self.requests,
+            "failed": self.failed,
+            "bytes": self.bytes,
+            "wasted_bandwidth": self.wasted,
+            "index_value": self.value,
+            "cpu_seconds": round(self.cpu, 3),
+        }
 
 
 def perform(
@@ -110,14 +118,25 @@ def measure(run: Run, worth: F64, keep_order: bool = False, seed: int = 1) -> Me
     order = run.order
     best = order[np.argsort(-worth[order], kind="stable")]
     return Measured(
-        run.strategy, run.scenario, len(order), float(measures.average_cumulative(order, worth)),
+        run.strategy,
+        run.scenario,
+        len(order),
+        float(measures.average_cumulative(order, worth)),
         float(measures.kendall(order, worth, sample=SAMPLE, seed=seed)),
         {share: float(measures.pages_to_reach(order, worth, share)) for share in SHARES},
-        sampled(measures.cumulative(order, worth)), sampled(measures.cumulative(best, worth)), sampled(run.time),
-        thinned(run.active), run.requests, run.failed,
-        run.bytes, float(run.seconds), float(run.cpu), measures.optimum(run).wasted,
-        measures.index_value(run, worth, CHANGE_PERIOD), order if keep_order else np.zeros(0, np.uint32),
-    )  # fmt: skip
+        sampled(measures.cumulative(order, worth)),
+        sampled(measures.cumulative(best, worth)),
+        sampled(run.time),
+        thinned(run.active),
+        run.requests,
+        run.failed,
+        run.bytes,
+        float(run.seconds),
+        float(run.cpu),
+        measures.optimum(run).wasted,
+        measures.index_value(run, worth, CHANGE_PERIOD),
+        order if keep_order else np.zeros(0, np.uint32),
+    )
 
 
 def sampled(values: F64) -> F64:

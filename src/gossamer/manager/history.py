@@ -66,11 +66,17 @@ class Past:
         i = int(of_site[0]) if len(of_site) else -1
         begin, end = (int(self.ends[i - 1]) if i > 0 else 0, int(self.ends[i])) if i >= 0 else (0, 0)
         return {
-            "number": self.number, "made": self.made, "pages": len(self.pages), "candidates": self.candidates,
-            "of_site": end - begin, "place_in_site": int(at[0]) - begin + 1 if len(at) else None,
-            "known": page < self.known, "aside": bool((self.aside == site).any()),
-            "batch": self.batch, "cap": self.cap,
-        }  # fmt: skip
+            "number": self.number,
+            "made": self.made,
+            "pages": len(self.pages),
+            "candidates": self.candidates,
+            "of_site": end - begin,
+            "place_in_site": int(at[0]) - begin + 1 if len(at) else None,
+            "known": page < self.known,
+            "aside": bool((self.aside == site).any()),
+            "batch": self.batch,
+            "cap": self.cap,
+        }
 
 
 class History:

@@ -121,9 +121,21 @@ def new_counts() -> I64:
 def _pages(columns: Columns) -> _Pages:
     page = columns.page
     return _Pages(
-        page.origin, page.state, page.reason, page.depth, page.flags, page.outcome, page.tries, page.due, page.cash,
-        page.merit, page.completed, columns.origin.site, columns.site.pending, columns.ranking,
-    )  # fmt: skip
+        page.origin,
+        page.state,
+        page.reason,
+        page.depth,
+        page.flags,
+        page.outcome,
+        page.tries,
+        page.due,
+        page.cash,
+        page.merit,
+        page.completed,
+        columns.origin.site,
+        columns.site.pending,
+        columns.ranking,
+    )
 
 
 def plant(columns: Columns, policy: Strategy, totals: I64, counts: I64, first_page: int, count: int) -> None:
@@ -132,9 +144,15 @@ def plant(columns: Columns, policy: Strategy, totals: I64, counts: I64, first_pa
 
 
 def learn(
-    columns: Columns, policy: Strategy, totals: I64, counts: I64, visits: Visits, link_targets: U32, link_kinds: U8,
+    columns: Columns,
+    policy: Strategy,
+    totals: I64,
+    counts: I64,
+    visits: Visits,
+    link_targets: U32,
+    link_kinds: U8,
     limits: Limits,
-) -> int:  # fmt: skip
+) -> int:
     """Applies visits in order; `visits["links"]` says how many of the links belong to each.
 
     Visits of robots.txt (page NONE) change nothing here. Returns the number of pages opened again.
@@ -142,26 +160,44 @@ def learn(
     links = _Links(link_targets, link_kinds)
     if not (link_targets.flags.writeable and link_kinds.flags.writeable):
         # a journal record gave read-only arrays: numba would compile the kernel once more for them
-        links = _Links(
-            np.require(link_targets, np.uint32, ["C", "W"]), np.require(link_kinds, np.uint8, ["C", "W"])
-        )  # fmt: skip
+        links = _Links(np.require(link_targets, np.uint32, ["C", "W"]), np.require(link_kinds, np.uint8, ["C", "W"]))
     opened = _learn_records(
-        policy.code, _pages(columns), totals, counts, visits, links, limits.depth_static, limits.depth_dynamic,
-        float(limits.retry), limits.tries,
-    )  # fmt: skip
+        policy.code,
+        _pages(columns),
+        totals,
+        counts,
+        visits,
+        links,
+        limits.depth_static,
+        limits.depth_dynamic,
+        float(limits.retry),
+        limits.tries,
+    )
     return int(opened)
 
 
 @njit
 def _learn_records(
-    code: int, pages: _Pages, totals: I64, counts: I64, visits: Visits, links: _Links, depth_static: int,
-    depth_dynamic: int, retry: float, tries: int,
-) -> int:  # fmt: skip
+    code: int,
+    pages: _Pages,
+    totals: I64,
+    counts: I64,
+    visits: Visits,
+    links: _Links,
+    depth_static: int,
+    depth_dynamic: int,
+    retry: float,
+    tries: int,
+) -> int:
     n = len(visits)
     fields = _Visits(
-        np.empty(n, np.uint32), np.empty(n, np.uint8), np.empty(n), np.empty(n, np.float32), np.empty(n, np.uint32),
         np.empty(n, np.uint32),
-    )  # fmt: skip
+        np.empty(n, np.uint8),
+        np.empty(n),
+        np.empty(n, np.float32),
+        np.empty(n, np.uint32),
+        np.empty(n, np.uint32),
+    )
     for i in range(n):
         visit = visits[i]
         fields.page[i], fields.outcome[i], fields.time[i] = visit.page, visit.outcome, visit.time
@@ -180,9 +216,17 @@ def _plant(code: int, pages: _Pages, totals: I64, counts: I64, first: int, end: 
 
 @inlined
 def _learn(
-    code: int, pages: _Pages, totals: I64, counts: I64, visits: _Visits, links: _Links, depth_static: int,
-    depth_dynamic: int, retry: float, tries: int,
-) -> int:  # fmt: skip
+    code: int,
+    pages: _Pages,
+    totals: I64,
+    counts: I64,
+    visits: _Visits,
+    links: _Links,
+    depth_static: int,
+    depth_dynamic: int,
+    retry: float,
+    tries: int,
+) -> int:
     opened = 0
     end = 0
     for i in range(len(visits.page)):
@@ -201,9 +245,19 @@ def _learn(
         if pages.state[page] == _DONE:
             degree: int = np.int64(visits.out_degree[i])  # type: ignore[assignment]
             crawled(
-                code, pages.state, pages.cash, pages.merit, pages.completed, pages.ranking, totals, page, outcome,
-                degree, targets, kinds,
-            )  # fmt: skip
+                code,
+                pages.state,
+                pages.cash,
+                pages.merit,
+                pages.completed,
+                pages.ranking,
+                totals,
+                page,
+                outcome,
+                degree,
+                targets,
+                kinds,
+            )
         for j in range(len(targets)):
             opened += _approach(pages, counts, page, targets[j], kinds[j] & 15, depth_static, depth_dynamic)
     return opened

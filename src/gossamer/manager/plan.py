@@ -66,9 +66,15 @@ class Plan:
 
 
 def make_plan(
-    columns: Columns, policy: Strategy, wall: float, batch_size: int, per_site: int, horizon: float = np.inf,
-    value: Value = _DEFAULT, issued: int = 0,
-) -> Plan:  # fmt: skip
+    columns: Columns,
+    policy: Strategy,
+    wall: float,
+    batch_size: int,
+    per_site: int,
+    horizon: float = np.inf,
+    value: Value = _DEFAULT,
+    issued: int = 0,
+) -> Plan:
     """Sites whose address is refused, or that are not to be asked until `wall + horizon`, are set aside.
 
     `issued` is all cash given out (`policies.TOTAL`).
@@ -136,9 +142,18 @@ class _Selection:
         self.index = _nothing()
         while True:
             at, used, found = _gather(
-                self.pages, self.terms, at, self.known, floor, floors, self.buffer, used, self.ways, self.scores,
+                self.pages,
+                self.terms,
+                at,
+                self.known,
+                floor,
+                floors,
+                self.buffer,
+                used,
+                self.ways,
+                self.scores,
                 self.index,
-            )  # fmt: skip
+            )
             candidates += found
             self.buffer[:used].sort()
             self.taken[:] = 0
@@ -181,9 +196,18 @@ def _page(key: np.uint64) -> np.int64:
 
 @njit
 def _gather(
-    pages: Pages, terms: Terms, at: int, known: int, floor: np.uint64, floors: U64, buffer: U64, used: int,
-    ways: U8, scores: F32, index: F64,
-) -> tuple[int, int, int]:  # fmt: skip
+    pages: Pages,
+    terms: Terms,
+    at: int,
+    known: int,
+    floor: np.uint64,
+    floors: U64,
+    buffer: U64,
+    used: int,
+    ways: U8,
+    scores: F32,
+    index: F64,
+) -> tuple[int, int, int]:
     """Goes on from page `at` until the buffer is almost full; the candidates met on the way are the third answer."""
     origin, site = pages.origin, pages.site
     candidates, least = 0, min(len(ways), len(buffer) // 2)

@@ -95,9 +95,7 @@ def new_totals() -> I64:
 
 
 @inlined
-def seen(
-    code: int, cash: U64, completed: F32, ranking: F64, totals: I64, page: int, is_seed: bool, depth: int
-) -> None:
+def seen(code: int, cash: U64, completed: F32, ranking: F64, totals: I64, page: int, is_seed: bool, depth: int) -> None:
     if code == MERCATOR:
         cash[page] = _queue_up(totals, page, depth)
         return
@@ -126,9 +124,19 @@ def _queue_up(totals: I64, page: int, depth: int) -> np.uint64:
 
 @inlined
 def crawled(
-    code: int, state: U8, cash: U64, merit: F32, completed: F32, ranking: F64, totals: I64, page: int, outcome: int,
-    out_degree: int, targets: U32, kinds: U8,
-) -> None:  # fmt: skip
+    code: int,
+    state: U8,
+    cash: U64,
+    merit: F32,
+    completed: F32,
+    ranking: F64,
+    totals: I64,
+    page: int,
+    outcome: int,
+    out_degree: int,
+    targets: U32,
+    kinds: U8,
+) -> None:
     """`page` ended in `outcome`; it is DONE already, so what it gives to itself is lost."""
     if not _COUNTS[code] or cash[page] & _GIVEN:
         return

@@ -81,9 +81,20 @@ class Pages(NamedTuple):
 def pages_of(columns: Columns) -> Pages:
     page = columns.page
     return Pages(
-        page.state, page.reason, page.flags, page.outcome, page.due, page.depth, page.cash, page.merit, page.boost,
-        page.completed, page.origin, columns.origin.site, columns.ranking,
-    )  # fmt: skip
+        page.state,
+        page.reason,
+        page.flags,
+        page.outcome,
+        page.due,
+        page.depth,
+        page.cash,
+        page.merit,
+        page.boost,
+        page.completed,
+        page.origin,
+        columns.origin.site,
+        columns.ranking,
+    )
 
 
 @njit
@@ -122,9 +133,7 @@ def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, score
 
 
 @inlined
-def simple_score(
-    code: int, page: int, depth: int, cash: np.uint64, merit: np.float32, ranking: F64
-) -> np.float32:
+def simple_score(code: int, page: int, depth: int, cash: np.uint64, merit: np.float32, ranking: F64) -> np.float32:
     """Of a page by itself; VALUE has terms besides. `merit` is its completed PageRank where the code wants that."""
     if code == BREADTH_FIRST:
         return np.float32(0)

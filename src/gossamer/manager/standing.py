@@ -64,9 +64,16 @@ class Standing:
 
 
 def standing_of(
-    known: Known, policy: str, value: Value, issued: int, wall: float, page: int, batch_size: int, per_site: int,
+    known: Known,
+    policy: str,
+    value: Value,
+    issued: int,
+    wall: float,
+    page: int,
+    batch_size: int,
+    per_site: int,
     horizon: float = np.inf,
-) -> Standing:  # fmt: skip
+) -> Standing:
     """`policy` by name, the rest as for `plan.make_plan`. `known` are columns in memory or mapped from an image."""
     terms = terms_of(known, LIVE[policy].code, value, issued, wall)
     at = _Chunk(known, terms, page, page + 1)
@@ -86,10 +93,18 @@ def standing_of(
     if not reason and capped >= batch_size:
         reason = f"{capped:,} better pages come first; a plan holds {batch_size:,}"
     return Standing(
-        float(score), quality, at.parts(), fresh, value.value(quality, float(in_index), fresh),
-        value.profit(quality, float(fetched), fresh), candidates, int(better.sum()) + 1 if open_now else 0,
-        int(better[site]) + 1 if open_now else 0, not reason, reason,
-    )  # fmt: skip
+        float(score),
+        quality,
+        at.parts(),
+        fresh,
+        value.value(quality, float(in_index), fresh),
+        value.profit(quality, float(fetched), fresh),
+        candidates,
+        int(better.sum()) + 1 if open_now else 0,
+        int(better[site]) + 1 if open_now else 0,
+        not reason,
+        reason,
+    )
 
 
 def _aside(known: Known, until: float) -> Bools:

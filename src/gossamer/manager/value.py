@@ -82,10 +82,14 @@ class Value:
         if settings.change_period <= 0:
             raise UsageError("manager.change_period is 0", "Give it a length of time, as in 60d.")
         return Value(
-            check_weights(settings.weights), preset.alpha, preset.beta, preset.gamma, float(settings.change_period),
+            check_weights(settings.weights),
+            preset.alpha,
+            preset.beta,
+            preset.gamma,
+            float(settings.change_period),
             float(preset.min_period),
             _chosen("manager.index_value", settings.index_value, {"sum": False, "minimum": True}),
-        )  # fmt: skip
+        )
 
     @property
     def sum_of_weights(self) -> float:
@@ -179,11 +183,21 @@ def terms_of(known: Known, code: int, value: Value, issued: int, wall: float) ->
     depths = part["depth"] / (1 + np.arange(256, dtype=np.float32))
     coin = pages / issued if issued > 0 else 0.0
     return Terms(
-        code, float(wall), np.float32(1.0 / total), np.float32(part["opic"] / whole), coin,
-        np.float32(part["completed"] / whole), float(pages), part["static"], part["boost"],
-        depths.astype(np.float32), _by_site(known, part["pending"]),
-        np.float32(value.alpha), value.gamma / value.change_period, value.min_period if value.revisits else np.inf,
-    )  # fmt: skip
+        code,
+        float(wall),
+        np.float32(1.0 / total),
+        np.float32(part["opic"] / whole),
+        coin,
+        np.float32(part["completed"] / whole),
+        float(pages),
+        part["static"],
+        part["boost"],
+        depths.astype(np.float32),
+        _by_site(known, part["pending"]),
+        np.float32(value.alpha),
+        value.gamma / value.change_period,
+        value.min_period if value.revisits else np.inf,
+    )
 
 
 def _by_site(known: Known, part: np.float32) -> F32:

@@ -96,9 +96,7 @@ def _hand_on(sources: U32, ends: I64, begin: int, targets: U32, values: F64, sit
 
 
 @njit
-def _settle(
-    values: F64, out: F64, site: U32, gift: F64, jump: F64, least: float
-) -> tuple[float, float]:
+def _settle(values: F64, out: F64, site: U32, gift: F64, jump: F64, least: float) -> tuple[float, float]:
     """The change, and the base."""
     total, change = 0.0, 0.0
     for p in range(len(out)):

@@ -34,6 +34,7 @@ class Graph(Protocol):
     @property
     def pages(self) -> int:
         """Known pages, those without links included."""
+
     def blocks(self) -> Iterator[Block]:
         """All links, once. A block is only valid until the next one is asked for."""
 

@@ -90,9 +90,7 @@ def _begin(n: int, start: F64 | None, damping: float) -> F64:
 
 
 @njit
-def pass_on(
-    offsets: I64, targets: U32, known: npt.NDArray[np.bool_], damping: float, mass: F64, ranks: F64
-) -> float:
+def pass_on(offsets: I64, targets: U32, known: npt.NDArray[np.bool_], damping: float, mass: F64, ranks: F64) -> float:
     """Every known page (all, if `known` is empty) passes its mass on; returns that of pages without links, times d."""
     jumping = 0.0
     for page in range(len(mass)):

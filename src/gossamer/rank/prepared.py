@@ -89,5 +89,8 @@ def flow(graph: Graph, start: U32, before: F64 | None, damping: float) -> F64:
 
 
 PREPARED: Final[dict[str, Callable[[Known, F64 | None], Prepared]]] = {
-    "pagerank": _pagerank, "completed": _completed, "rankmass": _rankmass, "opic": _opic,
-}  # fmt: skip
+    "pagerank": _pagerank,
+    "completed": _completed,
+    "rankmass": _rankmass,
+    "opic": _opic,
+}

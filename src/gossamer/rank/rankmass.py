@@ -41,9 +41,14 @@ class RankMass:
 
 
 def rankmass(
-    links: Csr, trusted: U32 | None = None, crawled: npt.NDArray[np.bool_] | None = None, *,
-    damping: float = DAMPING, tolerance: float = 1e-6, most: int = 1000,
-) -> RankMass:  # fmt: skip
+    links: Csr,
+    trusted: U32 | None = None,
+    crawled: npt.NDArray[np.bool_] | None = None,
+    *,
+    damping: float = DAMPING,
+    tolerance: float = 1e-6,
+    most: int = 1000,
+) -> RankMass:
     """`trusted`: the pages that share the trust; None: all. It ends when crawled pages could add `tolerance`."""
     n = links.pages
     trust = np.zeros(n)

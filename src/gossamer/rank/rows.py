@@ -108,7 +108,7 @@ class MappedRows:
             while row < len(file.sources):
                 at, row, count, used = _decode(
                     file.body, at, file.sources, row, self._owner, number, sources, ends, targets
-                )  # fmt: skip
+                )
                 yield Block(sources[:count], ends[:count], 0, targets[:used])
 
 

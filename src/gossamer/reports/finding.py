@@ -89,17 +89,22 @@ def _less(ours: float | None, paper: float | None) -> float | None:
 
 def as_json(finding: Finding) -> dict[str, Any]:
     return {
-        "finding": finding.name, "title": finding.title, "source": finding.source, "setting": finding.setting,
+        "finding": finding.name,
+        "title": finding.title,
+        "source": finding.source,
+        "setting": finding.setting,
         "sentences": [{"text": s.text, "agrees": s.agrees} for s in finding.sentences],
         "tables": [
             {
-                "name": table.name, "title": table.title, "columns": [[c.name, c.form] for c in table.columns],
+                "name": table.name,
+                "title": table.title,
+                "columns": [[c.name, c.form] for c in table.columns],
                 "rows": [[plain(cell) for cell in row] for row in table.rows],
             }
             for table in finding.tables
         ],
         "plots": [{"name": plot.name, "title": plot.title} for plot in finding.plots],
-    }  # fmt: skip
+    }
 
 
 def from_json(raw: dict[str, Any]) -> Finding:
@@ -120,4 +125,3 @@ def plain(cell: Cell) -> Cell:
     if isinstance(cell, int):
         return int(cell)
     return float(cell) if math.isfinite(cell) else None
-

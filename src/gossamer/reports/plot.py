@@ -32,10 +32,17 @@ _RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SIZE: Final = (8.0, 5.0)
 _PER_INCH: Final = 120
 _STYLE: Final[dict[Any, Any]] = {
-    "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "gossamer", "font.size": 10.0, "axes.grid": True,
-    "grid.alpha": 0.3, "axes.spines.top": False, "axes.spines.right": False, "legend.fontsize": 8.5,
+    "text.parse_math": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gossamer",
+    "font.size": 10.0,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.fontsize": 8.5,
     "legend.frameon": False,
-}  # fmt: skip
+}
 
 
 def as_svg(plot: Plot) -> bytes:
@@ -113,26 +120,64 @@ def _add(axes: Axes, series: Series, number: int, count: int) -> None:
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
     if series.kind == "bars":
         width = 0.8 / count
-        axes.bar([x + (number + 0.5) * width - 0.4 for x in series.x], list(series.y), width, color=colour,
-                 label=for_screen(series.label))  # fmt: skip
+        axes.bar(
+            [x + (number + 0.5) * width - 0.4 for x in series.x],
+            list(series.y),
+            width,
+            color=colour,
+            label=for_screen(series.label),
+        )
     elif series.kind == "points":
-        axes.plot(series.x, series.y, linestyle="none", marker=MARKS[number % len(MARKS)], markersize=4, color=colour,
-                  label=for_screen(series.label))  # fmt: skip
+        axes.plot(
+            series.x,
+            series.y,
+            linestyle="none",
+            marker=MARKS[number % len(MARKS)],
+            markersize=4,
+            color=colour,
+            label=for_screen(series.label),
+        )
     else:
         style = "steps-post" if series.kind == "steps" else "default"
-        axes.plot(series.x, series.y, linestyle=dash, linewidth=1.6, color=colour, label=for_screen(series.label),
-                  drawstyle=style)  # fmt: skip
+        axes.plot(
+            series.x,
+            series.y,
+            linestyle=dash,
+            linewidth=1.6,
+            color=colour,
+            label=for_screen(series.label),
+            drawstyle=style,
+        )
 
 
 def _add_paper(axes: Axes, series: Series, number: int, colour: str) -> None:
     label = for_screen(f"{series.label} (paper)")
     if series.kind in ("points", "bars"):
-        axes.plot(series.x, series.y, linestyle="none", marker=MARKS[number % len(MARKS)], markersize=8, color=colour,
-                  markerfacecolor="none", label=label, zorder=5)  # fmt: skip
+        axes.plot(
+            series.x,
+            series.y,
+            linestyle="none",
+            marker=MARKS[number % len(MARKS)],
+            markersize=8,
+            color=colour,
+            markerfacecolor="none",
+            label=label,
+            zorder=5,
+        )
     else:
-        axes.plot(series.x, series.y, linestyle=(0, (4, 2)), linewidth=1.2, color=colour, label=label, zorder=5,
-                  marker=MARKS[number % len(MARKS)], markersize=4, markerfacecolor="none",
-                  markevery=max(1, len(series.x) // 10))  # fmt: skip
+        axes.plot(
+            series.x,
+            series.y,
+            linestyle=(0, (4, 2)),
+            linewidth=1.2,
+            color=colour,
+            label=label,
+            zorder=5,
+            marker=MARKS[number % len(MARKS)],
+            markersize=4,
+            markerfacecolor="none",
+            markevery=max(1, len(series.x) // 10),
+        )
 
 
 def _plain_powers(axis: Axis) -> None:

@@ -13,15 +13,26 @@ _PAGERANK = "share of PageRank"
 
 def scores(name: str, labels: Sequence[str], found: Sequence[Measured]) -> Table:
     columns = (
-        Column("strategy"), Column("average", ".4f"), Column("tau", ".4f"),
+        Column("strategy"),
+        Column("average", ".4f"),
+        Column("tau", ".4f"),
         *(Column(f"pages for {share:.0%}", ".3f") for share in SHARES),
-        Column("pages", ",d"), Column("time"), Column("pages/s", ".2f"),
-    )  # fmt: skip
+        Column("pages", ",d"),
+        Column("time"),
+        Column("pages/s", ".2f"),
+    )
     rows: list[tuple[Cell, ...]] = [
-        (label, each.average, each.tau, *(each.reach[share] for share in SHARES), each.pages,
-         human_time(each.seconds), each.speed if each.seconds > 0 else None)
+        (
+            label,
+            each.average,
+            each.tau,
+            *(each.reach[share] for share in SHARES),
+            each.pages,
+            human_time(each.seconds),
+            each.speed if each.seconds > 0 else None,
+        )
         for label, each in zip(labels, found, strict=True)
-    ]  # fmt: skip
+    ]
     return Table(name, "", columns, tuple(rows))
 
 

@@ -52,25 +52,46 @@ def finding(ran: dict[str, Ran], limit: int) -> Finding:
         "same estimates to begin with: each server had been asked twice."
     )
     return Finding(
-        "fig-003", "Figures 1 to 3 of 003: four ways to keep a bandwidth", "003, section 3, figures 1 to 3", setting,
-        (_compared(ran, limit), _means(ran)), _plots(ran, limit), sentences(ran, limit),
-    )  # fmt: skip
+        "fig-003",
+        "Figures 1 to 3 of 003: four ways to keep a bandwidth",
+        "003, section 3, figures 1 to 3",
+        setting,
+        (_compared(ran, limit), _means(ran)),
+        _plots(ran, limit),
+        sentences(ran, limit),
+    )
 
 
 def _compared(ran: dict[str, Ran], limit: int) -> Table:
     columns = (
-        Column("way"), Column("mean, bytes/s", ",.0f"), Column("used of L", ".1%"),
-        Column("greatest 1 s window, of L", ".1%"), Column("overshoot, bytes", ",.0f"), Column("seconds above L", "d"),
-        Column("standard deviation, bytes/s", ",.0f"), Column("predicted and measured apart, bytes/s", ",.0f"),
-        Column("inversions", ",d"), Column("pages", ",d"),
-    )  # fmt: skip
+        Column("way"),
+        Column("mean, bytes/s", ",.0f"),
+        Column("used of L", ".1%"),
+        Column("greatest 1 s window, of L", ".1%"),
+        Column("overshoot, bytes", ",.0f"),
+        Column("seconds above L", "d"),
+        Column("standard deviation, bytes/s", ",.0f"),
+        Column("predicted and measured apart, bytes/s", ",.0f"),
+        Column("inversions", ",d"),
+        Column("pages", ",d"),
+    )
     rows: list[tuple[Cell, ...]] = []
     for label, each in ran.items():
         measured, most = each.measured_by_second(), each.most()
-        rows.append((
-            label, each.mean, each.mean / limit, most / limit, max(0.0, most - limit), _above(measured, limit),
-            float(measured.std()), apart(each) if label != FETCHERS else None, each.inversions, each.pages,
-        ))  # fmt: skip
+        rows.append(
+            (
+                label,
+                each.mean,
+                each.mean / limit,
+                most / limit,
+                max(0.0, most - limit),
+                _above(measured, limit),
+                float(measured.std()),
+                apart(each) if label != FETCHERS else None,
+                each.inversions,
+                each.pages,
+            )
+        )
     return Table("fig-003-ways", "", columns, tuple(rows))
 
 
@@ -106,20 +127,24 @@ def _plots(ran: dict[str, Ran], limit: int) -> tuple[Plot, ...]:
 
     def both(name: str, label: str) -> Plot:
         return drawn(
-            name, f"Bandwidth each second: {label}", ("measured", ran[label].measured_by_second()),
+            name,
+            f"Bandwidth each second: {label}",
+            ("measured", ran[label].measured_by_second()),
             ("predicted", ran[label].predicted_by_second()),
-        )  # fmt: skip
+        )
 
     return (
         both("fig-003-1", DEEP),
         drawn(
-            "fig-003-2", "Measured bandwidth each second: prediction alone",
-            ("max_d = 6", ran[DEEP].measured_by_second()), ("max_d = 2", ran[SHALLOW].measured_by_second()),
+            "fig-003-2",
+            "Measured bandwidth each second: prediction alone",
+            ("max_d = 6", ran[DEEP].measured_by_second()),
+            ("max_d = 2", ran[SHALLOW].measured_by_second()),
         ),
         both("fig-003-2-shallow", SHALLOW),
         both("fig-003-3", FETCHERS),
         both("fig-003-ours", OURS),
-    )  # fmt: skip
+    )
 
 
 def sentences(ran: dict[str, Ran], limit: int) -> tuple[Sentence, ...]:
@@ -130,33 +155,51 @@ def sentences(ran: dict[str, Ran], limit: int) -> tuple[Sentence, ...]:
     found = deep.mean / max(1.0, shallow.mean) - 1
     restless = {label: float(each.std()) for label, each in measured.items()}
     return (
-        says("the predicted bandwidth is close to the measured one (figure 1, max_d = 6)",
-             f"in the mean second they are {_bytes(apart(deep))} apart, {percent(apart(deep) / limit)} of L",
-             apart(deep) <= CLOSE * limit),
-        says("it is always below the limit (figure 1), if the predicted one is meant",
-             f"it is {_bytes(most)} at most, L is {_bytes(limit)}", most <= limit),
-        says("it is always below the limit (figure 1), if the measured one is meant",
-             f"it is above it in {above} of {deep.seconds} seconds; the fullest has "
-             f"{percent(deep.most() / limit)} of L",
-             above == 0),
-        says(f"a larger max_d improves the average bandwidth (71,788 for 6, 64,562 for 2: {said:+.0%})",
-             f"{thousands(round(deep.mean))} and {thousands(round(shallow.mean))} bytes/s: {found:+.0%}", found > 0),
-        says("with a larger max_d more pages come before better ones",
-             f"{thousands(deep.inversions)} inversions with 6, {thousands(shallow.inversions)} with 2",
-             deep.inversions > shallow.inversions),
-        says("with control by the number of fetchers the bandwidth oscillates considerably (figure 3)",
-             f"its standard deviation is {_bytes(restless[FETCHERS])}, with prediction (max_d = 6) "
-             f"{_bytes(restless[DEEP])}", restless[FETCHERS] > restless[DEEP]),
-        says("control by the number of fetchers is less accurate than prediction",
-             f"the mean second is {_bytes(_off(measured[FETCHERS], limit))} from L, with prediction (max_d = 6) "
-             f"{_bytes(_off(measured[DEEP], limit))}; the fullest has {percent(fetchers.most() / limit)} of L and "
-             f"{percent(deep.most() / limit)}",
-             _off(measured[FETCHERS], limit) > _off(measured[DEEP], limit)),
-        Sentence(f"Our own way, prediction with a threshold that adapts over a hard limit, uses "
-                 f"{ours.mean / limit:.1%} of L and has {ours.most() / limit:.1%} of it in its fullest second; "
-                 f"its standard deviation is {_bytes(restless[OURS])}, at the price of {thousands(ours.inversions)} "
-                 "inversions."),
-    )  # fmt: skip
+        says(
+            "the predicted bandwidth is close to the measured one (figure 1, max_d = 6)",
+            f"in the mean second they are {_bytes(apart(deep))} apart, {percent(apart(deep) / limit)} of L",
+            apart(deep) <= CLOSE * limit,
+        ),
+        says(
+            "it is always below the limit (figure 1), if the predicted one is meant",
+            f"it is {_bytes(most)} at most, L is {_bytes(limit)}",
+            most <= limit,
+        ),
+        says(
+            "it is always below the limit (figure 1), if the measured one is meant",
+            f"it is above it in {above} of {deep.seconds} seconds; the fullest has {percent(deep.most() / limit)} of L",
+            above == 0,
+        ),
+        says(
+            f"a larger max_d improves the average bandwidth (71,788 for 6, 64,562 for 2: {said:+.0%})",
+            f"{thousands(round(deep.mean))} and {thousands(round(shallow.mean))} bytes/s: {found:+.0%}",
+            found > 0,
+        ),
+        says(
+            "with a larger max_d more pages come before better ones",
+            f"{thousands(deep.inversions)} inversions with 6, {thousands(shallow.inversions)} with 2",
+            deep.inversions > shallow.inversions,
+        ),
+        says(
+            "with control by the number of fetchers the bandwidth oscillates considerably (figure 3)",
+            f"its standard deviation is {_bytes(restless[FETCHERS])}, with prediction (max_d = 6) "
+            f"{_bytes(restless[DEEP])}",
+            restless[FETCHERS] > restless[DEEP],
+        ),
+        says(
+            "control by the number of fetchers is less accurate than prediction",
+            f"the mean second is {_bytes(_off(measured[FETCHERS], limit))} from L, with prediction (max_d = 6) "
+            f"{_bytes(_off(measured[DEEP], limit))}; the fullest has {percent(fetchers.most() / limit)} of L and "
+            f"{percent(deep.most() / limit)}",
+            _off(measured[FETCHERS], limit) > _off(measured[DEEP], limit),
+        ),
+        Sentence(
+            f"Our own way, prediction with a threshold that adapts over a hard limit, uses "
+            f"{ours.mean / limit:.1%} of L and has {ours.most() / limit:.1%} of it in its fullest second; "
+            f"its standard deviation is {_bytes(restless[OURS])}, at the price of {thousands(ours.inversions)} "
+            "inversions."
+        ),
+    )
 
 
 def _off(measured: F64, limit: int) -> float:

@@ -45,18 +45,33 @@ def fig_4_2(lab: Lab) -> Finding:
     rows = [(f"under {limit} s", share, shorter[limit]) for limit, share in paper.DOWNLOADS.items()]
     ordered = np.quantile(seconds, np.linspace(0, 1, 501))
     marks = Series("shorter", list(paper.DOWNLOADS), list(paper.DOWNLOADS.values()), "points", paper=True)
-    plot = Plot("fig-4.2", "Sequential downloads shorter than a time", "seconds", "share of downloads",
-                (series("simulated servers", ordered, np.linspace(0, 1, 501)), marks), x_log=True)  # fmt: skip
+    plot = Plot(
+        "fig-4.2",
+        "Sequential downloads shorter than a time",
+        "seconds",
+        "share of downloads",
+        (series("simulated servers", ordered, np.linspace(0, 1, 501)), marks),
+        x_log=True,
+    )
     under = float((seconds < paper.ALMOST_ALL_DOWNLOADS).mean())
     sentences = [
-        says(f"{percent(share)} of the pages take less than {limit} s", percent(shorter[limit]),
-             abs(shorter[limit] - share) < 0.02)
+        says(
+            f"{percent(share)} of the pages take less than {limit} s",
+            percent(shorter[limit]),
+            abs(shorter[limit] - share) < 0.02,
+        )
         for limit, share in paper.DOWNLOADS.items()
-    ]  # fmt: skip
+    ]
     sentences.append(says("almost all take less than 10 s", f"{under:.1%} do", under > 0.97))
-    return Finding("fig-4.2", "Figure 4.2: how long downloads take", "Thesis, figure 4.2, page 56, and 4.2.1",
-                   f"{thousands(len(seconds))} downloads in a row, w = 0, servers as in 3.3. {subject.described}.",
-                   (beside("fig-4.2-shares", "", "downloads", rows),), (plot,), tuple(sentences))  # fmt: skip
+    return Finding(
+        "fig-4.2",
+        "Figure 4.2: how long downloads take",
+        "Thesis, figure 4.2, page 56, and 4.2.1",
+        f"{thousands(len(seconds))} downloads in a row, w = 0, servers as in 3.3. {subject.described}.",
+        (beside("fig-4.2-shares", "", "downloads", rows),),
+        (plot,),
+        tuple(sentences),
+    )
 
 
 # --- figure 4.9 ----------------------------------------------------------------------------------------------
@@ -67,8 +82,9 @@ def fig_4_9(lab: Lab) -> Finding:
 
 
 def fig_000_6_7(lab: Lab) -> Finding:
-    return _distribution(lab, "fig-000-6.7", "Figure 6.7 of 000: pages of a batch by site (as figure 4.9)",
-                         "000, figure 6.7, 6.4")  # fmt: skip
+    return _distribution(
+        lab, "fig-000-6.7", "Figure 6.7 of 000: pages of a batch by site (as figure 4.9)", "000, figure 6.7, 6.4"
+    )
 
 
 def _distribution(lab: Lab, name: str, title: str, source: str) -> Finding:
@@ -78,21 +94,46 @@ def _distribution(lab: Lab, name: str, title: str, source: str) -> Finding:
     first = len(order) // 2 // size * size
     batch, whole = _by_site(graph, order[first : first + size]), _by_site(graph, order)
     lines = tuple(series(label, *_ranked(counts)) for label, counts in (("batch", batch), ("whole Web", whole)))
-    plot = Plot(name, f"Pages by site, {subject.name}", "rank of the site (share of sites)", "share of pages", lines,
-                x_log=True, y_log=True)  # fmt: skip
-    columns = (Column(""), Column("sites", ",d"), Column("pages", ",d"), Column("Gini", ".3f"),
-               Column("in the largest tenth of sites", ".3f"))  # fmt: skip
+    plot = Plot(
+        name,
+        f"Pages by site, {subject.name}",
+        "rank of the site (share of sites)",
+        "share of pages",
+        lines,
+        x_log=True,
+        y_log=True,
+    )
+    columns = (
+        Column(""),
+        Column("sites", ",d"),
+        Column("pages", ",d"),
+        Column("Gini", ".3f"),
+        Column("in the largest tenth of sites", ".3f"),
+    )
     rows = tuple(
         (label, len(c), int(c.sum()), gini(c), top_tenth(c)) for label, c in (("batch", batch), ("whole Web", whole))
     )
     sentences = (
-        says("the batch is slightly less skewed than the whole Web",
-             f"Gini {number(gini(batch))} and {number(gini(whole))}", gini(batch) < gini(whole)),
-        says("it is very skewed all the same",
-             f"a tenth of its sites has {percent(top_tenth(batch))} of its pages", top_tenth(batch) > 0.5),
-    )  # fmt: skip
-    return Finding(name, title, source, f"{DEPTH}, the batch in the middle, K = 1/35 of all. {subject.described}.",
-                   (Table(f"{name}-skew", "", columns, rows),), (plot,), sentences)  # fmt: skip
+        says(
+            "the batch is slightly less skewed than the whole Web",
+            f"Gini {number(gini(batch))} and {number(gini(whole))}",
+            gini(batch) < gini(whole),
+        ),
+        says(
+            "it is very skewed all the same",
+            f"a tenth of its sites has {percent(top_tenth(batch))} of its pages",
+            top_tenth(batch) > 0.5,
+        ),
+    )
+    return Finding(
+        name,
+        title,
+        source,
+        f"{DEPTH}, the batch in the middle, K = 1/35 of all. {subject.described}.",
+        (Table(f"{name}-skew", "", columns, rows),),
+        (plot,),
+        sentences,
+    )
 
 
 def _breadth_first(lab: Lab, subject: Subject) -> U32:
@@ -129,13 +170,19 @@ def top_tenth(counts: F64) -> float:
 
 
 def fig_4_10(lab: Lab) -> Finding:
-    return _active(lab, "fig-4.10", "Figure 4.10: active robots, one page a connection",
-                   "Thesis, figure 4.10, page 68, and 4.4", 1)  # fmt: skip
+    return _active(
+        lab, "fig-4.10", "Figure 4.10: active robots, one page a connection", "Thesis, figure 4.10, page 68, and 4.4", 1
+    )
 
 
 def fig_4_11(lab: Lab) -> Finding:
-    return _active(lab, "fig-4.11", "Figure 4.11: active robots, 100 pages a connection",
-                   "Thesis, figure 4.11, page 69, and 4.4", _KEPT_ALIVE)  # fmt: skip
+    return _active(
+        lab,
+        "fig-4.11",
+        "Figure 4.11: active robots, 100 pages a connection",
+        "Thesis, figure 4.11, page 69, and 4.4",
+        _KEPT_ALIVE,
+    )
 
 
 def fig_000_6_8(lab: Lab) -> Finding:
@@ -143,8 +190,13 @@ def fig_000_6_8(lab: Lab) -> Finding:
 
 
 def fig_000_6_9(lab: Lab) -> Finding:
-    return _active(lab, "fig-000-6.9", "Figure 6.9 of 000: active robots, 100 pages a connection (as figure 4.11)",
-                   "000, figure 6.9, 6.4", _KEPT_ALIVE)  # fmt: skip
+    return _active(
+        lab,
+        "fig-000-6.9",
+        "Figure 6.9 of 000: active robots, 100 pages a connection (as figure 4.11)",
+        "000, figure 6.9, 6.4",
+        _KEPT_ALIVE,
+    )
 
 
 def middle_batch(subject: Subject, order: U32, volume: int) -> Subject:
@@ -190,9 +242,15 @@ def _active(lab: Lab, name: str, title: str, source: str, per_turn: int) -> Find
     plot = Plot(name, f"Active robots of {ROBOTS}, c = {per_turn}", "hours", "active robots", lines)
     rows = [(f"{human_size(b)}/s", paper.BATCH_HOURS[b, per_turn], run.seconds / 3600) for b, run in shown.items()]
     volume = human_size(int(batch.graph.size.sum()))
-    return Finding(name, title, source, setting(batch, f", r = {ROBOTS}, {DEPTH}, {volume}", per_turn),
-                   (beside(f"{name}-hours", "Hours for the batch", "bandwidth", rows, ".1f"),), (plot,),
-                   tuple(_of_batch(found, per_turn)))  # fmt: skip
+    return Finding(
+        name,
+        title,
+        source,
+        setting(batch, f", r = {ROBOTS}, {DEPTH}, {volume}", per_turn),
+        (beside(f"{name}-hours", "Hours for the batch", "bandwidth", rows, ".1f"),),
+        (plot,),
+        tuple(_of_batch(found, per_turn)),
+    )
 
 
 Runs = dict[tuple[int, int], Measured]
@@ -202,15 +260,22 @@ def _of_batch(found: Runs, per_turn: int) -> list[Sentence]:
     sentences = [_saved(found, b) for b in (2_000, 20_000)]
     if per_turn == 1:
         idle = {b: 1 - busy(found[b, 1].active) / ROBOTS for b in (2_000, 20_000)}
-        sentences.append(says("most robots are idle most of the time",
-                              f"on average {percent(idle[2_000])} are idle at 2 KB/s and {percent(idle[20_000])} at "
-                              "20 KB/s", min(idle.values()) > 0.5))  # fmt: skip
+        sentences.append(
+            says(
+                "most robots are idle most of the time",
+                f"on average {percent(idle[2_000])} are idle at 2 KB/s and {percent(idle[20_000])} at 20 KB/s",
+                min(idle.values()) > 0.5,
+            )
+        )
     else:
         swing = {c: restless(found[20_000, c].active) for c in (1, per_turn)}
-        sentences.append(says("the number of active robots varies much less than with one page a connection",
-                              f"at 20 KB/s it changes by {swing[per_turn]:.1f} between two of 500 looks, against "
-                              f"{swing[1]:.1f}",
-                              swing[per_turn] < swing[1]))  # fmt: skip
+        sentences.append(
+            says(
+                "the number of active robots varies much less than with one page a connection",
+                f"at 20 KB/s it changes by {swing[per_turn]:.1f} between two of 500 looks, against {swing[1]:.1f}",
+                swing[per_turn] < swing[1],
+            )
+        )
     return sentences
 
 

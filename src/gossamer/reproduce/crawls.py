@@ -28,9 +28,13 @@ PATIENCE: Final = 5.0
 
 class Crawls:
     def __init__(
-        self, given: Sequence[Path] = (), folder: Path | None = None, web: DemoWeb | None = None,
-        show: Show | None = None, settings: Sequence[str] = (),
-    ) -> None:  # fmt: skip
+        self,
+        given: Sequence[Path] = (),
+        folder: Path | None = None,
+        web: DemoWeb | None = None,
+        show: Show | None = None,
+        settings: Sequence[str] = (),
+    ) -> None:
         """`given`: collections to read; `folder`: where new ones stay; `settings`: more of them, KEY=VALUE."""
         self._given, self._folder, self._web = given, folder, web or DemoWeb()
         self.show, self._settings = show or (lambda what, part: None), settings

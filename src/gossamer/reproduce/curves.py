@@ -29,34 +29,60 @@ def fig_4_3(lab: Lab) -> Finding:
     found = {s.name: runs(lab, s, ("opic", "omniscient")) for s in lab.subjects}
     bounds = {name: each["omniscient"].bound for name, each in found.items()}
     x = np.linspace(0, 1, len(next(iter(bounds.values()))))
-    plot = Plot("fig-4.3", "Cumulative PageRank, pages in the order of PageRank", PAGES, PAGERANK,
-                tuple(series(name, x, y) for name, y in bounds.items()), diagonal=True)  # fmt: skip
+    plot = Plot(
+        "fig-4.3",
+        "Cumulative PageRank, pages in the order of PageRank",
+        PAGES,
+        PAGERANK,
+        tuple(series(name, x, y) for name, y in bounds.items()),
+        diagonal=True,
+    )
     sentences = [_bound_holds(name, each) for name, each in found.items()]
     if len(bounds) > 1:
         first, second = list(bounds)[:2]
         apart = float(np.abs(bounds[first] - bounds[second]).max())
         ours = f"the curves of {first} and {second} are {number(apart)} apart at most"
         sentences.insert(0, says("PageRank of two Webs is distributed almost alike", ours, apart < 0.1))
-    return Finding("fig-4.3", "Figure 4.3: the upper bound", "Thesis, figure 4.3, page 60", setting(*lab.subjects), (),
-                   (plot,), tuple(sentences))  # fmt: skip
+    return Finding(
+        "fig-4.3",
+        "Figure 4.3: the upper bound",
+        "Thesis, figure 4.3, page 60",
+        setting(*lab.subjects),
+        (),
+        (plot,),
+        tuple(sentences),
+    )
 
 
 def _bound_holds(name: str, found: dict[str, Measured]) -> Sentence:
     over = max(float((each.curve - each.bound).max()) for each in found.values())
     gap = float((found["omniscient"].bound - found["omniscient"].curve).mean())
-    return says("it is an upper bound for any strategy", f"on {name} omniscient lies {number(gap)} below it on average",
-                over < 1e-9)  # fmt: skip
+    return says(
+        "it is an upper bound for any strategy",
+        f"on {name} omniscient lies {number(gap)} below it on average",
+        over < 1e-9,
+    )
 
 
 def fig_4_4(lab: Lab) -> Finding:
-    return _curves(lab, lab.subjects[0], "fig-4.4", "Figure 4.4: all strategies, first Web",
-                   "Thesis, figure 4.4, page 61, and 4.3.4")  # fmt: skip
+    return _curves(
+        lab,
+        lab.subjects[0],
+        "fig-4.4",
+        "Figure 4.4: all strategies, first Web",
+        "Thesis, figure 4.4, page 61, and 4.3.4",
+    )
 
 
 def fig_4_5(lab: Lab) -> Finding:
     """On the second graph, if there is one."""
-    return _curves(lab, lab.subjects[-1], "fig-4.5", "Figure 4.5: all strategies, second Web",
-                   "Thesis, figure 4.5, page 62, and 4.3.4")  # fmt: skip
+    return _curves(
+        lab,
+        lab.subjects[-1],
+        "fig-4.5",
+        "Figure 4.5: all strategies, second Web",
+        "Thesis, figure 4.5, page 62, and 4.3.4",
+    )
 
 
 def _curves(lab: Lab, subject: Subject, name: str, title: str, source: str) -> Finding:
@@ -64,8 +90,15 @@ def _curves(lab: Lab, subject: Subject, name: str, title: str, source: str) -> F
     best = found["omniscient"]
     lines = (*map(curve, found.values()), series("upper bound", best.share_of_pages, best.bound))
     plot = Plot(name, f"Cumulative PageRank by pages, {subject.name}", PAGES, PAGERANK, lines, diagonal=True)
-    return Finding(name, title, source, setting(subject), (detail(f"{name}-scores", subject.name, found),), (plot,),
-                   tuple(_of_curves(found)))  # fmt: skip
+    return Finding(
+        name,
+        title,
+        source,
+        setting(subject),
+        (detail(f"{name}-scores", subject.name, found),),
+        (plot,),
+        tuple(_of_curves(found)),
+    )
 
 
 def _of_curves(found: dict[str, Measured]) -> list[Sentence]:
@@ -81,10 +114,13 @@ def _of_curves(found: dict[str, Measured]) -> list[Sentence]:
         ),
     ]
     sentences += [
-        says(f"{name} is worse than a random crawl (average below .5)", f"average {number(known[name].average)}",
-             known[name].average < 0.5)
+        says(
+            f"{name} is worse than a random crawl (average below .5)",
+            f"average {number(known[name].average)}",
+            known[name].average < 0.5,
+        )
         for name in ("backlink-count", "partial-pagerank")
-    ]  # fmt: skip
+    ]
     return [*sentences, _breadth_first(known), _half(known), _coverage(known)]
 
 
@@ -124,21 +160,40 @@ def _coverage(known: dict[str, Measured]) -> Sentence:
 def fig_4_6(lab: Lab) -> Finding:
     subject = lab.subjects[-1]
     found = runs(lab, subject, (*HISTORICAL, "omniscient", "opic"))
-    plot = Plot("fig-4.6", f"Cumulative PageRank with an earlier crawl's PageRank, {subject.name}", PAGES, PAGERANK,
-                tuple(map(curve, found.values())), diagonal=True)  # fmt: skip
+    plot = Plot(
+        "fig-4.6",
+        f"Cumulative PageRank with an earlier crawl's PageRank, {subject.name}",
+        PAGES,
+        PAGERANK,
+        tuple(map(curve, found.values())),
+        diagonal=True,
+    )
     old = ~np.isnan(subject.history)
     pages, held = float(old.mean()), float(subject.worth[old].sum() / subject.worth.sum())
     opic = found["opic"].average
     sentences = (
-        says(f"{percent(paper.HISTORY_PAGES)} of the pages are old and hold {percent(paper.HISTORY_PAGERANK)} of the "
-             "PageRank", f"{percent(pages)} hold {percent(held)}", abs(pages - paper.HISTORY_PAGES) < 0.01
-             and abs(held - paper.HISTORY_PAGERANK) < 0.02),
+        says(
+            f"{percent(paper.HISTORY_PAGES)} of the pages are old and hold {percent(paper.HISTORY_PAGERANK)} of the "
+            "PageRank",
+            f"{percent(pages)} hold {percent(held)}",
+            abs(pages - paper.HISTORY_PAGES) < 0.01 and abs(held - paper.HISTORY_PAGERANK) < 0.02,
+        ),
         *(
-            says(f"{name} is no worse than OPIC ({number(paper.TABLE_4_1[name].average)} and "
-                 f"{number(paper.TABLE_4_1['opic'].average)})", f"{number(found[name].average)} and {number(opic)}",
-                 found[name].average >= opic - CLOSE / 2)
+            says(
+                f"{name} is no worse than OPIC ({number(paper.TABLE_4_1[name].average)} and "
+                f"{number(paper.TABLE_4_1['opic'].average)})",
+                f"{number(found[name].average)} and {number(opic)}",
+                found[name].average >= opic - CLOSE / 2,
+            )
             for name in HISTORICAL
         ),
-    )  # fmt: skip
-    return Finding("fig-4.6", "Figure 4.6: with the PageRank of an earlier crawl", "Thesis, figure 4.6, page 63",
-                   setting(subject), (detail("fig-4.6-scores", subject.name, found),), (plot,), sentences)  # fmt: skip
+    )
+    return Finding(
+        "fig-4.6",
+        "Figure 4.6: with the PageRank of an earlier crawl",
+        "Thesis, figure 4.6, page 63",
+        setting(subject),
+        (detail("fig-4.6-scores", subject.name, found),),
+        (plot,),
+        sentences,
+    )

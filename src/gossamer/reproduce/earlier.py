@@ -18,16 +18,34 @@ def fig_000_6_5(lab: Lab) -> Finding:
     wanted = [(_name_000(n), job(n, subject.graph.pages, lab.random_seed)) for n in plain]
     wanted += [
         (f"{_name_000(n)}, K = 1/{k}", job(n, subject.graph.pages, lab.random_seed, k))
-        for n in IN_BATCHES for k in paper.BATCHES_OF_000
-    ]  # fmt: skip
+        for n in IN_BATCHES
+        for k in paper.BATCHES_OF_000
+    ]
     found = dict(zip([label for label, _ in wanted], lab.run(subject, (j for _, j in wanted)), strict=True))
-    plot = Plot("fig-000-6.5", f"Cumulative PageRank by pages, one robot, {subject.name}", PAGES, PAGERANK,
-                tuple(curve(each, label) for label, each in found.items()), diagonal=True)  # fmt: skip
+    plot = Plot(
+        "fig-000-6.5",
+        f"Cumulative PageRank by pages, one robot, {subject.name}",
+        PAGES,
+        PAGERANK,
+        tuple(curve(each, label) for label, each in found.items()),
+        diagonal=True,
+    )
     columns = (Column("strategy"), Column("average", ".4f"), Column("at 80 % of pages", ".4f"))
-    table = Table("fig-000-6.5-scores", subject.name, columns,
-                  tuple((label, each.average, each.at(LATE)) for label, each in found.items()))  # fmt: skip
-    return Finding("fig-000-6.5", "Figure 6.5 of 000: Optimal, Depth, Length, Batch, Partial", "000, figure 6.5, 6.3",
-                   setting(subject), (table,), (plot,), tuple(_of_000(found)))  # fmt: skip
+    table = Table(
+        "fig-000-6.5-scores",
+        subject.name,
+        columns,
+        tuple((label, each.average, each.at(LATE)) for label, each in found.items()),
+    )
+    return Finding(
+        "fig-000-6.5",
+        "Figure 6.5 of 000: Optimal, Depth, Length, Batch, Partial",
+        "000, figure 6.5, 6.3",
+        setting(subject),
+        (table,),
+        (plot,),
+        tuple(_of_000(found)),
+    )
 
 
 def _name_000(strategy: str) -> str:

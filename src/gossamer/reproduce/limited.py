@@ -40,11 +40,19 @@ IN_VAIN: Final = 60.0
 PAGES: Final = 30
 """Of each server: more than three times what passes within the limit in a minute."""
 _SETTINGS: Final = (
-    "harvester.wait=100ms", "harvester.wait_large=100ms", "harvester.address_wait=0s", "harvester.allow_private=true",
-    "harvester.workers=1", "harvester.soft_404=false", "seeder.sitemaps=false", "seeder.ports=*",
-    f"seeder.domains={DOMAIN}", "collection.max_pages=50000", "collection.max_sites=1000",
+    "harvester.wait=100ms",
+    "harvester.wait_large=100ms",
+    "harvester.address_wait=0s",
+    "harvester.allow_private=true",
+    "harvester.workers=1",
+    "harvester.soft_404=false",
+    "seeder.sitemaps=false",
+    "seeder.ports=*",
+    f"seeder.domains={DOMAIN}",
+    "collection.max_pages=50000",
+    "collection.max_sites=1000",
     "manager.policy=breadth-first",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,15 +205,23 @@ class _Sampler(threading.Thread):
             )
         counted = rows[-1, 3:] - rows[0, 3:]
         return Ran(
-            rows[:, 0] - since, rows[:, 1], rows[:, 2], int(counted[0]), int(counted[1]), figures["run_visits"],
+            rows[:, 0] - since,
+            rows[:, 1],
+            rows[:, 2],
+            int(counted[0]),
+            int(counted[1]),
+            figures["run_visits"],
             figures["pending"],
-        )  # fmt: skip
+        )
 
 
 def _crawl(
-    plea: Plea, show: Show, what: str, begin: Callable[[Crawl], None] | None = None,
+    plea: Plea,
+    show: Show,
+    what: str,
+    begin: Callable[[Crawl], None] | None = None,
     part: Callable[[], float] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Its figures. Ctrl-C ends it cleanly, and is passed on."""
     try:
         report = run(plea, _Watcher(what, show, part), begin)

@@ -60,14 +60,18 @@ def table_4_1(lab: Lab) -> Finding:
         )
         for name in strategies
     }
-    averages = beside("table-4.1-average", "Average cumulative PageRank", "strategy",
-                      _rows(means, 0), ".4f")  # fmt: skip
+    averages = beside("table-4.1-average", "Average cumulative PageRank", "strategy", _rows(means, 0), ".4f")
     taus = beside("table-4.1-tau", "Kendall's tau over 5,000 pages", "strategy", _rows(means, 1), ".4f")
     tables = (averages, taus, *(detail(f"table-4.1-{name}", name, each) for name, each in by_graph.items()))
     return Finding(
-        "table-4.1", "Table 4.1: the strategies compared", "Thesis, table 4.1, page 64", setting(*lab.subjects), tables,
-        (), (*_of_table(means), *_one_site(lab.subjects)),
-    )  # fmt: skip
+        "table-4.1",
+        "Table 4.1: the strategies compared",
+        "Thesis, table 4.1, page 64",
+        setting(*lab.subjects),
+        tables,
+        (),
+        (*_of_table(means), *_one_site(lab.subjects)),
+    )
 
 
 def _one_site(subjects: Sequence[Subject]) -> list[Sentence]:
@@ -84,8 +88,12 @@ def _rows(means: dict[str, tuple[float, float]], column: int) -> list[tuple[str,
 
 
 def detail(name: str, graph: str, found: dict[str, Measured]) -> Table:
-    columns = (Column("strategy"), Column("average", ".4f"), Column("tau", ".4f"),
-               *(Column(f"pages for {percent(share)}", ".3f") for share in (0.5, 0.8, 0.9)))  # fmt: skip
+    columns = (
+        Column("strategy"),
+        Column("average", ".4f"),
+        Column("tau", ".4f"),
+        *(Column(f"pages for {percent(share)}", ".3f") for share in (0.5, 0.8, 0.9)),
+    )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (each.strategy, each.average, each.tau, *each.reach.values()) for each in found.values()
     )
@@ -163,5 +171,12 @@ def abstract(lab: Lab) -> Finding:
         agrees = at[best] >= paper.ABSTRACT.pagerank - 0.01
         sentences.append(says("half of the pages bring 80 % of the PageRank", ours, agrees))
     table = beside("abstract-half", "PageRank after half of the pages", "graph, strategy", rows)
-    return Finding("abstract", "The abstract: half of the pages, 80 % of the PageRank", "Thesis, abstract and 4.3",
-                   setting(*lab.subjects), (table,), (), tuple(sentences))  # fmt: skip
+    return Finding(
+        "abstract",
+        "The abstract: half of the pages, 80 % of the PageRank",
+        "Thesis, abstract and 4.3",
+        setting(*lab.subjects),
+        (table,),
+        (),
+        tuple(sentences),
+    )

@@ -72,15 +72,23 @@ def _by_day(lab: Lab, name: str, title: str, source: str) -> Finding:
         Series("pages", [2, 4], [m.pages for m in paper.REAL], "points", paper=True),
         Series("PageRank", [2, 4], [m.pagerank for m in paper.REAL], "points", paper=True),
     )
-    plot = Plot(name, "Cumulative PageRank and pages by day", "day (eighths of the crawl)", "share",
-                (series("PageRank", grid, pagerank), series("pages", grid, documents), *marks))  # fmt: skip
+    plot = Plot(
+        name,
+        "Cumulative PageRank and pages by day",
+        "day (eighths of the crawl)",
+        "share",
+        (series("PageRank", grid, pagerank), series("pages", grid, documents), *marks),
+    )
     rows = [(f"PageRank at {percent(m.pages)} of the pages", m.pagerank, run.at(m.pages)) for m in paper.REAL]
     ahead = float((run.curve - run.share_of_pages).min())
     sentences = [
-        says(f"{percent(m.pages)} of the pages bring about {percent(m.pagerank)} of the PageRank ({m.when})",
-             percent(run.at(m.pages)), run.at(m.pages) >= m.pagerank - 0.02)
+        says(
+            f"{percent(m.pages)} of the pages bring about {percent(m.pagerank)} of the PageRank ({m.when})",
+            percent(run.at(m.pages)),
+            run.at(m.pages) >= m.pagerank - 0.02,
+        )
         for m in paper.REAL
-    ]  # fmt: skip
+    ]
     sentences.append(
         says(
             "the share of PageRank is above that of documents during the whole crawl",
@@ -88,8 +96,9 @@ def _by_day(lab: Lab, name: str, title: str, source: str) -> Finding:
             ahead >= -1e-9,
         )
     )
-    return Finding(name, title, source, setting(crawled), (beside(f"{name}-shares", "", "", rows),), (plot,),
-                   tuple(sentences))  # fmt: skip
+    return Finding(
+        name, title, source, setting(crawled), (beside(f"{name}-shares", "", "", rows),), (plot,), tuple(sentences)
+    )
 
 
 def fig_4_13(lab: Lab) -> Finding:
@@ -97,8 +106,9 @@ def fig_4_13(lab: Lab) -> Finding:
 
 
 def fig_000_6_11(lab: Lab) -> Finding:
-    return _average(lab, "fig-000-6.11", "Figure 6.11 of 000: average PageRank by day (as figure 4.13)",
-                    "000, figure 6.11, 6.5")  # fmt: skip
+    return _average(
+        lab, "fig-000-6.11", "Figure 6.11 of 000: average PageRank by day (as figure 4.13)", "000, figure 6.11, 6.5"
+    )
 
 
 def _average(lab: Lab, name: str, title: str, source: str) -> Finding:
@@ -118,11 +128,14 @@ def _average(lab: Lab, name: str, title: str, source: str) -> Finding:
     columns = (Column("day", "d"), Column("pages", ",d"), Column("average PageRank", ".3f"))
     rows = tuple((d, int(counts[d - 1]), float(means[d - 1])) for d in label)
     late = float(means[counts > 0][-1])
-    sentence = says("the average falls dramatically after a few days",
-                    f"from {means[0]:.2f} on the first day to {means[2]:.2f} on the third and {late:.2f} on the last",
-                    late < 0.5 * means[0])  # fmt: skip
-    return Finding(name, title, source, setting(crawled), (Table(f"{name}-days", "", columns, rows),), (plot,),
-                   (sentence,))  # fmt: skip
+    sentence = says(
+        "the average falls dramatically after a few days",
+        f"from {means[0]:.2f} on the first day to {means[2]:.2f} on the third and {late:.2f} on the last",
+        late < 0.5 * means[0],
+    )
+    return Finding(
+        name, title, source, setting(crawled), (Table(f"{name}-days", "", columns, rows),), (plot,), (sentence,)
+    )
 
 
 def fig_4_14(lab: Lab) -> Finding:
@@ -130,8 +143,9 @@ def fig_4_14(lab: Lab) -> Finding:
 
 
 def fig_000_6_12(lab: Lab) -> Finding:
-    return _by_depth(lab, "fig-000-6.12", "Figure 6.12 of 000: average PageRank by depth (as figure 4.14)",
-                     "000, figure 6.12, 6.5")  # fmt: skip
+    return _by_depth(
+        lab, "fig-000-6.12", "Figure 6.12 of 000: average PageRank by depth (as figure 4.14)", "000, figure 6.12, 6.5"
+    )
 
 
 def _by_depth(lab: Lab, name: str, title: str, source: str) -> Finding:
@@ -152,14 +166,20 @@ def _by_depth(lab: Lab, name: str, title: str, source: str) -> Finding:
     near = depth < paper.LEVELS
     first, rest = correlation(depth[near], worth[near]), correlation(depth[~near], worth[~near])
     sentences = (
-        says("in the first levels PageRank falls with depth",
-             f"the correlation of depth and the logarithm of PageRank is {first:+.2f} in the first {paper.LEVELS}",
-             first < -0.1),
-        says("3 to 4 clicks from the home page the correlation is very low", f"below them it is {rest:+.2f}",
-             abs(rest) < 0.1),
-    )  # fmt: skip
-    return Finding(name, title, source, setting(crawled), (Table(f"{name}-levels", "", columns, rows),), (plot,),
-                   sentences)  # fmt: skip
+        says(
+            "in the first levels PageRank falls with depth",
+            f"the correlation of depth and the logarithm of PageRank is {first:+.2f} in the first {paper.LEVELS}",
+            first < -0.1,
+        ),
+        says(
+            "3 to 4 clicks from the home page the correlation is very low",
+            f"below them it is {rest:+.2f}",
+            abs(rest) < 0.1,
+        ),
+    )
+    return Finding(
+        name, title, source, setting(crawled), (Table(f"{name}-levels", "", columns, rows),), (plot,), sentences
+    )
 
 
 def correlation(depth: np.ndarray[tuple[int], np.dtype[np.int64]], worth: F64) -> float:
@@ -176,8 +196,9 @@ def fig_4_15(lab: Lab) -> Finding:
 
 
 def fig_000_6_13(lab: Lab) -> Finding:
-    return _simulated(lab, "fig-000-6.13", "Figure 6.13 of 000: crawl and simulation (as figure 4.15)",
-                      "000, figure 6.13, 6.5")  # fmt: skip
+    return _simulated(
+        lab, "fig-000-6.13", "Figure 6.13 of 000: crawl and simulation (as figure 4.15)", "000, figure 6.13, 6.5"
+    )
 
 
 def _simulated(lab: Lab, name: str, title: str, source: str) -> Finding:
@@ -185,21 +206,35 @@ def _simulated(lab: Lab, name: str, title: str, source: str) -> Finding:
     real = measured(crawled)
     subject = Subject(crawled.graph, seed=lab.random_seed)
     (simulated,) = lab.run(subject, [Job(LENGTH, scenario_of(crawled, lab.random_seed))])
-    plot = Plot(name, "Cumulative PageRank by pages", PAGES, PAGERANK,
-                (curve(real, "crawl"), curve(simulated, "simulation")), diagonal=True)  # fmt: skip
+    plot = Plot(
+        name,
+        "Cumulative PageRank by pages",
+        PAGES,
+        PAGERANK,
+        (curve(real, "crawl"), curve(simulated, "simulation")),
+        diagonal=True,
+    )
     apart = float(np.abs(real.curve - simulated.curve).mean())
     sentences = (
-        says("crawl and simulation are consistent", f"their curves are {number(apart)} apart on average",
-             apart <= CONSISTENT),
-        says("the crawl is slightly better than the simulation",
-             f"averages {number(real.average)} and {number(simulated.average)}",
-             0 <= real.average - simulated.average <= CONSISTENT),
-    )  # fmt: skip
+        says(
+            "crawl and simulation are consistent",
+            f"their curves are {number(apart)} apart on average",
+            apart <= CONSISTENT,
+        ),
+        says(
+            "the crawl is slightly better than the simulation",
+            f"averages {number(real.average)} and {number(simulated.average)}",
+            0 <= real.average - simulated.average <= CONSISTENT,
+        ),
+    )
     columns = (Column(""), Column("average", ".4f"), Column("tau", ".4f"), Column("time"))
-    rows = tuple((label, each.average, each.tau, human_time(each.seconds))
-                 for label, each in (("crawl", real), ("simulation", simulated)))  # fmt: skip
-    return Finding(name, title, source, setting(crawled), (Table(f"{name}-scores", "", columns, rows),), (plot,),
-                   sentences)  # fmt: skip
+    rows = tuple(
+        (label, each.average, each.tau, human_time(each.seconds))
+        for label, each in (("crawl", real), ("simulation", simulated))
+    )
+    return Finding(
+        name, title, source, setting(crawled), (Table(f"{name}-scores", "", columns, rows),), (plot,), sentences
+    )
 
 
 def fig_4_16(lab: Lab) -> Finding:
@@ -208,8 +243,10 @@ def fig_4_16(lab: Lab) -> Finding:
     for strategy, crawled in crawls.items():
         at = np.unique(np.linspace(0, len(crawled.time) - 1, 600).astype(np.int64))
         time, pagerank = np.sort(crawled.time)[at], got(crawled)[at]
-        lines += [series(f"{strategy}, PageRank", time, pagerank),
-                  series(f"{strategy}, documents", time, (at + 1) / len(crawled.time))]  # fmt: skip
+        lines += [
+            series(f"{strategy}, PageRank", time, pagerank),
+            series(f"{strategy}, documents", time, (at + 1) / len(crawled.time)),
+        ]
         halves[strategy] = reaching(crawled)
     plot = Plot("fig-4.16", "PageRank and documents by time", "seconds", "share", tuple(lines))
     columns = (
@@ -220,9 +257,15 @@ def fig_4_16(lab: Lab) -> Finding:
         Column("to 80 %", ".2f"),
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple((strategy, *halves[strategy]) for strategy in crawls)
-    return Finding("fig-4.16", "Figure 4.16: two crawls by time", "Thesis, figure 4.16, page 73, and 4.5.2",
-                   setting(*crawls.values()), (Table("fig-4.16-times", "", columns, rows),), (plot,),
-                   tuple(_faster(halves)))  # fmt: skip
+    return Finding(
+        "fig-4.16",
+        "Figure 4.16: two crawls by time",
+        "Thesis, figure 4.16, page 73, and 4.5.2",
+        setting(*crawls.values()),
+        (Table("fig-4.16-times", "", columns, rows),),
+        (plot,),
+        tuple(_faster(halves)),
+    )
 
 
 def reaching(crawled: Crawled) -> tuple[float, ...]:
@@ -237,7 +280,10 @@ def reaching(crawled: Crawled) -> tuple[float, ...]:
 def _faster(halves: dict[str, tuple[float, ...]]) -> list[Sentence]:
     what = ("half of the documents", "80 % of the documents", "half of the PageRank", "80 % of the PageRank")
     return [
-        says(f"larger-sites-first has {each} sooner than breadth-first",
-             f"after {length:.2f} s, breadth-first after {depth:.2f} s", length <= depth)
+        says(
+            f"larger-sites-first has {each} sooner than breadth-first",
+            f"after {length:.2f} s, breadth-first after {depth:.2f} s",
+            length <= depth,
+        )
         for each, length, depth in zip(what, halves[LENGTH], halves[DEPTH], strict=True)
-    ]  # fmt: skip
+    ]

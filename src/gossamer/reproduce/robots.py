@@ -70,11 +70,15 @@ def _affected(found: list[Measured]) -> list[Sentence]:
     rise = averages[DEPTH][-1] - averages[DEPTH][0]
     listed = {s: ", ".join(map(number, each)) for s, each in averages.items()}
     return [
-        says("larger-sites-first is not affected by the number of robots",
-             f"averages {listed[LENGTH]} with 1, 64 and 256", spread <= NOT_AFFECTED),
-        says("breadth-first improves with the number of robots", f"averages {listed[DEPTH]} with 1, 64 and 256",
-             rise > 0),
-    ]  # fmt: skip
+        says(
+            "larger-sites-first is not affected by the number of robots",
+            f"averages {listed[LENGTH]} with 1, 64 and 256",
+            spread <= NOT_AFFECTED,
+        ),
+        says(
+            "breadth-first improves with the number of robots", f"averages {listed[DEPTH]} with 1, 64 and 256", rise > 0
+        ),
+    ]
 
 
 # --- speed-ups -----------------------------------------------------------------------------------------------
@@ -107,17 +111,26 @@ def _table(lab: Lab, name: str, title: str, source: str) -> Finding:
     subject = lab.with_sites
     found = _runs(lab, subject)
     first, whole = speedups(found, COMPARED), speedups(found)
-    return Finding(name, title, source, setting(subject, f", {LENGTH}"), (
-        _beside(f"{name}-first", f"The first {percent(COMPARED)} of the pages", first),
-        _beside(f"{name}-whole", "To the end", whole),
-    ), (), (*_of_speedups(first), _limited(subject, whole), _full_line(found)))  # fmt: skip
+    return Finding(
+        name,
+        title,
+        source,
+        setting(subject, f", {LENGTH}"),
+        (
+            _beside(f"{name}-first", f"The first {percent(COMPARED)} of the pages", first),
+            _beside(f"{name}-whole", "To the end", whole),
+        ),
+        (),
+        (*_of_speedups(first), _limited(subject, whole), _full_line(found)),
+    )
 
 
 def _beside(name: str, title: str, ours: Speedups) -> Table:
     rows = [
         (f"{human_size(b)}/s, r = {r}", paper.TABLE_4_2[b][column], ours[b, r])
-        for b in sorted(paper.TABLE_4_2, reverse=True) for column, r in enumerate(paper.ROBOTS)
-    ]  # fmt: skip
+        for b in sorted(paper.TABLE_4_2, reverse=True)
+        for column, r in enumerate(paper.ROBOTS)
+    ]
     return beside(name, title, "bandwidth, robots", rows, ".3g")
 
 
@@ -176,15 +189,25 @@ def fig_4_8(lab: Lab) -> Finding:
         Series(f"r = {r}", bandwidths, [paper.TABLE_4_2[b][column] for b in bandwidths], paper=True)
         for column, r in enumerate(paper.ROBOTS)
     ]
-    plot = Plot("fig-4.8", f"Speed-up by bandwidth, {subject.name}", "bytes a second", "speed-up", tuple(lines),
-                x_log=True, y_log=True)  # fmt: skip
+    plot = Plot(
+        "fig-4.8",
+        f"Speed-up by bandwidth, {subject.name}",
+        "bytes a second",
+        "speed-up",
+        tuple(lines),
+        x_log=True,
+        y_log=True,
+    )
     sublinear = ours[_TOP, 256] < 256 and ours[_TOP, 64] < 64
     flat = ours[_TOP, 256] / ours[_TOP // 10, 256]
     sentences = (
         says("growth is sub-linear", f"{ours[_TOP, 64]:.1f} with 64 robots, {ours[_TOP, 256]:.1f} with 256", sublinear),
-        says("speed-up saturates with bandwidth (204 to 220 from 2 to 20 MB/s)",
-             f"{ours[_TOP // 10, 256]:.1f} to {ours[_TOP, 256]:.1f}", flat < 1.25),
-    )  # fmt: skip
+        says(
+            "speed-up saturates with bandwidth (204 to 220 from 2 to 20 MB/s)",
+            f"{ours[_TOP // 10, 256]:.1f} to {ours[_TOP, 256]:.1f}",
+            flat < 1.25,
+        ),
+    )
     return Finding(
         "fig-4.8",
         "Figure 4.8: speed-up by bandwidth",

@@ -82,8 +82,10 @@ def served(sites: int = SITES, hurry: float = 1.0) -> Iterator[int]:
     path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH", ""))))
     process = subprocess.Popen(
         [sys.executable, "-m", __name__, json.dumps([sites, hurry, os.getpid()])],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path},
-    )  # fmt: skip
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+    )
     try:
         assert process.stdout
         line = process.stdout.readline()

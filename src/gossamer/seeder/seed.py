@@ -35,7 +35,7 @@ from gossamer.model import (
     Texts,
     VerdictFlag,
     VisitFlag,
-)  # fmt: skip
+)
 from gossamer.robots.match import verdicts_many
 from gossamer.web.message import Links, Results
 
@@ -168,9 +168,16 @@ def _seek(
 
 @njit
 def _keep(
-    visits: Array, kind: Array, flags: Array, targets: Array, owner: Array, kept: Array, link_targets: Array,
-    link_kinds: Array, passed_over: Array,
-) -> int:  # fmt: skip
+    visits: Array,
+    kind: Array,
+    flags: Array,
+    targets: Array,
+    owner: Array,
+    kept: Array,
+    link_targets: Array,
+    link_kinds: Array,
+    passed_over: Array,
+) -> int:
     """Links to known pages, of those that are followed; `visits["links"]` counts them from now on. `passed_over`: how
     many of each visit are not, because the page said so."""
     for i in range(len(visits)):
@@ -316,20 +323,45 @@ class _Found(NamedTuple):
 
 
 def _make_pages(
-    columns: Columns, found: _Found, limits: Limits, seed: int, rules: Array, targets: Array, counted: Array,
+    columns: Columns,
+    found: _Found,
+    limits: Limits,
+    seed: int,
+    rules: Array,
+    targets: Array,
+    counted: Array,
     effects: Effects,
-) -> None:  # fmt: skip
+) -> None:
     """Numbers the pages behind `found`: numbers go into `targets`, refusals into `counted`, the rest into `effects`."""
     links, wanted = found.links, found.wanted
     origins, sites = _origins(columns, links, wanted, limits, seed, effects)
     pages = np.zeros(len(wanted), PAGE)
     made = np.zeros(len(wanted), np.int64)
     count = _number(
-        columns.known.arrays, links.fingerprint, links.kind, links.flags, wanted, origins, sites, found.source,
-        columns.page.origin, columns.page.depth, columns.page.flags, columns.origin.site, columns.site.pages,
-        effects.first_page, limits.pages, limits.per_site, limits.depth_static, limits.depth_dynamic,
-        found.visit, targets, counted, pages, made,
-    )  # fmt: skip
+        columns.known.arrays,
+        links.fingerprint,
+        links.kind,
+        links.flags,
+        wanted,
+        origins,
+        sites,
+        found.source,
+        columns.page.origin,
+        columns.page.depth,
+        columns.page.flags,
+        columns.origin.site,
+        columns.site.pages,
+        effects.first_page,
+        limits.pages,
+        limits.per_site,
+        limits.depth_static,
+        limits.depth_dynamic,
+        found.visit,
+        targets,
+        counted,
+        pages,
+        made,
+    )
     columns.known.give_back()
     pages, made = pages[:count], made[:count]
     effects.pages = pages
@@ -343,9 +375,13 @@ def _judge(columns: Columns, pages: Array, texts: Texts, valid: Array, rules: Ar
     """robots.txt verdicts on new pages of origins whose rules are at hand."""
     origin = pages["origin"].copy()
     allowed = verdicts_many(
-        rules, columns.origin.rules_start, columns.origin.rules_end, np.frombuffer(texts.buffer, np.uint8),
-        texts.offsets(), origin,
-    )  # fmt: skip
+        rules,
+        columns.origin.rules_start,
+        columns.origin.rules_end,
+        np.frombuffer(texts.buffer, np.uint8),
+        texts.offsets(),
+        origin,
+    )
     pages["flags"][valid] |= int(PageFlag.JUDGED)
     forbidden = valid & (allowed == 0) & (pages["state"] == _PENDING)
     pages["state"][forbidden] = _EXCLUDED
@@ -412,11 +448,30 @@ def _site(
 
 @njit
 def _number(
-    known: Arrays, fingerprint: Array, kind: Array, flags: Array, wanted: Array, origins: Array, sites: Array,
-    source: Array, page_origin: Array, page_depth: Array, page_flags: Array, origin_site: Array, site_pages: Array,
-    first_page: int, max_pages: int, per_site: int, depth_static: int, depth_dynamic: int,
-    visit: Array, targets: Array, counted: Array, pages: Array, made: Array,
-) -> int:  # fmt: skip
+    known: Arrays,
+    fingerprint: Array,
+    kind: Array,
+    flags: Array,
+    wanted: Array,
+    origins: Array,
+    sites: Array,
+    source: Array,
+    page_origin: Array,
+    page_depth: Array,
+    page_flags: Array,
+    origin_site: Array,
+    site_pages: Array,
+    first_page: int,
+    max_pages: int,
+    per_site: int,
+    depth_static: int,
+    depth_dynamic: int,
+    visit: Array,
+    targets: Array,
+    counted: Array,
+    pages: Array,
+    made: Array,
+) -> int:
     count = 0
     for i in range(len(wanted)):
         link = wanted[i]

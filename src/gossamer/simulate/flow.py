@@ -42,9 +42,14 @@ class Flow(NamedTuple):
 
 def make_flow(connections: int, bandwidth: float) -> Flow:
     return Flow(
-        np.zeros(connections, REQUEST), np.arange(connections)[::-1].copy(), np.zeros(connections, _EVENT),
-        np.zeros(connections, _EVENT), np.zeros(3), np.zeros(3, np.int64), float(bandwidth),
-    )  # fmt: skip
+        np.zeros(connections, REQUEST),
+        np.arange(connections)[::-1].copy(),
+        np.zeros(connections, _EVENT),
+        np.zeros(connections, _EVENT),
+        np.zeros(3),
+        np.zeros(3, np.int64),
+        float(bandwidth),
+    )
 
 
 @njit

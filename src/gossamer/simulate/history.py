@@ -36,9 +36,12 @@ def earlier_crawl(graph: WebGraph, worth: F64, seed: int) -> tuple[WebGraph, F64
     kept = np.flatnonzero(old)
     start = number[graph.start[old[graph.start]]].astype(np.uint32)
     earlier = WebGraph(
-        Csr(offsets, targets), graph.site[kept], graph.size[kept], start if len(start) else np.zeros(1, np.uint32),
+        Csr(offsets, targets),
+        graph.site[kept],
+        graph.size[kept],
+        start if len(start) else np.zeros(1, np.uint32),
         f"{graph.name}, earlier",
-    )  # fmt: skip
+    )
     history = np.full(graph.pages, np.nan)
     history[kept] = pagerank(earlier.links, tolerance=1e-8, most=1000).values
     return earlier, history

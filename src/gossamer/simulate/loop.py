@@ -214,9 +214,17 @@ def _begin(web: Web, desk: Desk, flow: Flow, found: Found, page: int, site: int)
 
 @inlined
 def _absorb(
-    web: Web, rules: Rules, desk: Desk, q: Arrays, flow: Flow, found: Found, scratch: Scratch, ranks: U32, page: int,
+    web: Web,
+    rules: Rules,
+    desk: Desk,
+    q: Arrays,
+    flow: Flow,
+    found: Found,
+    scratch: Scratch,
+    ranks: U32,
+    page: int,
     site: int,
-) -> None:  # fmt: skip
+) -> None:
     now, heaps = flow.clocks[NOW], len(q.nodes) > 0
     at = found.origin[page]
     first, outcome = found.counts[LINKS], _OK
@@ -239,9 +247,17 @@ def _absorb(
     visit.page[0], visit.outcome[0], visit.time[0] = page, outcome, rules.wall + now
     visit.out_degree[0], visit.links[0] = degree, len(links)
     _learn(
-        rules.code, desk.learned, desk.totals, desk.counts, visit, _Links(links, scratch.kinds[: len(links)]),
-        rules.depth if rules.depth else 255, rules.depth if rules.depth else 255, RETRY, TRIES,
-    )  # fmt: skip
+        rules.code,
+        desk.learned,
+        desk.totals,
+        desk.counts,
+        visit,
+        _Links(links, scratch.kinds[: len(links)]),
+        rules.depth if rules.depth else 255,
+        rules.depth if rules.depth else 255,
+        RETRY,
+        TRIES,
+    )
     if outcome == _OK:
         fetched = found.counts[FETCHED]
         found.sources[fetched], found.ends[fetched] = page, found.counts[LINKS]
@@ -283,9 +299,15 @@ def _rest(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, site: int, outc
     if outcome == _SILENT:
         scratch.one[0] = q.sites[site].wait
         answer = Answers(
-            scratch.site, scratch.visit.outcome, scratch.visit.time, scratch.visit.retry_after, scratch.one,
-            scratch.way, scratch.zero, scratch.zero,
-        )  # fmt: skip
+            scratch.site,
+            scratch.visit.outcome,
+            scratch.visit.time,
+            scratch.visit.retry_after,
+            scratch.one,
+            scratch.way,
+            scratch.zero,
+            scratch.zero,
+        )
         clocks(answer, desk.clocks, RETRY, 0.0)
         q.sites[site].next = max(q.sites[site].next, desk.clocks.next[site] - rules.wall)
     queue_done(q, scratch.site, scratch.end, now)
@@ -329,9 +351,18 @@ def _take_due(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratc
 
 @njit
 def advance(
-    web: Web, rules: Rules, desk: Desk, q: Arrays, flow: Flow, found: Found, scratch: Scratch, planned: U32,
-    ranks: U32, stop_at: int, plan_after: int,
-) -> int:  # fmt: skip
+    web: Web,
+    rules: Rules,
+    desk: Desk,
+    q: Arrays,
+    flow: Flow,
+    found: Found,
+    scratch: Scratch,
+    planned: U32,
+    ranks: U32,
+    stop_at: int,
+    plan_after: int,
+) -> int:
     """Until `stop_at` pages have been fetched, nothing is left, or a plan is wanted: when the sites left in the present
     one cannot keep the connections busy, but not before `plan_after` pages have been fetched, unless all stands
     still."""
@@ -343,10 +374,24 @@ def advance(
         room = rules.connections - flow.counts[OPEN]
         if room > 0:
             n = queue_ready(
-                q, now, rules.wall + now, planned, ranks, columns.pending, columns.state, columns.flags, columns.due,
-                columns.origin, desk.valid, rules.wall + now, 0.0, columns.reason, scratch.sites[:room], scratch.pages,
+                q,
+                now,
+                rules.wall + now,
+                planned,
+                ranks,
+                columns.pending,
+                columns.state,
+                columns.flags,
+                columns.due,
+                columns.origin,
+                desk.valid,
+                rules.wall + now,
+                0.0,
+                columns.reason,
+                scratch.sites[:room],
+                scratch.pages,
                 scratch.asks,
-            )  # fmt: skip
+            )
             for i in range(n):
                 _begin(web, desk, flow, found, scratch.pages[i], scratch.sites[i])
             room -= n
@@ -366,7 +411,7 @@ def advance(
         while slot >= 0:
             _absorb(
                 web, rules, desk, q, flow, found, scratch, ranks, flow.requests[slot].page, flow.requests[slot].site
-            )  # fmt: skip
+            )
             slot = take_ended(flow)
     return STEP
 

@@ -69,9 +69,15 @@ class Run:
 
 
 def simulate(
-    graph: WebGraph, strategy: str, scenario: Scenario, *, start: U32 | None = None, worth: F64 | None = None,
-    history: F64 | None = None, progress: Progress | None = None,
-) -> Run:  # fmt: skip
+    graph: WebGraph,
+    strategy: str,
+    scenario: Scenario,
+    *,
+    start: U32 | None = None,
+    worth: F64 | None = None,
+    history: F64 | None = None,
+    progress: Progress | None = None,
+) -> Run:
     """`worth` is the true PageRank, computed if the strategy needs it; `history` that of a crawl before, by page, NaN
     for pages that are new."""
     begun = time.process_time()
@@ -84,10 +90,17 @@ def simulate(
     n = int(counts[FETCHED])
     order = found.origin[found.sources[:n]]
     return Run(
-        strategy, scenario, order, found.times[:n].copy(), _thinned(found.times[:n], found.active[:n]),
-        int(counts[REQUESTS]), int(counts[FAILED]), int(graph.size[order].sum(dtype=np.int64)),
-        float(crawl.flow.clocks[NOW]), time.process_time() - begun,
-    )  # fmt: skip
+        strategy,
+        scenario,
+        order,
+        found.times[:n].copy(),
+        _thinned(found.times[:n], found.active[:n]),
+        int(counts[REQUESTS]),
+        int(counts[FAILED]),
+        int(graph.size[order].sum(dtype=np.int64)),
+        float(crawl.flow.clocks[NOW]),
+        time.process_time() - begun,
+    )
 
 
 def _check(graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, history: F64 | None) -> None:
@@ -101,9 +114,7 @@ def _check(graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, his
         raise UsageError(f"{rule.name} needs the PageRank of a crawl before", "See `gossamer reproduce fig-4.6`.")
 
 
-def _given(
-    graph: WebGraph, rule: Strategy, scenario: Scenario, worth: F64 | None, history: F64 | None
-) -> F32:
+def _given(graph: WebGraph, rule: Strategy, scenario: Scenario, worth: F64 | None, history: F64 | None) -> F32:
     """By page of the graph: the merit that strategies are told which know more than a crawl can."""
     if rule.given == "worth" or rule.name == "historical-pagerank-omniscient":
         true = pagerank(graph.links, tolerance=1e-8).values if worth is None else worth
@@ -143,21 +154,38 @@ class _Crawl:
         columns.site.slow[:sites] = columns.site.stretch[:sites] = 1.0
         self.heaps = scenario.batch == 1
         self.queue = SiteQueue(
-            sites, sites, wait=scenario.wait, address_wait=scenario.address_wait, per_turn=scenario.per_turn,
-            pause=scenario.pause, sites_by=SITES_BY[rule.sites_by], pending=columns.site.pending,
+            sites,
+            sites,
+            wait=scenario.wait,
+            address_wait=scenario.address_wait,
+            per_turn=scenario.per_turn,
+            pause=scenario.pause,
+            sites_by=SITES_BY[rule.sites_by],
+            pending=columns.site.pending,
             pages=pages if self.heaps else 0,
-        )  # fmt: skip
+        )
         self.web = serve(graph, scenario)
         self.flow = make_flow(scenario.connections, scenario.bandwidth)
         self.found = Found(
-            np.full(pages, NONE, np.uint32), np.zeros(pages, np.uint32), np.zeros(pages, np.uint32),
-            np.zeros(pages, np.int64), np.zeros(links, np.uint32), np.zeros(pages), np.zeros(pages, np.uint16),
-            np.zeros(pages, np.uint64), np.zeros(7, np.int64),
-        )  # fmt: skip
+            np.full(pages, NONE, np.uint32),
+            np.zeros(pages, np.uint32),
+            np.zeros(pages, np.uint32),
+            np.zeros(pages, np.int64),
+            np.zeros(links, np.uint32),
+            np.zeros(pages),
+            np.zeros(pages, np.uint16),
+            np.zeros(pages, np.uint64),
+            np.zeros(7, np.int64),
+        )
         self.desk = Desk(
-            learn._pages(columns), pages_of(columns), new_totals(), learn.new_counts(), np.full(sites, np.inf),
-            columns.site.pages, Clocks.of(columns.site),
-        )  # fmt: skip
+            learn._pages(columns),
+            pages_of(columns),
+            new_totals(),
+            learn.new_counts(),
+            np.full(sites, np.inf),
+            columns.site.pages,
+            Clocks.of(columns.site),
+        )
         self.given = given
         self.rules = self._rules()
         self.scratch = _scratch(graph, scenario)
@@ -170,9 +198,18 @@ class _Crawl:
         self.columns.page.count = int(self.found.counts[KNOWN])
         terms = terms_of(self.columns, self.rule.code, self.value, int(self.desk.totals[TOTAL]), self._now)
         return Rules(
-            self.rule.code, terms, self.given, s.wait, s.wait if s.wait_large < 0 else s.wait_large,
-            s.large_site, s.pages_per_site, s.depth, s.connections, max(1, s.sites_an_address), 0.0,
-        )  # fmt: skip
+            self.rule.code,
+            terms,
+            self.given,
+            s.wait,
+            s.wait if s.wait_large < 0 else s.wait_large,
+            s.large_site,
+            s.pages_per_site,
+            s.depth,
+            s.connections,
+            max(1, s.sites_an_address),
+            0.0,
+        )
 
     @property
     def _now(self) -> float:
@@ -223,9 +260,18 @@ class _Crawl:
 
     def _advance(self, stop_at: int, plan_after: int) -> int:
         why = loop.advance(
-            self.web, self.rules, self.desk, self.queue.arrays, self.flow, self.found, self.scratch, self.planned,
-            self.places, stop_at, plan_after,
-        )  # fmt: skip
+            self.web,
+            self.rules,
+            self.desk,
+            self.queue.arrays,
+            self.flow,
+            self.found,
+            self.scratch,
+            self.planned,
+            self.places,
+            stop_at,
+            plan_after,
+        )
         return int(why)
 
     def _plan(self) -> bool:
@@ -235,9 +281,15 @@ class _Crawl:
         self.rules = self._rules()
         cap = self.scenario.per_site or self.graph.pages
         plan = make_plan(
-            self.columns, self.rule, self._now, self.scenario.batch, cap, np.inf, self.value,
+            self.columns,
+            self.rule,
+            self._now,
+            self.scenario.batch,
+            cap,
+            np.inf,
+            self.value,
             int(self.desk.totals[TOTAL]),
-        )  # fmt: skip
+        )
         self.queue.install(plan)
         self.queue.enter(plan.sites, self._now)
         self.planned, self.places = self.queue._pages, self.queue._ranks
@@ -289,10 +341,19 @@ def _scratch(graph: WebGraph, scenario: Scenario) -> Scratch:
     longest = int(np.diff(graph.links.offsets).max(initial=0))
     r = scenario.connections
     return Scratch(
-        learn._Visits(*(np.array(visits[name]) for name in learn._Visits._fields)), np.zeros(longest, np.uint8),
-        np.zeros(1, np.uint32), np.zeros(1), np.zeros(r, np.uint32), np.zeros(r, np.uint32), np.zeros(r, np.uint8),
-        np.zeros(1, np.uint8), np.zeros(1, np.float32), np.zeros(3), np.zeros(1), np.zeros(1),
-    )  # fmt: skip
+        learn._Visits(*(np.array(visits[name]) for name in learn._Visits._fields)),
+        np.zeros(longest, np.uint8),
+        np.zeros(1, np.uint32),
+        np.zeros(1),
+        np.zeros(r, np.uint32),
+        np.zeros(r, np.uint32),
+        np.zeros(r, np.uint8),
+        np.zeros(1, np.uint8),
+        np.zeros(1, np.float32),
+        np.zeros(3),
+        np.zeros(1),
+        np.zeros(1),
+    )
 
 
 def _reachable(graph: WebGraph, starts: U32) -> U32:

@@ -56,10 +56,20 @@ def serve(graph: WebGraph, scenario: Scenario) -> Web:
     speed = np.full(sites, servers.speed) * np.exp(servers.speed_spread * other)
     dead = rng.random(sites) < servers.dead
     return Web(
-        graph.links.offsets, graph.links.targets, graph.site, graph.size, latency,
-        np.minimum(speed, scenario.bandwidth), dead.astype(np.uint8), _week(servers), _sigma(servers.latency_within),
-        _sigma(servers.speed_within), servers.failing, servers.connect_timeout, scenario.random_seed,
-    )  # fmt: skip
+        graph.links.offsets,
+        graph.links.targets,
+        graph.site,
+        graph.size,
+        latency,
+        np.minimum(speed, scenario.bandwidth),
+        dead.astype(np.uint8),
+        _week(servers),
+        _sigma(servers.latency_within),
+        _sigma(servers.speed_within),
+        servers.failing,
+        servers.connect_timeout,
+        scenario.random_seed,
+    )
 
 
 def _week(servers: Servers) -> F64:

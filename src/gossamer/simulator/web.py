@@ -27,7 +27,7 @@ from gossamer.model import (
     Texts,
     VisitFlag,
     Visits,
-)  # fmt: skip
+)
 from gossamer.urls.names import bare
 from gossamer.web.message import HEAD, Links, Results, decode_results, encode_result
 from gossamer.web.seam import Answer
@@ -203,9 +203,12 @@ def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int
     visit["flags"] = reply.flags | (VisitFlag.STORED if kept else 0)
     visit["retry_after"], visit["delay"] = reply.retry_after, reply.delay
     texts = {
-        "rules": reply.rules, "redirect": reply.redirect.encode(), "sitemaps": "\n".join(reply.sitemaps).encode(),
-        "title": _title(a, reply), "preferences": reply.preferences.encode(),
-    }  # fmt: skip
+        "rules": reply.rules,
+        "redirect": reply.redirect.encode(),
+        "sitemaps": "\n".join(reply.sitemaps).encode(),
+        "title": _title(a, reply),
+        "preferences": reply.preferences.encode(),
+    }
     targets = list(dict.fromkeys(reply.links))
     if www and reply.outcome == Outcome.REDIRECT and _to_other_name(a.url.decode(), reply.redirect):
         visit["flags"] = VisitFlag.OTHER_NAME

@@ -164,50 +164,80 @@ VIEWS: Final = {
     "pages": View(
         "A row for each known page, as it stands.",
         _PAGES,
-        ("page", "url", "site", "origin", "depth", "kind", "source", "flags", "time", "tick", "fingerprint",
-         "state", "reason"),
+        (
+            "page",
+            "url",
+            "site",
+            "origin",
+            "depth",
+            "kind",
+            "source",
+            "flags",
+            "time",
+            "tick",
+            "fingerprint",
+            "state",
+            "reason",
+        ),
     ),
     "visits": View("A row for each request, not only for pages.", _columns(f"{_VISITS_BEFORE.strip()}\n{_COUNTED}")),
-    "links": View("A row for each link between known pages.", _columns("""
+    "links": View(
+        "A row for each link between known pages.",
+        _columns("""
 source BIGINT Page that has the link.
 target BIGINT Page that it leads to.
 kind VARCHAR anchor, frame, embedded, canonical, alternate or redirect.
 flags UTINYINT Bits: 1 nofollow, 2 dynamic, 4 written with www.
-""")),
+"""),
+    ),
     "sites": View(
         "A row for each site (host), all segments added up.",
         _SITES,
         ("site", "name", "www", "pages", "static", "dynamic", "visits", "ok", "errors", "bytes", "tick"),
     ),
-    "anchors": View("A row for each link that has a text.", _columns("""
+    "anchors": View(
+        "A row for each link that has a text.",
+        _columns("""
 source BIGINT Page that has the link.
 target BIGINT Page that it leads to.
 text VARCHAR Text of the link.
 position USMALLINT Ordinal of the element among those of its tag.
 tag VARCHAR Element that bears the link.
-""")),
-    "counts": View("What was seen and not fetched, added up by site.", _columns("""
+"""),
+    ),
+    "counts": View(
+        "What was seen and not fetched, added up by site.",
+        _columns("""
 site BIGINT Site whose pages have the links.
 class VARCHAR image, audio, video, document, software, source, archive, out_of_scope, too_long, nofollow, not_http …
 extension VARCHAR Extension of the target; of one that is not HTTP, its scheme.
 domain VARCHAR Domain of the target.
 number BIGINT Links.
-""")),
-    "hints": View("A row for each time that a sitemap said when a page was changed.", _columns("""
+"""),
+    ),
+    "hints": View(
+        "A row for each time that a sitemap said when a page was changed.",
+        _columns("""
 page BIGINT The page.
 lastmod TIMESTAMP When it was changed, as the sitemap has it.
 sitemap VARCHAR URL of the sitemap.
 time TIMESTAMP When that was read.
 tick UBIGINT Tick in which it was taken.
-""")),
-    "origins": View("A row for each scheme, host and port.", _columns("""
+"""),
+    ),
+    "origins": View(
+        "A row for each scheme, host and port.",
+        _columns("""
 origin BIGINT Number of the origin.
 site BIGINT Its site.
 port USMALLINT Its port.
 secure UTINYINT 1 for https.
 tick UBIGINT Tick in which it was found.
-""")),
-    "events": View("A row for each change of a site's address or of our patience with it.", _columns("""
+"""),
+    ),
+    "events": View(
+        "A row for each change of a site's address or of our patience with it.",
+        _columns("""
 site BIGINT Number of the site.
 event VARCHAR resolved, moved (resolved, to none of its former addresses), name_failed, forbidden_address, patience,
   respelled, name_again, robots_away, slowed or sitemaps_read.
@@ -218,36 +248,51 @@ address VARCHAR IP address.
 port USMALLINT Port to use instead of the origin's; 0: the origin's; robots_away: the port of the origin.
 failures UTINYINT Lookups that failed in a row.
 tick UBIGINT Tick of the event.
-""")),
-    "addresses": View("A row for each address that a site has had: the history of its name.", _columns("""
+"""),
+    ),
+    "addresses": View(
+        "A row for each address that a site has had: the history of its name.",
+        _columns("""
 site BIGINT Number of the site.
 name VARCHAR Its host, without www.
 address VARCHAR IP address.
 first_seen TIMESTAMP When its name was first found to lead there.
 last_seen TIMESTAMP When it last was; the address was good for `until` of that event in `events`.
 lookups BIGINT How often it was.
-""")),
-    "preferences": View("A row for each line about the use of a page's content.", _columns("""
+"""),
+    ),
+    "preferences": View(
+        "A row for each line about the use of a page's content.",
+        _columns("""
 page BIGINT Number of a page that was fetched.
 said_by VARCHAR page: itself, when it was last fetched; robots.txt: that of its origin, when it was last read.
 preference VARCHAR "name: value", as in `preferences` of `visits`.
-""")),
-    "speeds": View("How fast addresses answer, by the hour of local time, as of the last image: what a crawl within a"
-                   " bandwidth expects of them.", _columns("""
+"""),
+    ),
+    "speeds": View(
+        "How fast addresses answer, by the hour of local time, as of the last image: what a crawl within a"
+        " bandwidth expects of them.",
+        _columns("""
 address VARCHAR IP address; null: all of them together.
 holiday BOOLEAN On Saturdays, Sundays and the days of harvester.holidays; false: on working days.
 hour UTINYINT Full hour, 0 to 23; between two of them it is in between.
 speed DOUBLE Bytes a second from the issue of a request to the end of its answer.
-""")),
-    "verdicts": View("A row for each page decided on after it was found.", _columns("""
+"""),
+    ),
+    "verdicts": View(
+        "A row for each page decided on after it was found.",
+        _columns("""
 page BIGINT Number of the page.
 state VARCHAR pending or excluded; the state that it had if only `judged` matters.
 reason VARCHAR Why it is excluded: robots, depth or rejected; else none.
 judged UTINYINT Flags: 1 by the robots.txt rules at hand, 2 a seed from now on, 4 dynamic, 8 static from now on, 16 to
   be asked for once more although it was done, 32 a sitemap lists it.
 tick UBIGINT Tick of the verdict.
-""")),
-    "ticks": View("A row for each tick, the unit of the journal.", _columns("""
+"""),
+    ),
+    "ticks": View(
+        "A row for each tick, the unit of the journal.",
+        _columns("""
 tick UBIGINT Number of the tick.
 time TIMESTAMP Wall clock.
 monotonic DOUBLE Monotonic clock.
@@ -261,5 +306,6 @@ visits UINTEGER Visits.
 links UINTEGER Links.
 verdicts UINTEGER Verdicts.
 events UINTEGER Events.
-""")),
-}  # fmt: skip
+"""),
+    ),
+}

@@ -42,9 +42,11 @@ _SCORES: Final = {
 _OF_DESK: Final = {"pages": OF_PAGES, "sites": OF_SITES}
 _PARTS: Final = ", ".join(f"'{part}'" for part in PARTS)
 _MADE_FROM: Final = {
-    "pages": ("pages", "visits", "verdicts", "links"), "addresses": ("sites", "events"),
-    "preferences": ("pages", "visits"), "speeds": (),
-}  # fmt: skip
+    "pages": ("pages", "visits", "verdicts", "links"),
+    "addresses": ("sites", "events"),
+    "preferences": ("pages", "visits"),
+    "speeds": (),
+}
 """Stored tables that a view reads, where it is not the one of its name."""
 _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
@@ -325,4 +327,3 @@ def _typed(column: Column) -> str:
     name = f'"{column.name}"'
     value = f"make_timestamp(epoch_us({name}))" if column.type == _TIME else f"{name}::{column.type}"
     return f"{value} as {name}"
-

@@ -28,9 +28,11 @@ Columns = dict[str, npt.NDArray[Any]]
 OF_PAGES: Final = ("current_depth", "opic", "boost", "quality", "value")
 OF_SITES: Final = ("pending",)
 _NO_SPEEDS: Final = {
-    "address": np.array([], object), "holiday": np.zeros(0, np.bool_), "hour": np.zeros(0, np.int64),
+    "address": np.array([], object),
+    "holiday": np.zeros(0, np.bool_),
+    "hour": np.zeros(0, np.int64),
     "speed": np.zeros(0, np.float32),
-}  # fmt: skip
+}
 
 
 def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -> Columns | None:
@@ -49,9 +51,13 @@ def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -
         rows = image.columns.page
         quality, value = _worth(image, settings)
         return {
-            "page": numbers, "current_depth": np.asarray(rows.depth), "opic": _shares(image),
-            "boost": np.asarray(rows.boost), "quality": quality, "value": value,
-        }  # fmt: skip
+            "page": numbers,
+            "current_depth": np.asarray(rows.depth),
+            "opic": _shares(image),
+            "boost": np.asarray(rows.boost),
+            "quality": quality,
+            "value": value,
+        }
     except (AttributeError, OSError, ValueError):
         return None  # of an older version, or removed meanwhile for a newer one
 
@@ -73,9 +79,11 @@ def speeds_table(shard: Path, contents: Contents) -> Columns:
         return _NO_SPEEDS
     names = np.array([unpack(packed[16 * row - 16 : 16 * row]) if row else "" for row in known.tolist()], object)
     return {
-        "address": np.repeat(names, 48), "holiday": np.tile(np.arange(48) >= 24, len(known)),
-        "hour": np.tile(np.arange(48) % 24, len(known)), "speed": rows[known].reshape(-1),
-    }  # fmt: skip
+        "address": np.repeat(names, 48),
+        "holiday": np.tile(np.arange(48) >= 24, len(known)),
+        "hour": np.tile(np.arange(48) % 24, len(known)),
+        "speed": rows[known].reshape(-1),
+    }
 
 
 def _shares(image: Mapped) -> F32:

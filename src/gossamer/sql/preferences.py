@@ -12,9 +12,16 @@ from gossamer.model import VisitFlag
 from gossamer.outcomes import Outcome
 
 ANSWERED: Final = frozenset(
-    {Outcome.OK, Outcome.DUPLICATE, Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE, Outcome.NO_CONTENT,
-     Outcome.PAYMENT_REQUIRED}
-)  # fmt: skip
+    {
+        Outcome.OK,
+        Outcome.DUPLICATE,
+        Outcome.NOT_FOUND,
+        Outcome.REFUSED,
+        Outcome.OTHER_TYPE,
+        Outcome.NO_CONTENT,
+        Outcome.PAYMENT_REQUIRED,
+    }
+)
 """Outcomes of robots.txt that say something, or that there is none; so does a redirect that is not followed."""
 _ANSWERED: Final = ", ".join(sorted(f"'{outcome.word}'" for outcome in ANSWERED))
 

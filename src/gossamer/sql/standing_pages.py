@@ -37,9 +37,11 @@ class Limits:
     @staticmethod
     def of(settings: Settings) -> Limits:
         return Limits(
-            settings.seeder.depth_static, settings.seeder.depth_dynamic, settings.harvester.retry,
+            settings.seeder.depth_static,
+            settings.seeder.depth_dynamic,
+            settings.harvester.retry,
             settings.harvester.tries,
-        )  # fmt: skip
+        )
 
 
 def _words(outcomes: frozenset[Outcome]) -> str:
@@ -117,11 +119,19 @@ from now n {joined}
 def pages_view(limits: Limits, scores: str, joined: str) -> str:
     """`scores`: the columns with scores; `joined`: the join that brings them, on `n.page`."""
     return _VIEW.format(
-        transient=_words(TRANSIENT), back=_words(BACK_AS_BEFORE), respelled=int(VisitFlag.RESPELLED),
-        stored=int(VisitFlag.STORED), longest=LONGEST_PAUSE,
+        transient=_words(TRANSIENT),
+        back=_words(BACK_AS_BEFORE),
+        respelled=int(VisitFlag.RESPELLED),
+        stored=int(VisitFlag.STORED),
+        longest=LONGEST_PAUSE,
         retry=_by_outcome("outcome", {o: t.pause(float(limits.retry)) for o, t in TREATMENTS.items()}),
         tries=_by_outcome("l.v.outcome", {o: t.most(limits.tries) for o, t in TREATMENTS.items()}),
-        again=int(VerdictFlag.AGAIN), dynamic=int(PageFlag.DYNAMIC),
-        depth_static=limits.depth_static, depth_dynamic=limits.depth_dynamic,
-        scores=scores, joined=joined, hops_shift=HOPS_SHIFT, most_redirects=MOST_REDIRECTS,
-    )  # fmt: skip
+        again=int(VerdictFlag.AGAIN),
+        dynamic=int(PageFlag.DYNAMIC),
+        depth_static=limits.depth_static,
+        depth_dynamic=limits.depth_dynamic,
+        scores=scores,
+        joined=joined,
+        hops_shift=HOPS_SHIFT,
+        most_redirects=MOST_REDIRECTS,
+    )

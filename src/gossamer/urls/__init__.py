@@ -7,6 +7,23 @@ from gossamer.urls.parts import Parts, fingerprint, folder, host, origin, port_t
 from gossamer.urls.scope import Scope, classify
 
 __all__ = [
-    "Classes", "Joiner", "Parts", "Scope", "UrlClass", "canonical", "classify", "extension", "fingerprint", "folder",
-    "has_www", "host", "origin", "port_text", "registrable", "site_name", "spelled", "split", "without_www",
-]  # fmt: skip
+    "Classes",
+    "Joiner",
+    "Parts",
+    "Scope",
+    "UrlClass",
+    "canonical",
+    "classify",
+    "extension",
+    "fingerprint",
+    "folder",
+    "has_www",
+    "host",
+    "origin",
+    "port_text",
+    "registrable",
+    "site_name",
+    "spelled",
+    "split",
+    "without_www",
+]

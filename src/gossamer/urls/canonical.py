@@ -31,9 +31,7 @@ _PLAIN: Final = re.compile(r"(?:/|/?[\w~+,=-][\w~+,=./-]*)(?:\?[\w~+,=./&%:-]+)?
 """A reference that the standard's rules leave as it is, but for dot segments and the fragment."""
 
 
-def canonical(
-    url: str, base: str | None = None, session_ids: tuple[str, ...] = (), www: bool = False
-) -> str | None:
+def canonical(url: str, base: str | None = None, session_ids: tuple[str, ...] = (), www: bool = False) -> str | None:
     """The canonical form of `url`, resolved against `base`; None if there is none.
 
     `session_ids`: parameters that carry a session; case does not matter, * ends a prefix. `www`: leave it out.

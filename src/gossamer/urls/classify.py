@@ -68,10 +68,16 @@ class Classes:
 
 
 LISTS: Final = {
-    "images": UrlClass.IMAGE, "audio": UrlClass.AUDIO, "video": UrlClass.VIDEO, "documents": UrlClass.DOCUMENT,
-    "software": UrlClass.SOFTWARE, "source": UrlClass.SOURCE, "archives": UrlClass.ARCHIVE,
-    "dynamic": UrlClass.DYNAMIC, "static": UrlClass.PAGE,
-}  # fmt: skip
+    "images": UrlClass.IMAGE,
+    "audio": UrlClass.AUDIO,
+    "video": UrlClass.VIDEO,
+    "documents": UrlClass.DOCUMENT,
+    "software": UrlClass.SOFTWARE,
+    "source": UrlClass.SOURCE,
+    "archives": UrlClass.ARCHIVE,
+    "dynamic": UrlClass.DYNAMIC,
+    "static": UrlClass.PAGE,
+}
 """The lists of the settings, and their classes."""
 
 

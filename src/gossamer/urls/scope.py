@@ -76,9 +76,17 @@ class Scope:
     @classmethod
     def of(cls, settings: SeederSettings) -> Scope:
         return cls(
-            settings.domains, settings.url_length, settings.session_ids, settings.www, settings.accept,
-            settings.reject, settings.transform, Classes.by(settings), settings.ports, settings.repeats,
-        )  # fmt: skip
+            settings.domains,
+            settings.url_length,
+            settings.session_ids,
+            settings.www,
+            settings.accept,
+            settings.reject,
+            settings.transform,
+            Classes.by(settings),
+            settings.ports,
+            settings.repeats,
+        )
 
     def canonical(self, url: str, base: str | None = None) -> str | None:
         """The form that stands for the page in this crawl; None if there is none."""

@@ -83,20 +83,34 @@ from a left join p using (site) left join v using (site) where said != found ord
 """
 
 CHECKS: Final = (
-    Check("ticks", "tick {tick} comes after tick {before}: they are not in order",
-          "select tick, before from (select tick, lag(tick) over () as before from stored.ticks) where tick <= before"),
+    Check(
+        "ticks",
+        "tick {tick} comes after tick {before}: they are not in order",
+        "select tick, before from (select tick, lag(tick) over () as before from stored.ticks) where tick <= before",
+    ),
     _numbered("pages", "page", _LOCAL, "page"),
     _numbered("origins", "origin", "", "origin"),
     _numbered("sites", "site", "", "site", "tick is not null"),
-    *(Check("ticks", f"tick {{tick}} begins with {what} {{first}}, but {{before}} were known",
+    *(
+        Check(
+            "ticks",
+            f"tick {{tick}} begins with {what} {{first}}, but {{before}} were known",
             f"select tick, {first} as first, before from (select tick, {first}, {rows}, coalesce(sum({rows}) over "
             f"(order by tick rows between unbounded preceding and 1 preceding), 0) as before from stored.ticks) "
-            f"where {rows} > 0 and {first} != before order by 1")
-      for what, first, rows in (("page", "first_page", "pages"), ("site", "first_site", "sites"),
-                                ("origin", "first_origin", "origins"))),
+            f"where {rows} > 0 and {first} != before order by 1",
+        )
+        for what, first, rows in (
+            ("page", "first_page", "pages"),
+            ("site", "first_site", "sites"),
+            ("origin", "first_origin", "origins"),
+        )
+    ),
     *(_tick_rows(table) for table in ("pages", "visits", "origins", "events", "verdicts")),
-    Check("pages", "the fingerprint {fingerprint} stands for {count} pages",
-          "select fingerprint, count(*) as count from stored.pages group by 1 having count(*) > 1 order by 1"),
+    Check(
+        "pages",
+        "the fingerprint {fingerprint} stands for {count} pages",
+        "select fingerprint, count(*) as count from stored.pages group by 1 having count(*) > 1 order by 1",
+    ),
     Check("pages", "page {page} has no URL", "select page from stored.pages where url is null order by 1"),
     _unknown("pages", "site", "sites", "site", "site"),
     _unknown("pages", "origin", "origins", "origin", "origin"),
@@ -105,32 +119,51 @@ CHECKS: Final = (
     _unknown("visits", "site", "sites", "site", "site"),
     _unknown("visits", "origin", "origins", "origin", "origin"),
     _unknown("visits", "duplicate_of", "pages", "page", "the duplicate"),
-    Check("visits", "{count} requests for {what}",
-          "select count(*) as count, case when ask = 'page' then 'pages name none' else 'robots.txt name a page' end "
-          "as what from stored.visits where (ask = 'page') != (page is not null) group by 2"),
-    Check("visits", "a visit of page {page} says that it archived, from {warc_offset} to {warc_end}, in no file",
-          "select page, warc_offset, warc_end from stored.visits where warc_end > 0 and "
-          "(warc_file is null or warc_offset >= warc_end)"),
-    Check("links", "page {page} has {found} links here, but its visits say {said}",
-          "select coalesce(v.page, l.page) as page, coalesce(l.found, 0) as found, coalesce(v.said, 0) as said from "
-          "(select page, sum(links) as said from stored.visits where links > 0 group by 1) v full join "
-          "(select source as page, count(*) as found from stored.links group by 1) l on v.page = l.page "
-          "where coalesce(l.found, 0) != coalesce(v.said, 0) order by 1"),
+    Check(
+        "visits",
+        "{count} requests for {what}",
+        "select count(*) as count, case when ask = 'page' then 'pages name none' else 'robots.txt name a page' end "
+        "as what from stored.visits where (ask = 'page') != (page is not null) group by 2",
+    ),
+    Check(
+        "visits",
+        "a visit of page {page} says that it archived, from {warc_offset} to {warc_end}, in no file",
+        "select page, warc_offset, warc_end from stored.visits where warc_end > 0 and "
+        "(warc_file is null or warc_offset >= warc_end)",
+    ),
+    Check(
+        "links",
+        "page {page} has {found} links here, but its visits say {said}",
+        "select coalesce(v.page, l.page) as page, coalesce(l.found, 0) as found, coalesce(v.said, 0) as said from "
+        "(select page, sum(links) as said from stored.visits where links > 0 group by 1) v full join "
+        "(select source as page, count(*) as found from stored.links group by 1) l on v.page = l.page "
+        "where coalesce(l.found, 0) != coalesce(v.said, 0) order by 1",
+    ),
     _unknown("links", "target", "pages", "page", "the target"),
-    Check("anchors", "page {source} has {texts} texts of links, but only {links} links",
-          "select source, texts, coalesce(links, 0) as links from (select source, count(*) as texts from "
-          "stored.anchors group by 1) a left join (select source, count(*) as links from stored.links group by 1) l "
-          "using (source) where texts > coalesce(links, 0) order by 1"),
+    Check(
+        "anchors",
+        "page {source} has {texts} texts of links, but only {links} links",
+        "select source, texts, coalesce(links, 0) as links from (select source, count(*) as texts from "
+        "stored.anchors group by 1) a left join (select source, count(*) as links from stored.links group by 1) l "
+        "using (source) where texts > coalesce(links, 0) order by 1",
+    ),
     _unknown("anchors", "target", "pages", "page", "the target"),
     _unknown("counts", "site", "sites", "site", "site"),
-    Check("counts", "site {site} has {number} links of class {class}: less than one",
-          "select site, class, number from stored.counts where number is null or number < 1"),
+    Check(
+        "counts",
+        "site {site} has {number} links of class {class}: less than one",
+        "select site, class, number from stored.counts where number is null or number < 1",
+    ),
     _unknown("verdicts", "page", "pages", "page", "page"),
     _unknown("events", "site", "sites", "site", "site"),
     _unknown("origins", "site", "sites", "site", "site"),
-    Check("sites", "site {site} says {said} (pages, static, dynamic, visits, ok, errors, bytes), but its pages and "
-          "visits add up to {found}", _SITES),
-)  # fmt: skip
+    Check(
+        "sites",
+        "site {site} says {said} (pages, static, dynamic, visits, ok, errors, bytes), but its pages and "
+        "visits add up to {found}",
+        _SITES,
+    ),
+)
 
 
 _BY_DESK: Final = (Counted.NOFOLLOW, Counted.SITE_FULL, Counted.COLLECTION_FULL)
@@ -138,7 +171,8 @@ _BY_DESK: Final = (Counted.NOFOLLOW, Counted.SITE_FULL, Counted.COLLECTION_FULL)
 _CLASSES: Final = [c.name.lower() for c in Counted if c not in _BY_DESK]
 
 COUNTS: Final = Check(
-    "counts", "site {site} has {found} links of class {class} here, but its visits counted {said}",
+    "counts",
+    "site {site} has {found} links of class {class} here, but its visits counted {said}",
     f"""
 with v as (select site, class, sum(n) as said from (unpivot (
     select site, {", ".join(f"counted_{word} as {word}" for word in _CLASSES)} from stored.visits
@@ -146,7 +180,8 @@ with v as (select site, class, sum(n) as said from (unpivot (
 c as (select site, class, sum(number) as found from stored.counts group by 1, 2)
 select site, class, coalesce(found, 0) as found, coalesce(said, 0) as said from v full join c using (site, class)
 where coalesce(found, 0) != coalesce(said, 0) order by 1, 2
-""")  # fmt: skip
+""",
+)
 
 
 def check_tables(sources: Sources, database: Database, report: Report, damaged: Collection[str] = ()) -> Iterator[str]:

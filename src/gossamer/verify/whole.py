@@ -139,8 +139,9 @@ class _Contents:
     def _visits_in(self, name: str) -> list[Visit]:
         found = self.database.run(
             "select v.warc_offset, v.warc_end, p.url, v.flags, v.payload from stored.visits v left join stored.pages p "
-            "on p.page = v.page where v.warc_end > 0 and v.warc_file = ? order by 1", [name],
-        )  # fmt: skip
+            "on p.page = v.page where v.warc_end > 0 and v.warc_file = ? order by 1",
+            [name],
+        )
         return [Visit(*row) for row in found]
 
 

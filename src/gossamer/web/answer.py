@@ -25,12 +25,21 @@ Head = tuple[bytes, Fields, dict[str, str]]
 """Status line, fields as sent, fields by name."""
 
 _TLS_ERRORS: Final = (
-    pycurl.E_SSL_CONNECT_ERROR, pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_CERTPROBLEM, pycurl.E_SSL_CIPHER,
-    pycurl.E_SSL_CACERT_BADFILE, pycurl.E_SSL_ENGINE_NOTFOUND, pycurl.E_SSL_ENGINE_SETFAILED,
-    pycurl.E_SSL_ENGINE_INITFAILED, pycurl.E_SSL_SHUTDOWN_FAILED, pycurl.E_SSL_CRL_BADFILE,
-    pycurl.E_SSL_ISSUER_ERROR, pycurl.E_SSL_PINNEDPUBKEYNOTMATCH, pycurl.E_SSL_INVALIDCERTSTATUS,
+    pycurl.E_SSL_CONNECT_ERROR,
+    pycurl.E_PEER_FAILED_VERIFICATION,
+    pycurl.E_SSL_CERTPROBLEM,
+    pycurl.E_SSL_CIPHER,
+    pycurl.E_SSL_CACERT_BADFILE,
+    pycurl.E_SSL_ENGINE_NOTFOUND,
+    pycurl.E_SSL_ENGINE_SETFAILED,
+    pycurl.E_SSL_ENGINE_INITFAILED,
+    pycurl.E_SSL_SHUTDOWN_FAILED,
+    pycurl.E_SSL_CRL_BADFILE,
+    pycurl.E_SSL_ISSUER_ERROR,
+    pycurl.E_SSL_PINNEDPUBKEYNOTMATCH,
+    pycurl.E_SSL_INVALIDCERTSTATUS,
     pycurl.E_USE_SSL_FAILED,
-)  # fmt: skip
+)
 ERRORS: Final = {
     pycurl.E_COULDNT_RESOLVE_HOST: Outcome.CONNECT_FAILED,
     pycurl.E_COULDNT_CONNECT: Outcome.CONNECT_FAILED,
@@ -47,15 +56,27 @@ ERRORS: Final = {
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9](?:[ \t]|$)")
 _PART: Final = re.compile(r"bytes\s+([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)\s*", re.ASCII)
 _CERTIFICATES: Final = {
-    9: "not valid yet", 10: "expired", 18: "self-signed", 19: "self-signed", 20: "unknown issuer", 21: "unknown issuer",
-    23: "revoked", 62: "wrong name",
-}  # fmt: skip
+    9: "not valid yet",
+    10: "expired",
+    18: "self-signed",
+    19: "self-signed",
+    20: "unknown issuer",
+    21: "unknown issuer",
+    23: "revoked",
+    62: "wrong name",
+}
 """What is wrong with a certificate, by OpenSSL's number."""
 _HANDSHAKES: Final = (
-    ("subject name", "wrong name"), ("protocol version", "old version"), ("unsupported protocol", "old version"),
-    ("wrong version number", "no TLS"), ("packet length too long", "no TLS"), ("reset", "broken off"),
-    ("eof", "broken off"), ("timed out", "stuck"), ("certificate", "not valid"),
-)  # fmt: skip
+    ("subject name", "wrong name"),
+    ("protocol version", "old version"),
+    ("unsupported protocol", "old version"),
+    ("wrong version number", "no TLS"),
+    ("packet length too long", "no TLS"),
+    ("reset", "broken off"),
+    ("eof", "broken off"),
+    ("timed out", "stuck"),
+    ("certificate", "not valid"),
+)
 """What is wrong with a handshake, by libcurl's words."""
 
 

@@ -126,10 +126,30 @@ class Transfer:
     """A curl handle and the request that it is making."""
 
     __slots__ = (
-        "asked", "assignment", "chunks", "curl", "cut", "forbidden", "head", "held", "http2", "lacking", "limit",
-        "lines", "mark", "mark_time", "partly", "pinned", "refused", "repeated", "size", "slowed", "start",
-        "unverified", "unwanted",
-    )  # fmt: skip
+        "asked",
+        "assignment",
+        "chunks",
+        "curl",
+        "cut",
+        "forbidden",
+        "head",
+        "held",
+        "http2",
+        "lacking",
+        "limit",
+        "lines",
+        "mark",
+        "mark_time",
+        "partly",
+        "pinned",
+        "refused",
+        "repeated",
+        "size",
+        "slowed",
+        "start",
+        "unverified",
+        "unwanted",
+    )
 
     def __init__(self, settings: HarvesterSettings, fields: list[str], forbidden: Forbidden, trusted: str) -> None:
         self.lines: list[bytes] = []
@@ -431,7 +451,11 @@ class Fetcher:
             detail = "certificate " + self._invalid.get(_server(transfer.assignment.url), "not valid")
         self._done.append(
             Fetched(
-                transfer.assignment, failure, detail, transfer.start, now,
+                transfer.assignment,
+                failure,
+                detail,
+                transfer.start,
+                now,
                 connect=get(pycurl.APPCONNECT_TIME) or get(pycurl.CONNECT_TIME),
                 first=get(pycurl.STARTTRANSFER_TIME),
                 received=size + transfer.size,
@@ -447,7 +471,7 @@ class Fetcher:
                 body=b"".join(transfer.chunks),
                 request=request_head(transfer.assignment.url, self._part_request if transfer.partly else self._request),
             )
-        )  # fmt: skip
+        )
         self._multi.remove_handle(curl)
         del self._open[curl]
         transfer.chunks = []

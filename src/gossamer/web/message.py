@@ -66,9 +66,18 @@ def decode_assignment(body: bytes) -> Assignment:
     number, ask, page, origin, site, port, alone, cap, not_before, url, address = ASSIGN.unpack_from(body)
     at = ASSIGN.size
     return Assignment(
-        number, Ask(ask), page, origin, site, body[at : at + url], body[at + url : at + url + address].decode(),
-        port, bool(alone), cap, not_before,
-    )  # fmt: skip
+        number,
+        Ask(ask),
+        page,
+        origin,
+        site,
+        body[at : at + url],
+        body[at + url : at + url + address].decode(),
+        port,
+        bool(alone),
+        cap,
+        not_before,
+    )
 
 
 _DETAIL: Final = VISIT_TEXTS.index("detail")
@@ -122,9 +131,15 @@ class Links:
             return np.ascontiguousarray(records[name])
 
         return Links(
-            column("fingerprint"), column("origin"), column("kind"), column("flags"), Texts(column("length"), texts),
-            column("tag"), column("position"), Texts(column("anchor"), anchors),
-        )  # fmt: skip
+            column("fingerprint"),
+            column("origin"),
+            column("kind"),
+            column("flags"),
+            Texts(column("length"), texts),
+            column("tag"),
+            column("position"),
+            Texts(column("anchor"), anchors),
+        )
 
     def where(self, kept: npt.NDArray[np.bool_]) -> Links:
         """Those that are kept."""

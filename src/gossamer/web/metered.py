@@ -46,9 +46,13 @@ class MeteredTransfer(Transfer):
     __slots__ = ("_cap", "_fetcher", "made")
 
     def __init__(
-        self, settings: HarvesterSettings, fields: list[str], forbidden: Forbidden, trusted: str,
+        self,
+        settings: HarvesterSettings,
+        fields: list[str],
+        forbidden: Forbidden,
+        trusted: str,
         fetcher: MeteredFetcher,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._fetcher, self._cap = fetcher, 0
         self.made = -1
         """The descriptor of the connection that libcurl makes for this request, if it makes one."""

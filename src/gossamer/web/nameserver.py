@@ -110,9 +110,7 @@ class NameServer:
             self.bell.ring()
 
         try:
-            line.channel.getaddrinfo(
-                host, None, family=family, type=socket.SOCK_STREAM, flags=_NO_SORT, callback=reply
-            )  # fmt: skip
+            line.channel.getaddrinfo(host, None, family=family, type=socket.SOCK_STREAM, flags=_NO_SORT, callback=reply)
         except (pycares.AresError, UnicodeError, ValueError) as error:
             self._close_ended()
             raise ValueError(f"no name: {host!r}") from error

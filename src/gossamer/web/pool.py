@@ -62,9 +62,16 @@ _REMEMBERED: Final = 20_000
 
 class Pool:
     def __init__(
-        self, settings: Settings, seed: int, lock_fd: int, shard: Path, next_warc: int, clock: Clock,
-        payloads: Payloads | None = None, limited: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        settings: Settings,
+        seed: int,
+        lock_fd: int,
+        shard: Path,
+        next_warc: int,
+        clock: Clock,
+        payloads: Payloads | None = None,
+        limited: bool = False,
+    ) -> None:
         """`lock_fd`: inherited by the workers, so that no second desk starts while one of them lives; -1: none.
         `payloads`: where they look up whether a body was archived before. `limited`: what they read is counted, and
         held to what `grant` says.

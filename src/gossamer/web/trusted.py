@@ -13,9 +13,11 @@ from typing import Final
 from gossamer.errors import UsageError
 
 _BUNDLES: Final = (
-    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
-)  # fmt: skip
+)
 
 
 class Trusted:

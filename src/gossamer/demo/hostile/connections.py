@@ -78,31 +78,38 @@ def _resets() -> Iterator[Behaviour]:
 
 CONNECTIONS: Final = (
     one("silent", "Accepts the request and never answers.", "timed_out", silence),
-    _whole(
-        "firewall", "A firewall accepts connections and drops all that is sent.", Door.UNANSWERED, "A.1.3"
-    ),
+    _whole("firewall", "A firewall accepts connections and drops all that is sent.", Door.UNANSWERED, "A.1.3"),
+    one("drip", "Sends its body a byte a second.", "too_slow", _dripping(_head(_PROMISED)), "A.6.3"),
     one(
-        "drip", "Sends its body a byte a second.", "too_slow", _dripping(_head(_PROMISED)), "A.6.3"
-    ),
-    one(
-        "drip-head", "Sends its head a byte a second.", "too_slow", _dripping(b"HTTP/1.1 200 OK\r\nX-Slow: "),
+        "drip-head",
+        "Sends its head a byte a second.",
+        "too_slow",
+        _dripping(b"HTTP/1.1 200 OK\r\nX-Slow: "),
         "A.6.3",
     ),
     one(
-        "stops", "Sends half of its body and stops, with the connection open.", "too_slow",
+        "stops",
+        "Sends half of its body and stops, with the connection open.",
+        "too_slow",
         _then_silent(_head(_PROMISED) + page("half of a page")),
     ),
     one("closes", "Closes the connection without an answer.", "broken_off", says(b"", close=True)),
     one(
-        "closes-head", "Closes the connection within the head.", "broken_off",
+        "closes-head",
+        "Closes the connection within the head.",
+        "broken_off",
         says(b"HTTP/1.1 200 OK\r\nContent-Type: te", close=True),
     ),
     one(
-        "shorter", "Sends less than its Content-Length, and closes.", "broken_off",
+        "shorter",
+        "Sends less than its Content-Length, and closes.",
+        "broken_off",
         says(_head(_PROMISED) + page("shorter than its length"), close=True),
     ),
     one(
-        "longer", "Sends more than its Content-Length.", "ok",
+        "longer",
+        "Sends more than its Content-Length.",
+        "ok",
         says(answer(page("longer than its length")) + b"<p>and more</p>" * 100),
     ),
     *_resets(),
@@ -111,4 +118,4 @@ CONNECTIONS: Final = (
     _whole("tls-wrong-name", "Its certificate is another site's.", Door.WRONG_NAME),
     _whole("tls-old", "It speaks TLS 1.1 at most.", Door.OLD_TLS),
     _whole("tls-stuck", "It never answers the TLS handshake.", Door.STUCK),
-)  # fmt: skip
+)

@@ -46,9 +46,7 @@ def _behaviour(name: str, what: str, markup: bytes) -> Behaviour:
     """The page can be read, with the link before the bomb."""
     pages = {"/before": answer(page(f"{name}, a good page")), "/page": answer(page(name, "/before") + markup)}
     told = f"{what[:-1]}: {SIZE // 1_000} KB of markup."
-    return Behaviour(
-        f"bomb-{name}", told, dict.fromkeys(pages, ("ok",)), by_path(pages), "A.4.1", starts=("/page",)
-    )
+    return Behaviour(f"bomb-{name}", told, dict.fromkeys(pages, ("ok",)), by_path(pages), "A.4.1", starts=("/page",))
 
 
 MARKUP: Final = tuple(_behaviour(name, what, markup) for name, (what, markup) in bombs().items())

@@ -24,9 +24,13 @@ _OK: Final = ("ok",)
 def _linking(name: str, what: str, body: bytes, section: str = "", *more: str) -> Behaviour:
     """`more`: pages that it links to."""
     return Behaviour(
-        name, what, dict.fromkeys(("/page", *more), _OK), _with_good_pages(says(answer(body)), *more), section,
+        name,
+        what,
+        dict.fromkeys(("/page", *more), _OK),
+        _with_good_pages(says(answer(body)), *more),
+        section,
         starts=("/page",),
-    )  # fmt: skip
+    )
 
 
 def _with_good_pages(serve: Serve, *good: str) -> Serve:
@@ -109,7 +113,7 @@ def _forum(asked: Asked) -> bytes:
 def _refreshing(asked: Asked) -> bytes:
     head = {
         "/page": '<meta http-equiv="refresh" content="0; url=/next">',
-        "/next": '<meta http-equiv=refresh content="0;URL=\'/next\'">',
+        "/next": "<meta http-equiv=refresh content=\"0;URL='/next'\">",
     }.get(asked.path, "")
     return answer(page(f"refresh {asked.path}", head=head))
 
@@ -117,9 +121,12 @@ def _refreshing(asked: Asked) -> bytes:
 def _based(asked: Asked) -> bytes:
     """Bases that are no place, far away, or stand too late."""
     bases = {
-        "/scheme": '<base href="javascript:void(0)">', "/empty": '<base href="">', "/far": '<base href="http://beyond.test/">',
-        "/two": '<base href="/right/"><base href="/wrong/">', "/broken": '<base href="http://[">',
-    }  # fmt: skip
+        "/scheme": '<base href="javascript:void(0)">',
+        "/empty": '<base href="">',
+        "/far": '<base href="http://beyond.test/">',
+        "/two": '<base href="/right/"><base href="/wrong/">',
+        "/broken": '<base href="http://[">',
+    }
     if asked.path not in bases:
         return answer(page(f"base, from {asked.path}"))
     return answer(page(f"base {asked.path}", f"from{asked.path.replace('/', '-')}", head=bases[asked.path]))
@@ -127,8 +134,11 @@ def _based(asked: Asked) -> bytes:
 
 PAGES: Final = (
     Behaviour(
-        "many-links", "A page of a hundred thousand links.", {"/page": _OK, "/link/*": ("excluded: robots",)},
-        says(_many_links), robots="User-agent: *\nDisallow: /link/\n",
+        "many-links",
+        "A page of a hundred thousand links.",
+        {"/page": _OK, "/link/*": ("excluded: robots",)},
+        says(_many_links),
+        robots="User-agent: *\nDisallow: /link/\n",
     ),
     Behaviour("deep", "Elements nested a million deep.", {"/page": _OK}, says(_deep)),
     Behaviour("long-words", "Words of a megabyte.", {"/page": _OK}, says(_long_words)),
@@ -136,68 +146,103 @@ PAGES: Final = (
         "many-attributes", "An element of a hundred thousand attributes.", {"/page": _OK}, says(_many_attributes)
     ),
     _linking(
-        "open-quote", "Attributes without closing quote.",
+        "open-quote",
+        "Attributes without closing quote.",
         page("quotes that stay open")
-        + b'<a href="/before">before</a><a href="/never>never</a><p title=\'x>' + b"y" * 500,
-        "A.4.1", "/before",
+        + b'<a href="/before">before</a><a href="/never>never</a><p title=\'x>'
+        + b"y" * 500,
+        "A.4.1",
+        "/before",
     ),
     _linking(
-        "malformed", "Quotes of all kinds, unbalanced tags, tags of XHTML and capitals.",
+        "malformed",
+        "Quotes of all kinds, unbalanced tags, tags of XHTML and capitals.",
         page("malformed markup")
         + b"<SMALL><b><i></SMALL><A HREF='/single'>1<a href=/none>2</A><br/><hr /></td></p></html><A hReF=\"/after\">3",
-        "A.4.1", "/single", "/none", "/after",
+        "A.4.1",
+        "/single",
+        "/none",
+        "/after",
     ),
     _linking(
-        "nul-bytes", "NUL bytes in markup and text.",
-        page("text with NUL").replace(b"many", b"ma\0ny") + b"<a\0 href=/x>x</a><a href=\"/behind\">b\0</a>\0\0\0",
-        "", "/behind",
+        "nul-bytes",
+        "NUL bytes in markup and text.",
+        page("text with NUL").replace(b"many", b"ma\0ny") + b'<a\0 href=/x>x</a><a href="/behind">b\0</a>\0\0\0',
+        "",
+        "/behind",
     ),
     Behaviour(
-        "bases", "Base elements that lie.",
+        "bases",
+        "Base elements that lie.",
         {
             **dict.fromkeys(("/scheme", "/empty", "/far", "/two", "/broken"), _OK),
             **dict.fromkeys(("/from-scheme", "/from-empty", "/right/from-two", "/from-broken"), _OK),
         },
-        made(_based), starts=("/scheme", "/empty", "/far", "/two", "/broken"),
+        made(_based),
+        starts=("/scheme", "/empty", "/far", "/two", "/broken"),
     ),
     Behaviour(
-        "refresh", "Pages that refresh to another, and to themselves.", {"/page": _OK, "/next": _OK}, made(_refreshing),
+        "refresh",
+        "Pages that refresh to another, and to themselves.",
+        {"/page": _OK, "/next": _OK},
+        made(_refreshing),
         starts=("/page",),
     ),
     _linking(
-        "frames", "A page of frames only.",
+        "frames",
+        "A page of frames only.",
         b"<html><head><title>Frames</title></head><frameset cols='*,*'><frame src='/left'><frame src='/right'>"
         b"</frameset></html>",
-        "", "/left", "/right",
+        "",
+        "/left",
+        "/right",
     ),
     Behaviour(
-        "session-path", "Another session id in the path of all links, in every answer.",
-        {f"/page{n}.html": _OK for n in range(4)}, made(_new_session), "A.6.1",
+        "session-path",
+        "Another session id in the path of all links, in every answer.",
+        {f"/page{n}.html": _OK for n in range(4)},
+        made(_new_session),
+        "A.6.1",
         starts=("/page0.html;jsessionid=0A1B2C3D",),
     ),
     Behaviour(
-        "session-parameter", "Another session id in the parameters of all links, in every answer.",
-        {f"/page.php?number={n}": _OK for n in range(4)}, made(_new_session), "A.6.1",
+        "session-parameter",
+        "Another session id in the parameters of all links, in every answer.",
+        {f"/page.php?number={n}": _OK for n in range(4)},
+        made(_new_session),
+        "A.6.1",
         starts=("/page.php?PHPSESSID=0A1B2C3D&number=0",),
     ),
     Behaviour(
-        "repeated-path", "A relative link that should be absolute: a/b/c/c/c.",
-        {"/menu/*": ("ok", "duplicate", "excluded: depth", "excluded: trap")}, made(_relative), "A.6.2",
+        "repeated-path",
+        "A relative link that should be absolute: a/b/c/c/c.",
+        {"/menu/*": ("ok", "duplicate", "excluded: depth", "excluded: trap")},
+        made(_relative),
+        "A.6.2",
         starts=("/menu/",),
     ),
     Behaviour(
-        "soft-404", "A page for whatever is asked, with a status of 200.",
-        {**{f"/there/{n}": _OK for n in range(3)}, "/gone/*": ("soft_404", "ok")}, made(_soft), "A.3.4",
+        "soft-404",
+        "A page for whatever is asked, with a status of 200.",
+        {**{f"/there/{n}": _OK for n in range(3)}, "/gone/*": ("soft_404", "ok")},
+        made(_soft),
+        "A.3.4",
         starts=tuple(f"/there/{n}" for n in range(3)),
     ),
     Behaviour(
-        "all-to-one", "Redirects all that is missing to its start page.",
-        {"/old/*": ("redirect", "soft_404"), "/start": _OK}, made(_all_to_one), "A.3.4",
+        "all-to-one",
+        "Redirects all that is missing to its start page.",
+        {"/old/*": ("redirect", "soft_404"), "/start": _OK},
+        made(_all_to_one),
+        "A.3.4",
         starts=tuple(f"/old/{n}" for n in range(MISSING)),
     ),
     Behaviour(
-        "forum", "A forum with a page for each posting.",
-        {"/viewtopic.php*": ("ok", "duplicate", "excluded: depth")}, made(_forum), "A.5.1",
+        "forum",
+        "A forum with a page for each posting.",
+        {"/viewtopic.php*": ("ok", "duplicate", "excluded: depth")},
+        made(_forum),
+        "A.5.1",
         starts=("/viewtopic.php?t=0&p=0",),
     ),
-)  # fmt: skip
+)

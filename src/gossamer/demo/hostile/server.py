@@ -88,11 +88,21 @@ def noted(log: AccessLog, address: str, number: int) -> Note:
     def note(asked: Asked, line: Line, start: float, wall: float) -> None:
         left = line.left and not line.broken
         log.add(
-            start, wall, line.first if left else line.last, address,
-            asked.fields.get("host", "").lower(), "GET", asked.target, CLIENT_LEFT if left else line.status,
-            line.sent, number, line.retry_after, line.location, asked.fields.get("from", ""),
+            start,
+            wall,
+            line.first if left else line.last,
+            address,
+            asked.fields.get("host", "").lower(),
+            "GET",
+            asked.target,
+            CLIENT_LEFT if left else line.status,
+            line.sent,
+            number,
+            line.retry_after,
+            line.location,
+            asked.fields.get("from", ""),
             asked.fields.get("user-agent", ""),
-        )  # fmt: skip
+        )
 
     return note
 
@@ -165,9 +175,14 @@ class _Serving:
 
 
 async def serve(
-    web: HostileWeb, port: int, log: AccessLog, certificates: Certificates | None, ready: Callable[[int], None], *,
+    web: HostileWeb,
+    port: int,
+    log: AccessLog,
+    certificates: Certificates | None,
+    ready: Callable[[int], None],
+    *,
     stdin: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Serves until SIGTERM or SIGINT (unless that is ignored), or, with `stdin`, until standard input ends."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(unless_the_client_left)
@@ -189,8 +204,13 @@ async def serve(
 
 
 def run(
-    web: HostileWeb, port: int, log: AccessLog, certificates: Certificates | None, ready: Callable[[int], None], *,
+    web: HostileWeb,
+    port: int,
+    log: AccessLog,
+    certificates: Certificates | None,
+    ready: Callable[[int], None],
+    *,
     stdin: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """`serve` in a loop of its own."""
     asyncio.run(serve(web, port, log, certificates, ready, stdin=stdin))

@@ -20,9 +20,14 @@ DOMAIN: Final = "hostile.test"
 FORBIDDEN: Final = "127.66.0.0/16"
 """Stands for a private network: nobody may be asked there."""
 LIMITS: Final[dict[str, Any]] = {
-    "connect_timeout": Duration(2), "first_byte_timeout": Duration(2), "whole_timeout": Duration(20),
-    "slow_time": Duration(2), "retry": Duration(1), "tries": 2, "forbidden": (FORBIDDEN,),
-}  # fmt: skip
+    "connect_timeout": Duration(2),
+    "first_byte_timeout": Duration(2),
+    "whole_timeout": Duration(20),
+    "slow_time": Duration(2),
+    "retry": Duration(1),
+    "tries": 2,
+    "forbidden": (FORBIDDEN,),
+}
 """Settings of the harvester with which a crawl of it ends soon."""
 
 

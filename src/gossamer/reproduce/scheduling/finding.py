@@ -61,14 +61,13 @@ class Experiment:
     def __init__(self, lab: Lab, size: Size) -> None:
         self._lab, self.size = lab, size
 
-    def both(
-        self, what: str, web: Web, runs: int, timeout: float | None = None, seconds: float = np.inf
-    ) -> Runs:  # fmt: skip
+    def both(self, what: str, web: Web, runs: int, timeout: float | None = None, seconds: float = np.inf) -> Runs:
         """Each mode `runs` times, in turn, with the same server and the same processes."""
         found: Runs = {mode: [] for mode in MODES}
         with closing(Running(web)) as server, closing(Crew(web, server.port, paper.PROCESSES_001, timeout)) as crew:
             for number in range(runs):
                 for mode in MODES:
+
                     def tell(done: int, before: int = number, mode: str = mode) -> None:
                         self._show(f"{what}, {mode}", (before + done / web.urls) / runs)
 
@@ -103,13 +102,22 @@ def reproduced(lab: Lab, size: Size) -> Finding:
     steps = {n: {mode: _time_at(time[mode], n * 1000 / paper.PAGES_001) for mode in MODES} for n in paper.TABLE_001_2}
     sentences = (*_of_time(size, steps, time), *_of_processes(size, many), *_of_limits(size, limits))
     tables = (
-        _table_2(size, steps), _table_1(size, rate), _efficiency(time, small), _components(time),
-        _time_outs(size, limits), _processes(size, many),
-    )  # fmt: skip
+        _table_2(size, steps),
+        _table_1(size, rate),
+        _efficiency(time, small),
+        _components(time),
+        _time_outs(size, limits),
+        _processes(size, many),
+    )
     return Finding(
-        NAME, "Tables 1 and 2 of 001: dynamic against static scheduling", "001, tables 1 and 2, figures 5 to 7",
-        _setting(size, small, large), tables, (_plot(size, time), *_plots(size, many)), sentences,
-    )  # fmt: skip
+        NAME,
+        "Tables 1 and 2 of 001: dynamic against static scheduling",
+        "001, tables 1 and 2, figures 5 to 7",
+        _setting(size, small, large),
+        tables,
+        (_plot(size, time), *_plots(size, many)),
+        sentences,
+    )
 
 
 def _setting(size: Size, small: Web, large: Web) -> str:
@@ -143,10 +151,14 @@ Steps = dict[int, dict[str, float]]
 
 def _table_2(size: Size, steps: Steps) -> Table:
     columns = (
-        Column("thousands of pages", "d"), Column("dynamic, paper", ".1f"), Column("dynamic, ours", ".1f"),
-        Column("static, paper", ".1f"), Column("static, ours", ".1f"), Column("speed-up, paper", ".1f"),
+        Column("thousands of pages", "d"),
+        Column("dynamic, paper", ".1f"),
+        Column("dynamic, ours", ".1f"),
+        Column("static, paper", ".1f"),
+        Column("static, ours", ".1f"),
+        Column("speed-up, paper", ".1f"),
         Column("speed-up, ours", ".1f"),
-    )  # fmt: skip
+    )
     rows = []
     for n, (dynamic, static) in paper.TABLE_001_2.items():
         ours, theirs = size.minutes(steps[n][DYNAMIC]), size.minutes(steps[n][STATIC])
@@ -156,10 +168,14 @@ def _table_2(size: Size, steps: Steps) -> Table:
 
 def _table_1(size: Size, runs: Runs) -> Table:
     columns = (
-        Column("minutes", "d"), Column("dynamic, paper", ",d"), Column("dynamic, ours", ",.0f"),
-        Column("static, paper", ",d"), Column("static, ours", ",.0f"), Column("speed-up, paper", ".1f"),
+        Column("minutes", "d"),
+        Column("dynamic, paper", ",d"),
+        Column("dynamic, ours", ",.0f"),
+        Column("static, paper", ",d"),
+        Column("static, ours", ",.0f"),
+        Column("speed-up, paper", ".1f"),
         Column("speed-up, ours", ".1f"),
-    )  # fmt: skip
+    )
     rows = []
     for minutes, (dynamic, static) in paper.TABLE_001_1.items():
         at = size.seconds(minutes)
@@ -174,9 +190,12 @@ def _table_1(size: Size, runs: Runs) -> Table:
 
 def _efficiency(runs: Runs, web: Web) -> Table:
     columns = (
-        Column("mode"), Column("URLs", ",d"), Column("collected", ",.1f"), Column("failed", ",.1f"),
+        Column("mode"),
+        Column("URLs", ",d"),
+        Column("collected", ",.1f"),
+        Column("failed", ",.1f"),
         Column("efficiency", ".2%"),
-    )  # fmt: skip
+    )
     rows = []
     for mode in MODES:
         collected = _mean([len(each.collected) for each in runs[mode]])
@@ -187,9 +206,12 @@ def _efficiency(runs: Runs, web: Web) -> Table:
 
 def _components(runs: Runs) -> Table:
     columns = (
-        Column("mode"), Column("network", ".1%"), Column("extraction", ".1%"), Column("waiting", ".1%"),
+        Column("mode"),
+        Column("network", ".1%"),
+        Column("extraction", ".1%"),
+        Column("waiting", ".1%"),
         Column("uniqueness, of the scheduler's time", ".2%"),
-    )  # fmt: skip
+    )
     rows = tuple((mode, *_shares(runs[mode])) for mode in MODES)
     return Table(f"{NAME}-components", "Where the time of the processes went", columns, rows)
 
@@ -201,16 +223,20 @@ def _shares(runs: Sequence[Outcome]) -> tuple[float, float, float, float]:
         return _mean([value / all_ for value, all_ in zip(values, whole, strict=True)])
 
     return (
-        share([each.network for each in runs]), share([each.extraction for each in runs]),
-        share([each.waiting for each in runs]), _mean([each.uniqueness / each.seconds for each in runs]),
-    )  # fmt: skip
+        share([each.network for each in runs]),
+        share([each.extraction for each in runs]),
+        share([each.waiting for each in runs]),
+        _mean([each.uniqueness / each.seconds for each in runs]),
+    )
 
 
 def _time_outs(size: Size, limits: dict[float, Runs]) -> Table:
     columns = (
-        Column("time-out, s", "g"), Column("dynamic, min", ".1f"), Column("static, min", ".1f"),
+        Column("time-out, s", "g"),
+        Column("dynamic, min", ".1f"),
+        Column("static, min", ".1f"),
         Column("speed-up", ".2f"),
-    )  # fmt: skip
+    )
     rows = []
     for limit, runs in limits.items():
         ours, theirs = (size.minutes(_mean([each.seconds for each in runs[mode]])) for mode in MODES)
@@ -226,9 +252,11 @@ def _rates(size: Size, outcome: Outcome) -> tuple[float, float]:
 
 def _processes(size: Size, many: Sequence[Outcome]) -> Table:
     columns = (
-        Column("processes", "d"), Column("bytes a second", ",.0f"), Column("pages a second", ".2f"),
+        Column("processes", "d"),
+        Column("bytes a second", ",.0f"),
+        Column("pages a second", ".2f"),
         Column("times as fast as one", ".2f"),
-    )  # fmt: skip
+    )
     base = _rates(size, many[0])[1]
     rows = tuple((each.processes, *_rates(size, each), _rates(size, each)[1] / base) for each in many)
     return Table(f"{NAME}-processes", "Figures 6 and 7: more processes, dynamic", columns, rows)
@@ -253,11 +281,21 @@ def _plots(size: Size, many: Sequence[Outcome]) -> tuple[Plot, Plot]:
     raw, pages = zip(*(_rates(size, each) for each in many), strict=True)
     ideal = [pages[0] * n / x[0] for n in x]
     return (
-        Plot("fig-001-6", "Raw download rate (figure 6 of 001)", "processes", "bytes a second",
-             (Series("dynamic", x, raw),)),
-        Plot("fig-001-7", "Document rate (figure 7 of 001)", "processes", "pages a second",
-             (Series("dynamic", x, pages), Series("as many times one process", x, ideal))),
-    )  # fmt: skip
+        Plot(
+            "fig-001-6",
+            "Raw download rate (figure 6 of 001)",
+            "processes",
+            "bytes a second",
+            (Series("dynamic", x, raw),),
+        ),
+        Plot(
+            "fig-001-7",
+            "Document rate (figure 7 of 001)",
+            "processes",
+            "pages a second",
+            (Series("dynamic", x, pages), Series("as many times one process", x, ideal)),
+        ),
+    )
 
 
 def _of_time(size: Size, steps: Steps, runs: Runs) -> list[Sentence]:
@@ -267,19 +305,32 @@ def _of_time(size: Size, steps: Steps, runs: Runs) -> list[Sentence]:
     waits = {mode: _shares(runs[mode])[2] for mode in MODES}
     most = paper.PROCESSES_001
     return [
-        says(f"dynamic scheduling is {said[first]:.1f} times as fast at {first},000 pages and {said[last]:.1f} times "
-             f"at {last},000", f"{ours[first]:.1f} and {ours[last]:.1f}", abs(ours[last] / said[last] - 1) < 0.25),
-        says("dynamic scheduling is faster at every step", f"from {min(ours.values()):.1f} to {max(ours.values()):.1f} "
-             "times as fast", min(ours.values()) > 1),
-        says("the speed-up grows with the pages collected", f"{ours[first]:.1f} to {ours[last]:.1f}",
-             ours[last] > ours[first]),
-        says("the processes of a static schedule idle", f"they wait {waits[STATIC]:.0%} of their time, those of the "
-             f"dynamic one {waits[DYNAMIC]:.0%}", waits[STATIC] > 2 * waits[DYNAMIC]),
+        says(
+            f"dynamic scheduling is {said[first]:.1f} times as fast at {first},000 pages and {said[last]:.1f} times "
+            f"at {last},000",
+            f"{ours[first]:.1f} and {ours[last]:.1f}",
+            abs(ours[last] / said[last] - 1) < 0.25,
+        ),
+        says(
+            "dynamic scheduling is faster at every step",
+            f"from {min(ours.values()):.1f} to {max(ours.values()):.1f} times as fast",
+            min(ours.values()) > 1,
+        ),
+        says(
+            "the speed-up grows with the pages collected",
+            f"{ours[first]:.1f} to {ours[last]:.1f}",
+            ours[last] > ours[first],
+        ),
+        says(
+            "the processes of a static schedule idle",
+            f"they wait {waits[STATIC]:.0%} of their time, those of the dynamic one {waits[DYNAMIC]:.0%}",
+            waits[STATIC] > 2 * waits[DYNAMIC],
+        ),
         Sentence(
             f"Idling alone explains at most a speed-up of {most}: one of {most} processes is always busy. The paper's "
             f"{said[last]:.1f} must have other reasons too, which it does not name; our two modes have the same kernel."
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _of_processes(size: Size, many: Sequence[Outcome]) -> list[Sentence]:
@@ -287,19 +338,30 @@ def _of_processes(size: Size, many: Sequence[Outcome]) -> list[Sentence]:
     if not {1, 8, 20, 24} <= rate.keys():
         return []
     return [
-        says("the rate grows almost linearly from 1 to 8 processes",
-             f"8 are {rate[8] / rate[1]:.1f} times as fast as one", rate[8] / rate[1] > 6),
-        says("from 8 to 20 processes the rate hardly changes", f"20 are {rate[20] / rate[8]:.2f} times as fast as 8",
-             0.85 < rate[20] / rate[8] < 1.15),
-        says("beyond 20 processes the rate falls", f"24 are {rate[24] / rate[20]:.2f} times as fast as 20",
-             rate[24] < rate[20]),
-    ]  # fmt: skip
+        says(
+            "the rate grows almost linearly from 1 to 8 processes",
+            f"8 are {rate[8] / rate[1]:.1f} times as fast as one",
+            rate[8] / rate[1] > 6,
+        ),
+        says(
+            "from 8 to 20 processes the rate hardly changes",
+            f"20 are {rate[20] / rate[8]:.2f} times as fast as 8",
+            0.85 < rate[20] / rate[8] < 1.15,
+        ),
+        says(
+            "beyond 20 processes the rate falls",
+            f"24 are {rate[24] / rate[20]:.2f} times as fast as 20",
+            rate[24] < rate[20],
+        ),
+    ]
 
 
 def _of_limits(size: Size, limits: dict[float, Runs]) -> list[Sentence]:
     short, long = min(limits), max(limits)
     grew = {mode: limits[long][mode][0].seconds / limits[short][mode][0].seconds for mode in MODES}
-    return [Sentence(
-        f"With a time-out of {long:g} s in place of {short:g} s dynamic takes {grew[DYNAMIC]:.2f} times as long, "
-        f"static {grew[STATIC]:.2f} times."
-    )]  # fmt: skip
+    return [
+        Sentence(
+            f"With a time-out of {long:g} s in place of {short:g} s dynamic takes {grew[DYNAMIC]:.2f} times as long, "
+            f"static {grew[STATIC]:.2f} times."
+        )
+    ]

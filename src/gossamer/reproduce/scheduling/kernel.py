@@ -70,9 +70,14 @@ class Kernel:
         read = self._reader.read(fetched)
         links = [link.url for link in read.gathered.links]
         return Done(
-            fetched.assignment.number, read.outcome is Outcome.OK, fetched.received, links, fetched.end - fetched.start,
-            time.monotonic() - begun, fetched.end,
-        )  # fmt: skip
+            fetched.assignment.number,
+            read.outcome is Outcome.OK,
+            fetched.received,
+            links,
+            fetched.end - fetched.start,
+            time.monotonic() - begun,
+            fetched.end,
+        )
 
 
 def serve(wire: Connection, kernel: Kernel) -> None:
@@ -83,9 +88,9 @@ def serve(wire: Connection, kernel: Kernel) -> None:
             wire.send([tuple(kernel.read(kernel.fetch(Order(*order)))) for order in orders])
         elif what == "load":
             kept = [kernel.fetch(Order(*order)) for order in orders]
-            wire.send([
-                (f.assignment.number, f.failure is None, f.received, [], f.end - f.start, 0.0, f.end) for f in kept
-            ])  # fmt: skip
+            wire.send(
+                [(f.assignment.number, f.failure is None, f.received, [], f.end - f.start, 0.0, f.end) for f in kept]
+            )
         else:
             wire.send([tuple(kernel.read(fetched)) for fetched in kept])
             kept = []
@@ -99,9 +104,10 @@ class Running:
         source = str(Path(__file__).parents[3])
         command = [sys.executable, "-m", __name__, str(theirs.fileno()), str(os.getpid()), to_json(settings)]
         self._process = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()],
+            command,
+            pass_fds=[theirs.fileno()],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH", ""))))},
-        )  # fmt: skip
+        )
         theirs.close()
 
     def close(self) -> None:

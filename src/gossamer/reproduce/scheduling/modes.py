@@ -127,7 +127,7 @@ class Crew:
 
     def run(
         self, mode: str, most: int | None = None, seconds: float = math.inf, tell: Tell = lambda collected: None
-    ) -> Outcome:  # fmt: skip
+    ) -> Outcome:
         """Until nothing is left, `most` pages are collected or so many seconds have passed: then what is under way, of
         static the round, comes to its end. `tell` is called with the pages collected so far."""
         outcome = Outcome(len(self._wires))

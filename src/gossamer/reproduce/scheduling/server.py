@@ -72,9 +72,11 @@ class Running:
         asked = json.dumps({"web": web.as_json(), "parent": os.getpid()})
         source = str(Path(__file__).parents[3])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, asked], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-m", __name__, asked],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH", ""))))},
-        )  # fmt: skip
+        )
         assert self._process.stdout
         line = self._process.stdout.readline()
         if not line:
