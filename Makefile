@@ -69,7 +69,7 @@ $(VENV)/installed: pyproject.toml requirements.lock | $(VENV)/bin/python
 	@$(PIP) install -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@echo "Compiling the kernels (once) ..."
-	@$(BIN)/python -m gossamer.warm
+	@$(BIN)/python -m gossamer.tools.compile
 	@touch $@
 
 # The tests replay a crawl with pywb. Its own list of needs names a package that would hide the `brotli` of Gossamer, so
@@ -77,7 +77,7 @@ $(VENV)/installed: pyproject.toml requirements.lock | $(VENV)/bin/python
 # which CI takes for a failure without that note (tests/needed.py).
 $(VENV)/installed-dev: requirements-dev.lock requirements-replay.lock $(VENV)/installed
 	@echo "Installing what the tests need ..."
-	@$(BIN)/python -m gossamer.warm --laboratory
+	@$(BIN)/python -m gossamer.tools.compile --laboratory
 	@rm -f $(VENV)/without-*
 	@$(PIP) install -r requirements-dev.lock
 	@$(PIP) install --no-deps -r requirements-replay.lock \

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from bench.gather import page
+from gossamer.base.disk import Appender
 from gossamer.collection import cdx
-from gossamer.disk import Appender
-from gossamer.web.archive import Archive, Exchange, Place, warcinfo
-from gossamer.web.decode import decode
-from gossamer.web.payloads import Payloads, keys_of
+from gossamer.web.archive.archive import Archive, Exchange, Place, warcinfo
+from gossamer.web.archive.bodies import Payloads, keys_of
+from gossamer.web.fetch.decode import decode
 
 REQUEST = (
     b"GET /x HTTP/1.1\r\nHost: site.example\r\nUser-Agent: Gossamer/0 (+https://crawler.example/)\r\n"

@@ -2,7 +2,7 @@
 
 A Web of servers of different speeds on loopback, a third of them slow, some changing; each crawl is `gossamer crawl
 --bandwidth L`. What its workers have read from their sockets is sampled every 5 ms from the page that they share
-(`web/line.py`), by this process, and must stay within
+(`web/limit/bucket.py`), by this process, and must stay within
 
     every 1 s window     L + max(5 %, 64 KiB)
     every 10 s window    L + 1 %
@@ -36,10 +36,10 @@ import numpy.typing as npt
 
 from bench.bounds import Figure, judge
 from gossamer import config
+from gossamer.base.units import Speed
 from gossamer.config import Settings, override
-from gossamer.demo.certificates import make_certificate
-from gossamer.units import Speed
-from gossamer.web.line import CELLS_AT, SIZE
+from gossamer.web.limit.bucket import CELLS_AT, SIZE
+from gossamer.webs.demo.certificates import make_certificate
 from tests.crawling import Crawling, kill
 
 SITES: Final = 300

@@ -27,17 +27,18 @@ from typing import Final
 
 from bench.bounds import Figure, judge
 from bench.mixed import AGENT, MixedWeb
-from gossamer import checker, urls
-from gossamer.clock import VirtualClock
+from gossamer import urls
+from gossamer.base.clock import VirtualClock
 from gossamer.collection.runs import runs
 from gossamer.config import Settings, load, override
 from gossamer.crawl import Bounds, Crawl
-from gossamer.demo import DemoWeb
-from gossamer.demo.access import AccessLog
-from gossamer.demo.moods import NO_ANSWER
 from gossamer.opening import open_collection
 from gossamer.reconsider import settle
-from gossamer.simulator.web import Asked, SimulatedNames, SimulatedWeb
+from gossamer.webs import checker
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.demo.access import AccessLog
+from gossamer.webs.demo.moods import NO_ANSWER
+from gossamer.webs.simulated import Asked, SimulatedNames, SimulatedWeb
 from tests.crawling import Crawling, Served, children, kill, serve
 from tests.world import at_processor_speed
 

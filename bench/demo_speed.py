@@ -23,10 +23,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.demo import DemoWeb, Running, start
-from gossamer.demo.bulk import bulk_target
-from gossamer.demo.layout import PAGES
-from gossamer.demo.site import Down, Names, Site
+from gossamer.webs.demo import DemoWeb, Running, start
+from gossamer.webs.demo.bulk import bulk_target
+from gossamer.webs.demo.layout import PAGES
+from gossamer.webs.demo.site import Down, Names, Site
 
 LENGTH = re.compile(rb"Content-Length: (\d+)")
 

@@ -19,9 +19,11 @@ import numpy as np
 
 from bench.bounds import Figure, judge
 from bench.web_sample import Crawl
-from gossamer.collection import journal, layout, manifest, seal
+from gossamer.collection import layout, manifest
 from gossamer.collection.blocks import BlockFile
-from gossamer.collection.records import Mark
+from gossamer.collection.journal import journal
+from gossamer.collection.journal.records import Mark
+from gossamer.collection.tables import seal
 
 BOUNDS: Final = {"bytes a known URL": 60.0, "bytes a link": 5.0, "bytes a visit": 300.0}
 """Aims: 45, 2 and 200. A link is counted without its text."""

@@ -22,13 +22,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from gossamer.clock import RealClock
+from gossamer.base.clock import RealClock
+from gossamer.base.disk import Appender
+from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config import Settings, override
-from gossamer.disk import Appender
-from gossamer.model import Ask, Assignment, Outcome
-from gossamer.web.archive import Archive
-from gossamer.web.fetch import Fetcher
-from gossamer.web.pool import Pool
+from gossamer.web.archive.archive import Archive
+from gossamer.web.fetch.fetch import Fetcher
+from gossamer.web.pool.pool import Pool
 from gossamer.worker import Reader
 
 DISTINCT = 50

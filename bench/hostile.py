@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 
 from bench.bounds import Figure, judge
-from gossamer.demo.hostile.table import chosen
-from gossamer.demo.hostile.web import HostileWeb
+from gossamer.webs.hostile.table import chosen
+from gossamer.webs.hostile.web import HostileWeb
 from tests.hostile import Crawled, crawl
 
 WORKERS = "harvester.workers=2"

@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from bench.fetch import make_page
-from gossamer.clock import RealClock
+from gossamer.base.clock import RealClock
+from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config import Settings, override
-from gossamer.model import Ask, Assignment, Outcome
-from gossamer.web.pool import Pool
+from gossamer.web.pool.pool import Pool
 
 OPEN = 50
 SIZE = 5_000_000

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gossamer.graphs.figures import figures
-from gossamer.graphs.make import make
-from gossamer.graphs.webgraph import load
+from gossamer.laboratory.graphs.figures import figures
+from gossamer.laboratory.graphs.make import make
+from gossamer.laboratory.graphs.webgraph import load
 from gossamer.rank.components import bow_tie, strong_components
 from gossamer.rank.graph import Csr, csr
 from gossamer.rank.hits import hubs_and_authorities

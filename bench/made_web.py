@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.compiled import inlined, njit
+from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, Outcome, State, Tag, Texts, VisitFlag
 from gossamer.collection.columns import Columns
-from gossamer.collection.effects import SITE_EVENT, SiteEvent
-from gossamer.compiled import inlined, njit
-from gossamer.model import NONE, VISIT, VISIT_TEXTS, Ask, Outcome, State, Tag, Texts, VisitFlag
+from gossamer.collection.journal.effects import SITE_EVENT, SiteEvent
 from gossamer.robots import Rules
 from gossamer.web.addresses import pack
 from gossamer.web.message import LINK

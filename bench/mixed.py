@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Final
 
 from gossamer import urls
+from gossamer.base.model import Outcome
 from gossamer.collection.probes import NAME
-from gossamer.model import Outcome
 from gossamer.robots import Rules
-from gossamer.simulator.web import Reply
-from gossamer.web.answer import outcome_of
+from gossamer.web.fetch.response import outcome_of
+from gossamer.webs.simulated import Reply
 
 AGENT: Final = "Gossamer"
 _MASK: Final = 0xFFFF_FFFF_FFFF_FFFF

@@ -21,13 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.links import DATA
-from gossamer.graphs.make import make
-from gossamer.graphs.webgraph import WebGraph, load
+from gossamer.laboratory.graphs.make import make
+from gossamer.laboratory.graphs.webgraph import WebGraph, load
+from gossamer.laboratory.simulate.measures import average_by_time, average_cumulative
+from gossamer.laboratory.simulate.run import simulate
+from gossamer.laboratory.simulate.scenario import Scenario, Servers
 from gossamer.rank.graph import Csr
 from gossamer.rank.pagerank import pagerank
-from gossamer.simulate.measures import average_by_time, average_cumulative
-from gossamer.simulate.run import simulate
-from gossamer.simulate.scenario import Scenario, Servers
 
 U32 = npt.NDArray[np.uint32]
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.bounds import Figure, judge
-from gossamer.demo import DemoWeb
 from gossamer.prepare import Plea
 from gossamer.run import run
+from gossamer.webs.demo import DemoWeb
 
 A_PAGE: Final = 2.0
 OF_THE_DESK: Final = 0.2

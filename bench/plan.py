@@ -10,11 +10,11 @@ import time
 
 import numpy as np
 
+from gossamer.base.model import Outcome, State
 from gossamer.collection.columns import Columns
 from gossamer.manager.plan import make_plan
 from gossamer.manager.strategies import LIVE
 from gossamer.manager.value import Value
-from gossamer.model import Outcome, State
 
 WALL = 1.6e9
 BATCH, PER_SITE = 100_000, 500

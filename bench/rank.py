@@ -1,8 +1,8 @@
 """What link scores cost beside a crawl: `python -m bench.rank [most visits, default 10^6] [--pages N]`
 
 Two measurements, each of the processor time of all computations of scores against that of the crawl without them, and
-both with the scheduler that a crawl has (`gossamer.scorer`). What misses the bound ends it with an exit code that is
-not 0.
+both with the scheduler that a crawl has (`gossamer.manager.scores.schedule`). What misses the bound ends it with an
+exit code that is not 0.
 
 1. A whole crawl over loopback HTTP of the demonstration Web in its bulk form (pages of 25 KB and 75 links), everything
    on. Its log says what each computation took. Segments are sealed every 10,000 visits, so that there are several.
@@ -26,15 +26,17 @@ import numpy.typing as npt
 
 from bench.answers import Quiet
 from bench.bounds import Figure, judge
-from gossamer.collection import journal, layout, manifest, seal
-from gossamer.collection.effects import PAGE, Effects
-from gossamer.collection.records import Mark
+from gossamer.base.model import NONE, VISIT, Texts
+from gossamer.collection import layout, manifest
+from gossamer.collection.journal import journal
+from gossamer.collection.journal.effects import PAGE, Effects
+from gossamer.collection.journal.records import Mark
+from gossamer.collection.tables import seal
 from gossamer.config import Settings
-from gossamer.demo import DemoWeb
-from gossamer.model import NONE, VISIT, Texts
+from gossamer.manager.scores.schedule import Scorer
 from gossamer.prepare import Plea
 from gossamer.run import run
-from gossamer.scorer import Scorer
+from gossamer.webs.demo import DemoWeb
 
 SEGMENT: Final = 100_000
 TICK: Final = 2_000

@@ -26,8 +26,8 @@ import numpy as np
 
 from bench.made_web import MadeWeb
 from gossamer import imaging
-from gossamer.clock import RealClock
-from gossamer.collection.effects import Effects
+from gossamer.base.clock import RealClock
+from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import TABLES, journal_files
 from gossamer.collection.table import CELL, Table
 from gossamer.config import Settings, override, to_json

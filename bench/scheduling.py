@@ -2,7 +2,8 @@
 
     python -m bench.scheduling [--full]
 
-The static mode lives in `gossamer.reproduce.scheduling`, since an installed Gossamer reproduces the table too.
+The static mode lives in `gossamer.laboratory.reproduce.scheduling`, since an installed Gossamer reproduces the table
+too.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import sys
 from gossamer.cli.reproduce import show
 from gossamer.cli.verify import Steps
 from gossamer.laboratory import Bench
-from gossamer.reproduce.crawls import Crawls
-from gossamer.reproduce.lab import Lab
-from gossamer.reproduce.scheduling.finding import table_001
+from gossamer.laboratory.reproduce.crawls import Crawls
+from gossamer.laboratory.reproduce.lab import Lab
+from gossamer.laboratory.reproduce.scheduling.finding import table_001
 
 
 def main() -> None:

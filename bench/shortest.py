@@ -18,12 +18,12 @@ import numpy as np
 
 from bench.bounds import Figure, judge
 from gossamer.cli.progress import Progress
-from gossamer.compare import missing
-from gossamer.compare.requests import History, read_history
-from gossamer.compare.shortest import groups
-from gossamer.demo import DemoWeb
-from gossamer.reports.table import as_text
+from gossamer.laboratory.compare import missing
+from gossamer.laboratory.compare.requests import History, read_history
+from gossamer.laboratory.compare.shortest import groups
+from gossamer.laboratory.findings.table import as_text
 from gossamer.run import Plea, run
+from gossamer.webs.demo import DemoWeb
 
 LEAST = 0.95
 PATIENCE = 5.0

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from bench.links import DATA
-from gossamer.graphs.make import make
-from gossamer.graphs.webgraph import WebGraph, load
-from gossamer.simulate.run import simulate
-from gossamer.simulate.scenario import Scenario, Servers
+from gossamer.laboratory.graphs.make import make
+from gossamer.laboratory.graphs.webgraph import WebGraph, load
+from gossamer.laboratory.simulate.run import simulate
+from gossamer.laboratory.simulate.scenario import Scenario, Servers
 
 POLITE: Final = Scenario(connections=64, wait=15.0, servers=Servers.measured(), bandwidth=2e6)
 ALONE, CLOCK, MEMORY = 10.0, 60.0, 2e9

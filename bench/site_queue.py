@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from gossamer.harvester.queue import SiteQueue
+from gossamer.harvester.queue.queue import SiteQueue
 
 PER_SITE = 20
 BATCH = 100

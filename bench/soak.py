@@ -28,17 +28,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.bounds import Figure, judge
-from gossamer import checker, config
-from gossamer.demo.access import AccessLog
-from gossamer.demo.dice import Dice
-from gossamer.demo.hostile.behaviour import Asked, Behaviour, Door
-from gossamer.demo.hostile.line import Gone, Line
-from gossamer.demo.hostile.saying import answer
-from gossamer.demo.hostile.server import LARGEST_HEAD, handle, noted
-from gossamer.demo.hostile.table import BEHAVIOURS
-from gossamer.demo.server import end_of_input, listen, unless_the_client_left
-from gossamer.demo.words import sentence
+from gossamer import config
 from gossamer.prepare import demo_settings
+from gossamer.webs import checker
+from gossamer.webs.demo.access import AccessLog
+from gossamer.webs.demo.dice import Dice
+from gossamer.webs.demo.server import end_of_input, listen, unless_the_client_left
+from gossamer.webs.demo.words import sentence
+from gossamer.webs.hostile.behaviour import Asked, Behaviour, Door
+from gossamer.webs.hostile.line import Gone, Line
+from gossamer.webs.hostile.saying import answer
+from gossamer.webs.hostile.server import LARGEST_HEAD, handle, noted
+from gossamer.webs.hostile.table import BEHAVIOURS
 from tests.crawling import Crawling, children, gossamer
 
 MINUTES, REQUESTS = 30.0, 333_333

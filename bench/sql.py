@@ -18,14 +18,16 @@ from typing import Final
 
 import numpy as np
 
-from gossamer import disk
-from gossamer.collection import journal, layout, manifest, seal
+from gossamer.base import disk
+from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Texts
+from gossamer.collection import layout, manifest
 from gossamer.collection.blocks import BlockFile
-from gossamer.collection.effects import ORIGIN, PAGE, Effects
-from gossamer.collection.records import Mark
+from gossamer.collection.journal import journal
+from gossamer.collection.journal.effects import ORIGIN, PAGE, Effects
+from gossamer.collection.journal.records import Mark
 from gossamer.collection.store import URL_FILE
+from gossamer.collection.tables import seal
 from gossamer.config import Settings, dump
-from gossamer.model import NONE, VISIT, VISIT_TEXTS, Texts
 from gossamer.urls import fingerprint
 
 BOUND: Final = 1.0

@@ -17,10 +17,10 @@ def main(folder: Path, known: int, half: bool) -> dict[str, Any]:
     """Imports, opening, and the queue with its clocks: all that a crawl does before its first request."""
     at = [time.perf_counter()]
     from bench.scale import peak, settings_for
-    from gossamer.clock import RealClock, VirtualClock
+    from gossamer.base.clock import RealClock, VirtualClock
     from gossamer.crawl import Bounds, Crawl
     from gossamer.opening import open_collection
-    from gossamer.simulator.web import Reply, SimulatedNames, SimulatedWeb
+    from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
 
     at.append(time.perf_counter())
     clock = RealClock()

@@ -24,17 +24,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer import disk
-from gossamer.collection import journal, layout, manifest, seal
+from gossamer.base import disk
+from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, Counted, Outcome, Reason, State, Tag, Texts, VisitFlag
+from gossamer.collection import layout, manifest
 from gossamer.collection.blocks import BlockFile
-from gossamer.collection.effects import ORIGIN, PAGE, VERDICT, Effects
-from gossamer.collection.records import Mark
+from gossamer.collection.journal import journal
+from gossamer.collection.journal.effects import ORIGIN, PAGE, VERDICT, Effects
+from gossamer.collection.journal.records import Mark
 from gossamer.collection.runs import begin_run
+from gossamer.collection.tables import seal
 from gossamer.config import Settings, dump
-from gossamer.model import NONE, VISIT, VISIT_TEXTS, Ask, Counted, Outcome, Reason, State, Tag, Texts, VisitFlag
-from gossamer.web.archive import Archive, Exchange, Place, warcinfo
-from gossamer.web.decode import Decoded
-from gossamer.web.payloads import Payloads
+from gossamer.web.archive.archive import Archive, Exchange, Place, warcinfo
+from gossamer.web.archive.bodies import Payloads
+from gossamer.web.fetch.decode import Decoded
 
 URL_FILE: Final = f"{layout.URLS}/pages.blocks"
 BOUND: Final = 100.0

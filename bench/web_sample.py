@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.collection.effects import ORIGIN, PAGE, Effects
-from gossamer.model import NONE, VISIT, LinkFlag, LinkKind, Outcome, PageFlag, Tag, Texts, VisitFlag
+from gossamer.base.model import NONE, VISIT, LinkFlag, LinkKind, Outcome, PageFlag, Tag, Texts, VisitFlag
+from gossamer.collection.journal.effects import ORIGIN, PAGE, Effects
 
 PER_TICK: Final = 20
 SITE_SIZES: Final = (300, 1.1)

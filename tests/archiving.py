@@ -13,10 +13,10 @@ import zstandard
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.disk import Appender
-from gossamer.web.archive import Archive, Exchange, Place, warcinfo
-from gossamer.web.decode import decode
-from gossamer.web.payloads import LEAST, Payloads, keys_of
+from gossamer.base.disk import Appender
+from gossamer.web.archive.archive import Archive, Exchange, Place, warcinfo
+from gossamer.web.archive.bodies import LEAST, Payloads, keys_of
+from gossamer.web.fetch.decode import decode
 from tests.server import PAGE
 
 REQUEST = b"GET /x HTTP/1.1\r\nHost: site.test\r\nUser-Agent: Gossamer\r\n\r\n"

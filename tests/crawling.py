@@ -21,9 +21,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from gossamer import checker, config, demo
-from gossamer.demo import DemoWeb
+from gossamer import config
 from gossamer.prepare import demo_settings
+from gossamer.webs import checker, demo
+from gossamer.webs.demo import DemoWeb
 
 WITHIN: Final = 300.0
 """Seconds after which a crawl that should have ended is a failure."""

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from gossamer.collection.effects import HINT, ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects
-from gossamer.model import NONE, VISIT, VISIT_TEXTS, Texts
+from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Texts
+from gossamer.collection.journal.effects import HINT, ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects
 
 _FLOATS = st.floats(allow_nan=False, width=64)
 _TEXTS = st.one_of(st.just(b""), st.binary(max_size=12), st.text(max_size=8).map(str.encode))

@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer import config, coverage, demo
-from gossamer.coverage import Ends
-from gossamer.demo.hostile.web import HostileWeb
+from gossamer import config
 from gossamer.prepare import demo_settings
+from gossamer.webs import coverage, demo
+from gossamer.webs.coverage import Ends
+from gossamer.webs.hostile.web import HostileWeb
 from tests.crawling import Crawling, Ended, children
 from tests.reading import rows
 

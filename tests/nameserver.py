@@ -10,10 +10,10 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
-from gossamer.clock import VirtualClock
+from gossamer.base.clock import VirtualClock
+from gossamer.base.units import Duration
 from gossamer.config.settings import HarvesterSettings
-from gossamer.units import Duration
-from gossamer.web.resolver import Resolver
+from gossamer.web.names.resolver import Resolver
 from gossamer.web.seam import Answer
 from tests.timing import WITHIN
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.clock import RealClock
+from gossamer.base.clock import RealClock
+from gossamer.base.model import NONE, Ask, Assignment, Outcome
 from gossamer.config import Settings, override
-from gossamer.model import NONE, Ask, Assignment, Outcome
 from gossamer.web.message import Results
-from gossamer.web.pool import Pool
+from gossamer.web.pool.pool import Pool
 from tests.server import Server
 from tests.timing import WITHIN
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from gossamer.disk import Operation
+from gossamer.base.disk import Operation
 
 
 class Loss(Enum):

@@ -21,12 +21,12 @@ from fastwarc.warc import WarcRecordType
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer import config
-from gossamer.collection.effects import Effects
+from gossamer.base.model import NONE, Ask, LinkFlag, LinkKind, Outcome, State
+from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import archive_files, archive_name, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.config import Settings
 from gossamer.desk import Desk
-from gossamer.model import NONE, Ask, LinkFlag, LinkKind, Outcome, State
 from gossamer.urls.names import bare
 from gossamer.web.message import Links, Results
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 import brotli
 import zstandard
 
-from gossamer.demo.hostile.saying import answer, bare_deflate, chunked
+from gossamer.webs.hostile.saying import answer, bare_deflate, chunked
 
 Writer = asyncio.StreamWriter
 

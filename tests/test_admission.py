@@ -1,4 +1,4 @@
-"""Which requests are started within the bandwidth granted (`harvester/admission.py`)."""
+"""Which requests are started within the bandwidth granted (`harvester/bandwidth/admission.py`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from gossamer.harvester.admission import EVERY, FLOOR, LOOK, Admission
+from gossamer.harvester.bandwidth.admission import EVERY, FLOOR, LOOK, Admission
 
 LIMIT = 1_000
 SPEEDS = st.integers(1, 4 * LIMIT)

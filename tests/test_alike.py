@@ -9,9 +9,9 @@ import numpy.typing as npt
 from hypothesis import given, settings
 
 from gossamer.alike import RECENT, Alike, look_at, said_in
+from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag
 from gossamer.collection.columns import Columns
 from gossamer.collection.probes import NEAR, said
-from gossamer.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag
 from tests.test_applying import COUNTS, PAGES, SEEDS, SITES, made_visits
 
 Array = npt.NDArray[Any]

@@ -19,17 +19,17 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.collection.segments import _modified
+from gossamer.base.dates import DAY, believed, http_date
+from gossamer.base.model import Ask, Assignment, Counted, Outcome, Texts, VisitFlag
+from gossamer.base.units import Duration, Size
+from gossamer.collection.tables.segments import _modified
 from gossamer.config import Settings, override
-from gossamer.dates import DAY, believed, http_date
 from gossamer.gatherer.charset import _codec, codec, decode
-from gossamer.model import Ask, Assignment, Counted, Outcome, Texts, VisitFlag
-from gossamer.units import Duration, Size
-from gossamer.web.answer import broken, mime, named, part, read_head, retry_after, tls_fault
-from gossamer.web.decode import decode as undo
-from gossamer.web.decode import salvaged
-from gossamer.web.fetch import Fetched
-from gossamer.web.magic import kind_of
+from gossamer.web.fetch.decode import decode as undo
+from gossamer.web.fetch.decode import salvaged
+from gossamer.web.fetch.fetch import Fetched
+from gossamer.web.fetch.magic import kind_of
+from gossamer.web.fetch.response import broken, mime, named, part, read_head, retry_after, tls_fault
 from gossamer.web.message import decode_results
 from gossamer.worker import Reader
 from tests.faults import Answer, Raw, endless, mute

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.applying import asked_for, enter, spoken_against, tally, unanswered, writable
+from gossamer.base.model import NONE, VISIT, Ask, Counted, LinkFlag, Outcome, PageFlag, Texts, VisitFlag
 from gossamer.collection.columns import ORIGIN_COLUMNS, PAGE_COLUMNS, SITE_COLUMNS, Columns, Group
-from gossamer.collection.effects import PAGE, Effects
+from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.config import Settings
-from gossamer.harvester.speeds import Speeds
+from gossamer.harvester.bandwidth.speeds import Speeds
 from gossamer.hours import Moment
-from gossamer.model import NONE, VISIT, Ask, Counted, LinkFlag, Outcome, PageFlag, Texts, VisitFlag
 from gossamer.patience import Answers, Clocks, Waits, clocks, clocks_after, pauses_at, waits_at
 from gossamer.seeder.seed import Limits, identify, keep_contents, kept_texts, mark_duplicates
 from gossamer.web.message import Links, Results

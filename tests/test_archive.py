@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.demo.hostile.saying import chunked
-from gossamer.disk import Appender
-from gossamer.web.answer import parse_head
-from gossamer.web.archive import Archive, Exchange, Place, _spelled, warcinfo
+from gossamer.base.disk import Appender
+from gossamer.web.archive.archive import Archive, Exchange, Place, _spelled, warcinfo
+from gossamer.web.fetch.response import parse_head
+from gossamer.webs.hostile.saying import chunked
 from tests.archiving import REQUEST, STORED, encoded, exchange
 from tests.server import ANSWERS, PAGE
 

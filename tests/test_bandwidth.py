@@ -10,13 +10,13 @@ import pytest
 from gossamer import urls
 from gossamer.accounting import bandwidth_line
 from gossamer.bandwidth import Bandwidth
+from gossamer.base.clock import VirtualClock
+from gossamer.base.model import Ask
 from gossamer.cli.progress import bandwidth_of
-from gossamer.clock import VirtualClock
-from gossamer.demo import DemoWeb
-from gossamer.model import Ask
-from gossamer.simulator.web import Asked, Reply
-from gossamer.sql.database import Database
-from gossamer.sql.sources import find
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.simulated import Asked, Reply
 from tests.crawling import gossamer, serve
 from tests.world import World, impolite, state_of
 

@@ -18,9 +18,9 @@ from bench.beside.judge import Pages, judge
 from bench.beside.pages import Site, file_of, look
 from bench.beside.serve import Served, program, serve
 from bench.beside.watch import Sample, _cost, watch
-from gossamer import checker
-from gossamer.demo import DemoWeb
-from gossamer.demo.render import render
+from gossamer.webs import checker
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.demo.render import render
 from tests.needed import needed
 
 LINE = (

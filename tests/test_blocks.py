@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.errors import GossamerError
 from gossamer.collection.blocks import KEPT, PER_BLOCK, BlockFile
-from gossamer.errors import GossamerError
 
 
 def urls(count: int, start: int = 0) -> list[bytes]:

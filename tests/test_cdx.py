@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
+from gossamer.base.errors import StorageError
 from gossamer.collection import cdx
-from gossamer.errors import StorageError
 from tests.archiving import LONG, TEXT, Shard, encoded, exchange
 from tests.needed import needed
 from tests.server import PAGE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gossamer.base.model import Outcome
 from gossamer.gatherer.challenge import SMALL, challenged
-from gossamer.model import Outcome
 
 HTML = {"content-type": "text/html; charset=utf-8"}
 WORDS = " ".join(f"word{n} is followed by more" for n in range(60))

@@ -15,12 +15,12 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from gossamer.checker import EPSILON, Kind, Report, Request, check, read, robots_in, web_of
+from gossamer.base.errors import UsageError
+from gossamer.base.units import Duration
 from gossamer.config.settings import HarvesterSettings, Settings
-from gossamer.demo import DemoWeb
-from gossamer.demo.access import AccessLog
-from gossamer.errors import UsageError
-from gossamer.units import Duration
+from gossamer.webs.checker import EPSILON, Kind, Report, Request, check, read, robots_in, web_of
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.demo.access import AccessLog
 
 WAIT, PAUSE, ADDRESS_WAIT, DELAY = 5.0, 1.0, 0.5, 8.0
 ROBOTS = {

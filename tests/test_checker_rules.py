@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from gossamer.checker import Kind, Limits, Request, check
-from gossamer.checker.order import by_start
-from gossamer.checker.robots import DOUBTFUL, Origin, Said
+from gossamer.base.errors import UsageError
 from gossamer.config.settings import Settings
-from gossamer.errors import UsageError
 from gossamer.robots import Rules
+from gossamer.webs.checker import Kind, Limits, Request, check
+from gossamer.webs.checker.order import by_start
+from gossamer.webs.checker.robots import DOUBTFUL, Origin, Said
 from tests.timing import takes_less
 
 LIMITS = replace(
@@ -353,7 +353,7 @@ def test_the_429_of_a_killed_crawl_slows_nobody() -> None:
 
 
 def test_the_worst_of_each_kind_is_named_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["gossamer.checker.check"], "KEPT", 3)
+    monkeypatch.setattr(sys.modules["gossamer.webs.checker.check"], "KEPT", 3)
     log = [FIRST, *(at(10.0 + n * (5.0 - n / 10)) for n in range(1, 9))]
     report = check(log, LIMITS, face)
     assert report.counts == {Kind.SITE_EARLY: 7}

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from bench import citizen
 from bench.mixed import MixedWeb
+from gossamer.base.model import Ask, Assignment
 from gossamer.config import Settings
-from gossamer.demo import DemoWeb, moods
-from gossamer.model import Ask, Assignment
-from gossamer.web.fetch import Fetched
+from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, decode_results
+from gossamer.webs.demo import DemoWeb, moods
 from gossamer.worker import Reader
 
 WEB = DemoWeb(

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.clock import RealClock, Reckoning, VirtualClock
+from gossamer.base.clock import RealClock, Reckoning, VirtualClock
+from gossamer.base.model import Ask, Outcome, State
+from gossamer.collection.clock_file import CLOCK, read_reckoning
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.reckoning import CLOCK, read_reckoning
-from gossamer.model import Ask, Outcome, State
 from gossamer.run import _Running
-from gossamer.simulator.web import Asked, Reply
-from gossamer.web.answer import retry_after
+from gossamer.web.fetch.response import retry_after
+from gossamer.webs.simulated import Asked, Reply
 from tests.world import World, impolite
 
 ROOT = "http://a.example/"

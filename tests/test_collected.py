@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from gossamer import config
-from gossamer.analysis import analyse, analyse_collection, summary
-from gossamer.collected import collected, known_urls, open_graph
+from gossamer.base.errors import LockedError, UsageError
+from gossamer.base.model import Outcome
 from gossamer.collection import lock
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.config import Settings, dump
-from gossamer.errors import LockedError, UsageError
-from gossamer.explain.page import explain_page
-from gossamer.graphs.make import make
-from gossamer.graphs.webgraph import save
-from gossamer.model import Outcome
-from gossamer.simulator.web import Reply
+from gossamer.laboratory.analyse import analyse, analyse_collection, summary
+from gossamer.laboratory.collection_graph import collected, known_urls, open_graph
+from gossamer.laboratory.graphs.make import make
+from gossamer.laboratory.graphs.webgraph import save
+from gossamer.read.explain.page import explain_page
+from gossamer.webs.simulated import Reply
 from tests.crawling import gossamer
 from tests.test_sql import ask
 from tests.world import World

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.base.errors import UsageError
 from gossamer.cli import main
 from gossamer.cli.crawl import user_settings
 from gossamer.collection import manifest
 from gossamer.collection.layout import shard_folder
-from gossamer.demo import DemoWeb
-from gossamer.errors import UsageError
 from gossamer.prepare import Plea, Prepared, prepare
+from gossamer.webs.demo import DemoWeb
 from tests.crawling import Crawling, Ended, Served, alive, children, command_line, gossamer, serve
 from tests.reading import Found, committed
 

@@ -16,19 +16,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.verify import Maker
-from gossamer import compact, disk
-from gossamer.collection import lock, manifest, seal, segments
-from gossamer.collection.bodies import last_bodies
-from gossamer.collection.effects import Effects
+from gossamer.base import disk
+from gossamer.base.errors import LockedError
+from gossamer.base.model import Texts
+from gossamer.collection import lock, manifest
+from gossamer.collection.journal.effects import Effects
+from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import INDEX, MANIFEST, TABLES, journal_path
 from gossamer.collection.recovery import recover
-from gossamer.compact import merging
-from gossamer.errors import LockedError
-from gossamer.export import wacz
-from gossamer.graphing import graph_of
-from gossamer.model import Texts
-from gossamer.sql.sources import find
-from gossamer.verify.whole import verify
+from gossamer.collection.tables import seal, segments
+from gossamer.manager.scores.graph import graph_of
+from gossamer.read import compact
+from gossamer.read.compact import merging
+from gossamer.read.export import wacz
+from gossamer.read.sql.sources import find
+from gossamer.read.verify.whole import verify
 from tests.effects_samples import small_effects
 from tests.powercut import Disk, Loss
 from tests.test_rank import links_of

@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.compare import Crawled, compare, read
-from gossamer.compare.finding import active, as_run, scenario_of, servers_of
+from gossamer.base.errors import UsageError
 from gossamer.config import Settings
-from gossamer.demo import DemoWeb
-from gossamer.errors import UsageError
 from gossamer.laboratory import Bench
-from gossamer.reproduce import real
-from gossamer.reproduce.crawls import Crawls
-from gossamer.reproduce.lab import Lab
-from gossamer.reproduce.names import NAMES
-from gossamer.simulate.scenario import Servers
-from gossamer.sql.database import Database
-from gossamer.sql.sources import find
-from gossamer.warm import warm
+from gossamer.laboratory.compare import Crawled, compare, read
+from gossamer.laboratory.compare.finding import active, as_run, scenario_of, servers_of
+from gossamer.laboratory.reproduce import real
+from gossamer.laboratory.reproduce.crawls import Crawls
+from gossamer.laboratory.reproduce.lab import Lab
+from gossamer.laboratory.reproduce.names import NAMES
+from gossamer.laboratory.simulate.scenario import Servers
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
+from gossamer.tools.compile import warm
+from gossamer.webs.demo import DemoWeb
 
 FETCHED = "outcome in ('ok', 'duplicate', 'redirect')"
 REAL = [name for name, each in NAMES.items() if each.function.__module__ == real.__name__]

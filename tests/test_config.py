@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.errors import UsageError
+from gossamer.base.units import Duration, Size, Speed
 from gossamer.cli.config import config as config_command
 from gossamer.config import Settings, differences, dump, from_json, load, loads, override, reference, to_json
 from gossamer.config.accepted import CLASSES, RANGES, SCORES, WORDS
@@ -16,8 +18,6 @@ from gossamer.config.dump import WIDTH
 from gossamer.config.endpoints import endpoint
 from gossamer.config.load import line_of
 from gossamer.config.values import known, write
-from gossamer.errors import UsageError
-from gossamer.units import Duration, Size, Speed
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _ascii = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=12)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.coverage import Coverage, Fate, Part, compare, lines
-from gossamer.demo import DemoWeb, Kind
-from gossamer.demo.counted import only_counted
-from gossamer.demo.web import DEPTH_DYNAMIC
-from gossamer.model import Outcome
+from gossamer.base.model import Outcome
+from gossamer.webs.coverage import Coverage, Fate, Part, compare, lines
+from gossamer.webs.demo import DemoWeb, Kind
+from gossamer.webs.demo.counted import only_counted
+from gossamer.webs.demo.web import DEPTH_DYNAMIC
 from tests.crawling import Ended, gossamer, serve
 
 WEB = DemoWeb(seed=5, sites=30, pages=600, largest=2_000, errors=0.01, busy=0.005, silent=1)

@@ -9,20 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.collection import layout, manifest, records
+from gossamer.base.errors import GossamerError, LockedError
+from gossamer.base.model import State
+from gossamer.collection import layout, manifest
+from gossamer.collection.journal import records
+from gossamer.collection.journal.records import HEAD, Kind, Mark
 from gossamer.collection.layout import MANIFEST, journal_files, shard_folder
-from gossamer.collection.records import HEAD, Kind, Mark
 from gossamer.collection.recovery import recover
 from gossamer.collection.repair import DAMAGED, repair
 from gossamer.collection.store import Store
 from gossamer.config import Settings
-from gossamer.errors import GossamerError, LockedError
-from gossamer.model import State
 from gossamer.opening import open_collection
-from gossamer.simulator.web import Reply
-from gossamer.sql.database import Database
-from gossamer.sql.sources import find
-from gossamer.verify.whole import repaired, verify
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
+from gossamer.read.verify.whole import repaired, verify
+from gossamer.webs.simulated import Reply
 from tests.world import World, at_processor_speed
 
 PAGES = {f"http://s{site}.example/{page}": Reply(seconds=0.1) for site in range(4) for page in range(40)}

@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.decode import CHUNK, PIECE, decode, salvaged
+from gossamer.web.fetch.decode import CHUNK, PIECE, decode, salvaged
 
 HTML = b"<html><p>Caf\xc3\xa9 and more text</p></html>\n" * 500
 LIMIT = 4_000_000

@@ -16,19 +16,19 @@ from pathlib import Path
 
 import pytest
 
-from gossamer import demo
-from gossamer.demo import DemoWeb, Kind
-from gossamer.demo.answer import Answers
-from gossamer.demo.bulk import bulk_target
-from gossamer.demo.kinds import SWITCHES
-from gossamer.demo.layout import DEEPEST_DYNAMIC, DEEPEST_STATIC, PAGES
-from gossamer.demo.links import FOLLOWED, links
-from gossamer.demo.server import make_ahead
-from gossamer.demo.site import Down
-from gossamer.demo.sites import Robots, sizes
-from gossamer.model import Outcome
+from gossamer.base.model import Outcome
 from gossamer.robots import Rules
 from gossamer.urls import UrlClass, canonical, classify
+from gossamer.webs import demo
+from gossamer.webs.demo import DemoWeb, Kind
+from gossamer.webs.demo.answer import Answers
+from gossamer.webs.demo.bulk import bulk_target
+from gossamer.webs.demo.kinds import SWITCHES
+from gossamer.webs.demo.layout import DEEPEST_DYNAMIC, DEEPEST_STATIC, PAGES
+from gossamer.webs.demo.links import FOLLOWED, links
+from gossamer.webs.demo.server import make_ahead
+from gossamer.webs.demo.site import Down
+from gossamer.webs.demo.sites import Robots, sizes
 
 SMALL = DemoWeb(seed=7, sites=24, pages=900, largest=250, latency=0.05, busy=0.005, nofollow=0.03)
 """Has some of every kind."""
@@ -239,7 +239,7 @@ def test_no_module_of_the_demonstration_web_imports_another_in_a_ring() -> None:
         imports[name] |= {
             node.module.split(".")[2]
             for node in ast.walk(ast.parse(path.read_text()))
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("gossamer.demo.")
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("gossamer.webs.demo.")
         } - {name}
     imports = dict(imports)
     while free := {name for name, of in imports.items() if not of}:

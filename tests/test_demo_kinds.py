@@ -12,23 +12,23 @@ import pycld2
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer import demo
+from gossamer.base.errors import UsageError
+from gossamer.base.model import Outcome
 from gossamer.cli.web import settings_for
 from gossamer.config import loads
 from gossamer.config.settings import SeederSettings
-from gossamer.demo import DemoWeb, Kind, Truth
-from gossamer.demo.answer import Answers
-from gossamer.demo.counted import only_counted
-from gossamer.demo.kinds import SITES, SWITCHES, lines
-from gossamer.demo.layout import PAGES
-from gossamer.demo.links import links
-from gossamer.demo.pace import DEVIATIONS, factors
-from gossamer.demo.site import Down, Names
-from gossamer.demo.special import ALL_ANSWERS, TOGETHER
-from gossamer.errors import UsageError
 from gossamer.gatherer.charset import decode
-from gossamer.model import Outcome
 from gossamer.urls import canonical
+from gossamer.webs import demo
+from gossamer.webs.demo import DemoWeb, Kind, Truth
+from gossamer.webs.demo.answer import Answers
+from gossamer.webs.demo.counted import only_counted
+from gossamer.webs.demo.kinds import SITES, SWITCHES, lines
+from gossamer.webs.demo.layout import PAGES
+from gossamer.webs.demo.links import links
+from gossamer.webs.demo.pace import DEVIATIONS, factors
+from gossamer.webs.demo.site import Down, Names
+from gossamer.webs.demo.special import ALL_ANSWERS, TOGETHER
 
 WEB = DemoWeb(seed=3, sites=120, pages=4_800, largest=400)
 USUAL = SeederSettings()

@@ -21,12 +21,12 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.config.settings import SeederSettings
-from gossamer.demo import DemoWeb, Kind, Running, certificates, start
-from gossamer.demo.access import COLUMNS, HEADER
-from gossamer.demo.pace import factors
-from gossamer.demo.site import Down, Names, Site
 from gossamer.robots import Rules
 from gossamer.urls import UrlClass, canonical, classify
+from gossamer.webs.demo import DemoWeb, Kind, Running, certificates, start
+from gossamer.webs.demo.access import COLUMNS, HEADER
+from gossamer.webs.demo.pace import factors
+from gossamer.webs.demo.site import Down, Names, Site
 from tests.crawling import alive
 from tests.test_demo import SMALL
 from tests.timing import wait_for
@@ -267,7 +267,8 @@ def test_the_log_survives_sigterm_and_notes_who_was_left_without_answer(tmp_path
 
 def test_the_server_ends_with_its_parent_and_leaves_no_files(tmp_path: Path) -> None:
     code = (
-        "import os, signal; from gossamer.demo import *; r = start(DemoWeb(seed=7, sites=24, pages=900, largest=250));"
+        "import os, signal; from gossamer.webs.demo import *; "
+        "r = start(DemoWeb(seed=7, sites=24, pages=900, largest=250));"
         "print(r.process.pid, r.trusted, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     source = Path(__file__).parents[1] / "src"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.base.model import VisitFlag
 from gossamer.gatherer.directives import moment, of_header, of_meta
 from gossamer.gatherer.preferences import LIMIT, lines, of_headers
-from gossamer.model import VisitFlag
 
 PAST = VisitFlag.NOINDEX | VisitFlag.UNAVAILABLE
 NOON = 1277467200.0

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer import disk
-from gossamer.errors import StorageError
+from gossamer.base import disk
+from gossamer.base.errors import StorageError
 
 
 def test_append_returns_the_offset_and_length_follows(tmp_path: Path) -> None:

@@ -23,19 +23,19 @@ import pytest
 from typer.testing import CliRunner
 
 from gossamer import __version__, config
-from gossamer.checker import LOG_FORMAT
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import Counted, LinkKind, Outcome, State, VisitFlag
+from gossamer.base.units import Duration
 from gossamer.cli import app
 from gossamer.config import Settings
 from gossamer.config.presets import PRESETS
 from gossamer.config.values import known, write
-from gossamer.errors import GossamerError
 from gossamer.manager.value import Value
-from gossamer.model import Counted, LinkKind, Outcome, State, VisitFlag
-from gossamer.reference import COUNTED, ENVIRONMENT, EXITS, LINKS, STATES, reference, verbs
 from gossamer.robots import Rules
-from gossamer.units import Duration
+from gossamer.tools.reference import COUNTED, ENVIRONMENT, EXITS, LINKS, STATES, reference, verbs
 from gossamer.urls import Scope
-from gossamer.web.fetch import request_fields
+from gossamer.web.fetch.fetch import request_fields
+from gossamer.webs.checker import LOG_FORMAT
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
@@ -233,7 +233,7 @@ def test_no_command_is_left_out(name: str) -> None:
 
 
 def test_the_reference_is_what_the_code_makes() -> None:
-    assert DOCS["reference.md"].read_text() == reference(), "python -m gossamer.reference > docs/reference.md"
+    assert DOCS["reference.md"].read_text() == reference(), "python -m gossamer.tools.reference > docs/reference.md"
 
 
 def test_the_reference_leaves_no_word_out() -> None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import UsageError
-from gossamer.graphs import edges as module
-from gossamer.graphs.edges import from_edges
-from gossamer.graphs.webgraph import WebGraph
+from gossamer.base.errors import UsageError
+from gossamer.laboratory.graphs import edges as module
+from gossamer.laboratory.graphs.edges import from_edges
+from gossamer.laboratory.graphs.webgraph import WebGraph
 
 URLS = "http://www.a.example/x\nhttp://a.example/\nhttps://b.example:8080/one\nhttp://c.example/\n"
 

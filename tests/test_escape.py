@@ -26,14 +26,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.escape import for_file, for_html, for_json, for_screen, for_sql, lines_for_screen
+from gossamer.base.screen import guard
 from gossamer.cli import app, main
 from gossamer.cli.progress import Progress
 from gossamer.collection.layout import shard_folder
-from gossamer.escape import for_file, for_html, for_json, for_screen, for_sql, lines_for_screen
-from gossamer.reports import page, plot, table
-from gossamer.reports.finding import Column, Finding, Plot, Sentence, Series, Table
-from gossamer.screen import guard
-from gossamer.sql.columns import VIEWS
+from gossamer.laboratory.findings import page, plot, table
+from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table
+from gossamer.read.sql.columns import VIEWS
 from tests.crawling import gossamer
 from tests.test_progress import FIGURES, Terminal
 
@@ -158,7 +158,7 @@ def test_what_is_printed_by_anybody_is_escaped(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_fault_that_nobody_caught_is_escaped() -> None:
-    program = f"from gossamer.screen import guard; guard(); raise ValueError({WORST!r})"
+    program = f"from gossamer.base.screen import guard; guard(); raise ValueError({WORST!r})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "ValueError: \\x1b]0;x" in done.stderr
     assert printable(done.stderr)

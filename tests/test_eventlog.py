@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer.errors import UsageError
+from gossamer.base.errors import UsageError
+from gossamer.base.model import NONE, VISIT, Ask, Assignment, Outcome, Visits
 from gossamer.eventlog import EventLog, Level, level_of
-from gossamer.model import NONE, VISIT, Ask, Assignment, Outcome, Visits
 
 
 def assignment(number: int, url: str = "http://a.example/", ask: Ask = Ask.PAGE) -> Assignment:

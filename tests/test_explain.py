@@ -20,26 +20,26 @@ import pytest
 
 from gossamer import config, urls
 from gossamer.asking import SOCKET, Listener, ask
+from gossamer.base.errors import UsageError
+from gossamer.base.model import Outcome
+from gossamer.base.units import human_size
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.lock import LOCK
 from gossamer.config.settings import SeederSettings, Settings
 from gossamer.crawl import Bounds, Crawl
-from gossamer.errors import UsageError
-from gossamer.explain import replayed
-from gossamer.explain.address import address_of, scope_verdict
-from gossamer.explain.page import _plan_words, explain_page
-from gossamer.explain.site import explain_site, is_site
-from gossamer.explain.text import lines_of
 from gossamer.figures import figures_of
 from gossamer.manager.history import PLANS, History, Past, read_history
 from gossamer.manager.plan import Plan
-from gossamer.model import Outcome
 from gossamer.opening import open_collection
+from gossamer.read.explain import replayed
+from gossamer.read.explain.address import address_of, scope_verdict
+from gossamer.read.explain.page import _plan_words, explain_page
+from gossamer.read.explain.site import explain_site, is_site
+from gossamer.read.explain.text import lines_of
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
-from gossamer.simulator.web import Reply, SimulatedNames, SimulatedWeb
-from gossamer.sql.database import Database
-from gossamer.sql.sources import find
-from gossamer.units import human_size
+from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
 from gossamer.whereabouts import plan_standing
 from tests.test_simulated_crawl import random_web
 from tests.world import World

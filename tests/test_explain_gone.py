@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from gossamer.asking import ask
+from gossamer.base.errors import StorageError
 from gossamer.collection import manifest
 from gossamer.collection.layout import shard_folder
-from gossamer.errors import StorageError
-from gossamer.explain import collection as explain_collection
-from gossamer.explain.page import explain_page
-from gossamer.explain.site import explain_site, is_site
-from gossamer.mapped import Mapped, open_image
+from gossamer.image_view import Mapped, open_image
+from gossamer.read.explain import collection as explain_collection
+from gossamer.read.explain.page import explain_page
+from gossamer.read.explain.site import explain_site, is_site
 from tests.test_explain import ROOT, running, without_holder, world_in
 
 

@@ -18,14 +18,14 @@ import zstandard
 from warcio.archiveiterator import ArchiveIterator
 
 from bench.verify import Made, Maker
-from gossamer.collection.effects import Effects
+from gossamer.base.errors import StorageError, UsageError
+from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, VisitFlag
+from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import archive_files
-from gossamer.errors import StorageError, UsageError
-from gossamer.export import jsonl, wacz
-from gossamer.model import NONE, VISIT, VISIT_TEXTS, Ask, VisitFlag
-from gossamer.sql.sources import find
-from gossamer.verify.whole import verify
-from gossamer.web.archive import Archive
+from gossamer.read.export import jsonl, wacz
+from gossamer.read.sql.sources import find
+from gossamer.read.verify.whole import verify
+from gossamer.web.archive.archive import Archive
 
 OLD: Final = Path(__file__).parent / "data" / "format-1.tar.gz"
 

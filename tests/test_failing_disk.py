@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from gossamer import disk
+from gossamer.base import disk
+from gossamer.base.errors import StorageError
+from gossamer.base.model import State
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
-from gossamer.errors import StorageError
-from gossamer.model import State
-from gossamer.simulator.web import Reply
+from gossamer.webs.simulated import Reply
 from tests.world import World, at_processor_speed
 
 PAGES = {f"http://s{site}.example/{page}": Reply(seconds=0.1) for site in range(3) for page in range(8)}

@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 
 from gossamer import __version__
+from gossamer.base.errors import UsageError
+from gossamer.base.model import Ask, Assignment, Outcome
+from gossamer.base.units import Duration, Size
 from gossamer.config.settings import HarvesterSettings
-from gossamer.errors import UsageError
-from gossamer.model import Ask, Assignment, Outcome
-from gossamer.units import Duration, Size
 from gossamer.web.addresses import Forbidden, pack
-from gossamer.web.answer import named, outcome_of, parse_head, retry_after
-from gossamer.web.fetch import MAX_ROBOTS, Fetched, Fetcher, request_fields
-from gossamer.web.line import Line, Share
-from gossamer.web.metered import MeteredFetcher
-from gossamer.web.trusted import Trusted
+from gossamer.web.fetch.certificates import Trusted
+from gossamer.web.fetch.fetch import MAX_ROBOTS, Fetched, Fetcher, request_fields
+from gossamer.web.fetch.response import named, outcome_of, parse_head, retry_after
+from gossamer.web.limit.bucket import Line, Share
+from gossamer.web.limit.limited_fetch import MeteredFetcher
 from tests.server import ANSWERS, PAGE, Server, free_port
 from tests.timing import WITHIN, wait_for
 

@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from gossamer.gatherer import bounds
-from gossamer.gatherer.few import count_roots, has_few
-from gossamer.gatherer.marks import marks
-from gossamer.gatherer.plain import FORMATTING
+from gossamer.gatherer.markup import limits
+from gossamer.gatherer.markup.fast import FORMATTING
+from gossamer.gatherer.markup.prefilter import count_roots, has_few
+from gossamer.gatherer.markup.tags import marks
 from tests.test_plain import PIECES
 
 LEAVES = (
@@ -50,7 +50,7 @@ LIMITS = {"DEEPEST": 4, "MOST_REBUILT": 12, "MOST_WALKED": 9, "MOST_OPTIONS": 2}
 
 
 def _is_cleared(page: str, tags: int) -> bool:
-    left = bounds.FREE + LIMITS["MOST_REBUILT"] // tags
+    left = limits.FREE + LIMITS["MOST_REBUILT"] // tags
     return has_few(page, marks(page), LIMITS["DEEPEST"], left, LIMITS["MOST_WALKED"], LIMITS["MOST_OPTIONS"])
 
 
@@ -59,8 +59,8 @@ def _is_cleared(page: str, tags: int) -> bool:
 def test_what_has_few_tags_is_left_whole_by_the_closer_look(page: str) -> None:
     tags = page.count("<")
     if tags and _is_cleared(page, tags):
-        with patch.dict(vars(bounds), LIMITS):
-            assert bounds._end(page) == len(page)
+        with patch.dict(vars(limits), LIMITS):
+            assert limits._end(page) == len(page)
 
 
 def _is_formatting(piece: str) -> bool:
@@ -82,8 +82,8 @@ def _is_formatting(piece: str) -> bool:
 @example(["<svg>", "<a>", "</a>"])
 def test_what_the_closer_look_leaves_is_not_deep_for_the_parser(unit: list[str]) -> None:
     page = "".join(unit) * 100
-    with patch.dict(vars(bounds), {"DEEPEST": 10}):
-        left = page[: bounds._end(page)]
+    with patch.dict(vars(limits), {"DEEPEST": 10}):
+        left = page[: limits._end(page)]
     assert max((_depth(node) for node in LexborHTMLParser(left).css("*")), default=0) < 60
 
 

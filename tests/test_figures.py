@@ -14,15 +14,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.base.memory import used
+from gossamer.base.model import Outcome, Reason, State
+from gossamer.base.outcomes import Aside
+from gossamer.base.units import Duration
 from gossamer.config.settings import ManagerSettings
 from gossamer.figures import Curve, Figures, dues_of, figures_of, parts_of, tally_of, thinned
-from gossamer.memory import used
-from gossamer.model import Outcome, Reason, State
-from gossamer.outcomes import Aside
 from gossamer.pace import Pace
 from gossamer.robots import Rules
-from gossamer.simulator.web import Reply
-from gossamer.units import Duration
+from gossamer.webs.simulated import Reply
 from gossamer.whereabouts import HORIZON, set_aside
 from tests.world import World
 

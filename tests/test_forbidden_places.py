@@ -18,12 +18,12 @@ from typing import Any, Final
 
 import pytest
 
-from gossamer.demo.hostile.saying import answer
-from gossamer.model import Outcome, State
-from gossamer.outcomes import Aside
-from gossamer.simulator.web import Reply
+from gossamer.base.model import Outcome, State
+from gossamer.base.outcomes import Aside
 from gossamer.urls import Scope, canonical, host
 from gossamer.web.addresses import Forbidden, forbidden, literal
+from gossamer.webs.hostile.saying import answer
+from gossamer.webs.simulated import Reply
 from tests.crawling import Ended, gossamer
 from tests.reading import rows
 from tests.server import ANSWERS, Server

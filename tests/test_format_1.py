@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from gossamer import config
-from gossamer.clock import VirtualClock
-from gossamer.collection import manifest, seal
-from gossamer.collection.effects import SECTION, Effects, _older
+from gossamer.base.clock import VirtualClock
+from gossamer.base.model import State
+from gossamer.collection import manifest
+from gossamer.collection.journal.effects import SECTION, Effects, _older
 from gossamer.collection.layout import SETTINGS, shard_folder
+from gossamer.collection.tables import seal
 from gossamer.desk import Desk
-from gossamer.model import State
 from gossamer.opening import open_collection
 from tests.effects_samples import small_effects
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.model import Counted, LinkFlag, LinkKind, VisitFlag
 from gossamer.config.settings import GathererSettings
-from gossamer.gatherer.bounds import DEEPEST, MOST_TAGS, bounded
 from gossamer.gatherer.charset import codec, decode
 from gossamer.gatherer.directives import of_header, refresh_target
 from gossamer.gatherer.gather import LONGEST_TITLE, Gathered, gather
-from gossamer.model import Counted, LinkFlag, LinkKind, VisitFlag
+from gossamer.gatherer.markup.limits import DEEPEST, MOST_TAGS, bounded
 from gossamer.urls import Scope, canonical
 from tests.timing import takes_less
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag
 from gossamer.config.settings import GathererSettings, SeederSettings
+from gossamer.gatherer.counted import MOST_LINES, REST, Seen, scheme
 from gossamer.gatherer.gather import Gathered, gather, redirected
 from gossamer.gatherer.links import Link
-from gossamer.gatherer.seen import MOST_LINES, REST, Seen, scheme
-from gossamer.model import Counted, LinkFlag, LinkKind, Tag
 from gossamer.urls import Scope
 from tests.timing import takes_less
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.model import Outcome
-from gossamer.web import pool as pooled
-from gossamer.web.process import Worker
+from gossamer.base.model import Outcome
+from gossamer.web.pool import pool as pooled
+from gossamer.web.pool.handle import Worker
 from gossamer.worker import LARGE
 from tests.pooling import Start, archived, ask, collect, outcomes, server, start
 from tests.server import Server

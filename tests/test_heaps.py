@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.harvester.heaps import insert, pop_page, raise_key
-from gossamer.harvester.places import LEFT, make_arrays
-from gossamer.model import NONE
+from gossamer.base.model import NONE
+from gossamer.harvester.queue.memory import LEFT, make_arrays
+from gossamer.harvester.queue.page_heaps import insert, pop_page, raise_key
 
 PAGES, SITES = 60, 3
 

@@ -17,20 +17,21 @@ import pytest
 import zstandard
 from typer.testing import CliRunner
 
-from gossamer import checker, config, demo, urls
+from gossamer import config, urls
+from gossamer.base.errors import UsageError
+from gossamer.base.model import Outcome
+from gossamer.base.outcomes import Aside, Reason
 from gossamer.cli import app
 from gossamer.cli.web import settings_for
 from gossamer.collection.probes import NAME
-from gossamer.demo.hostile import bodies, pages
-from gossamer.demo.hostile.behaviour import Behaviour
-from gossamer.demo.hostile.line import Gone
-from gossamer.demo.hostile.server import handle
-from gossamer.demo.hostile.table import BEHAVIOURS, chosen, markdown
-from gossamer.demo.hostile.web import FORBIDDEN, LIMITS, HostileWeb
-from gossamer.errors import UsageError
-from gossamer.model import Outcome
-from gossamer.outcomes import Aside, Reason
 from gossamer.prepare import demo_settings
+from gossamer.webs import checker, demo
+from gossamer.webs.hostile import bodies, pages
+from gossamer.webs.hostile.behaviour import Behaviour
+from gossamer.webs.hostile.line import Gone
+from gossamer.webs.hostile.server import handle
+from gossamer.webs.hostile.table import BEHAVIOURS, chosen, markdown
+from gossamer.webs.hostile.web import FORBIDDEN, LIMITS, HostileWeb
 from tests.crawling import alive
 from tests.hostile import Crawled, crawl
 from tests.timing import WITHIN
@@ -240,7 +241,7 @@ def test_the_words_of_the_table_are_those_of_outcomes() -> None:
 
 def test_the_manual_has_the_table() -> None:
     manual = Path(__file__).parent.parent / "docs" / "manual.md"
-    assert markdown() in manual.read_text(), "python -c 'from gossamer.demo.hostile.table import *; print(markdown())'"
+    assert markdown() in manual.read_text(), "python -c 'from gossamer.webs.hostile.table import *; print(markdown())'"
 
 
 def test_list_shows_it_for_people_and_programs() -> None:

@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import pytest
 
+from gossamer.base.model import Counted, LinkKind, VisitFlag
 from gossamer.config import Settings
-from gossamer.gatherer.bounds import MOST_ATTRIBUTES, bounded
 from gossamer.gatherer.gather import LONGEST_TITLE, Gathered, gather
-from gossamer.model import Counted, LinkKind, VisitFlag
+from gossamer.gatherer.markup.limits import MOST_ATTRIBUTES, bounded
 from gossamer.urls import Scope
-from gossamer.web.decode import decode
+from gossamer.web.fetch.decode import decode
 from tests.timing import WITHIN, grows_less, takes_less
 
 URL = "http://example.org/a/b.html"

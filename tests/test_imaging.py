@@ -12,17 +12,19 @@ from typing import Any
 
 import pytest
 
-from gossamer import disk, imaging
-from gossamer.collection import image, manifest, seal
-from gossamer.collection.effects import Effects
+from gossamer import imaging
+from gossamer.base import disk
+from gossamer.base.model import State
+from gossamer.collection import image, manifest
+from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.manifest import Line, Manifest
 from gossamer.collection.recovery import recover
+from gossamer.collection.tables import seal
 from gossamer.config import Settings, load
-from gossamer.demo import DemoWeb
 from gossamer.desk import Desk
-from gossamer.model import State
 from gossamer.opening import open_collection
+from gossamer.webs.demo import DemoWeb
 from tests.crawling import children, command_line, kill, serve
 from tests.powercut import Disk, Loss
 from tests.test_simulated_crawl import closure, random_web

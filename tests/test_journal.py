@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.collection import journal, layout, lock, manifest, records
-from gossamer.collection.effects import Effects
-from gossamer.collection.records import Kind, Mark
-from gossamer.errors import GossamerError, LockedError, StorageError, UsageError
+from gossamer.base.errors import GossamerError, LockedError, StorageError, UsageError
+from gossamer.collection import layout, lock, manifest
+from gossamer.collection.journal import journal, records
+from gossamer.collection.journal.effects import Effects
+from gossamer.collection.journal.records import Kind, Mark
 from tests.effects_samples import small_effects, wild_effects
 
 

@@ -13,11 +13,11 @@ from typing import Final
 import pytest
 import xxhash
 
-from gossamer.checker import Request
+from gossamer.base.model import Outcome
 from gossamer.collection.layout import is_collection
 from gossamer.collection.store import MOST_BEHIND
-from gossamer.demo import DemoWeb
-from gossamer.model import Outcome
+from gossamer.webs.checker import Request
+from gossamer.webs.demo import DemoWeb
 from tests.crawling import Crawling, Served, alive, children, kill, serve
 from tests.reading import Found, archived, committed, rows
 from tests.timing import wait_for

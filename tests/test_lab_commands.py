@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gossamer import disk
+from gossamer.base import disk
+from gossamer.base.errors import GossamerError, UsageError
 from gossamer.cli import app
 from gossamer.cli.options import speed_of
-from gossamer.errors import GossamerError, UsageError
-from gossamer.graphs.make import make
-from gossamer.graphs.webgraph import load, save
+from gossamer.laboratory.graphs.make import make
+from gossamer.laboratory.graphs.webgraph import load, save
+from gossamer.laboratory.reproduce.names import NAMES
 from gossamer.manager.strategies import STRATEGIES
-from gossamer.reproduce.names import NAMES
-from gossamer.warm import warm
+from gossamer.tools.compile import warm
 from tests.crawling import command
 from tests.timing import wait_for
 

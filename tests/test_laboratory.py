@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.errors import GossamerError
-from gossamer.graphs.make import make
+from gossamer.base.errors import GossamerError
 from gossamer.laboratory import Bench, Job, Measured, Subject
 from gossamer.laboratory.bench import with_start
+from gossamer.laboratory.graphs.make import make
 from gossamer.laboratory.measured import POINTS, STEPS, perform, sampled, thinned
-from gossamer.simulate.scenario import Scenario, Servers
+from gossamer.laboratory.simulate.scenario import Scenario, Servers
 
 POLITE = Scenario(connections=8, wait=15.0, servers=Servers.measured())
 

@@ -15,15 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer import descriptors, memory
+from gossamer.base import descriptors, memory
+from gossamer.base.descriptors import OTHERS
+from gossamer.base.errors import StorageError
+from gossamer.base.model import Outcome
+from gossamer.base.process import Process
 from gossamer.collection.layout import journal_files, shard_folder
 from gossamer.collection.recovery import recover
-from gossamer.demo import DemoWeb
-from gossamer.descriptors import OTHERS
-from gossamer.errors import StorageError
-from gossamer.model import Outcome
-from gossamer.process import Process
 from gossamer.run import Plea, run
+from gossamer.webs.demo import DemoWeb
 from tests.crawling import Served, children, serve
 from tests.pooling import Start, ask, collect, outcomes, server, start
 from tests.reading import Found, committed

@@ -1,4 +1,5 @@
-"""The line that workers share, and requests on it (`web/line.py`, `web/metered.py`): bytes are counted, never timed."""
+"""The line that workers share, and requests on it (`web/limit/bucket.py`, `web/limit/limited_fetch.py`): bytes are
+counted, never timed."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config import Settings, override
-from gossamer.demo.certificates import Certificate, make_certificate
-from gossamer.model import Ask, Assignment, Outcome
-from gossamer.web.fetch import Fetched
-from gossamer.web.line import SHARE, Line, Share, locked, window_of
+from gossamer.web.fetch.fetch import Fetched
+from gossamer.web.limit.bucket import SHARE, Line, Share, locked, window_of
+from gossamer.web.limit.limited_fetch import MeteredFetcher
+from gossamer.web.limit.throttle import read_of, unread_of
 from gossamer.web.message import decode_assignment, encode_assignment
-from gossamer.web.metered import MeteredFetcher
-from gossamer.web.sluice import read_of, unread_of
+from gossamer.webs.demo.certificates import Certificate, make_certificate
 from tests.pooling import Start, ask, collect, server, start  # noqa: F401
 from tests.server import Server
 

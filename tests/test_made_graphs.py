@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import UsageError
-from gossamer.graphs.figures import NEVER, as_plain, check, depths, figures
-from gossamer.graphs.make import make
-from gossamer.graphs.powerlaw import bent, draw, exponent, zeta
-from gossamer.graphs.webgraph import WebGraph
+from gossamer.base.errors import UsageError
+from gossamer.laboratory.graphs.figures import NEVER, as_plain, check, depths, figures
+from gossamer.laboratory.graphs.make import make
+from gossamer.laboratory.graphs.powerlaw import bent, draw, exponent, zeta
+from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.rank.graph import csr
 
 from .shared_data import graph_file
@@ -130,7 +130,7 @@ def test_depths_are_the_shortest_ways() -> None:
 
 
 def test_the_figures_of_a_real_web_are_found() -> None:
-    from gossamer.graphs.webgraph import load
+    from gossamer.laboratory.graphs.webgraph import load
 
     found = figures(load(graph_file("debian-docs")))
     assert (found.pages, found.links, found.sites) == (689920, 13259807, 2584)

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer import urls
+from gossamer.base.model import Counted, Outcome, Reason, State
 from gossamer.config import Settings
 from gossamer.config.settings import SeederSettings
 from gossamer.crawl import Ending
-from gossamer.explain.address import scope_verdict
 from gossamer.gatherer.gather import gather
-from gossamer.model import Counted, Outcome, Reason, State
-from gossamer.simulator.web import Reply
+from gossamer.read.explain.address import scope_verdict
 from gossamer.urls import Scope, canonical
+from gossamer.webs.simulated import Reply
 from tests.timing import takes_less
 from tests.world import World, impolite
 

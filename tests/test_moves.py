@@ -12,21 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.model import Ask, Outcome, State, Texts
+from gossamer.base.outcomes import DAY
 from gossamer.collection.credits import Credits
-from gossamer.collection.effects import SITE_EVENT, Effects, SiteEvent
+from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.config import Settings, override
 from gossamer.desk import Desk, folded
-from gossamer.explain.site import explain_site
-from gossamer.explain.text import lines_of
 from gossamer.figures import tally_of
-from gossamer.model import Ask, Outcome, State, Texts
-from gossamer.outcomes import DAY
-from gossamer.simulator.web import Reply
-from gossamer.sql.database import Database
-from gossamer.sql.sources import find
+from gossamer.read.explain.site import explain_site
+from gossamer.read.explain.text import lines_of
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
 from gossamer.web.addresses import pack
+from gossamer.webs.simulated import Reply
 from tests.world import SMALL, Result, World, impolite, state_of
 
 X, Y = "http://x.example/", "http://y.example/"

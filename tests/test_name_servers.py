@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.clock import VirtualClock
-from gossamer.units import Duration
-from gossamer.web import nameserver, resolver
-from gossamer.web.nameserver import FAILURES, LONGEST_REST
-from gossamer.web.resolver import LONGEST, SHORTEST, Resolver
+from gossamer.base.clock import VirtualClock
+from gossamer.base.units import Duration
+from gossamer.web.names import nameserver, resolver
+from gossamer.web.names.nameserver import FAILURES, LONGEST_REST
+from gossamer.web.names.resolver import LONGEST, SHORTEST, Resolver
 from tests.nameserver import FAULTS, NameServer, collect, one, resolver_of
 from tests.needed import needed
 from tests.timing import WITHIN, wait_for

@@ -19,10 +19,10 @@ from typing import Any, Final
 
 import pytest
 
-from gossamer.checker import LOG_FORMAT, Kind, Request, check, read, robots_in
+from gossamer.base.model import State, VisitFlag
 from gossamer.config import Settings, override
-from gossamer.demo.certificates import make_certificate
-from gossamer.model import State, VisitFlag
+from gossamer.webs.checker import LOG_FORMAT, Kind, Request, check, read, robots_in
+from gossamer.webs.demo.certificates import make_certificate
 from tests.crawling import Ended, gossamer
 from tests.needed import needed
 from tests.reading import Archived, Found, archived, rows

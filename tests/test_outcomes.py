@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.collection.effects import SiteEvent
-from gossamer.collection.forms import Word
+from gossamer.base.outcomes import ASIDE, DAY, FOR_GOOD, RETRY, TREATMENTS, TRIES, Again, Aside, Outcome, Treatment
+from gossamer.collection.journal.effects import SiteEvent
+from gossamer.collection.tables.forms import Word
 from gossamer.figures import figures_of, waits_until
-from gossamer.outcomes import ASIDE, DAY, FOR_GOOD, RETRY, TREATMENTS, TRIES, Again, Aside, Outcome, Treatment
-from gossamer.reference import reference
-from gossamer.simulator.web import SimulatedNames
+from gossamer.tools.reference import reference
+from gossamer.webs.simulated import SimulatedNames
 from tests.world import World
 
 LEARN = """

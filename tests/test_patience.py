@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from gossamer import urls
 from gossamer.asking import DeskView
+from gossamer.base.model import VISIT, Ask, Outcome, Texts
+from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside
 from gossamer.collection.columns import SITE_COLUMNS, Group
 from gossamer.config import Settings, override
 from gossamer.desk import Desk
-from gossamer.explain.text import clock_lines
-from gossamer.model import VISIT, Ask, Outcome, Texts
-from gossamer.outcomes import LONGEST_PAUSE, TREATMENTS, Aside
 from gossamer.patience import MOST_SLOW, MOST_STRETCH, Answers, Clocks, clocks, rests
-from gossamer.simulator.web import Asked, Reply
+from gossamer.read.explain.text import clock_lines
+from gossamer.webs.simulated import Asked, Reply
 from gossamer.whereabouts import site_clock
 from tests.world import World, impolite
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.model import VISIT, VisitFlag
-from gossamer.web.payloads import LEAST, SETS, WAYS, Payloads, keys_of
+from gossamer.base.model import VISIT, VisitFlag
+from gossamer.web.archive.bodies import LEAST, SETS, WAYS, Payloads, keys_of
 
 Entry = tuple[int, int, int]
 """Key, file, offset."""
@@ -127,7 +127,7 @@ def test_a_visit_is_published_if_its_body_was_archived_in_full(table: Payloads) 
 
 
 def test_another_process_sees_what_is_published_after_it_began(table: Payloads) -> None:
-    code = "import sys; from gossamer.web.payloads import Payloads; t = Payloads(int(sys.argv[1]))\n"
+    code = "import sys; from gossamer.web.archive.bodies import Payloads; t = Payloads(int(sys.argv[1]))\n"
     code += "for line in sys.stdin: print(t.find(bytes.fromhex(line)), flush=True)"
     command = [sys.executable, "-c", code, str(table.fileno())]
     with subprocess.Popen(

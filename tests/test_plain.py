@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from gossamer.gatherer.marks import marks
-from gossamer.gatherer.plain import NEVER_DEEP, RAW, SIBLINGS, is_plain
+from gossamer.gatherer.markup.fast import NEVER_DEEP, RAW, SIBLINGS, is_plain
+from gossamer.gatherer.markup.tags import marks
 
 PIECES = (
     "<div>",

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.collection.columns import Columns
 from gossamer.manager import plan as plan_module
 from gossamer.manager.plan import Plan, make_plan
-from gossamer.manager.standing import standing_of
+from gossamer.manager.position import standing_of
 from gossamer.manager.strategies import (
     BREADTH_FIRST,
     COMPLETED,
@@ -28,7 +29,6 @@ from gossamer.manager.strategies import (
     Strategy,
 )
 from gossamer.manager.value import GIVEN, Value
-from gossamer.model import Outcome, PageFlag, State
 from gossamer.rank.names import share_score, straight_log2
 
 WALL = 1_000_000.0
@@ -242,7 +242,7 @@ def test_a_page_stands_where_the_plan_puts_it(policy: Strategy, seed: int, value
     everything = reference(columns, policy, 10**6, 10**6, horizon, value)
     site = columns.origin.site[columns.page.origin[: columns.page.count]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gossamer.manager.standing.CHUNK", random.choice([3, 16, 1000]))
+        patch.setattr("gossamer.manager.position.CHUNK", random.choice([3, 16, 1000]))
         for page in range(columns.page.count):
             found = standing_of(columns, policy.name, value, ISSUED, WALL, page, batch, per_site, horizon)
             assert found.planned == (page in planned), found

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.errors import UsageError
+from gossamer.base.model import NONE, TRANSIENT, VISIT, LinkKind, Outcome, PageFlag, Reason, State
+from gossamer.base.outcomes import TREATMENTS
 from gossamer.collection.columns import Columns
 from gossamer.config.accepted import WORDS
-from gossamer.errors import UsageError
 from gossamer.manager.learn import Limits, learn, new_counts, plant
 from gossamer.manager.policies import DAMPING, KEPT, LOST, SEED_CASH, SPENT, TOTAL, new_totals
 from gossamer.manager.strategies import (
@@ -30,8 +32,6 @@ from gossamer.manager.strategies import (
     strategy_named,
 )
 from gossamer.manager.value import GIVEN
-from gossamer.model import NONE, TRANSIENT, VISIT, LinkKind, Outcome, PageFlag, Reason, State
-from gossamer.outcomes import TREATMENTS
 
 LIMITS = Limits(depth_static=3, depth_dynamic=1, retry=100.5, tries=3)
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import GossamerError, StorageError
-from gossamer.model import Outcome, VisitFlag
-from gossamer.units import Size
-from gossamer.web.pool import MOST_DEATHS, WITNESSED
+from gossamer.base.errors import GossamerError, StorageError
+from gossamer.base.model import Outcome, VisitFlag
+from gossamer.base.units import Size
+from gossamer.web.pool.pool import MOST_DEATHS, WITNESSED
 from tests.pooling import Start, archived, ask, collect, outcomes, server, start
 from tests.server import Server
 from tests.timing import WITHIN, wait_for
@@ -238,7 +238,7 @@ def test_a_stop_returns_what_does_not_end_in_time(start: Start, server: Server) 
 def test_no_more_results_are_handed_over_than_the_loop_has_time_for(
     start: Start, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gossamer.web.pool.RESULTS_AT_ONCE", 3)
+    monkeypatch.setattr("gossamer.web.pool.pool.RESULTS_AT_ONCE", 3)
     pool = start(workers=1)
     pool.assign([ask(i, server.url("/ok"), server) for i in range(1, 11)])
     sizes, end = list[int](), time.monotonic() + WITHIN
@@ -293,8 +293,8 @@ def test_a_worker_that_cannot_write_says_so(start: Start, server: Server) -> Non
 
 def test_workers_inherit_the_lock_and_die_with_the_desk(tmp_path: Path) -> None:
     program = (
-        "import fcntl, sys, time; from pathlib import Path; from gossamer.clock import RealClock;"
-        "from gossamer.config import Settings; from gossamer.web.pool import Pool;"
+        "import fcntl, sys, time; from pathlib import Path; from gossamer.base.clock import RealClock;"
+        "from gossamer.config import Settings; from gossamer.web.pool.pool import Pool;"
         "lock = open(sys.argv[1] + '/lock', 'w'); fcntl.flock(lock, fcntl.LOCK_EX);"
         "pool = Pool(Settings(), 1, lock.fileno(), Path(sys.argv[1]), 1, RealClock());"
         "print(*pool.pids(), flush=True); time.sleep(600)"

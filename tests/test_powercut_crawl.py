@@ -23,18 +23,18 @@ from typing import Final
 import pytest
 import xxhash
 
-from gossamer import disk
-from gossamer.clock import VirtualClock
-from gossamer.collection import seal
-from gossamer.collection.effects import Effects
+from gossamer.base import disk
+from gossamer.base.clock import VirtualClock
+from gossamer.collection.journal.effects import Effects
+from gossamer.collection.journal.records import RECORD, Kind, Mark
 from gossamer.collection.layout import archive_name, is_collection, shard_folder
 from gossamer.collection.manifest import Line
-from gossamer.collection.records import RECORD, Kind, Mark
+from gossamer.collection.tables import seal
 from gossamer.config import Settings
-from gossamer.demo import DemoWeb
 from gossamer.desk import Desk
 from gossamer.opening import open_collection
 from gossamer.prepare import Plea, prepare
+from gossamer.webs.demo import DemoWeb
 from tests.crawling import Served, gossamer, serve
 from tests.powercut import Disk, Loss
 from tests.reading import Found, committed

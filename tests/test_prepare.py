@@ -10,13 +10,13 @@ from unittest.mock import patch
 import pytest
 
 from gossamer import config
+from gossamer.base.errors import UsageError
+from gossamer.base.units import Duration
 from gossamer.collection.layout import MANIFEST, SETTINGS, shard_folder
 from gossamer.collection.runs import begin_run, runs, settle_run
 from gossamer.config.settings import SeederSettings, Settings
-from gossamer.errors import UsageError
 from gossamer.prepare import FIXED, Plea, Prepared, demo_settings, prepare
 from gossamer.seeder.seeds import read_seeds
-from gossamer.units import Duration
 
 SEED = "http://127.0.0.1:8000/"
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.harvester.places import BEST, LARGER, WAITING
-from gossamer.harvester.queue import SITES_BY, SiteQueue
-from gossamer.model import NONE, Ask, PageFlag, State
+from gossamer.base.model import NONE, Ask, PageFlag, State
+from gossamer.harvester.queue.memory import BEST, LARGER, WAITING
+from gossamer.harvester.queue.queue import SITES_BY, SiteQueue
 
 PAGES = 40
 WALL = 1_000_000.0

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.model import NONE
+from gossamer.base.model import NONE
 from gossamer.rank import rows as rows_module
 from gossamer.rank.completed import completed
 from gossamer.rank.graph import Csr, Graph, crossings, csr

@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from gossamer.compiled import KEPT
+from gossamer.base.compiled import KEPT
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 README: Final = (ROOT / "README.md").read_text()

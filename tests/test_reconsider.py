@@ -9,15 +9,15 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from gossamer.collection.effects import SITE_EVENT, SiteEvent
+from gossamer.base.model import PageFlag, State
+from gossamer.base.outcomes import Aside, Reason
+from gossamer.collection.journal.effects import SITE_EVENT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs
-from gossamer.demo import DemoWeb
-from gossamer.model import PageFlag, State
-from gossamer.outcomes import Aside, Reason
 from gossamer.robots import Rules
 from gossamer.seeder.seed import Planted
-from gossamer.simulator.web import Reply
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.simulated import Reply
 from tests.crawling import gossamer, serve
 from tests.world import World, impolite, state_of
 

@@ -19,12 +19,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer import disk
-from gossamer.collection import image, layout, lock, manifest, seal
+from gossamer.base import disk
+from gossamer.base.errors import GossamerError, StorageError, UsageError
+from gossamer.collection import image, layout, lock, manifest
 from gossamer.collection.blocks import BlockFile
-from gossamer.collection.effects import Effects
+from gossamer.collection.journal.effects import Effects
 from gossamer.collection.recovery import Recovered, cut, recover
-from gossamer.errors import GossamerError, StorageError, UsageError
+from gossamer.collection.tables import seal
 from tests.effects_samples import small_effects
 from tests.powercut import Disk, Loss
 

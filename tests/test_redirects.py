@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, LinkKind, Outcome, PageFlag, Reason, State
 from gossamer.manager.learn import judge
-from gossamer.model import HOPS_SHIFT, MOST_REDIRECTS, LinkKind, Outcome, PageFlag, Reason, State
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
 from gossamer.seeder.seed import Limits, _listed_verdicts
-from gossamer.simulator.web import Reply
-from gossamer.sql.database import Database
-from gossamer.sql.sources import find
+from gossamer.webs.simulated import Reply
 from tests.world import Result, World, impolite, state_of
 
 NOT_THERE = Reply(outcome=Outcome.NOT_FOUND, status=404, seconds=0.05)

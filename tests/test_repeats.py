@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.disk import Appender
-from gossamer.web.archive import Archive, warcinfo
-from gossamer.web.payloads import LEAST, Payloads
+from gossamer.base.disk import Appender
+from gossamer.web.archive.archive import Archive, warcinfo
+from gossamer.web.archive.bodies import LEAST, Payloads
 from tests.archiving import LONG, STORED, TEXT, Shard, encoded, exchange, records
 
 

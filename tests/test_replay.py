@@ -18,7 +18,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.collection import cdx
-from gossamer.demo import DemoWeb
+from gossamer.webs.demo import DemoWeb
 from tests.archiving import Shard, exchange
 from tests.crawling import serve
 from tests.needed import needed

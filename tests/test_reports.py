@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gossamer import disk
-from gossamer.errors import GossamerError, UsageError
-from gossamer.escape import for_file
-from gossamer.reports import folder, page, plot, table
-from gossamer.reports.finding import (
+from gossamer.base import disk
+from gossamer.base.errors import GossamerError, UsageError
+from gossamer.base.escape import for_file
+from gossamer.laboratory.findings import folder, page, plot, table
+from gossamer.laboratory.findings.finding import (
     Column,
     Finding,
     Plot,

@@ -11,20 +11,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.errors import UsageError
-from gossamer.graphs.make import make
-from gossamer.graphs.webgraph import WebGraph, save
+from gossamer.base.errors import UsageError
 from gossamer.laboratory import Bench, Job, Measured, Subject
+from gossamer.laboratory.findings.finding import Finding, as_json
+from gossamer.laboratory.graphs.make import make
+from gossamer.laboratory.graphs.webgraph import WebGraph, save
 from gossamer.laboratory.measured import POINTS, perform
+from gossamer.laboratory.reproduce import batches, curves, earlier, graphs, lab, orders, paper, robots
+from gossamer.laboratory.reproduce.crawls import Crawls, order_of
+from gossamer.laboratory.reproduce.lab import Lab
+from gossamer.laboratory.reproduce.names import ALL, NAMES, named
+from gossamer.laboratory.simulate.scenario import Scenario
 from gossamer.manager.strategies import STRATEGIES
-from gossamer.reports.finding import Finding, as_json
-from gossamer.reproduce import batches, curves, earlier, graphs, lab, orders, paper, robots
-from gossamer.reproduce.crawls import Crawls, order_of
-from gossamer.reproduce.lab import Lab
-from gossamer.reproduce.names import ALL, NAMES, named
-from gossamer.simulate.scenario import Scenario
 
-CRAWLED = ("gossamer.reproduce.real", "gossamer.reproduce.bandwidth", "gossamer.reproduce.scheduling.finding")
+CRAWLED = (
+    "gossamer.laboratory.reproduce.real",
+    "gossamer.laboratory.reproduce.bandwidth",
+    "gossamer.laboratory.reproduce.scheduling.finding",
+)
 SIMULATED = [name for name, each in NAMES.items() if each.function.__module__ not in CRAWLED]
 
 

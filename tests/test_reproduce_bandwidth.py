@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.harvester.admission import Admission
-from gossamer.reports.finding import as_json
-from gossamer.reproduce import bandwidth, paper, servers
-from gossamer.reproduce.bandwidth import DEEP, FETCHERS, OURS, SHALLOW
-from gossamer.reproduce.fetchers import Fetchers
-from gossamer.reproduce.limited import Ran, queue_of, warmed
+from gossamer.harvester.bandwidth.admission import Admission
+from gossamer.laboratory.findings.finding import as_json
+from gossamer.laboratory.reproduce import bandwidth, paper, servers
+from gossamer.laboratory.reproduce.bandwidth import DEEP, FETCHERS, OURS, SHALLOW
+from gossamer.laboratory.reproduce.fetchers import Fetchers
+from gossamer.laboratory.reproduce.limited import Ran, queue_of, warmed
 from tests.crawling import alive, children
 
 LIMIT = 140_000

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from gossamer.clock import VirtualClock
+from gossamer.base.clock import VirtualClock
+from gossamer.base.errors import UsageError
+from gossamer.base.units import Duration
 from gossamer.config import Settings, override
 from gossamer.config.settings import HarvesterSettings
-from gossamer.errors import UsageError
-from gossamer.units import Duration
-from gossamer.web.resolver import AT_ONCE, FAILURE, LONGEST, SHORTEST, Resolver, families
+from gossamer.web.names.resolver import AT_ONCE, FAILURE, LONGEST, SHORTEST, Resolver, families
 from tests.nameserver import AAAA, BOTH, A, NameServer, collect, one, resolver_of
 from tests.timing import WITHIN, wait_for
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.collection.bodies import last_bodies
+from gossamer.base.model import Ask, Outcome, State, VisitFlag
+from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
 from gossamer.crawl import Ending
-from gossamer.demo import DemoWeb
-from gossamer.demo.layout import Kind
 from gossamer.figures import figures_of, tally_of
-from gossamer.model import Ask, Outcome, State, VisitFlag
 from gossamer.robots import Rules
-from gossamer.simulator.web import Reply
-from gossamer.web.payloads import LEAST
+from gossamer.web.archive.bodies import LEAST
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.demo.layout import Kind
+from gossamer.webs.simulated import Reply
 from tests.crawling import serve
 from tests.reading import archived, rows
 from tests.world import World, impolite, state_of

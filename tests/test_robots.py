@@ -13,7 +13,7 @@ from gossamer.robots import Rules, preferences
 from gossamer.robots.match import verdicts, verdicts_many
 from gossamer.robots.parse import LIMIT
 from gossamer.urls import canonical
-from gossamer.web.fetch import MAX_ROBOTS
+from gossamer.web.fetch.fetch import MAX_ROBOTS
 from tests.timing import takes_less
 
 SITE = "https://example.org"

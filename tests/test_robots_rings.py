@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.base.model import Outcome, State
 from gossamer.crawl import Ending
 from gossamer.desk import READABLE
-from gossamer.model import Outcome, State
-from gossamer.simulator.web import Reply
+from gossamer.webs.simulated import Reply
 from tests.world import World
 
 PAGE = "http://e.example/"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gossamer.asking import DeskView
-from gossamer.explain.text import lines_of
-from gossamer.model import Ask, Outcome, State
-from gossamer.outcomes import DAY, Aside
+from gossamer.base.model import Ask, Outcome, State
+from gossamer.base.outcomes import DAY, Aside
+from gossamer.read.explain.text import lines_of
 from gossamer.robots import Rules
-from gossamer.simulator.web import Reply
+from gossamer.webs.simulated import Reply
 from gossamer.whereabouts import page_standing
 from tests.world import Result, World, impolite, state_of
 

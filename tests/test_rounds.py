@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gossamer import urls
+from gossamer.base.model import Ask, Outcome, State
 from gossamer.crawl import Ending
-from gossamer.model import Ask, Outcome, State
 from gossamer.robots import Rules
 from gossamer.rounds import PIECE
-from gossamer.simulator.web import Reply
+from gossamer.webs.simulated import Reply
 from tests.world import World, impolite, robots_first, state_of
 
 ROOT = "http://a.example/"

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.asking import DeskView
+from gossamer.base.errors import StorageError
 from gossamer.collection import manifest, rulebook
 from gossamer.collection.layout import BIG_RULES, shard_folder
 from gossamer.collection.rulebook import LARGE, SLACK, RuleBook
-from gossamer.errors import StorageError
-from gossamer.mapped import open_image
+from gossamer.image_view import open_image
 from gossamer.robots import Rules
 from gossamer.robots.match import verdicts_many
-from gossamer.simulator.web import Reply
+from gossamer.webs.simulated import Reply
 from tests.world import World, state_of
 
 _sets = st.binary(min_size=1, max_size=40) | st.binary(min_size=1, max_size=3).map(lambda b: b * 2000)

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from gossamer import __version__, config
-from gossamer.clock import VirtualClock
+from gossamer.base.clock import VirtualClock
+from gossamer.base.errors import GossamerError, LockedError, UsageError
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import RUNS, begin_run, runs, settle_run
 from gossamer.config import Settings, override
-from gossamer.demo import DemoWeb
-from gossamer.errors import GossamerError, LockedError, UsageError
-from gossamer.simulator.web import Reply
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.simulated import Reply
 from tests.crawling import gossamer, serve
 from tests.world import World
 
@@ -129,8 +129,9 @@ def test_a_resume_with_other_settings_lists_the_differences(tmp_path: Path) -> N
 def test_what_can_be_refused_at_once_is_before_a_web_is_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
 ) -> None:
-    from gossamer import demo, run
+    from gossamer import run
     from gossamer.collection import lock
+    from gossamer.webs import demo
 
     def start(*_: Any, **__: Any) -> None:
         raise AssertionError("the demonstration Web was started")

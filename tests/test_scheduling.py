@@ -14,18 +14,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.graphs.make import make
 from gossamer.laboratory import Bench, Subject
-from gossamer.reports.finding import as_json
-from gossamer.reproduce import paper
-from gossamer.reproduce.crawls import Crawls
-from gossamer.reproduce.lab import Lab
-from gossamer.reproduce.scheduling import finding
-from gossamer.reproduce.scheduling.finding import Size
-from gossamer.reproduce.scheduling.kernel import Order
-from gossamer.reproduce.scheduling.modes import DYNAMIC, STATIC, Crew, Outcome, dealt
-from gossamer.reproduce.scheduling.server import Running
-from gossamer.reproduce.scheduling.web import PAGE_SECONDS, Web
+from gossamer.laboratory.findings.finding import as_json
+from gossamer.laboratory.graphs.make import make
+from gossamer.laboratory.reproduce import paper
+from gossamer.laboratory.reproduce.crawls import Crawls
+from gossamer.laboratory.reproduce.lab import Lab
+from gossamer.laboratory.reproduce.scheduling import finding
+from gossamer.laboratory.reproduce.scheduling.finding import Size
+from gossamer.laboratory.reproduce.scheduling.kernel import Order
+from gossamer.laboratory.reproduce.scheduling.modes import DYNAMIC, STATIC, Crew, Outcome, dealt
+from gossamer.laboratory.reproduce.scheduling.server import Running
+from gossamer.laboratory.reproduce.scheduling.web import PAGE_SECONDS, Web
 from tests.crawling import alive, children
 
 SMALL = Web(60, 200.0, sites=8, dead=2)
@@ -125,9 +125,9 @@ def test_a_run_may_end_before_all_is_collected() -> None:
 def test_nothing_is_left_behind_by_ctrl_c(tmp_path: Path) -> None:
     program = (
         "from contextlib import closing\n"
-        "from gossamer.reproduce.scheduling.modes import Crew\n"
-        "from gossamer.reproduce.scheduling.server import Running\n"
-        "from gossamer.reproduce.scheduling.web import Web\n"
+        "from gossamer.laboratory.reproduce.scheduling.modes import Crew\n"
+        "from gossamer.laboratory.reproduce.scheduling.server import Running\n"
+        "from gossamer.laboratory.reproduce.scheduling.web import Web\n"
         "web = Web(2000, 1.0, sites=8, dead=2)\n"
         "with closing(Running(web)) as server, closing(Crew(web, server.port, 2)) as crew:\n"
         "    print('ready', flush=True)\n"

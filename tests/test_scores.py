@@ -14,18 +14,20 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from gossamer.collection import journal, layout, manifest, seal
-from gossamer.collection.effects import PAGE, Effects
-from gossamer.collection.records import Mark
-from gossamer.errors import GossamerError
-from gossamer.graphing import graph_of
-from gossamer.link_weights import weights_of
-from gossamer.model import NONE, VISIT, Outcome, Tag, Texts
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import NONE, VISIT, Outcome, Tag, Texts
+from gossamer.collection import layout, manifest
+from gossamer.collection.journal import journal
+from gossamer.collection.journal.effects import PAGE, Effects
+from gossamer.collection.journal.records import Mark
+from gossamer.collection.tables import seal
+from gossamer.manager.scores.compute import compute, merit_of, read_scored
+from gossamer.manager.scores.graph import graph_of
+from gossamer.manager.scores.schedule import A_LINK, SHARE, START, Scorer
+from gossamer.manager.scores.weights import weights_of
 from gossamer.rank.graph import held
 from gossamer.rank.names import LINK_SCORES, share_score
 from gossamer.rank.prepared import PREPARED
-from gossamer.scorer import A_LINK, SHARE, START, Scorer
-from gossamer.scores import compute, merit_of, read_scored
 from tests.test_rank import Links, dense, links_of
 
 
@@ -253,7 +255,7 @@ def test_a_crawl_of_cheap_pages_with_many_links_earns_its_first_scores() -> None
 
 
 def test_a_larger_graph_is_left_until_it_costs_a_twentieth(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.scorer.A_LINK", 0.2)
+    monkeypatch.setattr("gossamer.manager.scores.schedule.A_LINK", 0.2)
     scorer = Scorer(made.shard, {"pagerank": 1.0}, 10**6)
     assert not scorer.finish(4, 20.0)
     assert "more than a twentieth" in scorer.standing(20.0)["why"]
@@ -282,7 +284,14 @@ def test_without_weights_of_link_scores_and_without_segments_nothing_is_computed
 
 
 def test_the_command_prints_its_figures(made: Made) -> None:
-    command = [sys.executable, "-m", "gossamer.scores", str(made.shard), json.dumps({"pagerank": 1.0}), "completed"]
+    command = [
+        sys.executable,
+        "-m",
+        "gossamer.manager.scores.compute",
+        str(made.shard),
+        json.dumps({"pagerank": 1.0}),
+        "completed",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from gossamer import imaging
+from gossamer.base.model import VISIT, Ask, Outcome, State, VerdictFlag
+from gossamer.base.outcomes import DAY
 from gossamer.collection import image
-from gossamer.collection.effects import SITE_EVENT, VERDICT, SiteEvent
+from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.config import Settings, override
 from gossamer.crawl import Crawl
 from gossamer.desk import Desk
-from gossamer.model import VISIT, Ask, Outcome, State, VerdictFlag
-from gossamer.outcomes import DAY
 from gossamer.robots import Rules
-from gossamer.simulator.web import Reply
+from gossamer.webs.simulated import Reply
 from tests.world import SMALL, World, at_processor_speed, impolite, state_of
 
 A, B = "http://a.example/", "http://b.example/"

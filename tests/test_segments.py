@@ -15,11 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.collection import journal, layout, manifest, seal, segments
-from gossamer.collection.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
-from gossamer.collection.records import Mark
-from gossamer.errors import GossamerError, StorageError
-from gossamer.model import NONE, VISIT, VISIT_TEXTS, Ask, Outcome, Reason, State, Texts
+from gossamer.base.errors import GossamerError, StorageError
+from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, Outcome, Reason, State, Texts
+from gossamer.collection import layout, manifest
+from gossamer.collection.journal import journal
+from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
+from gossamer.collection.journal.records import Mark
+from gossamer.collection.tables import seal, segments
 from tests.effects_samples import small_effects, wild_effects
 
 
@@ -151,7 +153,7 @@ def test_a_journal_without_records_is_a_segment_without_files(tmp_path: Path) ->
 def test_the_process_prints_the_line_and_the_desk_ends_the_journal_file(tmp_path: Path) -> None:
     effects = readable()
     shard, line = sealed(tmp_path, effects)
-    command = [sys.executable, "-m", "gossamer.collection.seal", str(shard), "1"]
+    command = [sys.executable, "-m", "gossamer.collection.tables.seal", str(shard), "1"]
     printed = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     assert printed == line
     opened = manifest.Manifest.open(shard)
@@ -166,7 +168,7 @@ def test_the_process_prints_the_line_and_the_desk_ends_the_journal_file(tmp_path
 
 def test_the_process_fails_with_the_exit_code_and_the_sentence_of_the_error(tmp_path: Path) -> None:
     shard, _ = sealed(tmp_path, [])
-    command = [sys.executable, "-m", "gossamer.collection.seal", str(shard), "77"]
+    command = [sys.executable, "-m", "gossamer.collection.tables.seal", str(shard), "77"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == StorageError.exit_code
     assert "000000000077.log" in done.stderr

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.compare import missing
-from gossamer.compare.discovery import Known, soonest
-from gossamer.compare.requests import read_history
-from gossamer.compare.shortest import Requests, Rules, limits
-from gossamer.errors import UsageError
-from gossamer.model import Outcome
-from gossamer.simulator.web import Reply
-from gossamer.warm import warm
+from gossamer.base.errors import UsageError
+from gossamer.base.model import Outcome
+from gossamer.laboratory.compare import missing
+from gossamer.laboratory.compare.discovery import Known, soonest
+from gossamer.laboratory.compare.requests import read_history
+from gossamer.laboratory.compare.shortest import Requests, Rules, limits
+from gossamer.tools.compile import warm
+from gossamer.webs.simulated import Reply
 from tests.world import World
 
 MANY = Rules(connections=1000)

@@ -9,15 +9,16 @@ from typing import Final
 
 import pytest
 
-from gossamer.collection import layout, manifest, records
-from gossamer.collection.effects import Effects
+from gossamer.base.errors import GossamerError, UsageError
+from gossamer.collection import layout, manifest
+from gossamer.collection.journal import records
+from gossamer.collection.journal.effects import Effects
+from gossamer.collection.journal.records import HEAD, Kind, Mark
 from gossamer.collection.layout import MANIFEST, TABLES, journal_files, shard_folder
-from gossamer.collection.records import HEAD, Kind, Mark
 from gossamer.collection.recovery import recover
-from gossamer.errors import GossamerError, UsageError
 from gossamer.opening import open_collection
-from gossamer.verify.report import Report
-from gossamer.verify.whole import verify
+from gossamer.read.verify.report import Report
+from gossamer.read.verify.whole import verify
 from tests.test_damage import PAGES, QUICK, world
 from tests.world import World, at_processor_speed
 

@@ -13,14 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import UsageError
-from gossamer.graphs.webgraph import WebGraph
-from gossamer.manager.policies import SEED_CASH
-from gossamer.manager.strategies import STRATEGIES
-from gossamer.rank.graph import csr
-from gossamer.rank.pagerank import pagerank
-from gossamer.simulate.history import earlier_crawl
-from gossamer.simulate.measures import (
+from gossamer.base.errors import UsageError
+from gossamer.laboratory.graphs.webgraph import WebGraph
+from gossamer.laboratory.simulate.history import earlier_crawl
+from gossamer.laboratory.simulate.measures import (
     average_cumulative,
     by_time,
     cumulative,
@@ -29,8 +25,12 @@ from gossamer.simulate.measures import (
     optimum,
     pages_to_reach,
 )
-from gossamer.simulate.run import Run, simulate
-from gossamer.simulate.scenario import Scenario, Servers, changed
+from gossamer.laboratory.simulate.run import Run, simulate
+from gossamer.laboratory.simulate.scenario import Scenario, Servers, changed
+from gossamer.manager.policies import SEED_CASH
+from gossamer.manager.strategies import STRATEGIES
+from gossamer.rank.graph import csr
+from gossamer.rank.pagerank import pagerank
 
 SLOW = Servers(latency=0.5, speed=10_000.0)
 

@@ -11,22 +11,22 @@ import numpy as np
 import pytest
 
 from gossamer import urls
+from gossamer.base.errors import UsageError
+from gossamer.base.model import Ask, LinkKind, Outcome, PageFlag, Reason, State, VisitFlag
+from gossamer.base.outcomes import Aside
 from gossamer.collection.layout import SETTINGS
 from gossamer.collection.store import COMMIT_EVERY, Store
 from gossamer.config import Settings
 from gossamer.crawl import AHEAD, Crawl, Ending
 from gossamer.dispatch import Dispatch
-from gossamer.errors import UsageError
-from gossamer.explain.page import explain_page
-from gossamer.explain.text import lines_of
 from gossamer.manager.plan import Plan
-from gossamer.model import Ask, LinkKind, Outcome, PageFlag, Reason, State, VisitFlag
-from gossamer.outcomes import Aside
 from gossamer.planner import Planner, Verdicts
+from gossamer.read.explain.page import explain_page
+from gossamer.read.explain.text import lines_of
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
-from gossamer.simulator.web import Reply
-from gossamer.sql.database import Database
-from gossamer.sql.sources import find
+from gossamer.webs.simulated import Reply
 from tests.world import World, impolite, robots_first
 
 ROOT = "http://a.example/"

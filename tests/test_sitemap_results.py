@@ -8,14 +8,14 @@ import random
 import numpy as np
 import pytest
 
-from gossamer.collection import segments
-from gossamer.collection.effects import HINT, Effects
+from gossamer.base.model import NONE, Ask, Assignment, LinkKind, Outcome
+from gossamer.collection.journal.effects import HINT, Effects
+from gossamer.collection.tables import segments
 from gossamer.config import Settings, override
 from gossamer.gatherer import sitemaps
-from gossamer.model import NONE, Ask, Assignment, LinkKind, Outcome
 from gossamer.robots import Rules
 from gossamer.robots.parse import LIMIT
-from gossamer.web.fetch import Fetched
+from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, Links, Results, decode_results
 from gossamer.worker import Reader
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.model import Counted, LinkKind
 from gossamer.gatherer import sitemaps
 from gossamer.gatherer.lastmod import EARLIEST, lastmod
 from gossamer.gatherer.sitemaps import Entry, Format, further, listed, read
-from gossamer.model import Counted, LinkKind
 from gossamer.urls import Scope
 from tests.timing import grows_less
 

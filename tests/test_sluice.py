@@ -1,4 +1,5 @@
-"""Connections through which so many bytes pass as are let in (`web/sluice.py`): over real sockets of this machine."""
+"""Connections through which so many bytes pass as are let in (`web/limit/throttle.py`): over real sockets of this
+machine."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.sluice import PIECE, Sluice, connected, unread_of
+from gossamer.web.limit.throttle import PIECE, Sluice, connected, unread_of
 
 SOON = 10.0
 

@@ -16,18 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer import urls
+from gossamer.base.model import NONE, VISIT, Ask, Assignment, LinkKind, Outcome, State, VisitFlag
 from gossamer.collection.columns import ORIGIN_COLUMNS, SITE_COLUMNS, Group
 from gossamer.collection.probes import MOST, NAME, ROW, SAME, Answer, Kind, Probes, answer_of, vote
 from gossamer.config import Settings, override
 from gossamer.crawl import Ending
-from gossamer.explain.page import explain_page
-from gossamer.explain.text import lines_of
-from gossamer.model import NONE, VISIT, Ask, Assignment, LinkKind, Outcome, State, VisitFlag
 from gossamer.probing import ALIKE, MANY, TRIES
+from gossamer.read.explain.page import explain_page
+from gossamer.read.explain.text import lines_of
 from gossamer.robots import Rules
-from gossamer.simulator.web import Reply
-from gossamer.web.fetch import Fetched
+from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, Results, decode_results
+from gossamer.webs.simulated import Reply
 from gossamer.worker import Reader
 from tests.world import Result, World, impolite, robots_first, state_of
 

@@ -1,4 +1,5 @@
-"""Speeds of addresses by the hour (`harvester/speeds.py`, `hours.py`), and the page that predictions are about."""
+"""Speeds of addresses by the hour (`harvester/bandwidth/speeds.py`, `hours.py`), and the page that predictions are
+about."""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.errors import UsageError
+from gossamer.base.model import NONE, VISIT, Ask
+from gossamer.base.units import Speed
 from gossamer.config import Settings, override
-from gossamer.errors import UsageError
-from gossamer.harvester.speeds import GUESS, HOURS, SIGMA, K, Speeds
+from gossamer.harvester.bandwidth.speeds import GUESS, HOURS, SIGMA, K, Speeds
 from gossamer.hours import Hours, Moment
-from gossamer.model import NONE, VISIT, Ask
-from gossamer.units import Speed
 
 MINUTES = st.floats(0, 1439.99)
 SPEEDS = st.integers(1, 10**8)

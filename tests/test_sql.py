@@ -18,17 +18,17 @@ import pytest
 
 from bench.verify import Made, Maker
 from gossamer import config
+from gossamer.base.errors import GossamerError, UsageError
+from gossamer.base.model import Outcome
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.config import Settings, dump
 from gossamer.desk import READABLE
-from gossamer.errors import GossamerError, UsageError
-from gossamer.model import Outcome
+from gossamer.read.sql import preferences, show
+from gossamer.read.sql.columns import VIEWS
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
-from gossamer.simulator.web import Reply
-from gossamer.sql import preferences, show
-from gossamer.sql.columns import VIEWS
-from gossamer.sql.database import Database
-from gossamer.sql.sources import find
+from gossamer.webs.simulated import Reply
 from tests.world import World
 
 CLOSED: Final = Rules.parse(b"User-agent: *\nDisallow: /closed\n", "Gossamer").compiled()
@@ -354,8 +354,9 @@ def test_what_is_not_a_collection_is_told(tmp_path: Path) -> None:
 
 def test_a_query_needs_neither_numba_nor_pyarrow(made: Made) -> None:
     program = (
-        "import sys; from pathlib import Path; from gossamer import config; from gossamer.sql.database import Database;"
-        "from gossamer.sql.sources import find; from gossamer.sql import show; f = Path(sys.argv[1]);"
+        "import sys; from pathlib import Path; from gossamer import config; "
+        "from gossamer.read.sql.database import Database;"
+        "from gossamer.read.sql.sources import find; from gossamer.read.sql import show; f = Path(sys.argv[1]);"
         "list(Database(find(f), config.load(f / 'crawl.toml')).query('from pages').rows);"
         "print([m for m in ('numba', 'pyarrow', 'pandas') if m in sys.modules])"
     )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.units import Duration, Size, human_size, human_time, plural, thousands
+from gossamer.base.units import Duration, Size, human_size, human_time, plural, thousands
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.base.errors import UsageError
+from gossamer.base.model import Outcome, State
+from gossamer.base.units import Duration
 from gossamer.collection.columns import Columns
 from gossamer.config.presets import PRESETS, Preset
 from gossamer.config.settings import ManagerSettings
-from gossamer.errors import UsageError
 from gossamer.manager.due import soonest_due
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.policies import SEED_CASH
-from gossamer.manager.standing import standing_of
+from gossamer.manager.position import standing_of
 from gossamer.manager.strategies import LIVE
 from gossamer.manager.value import GIVEN, SCORES, Value, check_weights, merit_weights
-from gossamer.model import Outcome, State
-from gossamer.units import Duration
 
 WALL = 1_000_000_000.0
 PERIOD = 1e7

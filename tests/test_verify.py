@@ -18,15 +18,16 @@ import pyarrow.compute as pc
 import pytest
 
 from bench.verify import URL_FILE, Made, Maker
-from gossamer.collection import image, manifest, seal
+from gossamer.base.errors import UsageError
+from gossamer.collection import image, manifest
 from gossamer.collection.layout import MANIFEST, archive_name, journal_files, shard_folder
 from gossamer.collection.manifest import Line
-from gossamer.errors import UsageError
-from gossamer.sql.sources import find
-from gossamer.verify import whole
-from gossamer.verify.archive import says
-from gossamer.verify.report import Report
-from gossamer.verify.whole import verify
+from gossamer.collection.tables import seal
+from gossamer.read.sql.sources import find
+from gossamer.read.verify import whole
+from gossamer.read.verify.archive import says
+from gossamer.read.verify.report import Report
+from gossamer.read.verify.whole import verify
 
 OLD: Final = Path(__file__).parent / "data" / "format-1.tar.gz"
 ARCHIVE: Final = archive_name(0)

@@ -9,13 +9,13 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.clock import VirtualClock
+from gossamer.base.clock import VirtualClock
+from gossamer.base.model import State
+from gossamer.base.outcomes import Aside
 from gossamer.crawl import Ending
-from gossamer.model import State
-from gossamer.outcomes import Aside
-from gossamer.simulator.web import Reply
+from gossamer.web.names.guard import LATEST, LEAST_NAMES, LOOKUPS, SHARE, SOONEST, Watched, Window
 from gossamer.web.seam import Answer
-from gossamer.web.watched import LATEST, LEAST_NAMES, LOOKUPS, SHARE, SOONEST, Watched, Window
+from gossamer.webs.simulated import Reply
 from tests.world import World, impolite
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer import disk
-from gossamer.errors import StorageError, UsageError
-from gossamer.graphs.webgraph import SIZE, WebGraph, load, save
+from gossamer.base import disk
+from gossamer.base.errors import StorageError, UsageError
+from gossamer.laboratory.graphs.webgraph import SIZE, WebGraph, load, save
 from gossamer.rank.graph import Csr
 from tests.timing import takes_less
 

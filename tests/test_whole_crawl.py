@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from gossamer import urls
-from gossamer.checker import Report
-from gossamer.demo import DemoWeb
-from gossamer.demo.layout import Kind
-from gossamer.demo.links import Link, Role, links
-from gossamer.demo.site import Down
-from gossamer.demo.truth import Expected
-from gossamer.model import Counted, Outcome, State, VisitFlag
+from gossamer.base.model import Counted, Outcome, State, VisitFlag
 from gossamer.urls.names import bare
+from gossamer.webs.checker import Report
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.links import Link, Role, links
+from gossamer.webs.demo.site import Down
+from gossamer.webs.demo.truth import Expected
 from tests.crawling import Ended, gossamer, serve
 from tests.reading import Archived, Found, archived, rows
 

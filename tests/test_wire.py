@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.model import VISIT
+from gossamer.base.model import VISIT
 from gossamer.web.message import LINK, Type, frame, pack_link, pack_visit
-from gossamer.web.wire import Slot, Wire
+from gossamer.web.pool.wire import Slot, Wire
 from tests.timing import takes_less
 
 

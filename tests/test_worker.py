@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.model import NONE, Ask, Counted, LinkFlag, LinkKind, Outcome, VisitFlag
+from gossamer.base.model import NONE, Ask, Counted, LinkFlag, LinkKind, Outcome, VisitFlag
 from gossamer.robots import Rules
 from gossamer.urls import fingerprint, origin
-from gossamer.web.beside import Beside
+from gossamer.web.background import Beside
 from tests.pooling import SEED, Start, archived, ask, collect, make_pool, outcomes, server, start
 from tests.server import PAGE, Server
 from tests.timing import WITHIN

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.base.model import Ask, Outcome, State
+from gossamer.base.outcomes import Aside
 from gossamer.collection.probes import NAME
 from gossamer.crawl import Ending
-from gossamer.demo import DemoWeb
-from gossamer.demo.site import Names
 from gossamer.desk import MOST_RESPELLED
-from gossamer.model import Ask, Outcome, State
-from gossamer.outcomes import Aside
 from gossamer.robots import Rules
-from gossamer.simulator.web import Asked, Reply
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.demo.site import Names
+from gossamer.webs.simulated import Asked, Reply
 from tests.crawling import gossamer, serve
 from tests.reading import Found
 from tests.world import World, impolite, robots_first, state_of

@@ -13,20 +13,20 @@ from unittest.mock import patch
 import numpy as np
 
 from gossamer import imaging, urls
-from gossamer.clock import VirtualClock
-from gossamer.collection import seal
+from gossamer.base.clock import VirtualClock
+from gossamer.base.model import Ask, Outcome, PageFlag, State
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.runs import runs
 from gossamer.collection.store import Store
+from gossamer.collection.tables import seal
 from gossamer.config import Settings, override
 from gossamer.crawl import GRACE, Bounds, Crawl, Ending
 from gossamer.desk import Desk
-from gossamer.model import Ask, Outcome, PageFlag, State
 from gossamer.opening import open_collection
 from gossamer.reconsider import settle
 from gossamer.seeder.seed import Planted
-from gossamer.simulator.web import Asked, Reply, SimulatedNames, SimulatedWeb
+from gossamer.webs.simulated import Asked, Reply, SimulatedNames, SimulatedWeb
 
 SMALL = ("collection.max_pages=20000", "collection.max_sites=200", "seeder.sitemaps=false")
 

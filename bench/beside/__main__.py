@@ -24,8 +24,8 @@ from bench.beside.pages import prepare, told
 from bench.beside.results import RESULTS, add
 from bench.beside.serve import Served, serve, serve_demo
 from bench.beside.watch import watch
-from gossamer.demo import DemoWeb
-from gossamer.demo.render import render
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.demo.render import render
 
 WEBS: Final = ("a", "b", "c10", "c1")
 DEMO: Final = DemoWeb(

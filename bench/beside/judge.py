@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from bench.beside.serve import Served
-from gossamer import checker
-from gossamer.checker import Kind
 from gossamer.config import Settings, override
+from gossamer.webs import checker
+from gossamer.webs.checker import Kind
 
 NOT_JUDGED: Final = (Kind.NAMELESS, Kind.METHOD)
 

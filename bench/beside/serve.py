@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Final
 
 from bench.beside.pages import PAGES, Site, file_of
-from gossamer import checker, demo
-from gossamer.checker.logs import LOG_FORMAT
-from gossamer.demo import DemoWeb
-from gossamer.demo.certificates import make_certificate
-from gossamer.demo.layout import PAGES as READ
-from gossamer.errors import GossamerError
+from gossamer.base.errors import GossamerError
 from gossamer.urls import canonical
+from gossamer.webs import checker, demo
+from gossamer.webs.checker.logs import LOG_FORMAT
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.demo.certificates import make_certificate
+from gossamer.webs.demo.layout import PAGES as READ
 
 ROBOTS: Final = "User-agent: *\nDisallow: /private/\n"
 LONGEST_START: Final = 10.0

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from bench.beside.bound import figures
 from bench.beside.results import RESULTS, load, middle, of
-from gossamer.reports import plot
-from gossamer.reports.finding import Column, Plot, Series, Table
-from gossamer.reports.table import as_markdown
+from gossamer.laboratory.findings import plot
+from gossamer.laboratory.findings.finding import Column, Plot, Series, Table
+from gossamer.laboratory.findings.table import as_markdown
 
 WEBS: Final = {
     "a": "(a) the demonstration Web at the sizes of the HTTP Archive",

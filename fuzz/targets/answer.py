@@ -16,11 +16,11 @@ from typing import Final
 from fuzz.target import Target
 from fuzz.targets.decode import DecodeTarget
 from fuzz.targets.made import bodies
+from gossamer.base.disk import Appender
+from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config.settings import HarvesterSettings, SeederSettings, Settings
-from gossamer.disk import Appender
-from gossamer.model import Ask, Assignment, Outcome
-from gossamer.web.archive import Archive
-from gossamer.web.fetch import Fetched, Fetcher
+from gossamer.web.archive.archive import Archive
+from gossamer.web.fetch.fetch import Fetched, Fetcher
 from gossamer.web.message import HEAD, Type, decode_results
 from gossamer.worker import Reader
 
@@ -46,7 +46,14 @@ class AnswerTarget(Target):
     """whole answers, over a socket: the first byte chooses what was asked for, the rest is what the server sends."""
 
     name = "answer"
-    parts = ("web/answer.py", "web/decode.py", "web/fetch.py", "web/archive.py", "worker.py", "gatherer/preferences.py")
+    parts = (
+        "web/fetch/response.py",
+        "web/fetch/decode.py",
+        "web/fetch/fetch.py",
+        "web/archive/archive.py",
+        "worker.py",
+        "gatherer/preferences.py",
+    )
     words = (
         *DecodeTarget.words,
         b"Transfer-Encoding: chunked\r\n",

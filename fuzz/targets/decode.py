@@ -10,8 +10,8 @@ import brotli
 import zstandard
 
 from fuzz.target import Target
-from gossamer.web.answer import mime, outcome_of, read_head, retry_after
-from gossamer.web.decode import CHUNK, decode, salvaged
+from gossamer.web.fetch.decode import CHUNK, decode, salvaged
+from gossamer.web.fetch.response import mime, outcome_of, read_head, retry_after
 
 _LIMIT: Final = 1 << 18
 _PAGE: Final = b"<p>A page of the Web</p>\n" * 40
@@ -31,7 +31,7 @@ class DecodeTarget(Target):
     """heads and encodings of answers: lines of a head, an empty line, an encoded body."""
 
     name = "decode"
-    parts = ("web/answer.py", "web/decode.py")
+    parts = ("web/fetch/response.py", "web/fetch/decode.py")
     words = (
         b"HTTP/1.1 200 OK\r\n",
         b"HTTP/2 200\r\n",

@@ -13,13 +13,15 @@ from typing import Final
 import numpy as np
 
 from fuzz.target import Target
-from gossamer.collection import image, layout, manifest, records, seal
-from gossamer.collection.effects import PAGE, Effects
-from gossamer.collection.records import Kind, Mark
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Texts
+from gossamer.collection import image, layout, manifest
+from gossamer.collection.journal import records
+from gossamer.collection.journal.effects import PAGE, Effects
+from gossamer.collection.journal.records import Kind, Mark
 from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.repair import repair
-from gossamer.errors import GossamerError
-from gossamer.model import NONE, VISIT, VISIT_TEXTS, Texts
+from gossamer.collection.tables import seal
 
 _MARKED: Final = 3
 """Records from mark to mark."""
@@ -33,9 +35,9 @@ class JournalTarget(Target):
 
     name = "journal"
     parts = (
-        "collection/records.py",
+        "collection/journal/records.py",
         "collection/recovery.py",
-        "collection/effects.py",
+        "collection/journal/effects.py",
         "collection/manifest.py",
         "collection/repair.py",
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from gossamer.demo.answer import Answers
-from gossamer.demo.sitemaps import sitemap_place
-from gossamer.demo.web import DemoWeb
+from gossamer.webs.demo.answer import Answers
+from gossamer.webs.demo.sitemaps import sitemap_place
+from gossamer.webs.demo.web import DemoWeb
 
 LONGEST = 1 << 14
 """Bytes of a body."""

@@ -9,10 +9,10 @@ import time
 from typing import Final
 
 from fuzz.target import Target
+from gossamer.base.units import Duration
 from gossamer.config.settings import HarvesterSettings
-from gossamer.units import Duration
 from gossamer.web.addresses import Forbidden
-from gossamer.web.resolver import Resolver
+from gossamer.web.names.resolver import Resolver
 
 _A, _CNAME, _AAAA = 1, 5, 28
 _FORGOTTEN: Final = 5_000
@@ -30,7 +30,7 @@ class NamesTarget(Target):
     """answers of name servers: a message without its number and its question, which are those that were asked."""
 
     name = "names"
-    parts = ("web/resolver.py", "web/nameserver.py", "web/addresses.py")
+    parts = ("web/names/resolver.py", "web/names/nameserver.py", "web/addresses.py")
     words = (
         b"\xc0\x0c",
         b"\xc0\x00",

@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gossamer.outcomes import Aside, Outcome, Reason
-from gossamer.units import human_size, plural, thousands
+from gossamer.base.outcomes import Aside, Outcome, Reason
+from gossamer.base.units import human_size, plural, thousands
 
 _PARTS: Final = ("pending", "waiting", "done", "excluded")
 

@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.compiled import njit
+from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag, Visits
 from gossamer.collection.columns import Columns
 from gossamer.collection.probes import NEAR
-from gossamer.compiled import njit
-from gossamer.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag, Visits
 
 Array = npt.NDArray[Any]
 U64 = npt.NDArray[np.uint64]

@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.compiled import njit
+from gossamer.base.model import NONE, Ask, PageFlag, VisitFlag, Visits
+from gossamer.base.outcomes import Outcome
 from gossamer.collection.columns import Group
-from gossamer.compiled import njit
-from gossamer.model import NONE, Ask, PageFlag, VisitFlag, Visits
-from gossamer.outcomes import Outcome
 
 Array = npt.NDArray[Any]
 Records = npt.NDArray[np.void]

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gossamer.errors import GossamerError
-from gossamer.model import NONE
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import NONE
 from gossamer.urls import fingerprint
 from gossamer.whereabouts import (
     TOTAL,
@@ -42,7 +42,7 @@ from gossamer.whereabouts import (
 )
 
 if TYPE_CHECKING:
-    from gossamer.clock import Clock
+    from gossamer.base.clock import Clock
     from gossamer.collection.store import Store
     from gossamer.desk import Desk
     from gossamer.dispatch import Dispatch

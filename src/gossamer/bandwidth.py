@@ -1,8 +1,9 @@
 """The bandwidth contract at the desk (003): takes at most what is granted, and makes full use of it.
 
 Between queue and assignments: what politeness allows now is *admitted* if it fits into what is free by the predictions
-(`harvester/admission.py`, `harvester/speeds.py`); the rest goes back to its place in the queue. The grant, which may
-change by the hour, is passed on to whoever reads (`web/line.py`): under the predictions it is a hard limit.
+(`harvester/bandwidth/admission.py`, `harvester/bandwidth/speeds.py`); the rest goes back to its place in the queue. The
+grant, which may change by the hour, is passed on to whoever reads (`web/limit/bucket.py`): under the predictions it is
+a hard limit.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
 from gossamer.desk import Desk
-from gossamer.harvester.admission import EVERY as OBSERVE
-from gossamer.harvester.admission import LOOK, Admission
+from gossamer.harvester.bandwidth.admission import EVERY as OBSERVE
+from gossamer.harvester.bandwidth.admission import LOOK, Admission
 from gossamer.web.seam import Web
 
 Array = npt.NDArray[Any]

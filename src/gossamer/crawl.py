@@ -15,22 +15,22 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.clock import Clock
-from gossamer.collection.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
+from gossamer.base.clock import Clock
+from gossamer.base.model import Ask, State, VerdictFlag
+from gossamer.base.outcomes import ASIDE, Reason
+from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
 from gossamer.collection.store import Store
 from gossamer.config.settings import HarvesterSettings
 from gossamer.desk import WHY_ASIDE, Desk
 from gossamer.dispatch import Dispatch
 from gossamer.eventlog import EventLog, Level
 from gossamer.manager.due import soonest_due
-from gossamer.model import Ask, State, VerdictFlag
-from gossamer.outcomes import ASIDE, Reason
 from gossamer.planner import Planner
 from gossamer.seeder.seed import Limits, Planted, enlist, identify, mark_duplicates, plant
 from gossamer.web.addresses import pack
 from gossamer.web.message import Results
+from gossamer.web.names.guard import Watched
 from gossamer.web.seam import Answer, Names, Web
-from gossamer.web.watched import Watched
 
 TICK: Final = 0.025
 """Seconds: results that arrive within a tick are absorbed together, and what is due is handed out together."""

@@ -19,16 +19,16 @@ import numpy.typing as npt
 from gossamer import urls
 from gossamer.applying import asked_for, spoken_against, unanswered
 from gossamer.bandwidth import Bandwidth, Ready
-from gossamer.clock import Clock
-from gossamer.collection.effects import Effects, SiteEvent
+from gossamer.base.clock import Clock
+from gossamer.base.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, VerdictFlag, VisitFlag
+from gossamer.base.outcomes import DAY
+from gossamer.collection.journal.effects import Effects, SiteEvent
 from gossamer.collection.store import Store
 from gossamer.config.presets import in_force
 from gossamer.desk import Desk
 from gossamer.eventlog import EventLog
-from gossamer.harvester.queue import SITES_BY, SiteQueue
+from gossamer.harvester.queue.queue import SITES_BY, SiteQueue
 from gossamer.manager.plan import Plan
-from gossamer.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, VerdictFlag, VisitFlag
-from gossamer.outcomes import DAY
 from gossamer.probing import Prober
 from gossamer.rounds import Rounds, site_in
 from gossamer.web.message import Results

@@ -27,10 +27,10 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer.errors import UsageError
-from gossamer.escape import for_json
-from gossamer.model import NONE, Ask, Assignment, Visits
-from gossamer.outcomes import BACK_AS_BEFORE, SITE_FAILURES, TRANSIENT, Outcome
+from gossamer.base.errors import UsageError
+from gossamer.base.escape import for_json
+from gossamer.base.model import NONE, Ask, Assignment, Visits
+from gossamer.base.outcomes import BACK_AS_BEFORE, SITE_FAILURES, TRANSIENT, Outcome
 
 
 class Level(IntEnum):

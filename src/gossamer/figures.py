@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.model import Reason, State
+from gossamer.base.outcomes import FOR_GOOD, Aside, Outcome
 from gossamer.config.settings import ManagerSettings
 from gossamer.manager.due import soonest_due
 from gossamer.manager.learn import WIDTH
 from gossamer.manager.value import Value
-from gossamer.model import Reason, State
-from gossamer.outcomes import FOR_GOOD, Aside, Outcome
 from gossamer.pace import Pace
 from gossamer.whereabouts import set_aside
 

@@ -11,9 +11,9 @@ from datetime import datetime, tzinfo
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from gossamer.base.units import Speed
 from gossamer.config.accepted import hours_of
 from gossamer.config.settings import HarvesterSettings
-from gossamer.units import Speed
 
 
 class Moment(NamedTuple):

@@ -24,20 +24,21 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import config
-from gossamer.clock import Clock
-from gossamer.collection import image, manifest, seal
+from gossamer.base.clock import Clock
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import PageFlag, Texts
+from gossamer.base.process import Process
+from gossamer.collection import image, manifest
 from gossamer.collection.blocks import PER_BLOCK, Offsets, offsets_until
 from gossamer.collection.columns import Group
-from gossamer.collection.cost import replay_seconds
 from gossamer.collection.image import Image, Parts
 from gossamer.collection.manifest import Contents, Line
+from gossamer.collection.replay_cost import replay_seconds
 from gossamer.collection.store import URL_FILE, Store
 from gossamer.collection.table import LAYOUT, Table
+from gossamer.collection.tables import seal
 from gossamer.config.settings import Settings
 from gossamer.desk import Desk
-from gossamer.errors import GossamerError
-from gossamer.model import PageFlag, Texts
-from gossamer.process import Process
 
 Array = npt.NDArray[Any]
 

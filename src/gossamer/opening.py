@@ -10,20 +10,21 @@ from pathlib import Path
 
 import numpy as np
 
-from gossamer import disk, imaging
-from gossamer.clock import Clock
+from gossamer import imaging
+from gossamer.base import disk
+from gossamer.base.clock import Clock
+from gossamer.base.model import NONE, Texts
 from gossamer.collection import lock
 from gossamer.collection.blocks import PER_BLOCK, BlockFile, Offsets
-from gossamer.collection.effects import SITE_EVENT, Effects, SiteEvent
+from gossamer.collection.clock_file import go_on
+from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteEvent
 from gossamer.collection.layout import FORMAT, SETTINGS, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
-from gossamer.collection.reckoning import go_on
 from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.runs import begin_run
 from gossamer.collection.store import URL_FILE, Store
 from gossamer.config.settings import Settings
 from gossamer.desk import Desk
-from gossamer.model import NONE, Texts
 
 
 def open_collection(

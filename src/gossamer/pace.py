@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Final, NamedTuple
 
-from gossamer.units import plural
+from gossamer.base.units import plural
 
 SHORT: Final = 10.0
 """Seconds over which rates are taken."""

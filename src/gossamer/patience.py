@@ -26,11 +26,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.compiled import njit
+from gossamer.base.model import Ask, Visits
+from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside, Outcome
 from gossamer.collection.columns import Group
-from gossamer.compiled import njit
 from gossamer.config.settings import HarvesterSettings
-from gossamer.model import Ask, Visits
-from gossamer.outcomes import LONGEST_PAUSE, TREATMENTS, Aside, Outcome
 
 Array = npt.NDArray[Any]
 

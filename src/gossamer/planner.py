@@ -17,14 +17,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.model import Reason, State
 from gossamer.collection.store import Store
 from gossamer.desk import Desk
 from gossamer.manager.history import Past, read_history
-from gossamer.manager.judge import find_unjudged
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.policies import TOTAL
+from gossamer.manager.unjudged import find_unjudged
 from gossamer.manager.value import Value
-from gossamer.model import Reason, State
 
 Array = npt.NDArray[Any]
 

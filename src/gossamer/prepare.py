@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer import config, disk, urls
+from gossamer import config, urls
+from gossamer.base import disk
+from gossamer.base.errors import UsageError
+from gossamer.base.units import Duration
 from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
 from gossamer.collection.runs import changes, runs
 from gossamer.config.endpoints import endpoint
 from gossamer.config.settings import HarvesterSettings, Settings
-from gossamer.demo.hostile.web import LIMITS, HostileWeb
-from gossamer.demo.web import DemoWeb
-from gossamer.errors import UsageError
 from gossamer.manager.value import Value
 from gossamer.seeder.seeds import Seeds, read_seeds
-from gossamer.units import Duration
-from gossamer.web.trusted import read_certificates
+from gossamer.web.fetch.certificates import read_certificates
+from gossamer.webs.demo.web import DemoWeb
+from gossamer.webs.hostile.web import LIMITS, HostileWeb
 
 FIXED: Final = {
     "seeder.session_ids": "the URLs of its pages were made without these parameters",

@@ -38,10 +38,10 @@ import numpy.typing as npt
 
 from gossamer import urls
 from gossamer.alike import Alike, Said, look_at, said_in
+from gossamer.base.model import VISIT_TEXTS, Ask, Outcome, PageFlag, VisitFlag
 from gossamer.collection.probes import MOST, NAME, SAME, Answer, Kind, named, said
 from gossamer.collection.store import Store
 from gossamer.desk import UNANSWERED, Desk
-from gossamer.model import VISIT_TEXTS, Ask, Outcome, PageFlag, VisitFlag
 from gossamer.web.message import Results
 
 Array = npt.NDArray[Any]

@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.model import PageFlag, State, VerdictFlag
+from gossamer.base.outcomes import Reason
 from gossamer.collection.blocks import PER_BLOCK, BlockFile
 from gossamer.collection.runs import ANOTHER_VERSION, setting_of, settle_run
 from gossamer.crawl import Crawl
 from gossamer.desk import Desk
-from gossamer.model import PageFlag, State, VerdictFlag
-from gossamer.outcomes import Reason
 from gossamer.urls.classify import LISTS
 
 Array = npt.NDArray[Any]

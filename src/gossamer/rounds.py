@@ -31,10 +31,10 @@ import numpy.typing as npt
 
 from gossamer import urls
 from gossamer.applying import asked_for
-from gossamer.collection.effects import ORIGIN, Effects, SiteEvent
+from gossamer.base.model import NONE, Ask, Outcome, State, Texts
+from gossamer.base.outcomes import TRANSIENT
+from gossamer.collection.journal.effects import ORIGIN, Effects, SiteEvent
 from gossamer.desk import Desk
-from gossamer.model import NONE, Ask, Outcome, State, Texts
-from gossamer.outcomes import TRANSIENT
 from gossamer.web.message import Links, Results
 
 Array = npt.NDArray[Any]

@@ -14,32 +14,34 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from gossamer import demo, descriptors, imaging, memory, process
+from gossamer import imaging
 from gossamer.asking import Listener
-from gossamer.clock import RealClock
+from gossamer.base import descriptors, memory, process
+from gossamer.base.clock import RealClock
+from gossamer.base.compiled import KEPT
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import Counted
+from gossamer.base.units import human_time, plural, thousands
 from gossamer.collection import lock
-from gossamer.collection.bodies import last_bodies
+from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.standing import read_before, write_standing
-from gossamer.compiled import KEPT
+from gossamer.collection.status_file import read_before, write_standing
 from gossamer.config.settings import Settings
 from gossamer.crawl import Bounds, Crawl, Ending
-from gossamer.demo.hostile.web import HostileWeb
-from gossamer.errors import GossamerError
 from gossamer.eventlog import EventLog, Level
 from gossamer.figures import Curve, Figures, waits_until
+from gossamer.manager.scores.compute import Scored
+from gossamer.manager.scores.schedule import Scorer
 from gossamer.manager.value import merit_weights, prepared_for
-from gossamer.model import Counted
 from gossamer.opening import open_collection
 from gossamer.prepare import Plea, Prepared, demo_settings, prepare
 from gossamer.reconsider import settle
 from gossamer.report import Report
-from gossamer.scorer import Scorer
-from gossamer.scores import Scored
-from gossamer.units import human_time, plural, thousands
-from gossamer.web.payloads import Payloads
-from gossamer.web.pool import Pool
-from gossamer.web.resolver import Resolver
+from gossamer.web.archive.bodies import Payloads
+from gossamer.web.names.resolver import Resolver
+from gossamer.web.pool.pool import Pool
+from gossamer.webs import demo
+from gossamer.webs.hostile.web import HostileWeb
 
 LOOK_EVERY: Final = 0.5
 MEMORY_EVERY: Final = 1.0

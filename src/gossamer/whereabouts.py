@@ -14,12 +14,12 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.model import NONE, PageFlag, Reason, State
+from gossamer.base.outcomes import FOR_GOOD, Aside, Outcome
 from gossamer.config.settings import Settings
 from gossamer.hours import Hours
-from gossamer.manager.standing import standing_of
+from gossamer.manager.position import standing_of
 from gossamer.manager.value import GIVEN, Value
-from gossamer.model import NONE, PageFlag, Reason, State
-from gossamer.outcomes import FOR_GOOD, Aside, Outcome
 from gossamer.robots import Rules
 
 Array = npt.NDArray[Any]

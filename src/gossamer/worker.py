@@ -29,30 +29,30 @@ from typing import Final, NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
+from gossamer.base.disk import Appender
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import NONE, Ask, Assignment, Outcome, VisitFlag
+from gossamer.base.screen import guard
 from gossamer.config import Settings, from_json
-from gossamer.disk import Appender
-from gossamer.errors import GossamerError
 from gossamer.gatherer.challenge import challenged
 from gossamer.gatherer.directives import of_header
 from gossamer.gatherer.gather import Gathered, charset_of, gather, redirected
 from gossamer.gatherer.links import Link
 from gossamer.gatherer.preferences import lines, of_headers
 from gossamer.gatherer.sitemaps import MOST_BYTES, further, listed, read
-from gossamer.model import NONE, Ask, Assignment, Outcome, VisitFlag
 from gossamer.robots import Rules
 from gossamer.robots.parse import LIMIT
-from gossamer.screen import guard
 from gossamer.urls import Scope, canonical, fingerprint, host, origin
-from gossamer.web.answer import mime, outcome_of, retry_after
-from gossamer.web.archive import Archive, Exchange, Place
-from gossamer.web.beside import Beside
-from gossamer.web.decode import Decoded, decode, salvaged
-from gossamer.web.fetch import Fetched, Fetcher
-from gossamer.web.line import Share
-from gossamer.web.magic import kind_of, lie
+from gossamer.web.archive.archive import Archive, Exchange, Place
+from gossamer.web.archive.bodies import Payloads
+from gossamer.web.background import Beside
+from gossamer.web.fetch.decode import Decoded, decode, salvaged
+from gossamer.web.fetch.fetch import Fetched, Fetcher
+from gossamer.web.fetch.magic import kind_of, lie
+from gossamer.web.fetch.response import mime, outcome_of, retry_after
+from gossamer.web.limit.bucket import Share
 from gossamer.web.message import Type, decode_assignment, frame, pack_link, pack_visit
-from gossamer.web.payloads import Payloads
-from gossamer.web.wire import Slot, Wire
+from gossamer.web.pool.wire import Slot, Wire
 
 _PR_SET_PDEATHSIG: Final = 1
 _LONGEST_TEXT: Final = 300
@@ -520,7 +520,7 @@ class Worker:
     def _fetcher(self, settings: Settings) -> Fetcher:
         if self._line is None:
             return Fetcher(settings.harvester, self._epoll)
-        from gossamer.web.metered import MeteredFetcher
+        from gossamer.web.limit.limited_fetch import MeteredFetcher
 
         return MeteredFetcher(settings.harvester, self._epoll, self._line)
 

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from gossamer import __version__
+from gossamer.base.errors import GossamerError
+from gossamer.base.screen import guard
 from gossamer.cli.check import check
 from gossamer.cli.compact import compact
 from gossamer.cli.compare import compare
@@ -25,8 +27,6 @@ from gossamer.cli.status import status
 from gossamer.cli.stop import stop
 from gossamer.cli.verify import verify
 from gossamer.cli.web import web
-from gossamer.errors import GossamerError
-from gossamer.screen import guard
 
 app = typer.Typer(
     add_completion=False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gossamer.escape import for_json
+from gossamer.base.escape import for_json
 
 SHOWN = 50
 
@@ -26,9 +26,9 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Report every request in LOG that came too early, in parallel or against robots.txt; exit code 1 if any did."""
-    from gossamer import checker
+    from gossamer.base.errors import UsageError
     from gossamer.config import load
-    from gossamer.errors import UsageError
+    from gossamer.webs import checker
 
     described = next((web for web in map(checker.web_of, logs) if web), None)
     if robots:

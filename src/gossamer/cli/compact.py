@@ -11,8 +11,8 @@ import typer
 
 def compact(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection; no crawl may run.")]) -> None:
     """Merge the small segment files of DIR into larger ones, so that queries open fewer; every row stays."""
-    from gossamer import compact as work
-    from gossamer.units import human_size, plural, thousands
+    from gossamer.base.units import human_size, plural, thousands
+    from gossamer.read import compact as work
 
     done = work.compact(folder, lambda line: print(line, file=sys.stderr, flush=True))
     if done.segments == done.segments_before:

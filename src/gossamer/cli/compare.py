@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from gossamer.base.escape import for_json
 from gossamer.cli.options import note_kernels, strategies_of
-from gossamer.escape import for_json
 
 
 def compare(
@@ -26,11 +26,11 @@ def compare(
     names = strategies_of(strategy or [])
     from gossamer.cli.reproduce import show
     from gossamer.cli.verify import Steps
-    from gossamer.compare import compare as compared
-    from gossamer.compare import read
     from gossamer.laboratory import Bench
-    from gossamer.reports import folder as target
-    from gossamer.reports.finding import as_json as jsoned
+    from gossamer.laboratory.compare import compare as compared
+    from gossamer.laboratory.compare import read
+    from gossamer.laboratory.findings import folder as target
+    from gossamer.laboratory.findings.finding import as_json as jsoned
 
     if out is not None:
         target.prepare(out)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from gossamer.base.errors import UsageError
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings, dump, load, to_json
-from gossamer.errors import UsageError
 
 
 def config(

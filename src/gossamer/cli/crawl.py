@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
+from gossamer.base.errors import StorageError
+from gossamer.base.escape import for_json
 from gossamer.cli.options import time_of
-from gossamer.errors import StorageError
-from gossamer.escape import for_json
 
 
 def crawl(
@@ -37,12 +37,12 @@ def crawl(
     as_json: Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")] = False,
 ) -> None:
     """Crawl into DIR: start, or go on where it stopped."""
+    from gossamer.base.errors import UsageError
     from gossamer.crawl import Ending
-    from gossamer.demo import DemoWeb
-    from gossamer.demo.hostile.web import HostileWeb
-    from gossamer.errors import UsageError
     from gossamer.report import program
     from gossamer.run import Plea, run
+    from gossamer.webs.demo import DemoWeb
+    from gossamer.webs.hostile.web import HostileWeb
 
     if demo and hostile:
         raise UsageError("--demo and --hostile are two Webs", "Crawl each into a folder of its own.")

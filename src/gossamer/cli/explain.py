@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gossamer.escape import for_json
+from gossamer.base.escape import for_json
 
 
 def explain(
@@ -17,10 +17,10 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Explain a URL or a site: known or why not, where it was found, its state, its rank, its visits."""
-    from gossamer.errors import UsageError
-    from gossamer.explain.page import explain_page
-    from gossamer.explain.site import explain_site, is_site
-    from gossamer.explain.text import lines_of
+    from gossamer.base.errors import UsageError
+    from gossamer.read.explain.page import explain_page
+    from gossamer.read.explain.site import explain_site, is_site
+    from gossamer.read.explain.text import lines_of
 
     said = explain_site(folder, target) if is_site(target) else explain_page(folder, target)
     if said.get("url", said.get("site")) is None:

@@ -26,18 +26,18 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
 ) -> None:
     """Export what is sealed of DIR, as WACZ (--wacz) or as JSON lines (--jsonl)."""
+    from gossamer.base.errors import UsageError
+    from gossamer.base.units import human_size, plural
     from gossamer.cli.verify import Steps
-    from gossamer.errors import UsageError
-    from gossamer.units import human_size, plural
 
     if (wacz is None) == (jsonl is None):
         raise UsageError("name one kind of export", "--wacz FILE for replay, --jsonl FILE for texts.")
     if wacz is not None:
         if where or links or everything:
             raise UsageError("--where, --links and --all are for --jsonl", "WACZ has the whole archive.")
-        from gossamer.export import wacz as packing
-        from gossamer.export.target import left_in_journal
-        from gossamer.sql.sources import find
+        from gossamer.read.export import wacz as packing
+        from gossamer.read.export.target import left_in_journal
+        from gossamer.read.sql.sources import find
 
         with Steps(sys.stderr) as steps:
             described = packing.export(folder, wacz, force, progress=steps.show, fresh=fresh)
@@ -46,7 +46,7 @@ def export(
         if left_in_journal(find(folder), fresh):
             print(_MORE, file=sys.stderr)
         return
-    from gossamer.export import jsonl as writing
+    from gossamer.read.export import jsonl as writing
 
     assert jsonl is not None
     with Steps(sys.stderr) as steps:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from gossamer.escape import for_json
-from gossamer.screen import for_programs
+from gossamer.base.escape import for_json
+from gossamer.base.screen import for_programs
 
 
 def files(
@@ -18,10 +18,10 @@ def files(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """List the files of DIR that count: one path a line with --table, else the tables with their sizes."""
+    from gossamer.base.errors import UsageError
+    from gossamer.base.units import human_size, thousands
     from gossamer.collection.layout import ARCHIVE, INDEX
-    from gossamer.errors import UsageError
-    from gossamer.sql.sources import File, find, nothing_sealed
-    from gossamer.units import human_size, thousands
+    from gossamer.read.sql.sources import File, find, nothing_sealed
 
     sources = find(folder)
     if note := nothing_sealed(sources):

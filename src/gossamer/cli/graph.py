@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gossamer.escape import for_json
+from gossamer.base.escape import for_json
 
 graph = typer.Typer(no_args_is_help=True, help="Make a graph of a Web, show the figures of one, convert lists.")
 
@@ -26,8 +26,8 @@ def make(
 ) -> None:
     """Make a Web with the distributions of a national one, write it to OUT, and check what came out."""
     from gossamer.cli.graph_text import figure_lines, verdict_lines
-    from gossamer.graphs import figures, webgraph
-    from gossamer.graphs.make import make as made
+    from gossamer.laboratory.graphs import figures, webgraph
+    from gossamer.laboratory.graphs.make import make as made
 
     webgraph.check_name(out)
     print(f"making {pages:,} pages …", file=sys.stderr)
@@ -50,8 +50,8 @@ def show(
 ) -> None:
     """Show how many pages, links and sites there are, how linked, how deep and how large."""
     from gossamer.cli.graph_text import figure_lines
-    from gossamer.collected import open_graph
-    from gossamer.graphs import figures
+    from gossamer.laboratory.collection_graph import open_graph
+    from gossamer.laboratory.graphs import figures
 
     print(f"reading {place} …", file=sys.stderr)
     web = open_graph(place)
@@ -69,11 +69,11 @@ def convert(
     urls: Annotated[Path | None, typer.Option(help="A URL a line: page 0, 1, …; sites are their hosts.")] = None,
 ) -> None:
     """Make a graph of a list of links, or of a collection, and write it to OUT."""
-    from gossamer.collected import open_graph
-    from gossamer.errors import UsageError
-    from gossamer.graphs import webgraph
-    from gossamer.graphs.edges import from_edges
-    from gossamer.units import thousands
+    from gossamer.base.errors import UsageError
+    from gossamer.base.units import thousands
+    from gossamer.laboratory.collection_graph import open_graph
+    from gossamer.laboratory.graphs import webgraph
+    from gossamer.laboratory.graphs.edges import from_edges
 
     webgraph.check_name(out)
     print(f"reading {edges} …", file=sys.stderr)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gossamer.units import human_size, thousands
+from gossamer.base.units import human_size, thousands
 
 if TYPE_CHECKING:
-    from gossamer.graphs.figures import Figures, Verdict
-    from gossamer.graphs.powerlaw import Fit
+    from gossamer.laboratory.graphs.figures import Figures, Verdict
+    from gossamer.laboratory.graphs.powerlaw import Fit
 
 
 def figure_lines(f: Figures) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from gossamer.errors import UsageError
-from gossamer.units import Duration, Size
+from gossamer.base.errors import UsageError
+from gossamer.base.units import Duration, Size
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ def speed_of(option: str, text: str | None) -> float:
 
 def note_kernels(stream: TextIO) -> None:
     """Says why nothing happens for a while, if the kernels are not compiled yet."""
-    from gossamer.compiled import KEPT
+    from gossamer.base.compiled import KEPT
 
     if not KEPT.exists():
         print("compiling the kernels, once: a minute or more (`make install` does it beforehand)", file=stream)

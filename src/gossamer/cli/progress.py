@@ -10,10 +10,10 @@ import shutil
 import time
 from typing import Any, Final, TextIO
 
-from gossamer.escape import for_screen, lines_for_screen
-from gossamer.outcomes import SITE_FAILURES, TRANSIENT, Outcome
-from gossamer.screen import unguarded
-from gossamer.units import human_size, human_time, plural, thousands
+from gossamer.base.escape import for_screen, lines_for_screen
+from gossamer.base.outcomes import SITE_FAILURES, TRANSIENT, Outcome
+from gossamer.base.screen import unguarded
+from gossamer.base.units import human_size, human_time, plural, thousands
 
 ON_TERMINAL: Final = 0.5
 ELSEWHERE: Final = 10.0

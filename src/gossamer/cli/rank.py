@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gossamer.escape import for_json
+from gossamer.base.escape import for_json
 
 
 def rank(
@@ -19,9 +19,10 @@ def rank(
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Compute every link score: PageRank, HITS, SiteRank, weighted link rank, components; stored with a collection."""
-    from gossamer import analysis, config
-    from gossamer.collected import known_urls, open_graph
+    from gossamer import config
     from gossamer.collection.layout import SETTINGS, is_collection
+    from gossamer.laboratory import analyse
+    from gossamer.laboratory.collection_graph import known_urls, open_graph
     from gossamer.manager.value import Value, merit_weights
 
     def step(what: str) -> None:
@@ -29,20 +30,20 @@ def rank(
 
     if is_collection(place):
         settings = config.load(place / SETTINGS)
-        found = analysis.analyse_collection(place, merit_weights(Value.of(settings.manager).weights), step)
-        said = analysis.summary(found, top, lambda pages: known_urls(place, pages))
+        found = analyse.analyse_collection(place, merit_weights(Value.of(settings.manager).weights), step)
+        said = analyse.summary(found, top, lambda pages: known_urls(place, pages))
     else:
         step(f"reading {place}")
-        found = analysis.analyse(open_graph(place), step)
-        said = analysis.summary(found, top, None)
+        found = analyse.analyse(open_graph(place), step)
+        said = analyse.summary(found, top, None)
     print(for_json(said) if as_json else "\n".join(_lines(said)))
     if is_collection(place) and not as_json:
         print(f'Stored with {place}: gossamer sql {place} "select url, pagerank, part from pages"')
 
 
 def _lines(said: dict[str, Any]) -> list[str]:
+    from gossamer.base.units import thousands
     from gossamer.cli.graph_text import part_lines
-    from gossamer.units import thousands
 
     counts = f"{thousands(said['pages'])} pages, {thousands(said['links'])} links, {thousands(said['sites'])} sites"
     components = f"{thousands(said['components'])} strong components, the largest of "

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gossamer.base.escape import for_json
 from gossamer.cli.options import note_kernels
-from gossamer.escape import for_json
 
 if TYPE_CHECKING:
-    from gossamer.reports.finding import Finding
+    from gossamer.laboratory.findings.finding import Finding
 
 
 def reproduce(
@@ -30,7 +30,7 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object on standard output.")] = False,
 ) -> None:
     """Reproduce a table or figure: the paper's figures, ours, and what agrees. Without NAME, list what there is."""
-    from gossamer.reproduce.names import NAMES, named
+    from gossamer.laboratory.reproduce.names import NAMES, named
 
     if name is None:
         for each, reproduction in NAMES.items():
@@ -38,11 +38,11 @@ def reproduce(
         return
     from gossamer.cli.verify import Steps
     from gossamer.laboratory import Bench
-    from gossamer.reports import folder
-    from gossamer.reports.finding import as_json as jsoned
-    from gossamer.reproduce.crawls import Crawls
-    from gossamer.reproduce.graphs import subjects
-    from gossamer.reproduce.lab import Lab
+    from gossamer.laboratory.findings import folder
+    from gossamer.laboratory.findings.finding import as_json as jsoned
+    from gossamer.laboratory.reproduce.crawls import Crawls
+    from gossamer.laboratory.reproduce.graphs import subjects
+    from gossamer.laboratory.reproduce.lab import Lab
 
     wanted = named(name)
     if out is not None:
@@ -72,8 +72,8 @@ def reproduce(
 
 
 def show(finding: Finding) -> None:
-    from gossamer.reports import table
-    from gossamer.reports.page import marked
+    from gossamer.laboratory.findings import table
+    from gossamer.laboratory.findings.page import marked
 
     print(f"{finding.title}\n{finding.setting}")
     for each in finding.tables:

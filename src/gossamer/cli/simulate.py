@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gossamer.base.escape import for_json
 from gossamer.cli.options import note_kernels, pages_of, speed_of, strategies_of, time_of
-from gossamer.escape import for_json
 
 if TYPE_CHECKING:
     from gossamer.laboratory import Measured, Subject
@@ -49,11 +49,11 @@ def simulate(
     names = strategies_of(strategy)
     seconds, rest, speed = time_of("--wait", wait), time_of("--pause", pause), speed_of("--bandwidth", bandwidth)
     from gossamer.cli.verify import Steps
-    from gossamer.collected import open_graph
     from gossamer.laboratory import Bench, Job, Subject
     from gossamer.laboratory.bench import with_start
-    from gossamer.reports import folder
-    from gossamer.simulate.scenario import Scenario, Servers, changed
+    from gossamer.laboratory.collection_graph import open_graph
+    from gossamer.laboratory.findings import folder
+    from gossamer.laboratory.simulate.scenario import Scenario, Servers, changed
 
     if out is not None:
         folder.prepare(out)
@@ -84,7 +84,7 @@ def simulate(
 
 
 def _write_orders(path: Path, found: list[Measured]) -> None:
-    from gossamer.reports import folder
+    from gossamer.laboratory.findings import folder
 
     for each in found:
         own = path if len(found) == 1 else path.with_name(f"{path.stem}.{each.strategy}{path.suffix}")
@@ -104,8 +104,8 @@ def _as_json(subject: Subject, found: list[Measured]) -> dict[str, Any]:
 
 
 def _show(subject: Subject, found: list[Measured], out: Path | None, quiet: bool) -> None:
-    from gossamer.reports import folder, runs, table
-    from gossamer.reports.finding import Finding
+    from gossamer.laboratory.findings import folder, runs, table
+    from gossamer.laboratory.findings.finding import Finding
 
     names = [each.strategy for each in found]
     scores = runs.scores("simulate-scores", names, found)

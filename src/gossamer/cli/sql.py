@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gossamer.screen import for_programs
+from gossamer.base.screen import for_programs
 
 
 def sql(
@@ -23,11 +23,11 @@ def sql(
 ) -> None:
     """Answer an SQL query about DIR; without QUERY, list the views and their columns."""
     from gossamer import config
+    from gossamer.base.errors import UsageError
     from gossamer.collection.layout import SETTINGS
-    from gossamer.errors import UsageError
-    from gossamer.sql import show
-    from gossamer.sql.database import Database
-    from gossamer.sql.sources import find, nothing_sealed
+    from gossamer.read.sql import show
+    from gossamer.read.sql.database import Database
+    from gossamer.read.sql.sources import find, nothing_sealed
 
     if as_json and as_csv:
         raise UsageError("--json and --csv were both given", "Choose one.")

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from gossamer.accounting import account, bandwidth_line, sentence, stamp
-from gossamer.collection.standing import read_standing
-from gossamer.escape import for_json
-from gossamer.units import human_size, human_time, plural, thousands
+from gossamer.base.escape import for_json
+from gossamer.base.units import human_size, human_time, plural, thousands
+from gossamer.collection.status_file import read_standing
 
 BARS: Final = "▁▂▃▄▅▆▇█"
 WIDTH: Final = 48

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
+from gossamer.base.errors import GossamerError
 from gossamer.cli.options import time_of
 from gossamer.collection.layout import require_collection, shard_folder
 from gossamer.collection.lock import Holder, holder
-from gossamer.errors import GossamerError
 
 
 def stop(

@@ -9,8 +9,8 @@ from typing import Annotated, Final, TextIO
 
 import typer
 
-from gossamer.escape import for_json, for_screen
-from gossamer.screen import unguarded
+from gossamer.base.escape import for_json, for_screen
+from gossamer.base.screen import unguarded
 
 SHOWN: Final = 50
 ON_TERMINAL: Final = 0.2
@@ -24,8 +24,8 @@ def verify(
     repair: Annotated[bool, typer.Option("--repair", help="First cut away what keeps a crawl from going on.")] = False,
 ) -> None:
     """Check every checksum, reference and sum in DIR, and say what is wrong; exit code 1 if anything is."""
-    from gossamer.units import human_size, plural, thousands
-    from gossamer.verify import whole
+    from gossamer.base.units import human_size, plural, thousands
+    from gossamer.read.verify import whole
 
     if repair:
         for line in whole.repaired(folder):

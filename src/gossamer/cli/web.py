@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from gossamer.demo import DemoWeb
-    from gossamer.demo.hostile.web import HostileWeb
+    from gossamer.webs.demo import DemoWeb
+    from gossamer.webs.hostile.web import HostileWeb
 
 
 def web(
@@ -40,7 +40,7 @@ def web(
     if hostile:
         _hostile(_parts(with_), _parts(without), only_list, against, as_json, port, log, settings)
         return
-    from gossamer import demo
+    from gossamer.webs import demo
 
     made = demo.DemoWeb(seed=seed, sites=sites, pages=pages, largest=max(2_000, pages // sites + 1))
     made = demo.having(demo.without(made, _parts(without)), _parts(with_))
@@ -62,8 +62,8 @@ def _hostile(
     log: Path | None,
     settings: Path,
 ) -> None:
-    from gossamer.demo.hostile import table
-    from gossamer.demo.hostile.web import HostileWeb
+    from gossamer.webs.hostile import table
+    from gossamer.webs.hostile.web import HostileWeb
 
     made = HostileWeb(table.chosen(only, without))
     if only_list:
@@ -81,7 +81,7 @@ def _parts(text: str) -> list[str]:
 def _list(made: DemoWeb, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from gossamer.demo.kinds import ABOUT, counts, lines
+    from gossamer.webs.demo.kinds import ABOUT, counts, lines
 
     found = counts(made)
     if as_json:
@@ -93,8 +93,9 @@ def _list(made: DemoWeb, as_json: bool) -> None:
 def _compare(made: DemoWeb, folder: Path, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from gossamer import config, coverage
+    from gossamer import config
     from gossamer.collection.layout import SETTINGS, require_collection
+    from gossamer.webs import coverage
 
     require_collection(folder)
     settings = config.load(folder / SETTINGS)
@@ -107,8 +108,8 @@ def _compare(made: DemoWeb, folder: Path, as_json: bool) -> None:
 def _compare_hostile(made: HostileWeb, folder: Path, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from gossamer import coverage
     from gossamer.collection.layout import require_collection
+    from gossamer.webs import coverage
 
     require_collection(folder)
     found = coverage.compare_ends(made, coverage.ends(folder))
@@ -118,12 +119,12 @@ def _compare_hostile(made: HostileWeb, folder: Path, as_json: bool) -> None:
 
 
 def _serve(asked: DemoWeb | HostileWeb, port: int, log: Path | None, settings: Path) -> None:
-    from gossamer.demo import certificates, server
-    from gossamer.demo.access import AccessLog
-    from gossamer.demo.hostile import certificates as of_hostile
-    from gossamer.demo.hostile import server as hostile_server
-    from gossamer.demo.hostile.web import HostileWeb
-    from gossamer.errors import StorageError
+    from gossamer.base.errors import StorageError
+    from gossamer.webs.demo import certificates, server
+    from gossamer.webs.demo.access import AccessLog
+    from gossamer.webs.hostile import certificates as of_hostile
+    from gossamer.webs.hostile import server as hostile_server
+    from gossamer.webs.hostile.web import HostileWeb
 
     hostile = isinstance(asked, HostileWeb)
     certified: Any = of_hostile.certified if hostile else certificates.certified
@@ -145,7 +146,7 @@ def _serve(asked: DemoWeb | HostileWeb, port: int, log: Path | None, settings: P
 
 def _prepare(made: DemoWeb | HostileWeb, port: int, authority: Path | None, settings: Path) -> None:
     """Writes settings, seeds, and the certificate to trust."""
-    from gossamer.demo.hostile.web import HostileWeb
+    from gossamer.webs.hostile.web import HostileWeb
 
     trusted = settings.with_suffix(".pem")
     if authority:
@@ -158,7 +159,7 @@ def _prepare(made: DemoWeb | HostileWeb, port: int, authority: Path | None, sett
 
 
 def _explain(made: DemoWeb | HostileWeb, port: int, log: Path | None, settings: Path) -> None:
-    from gossamer.demo.hostile.web import HostileWeb
+    from gossamer.webs.hostile.web import HostileWeb
 
     seeds = settings.with_suffix(".seeds")
     if isinstance(made, HostileWeb):
@@ -195,6 +196,6 @@ def settings_for(
 
 def _limits() -> str:
     from gossamer.config.values import write
-    from gossamer.demo.hostile.web import LIMITS
+    from gossamer.webs.hostile.web import LIMITS
 
     return "".join(f"{name} = {write(value)}\n" for name, value in LIMITS.items())

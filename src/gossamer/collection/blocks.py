@@ -29,8 +29,8 @@ import numpy.typing as npt
 import xxhash
 import zstandard
 
-from gossamer import disk
-from gossamer.errors import GossamerError
+from gossamer.base import disk
+from gossamer.base.errors import GossamerError
 
 PER_BLOCK: Final = 64
 LEVEL: Final = 3

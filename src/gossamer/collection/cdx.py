@@ -31,8 +31,8 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from isal import isal_zlib
 
-from gossamer import disk
-from gossamer.errors import StorageError
+from gossamer.base import disk
+from gossamer.base.errors import StorageError
 
 _READ: Final = 1 << 20
 _FEED: Final = 1 << 14

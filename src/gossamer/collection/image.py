@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from gossamer import disk
+from gossamer.base import disk
+from gossamer.base.errors import GossamerError
 from gossamer.collection.layout import IMAGES, image_name
 from gossamer.collection.manifest import Line, Manifest
-from gossamer.errors import GossamerError
 
 Array = npt.NDArray[Any]
 

@@ -17,8 +17,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from gossamer import disk
-from gossamer.errors import UsageError
+from gossamer.base import disk
+from gossamer.base.errors import UsageError
 
 FORMAT: Final = 1
 """Version of everything in the folder. A new one is only needed when an old reader would go wrong."""

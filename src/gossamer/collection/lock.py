@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gossamer import disk
-from gossamer.errors import LockedError, StorageError
+from gossamer.base import disk
+from gossamer.base.errors import LockedError, StorageError
 
 LOCK: Final = "lock"
 ORPHANS: Final = 5.0

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 import xxhash
 
-from gossamer import disk
+from gossamer.base import disk
+from gossamer.base.errors import GossamerError, UsageError
 from gossamer.collection.layout import FORMAT, MANIFEST, journal_files
-from gossamer.errors import GossamerError, UsageError
 
 Line = dict[str, Any]
 

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.model import NONE, Outcome, VisitFlag
 from gossamer.collection.columns import Group
-from gossamer.model import NONE, Outcome, VisitFlag
 
 Array = npt.NDArray[Any]
 

@@ -22,11 +22,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gossamer import disk
-from gossamer.collection import image, journal, manifest, records
-from gossamer.collection.effects import Effects
+from gossamer.base import disk
+from gossamer.base.errors import GossamerError, StorageError
+from gossamer.collection import image, manifest
 from gossamer.collection.image import Image, ImageDamagedError
-from gossamer.collection.journal import Journal
+from gossamer.collection.journal import journal, records
+from gossamer.collection.journal.effects import Effects
+from gossamer.collection.journal.journal import Journal
+from gossamer.collection.journal.records import Kind, Mark
 from gossamer.collection.layout import (
     ARCHIVE,
     IMAGES,
@@ -39,8 +42,6 @@ from gossamer.collection.layout import (
     journal_files,
 )
 from gossamer.collection.manifest import Contents, Line, Meta
-from gossamer.collection.records import Kind, Mark
-from gossamer.errors import GossamerError, StorageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class _Source:
 
     def effects(self, shard: Path, shard_number: int, after: int) -> Iterator[Effects]:
         if self.segment is not None:
-            from gossamer.collection import seal  # pyarrow: a third of a second that a clean start does not need
+            from gossamer.collection.tables import seal  # pyarrow: a third of a second that a clean start does not need
 
             numbered = enumerate(seal.effects_of(self.segment, shard, shard_number), self.first)
             yield from (e for number, e in numbered if number > after)

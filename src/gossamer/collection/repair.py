@@ -22,9 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from gossamer import disk
-from gossamer.collection import manifest, records
+from gossamer.base import disk
+from gossamer.base.errors import GossamerError
+from gossamer.base.units import thousands
+from gossamer.collection import manifest
 from gossamer.collection.blocks import BlockFile, is_sound
+from gossamer.collection.journal import records
+from gossamer.collection.journal.records import Kind, Mark
 from gossamer.collection.layout import (
     ARCHIVE,
     INDEX,
@@ -38,11 +42,8 @@ from gossamer.collection.layout import (
     table_name,
 )
 from gossamer.collection.manifest import Contents
-from gossamer.collection.records import Kind, Mark
 from gossamer.collection.recovery import recover
 from gossamer.collection.store import URL_FILE
-from gossamer.errors import GossamerError
-from gossamer.units import thousands
 
 DAMAGED: Final = "damaged"
 

@@ -25,12 +25,12 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
-from gossamer import disk
+from gossamer.base import disk
+from gossamer.base.compiled import njit
+from gossamer.base.errors import StorageError
+from gossamer.base.model import NONE
 from gossamer.collection.layout import BIG_RULES
 from gossamer.collection.table import Table, reserve
-from gossamer.compiled import njit
-from gossamer.errors import StorageError
-from gossamer.model import NONE
 
 Array = npt.NDArray[Any]
 

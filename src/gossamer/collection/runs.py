@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer import __version__, config, disk
+from gossamer import __version__, config
+from gossamer.base import disk
+from gossamer.base.errors import GossamerError, UsageError
 from gossamer.collection import manifest
 from gossamer.config.settings import Settings
-from gossamer.errors import GossamerError, UsageError
 
 RUNS: Final = "runs.jsonl"
 CURE: Final = "Restore it from a backup, or remove it: only the settings of former runs are lost."

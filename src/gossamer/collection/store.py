@@ -20,20 +20,20 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gossamer import disk
-from gossamer.clock import Clock
+from gossamer.base import disk
+from gossamer.base.clock import Clock
+from gossamer.base.errors import GossamerError, StorageError
+from gossamer.base.model import VISIT
+from gossamer.base.process import Process
 from gossamer.collection import image
 from gossamer.collection.blocks import BlockFile
-from gossamer.collection.effects import Effects
-from gossamer.collection.journal import Journal, Syncable
+from gossamer.collection.journal.effects import Effects
+from gossamer.collection.journal.journal import Journal, Syncable
 from gossamer.collection.layout import JOURNAL, STOPPED, URLS, journal_path
 from gossamer.collection.lock import Lock
 from gossamer.collection.manifest import Contents, Manifest
-from gossamer.collection.standing import write_standing
+from gossamer.collection.status_file import write_standing
 from gossamer.config.settings import CollectionSettings
-from gossamer.errors import GossamerError, StorageError
-from gossamer.model import VISIT
-from gossamer.process import Process
 
 URL_FILE: Final = f"{URLS}/pages.blocks"
 COMMIT_EVERY: Final = 1.0
@@ -240,7 +240,7 @@ class Store:
 
     def _start_seal(self, number: int) -> Process:
         arguments = [str(self.shard), str(number)]
-        return Process("gossamer.collection.seal", arguments, b"", self.lock.fileno(), LONGEST_SEAL)
+        return Process("gossamer.collection.tables.seal", arguments, b"", self.lock.fileno(), LONGEST_SEAL)
 
     def _finish_seal(self, number: int, line: dict[str, Any]) -> None:
         self._manifest.append(line)

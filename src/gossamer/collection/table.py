@@ -20,9 +20,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import inlined, njit
-from gossamer.errors import StorageError
-from gossamer.model import NONE
+from gossamer.base.compiled import inlined, njit
+from gossamer.base.errors import StorageError
+from gossamer.base.model import NONE
 
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]

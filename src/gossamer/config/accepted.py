@@ -14,8 +14,8 @@ from difflib import get_close_matches
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from gossamer.base.units import Duration, Size, Speed
 from gossamer.config.endpoints import endpoint
-from gossamer.units import Duration, Size, Speed
 
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "collection.max_pages": (1, 2**32 - 2),

@@ -11,10 +11,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
+from gossamer.base.errors import UsageError
 from gossamer.config.accepted import PATTERNS, Wrong, check_together
 from gossamer.config.settings import Settings
 from gossamer.config.values import NumberTable, Texts, known, read
-from gossamer.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

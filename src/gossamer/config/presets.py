@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from gossamer.base.units import Duration
 from gossamer.config.accepted import PRESET_VALUE
 from gossamer.config.settings import ManagerSettings
-from gossamer.units import Duration
 
 
 class Preset(NamedTuple):

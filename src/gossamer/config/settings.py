@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from gossamer.units import Duration, Size, Speed
+from gossamer.base.units import Duration, Size, Speed
 
 _SEGMENTS: Final = (
     "log[-_]?(?:in|out|on|off)",

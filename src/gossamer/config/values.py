@@ -8,9 +8,9 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Final, get_type_hints
 
+from gossamer.base.units import Duration, Size, Speed
 from gossamer.config.accepted import PRESET_VALUE, Wrong, check
 from gossamer.config.settings import Settings
-from gossamer.units import Duration, Size, Speed
 
 Texts = tuple[str, ...]
 TextTable = dict[str, str]

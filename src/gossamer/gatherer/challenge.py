@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.model import Outcome
+from gossamer.base.model import Outcome
 
 SMALL: Final = 16 * 1024
 """Bytes above which a body is not looked at."""

@@ -15,7 +15,7 @@ from typing import Final
 
 import cchardet
 
-from gossamer.gatherer.labels import LABELS, REPLACEMENT
+from gossamer.gatherer.encodings import LABELS, REPLACEMENT
 
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _UNMARKED: Final = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}

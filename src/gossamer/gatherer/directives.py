@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from gossamer.model import VisitFlag
+from gossamer.base.model import VisitFlag
 from gossamer.robots.parse import product_token
 
 _UNTIL: Final = "unavailable_after"

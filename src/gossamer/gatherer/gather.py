@@ -19,17 +19,17 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser
 from xxhash import xxh3_64
 
+from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag, VisitFlag
 from gossamer.config.settings import GathererSettings
-from gossamer.gatherer.bounds import bounded
 from gossamer.gatherer.charset import decode
+from gossamer.gatherer.counted import Seen
 from gossamer.gatherer.directives import of_header
 from gossamer.gatherer.language import LEAST, language
 from gossamer.gatherer.links import Link, judged, resolved
+from gossamer.gatherer.markup.limits import bounded
 from gossamer.gatherer.read import HTML, SILENT, folded, read
-from gossamer.gatherer.seen import Seen
 from gossamer.gatherer.sketch import sketch
 from gossamer.gatherer.text import page_lines, plain_lines, visible_text, without_white
-from gossamer.model import Counted, LinkFlag, LinkKind, Tag, VisitFlag
 from gossamer.robots.parse import product_token
 from gossamer.urls import Scope, canonical
 

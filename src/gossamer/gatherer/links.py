@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from gossamer.gatherer.seen import Seen
-from gossamer.model import Counted, LinkFlag, LinkKind, Tag
+from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag
+from gossamer.gatherer.counted import Seen
 from gossamer.urls import Scope, UrlClass, has_www
 
 _WITH_WWW: Final = ("http://www.", "https://www.")

@@ -15,12 +15,12 @@ from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from gossamer.base.model import LinkFlag, LinkKind, Tag, VisitFlag
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.directives import of_meta, refresh_target
 from gossamer.gatherer.links import Found, Kinds, merged
-from gossamer.gatherer.marks import Marks
+from gossamer.gatherer.markup.tags import Marks
 from gossamer.gatherer.preferences import METAS
-from gossamer.model import LinkFlag, LinkKind, Tag, VisitFlag
 
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 LONGEST_DESCRIPTION: Final = 300

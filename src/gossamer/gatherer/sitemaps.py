@@ -34,12 +34,12 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from gossamer.base.model import LinkKind, Tag
 from gossamer.gatherer.charset import codec, decode
+from gossamer.gatherer.counted import Seen
 from gossamer.gatherer.gather import Gathered
 from gossamer.gatherer.lastmod import lastmod
 from gossamer.gatherer.links import Kinds, Link, judged, merged, resolved
-from gossamer.gatherer.seen import Seen
-from gossamer.model import LinkKind, Tag
 from gossamer.urls import Scope, canonical
 
 MOST_ENTRIES: Final = 50_000

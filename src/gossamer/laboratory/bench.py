@@ -1,8 +1,8 @@
 """The bench on which runs are made: several at a time, each in a process of its own, and none twice.
 
-A process is a fresh interpreter (`gossamer.process`): it dies with this one and never sees Ctrl-C. The graph, the true
-PageRank and that of the earlier crawl lie in a folder that is gone when the bench is closed; a process reads them, runs
-one job and leaves the result there. Memory: each process holds the graph once more.
+A process is a fresh interpreter (`gossamer.base.process`): it dies with this one and never sees Ctrl-C. The graph, the
+true PageRank and that of the earlier crawl lie in a folder that is gone when the bench is closed; a process reads them,
+runs one job and leaves the result there. Memory: each process holds the graph once more.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Final, Self
 
 import numpy as np
 
-from gossamer.errors import GossamerError
-from gossamer.graphs.webgraph import WebGraph
+from gossamer.base.errors import GossamerError
+from gossamer.base.process import Process
+from gossamer.base.units import thousands
+from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.measured import F64, U32, Job, Measured, perform
-from gossamer.process import Process
 from gossamer.rank.pagerank import pagerank
-from gossamer.units import thousands
 
 TOLERANCE: Final = 1e-8
 MOST_PROCESSES: Final = 8
@@ -60,7 +60,7 @@ class Subject:
 
     @cached_property
     def history(self) -> F64:
-        from gossamer.simulate.history import earlier_crawl
+        from gossamer.laboratory.simulate.history import earlier_crawl
 
         return earlier_crawl(self.graph, self.worth, self.seed)[1]
 

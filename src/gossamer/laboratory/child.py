@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gossamer.errors import GossamerError
-from gossamer.graphs.webgraph import load
+from gossamer.base.errors import GossamerError
+from gossamer.laboratory.graphs.webgraph import load
 from gossamer.laboratory.measured import Job, Measured, perform
 
 

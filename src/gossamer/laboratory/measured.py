@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.graphs.webgraph import WebGraph
-from gossamer.simulate import measures
-from gossamer.simulate.run import Run, simulate
-from gossamer.simulate.scenario import Scenario
+from gossamer.laboratory.graphs.webgraph import WebGraph
+from gossamer.laboratory.simulate import measures
+from gossamer.laboratory.simulate.run import Run, simulate
+from gossamer.laboratory.simulate.scenario import Scenario
 
 F64 = npt.NDArray[np.float64]
 U32 = npt.NDArray[np.uint32]

@@ -6,12 +6,12 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.base.compiled import njit
+from gossamer.base.model import State
 from gossamer.collection.columns import Columns
-from gossamer.compiled import njit
 from gossamer.manager.policies import U8
 from gossamer.manager.profit import F64, Pages, may_be_fetched_again, pages_of
 from gossamer.manager.value import Value
-from gossamer.model import State
 
 _WAITING: Final = int(State.WAITING)
 _DONE: Final = int(State.DONE)

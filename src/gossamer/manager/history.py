@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from gossamer import disk
+from gossamer.base import disk
 
 U32 = npt.NDArray[np.uint32]
 Said = dict[str, Any]

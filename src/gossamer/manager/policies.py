@@ -43,10 +43,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import inlined, njit
+from gossamer.base.compiled import inlined, njit
+from gossamer.base.model import LinkKind, Outcome, State
 from gossamer.manager.strategies import BACKLINKS, COMPLETED, FRACTIONAL, MERCATOR, OPIC, PARTIAL, UNIT, VALUE
 from gossamer.manager.value import GIVEN, REVISITED
-from gossamer.model import LinkKind, Outcome, State
 
 Array = npt.NDArray[Any]
 I64 = npt.NDArray[np.int64]

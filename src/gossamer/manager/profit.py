@@ -27,8 +27,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.compiled import inlined, njit
+from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.collection.columns import Columns
-from gossamer.compiled import inlined, njit
 from gossamer.manager.policies import U8, U32, U64, completed_of
 from gossamer.manager.strategies import (
     BREADTH_FIRST,
@@ -43,7 +44,6 @@ from gossamer.manager.strategies import (
     VALUE,
 )
 from gossamer.manager.value import F32, GIVEN, REVISITED, Terms
-from gossamer.model import Outcome, PageFlag, State
 
 F64 = npt.NDArray[np.float64]
 

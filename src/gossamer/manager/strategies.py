@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from gossamer.errors import UsageError
+from gossamer.base.errors import UsageError
 
 BREADTH_FIRST: Final = 0
 OPIC: Final = 1

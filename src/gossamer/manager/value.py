@@ -36,12 +36,12 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.errors import UsageError
+from gossamer.base.model import Outcome
 from gossamer.config.accepted import check
 from gossamer.config.presets import PRESETS, in_force
 from gossamer.config.settings import ManagerSettings
-from gossamer.errors import UsageError
 from gossamer.manager.strategies import VALUE, Strategy
-from gossamer.model import Outcome
 from gossamer.rank.names import LINK_SCORES, share_score, straight_log2
 
 Array = npt.NDArray[Any]

@@ -29,7 +29,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import njit
+from gossamer.base.compiled import njit
 from gossamer.rank.graph import F64, I64, U32, Graph
 from gossamer.rank.pagerank import DAMPING
 

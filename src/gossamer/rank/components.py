@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import njit
+from gossamer.base.compiled import njit
 from gossamer.rank.graph import I64, U32, Csr, transposed
 from gossamer.rank.names import PARTS
 

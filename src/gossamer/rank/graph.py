@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import njit
+from gossamer.base.compiled import njit
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gossamer.compiled import njit
+from gossamer.base.compiled import njit
 from gossamer.rank.graph import F64, I64, U32, Csr
 
 

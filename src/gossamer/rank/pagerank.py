@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import njit
+from gossamer.base.compiled import njit
 from gossamer.rank.graph import F64, I64, U32, Csr, Graph, spread
 
 DAMPING = 0.85

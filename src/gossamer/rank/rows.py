@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from gossamer.compiled import inlined, njit
+from gossamer.base.compiled import inlined, njit
 from gossamer.rank.graph import I64, U32, Block
 
 U8 = npt.NDArray[np.uint8]

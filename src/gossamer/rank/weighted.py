@@ -26,7 +26,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import njit
+from gossamer.base.compiled import njit
 from gossamer.rank.graph import F64, I64, U32, Csr
 from gossamer.rank.pagerank import DAMPING, settle
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.compiled import njit
+from gossamer.base.compiled import njit
 from gossamer.robots import pattern
 
 Array = npt.NDArray[Any]

@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from gossamer.base.units import plural
 from gossamer.robots.pattern import allows, normalised
-from gossamer.units import plural
 
 LIMIT: Final = 2_000
 """Bytes of all lines together, as UTF-8, each with its end; the lines that do not fit are left out."""

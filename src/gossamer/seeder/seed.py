@@ -16,12 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.collection.columns import Columns
-from gossamer.collection.effects import HINT, ORIGIN, PAGE, VERDICT, Effects
-from gossamer.collection.table import Arrays, add_one, find_many, find_one
-from gossamer.compiled import njit
-from gossamer.config.settings import Settings
-from gossamer.model import (
+from gossamer.base.compiled import njit
+from gossamer.base.model import (
     HOPS_SHIFT,
     MOST_REDIRECTS,
     NONE,
@@ -36,6 +32,10 @@ from gossamer.model import (
     VerdictFlag,
     VisitFlag,
 )
+from gossamer.collection.columns import Columns
+from gossamer.collection.journal.effects import HINT, ORIGIN, PAGE, VERDICT, Effects
+from gossamer.collection.table import Arrays, add_one, find_many, find_one
+from gossamer.config.settings import Settings
 from gossamer.robots.match import verdicts_many
 from gossamer.web.message import Links, Results
 

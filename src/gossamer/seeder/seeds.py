@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer import urls
+from gossamer.base.errors import UsageError
 from gossamer.config.settings import SeederSettings
-from gossamer.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

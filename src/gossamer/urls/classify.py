@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from gossamer.model import Counted
+from gossamer.base.model import Counted
 
 if TYPE_CHECKING:
     from gossamer.config.settings import SeederSettings

@@ -28,7 +28,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.model import VISIT, VISIT_TEXTS, Ask, Assignment, Texts, Visits
+from gossamer.base.model import VISIT, VISIT_TEXTS, Ask, Assignment, Texts, Visits
 
 U8 = npt.NDArray[np.uint8]
 U16 = npt.NDArray[np.uint16]

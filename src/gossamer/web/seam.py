@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from gossamer.model import Assignment
+from gossamer.base.model import Assignment
 from gossamer.web.message import Results
 
 

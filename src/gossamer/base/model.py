@@ -1,0 +1,308 @@
+"""The values that flow between the stages: closed sets of words, and the typed records.
+
+One record, `VISIT`, describes a request from the worker that made it to the row in the `visits` table: the worker fills
+it, the desk adds what needs state (wall time, duplicate), the journal stores it as it is. Texts of a visit travel
+beside it, in the order of `VISIT_TEXTS`, their lengths in `VISIT["texts"]`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.outcomes import SITE_FAILURES, TRANSIENT, Outcome, Reason
+
+__all__ = [
+    "HOPS_SHIFT",
+    "MOST_REDIRECTS",
+    "NONE",
+    "SHARD_SHIFT",
+    "SITE_FAILURES",
+    "TRANSIENT",
+    "VISIT",
+    "VISIT_TEXTS",
+    "Ask",
+    "Assignment",
+    "Counted",
+    "LinkFlag",
+    "LinkKind",
+    "Outcome",
+    "PageFlag",
+    "Reason",
+    "State",
+    "Tag",
+    "Texts",
+    "VerdictFlag",
+    "VisitFlag",
+    "Visits",
+]
+
+NONE: Final = 0xFFFFFFFF
+"""No page, no site, no origin (numbers are uint32 inside a shard)."""
+SHARD_SHIFT: Final = 40
+"""A page's number in tables and messages is shard << 40 | local number, from the first day."""
+
+
+class State(IntEnum):
+    """Where a known page stands. known = pending + waiting + done + excluded, always."""
+
+    PENDING = 0
+    """May be planned (or is planned, or in flight)."""
+    WAITING = 1
+    """Tried without success; may be planned again when its time comes."""
+    DONE = 2
+    """Ended in a final outcome."""
+    EXCLUDED = 3
+    """Known, but not to be asked for: its `Reason` says why."""
+
+
+class LinkKind(IntEnum):
+    """How a page refers to another."""
+
+    ANCHOR = 0
+    FRAME = 1
+    EMBEDDED = 2
+    CANONICAL = 3
+    ALTERNATE = 4
+    REDIRECT = 5
+    SEED = 6
+    SITEMAP = 7
+    """No link of a page: a sitemap of its site lists it. Never in the table of links."""
+
+
+class LinkFlag(IntFlag):
+    """What the page or the worker says about a link."""
+
+    NOFOLLOW = 1
+    DYNAMIC = 2
+    WWW = 4
+    """The link was written with `www.`, which the canonical form leaves out."""
+
+
+class Tag(IntEnum):
+    """The element that bears a link."""
+
+    OTHER = 0
+    A = 1
+    AREA = 2
+    LINK = 3
+    META = 4
+    FRAME = 5
+    IFRAME = 6
+    IMG = 7
+    SCRIPT = 8
+    SOURCE = 9
+    VIDEO = 10
+    AUDIO = 11
+    EMBED = 12
+    OBJECT = 13
+    HEADER = 14
+    """No element: a Location header."""
+
+
+class Counted(IntEnum):
+    """Link targets that never enter the known-page table: counted by class, page by page."""
+
+    IMAGE = 0
+    AUDIO = 1
+    VIDEO = 2
+    DOCUMENT = 3
+    SOFTWARE = 4
+    SOURCE = 5
+    ARCHIVE = 6
+    OUT_OF_SCOPE = 7
+    """Its host is not in `seeder.domains`, or its port not in `seeder.ports`."""
+    TOO_LONG = 8
+    NOFOLLOW = 9
+    NOT_HTTP = 10
+    SITE_FULL = 11
+    """The site already has as many known pages as the settings allow."""
+    COLLECTION_FULL = 12
+    REJECTED = 13
+    """A pattern of the settings rejects it, or none of those that accept matches."""
+    TRAP = 14
+    """It says the same thing more often than `seeder.repeats` allows: a/b/c/c/c (A.6.2)."""
+
+
+class PageFlag(IntFlag):
+    DYNAMIC = 1
+    """The URL looks like the output of a program: the smaller depth limit holds."""
+    SEED = 2
+    JUDGED = 4
+    """The robots rules in force have been applied to it."""
+    ASSIGNED = 8
+    """In flight. Volatile: never stored."""
+    HOPS = 0xF0
+    """Four bits that count: the redirects in a row by which the page was found."""
+
+
+HOPS_SHIFT: Final = 4
+MOST_REDIRECTS: Final = 10
+"""In a row; a page behind more of them is not asked for. (Browsers give up after 20, search engines after 5 to 10.)"""
+
+
+class VerdictFlag(IntFlag):
+    """What a verdict says beside the page's state. With that state as it is, only this changes."""
+
+    ROBOTS = 1
+    """It was made by the robots rules in force; without it, by settings or seeds."""
+    SEED = 2
+    """The page is a seed from now on: at depth 0, and never rejected."""
+    DYNAMIC = 4
+    STATIC = 8
+    """The page counts as dynamic, or static, from now on."""
+    AGAIN = 16
+    """A page that is done is to be asked for once more."""
+    LISTED = 32
+    """A sitemap of its site lists it: its depth is 1 at most from now on."""
+
+
+class VisitFlag(IntFlag):
+    CUT = 1
+    """The body was longer than the largest download; the rest was not read."""
+    STORED = 2
+    """The body is in the archive."""
+    NOINDEX = 4
+    NOFOLLOW = 8
+    NOARCHIVE = 16
+    REUSED = 32
+    """Fetched over a connection that was open already."""
+    EMPTY = 64
+    """Almost no text: never taken for a duplicate."""
+    MANY_LINKS = 128
+    """More links than the gatherer keeps; the rest was not read."""
+    NOT_FOLLOWED = 256
+    """A redirect of robots.txt that leads nowhere, or too far: as if there were none."""
+    REPEATED = 512
+    """Archived as a revisit record: the body is that of an earlier visit, which has it."""
+    RESPELLED = 1024
+    """A redirect to the very page, with `www.` put before its host or taken away."""
+    OTHER_NAME = 4096
+    """A redirect to the site's other name: with `www.`, or without."""
+    TEXT = 2048
+    """Its cleaned text is in the archive too."""
+    UNAVAILABLE = 8192
+    """The page is past the day after which it asks not to be shown: NOINDEX as well."""
+    UNVERIFIED = 16384
+    """Fetched though the server's certificate is not valid, as the settings want it; `detail` says what is wrong."""
+    HELD = 32768
+    """We held it back, for the bandwidth granted: the server is faster than the visit says, or as fast."""
+
+
+class Ask(IntEnum):
+    """What an assignment asks for."""
+
+    PAGE = 0
+    ROBOTS = 1
+    SITEMAP = 2
+    PROBE = 3
+    """A page that cannot exist: what its site answers then (A.3.4)."""
+
+
+VISIT_TEXTS: Final = (
+    "mime",
+    "charset",
+    "etag",
+    "last_modified",
+    "redirect",
+    "title",
+    "address",
+    "detail",
+    "rules",
+    "sitemaps",
+    "language",
+    "description",
+    "preferences",
+)
+
+VISIT: Final = np.dtype(
+    [
+        ("number", "<u8"),  # of the assignment
+        ("page", "<u4"),  # NONE for robots.txt, sitemaps and probes
+        ("origin", "<u4"),
+        ("site", "<u4"),
+        ("ask", "u1"),  # Ask
+        ("outcome", "u1"),  # Outcome
+        ("status", "<u2"),  # HTTP status, 0 without one
+        ("flags", "<u2"),  # VisitFlag
+        ("time", "<f8"),  # wall clock at the end (the desk fills it)
+        ("start", "<f8"),  # monotonic: request handed to libcurl
+        ("connect", "<f8"),  # seconds from start until connected (TLS included)
+        ("first", "<f8"),  # seconds from start to the first byte
+        ("end", "<f8"),  # monotonic: last byte or failure; politeness counts from here
+        ("received", "<u4"),  # bytes read from the wire, headers included
+        ("sent", "<u4"),
+        ("length", "<u4"),  # bytes of the decoded body
+        ("text_length", "<u4"),  # characters of the cleaned text
+        ("digest", "<u8"),  # of cleaned text and resolved links; 0 without one
+        ("sketch", "<u8"),  # simhash of the cleaned text, for near duplicates; 0 without one
+        ("payload", "u1", (20,)),  # SHA-1 of the body as archived; zeros without one
+        ("duplicate_of", "<u4"),  # page (the desk fills it)
+        ("out_degree", "<u4"),  # distinct links of the page, counted ones included
+        ("links", "<u4"),  # links that crossed
+        ("retry_after", "<f4"),  # seconds from the end; negative = not said
+        ("delay", "<f4"),  # Crawl-delay of robots.txt; negative = not said
+        ("warc_file", "<u2"),
+        ("warc_offset", "<u8"),  # of the response record
+        ("warc_end", "<u8"),  # length of the file after this visit's records; 0 = nothing written
+        ("counted", "<u2", (len(Counted),)),
+        ("seen", "<u4"),  # bytes of what was seen and not fetched, in the results of a tick: see `message.Results`
+        ("texts", "<u4", (len(VISIT_TEXTS),)),
+    ]
+)
+
+Visits = npt.NDArray[np.void]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Work for a worker: one request, to one pinned address."""
+
+    number: int
+    ask: Ask
+    page: int
+    origin: int
+    site: int
+    url: bytes
+    address: str
+    """IP address in text form; the socket may connect to nothing else."""
+    port: int
+    """Port at that address (differs from the URL's only under `harvester.resolve`)."""
+    alone: bool = False
+    """The page killed a worker once: nothing else runs in the worker beside it."""
+    cap: int = 0
+    """Bytes a second that it may take at most; 0: no cap of its own."""
+    not_before: float = 0.0
+    """Monotonic: it was handed out ahead of its time, and the worker keeps it until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Many short byte strings in one buffer: `lengths[i]` bytes each, in order."""
+
+    lengths: npt.NDArray[np.integer]
+    buffer: bytes
+
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """Where each starts, and the end of the last."""
+        out = np.zeros(len(self.lengths) + 1, dtype=np.int64)
+        np.cumsum(self.lengths, out=out[1:])
+        return out
+
+    def split(self) -> list[bytes]:
+        at = self.offsets().tolist()
+        return [self.buffer[a:b] for a, b in pairwise(at)]
+
+    def last(self, count: int) -> list[bytes]:
+        """The last `count`, or all if there are fewer."""
+        lengths = self.lengths[-count:]
+        return Texts(lengths, self.buffer[len(self.buffer) - int(lengths.sum()) :]).split()
+
+    @staticmethod
+    def join(items: list[bytes], dtype: str = "<u4") -> Texts:
+        return Texts(np.array([len(i) for i in items], dtype=dtype), b"".join(items))

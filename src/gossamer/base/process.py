@@ -1,0 +1,125 @@
+"""A short-lived process beside the crawl: it has the lock too, and dies with the desk.
+
+    python -P -m gossamer.base.process PARENT MODULE ARGUMENT...
+
+runs a module as the desk's child: it arranges to be killed with its parent, sees whether that still lives, and only
+then imports the module, which may take a second. Its output goes to files: a pipe that nobody reads may be too small
+for it. Ctrl-C never reaches it: it is born with that signal blocked (a process group of its own would come a moment
+too late).
+
+It is watched: one that takes longer than `most` seconds is taken to hang, and killed. Time in which the desk did not
+look does not count, so that a desk that was stopped itself blames nobody.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import IO, Final
+
+from gossamer.base.units import human_time
+
+LONGEST: Final = 3600.0
+_LOOK: Final = 1.0
+_PR_SET_PDEATHSIG: Final = 1
+_started: weakref.WeakSet[Process] = weakref.WeakSet()
+
+
+class Process:
+    def __init__(
+        self, module: str, arguments: Sequence[str], standard_input: bytes, lock: int, most: float = LONGEST
+    ) -> None:
+        """`lock` is inherited, unless it is negative."""
+        self._most, self._seen, self._looked = most, 0.0, time.monotonic()
+        self._output, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
+        command = [sys.executable, "-P", "-m", "gossamer.base.process", str(os.getpid()), module, *arguments]
+        with tempfile.TemporaryFile() as given:
+            given.write(standard_input)
+            given.seek(0)
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=given,
+                    stdout=self._output,
+                    stderr=self._errors,
+                    pass_fds=[lock] if lock >= 0 else [],
+                )
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _started.add(self)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def ended(self) -> bool:
+        """To be asked once a second or so: one that hangs is ended by it."""
+        now = time.monotonic()
+        self._seen += min(now - self._looked, 2 * _LOOK)
+        self._looked = now
+        if self._process.poll() is None and self._seen > self._most:
+            self.kill()
+        return self._process.poll() is not None
+
+    def wait(self, look: Callable[[], object] = lambda: None) -> None:
+        """`look` is called once a second meanwhile; it may kill it."""
+        while not self.ended:
+            look()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LOOK)
+
+    @property
+    def output(self) -> str:
+        """What it printed, once it has ended."""
+        return _read(self._output)
+
+    @property
+    def code(self) -> int:
+        return int(self._process.returncode)
+
+    @property
+    def failure(self) -> str:
+        """Its last words, if it failed."""
+        if self._process.returncode == 0:
+            return ""
+        if self._seen > self._most:
+            return f"it took longer than {human_time(self._most)}, and was ended"
+        lines = _read(self._errors).strip().splitlines()
+        return lines[-1] if lines else f"exit code {self._process.returncode}"
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def pids() -> list[int]:
+    """Of those that run."""
+    return [process.pid for process in _started if not process.ended]
+
+
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def main() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != int(sys.argv[1]):
+        sys.exit(1)
+    module, sys.argv[1:] = sys.argv[2], sys.argv[3:]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The journal: records of effects, written before anything is applied."""

@@ -1,0 +1,319 @@
+"""Effects: all that one tick changes, as arrays. The unit of the journal and of recovery.
+
+A tick is never applied from anything but its effects: live, it is identified, journalled and then applied; in recovery
+the same `apply` gets the same arrays back, from journal records or from sealed segments. So the state after a replay
+equals the state before the kill because the same function made both.
+
+*Asides* (`anchors`, `seen`, `hints`) change no state: they pass through the journal into tables of their own and are
+not read back. `Effects.essential` is what recovery gets.
+
+In a journal record an `Effects` is: `HEAD` (tick number, wall and monotonic time), then sections, each a uint8 id, a
+uint32 number of bytes, the bytes. Sections that are empty are left out; unknown ids are an error of format version.
+
+Order of application: sites, origins, pages, robots, visits with their links, verdicts, site events. Numbers of sites,
+origins and pages are given in order: the first new one of a tick is the number of those known before it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import VISIT, Texts
+
+Records = npt.NDArray[np.void]
+
+HEAD: Final = struct.Struct("<QdddIII")
+SECTION: Final = struct.Struct("<BI")
+
+ORIGIN: Final = np.dtype([("site", "<u4"), ("port", "<u2"), ("secure", "u1")])
+
+PAGE: Final = np.dtype(
+    [
+        ("fingerprint", "<u8"),
+        ("site", "<u4"),
+        ("origin", "<u4"),
+        ("source", "<u4"),  # page it was found on, NONE for seeds
+        ("depth", "u1"),
+        ("flags", "u1"),  # PageFlag
+        ("kind", "u1"),  # LinkKind it was found by
+        ("state", "u1"),  # State: PENDING or EXCLUDED
+        ("reason", "u1"),  # Reason
+    ]
+)
+
+VERDICT: Final = np.dtype([("page", "<u4"), ("state", "u1"), ("reason", "u1"), ("judged", "u1")])
+"""`judged`: VerdictFlag."""
+
+HINT: Final = np.dtype([("page", "<u4"), ("lastmod", "<f8")])
+"""A sitemap says that the page was changed then (wall)."""
+
+SITE_EVENT: Final = np.dtype(
+    [
+        ("site", "<u4"),
+        ("event", "u1"),  # SiteEvent
+        ("failures", "u1"),  # lookups that failed in a row
+        ("port", "<u2"),  # port to use instead of the origin's; 0: the origin's; ROBOTS_AWAY: that of the origin
+        ("time", "<f8"),  # wall
+        ("until", "<f8"),  # wall: RESOLVED, MOVED: address valid until; others: site not asked before
+        ("address", "u1", (16,)),  # IPv6, or IPv4 mapped
+    ]
+)
+
+
+class SiteEvent(IntEnum):
+    RESOLVED = 1
+    NAME_FAILED = 2
+    FORBIDDEN_ADDRESS = 3
+    PATIENCE = 4
+    """Not to be asked before `until`: learned from records behind the last commit mark."""
+    RESPELLED = 5
+    """Asked with `www.` from now on, or without if it was asked with it: the other name did not lead anywhere."""
+    NAME_AGAIN = 6
+    """Its name is looked up again at once: the settings that it failed under have changed."""
+    ROBOTS_AWAY = 7
+    """Not to be asked before `until`: its robots.txt has moved to a site that cannot be asked. To the origin with that
+    port it is one that cannot be read."""
+    MOVED = 8
+    """As RESOLVED, and its former address is none of its name's any more. Verdicts of the same tick open the pages that
+    were taken for copies of its own, and its own that were taken for copies (A.2.4)."""
+    SLOWED = 9
+    """Its factor doubles, once more: an answer behind the last commit mark said so. `until` as for PATIENCE."""
+    SITEMAPS_READ = 10
+    """Its sitemaps were read, or it was tried: they are not asked for again before `until`."""
+    SITEMAP_TAKEN = 11
+    """All that one of its sitemaps lists is known: not asked for again in this round. `address` begins with the
+    fingerprint of its canonical URL."""
+    DELAY_AGAIN = 12
+    """It asked for a longer delay than is honoured, long ago: its robots.txt is read again."""
+    ADDRESS_REFUSED = 3
+    """As the first tables of format 1 call it: read, not written."""
+
+
+class _Id(IntEnum):
+    SITES = 1
+    SITE_LENGTHS = 2
+    ORIGINS = 3
+    PAGES = 4
+    URL_LENGTHS = 5
+    URLS = 6
+    VISITS_1 = 7
+    """As format 1 had them: read, not written."""
+    VISIT_TEXTS = 8
+    LINK_TARGETS = 9
+    LINK_KINDS = 10
+    VERDICTS = 11
+    SITE_EVENTS = 12
+    LINK_TAGS = 13
+    LINK_POSITIONS = 14
+    ANCHOR_LENGTHS = 15
+    ANCHORS = 16
+    SEEN = 17
+    SITES_WWW = 18
+    VISITS_2 = 19
+    """Without preferences: read, not written."""
+    VISITS_3 = 20
+    """Without traps: read, not written."""
+    VISITS = 21
+    HINTS = 40
+    HINTED_BY = 41
+
+
+def _older(without: tuple[str, ...] = (), **counts: int) -> np.dtype[np.void]:
+    """`VISIT` as it was: `without` these fields, and with fewer classes (`counted`) or texts."""
+    return np.dtype(
+        [
+            (name, VISIT[name].base, (counts[name],)) if name in counts else (name, VISIT[name])
+            for name in VISIT.names or ()
+            if name not in without
+        ]
+    )
+
+
+_OLDER: Final = {
+    _Id.VISITS_1: _older(("sketch", "payload", "seen"), counted=13, texts=10),
+    _Id.VISITS_2: _older(counted=14, texts=12),
+    _Id.VISITS_3: _older(counted=14),
+}
+"""Visits as journals of before have them."""
+
+
+def _renewed(old: Records) -> Records:
+    visits = np.zeros(len(old), VISIT)
+    for name in old.dtype.names or ():
+        if name in ("counted", "texts"):
+            visits[name][:, : old[name].shape[1]] = old[name]
+        else:
+            visits[name] = old[name]
+    return visits
+
+
+def _empty(dtype: np.dtype[np.void]) -> Callable[[], Records]:
+    """The same array for all who have none: numpy takes 2 µs to make one."""
+    nothing = np.zeros(0, dtype)
+    return lambda: nothing
+
+
+_NO_TEXTS: Final = Texts(np.zeros(0, "<u2"), b"")
+_NO_U8: Final = np.zeros(0, "u1")
+_NO_U16: Final = np.zeros(0, "<u2")
+_NO_U32: Final = np.zeros(0, "<u4")
+
+
+def _no_texts() -> Texts:
+    return _NO_TEXTS
+
+
+@dataclass(slots=True)
+class Effects:
+    tick: int
+    wall: float
+    monotonic: float
+    first_site: int = 0
+    first_origin: int = 0
+    first_page: int = 0
+    sites: Texts = field(default_factory=_no_texts)
+    """Names of new sites."""
+    origins: Records = field(default_factory=_empty(ORIGIN))
+    pages: Records = field(default_factory=_empty(PAGE))
+    urls: Texts = field(default_factory=_no_texts)
+    """URLs of `pages`."""
+    visits: Records = field(default_factory=_empty(VISIT))
+    """Of pages and of robots.txt, in order of absorption."""
+    visit_texts: bytes = b""
+    link_targets: npt.NDArray[np.uint32] = field(default_factory=lambda: _NO_U32)
+    """Known pages that the visited ones link to; `visits["links"]` says how many belong to each."""
+    link_kinds: npt.NDArray[np.uint8] = field(default_factory=lambda: _NO_U8)
+    """LinkKind | LinkFlag << 4."""
+    verdicts: Records = field(default_factory=_empty(VERDICT))
+    site_events: Records = field(default_factory=_empty(SITE_EVENT))
+    sites_www: npt.NDArray[np.uint8] = field(default_factory=lambda: _NO_U8)
+    """For each new site: was its host written with `www.` when it was found?"""
+    link_tags: npt.NDArray[np.uint8] = field(default_factory=lambda: _NO_U8)
+    """`Tag` of each link; with `link_positions` and `anchors` an aside."""
+    link_positions: npt.NDArray[np.uint16] = field(default_factory=lambda: _NO_U16)
+    anchors: Texts = field(default_factory=_no_texts)
+    """Texts of the links."""
+    seen: bytes = b""
+    """Lines of what the visits saw and did not fetch (`web/message.py`), `visits["seen"]` bytes each; an aside."""
+    hints: Records = field(default_factory=_empty(HINT))
+    """What a sitemap says about pages; an aside."""
+    hinted_by: bytes = b""
+    """URL of that sitemap."""
+
+    def essential(self) -> Effects:
+        """Without the asides."""
+        visits = self.visits.copy()
+        visits["seen"] = 0
+        nothing = Effects(self.tick, self.wall, self.monotonic)
+        return replace(
+            self,
+            visits=visits,
+            link_tags=nothing.link_tags,
+            link_positions=nothing.link_positions,
+            anchors=nothing.anchors,
+            seen=b"",
+            hints=nothing.hints,
+            hinted_by=b"",
+        )
+
+    def __bool__(self) -> bool:
+        return any(
+            len(a) for a in (self.sites.lengths, self.origins, self.pages, self.visits, self.verdicts, self.site_events)
+        )
+
+    def encode(self) -> bytes:
+        parts = [
+            HEAD.pack(self.tick, self.wall, self.monotonic, 0.0, self.first_site, self.first_origin, self.first_page)
+        ]
+        for section, data in self._sections():
+            if data:
+                parts += [SECTION.pack(section, len(data)), data]
+        return b"".join(parts)
+
+    def _sections(self) -> Iterator[tuple[_Id, bytes]]:
+        yield _Id.SITE_LENGTHS, self.sites.lengths.tobytes()
+        yield _Id.SITES, self.sites.buffer
+        yield _Id.ORIGINS, self.origins.tobytes()
+        yield _Id.PAGES, self.pages.tobytes()
+        yield _Id.URL_LENGTHS, self.urls.lengths.tobytes()
+        yield _Id.URLS, self.urls.buffer
+        yield _Id.VISITS, self.visits.tobytes()
+        yield _Id.VISIT_TEXTS, self.visit_texts
+        yield _Id.LINK_TARGETS, self.link_targets.tobytes()
+        yield _Id.LINK_KINDS, self.link_kinds.tobytes()
+        yield _Id.VERDICTS, self.verdicts.tobytes()
+        yield _Id.SITE_EVENTS, self.site_events.tobytes()
+        yield _Id.LINK_TAGS, self.link_tags.tobytes()
+        yield _Id.LINK_POSITIONS, self.link_positions.tobytes()
+        yield _Id.ANCHOR_LENGTHS, self.anchors.lengths.tobytes()
+        yield _Id.ANCHORS, self.anchors.buffer
+        yield _Id.SEEN, self.seen
+        yield _Id.SITES_WWW, self.sites_www.tobytes()
+        yield _Id.HINTS, self.hints.tobytes()
+        yield _Id.HINTED_BY, self.hinted_by
+
+    @staticmethod
+    def decode(body: bytes) -> Effects:
+        """GossamerError if the body is none of a record of effects."""
+        try:
+            return Effects._decoded(body)
+        except (struct.error, ValueError) as error:
+            raise GossamerError(
+                f"a journal record has no effects in it: {error}", "Restore the file from a backup, and check the disk."
+            ) from error
+
+    @staticmethod
+    def _decoded(body: bytes) -> Effects:
+        tick, wall, monotonic, _, first_site, first_origin, first_page = HEAD.unpack_from(body)
+        found: dict[int, bytes] = {}
+        at = HEAD.size
+        while at < len(body):
+            section, size = SECTION.unpack_from(body, at)
+            at += SECTION.size
+            found[section] = body[at : at + size]
+            at += size
+        unknown = set(found) - set(_Id)
+        if unknown or at != len(body):
+            raise GossamerError(
+                f"the journal record of tick {tick} has sections that this version does not know: {sorted(unknown)}",
+                "Use the version of Gossamer that wrote it, or a newer one.",
+            )
+
+        def array(section: _Id, dtype: np.dtype[np.void] | str) -> npt.NDArray[Any]:
+            return np.frombuffer(found.get(section, b""), dtype)
+
+        older = next((_renewed(array(section, dtype)) for section, dtype in _OLDER.items() if section in found), None)
+        visits = array(_Id.VISITS, VISIT) if older is None else older
+        return Effects(
+            tick,
+            wall,
+            monotonic,
+            first_site,
+            first_origin,
+            first_page,
+            Texts(array(_Id.SITE_LENGTHS, "<u2"), found.get(_Id.SITES, b"")),
+            array(_Id.ORIGINS, ORIGIN),
+            array(_Id.PAGES, PAGE),
+            Texts(array(_Id.URL_LENGTHS, "<u2"), found.get(_Id.URLS, b"")),
+            visits,
+            found.get(_Id.VISIT_TEXTS, b""),
+            array(_Id.LINK_TARGETS, "<u4"),
+            array(_Id.LINK_KINDS, "u1"),
+            array(_Id.VERDICTS, VERDICT),
+            array(_Id.SITE_EVENTS, SITE_EVENT),
+            array(_Id.SITES_WWW, "u1"),
+            array(_Id.LINK_TAGS, "u1"),
+            array(_Id.LINK_POSITIONS, "<u2"),
+            Texts(array(_Id.ANCHOR_LENGTHS, "<u2"), found.get(_Id.ANCHORS, b"")),
+            found.get(_Id.SEEN, b""),
+            array(_Id.HINTS, HINT),
+            found.get(_Id.HINTED_BY, b""),
+        )

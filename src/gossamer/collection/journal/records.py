@@ -1,0 +1,197 @@
+"""Journal files: their records, and how they are read after anything may have happened to them.
+
+A file is `HEAD` (magic, format, shard, number of its first record, salt, checksum), then records: `RECORD` (uint32
+length of the body, uint8 kind, uint64 checksum: xxh3 of the body, seeded with salt and kind) and the body. The salt is
+random: no page can carry a text that passes for a record when the reader looks for marks behind a torn one.
+
+    EFFECTS   `Effects.encode()`, whose first field is the tick; numbered from 1 through the life of the collection
+    MARK      JSON {"record": r, "tick": t, "lengths": {path: bytes}}: records up to r are committed, and with them
+              the files named, up to these lengths. A file that a mark does not name keeps the length it had.
+
+Numbers are counted, not written. A record that is gone would give its number to the next one; but ticks grow with every
+record, so that record r has tick t only if none before it is gone: a mark that covers it says so.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import Final
+
+import xxhash
+
+from gossamer.base import disk
+from gossamer.base.errors import GossamerError, UsageError
+from gossamer.collection.layout import FORMAT
+
+HEAD: Final = struct.Struct("<4sHIQQQ")
+RECORD: Final = struct.Struct("<IBQ")
+MAGIC: Final = b"GJNL"
+_MARK_START: Final = b'{"record":'
+
+
+class Kind(IntEnum):
+    EFFECTS = 1
+    MARK = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    number: int
+    """Of the effects; of a mark: of the last effects before it in the file."""
+    kind: Kind
+    body: bytes
+    end: int
+    """Offset of the byte behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    record: int
+    tick: int
+    """Of that record."""
+    lengths: dict[str, int] = field(default_factory=dict)
+
+    def encode(self) -> bytes:
+        return json.dumps(
+            {"record": self.record, "tick": self.tick, "lengths": self.lengths}, separators=(",", ":")
+        ).encode()
+
+    @staticmethod
+    def decode(body: bytes) -> Mark:
+        said = json.loads(body)
+        return Mark(said["record"], said["tick"], said["lengths"])
+
+
+def header(shard: int, first: int, salt: int) -> bytes:
+    head = HEAD.pack(MAGIC, FORMAT, shard, first, salt, 0)[:-8]
+    return head + xxhash.xxh3_64_intdigest(head).to_bytes(8, "little")
+
+
+def encode(kind: Kind, body: bytes, salt: int) -> bytes:
+    return RECORD.pack(len(body), kind, xxhash.xxh3_64_intdigest(body, salt ^ kind)) + body
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    first: int
+    """Number of the file's first record."""
+    salt: int
+
+
+def read_head(path: Path) -> Head | None:
+    """None if a power cut tore it, so that nothing in the file is committed."""
+    with disk.naming("read", path), path.open("rb") as file:
+        return _head(path, file.read(HEAD.size))
+
+
+def _head(path: Path, raw: bytes) -> Head | None:
+    if len(raw) < HEAD.size:
+        return None
+    magic, version, _, first, salt, checksum = HEAD.unpack(raw)
+    if magic != MAGIC or checksum != xxhash.xxh3_64_intdigest(raw[:-8]):
+        return None
+    if version > FORMAT:  # whatever it changes, the head stays; and it is no byte that a disk has lost
+        raise UsageError(f"{path} has format {version}; this Gossamer reads up to {FORMAT}", "Use a newer version.")
+    return Head(first, salt)
+
+
+def read(path: Path, until: int | None = None) -> Iterator[Record]:
+    """Records in order, up to the first that is torn; then such whole marks behind it as cover only whole records.
+    With `until`, as if the file ended there.
+
+    A mark that covers more than is there proves damage: GossamerError with file and offset. A file whose header
+    is torn has no records; a mark in it would prove damage as well, since the header is synced before the first.
+    """
+    with disk.naming("read", path), path.open("rb") as file:
+        if path.stat().st_size < HEAD.size:
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+            raw = whole if until is None else whole[:until]
+            head = _head(path, raw[: HEAD.size])
+            if head is not None:
+                yield from _records(path, raw, head)
+            elif any(_marks_behind(raw, 0, None)):
+                raise _damage(path, 0)
+
+
+def _records(path: Path, raw: mmap.mmap | bytes, head: Head) -> Iterator[Record]:
+    ticks = list[int]()
+    at = HEAD.size
+    while (found := _record(raw, at, head.salt)) is not None:
+        kind, body, at = found
+        if kind is Kind.EFFECTS:
+            ticks.append(_tick(body))
+        elif not _holds(body, head.first, ticks):
+            raise _damage(path, at)
+        yield Record(head.first + len(ticks) - 1, kind, body, at)
+    for body, end in _marks_behind(raw, at, head.salt):
+        if not _holds(body, head.first, ticks):
+            raise _damage(path, at)
+        yield Record(head.first + len(ticks) - 1, Kind.MARK, body, end)
+
+
+def _tick(effects: bytes) -> int:
+    return int.from_bytes(effects[:8], "little")
+
+
+def _holds(mark: bytes, first: int, ticks: list[int]) -> bool:
+    """Whether all records that a mark covers are there. `ticks` are those of the records before it in its file."""
+    said = Mark.decode(mark)
+    at = said.record - first
+    return at < 0 or (at < len(ticks) and ticks[at] == said.tick)
+
+
+def sound_until(path: Path) -> int | None:
+    """Of a file that is damaged: the length up to which everything can be read and is committed; None if it is not."""
+    try:
+        for _ in read(path):
+            pass
+    except UsageError:
+        raise
+    except GossamerError:
+        raw = path.read_bytes()
+        head, at, end, ticks = _head(path, raw[: HEAD.size]), HEAD.size, 0, list[int]()
+        while head is not None and (found := _record(raw, at, head.salt)) is not None:
+            kind, body, at = found
+            if kind is Kind.EFFECTS:
+                ticks.append(_tick(body))
+            elif _holds(body, head.first, ticks):
+                end = at
+            else:  # a whole record is gone
+                break
+        return end
+    return None
+
+
+def _damage(path: Path, at: int) -> GossamerError:
+    return GossamerError(
+        f"{path} is damaged at byte {at}: what was committed there cannot be read",
+        "Restore the file from a backup, or give up what was committed behind that: gossamer verify DIR --repair",
+    )
+
+
+def _record(raw: mmap.mmap | bytes, at: int, salt: int | None) -> tuple[Kind, bytes, int] | None:
+    """The record at `at` and where it ends; None at the end of the file or where it is torn (not seen without salt)."""
+    if at + RECORD.size > len(raw):
+        return None
+    length, kind, checksum = RECORD.unpack_from(raw, at)
+    end = at + RECORD.size + length
+    if end > len(raw) or kind not in (Kind.EFFECTS, Kind.MARK):
+        return None
+    body = raw[at + RECORD.size : end]
+    whole = salt is None or xxhash.xxh3_64_intdigest(body, salt ^ kind) == checksum
+    return (Kind(kind), body, end) if whole else None
+
+
+def _marks_behind(raw: mmap.mmap | bytes, at: int, salt: int | None) -> Iterator[tuple[bytes, int]]:
+    while (found := raw.find(_MARK_START, at)) >= 0:
+        record = _record(raw, max(found - RECORD.size, 0), salt)
+        if record is not None and record[0] is Kind.MARK and record[1].endswith(b"}}"):
+            yield record[1], record[2]
+        at = found + 1

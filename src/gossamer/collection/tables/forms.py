@@ -1,0 +1,264 @@
+"""How the fields of a record become readable columns of a table, and fields again: exactly the same bytes.
+
+A form writes values as SQL wants them (a word for a code, a timestamp for seconds, null for "none") and reads them
+back. What a form cannot keep (a time between two microseconds, a text that is not UTF-8, a code without a word) goes
+to the column `exact`, null for all other rows: field numbers and raw bytes. So every table is lossless whatever the
+values are, by construction: `pack` reads back what it wrote and compares.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import NONE, SHARD_SHIFT, Texts
+from gossamer.collection.layout import archive_name
+from gossamer.collection.tables.text_columns import text_column, texts_of
+
+Values = npt.NDArray[Any]
+Fields = dict[str, Values]
+"""Fields of a record by name, each an array; one that is an array itself is one entry an element, `name.0` …"""
+
+EXACT: Final = "exact"
+_TEXT: Final = 128
+"""Field numbers of texts in `exact` begin here."""
+_TEXT_HEAD: Final = struct.Struct("<BI")
+
+
+class Form(Protocol):
+    def write(self, fields: Fields, name: str) -> pa.Array: ...
+
+    def read(self, column: pa.Array) -> Values: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The value as it is; `absent` is null."""
+
+    absent: float | None = None
+
+    def write(self, fields: Fields, name: str) -> pa.Array:
+        values = fields[name]
+        return pa.array(values, mask=None if self.absent is None else values == self.absent)
+
+    def read(self, column: pa.Array) -> Values:
+        return _filled(column, 0 if self.absent is None else self.absent)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the shard: shard << 40 | local number; NONE is null. int64, since not every reader knows uint64."""
+
+    shard: int
+
+    def write(self, fields: Fields, name: str) -> pa.Array:
+        local = fields[name]
+        return pa.array(local.astype(np.int64) | self.shard << SHARD_SHIFT, mask=local == NONE)
+
+    def read(self, column: pa.Array) -> Values:
+        numbers = _filled(column, NONE)
+        return (numbers & NONE).astype(np.uint32)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A member of a closed set, by its name in small letters."""
+
+    words: type[IntEnum]
+
+    def write(self, fields: Fields, name: str) -> pa.Array:
+        members = list(self.words)
+        place = np.full(256, len(members), np.uint8)
+        place[[int(m) for m in members]] = np.arange(len(members))
+        at = place[fields[name]]
+        names = pa.array([m.name.lower() for m in members])
+        return pa.DictionaryArray.from_arrays(pa.array(at, mask=at == len(members)), names)
+
+    def read(self, column: pa.Array) -> Values:
+        codes = [int(self.words[w.upper()]) for w in column.dictionary.to_pylist()]
+        return np.array([*codes, 0], np.uint8)[_filled(column.indices, len(codes))]
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """Wall time, to the microsecond: finer is not known to every reader."""
+
+    def write(self, fields: Fields, name: str) -> pa.Array:
+        seconds = fields[name]
+        good = np.isfinite(seconds) & (np.abs(seconds) < 1e11)
+        micros = np.rint(np.where(good, seconds, 0) * 1e6).astype(np.int64)
+        return pa.array(micros, mask=~good).cast(pa.timestamp("us", tz="UTC"))
+
+    def read(self, column: pa.Array) -> Values:
+        return _filled(column.cast(pa.int64()), 0) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """The archive file of a visit, by its path; null for a visit that wrote nothing."""
+
+    def write(self, fields: Fields, name: str) -> pa.Array:
+        used, at = np.unique(fields[name], return_inverse=True)
+        paths = pa.array([archive_name(int(n)) for n in used], pa.string())
+        return pa.DictionaryArray.from_arrays(pa.array(at.astype(np.int32), mask=fields["warc_end"] == 0), paths)
+
+    def read(self, column: pa.Array) -> Values:
+        numbers = [int(path[-14:-8]) for path in column.dictionary.to_pylist()]
+        return np.array([*numbers, 0], np.uint16)[_filled(column.indices, len(numbers))]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An IP address as text; 16 zeros are null. Of the field's 16 elements, the first stands for all."""
+
+    def write(self, fields: Fields, name: str) -> pa.Array:
+        raw = np.ascontiguousarray(fields[name]).view("V16").reshape(-1)
+        used, at = np.unique(raw, return_inverse=True)
+        texts = [self._text(v.tobytes()) for v in used]
+        return pa.array([texts[i] for i in at.tolist()], pa.string())
+
+    @staticmethod
+    def _text(raw: bytes) -> str | None:
+        address = ipaddress.IPv6Address(raw)
+        return None if not any(raw) else str(address.ipv4_mapped or address)
+
+    def read(self, column: pa.Array) -> Values:
+        known: dict[str | None, bytes] = {None: bytes(16)}
+        for text in set(column.to_pylist()) - {None}:
+            family, before = (socket.AF_INET6, b"") if ":" in text else (socket.AF_INET, bytes(10) + b"\xff\xff")
+            known[text] = before + socket.inet_pton(family, text)
+        return np.frombuffer(b"".join(known[t] for t in column.to_pylist()), np.uint8).reshape(-1, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Bytes of a fixed length; all zeros are null."""
+
+    size: int
+
+    def write(self, fields: Fields, name: str) -> pa.Array:
+        values = np.ascontiguousarray(fields[name])
+        rows = pa.FixedSizeBinaryArray.from_buffers(pa.binary(self.size), len(values), [None, pa.py_buffer(values)])
+        return pc.if_else(pa.array(values.any(axis=1)), rows, pa.nulls(len(values), rows.type))
+
+    def read(self, column: pa.Array) -> Values:
+        filled = column.fill_null(bytes(self.size)) if column.null_count else column
+        if not len(filled):
+            return np.zeros((0, self.size), np.uint8)
+        rows = np.frombuffer(filled.buffers()[1], np.uint8).reshape(-1, self.size)
+        return rows[filled.offset : filled.offset + len(filled)]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    """In the table."""
+    field: str
+    """Of the record."""
+    form: Form
+
+
+def _filled(column: pa.Array, absent: float) -> Values:
+    if column.null_count:
+        column = column.fill_null(pa.scalar(absent, column.type))
+    values: Values = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def fields_of(records: npt.NDArray[np.void], split: Sequence[str] = ()) -> Fields:
+    """The fields of `records`; those named in `split` by element."""
+    fields: Fields = {}
+    for name in records.dtype.names or ():
+        values = records[name]
+        if name in split:
+            fields |= {f"{name}.{i}": np.ascontiguousarray(values[:, i]) for i in range(values.shape[1])}
+        else:
+            fields[name] = np.ascontiguousarray(values)
+    return fields
+
+
+def pack(columns: Sequence[Column], fields: Fields, texts: dict[str, Texts] | None = None) -> dict[str, pa.Array]:
+    """Readable columns by name, those of `texts` among them, and `exact`."""
+    rows = len(next(iter(fields.values())))
+    packed: dict[str, pa.Array] = {}
+    exact: dict[int, bytes] = {}
+    for number, column in enumerate(columns):
+        packed[column.name] = column.form.write(fields, column.field)
+        wrong = _unlike(fields[column.field], column.form.read(packed[column.name]))
+        for row in wrong:
+            exact[row] = exact.get(row, b"") + bytes([number]) + fields[column.field][row].tobytes()
+    for number, (name, items) in enumerate((texts or {}).items(), _TEXT):
+        packed[name], bad = text_column(items)
+        raw = items.split() if bad else []
+        for row in bad:
+            exact[row] = exact.get(row, b"") + _TEXT_HEAD.pack(number, len(raw[row])) + raw[row]
+    packed[EXACT] = pa.array([exact.get(i) for i in range(rows)] if exact else pa.nulls(rows, pa.binary()), pa.binary())
+    return packed
+
+
+def _unlike(a: Values, b: Values) -> list[int]:
+    """Rows whose bytes differ (a NaN equals itself, 0.0 is not -0.0)."""
+    same = np.ascontiguousarray(b, a.dtype)
+    size = a.dtype.itemsize * (a.shape[1] if a.ndim > 1 else 1)
+    if a.dtype.kind != "f" and a.ndim == 1:
+        return [int(i) for i in np.flatnonzero(a != same)]
+    left, right = (x.view(np.uint8).reshape(len(x), size) for x in (np.ascontiguousarray(a), same))
+    return [int(i) for i in np.flatnonzero((left != right).any(axis=1))]
+
+
+def unpack(
+    columns: Sequence[Column], table: pa.Table, dtypes: dict[str, np.dtype[Any]], texts: Sequence[str] = ()
+) -> tuple[Fields, dict[str, Texts]]:
+    """The fields and texts that `pack` was given. Columns are only ever added: one that is not there is left out, and a
+    text that is not there is empty."""
+    there = set(table.column_names)
+    fields = {
+        c.field: np.array(c.form.read(one_chunk(table, c.name)), dtypes[c.field].base, copy=True)
+        for c in columns
+        if c.name in there
+    }
+    empty = Texts(np.zeros(len(table), "<u4"), b"")
+    found = {name: texts_of(one_chunk(table, name)) if name in there else empty for name in texts}
+    exact = one_chunk(table, EXACT)
+    if exact.null_count < len(exact):
+        items = {name: column.split() for name, column in found.items()}
+        for row, raw in enumerate(exact.to_pylist()):
+            if raw is not None:
+                _restore(raw, row, columns, fields, list(items.values()))
+        found = {name: Texts.join(column) for name, column in items.items()}
+    return fields, found
+
+
+def _restore(raw: bytes, row: int, columns: Sequence[Column], fields: Fields, texts: Sequence[list[bytes]]) -> None:
+    at = 0
+    while at < len(raw):
+        if raw[at] >= _TEXT:
+            number, length = _TEXT_HEAD.unpack_from(raw, at)
+            at += _TEXT_HEAD.size
+            texts[number - _TEXT][row] = raw[at : at + length]
+            at += length
+        else:
+            values = fields[columns[raw[at]].field]
+            size = values[row].nbytes
+            values[row] = np.frombuffer(raw[at + 1 : at + 1 + size], values.dtype).reshape(values[row].shape)
+            at += 1 + size
+
+
+def one_chunk(table: pa.Table, name: str) -> pa.Array:
+    column = table.column(name).combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        if column.num_chunks > 1:
+            raise GossamerError(f"the column {name} is larger than a segment may be")
+        return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    return column

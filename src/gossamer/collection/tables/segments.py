@@ -1,0 +1,488 @@
+"""Segments: what a journal file held, as Parquet tables that anyone may read, and the effects again from them.
+
+    ticks     a row a tick: time, numbers reached, rows of each other table
+    pages     a row a known page, when it became known
+    visits    a row a request, with everything that is known about it but the body
+    links     a row a link: source, target, kind, flags
+    sites     a row a site that is new (name, tick) or was active: what this segment adds to its counts
+    origins   a row a new origin
+    events    a row a change of a site's address or patience
+    verdicts  a row a page whose state was decided anew
+    anchors   a row a link that has a text: source, target, text, position, tag
+    counts    what was seen and not fetched: a row for each site, class, extension and target domain, with the number
+    hints     a row a page each time that a sitemap says when it was changed
+
+Lossless: `effects(tables(e)) == e.essential()`, byte for byte of `Effects.encode()` (see `forms` for how). Columns are
+added at the end of the lists of `Shape` only: their places are the field numbers in `exact`.
+
+*Links* are rows of source and target, not lists: that is what SQL joins and counts. They are ordered by the source's
+site, then by visit: pages of a site repeat their menus, so what repeats lies near, and zstd finds it (1.2 to 1.3 bytes
+a link, 2.1 to 2.6 in the order of visits), and a query about one site reads a small part of the file. `visits` has the
+number of links of each, so a stable sort finds the journal's order again. Refused: delta-packed numbers (1.4 to 1.5),
+a dictionary (1.4 to 1.9), byte streams (1.0 to 1.1, but readers older than two years do not know them for integers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import csv
+
+from gossamer.base.dates import believed, http_date
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import (
+    NONE,
+    SITE_FAILURES,
+    VISIT,
+    VISIT_TEXTS,
+    Ask,
+    Counted,
+    LinkKind,
+    Outcome,
+    PageFlag,
+    Reason,
+    State,
+    Tag,
+    Texts,
+)
+from gossamer.collection.journal.effects import HINT, ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects, SiteEvent
+from gossamer.collection.tables.forms import (
+    Address,
+    Archive,
+    Column,
+    Fields,
+    Page,
+    Plain,
+    Raw,
+    Time,
+    Word,
+    fields_of,
+    one_chunk,
+    pack,
+    unpack,
+)
+from gossamer.collection.tables.text_columns import ByRow, binary_column, by_name, joined, text_column, texts_of
+
+Tables = dict[str, pa.Table]
+
+TICK: Final = np.dtype(
+    [
+        ("tick", "<u8"),
+        ("wall", "<f8"),
+        ("monotonic", "<f8"),
+        ("first_site", "<u4"),
+        ("first_origin", "<u4"),
+        ("first_page", "<u4"),
+        ("sites", "<u4"),
+        ("origins", "<u4"),
+        ("pages", "<u4"),
+        ("visits", "<u4"),
+        ("links", "<u4"),
+        ("verdicts", "<u4"),
+        ("events", "<u4"),
+    ]
+)
+LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
+_NO_HINTS: Final = np.zeros(0, HINT)
+_RULES: Final = "rules"
+"""The one text of a visit that is not text."""
+
+
+def _plain(*names: str) -> list[Column]:
+    return [Column(name, name, Plain()) for name in names]
+
+
+def _counted(c: Counted) -> Column:
+    return Column(f"counted_{c.name.lower()}", f"counted.{int(c)}", Plain())
+
+
+class Shape:
+    """The columns of each table, for the pages of one shard."""
+
+    def __init__(self, shard: int) -> None:
+        page = Page(shard)
+        self.ticks = [Column("time", "wall", Time()), *_plain(*(n for n in TICK.names or () if n != "wall"))]
+        self.pages = [
+            *_plain("site", "origin", "fingerprint", "depth", "flags"),
+            Column("source", "source", page),
+            Column("kind", "kind", Word(LinkKind)),
+            Column("state", "state", Word(State)),
+            Column("reason", "reason", Word(Reason)),
+        ]
+        self.visits = [
+            *_plain(
+                "number",
+                "site",
+                "origin",
+                "flags",
+                "start",
+                "connect",
+                "end",
+                "received",
+                "sent",
+                "length",
+                "text_length",
+                "out_degree",
+                "links",
+                "warc_offset",
+                "warc_end",
+            ),
+            Column("page", "page", page),
+            Column("duplicate_of", "duplicate_of", page),
+            Column("ask", "ask", Word(Ask)),
+            Column("outcome", "outcome", Word(Outcome)),
+            Column("status", "status", Plain(0)),
+            Column("time", "time", Time()),
+            Column("latency", "first", Plain()),
+            Column("digest", "digest", Plain(0)),
+            Column("retry_after", "retry_after", Plain(-1)),
+            Column("delay", "delay", Plain(-1)),
+            Column("warc_file", "warc_file", Archive()),
+            *(_counted(c) for c in Counted if c < Counted.TRAP),
+            Column("sketch", "sketch", Plain(0)),
+            Column("payload", "payload", Raw(20)),
+            *(_counted(c) for c in Counted if c >= Counted.TRAP),
+        ]
+        self.links = [Column("target", "target", page), Column("kind", "kind", Word(LinkKind)), *_plain("flags")]
+        self.origins = _plain("site", "port", "secure")
+        self.events = [
+            *_plain("site", "failures", "port"),
+            Column("event", "event", Word(SiteEvent)),
+            Column("time", "time", Time()),
+            Column("until", "until", Time()),
+            Column("address", "address", Address()),
+        ]
+        self.verdicts = [
+            Column("page", "page", page),
+            Column("state", "state", Word(State)),
+            Column("reason", "reason", Word(Reason)),
+            *_plain("judged"),
+        ]
+
+
+def tables(effects: Sequence[Effects], shard: int) -> Tables:
+    """Those that have rows. `effects` in the order of the journal."""
+    shape = Shape(shard)
+    ticks = _ticks(effects)
+    visits = _all([e.visits for e in effects])
+    made = {
+        "ticks": pack(shape.ticks, fields_of(ticks)),
+        "pages": _pages(effects, ticks, shape, shard),
+        "visits": _visits(visits, b"".join(e.visit_texts for e in effects), ticks, shape),
+        "links": _links(effects, visits, shape, shard),
+        "sites": _sites(effects, ticks, visits),
+        "origins": _rows(_all([e.origins for e in effects]), shape.origins, ticks, "origins"),
+        "events": _rows(_all([e.site_events for e in effects]), shape.events, ticks, "events"),
+        "verdicts": _rows(_all([e.verdicts for e in effects]), shape.verdicts, ticks, "verdicts"),
+        "anchors": _anchors(effects, visits, shard),
+        "counts": _counts(visits, b"".join(e.seen for e in effects)),
+        "hints": _hints(effects, shard),
+    }
+    made["origins"] = {"origin": pa.array(_numbers(ticks, "first_origin", "origins")), **made["origins"]}
+    return {name: table for name, columns in made.items() if len(table := pa.table(columns))}
+
+
+def _ticks(effects: Sequence[Effects]) -> npt.NDArray[np.void]:
+    rows = [
+        (
+            e.tick,
+            e.wall,
+            e.monotonic,
+            e.first_site,
+            e.first_origin,
+            e.first_page,
+            len(e.sites.lengths),
+            len(e.origins),
+            len(e.pages),
+            len(e.visits),
+            len(e.link_targets),
+            len(e.verdicts),
+            len(e.site_events),
+        )
+        for e in effects
+    ]
+    for e in effects:
+        if int(e.visits["links"].sum()) != len(e.link_targets) or len(e.link_targets) != len(e.link_kinds):
+            raise GossamerError(f"the visits of tick {e.tick} do not have the links that they claim")
+    return np.array(rows, TICK)
+
+
+def _all(records: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
+    """As `np.concatenate`, which spends a quarter of sealing on comparing the types of every two arrays."""
+    return np.frombuffer(b"".join([r.tobytes() for r in records]), records[0].dtype)
+
+
+def _per_row(ticks: npt.NDArray[np.void], what: str, table: str) -> npt.NDArray[Any]:
+    """A field of each tick, for each of its rows in `table`."""
+    repeated: npt.NDArray[Any] = np.repeat(ticks[what], ticks[table])
+    return repeated
+
+
+def _numbers(ticks: npt.NDArray[np.void], first: str, table: str) -> npt.NDArray[np.int64]:
+    """The numbers given to the new rows of each tick."""
+    count = ticks[table].astype(np.int64)
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    numbers: npt.NDArray[np.int64] = _per_row(ticks, first, table).astype(np.int64) + within
+    return numbers
+
+
+def _rows(
+    records: npt.NDArray[np.void], columns: Sequence[Column], ticks: npt.NDArray[np.void], table: str
+) -> dict[str, pa.Array]:
+    return {"tick": pa.array(_per_row(ticks, "tick", table)), **pack(columns, fields_of(records))}
+
+
+def _pages(effects: Sequence[Effects], ticks: npt.NDArray[np.void], shape: Shape, shard: int) -> dict[str, pa.Array]:
+    records = _all([e.pages for e in effects])
+    urls = joined([e.urls for e in effects])
+    page = {"page": _numbers(ticks, "first_page", "pages"), "wall": _per_row(ticks, "wall", "pages")}
+    return {
+        "page": Page(shard).write(page, "page"),
+        "tick": pa.array(_per_row(ticks, "tick", "pages")),
+        "time": Time().write(page, "wall"),
+        **pack(shape.pages, fields_of(records), {"url": urls}),
+    }
+
+
+def _visits(visits: npt.NDArray[np.void], raw: bytes, ticks: npt.NDArray[np.void], shape: Shape) -> dict[str, pa.Array]:
+    texts = by_name(visits["texts"], raw, VISIT_TEXTS)
+    rules = texts.pop(_RULES)
+    fields = fields_of(visits, ("counted",))
+    with np.errstate(all="ignore"):
+        seconds = visits["end"] - visits["start"] - visits["first"]
+        moving = np.isfinite(seconds) & (seconds > 0)
+        speed = (visits["received"] / np.where(moving, seconds, 1)).astype(np.float32)
+    modified = {"modified": _modified(texts["last_modified"], visits["time"])}
+    return {
+        "tick": pa.array(_per_row(ticks, "tick", "visits")),
+        **pack(shape.visits, fields, texts),
+        "speed": pa.array(np.round(speed), mask=~moving),
+        "modified": Time().write(modified, "modified"),
+        _RULES: binary_column(rules),
+    }
+
+
+def _modified(texts: Texts, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Seconds of what Last-Modified says, as far as it can be believed."""
+    seconds = np.full(len(times), np.nan)
+    for row, said in enumerate(texts.split()):
+        if said and (found := http_date(said.decode("latin-1"))) is not None:
+            seconds[row] = found
+    return believed(seconds, times)
+
+
+def _links(effects: Sequence[Effects], visits: npt.NDArray[np.void], shape: Shape, shard: int) -> dict[str, pa.Array]:
+    order = link_order(visits)
+    kinds = np.concatenate([e.link_kinds for e in effects])[order]
+    source = {"page": np.repeat(visits["page"], visits["links"])[order]}
+    fields: Fields = {
+        "target": np.concatenate([e.link_targets for e in effects])[order],
+        "kind": kinds & 15,
+        "flags": kinds >> 4,
+    }
+    return {"source": Page(shard).write(source, "page"), **pack(shape.links, fields)}
+
+
+def _anchors(effects: Sequence[Effects], visits: npt.NDArray[np.void], shard: int) -> dict[str, pa.Array]:
+    """In the order of `links`, those without a text left out."""
+    with_texts = [e if len(e.link_tags) == len(e.link_targets) else _without_anchors(e) for e in effects]
+    lengths = np.concatenate([e.anchors.lengths for e in with_texts])
+    order = link_order(visits)
+    order = order[lengths[order] > 0]
+    texts, _ = text_column(joined([e.anchors for e in with_texts]))
+    tags = np.concatenate([e.link_tags for e in with_texts])[order]
+    ends = {
+        "source": np.repeat(visits["page"], visits["links"])[order],
+        "target": np.concatenate([e.link_targets for e in effects])[order],
+    }
+    return {
+        **{name: Page(shard).write(ends, name) for name in ends},
+        "text": texts.take(pa.array(order)),
+        "position": pa.array(np.concatenate([e.link_positions for e in with_texts])[order]),
+        "tag": Word(Tag).write({"tag": tags}, "tag"),
+    }
+
+
+def _without_anchors(e: Effects) -> Effects:
+    n = len(e.link_targets)
+    return Effects(
+        e.tick,
+        e.wall,
+        e.monotonic,
+        link_tags=np.zeros(n, "u1"),
+        link_positions=np.zeros(n, "<u2"),
+        anchors=Texts(np.zeros(n, "<u2"), b""),
+    )
+
+
+def _counts(visits: npt.NDArray[np.void], seen: bytes) -> dict[str, pa.Array]:
+    """`seen` are lines of class, extension, domain and number, those of a visit after those of the one before."""
+    if not seen:
+        return {"site": pa.array([], pa.int64())}
+    ends = np.cumsum(visits["seen"], dtype=np.int64)
+    newlines = np.concatenate([[0], np.cumsum(np.frombuffer(seen, np.uint8) == ord("\n"))])
+    lines = newlines[ends] - newlines[ends - visits["seen"]]
+    names = ["class", "extension", "domain", "number"]
+    read = csv.read_csv(
+        pa.BufferReader(seen),
+        csv.ReadOptions(column_names=names, use_threads=False),
+        csv.ParseOptions(delimiter="\t", quote_char=False, newlines_in_values=False, ignore_empty_lines=False),
+        csv.ConvertOptions(column_types=dict.fromkeys(names[:3], pa.string()) | {"number": pa.int64()}),
+    )
+    rows = read.append_column("site", pa.array(np.repeat(visits["site"], lines).astype(np.int64)))
+    totals = rows.group_by(["site", *names[:3]], use_threads=False).aggregate([("number", "sum")])
+    ordered = totals.rename_columns(["site", *names]).sort_by([(name, "ascending") for name in ("site", *names[:3])])
+    return {name: ordered.column(name) for name in ordered.column_names}
+
+
+def _hints(effects: Sequence[Effects], shard: int) -> dict[str, pa.Array]:
+    with_hints = [e for e in effects if len(e.hints)]
+    records = _all([_NO_HINTS, *(e.hints for e in with_hints)])
+    each = np.repeat(np.arange(len(with_hints)), [len(e.hints) for e in with_hints])
+    sitemaps = pa.array([e.hinted_by.decode(errors="replace") for e in with_hints], pa.string())
+    wall = {"time": np.array([e.wall for e in with_hints])[each]}
+    return {
+        "page": Page(shard).write({"page": records["page"]}, "page"),
+        "lastmod": Time().write({"lastmod": records["lastmod"]}, "lastmod"),
+        "sitemap": pa.DictionaryArray.from_arrays(pa.array(each.astype(np.int32)), sitemaps),
+        "time": Time().write(wall, "time"),
+        "tick": pa.array(np.array([e.tick for e in with_hints], np.uint64)[each]),
+    }
+
+
+def link_order(visits: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
+    """Row of the table to place in the journal: by site of the source, then as they came."""
+    return np.argsort(np.repeat(visits["site"], visits["links"]), kind="stable")
+
+
+def _sites(
+    effects: Sequence[Effects], ticks: npt.NDArray[np.void], visits: npt.NDArray[np.void]
+) -> dict[str, pa.Array]:
+    """New sites in order, then those known before that had visits or new pages.
+
+    Counts are of this segment alone: pages found (static, dynamic), visits of pages, of them `ok` and failures of the
+    site (`errors`), and bytes received, robots.txt included.
+    """
+    new = _numbers(ticks, "first_site", "sites")
+    pages = _all([e.pages for e in effects])
+    asked = visits[visits["ask"] == Ask.PAGE]
+    active = np.setdiff1d(np.concatenate([pages["site"], visits["site"]]).astype(np.int64), new)
+    sites = np.concatenate([new, active[active != NONE]])
+    names, bad = text_column(joined([e.sites for e in effects]))
+    if bad:
+        raise GossamerError("a site's name is not UTF-8; names of hosts are ASCII")
+
+    def total(where: npt.NDArray[Any], weight: npt.NDArray[Any] | None = None) -> pa.Array:
+        used, at = np.unique(where, return_inverse=True)
+        sums = np.bincount(at, weight, len(used)).astype(np.int64) if len(where) else np.zeros(0, np.int64)
+        known = np.searchsorted(used, sites)
+        found = (known < len(used)) & (np.append(used, 0)[known] == sites)
+        return pa.array(np.where(found, np.append(sums, 0)[known], 0))
+
+    dynamic = (pages["flags"] & PageFlag.DYNAMIC) != 0
+    known = pa.nulls(len(sites) - len(new), pa.large_string())
+    return {
+        "site": pa.array(sites),
+        "name": pa.concat_arrays([names, known]),
+        "tick": pa.concat_arrays([pa.array(_per_row(ticks, "tick", "sites")), known.cast(pa.uint64())]),
+        "pages": total(pages["site"]),
+        "static": total(pages["site"][~dynamic]),
+        "dynamic": total(pages["site"][dynamic]),
+        "visits": total(asked["site"]),
+        "ok": total(asked["site"][asked["outcome"] == Outcome.OK]),
+        "errors": total(asked["site"][np.isin(asked["outcome"], list(SITE_FAILURES))]),
+        "bytes": total(visits["site"], visits["received"].astype(np.float64)),
+        "www": pa.array(np.concatenate([*map(_www, effects), np.zeros(len(known), np.uint8)]) != 0),
+    }
+
+
+def _www(e: Effects) -> npt.NDArray[np.uint8]:
+    """Ticks of format 1 say nothing."""
+    return e.sites_www if len(e.sites_www) else np.zeros(len(e.sites.lengths), np.uint8)
+
+
+def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effects]:
+    """What `tables` was given. `read` gives a table by name, None if there is none; one is needed at a time."""
+    shape = Shape(shard)
+    ticks = _records(read("ticks"), shape.ticks, TICK)
+    pages, page_texts = _with_texts(read("pages"), shape.pages, PAGE, ("url",))
+    visits, visit_texts = _with_texts(read("visits"), shape.visits, VISIT, VISIT_TEXTS)
+    texts = ByRow(list(visit_texts.values()))
+    links = _records(read("links"), shape.links, LINK)
+    order = link_order(visits)
+    targets, kinds = np.zeros(len(links), "<u4"), np.zeros(len(links), "u1")
+    targets[order], kinds[order] = links["target"], links["kind"] | links["flags"] << 4
+    origins = _records(read("origins"), shape.origins, ORIGIN)
+    events = _records(read("events"), shape.events, SITE_EVENT)
+    verdicts = _records(read("verdicts"), shape.verdicts, VERDICT)
+    (names, www), urls = _names(read("sites")), page_texts["url"]
+    names_at, urls_at = names.offsets(), urls.offsets()
+    counted = (TICK.names or ())[6:]
+    at = {name: np.concatenate([[0], np.cumsum(ticks[name], dtype=np.int64)]).tolist() for name in counted}
+    for i, t in enumerate(ticks):
+        here = {name: slice(ends[i], ends[i + 1]) for name, ends in at.items()}
+        yield Effects(
+            int(t["tick"]),
+            float(t["wall"]),
+            float(t["monotonic"]),
+            int(t["first_site"]),
+            int(t["first_origin"]),
+            int(t["first_page"]),
+            _some(names, names_at, here["sites"]),
+            origins[here["origins"]],
+            pages[here["pages"]],
+            _some(urls, urls_at, here["pages"]),
+            visits[here["visits"]],
+            texts.rows(here["visits"]),
+            targets[here["links"]],
+            kinds[here["links"]],
+            verdicts[here["verdicts"]],
+            events[here["events"]],
+            www[here["sites"]],
+        )
+
+
+def _records(table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
+    return _with_texts(table, columns, dtype, ())[0]
+
+
+def _with_texts(
+    table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void], names: Sequence[str]
+) -> tuple[npt.NDArray[np.void], dict[str, Texts]]:
+    """Texts in the order of `names`."""
+    if table is None:
+        return np.zeros(0, dtype), {name: Texts.join([]) for name in names}
+    kinds = {c.field: dtype[c.field.partition(".")[0]].base for c in columns}
+    fields, texts = unpack(columns, table, kinds, [n for n in names if n != _RULES])
+    if _RULES in names:
+        texts[_RULES] = texts_of(one_chunk(table, _RULES))
+    records = np.zeros(len(table), dtype)
+    for field, values in fields.items():
+        name, _, element = field.partition(".")
+        if element:
+            records[name][:, int(element)] = values
+        else:
+            records[name] = values
+    if "texts" in (dtype.names or ()):
+        records["texts"] = np.array([texts[name].lengths for name in names]).T
+    return records, {name: texts[name] for name in names}
+
+
+def _names(table: pa.Table | None) -> tuple[Texts, npt.NDArray[np.uint8]]:
+    """Of the new sites, and whether they were written with `www.`."""
+    if table is None:
+        return Texts.join([]), np.zeros(0, "u1")
+    new = int(one_chunk(table, "tick").is_valid().sum().as_py() or 0)
+    www = np.zeros(new, "u1")
+    if "www" in table.column_names:
+        www = one_chunk(table, "www").slice(0, new).to_numpy(zero_copy_only=False).astype("u1")
+    return texts_of(one_chunk(table, "name").slice(0, new)), www
+
+
+def _some(texts: Texts, at: npt.NDArray[np.int64], rows: slice) -> Texts:
+    """`at` are the offsets of all texts."""
+    return Texts(texts.lengths[rows].astype("<u2"), texts.buffer[at[rows.start] : at[rows.stop]])

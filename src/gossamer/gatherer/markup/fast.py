@@ -1,0 +1,246 @@
+"""A quick look at the markup of a page: is it plainly nested, so that no parser has trouble with it?
+
+All tags are found at once, by numpy over the bytes, and their nesting is compared with what the parser would have open.
+An end tag counts only if it ends what was opened last, so what is found is never less than that. Whatever is not usual
+(a < or > in an attribute, quotes at odd places; SVG and the like, where other rules hold) means a closer look
+(`bounds`), and so does what is too much.
+
+Cost: 0.1 µs a tag, where the closer look takes 1.4.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.gatherer.markup.tags import PAIR, Marks, beginning_like
+
+NEVER_DEEP: Final = frozenset(
+    {
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "param",
+        "source",
+        "track",
+        "wbr",
+        "a",
+        "body",
+        "caption",
+        "colgroup",
+        "head",
+        "html",
+        "option",
+        "p",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+    }
+)
+"""Elements without content, and those that another of their kind ends."""
+SIBLINGS: Final = {"li": "li", "dd": "dt", "dt": "dt"}
+"""Elements that end the one before, unless a block is open in between, by kind. Not <rt> and <optgroup>: they do so in
+their place only, and nest elsewhere."""
+FORMATTING: Final = frozenset(
+    {
+        "b",
+        "big",
+        "code",
+        "em",
+        "font",
+        "i",
+        "nobr",
+        "s",
+        "small",
+        "strike",
+        "strong",
+        "tt",
+        "u",
+    }
+)
+"""And <a>, of which only one is ever open."""
+RAW: Final = ("script", "style", "textarea", "title", "xmp", "noembed", "noframes", "iframe")
+"""Elements whose content is no markup."""
+USUAL_TAG: Final = r"""<[^<>"'=]*+(?:(?<![\s/])=(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=]++(?=[\s>]))[^<>"'=]*+)*+>"""
+"""One that ends where it seems to, whatever its quotes."""
+
+_FOREIGN: Final = ("svg", "math", "frameset", "select", "plaintext", "template")
+"""Where other rules hold."""
+_RAW_ELEMENTS: Final = "|".join(rf"{name}(?=[\s>])(?s:.*?)(?:</{name}(?=[\s/>])[^<>]*+>|$)" for name in RAW)
+_NO_MARKUP: Final = re.compile(rf"<(?:!--(?:-?>|(?s:.*?)(?:--!?>|$))|[!?][^<>]*+>|{_RAW_ELEMENTS})".encode())
+"""Comments, declarations, and elements whose content is none."""
+_USUAL_TAG: Final = re.compile(USUAL_TAG.encode())
+_LONGEST: Final = 16
+"""Bytes of a usual name."""
+_MOST_APOSTROPHES: Final = 1_000
+"""Tags with one that are looked at singly."""
+_SPACES: Final = b" \t\n\f\r"
+
+Keys = npt.NDArray[np.uint64]
+Bools = npt.NDArray[np.bool_]
+Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[Any]
+
+
+def _table(members: bytes) -> Bools:
+    found = np.zeros(256, np.bool_)
+    found[list(members)] = True
+    return found
+
+
+_BEGIN_NO_MARKUP: Final = beginning_like(frozenset(RAW))
+_BEGIN_NO_MARKUP[[ord(mark) + 256 * second for mark in "!?" for second in range(256)]] = True
+_IN_NAME: Final = _table(b"abcdefghijklmnopqrstuvwxyz0123456789-")
+_AFTER_NAME: Final = _table(_SPACES + b"/>")
+_BEFORE_VALUE: Final = _table(b"abcdefghijklmnopqrstuvwxyz0123456789-_:.")
+_SPACE: Final = _table(_SPACES)
+_BEFORE_CLOSING: Final = ~_table(_SPACES + b"=")
+
+
+def _keys(names: Bytes) -> Keys:
+    """Of rows of `_LONGEST` bytes."""
+    halves = np.ascontiguousarray(names).view(np.uint64)
+    mixed: Keys = halves[:, 0] ^ (halves[:, 1] * np.uint64(0x9E3779B97F4A7C15))
+    return mixed
+
+
+def _keys_of(names: list[str]) -> Keys:
+    return _keys(np.array([list(name.encode().ljust(_LONGEST, b"\0")) for name in names], np.uint8))
+
+
+_NEVER_DEEP, _STRANGE = np.sort(_keys_of(sorted(NEVER_DEEP))), np.sort(_keys_of([*RAW, *_FOREIGN]))
+_FORMATTING: Final = np.sort(_keys_of(sorted(FORMATTING)))
+_OPTION: Final = _keys_of(["option"])[0]
+_KINDS: Final = _keys_of(sorted(set(SIBLINGS.values())))
+_KIND_OF: Final = [(_keys_of([name])[0], _keys_of([kind])[0]) for name, kind in SIBLINGS.items() if name != kind]
+
+
+def is_plain(page: Marks, deepest: int, most_left: int, most_strays: int, most_options: int) -> bool:
+    """At most so many open elements, formatting elements left open, formatting elements that do not end what was
+    opened last, and options."""
+    found = _tags(np.frombuffer(_markup(page) + bytes(_LONGEST + 2), np.uint8))
+    if found is None:
+        return False
+    keys, ends = found
+    if _among(keys, _STRANGE).any() or np.count_nonzero((keys == _OPTION) & ~ends) > most_options:
+        return False
+    deep = ~_among(keys, _NEVER_DEEP)
+    keys, ends = keys[deep], ends[deep]
+    for name, kind in _KIND_OF:
+        keys[keys == name] = kind
+    return _closed(keys, ends, min(deepest, most_left)) or _bounded(keys, ends, deepest, most_left, most_strays)
+
+
+def _among(keys: Keys, sorted_keys: Keys) -> Bools:
+    at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+    found: Bools = sorted_keys[at] == keys
+    return found
+
+
+def _tags(text: Bytes) -> tuple[Keys, Bools] | None:
+    """The name of each tag, and whether it is an end tag; None if one is not usual."""
+    starts, closings = np.flatnonzero(text == ord("<")), np.flatnonzero(text == ord(">"))
+    if not len(starts):
+        return np.zeros(0, np.uint64), np.zeros(0, np.bool_)
+    following = np.searchsorted(closings, starts)
+    if following[-1] == len(closings):
+        return None
+    stops = closings[following]
+    if (stops[:-1] > starts[1:]).any() or not _are_quoted(text, starts, stops):
+        return None
+    ends = text[starts + 1] == ord("/")
+    first = starts + 1 + ends
+    window = np.lib.stride_tricks.sliding_window_view(text, _LONGEST + 1)[first]
+    in_name = np.logical_and.accumulate(_IN_NAME[window], axis=1)
+    lengths = in_name.sum(axis=1)
+    if (window[:, 0] < ord("a")).any() or lengths.max() > _LONGEST or not _AFTER_NAME[text[first + lengths]].all():
+        return None
+    return _keys((window * in_name)[:, :_LONGEST]), ends
+
+
+def _are_quoted(text: Bytes, starts: Places, stops: Places) -> bool:
+    """Whether each tag has its quotes where they open and close a value, so that it ends where it seems to.
+
+    The first, third ... of a tag comes after a name and =, the others not after =, with white space or without: so none
+    of these can open a value, whatever the first did.
+    """
+    quotes = _within(np.flatnonzero(text == ord('"')), starts, stops)
+    places, tags = quotes
+    before = np.searchsorted(tags, tags)  # of the same tag: the number of its first quote
+    closes = (np.arange(len(tags)) - before) % 2 == 1
+    opening, closing = places[~closes], places[closes]
+    if len(opening) != len(closing) or (tags[~closes] != tags[closes]).any():
+        return False
+    if (text[opening - 1] != ord("=")).any() or not _BEFORE_VALUE[text[opening - 2]].all():
+        return False
+    doubtful = ~(_BEFORE_CLOSING[text[closing - 1]] | (_SPACE[text[closing - 1]] & _BEFORE_CLOSING[text[closing - 2]]))
+    if doubtful[closing - opening > 1].any():
+        return False
+    _, odd = _within(np.flatnonzero(text == ord("'")), starts, stops)
+    odd = np.unique(odd)
+    if len(odd) > _MOST_APOSTROPHES:
+        return False
+    return all(_USUAL_TAG.fullmatch(text[starts[i] : stops[i] + 1].tobytes()) for i in odd.tolist())
+
+
+def _within(places: Places, starts: Places, stops: Places) -> tuple[Places, Places]:
+    """Those within a tag, and the numbers of their tags."""
+    tags = np.searchsorted(starts, places) - 1
+    inside = (tags >= 0) & (places < stops[tags])
+    return places[inside], tags[inside]
+
+
+def _closed(keys: Keys, ends: Bools, deepest: int) -> bool:
+    """Every element is closed in its place, none deeper than that: as most pages are. What is open on a level ends on
+    it before another begins there, so that in order of levels starts and ends take turns."""
+    depths = np.cumsum(np.where(ends, -1, 1))
+    if not len(depths) or depths[-1] or depths.min() < 0 or depths.max() >= deepest:
+        return not len(depths)
+    by_level = keys[np.argsort((depths + ends).astype(np.uint16), kind="stable")]
+    return bool((by_level[::2] == by_level[1::2]).all())
+
+
+def _bounded(keys: Keys, ends: Bools, deepest: int, most_left: int, most_strays: int) -> bool:
+    siblings = set(_KINDS.tolist())
+    opened, left, strays = [0], 0, 0
+    for key, is_end, formats in zip(keys.tolist(), ends.tolist(), _among(keys, _FORMATTING).tolist(), strict=True):
+        last = opened[-1]
+        if is_end:
+            if key == last:
+                opened.pop()
+                left -= formats
+            else:
+                strays += formats
+        elif key != last or key not in siblings:
+            opened.append(key)
+            left += formats
+            if left > most_left or len(opened) > deepest:
+                return False
+    return strays <= most_strays
+
+
+def _markup(page: Marks) -> bytes:
+    """Without comments, declarations, scripts and the like. If one of them begins within a tag, nothing is usual: a <
+    stands for that."""
+    small, parts, at = page.raw.lower(), list[bytes](), 0
+    for start in page.places[_BEGIN_NO_MARKUP[page.keys & PAIR] & ~page.are_ends].tolist():
+        if start < at or not (found := _NO_MARKUP.match(small, start)):
+            continue
+        if small.rfind(b"<", at, start) > small.rfind(b">", at, start):
+            return b"<"
+        parts.append(small[at:start])
+        at = found.end()
+    return b" ".join((*parts, small[at:]))

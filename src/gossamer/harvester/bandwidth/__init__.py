@@ -1,0 +1,1 @@
+"""The bandwidth contract: how many requests may start, and how fast each server is."""

@@ -1,0 +1,140 @@
+"""Every link score of a graph or of a collection at once, for `gossamer rank`.
+
+A graph: PageRank, in-degree, SiteRank, HITS, OPIC, RankMass (which trusts the start pages), components. It has no texts
+of links: weighted link rank would be PageRank, and is left out. A collection: what `scores.compute` has, over all known
+pages, stored with it, so that SQL sees the scores; they stay until a crawl computes its own anew.
+
+All to 1e-8, but OPIC, whose error falls as slowly as 1/rounds: to .01. Hubs and authorities end after a thousand turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.collection import lock
+from gossamer.collection.layout import require_collection, shard_folder
+from gossamer.laboratory.collection_graph import require_links
+from gossamer.laboratory.graphs.webgraph import WebGraph
+from gossamer.manager.scores.compute import MOST_TURNS, compute, stored_scores
+from gossamer.manager.scores.graph import graph_of
+from gossamer.rank.components import bow_tie
+from gossamer.rank.graph import crossings, csr
+from gossamer.rank.hits import hubs_and_authorities
+from gossamer.rank.names import PARTS
+from gossamer.rank.opic import opic
+from gossamer.rank.pagerank import EXACT, pagerank
+from gossamer.rank.rankmass import rankmass
+
+Array = npt.NDArray[Any]
+Step = Callable[[str], None]
+Said = dict[str, Any]
+
+SCORES: Final = ("pagerank", "indegree", "siterank", "linkrank", "hub", "authority", "opic", "rankmass")
+_OF_SITES: Final = ("siterank", "pagerank", "indegree")
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    by_page: dict[str, Array]
+    """Scores by name, `component` and `part` (a number of PARTS)."""
+    by_site: dict[str, Array]
+    links: int
+
+    @property
+    def pages(self) -> int:
+        return len(self.by_page["pagerank"])
+
+    @property
+    def sites(self) -> int:
+        return len(self.by_site["pagerank"])
+
+    def parts(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Pages and sites in each part of the bow-tie."""
+        return _counted(self.by_page["part"]), _counted(self.by_site["part"])
+
+
+def _counted(part: Array) -> dict[str, int]:
+    return dict(zip(PARTS, np.bincount(part, minlength=len(PARTS)).tolist(), strict=True))
+
+
+def analyse(graph: WebGraph, step: Step = lambda _: None) -> Analysis:
+    """`step` hears what comes next."""
+    links, site = graph.links, graph.site
+    step("PageRank")
+    ranks = pagerank(links, tolerance=EXACT)
+    step("hubs and authorities")
+    both = hubs_and_authorities(links, tolerance=EXACT, most=MOST_TURNS)
+    step("SiteRank")
+    between = csr(graph.sites, *crossings(links, site))
+    of_sites = pagerank(between, tolerance=EXACT)
+    step("OPIC and RankMass")
+    importance, mass = opic(links), rankmass(links, graph.start, tolerance=EXACT)
+    step("components")
+    pages, sites = bow_tie(links), bow_tie(between)
+    by_page: dict[str, Array] = {
+        "pagerank": ranks.values,
+        "indegree": ranks.indegree,
+        "siterank": of_sites.values[site],
+        "hub": both.hub,
+        "authority": both.authority,
+        "opic": importance.values,
+        "rankmass": mass.lower,
+        "component": pages.component,
+        "part": pages.part,
+    }
+    by_site: dict[str, Array] = {
+        "siterank": of_sites.values,
+        "pagerank": np.bincount(site, ranks.values, graph.sites),
+        "indegree": of_sites.indegree,
+        "component": sites.component,
+        "part": sites.part,
+    }
+    return Analysis(by_page, by_site, len(links.targets))
+
+
+def analyse_collection(folder: Path, weights: dict[str, float], step: Step = lambda _: None) -> Analysis:
+    """Computes and stores. LockedError while a crawl runs, as it stores its own; UsageError without links."""
+    require_collection(folder)
+    shard = shard_folder(folder)
+    held = lock.take(shard)
+    try:
+        require_links(folder, graph_of(shard).links)
+        figures = compute(shard, weights, "completed", True, step)
+        return Analysis(*stored_scores(shard, figures["segment"]), figures["links"])
+    finally:
+        held.release()
+
+
+def summary(analysis: Analysis, top: int, urls: Callable[[Array], list[str]] | None) -> Said:
+    """What the command shows: one object for JSON. `urls` names pages, where they have names."""
+    pages, sites = analysis.by_page, analysis.by_site
+    best = np.argsort(-pages["pagerank"], kind="stable")[:top]
+    named = urls(best) if urls else [None] * len(best)
+    rows = [
+        {"page": int(p), **({"url": url} if url is not None else {}), **_row(pages, int(p), SCORES)}
+        for p, url in zip(best, named, strict=True)
+    ]
+    first = np.argsort(-sites["siterank"], kind="stable")[:top]
+    of_pages, of_sites = analysis.parts()
+    return {
+        "pages": analysis.pages,
+        "links": analysis.links,
+        "sites": analysis.sites,
+        "top_pages": rows,
+        "top_sites": [{"site": int(s), **_row(sites, int(s), _OF_SITES)} for s in first],
+        "components": int(pages["component"].max(initial=0)) + 1,
+        "largest_component": int(np.bincount(pages["component"]).max()),
+        "parts": of_pages,
+        "site_parts": of_sites,
+    }
+
+
+def _row(table: dict[str, Array], at: int, names: tuple[str, ...]) -> Said:
+    found = {name: table[name][at].item() for name in names if name in table}
+    return {**found, "part": list(PARTS)[int(table["part"][at])]}

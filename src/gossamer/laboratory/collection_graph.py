@@ -1,0 +1,157 @@
+"""The graph of a collection as a `WebGraph`, to be analysed, simulated or shown; and any graph by where it lies.
+
+Pages in it are those that were *fetched*: a request for them brought a page (ok, or a duplicate) or led on (redirect).
+Of these all links are known, and their size. A page that is only known has no links yet and no size, and there are
+often ten times as many: in a simulation they would be a Web of dead ends that never was. `known=True` takes them all
+the same, each of the mean size: PageRank as the crawl computes it is over all known pages.
+
+Pages are numbered anew, in the order of discovery; `page` has their numbers in the collection. They begin (`start`)
+with the seeds and what else no page links to when it was found; without any that was fetched, with the first page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.compiled import njit
+from gossamer.base.errors import UsageError
+from gossamer.base.model import NONE, Ask, Outcome, PageFlag
+from gossamer.collection import manifest
+from gossamer.collection.layout import is_collection, require_collection, shard_folder
+from gossamer.collection.tables.forms import Page, Word, one_chunk
+from gossamer.laboratory.graphs.webgraph import SIZE, SUFFIX, WebGraph, load
+from gossamer.manager.scores.graph import graph_of, read_table
+from gossamer.rank.graph import I64, U32, Csr, held
+
+_BROUGHT: Final = np.isin(np.arange(len(Outcome)), [Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT])
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    graph: WebGraph
+    page: U32
+    """By page of the graph: its local number in the collection; rising."""
+    folder: Path
+    shard: int
+
+    def urls(self, pages: Sequence[int] | npt.NDArray[Any]) -> list[str]:
+        """Of pages of the graph. Reads the texts of the segments that they are in: for a few, or for all."""
+        return known_urls(self.folder, self.page[np.asarray(pages, np.int64)], self.shard)
+
+
+def known_urls(folder: Path, pages: npt.NDArray[Any], shard: int = 0) -> list[str]:
+    """Of pages by their local numbers in the collection."""
+    wanted = pages.astype(np.int64)
+    found = np.full(len(wanted), "", object)
+    first, place = 0, shard_folder(folder, shard)
+    for _, line in sorted(manifest.read(place).segments.items()):
+        rows = sum(said["rows"] for name, said in line["files"].items() if name.startswith("pages/"))
+        here = (wanted >= first) & (wanted < first + rows)
+        if here.any():
+            table = read_table(place, "pages", line, ("url",))
+            if table is not None:
+                found[here] = one_chunk(table, "url").take(wanted[here] - first).to_pylist()
+        first += rows
+    return [str(url) for url in found]
+
+
+def open_graph(path: str | Path) -> WebGraph:
+    """Of an .npz file or of a collection's folder."""
+    path = Path(path)
+    if path.is_dir():
+        if not is_collection(path):
+            raise UsageError(
+                f"{path} is a folder, but not a collection",
+                "Name the folder that was given to `gossamer crawl`, or a graph (.npz).",
+            )
+        return collected(path).graph
+    if path.exists() and path.suffix != SUFFIX:
+        raise UsageError(
+            f"{path} is neither a graph ({SUFFIX}) nor the folder of a collection",
+            "Lists of URLs and of links become a graph by `gossamer graph convert`.",
+        )
+    return load(path)
+
+
+def collected(folder: Path, *, known: bool = False, shard: int = 0) -> Collected:
+    require_collection(folder)
+    place = shard_folder(folder, shard)
+    whole = graph_of(place)
+    links = held(whole.graph)
+    received, fetched, first = _pages(place, len(whole.site))
+    require_links(folder, len(links.targets))
+    kept = np.flatnonzero(fetched | known).astype(np.uint32)
+    if not len(kept):
+        raise UsageError(f"{folder} has no page that was fetched", "Crawl on: `gossamer status` says what goes wrong.")
+    mean = int(received[fetched].mean()) if fetched.any() else SIZE
+    size = np.where(fetched, np.maximum(received, 1), mean)[kept].astype(np.uint32)
+    start = np.flatnonzero(first[kept]).astype(np.uint32)
+    _, site = np.unique(whole.site[kept], return_inverse=True)
+    graph = WebGraph(
+        _restricted(links, kept),
+        site.astype(np.uint32),
+        size,
+        start if len(start) else np.zeros(1, np.uint32),
+        folder.resolve().name,
+    )
+    return Collected(graph, kept, folder, whole.shard)
+
+
+def require_links(folder: Path, links: int) -> None:
+    if not links:
+        raise UsageError(
+            f"{folder} has no links yet",
+            "Crawl on, or wait until a segment is sealed (collection.seal_every); a stop seals what there is.",
+        )
+
+
+def _pages(shard: Path, pages: int) -> tuple[I64, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """By page: bytes of its last answer, whether it was fetched, whether it was found on no page."""
+    received, fetched = np.zeros(pages, np.int64), np.zeros(pages, np.bool_)
+    first, at = np.zeros(pages, np.bool_), 0
+    contents = manifest.read(shard)
+    form = Page(contents.meta.shard)
+    for _, line in sorted(contents.segments.items()):
+        table = read_table(shard, "pages", line, ("flags", "source"))
+        if table is not None:
+            seed = one_chunk(table, "flags").to_numpy() & PageFlag.SEED != 0
+            first[at : at + len(seed)] = seed | (form.read(one_chunk(table, "source")) == NONE)
+            at += len(seed)
+        visits = read_table(shard, "visits", line, ("page", "ask", "outcome", "received"))
+        if visits is None:
+            continue
+        page, brought = form.read(one_chunk(visits, "page")), _BROUGHT[Word(Outcome).read(one_chunk(visits, "outcome"))]
+        brought &= (page != NONE) & (Word(Ask).read(one_chunk(visits, "ask")) == Ask.PAGE)
+        received[page[brought]] = one_chunk(visits, "received").to_numpy()[brought]
+        fetched[page[brought]] = True
+    return received, fetched, first
+
+
+def _restricted(links: Csr, kept: U32) -> Csr:
+    """To links between the pages of `kept`, which are numbered anew."""
+    if len(kept) == links.pages:
+        return links
+    new = np.full(links.pages, NONE, np.uint32)
+    new[kept] = np.arange(len(kept), dtype=np.uint32)
+    offsets, targets = np.zeros(len(kept) + 1, np.int64), np.empty(len(links.targets), np.uint32)
+    count = _restrict(links.offsets, links.targets, kept, new, offsets, targets)
+    return Csr(offsets, targets[:count].copy())
+
+
+@njit
+def _restrict(offsets: I64, targets: U32, kept: U32, new: U32, out: I64, found: U32) -> int:
+    count = 0
+    for i in range(len(kept)):
+        for j in range(offsets[kept[i]], offsets[kept[i] + 1]):
+            target = new[targets[j]]
+            if target != NONE:
+                found[count] = target
+                count += 1
+        out[i + 1] = count
+    return count

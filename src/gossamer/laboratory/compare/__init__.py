@@ -1,0 +1,6 @@
+"""A crawl that was run, beside its simulation on the graph that it found (thesis 4.5)."""
+
+from gossamer.laboratory.compare.crawled import Crawled, read
+from gossamer.laboratory.compare.finding import compare
+
+__all__ = ["Crawled", "compare", "read"]

@@ -1,0 +1,94 @@
+"""A crawl as it was run, read from its collection: which page was fetched when, and the graph of these pages.
+
+The graph is that of `collected`: pages that were fetched or led on, and the links between them. PageRank is computed on
+it, so crawl and simulation end with the same pages: 1 is all that the crawl got, as in 4.5.1. A page counts from its
+first such answer on. Only what is sealed is read, so a crawl may run.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import config
+from gossamer.base.errors import UsageError
+from gossamer.collection.layout import SETTINGS, shard_folder
+from gossamer.collection.runs import runs
+from gossamer.config import Settings
+from gossamer.laboratory.collection_graph import collected
+from gossamer.laboratory.graphs.webgraph import WebGraph
+from gossamer.rank.pagerank import pagerank
+from gossamer.read.sql.database import Database, Row
+from gossamer.read.sql.sources import find
+
+F64 = npt.NDArray[np.float64]
+U32 = npt.NDArray[np.uint32]
+
+TOLERANCE: Final = 1e-8
+_LOCAL: Final = (1 << 40) - 1
+"""The part of a page number that counts within a shard."""
+_FETCHED: Final = f"""
+select v.page & {_LOCAL} as page, epoch(min(v.time)) as time, min(p.depth) as depth
+from stored.visits v join stored.pages p on p.page = v.page
+where v.ask = 'page' and v.outcome in ('ok', 'duplicate', 'redirect') group by v.page order by min((v.tick, v.number))
+"""
+_REQUESTS: Final = """
+select epoch(time) - ("end" - start) as begun, epoch(time) as ended, ask = 'page'
+from stored.visits order by tick, number
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Crawled:
+    folder: Path
+    graph: WebGraph
+    """Of the pages that were fetched, numbered anew in the order in which they were found."""
+    worth: F64
+    order: U32
+    """Pages in the order in which they were fetched."""
+    time: F64
+    """Seconds from the first request for a page until each was."""
+    depth: U32
+    """By page: clicks from the start page of its site, when it was found."""
+    requests: F64
+    """Rows of begin and end, in the same seconds; robots.txt included."""
+    settings: Settings
+
+    @property
+    def policy(self) -> str:
+        return self.settings.manager.policy
+
+
+def read(folder: Path) -> Crawled:
+    found = collected(folder)
+    settings = settings_of(folder)
+    fetched, requests = _visits(folder, settings)
+    number = np.searchsorted(found.page, np.array([row[0] for row in fetched], np.int64))
+    depth = np.zeros(found.graph.pages, np.uint32)
+    depth[number] = [row[2] for row in fetched]
+    first = float(requests[requests[:, 2] > 0, 0].min())
+    worth = pagerank(found.graph.links, tolerance=TOLERANCE, most=1000).values
+    time = np.array([row[1] for row in fetched]) - first
+    return Crawled(folder, found.graph, worth, number.astype(np.uint32), time, depth, requests[:, :2] - first, settings)
+
+
+def _visits(folder: Path, settings: Settings) -> tuple[list[Row], F64]:
+    """Of pages that were fetched, in the order in which they were; and of all requests: begin, end, for a page?"""
+    database = Database(find(folder), settings)
+    try:
+        return database.run(_FETCHED), np.array(database.run(_REQUESTS), np.float64).reshape(-1, 3)
+    finally:
+        database.connection.close()
+
+
+def settings_of(folder: Path) -> Settings:
+    """Those of the last run; crawl.toml, if that was of another version."""
+    try:
+        return config.from_json(json.dumps(runs(shard_folder(folder))[-1]["settings"]))
+    except (IndexError, UsageError):
+        return config.load(folder / SETTINGS)

@@ -1,0 +1,130 @@
+"""How close a crawl came to its bound, and where the rest of the time went.
+
+The site that binds was asked one page after another. From the crawl's beginning to its own last answer, its time is
+made of durations and rests, which the bound has too, and of the following, which it has not, or only in part:
+
+    beginning    before its first request: names, the first plan, workers that start
+    unknown      none of the pages that it was asked for later was known
+    address      another site had its address
+    late         it might have been asked, and was not: ticks, plans, no free connection, a busy machine
+    end          others went on after its last answer
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gossamer.base.units import human_time, plural, thousands
+from gossamer.laboratory.compare.requests import History
+from gossamer.laboratory.compare.shortest import F64, I64, Limit, Requests, limits
+from gossamer.laboratory.findings.finding import Column, Sentence, Table
+
+PARTS: Final = ("beginning", "unknown", "address", "late", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class Closeness:
+    seconds: float
+    """From the beginning to the last answer."""
+    limits: tuple[Limit, ...]
+    """The longest first."""
+    missing: dict[str, float]
+    """Seconds beyond durations and rests, by part, at the site that binds or that was asked last."""
+    site: int
+    gaps: F64
+    """Of that site: seconds by which each request but the first came after the site's rest was over."""
+
+    @property
+    def bound(self) -> float:
+        return self.limits[0].seconds if self.limits else 0.0
+
+    @property
+    def share(self) -> float:
+        return self.bound / self.seconds if self.seconds > 0 else 1.0
+
+
+def closeness(history: History) -> Closeness:
+    requests = history.requests
+    found = tuple(limits(requests, history.rules))
+    of_sites = next(each for each in found if each.kind == "site")
+    site = of_sites.number if found[0].kind == "site" else int(requests.site[np.argmax(requests.end)])
+    mine = np.flatnonzero(requests.site == site)
+    gaps, missing = _beyond(requests, mine, history.found[mine])
+    return Closeness(float(requests.end.max()), found, missing, site, gaps)
+
+
+def _beyond(requests: Requests, mine: I64, found: F64) -> tuple[F64, dict[str, float]]:
+    start, end = requests.start[mine], requests.end[mine]
+    free = end[:-1] + requests.within[mine][:-1]
+    gaps = start[1:] - free
+    known = np.minimum.accumulate(found[::-1])[::-1][1:]
+    """By gap: when the first of the pages that were asked for after it was known."""
+    unknown = np.clip(known - free, 0.0, np.maximum(gaps, 0.0))
+    others = _others(requests, mine, free + unknown, start[1:])
+    parts = (
+        float(start[0]),
+        float(unknown.sum()),
+        float(others.sum()),
+        float((gaps - unknown - others).sum()),
+        float(requests.end.max() - end.max()),
+    )
+    return gaps, dict(zip(PARTS, parts, strict=True))
+
+
+def _others(requests: Requests, mine: I64, begin: F64, end: F64) -> F64:
+    """By gap: seconds for which other sites had the address."""
+    at = requests.address == requests.address[mine[0]]
+    at[mine] = False
+    theirs = np.flatnonzero(at)
+    out = np.zeros(len(begin))
+    for i in theirs.tolist():
+        out += np.clip(np.minimum(end, requests.end[i]) - np.maximum(begin, requests.start[i]), 0.0, None)
+    return out
+
+
+def table(history: History, found: Closeness) -> Table:
+    columns = (Column("what"), Column("which"), Column("requests", ",d"), Column("seconds at least", ".2f"))
+    rows = tuple((each.kind, _which(history, each), each.requests, each.seconds) for each in found.limits)
+    return Table("compare-shortest", "The shortest possible time, by what limits it", columns, rows)
+
+
+def account(history: History, found: Closeness) -> Table:
+    columns = (Column("part"), Column("seconds", ".3f"), Column("of the whole", ".1%"))
+    rows = tuple((part, seconds, seconds / found.seconds) for part, seconds in found.missing.items())
+    return Table("compare-missing", f"Beyond durations and rests, at {_name(history, found.site)}", columns, rows)
+
+
+def sentences(history: History, found: Closeness) -> list[Sentence]:
+    first, late = found.limits[0], found.missing["late"]
+    said = [
+        Sentence(
+            f"The crawl took {human_time(found.seconds)} to its last answer. No crawl that makes the same "
+            f"{thousands(len(history.requests))} requests under the same rules takes less than "
+            f"{human_time(first.seconds)} ({f'{first.kind} {_which(history, first)}'.rstrip()}): "
+            f"it is {found.share:.1%} as fast as possible."
+        ),
+    ]
+    longest = max(found.missing, key=lambda part: found.missing[part])
+    each = f", {1000 * late / len(found.gaps):.1f} ms before each request" if len(found.gaps) else ""
+    said.append(
+        Sentence(
+            f"Most of what is missing: {longest}, {found.missing[longest]:.2f} s at {_name(history, found.site)} "
+            f"({plural(len(found.gaps) + 1, 'request')}); late in all {late:.2f} s{each}."
+        )
+    )
+    return said
+
+
+def _which(history: History, limit: Limit) -> str:
+    if limit.kind == "site":
+        return _name(history, limit.number)
+    if limit.kind == "address":
+        return history.addresses[limit.number]
+    return history.domains[limit.number] if limit.kind == "domain" else ""
+
+
+def _name(history: History, site: int) -> str:
+    return history.names.get(site, str(site))

@@ -1,0 +1,269 @@
+"""The requests of a crawl's last run, read from its collection, with the rests that were in force after each.
+
+The rests are computed as the crawl computed them: `patience` once more over all visits, in order. Where a rest could be
+one of two, the shorter is taken: a site that was large in the end counts as large from the start, and what `events` say
+beyond the answers (names that failed, a robots.txt that could not be read) counts nothing. So the bound stays one.
+Requests that came back by our own doing (`returned`) are no requests of another crawl, and are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from gossamer import urls
+from gossamer.base.errors import UsageError
+from gossamer.base.model import Ask, Outcome, PageFlag
+from gossamer.base.outcomes import TREATMENTS, Again
+from gossamer.collection.layout import shard_folder
+from gossamer.collection.runs import runs
+from gossamer.config import Settings
+from gossamer.config.presets import in_force
+from gossamer.desk import READABLE
+from gossamer.hours import Hours
+from gossamer.laboratory.compare.crawled import settings_of
+from gossamer.laboratory.compare.discovery import Known, Soonest, soonest
+from gossamer.laboratory.compare.shortest import F64, I64, Requests, Rules, groups
+from gossamer.patience import Answers, Clocks, rests_after
+from gossamer.read.sql.database import Database, Row
+from gossamer.read.sql.sources import find
+
+_LOCAL: Final = (1 << 40) - 1
+_BEGUN: Final = 'select tick, monotonic from stored.ticks where epoch("time") >= ? order by tick limit 1'
+_VISITS: Final = f"""
+select coalesce(page & {_LOCAL}, -1), site, origin, ask, outcome, coalesce(status, 0), epoch(time), start, "end",
+       coalesce(latency, 0), received, coalesce(address, ''), coalesce(retry_after, -1), coalesce(delay, -1), tick
+from stored.visits order by tick, number
+"""
+_PAGES: Final = """
+select origin, site, flags, kind = 'sitemap', tick, epoch(time) from stored.pages order by page
+"""
+_LINKS: Final = f"select source & {_LOCAL}, target & {_LOCAL} from stored.links"
+_ORIGINS: Final = "select site from stored.origins order by origin"
+_NAMES: Final = "select site, max(name) from stored.sites group by site order by site"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A run, as far as its duration goes. Seconds count from its first tick, when its seeds are planted."""
+
+    requests: Requests
+    """In the order in which they began."""
+    rules: Rules
+    names: dict[int, str]
+    """Of sites."""
+    addresses: list[str]
+    domains: list[str]
+    found: F64
+    """By request: when its page became known; of robots.txt, sitemaps and probes, -inf."""
+
+
+def read_history(folder: Path) -> History:
+    settings = settings_of(folder)
+    database = Database(find(folder), settings)
+    try:
+        run = database.run
+        started = [float(each["started"]) for each in runs(shard_folder(folder))]
+        visits = run(_VISITS)
+        begun = _begun([run(_BEGUN, (each,)) for each in (started or [0.0])], visits)
+        tables = (run(_PAGES), run(_LINKS), run(_ORIGINS), run(_NAMES))
+    finally:
+        database.connection.close()
+    if begun is None:
+        raise UsageError(f"{folder} has no request yet", "Crawl on, or wait until a segment is sealed.")
+    return _history(settings, visits, *tables, *begun)
+
+
+def _begun(ticks: list[list[Row]], visits: list[Row]) -> tuple[int, float] | None:
+    """Tick and monotonic time at which the last run begins that asked for anything."""
+    begun = [(int(rows[0][0]), float(rows[0][1])) for rows in ticks if rows]
+    last = int(visits[-1][-1]) if visits else -1
+    return next((each for each in reversed(begun) if each[0] <= last), None)
+
+
+def _history(
+    settings: Settings,
+    visits: list[Row],
+    pages: list[Row],
+    links: list[Row],
+    origins: list[Row],
+    names: list[Row],
+    tick: int,
+    monotonic: float,
+) -> History:
+    columns = _Visits(visits)
+    site_of = np.array([row[0] for row in origins], np.int64)
+    found = np.array(pages, np.float64).reshape(-1, 6)
+    sizes = np.bincount(found[:, 1].astype(np.int64), minlength=len(names) + 1)
+    harvester = settings.harvester
+    delay = _delays(columns, site_of)
+    rest = _rests(columns, sizes, delay, settings)
+    pause = np.maximum(delay, float(harvester.pause))
+    usual = _waits(sizes, settings)[columns.site]
+    ends_turn = rest > np.maximum(usual, delay) + 0.001
+    within = rest if harvester.per_turn == 1 else np.where(ends_turn, rest, np.minimum(rest, pause))
+    mine = np.flatnonzero((columns.tick >= tick) & (columns.outcome != Outcome.RETURNED))
+    known = _known(columns, mine, found, links, site_of, within, tick)
+    when = _soonest(columns, mine, soonest(known), settings)
+    where, addresses = _numbered(columns.address)
+    of_site = {int(site): str(name) for site, name in names}
+    domain, domains = _numbered([urls.registrable(of_site.get(s, "")) for s in columns.site.tolist()])
+    order = np.argsort(columns.start[mine], kind="stable")
+    kept = mine[order]
+    requests = Requests(
+        columns.site[kept],
+        where[kept],
+        domain[kept],
+        columns.start[kept] - monotonic,
+        columns.end[kept] - monotonic,
+        rest[kept],
+        within[kept],
+        when[order],
+        columns.received[kept],
+    )
+    rules = Rules(
+        harvester.connections,
+        harvester.per_turn,
+        float(harvester.address_wait),
+        float(harvester.domain_wait),
+        Hours.of(harvester).most,
+    )
+    offset = columns.time[kept] - columns.end[kept] + monotonic
+    page = columns.page[kept]
+    became = np.where(page >= 0, found[np.maximum(page, 0), 5] - offset, -np.inf) if len(found) else np.zeros(0)
+    return History(requests, rules, of_site, addresses, domains, became)
+
+
+class _Visits:
+    """All visits of the collection, in order."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        def whole(column: int) -> I64:
+            return np.array([row[column] for row in rows], np.int64)
+
+        def real(column: int) -> F64:
+            return np.array([row[column] for row in rows], np.float64)
+
+        self.page, self.site, self.origin = whole(0), whole(1), whole(2)
+        self.ask = np.array([Ask[row[3].upper()] for row in rows], np.uint8)
+        self.outcome = np.array([Outcome[row[4].upper()] for row in rows], np.uint8)
+        self.status, self.time, self.start, self.end, self.first = whole(5), real(6), real(7), real(8), real(9)
+        self.received = whole(10)
+        self.address = [str(row[11]) for row in rows]
+        self.retry_after, self.delay, self.tick = real(12), real(13), whole(14)
+
+    @property
+    def took(self) -> F64:
+        return self.end - self.start
+
+
+def _waits(sizes: I64, settings: Settings) -> F64:
+    """By site: the least that the settings ask for."""
+    wait, large = float(settings.harvester.wait), float(settings.harvester.wait_large)
+    return np.where(sizes > settings.harvester.large_site, min(wait, large), wait)
+
+
+def _delays(visits: _Visits, site_of: I64) -> F64:
+    """By visit: the longest Crawl-delay of its site's origins that was known when its answer came."""
+    by_origin = np.zeros(len(site_of))
+    said: dict[int, list[tuple[int, float]]] = {}
+    readable = np.isin(visits.outcome, [int(outcome) for outcome in READABLE])
+    for i in np.flatnonzero((visits.ask == Ask.ROBOTS) & readable).tolist():
+        origin = int(visits.origin[i])
+        by_origin[origin] = max(0.0, float(visits.delay[i]))
+        owner = int(site_of[origin])
+        said.setdefault(owner, []).append((i, float(by_origin[site_of == owner].max())))
+    out = np.zeros(len(visits.site))
+    for site, mine in groups(visits.site):
+        if site in said:
+            at, delays = zip(*said[site], strict=True)
+            out[mine] = np.array([0.0, *delays])[np.searchsorted(at, mine, side="right")]
+    return out
+
+
+def _rests(visits: _Visits, sizes: I64, delay: F64, settings: Settings) -> F64:
+    count = len(sizes)
+    zeros, ones = np.zeros(count, np.float32), np.ones(count, np.float32)
+    clocks = Clocks(
+        next=np.zeros(count),
+        asked=np.zeros(count, np.uint32),
+        failures=np.zeros(count, np.uint8),
+        why=np.zeros(count, np.uint8),
+        slow=ones,
+        stretch=ones.copy(),
+        usual=zeros,
+        lately=zeros.copy(),
+    )
+    answers = Answers(
+        visits.site.astype(np.uint32),
+        visits.outcome,
+        visits.time,
+        visits.retry_after.astype(np.float32),
+        np.maximum(delay, _waits(sizes, settings)[visits.site]),
+        visits.status > 0,
+        visits.took,
+        np.where(visits.ask == Ask.PAGE, visits.first, 0.0),
+    )
+    harvester = settings.harvester
+    found: F64 = rests_after(answers, clocks, float(harvester.retry), float(harvester.wait_factor))
+    return found
+
+
+def _known(visits: _Visits, mine: I64, pages: F64, links: list[Row], site_of: I64, within: F64, tick: int) -> Known:
+    seed = pages[:, 2].astype(np.int64) & int(PageFlag.SEED) != 0
+    took = np.full(len(pages), np.inf)
+    asked = mine[visits.page[mine] >= 0]
+    np.minimum.at(took, visits.page[asked], visits.took[asked])
+    robots = np.zeros(len(site_of))
+    for origin, of_origin in groups(visits.origin[mine]):
+        theirs = mine[of_origin]
+        rules = theirs[visits.ask[theirs] == Ask.ROBOTS]
+        if len(rules) and visits.ask[theirs[0]] == Ask.ROBOTS:
+            at_home = visits.site[rules] == site_of[origin]
+            robots[origin] = float(np.min(visits.took[rules] + np.where(at_home, within[rules], 0.0)))
+    sitemaps = mine[visits.ask[mine] == Ask.SITEMAP]
+    named = np.zeros(len(site_of) + 1, np.bool_)
+    named[np.unique(visits.site[sitemaps])] = True
+    site = pages[:, 1].astype(np.int64)
+    ends = np.array(links, np.int64).reshape(-1, 2)
+    return Known(
+        seed | (pages[:, 4] < tick),
+        pages[:, 0].astype(np.int64),
+        took,
+        ends[:, 0],
+        ends[:, 1],
+        robots,
+        (pages[:, 3] > 0) | named[site],
+        visits.origin[sitemaps],
+        visits.took[sitemaps],
+    )
+
+
+def _soonest(visits: _Visits, mine: I64, known: Soonest, settings: Settings) -> F64:
+    """By request of `mine`. A page that is asked for again is so after its last answer, and the time until it is due;
+    what has opened it sooner (a verdict, another name of its site) counts as the time that passed."""
+    page, origin = visits.page[mine], visits.origin[mine]
+    out = known.origin[origin]
+    asked = page >= 0
+    out[asked] = known.page[page[asked]]
+    again = float(in_force(settings.manager).min_period)
+    for number, places in groups(page):
+        if number < 0:
+            continue
+        for before, after in zip(places[:-1].tolist(), places[1:].tolist(), strict=True):
+            i = int(mine[before])
+            treatment = TREATMENTS[Outcome(int(visits.outcome[i]))]
+            due = max(treatment.pause(float(settings.harvester.retry)), float(visits.retry_after[i]))
+            pause = {Again.LATER: due, Again.NEVER: again, Again.AT_ONCE: 0.0}[treatment.again]
+            passed = float(visits.start[mine[after]] - visits.end[i])
+            out[after] = max(out[after], out[before] + visits.took[i] + max(0.0, min(pause, passed)))
+    return out
+
+
+def _numbered(texts: list[str]) -> tuple[I64, list[str]]:
+    found: dict[str, int] = {}
+    numbers = np.array([found.setdefault(text, len(found)) for text in texts], np.int64)
+    return numbers, list(found)

@@ -1,0 +1,83 @@
+"""The folder that `--out` names: CSV, SVG and PNG files, and a page that shows all findings that ever went into it.
+
+    NAME.json                    a finding; the page is made from all that are there
+    TABLE.csv  PLOT.csv          all numbers
+    PLOT.svg  PLOT.png
+    index.html  report.md        everything, made anew each time, last
+
+Invariant: a file is there whole or not at all, whenever the program is interrupted; the finding is written after what
+it refers to, the pages after the findings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from gossamer.base import disk
+from gossamer.base.errors import UsageError
+from gossamer.base.escape import for_file, for_json
+from gossamer.laboratory.findings import page, plot, table
+from gossamer.laboratory.findings.finding import Finding, as_json, from_json
+
+PAGE: Final = "index.html"
+REPORT: Final = "report.md"
+
+
+def prepare(folder: Path) -> None:
+    """Whether findings can be written there: asked before a long run, not after it."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file", "Name a folder: a new one, or one with findings of before.")
+    plot.check()
+    disk.make_directory(folder.absolute())
+
+
+def add(folder: Path, finding: Finding) -> None:
+    """Writes the files of a finding. `finish` brings the pages up to date."""
+    for each in finding.tables:
+        write(folder / f"{for_file(each.name)}.csv", table.as_csv(each))
+    for drawn in finding.plots:
+        name = for_file(drawn.name)
+        write(folder / f"{name}.csv", plot.as_csv(drawn))
+        write(folder / f"{name}.svg", plot.as_svg(drawn))
+        write(folder / f"{name}.png", plot.as_png(drawn))
+    write(folder / f"{for_file(finding.name)}.json", for_json(as_json(finding), indent=1))
+
+
+def finish(folder: Path, title: str, order: Sequence[str] = ()) -> None:
+    """The pages, of all findings that are there: those named in `order` first, in that order."""
+    found = read(folder)
+    place = {name: number for number, name in enumerate(order)}
+    found.sort(key=lambda f: (place.get(f.name, len(place)), f.name))
+    write(folder / REPORT, page.as_markdown(title, found))
+    write(folder / PAGE, page.as_html(title, found, lambda name: _read(folder / f"{for_file(name)}.svg")))
+
+
+def read(folder: Path) -> list[Finding]:
+    """All findings in the folder; other files are none of our business."""
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            found.append(from_json(json.loads(path.read_bytes())))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Whole or not at all."""
+    path = path.absolute()
+    try:
+        disk.write_atomic(path, content.encode() if isinstance(content, str) else content)
+    except BaseException:
+        disk.remove(path.with_name(path.name + disk.TEMPORARY))
+        raise
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None

@@ -1,0 +1,84 @@
+"""One HTML page, and one Markdown file, that show findings: sentences, tables and plots, in order.
+
+The HTML page is whole in itself: plots are in it as images, which run no scripts, and nothing is loaded from elsewhere.
+Every text is escaped, whatever it came from.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from gossamer.base.escape import for_file, for_html
+from gossamer.laboratory.findings import table
+from gossamer.laboratory.findings.finding import Finding, Sentence
+from gossamer.laboratory.findings.table import markdown as safe
+
+Picture = Callable[[str], bytes | None]
+"""The SVG of a plot by its name; None if there is none."""
+
+_STYLE: Final = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+h2 { border-top: 1px solid #ccc; padding-top: 1.5rem; margin-top: 2.5rem; }
+nav ul { columns: 2; }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
+th, td { padding: .15rem .8rem .15rem 0; text-align: left; border-bottom: 1px solid #eee; }
+.n { text-align: right; }
+figure { margin: 1rem 0; } img { max-width: 100%; }
+.about, figcaption { color: #555; font-size: .9rem; }
+li.yes::marker { content: "✓ "; color: #006837; } li.no::marker { content: "✗ "; color: #B2182B; }
+li.other::marker { content: "· "; }
+"""
+_MARKS: Final = {True: "agrees", False: "differs", None: ""}
+_CLASSES: Final = {True: "yes", False: "no", None: "other"}
+
+
+def as_html(title: str, findings: Sequence[Finding], picture: Picture) -> str:
+    listed = "\n".join(f'<li><a href="#{for_html(f.name)}">{for_html(f.title)}</a></li>' for f in findings)
+    sections = "\n".join(_section(finding, picture) for finding in findings)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{for_html(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{_STYLE}</style></head>\n'
+        f"<body><h1>{for_html(title)}</h1>\n<p>{for_html(_tally(findings))}</p>\n<nav><ul>\n{listed}\n</ul></nav>\n"
+        f"{sections}\n</body></html>\n"
+    )
+
+
+def _section(finding: Finding, picture: Picture) -> str:
+    parts = [f'<section id="{for_html(finding.name)}"><h2>{for_html(finding.title)}</h2>']
+    parts += [f'<p class="about">{for_html(text)}</p>' for text in (finding.source, finding.setting) if text]
+    if finding.sentences:
+        items = (f'<li class="{_CLASSES[s.agrees]}">{for_html(s.text)}</li>' for s in finding.sentences)
+        parts.append("<ul>\n" + "\n".join(items) + "\n</ul>")
+    parts += [table.as_html(each) for each in finding.tables]
+    for plot in finding.plots:
+        svg = picture(plot.name)
+        if svg is not None:
+            source = f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
+            caption = f"<figcaption>{for_html(plot.title)}</figcaption>"
+            parts.append(f'<figure><img alt="{for_html(plot.title)}" src="{source}">{caption}</figure>')
+    return "\n".join([*parts, "</section>"])
+
+
+def as_markdown(title: str, findings: Sequence[Finding]) -> str:
+    parts = [f"# {safe(title)}", _tally(findings)]
+    for finding in findings:
+        parts += [f"## {safe(finding.title)}", safe(finding.source), safe(finding.setting)]
+        parts.append("\n".join(f"- {safe(marked(s))}" for s in finding.sentences))
+        for each in finding.tables:
+            parts += [f"**{safe(each.title)}**" if each.title else "", table.as_markdown(each)]
+        parts += [f"![{safe(plot.title)}]({for_file(plot.name)}.svg)" for plot in finding.plots]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def marked(sentence: Sentence) -> str:
+    mark = _MARKS[sentence.agrees]
+    return f"{mark}: {sentence.text}" if mark else sentence.text
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    """How often we agree with the paper, of what it says."""
+    said = [s.agrees for f in findings for s in f.sentences if s.agrees is not None]
+    return f"{sum(said)} of {len(said)} statements agree with the paper." if said else ""

@@ -1,0 +1,195 @@
+"""Plots as SVG and PNG, without a display.
+
+The same plot gives the same bytes: no date, fixed identifiers. Colours are those of Okabe and Ito (2008), which people
+who are colour-blind can tell apart; the eighth series takes the first colour again with another dash. What the paper
+says is dashed lines and hollow marks, in the colour of our series of the same name, else black. Texts are shown as they
+are, never read as formulas.
+
+Cost: 0.5 s for the import of matplotlib, 0.1 to 0.3 s a plot.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from gossamer.base.errors import GossamerError
+from gossamer.base.escape import for_screen
+from gossamer.laboratory.findings.finding import Plot, Series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F5F00")
+DASHES: Final = ("-", (0, (6, 2)), (0, (2, 1.5)))
+MARKS: Final = "osD^vPX"
+_RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SIZE: Final = (8.0, 5.0)
+_PER_INCH: Final = 120
+_STYLE: Final[dict[Any, Any]] = {
+    "text.parse_math": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gossamer",
+    "font.size": 10.0,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+}
+
+
+def as_svg(plot: Plot) -> bytes:
+    return _draw(plot, "svg", {"Date": None, "Creator": None})
+
+
+def as_png(plot: Plot) -> bytes:
+    return _draw(plot, "png", {"Software": None})
+
+
+def as_csv(plot: Plot) -> str:
+    """All its points: series, x, y."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(["series", plot.x, plot.y])
+    for series in plot.series:
+        label = f"{series.label} (paper)" if series.paper else series.label
+        writer.writerows([label, f"{x:.9g}", f"{y:.9g}"] for x, y in zip(series.x, series.y, strict=True))
+    return sink.getvalue()
+
+
+def check() -> None:
+    """Whether plots can be made: asked before a long run, not after it."""
+    with _library():
+        import matplotlib.figure  # noqa: F401
+
+
+def _draw(plot: Plot, form: str, metadata: dict[str, str | None]) -> bytes:
+    with _library():
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=_SIZE, dpi=_PER_INCH, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        _fill(axes, plot)
+        sink = io.BytesIO()
+        figure.savefig(sink, format=form, metadata=metadata)
+        return sink.getvalue()
+
+
+@contextmanager
+def _library() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise GossamerError(f"plots need matplotlib: {error}", "pip install gossamer[lab]") from error
+
+
+def _fill(axes: Axes, plot: Plot) -> None:
+    axes.set_title(for_screen(plot.title))
+    axes.set_xlabel(for_screen(plot.x))
+    axes.set_ylabel(for_screen(plot.y))
+    if plot.x_log:
+        axes.set_xscale("log")
+        _plain_powers(axes.xaxis)
+    if plot.y_log:
+        axes.set_yscale("log")
+        _plain_powers(axes.yaxis)
+    if plot.diagonal:
+        axes.plot([0, 1], [0, 1], color="#999999", linewidth=1.0, label="random (diagonal)", zorder=1)
+    ours = [series for series in plot.series if not series.paper]
+    for number, series in enumerate(ours):
+        _add(axes, series, number, len(ours))
+    colours = {series.label: COLOURS[number % len(COLOURS)] for number, series in enumerate(ours)}
+    for number, series in enumerate(s for s in plot.series if s.paper):
+        _add_paper(axes, series, number, colours.get(series.label, "black"))
+    if plot.diagonal or len(plot.series) > 1:
+        axes.legend(loc="best")
+
+
+def _add(axes: Axes, series: Series, number: int, count: int) -> None:
+    colour = COLOURS[number % len(COLOURS)]
+    dash = DASHES[number // len(COLOURS) % len(DASHES)]
+    if series.kind == "bars":
+        width = 0.8 / count
+        axes.bar(
+            [x + (number + 0.5) * width - 0.4 for x in series.x],
+            list(series.y),
+            width,
+            color=colour,
+            label=for_screen(series.label),
+        )
+    elif series.kind == "points":
+        axes.plot(
+            series.x,
+            series.y,
+            linestyle="none",
+            marker=MARKS[number % len(MARKS)],
+            markersize=4,
+            color=colour,
+            label=for_screen(series.label),
+        )
+    else:
+        style = "steps-post" if series.kind == "steps" else "default"
+        axes.plot(
+            series.x,
+            series.y,
+            linestyle=dash,
+            linewidth=1.6,
+            color=colour,
+            label=for_screen(series.label),
+            drawstyle=style,
+        )
+
+
+def _add_paper(axes: Axes, series: Series, number: int, colour: str) -> None:
+    label = for_screen(f"{series.label} (paper)")
+    if series.kind in ("points", "bars"):
+        axes.plot(
+            series.x,
+            series.y,
+            linestyle="none",
+            marker=MARKS[number % len(MARKS)],
+            markersize=8,
+            color=colour,
+            markerfacecolor="none",
+            label=label,
+            zorder=5,
+        )
+    else:
+        axes.plot(
+            series.x,
+            series.y,
+            linestyle=(0, (4, 2)),
+            linewidth=1.2,
+            color=colour,
+            label=label,
+            zorder=5,
+            marker=MARKS[number % len(MARKS)],
+            markersize=4,
+            markerfacecolor="none",
+            markevery=max(1, len(series.x) // 10),
+        )
+
+
+def _plain_powers(axis: Axis) -> None:
+    """Labels such as 0.1, 100 and 10⁶: matplotlib's own would be formulas."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def power(value: float) -> str:
+    if 0.001 <= value <= 1000:
+        return f"{value:g}"
+    exponent = round(math.log10(value)) if value > 0 else 0
+    return f"10{str(exponent).translate(_RAISED)}"

@@ -1,0 +1,92 @@
+"""One table, written for a terminal, for a spreadsheet (CSV), for Markdown and for HTML: the same rows and figures.
+
+In CSV numbers have all their digits; elsewhere they are rounded as their column says. A cell without a value is a dash
+for people and empty in CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import Final
+
+from gossamer.base.escape import for_html, for_screen
+from gossamer.laboratory.findings.finding import Cell, Table
+
+NONE: Final = "–"
+_RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
+"""What makes a spreadsheet take a text for a formula."""
+
+
+def as_text(table: Table) -> str:
+    """Aligned: texts to the left, numbers to the right."""
+    cells = [[column.name for column in table.columns], *_written(table)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    right = _numeric(table)
+    lines = [
+        "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)).rstrip()
+        for row in cells
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def as_csv(table: Table) -> str:
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow([column.name for column in table.columns])
+    writer.writerows([_for_csv(cell) for cell in row] for row in table.rows)
+    return sink.getvalue()
+
+
+def as_markdown(table: Table) -> str:
+    def line(cells: list[str]) -> str:
+        return f"| {' | '.join(markdown(cell) for cell in cells)} |"
+
+    rule = "|" + "|".join("--:" if right else "---" for right in _numeric(table)) + "|"
+    head = line([column.name for column in table.columns])
+    return "\n".join([head, rule, *map(line, _written(table))])
+
+
+def as_html(table: Table) -> str:
+    right = _numeric(table)
+
+    def line(tag: str, cells: list[str]) -> str:
+        parts = (f"<{tag}{' class=n' if r else ''}>{for_html(c)}</{tag}>" for c, r in zip(cells, right, strict=True))
+        return f"<tr>{''.join(parts)}</tr>"
+
+    head = line("th", [column.name for column in table.columns])
+    body = "\n".join(line("td", row) for row in _written(table))
+    caption = f"<caption>{for_html(table.title)}</caption>" if table.title else ""
+    return f"<table>{caption}<thead>{head}</thead><tbody>\n{body}\n</tbody></table>"
+
+
+def markdown(text: str) -> str:
+    """A text that stays a text in Markdown: no tags, no cells, no links."""
+    shown = for_screen(text)
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("[", "\\[")
+
+
+def written(cell: Cell, form: str = "") -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return NONE
+    if isinstance(cell, str):
+        return cell
+    return format(cell, form)
+
+
+def _written(table: Table) -> list[list[str]]:
+    return [[written(cell, c.form) for cell, c in zip(row, table.columns, strict=True)] for row in table.rows]
+
+
+def _numeric(table: Table) -> list[bool]:
+    """Of each column: whether it has numbers, and no texts."""
+    columns = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
+    return [any(cell is not None for cell in c) and not any(isinstance(cell, str) for cell in c) for c in columns]
+
+
+def _for_csv(cell: Cell) -> Cell:
+    if isinstance(cell, str):
+        return f"'{cell}" if cell.startswith(_RISKY) else cell
+    return None if cell is None or not math.isfinite(cell) else cell

@@ -1,0 +1,149 @@
+"""The links inside the sites of a made Web: a tree from each home page, and then the rest of the links.
+
+Given for each page, in the order of its site: how many links it has and how many should lead to it. A site's pages are
+laid out level by level: as many on each as `depths` wants and the links of the level above can carry. So every page
+is reached from the home page of its site. The links that are left are matched with what is still wanted of each page,
+those that most is wanted of first, round by round (each page's first link, then each page's second, ...), so hardly a
+link comes twice. No link may lead more than one level down, or depths would fall: such a link changes targets with
+another one of the site where both then may, and if none is found leads to a page above its target instead.
+
+Every kernel takes one pass; random numbers are numba's own, seeded, so the same seed gives the same links.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.compiled import njit
+
+I64 = npt.NDArray[np.int64]
+U32 = npt.NDArray[np.uint32]
+F64 = npt.NDArray[np.float64]
+
+TRIES = 24
+"""Of changing targets."""
+
+
+@njit
+def links_inside(begins: I64, degree: I64, wanted: I64, depths: F64, seed: int, sources: U32, targets: U32) -> int:
+    """Site s has the pages from begins[s] to begins[s + 1], its home page first. Returns how many links were made.
+
+    There has to be room for as many links as all degrees and all pages together.
+    """
+    np.random.seed(seed)
+    made = 0
+    most = 0
+    for s in range(len(begins) - 1):
+        most = max(most, begins[s + 1] - begins[s])
+    level, parent, left = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    for s in range(len(begins) - 1):
+        first, n = begins[s], begins[s + 1] - begins[s]
+        if n > 1:
+            _plant(degree[first : first + n], depths, level[:n], parent[:n], left[:n])
+            for p in range(1, n):
+                sources[made], targets[made] = first + parent[p], first + p
+                made += 1
+            more = _match(left[:n], wanted[first : first + n], level[:n], parent[:n], sources[made:], targets[made:])
+            for i in range(made, made + more):
+                sources[i] += first
+                targets[i] += first
+            made += more
+    return made
+
+
+@njit
+def _plant(degree: I64, depths: F64, level: I64, parent: I64, left: I64) -> None:
+    """Levels in the order of pages, a parent for each on the level above, and the links that each has left."""
+    n = len(degree)
+    for p in range(n):
+        left[p] = min(degree[p], n - 1)
+    level[0], parent[0] = 0, 0
+    above, begin = 0, 1
+    due = 0.0
+    for depth in range(1, len(depths)):
+        if begin == n:
+            return
+        room = 0
+        for p in range(above, begin):
+            room += left[p]
+        due += depths[depth] * n
+        last = depth == len(depths) - 1
+        count = n - begin if last else min(n - begin, max(1, min(room - room // 8, int(due) - begin + 1)))
+        giver = above
+        for p in range(begin, begin + count):
+            tried = 0
+            while left[giver] == 0 and tried < begin - above:
+                giver = giver + 1 if giver + 1 < begin else above
+                tried += 1
+            parent[p], level[p] = giver, depth
+            left[giver] = max(0, left[giver] - 1)
+            giver = giver + 1 if giver + 1 < begin else above
+        above, begin = begin, begin + count
+
+
+@njit
+def _match(left: I64, wanted: I64, level: I64, parent: I64, sources: U32, targets: U32) -> int:
+    rounds = _line_up(left, sources)
+    count = _aim(rounds, wanted, targets)
+    kept = 0
+    for i in range(count):
+        for _ in range(TRIES):
+            if _may(sources[i], targets[i], level):
+                break
+            j = np.random.randint(kept + count - i)
+            j = j if j < kept else i + j - kept
+            if _may(sources[i], targets[j], level) and _may(sources[j], targets[i], level):
+                targets[i], targets[j] = targets[j], targets[i]
+        while level[targets[i]] > level[sources[i]] + 1:
+            targets[i] = parent[targets[i]]
+        if sources[i] != targets[i]:
+            sources[kept], targets[kept] = sources[i], targets[i]
+            kept += 1
+    return kept
+
+
+@njit
+def _line_up(left: I64, sources: U32) -> I64:
+    """Every page's first link, then every page's second, ...; returns where each round ends."""
+    order = np.random.permutation(len(left))
+    rounds = np.zeros(left.max() + 1, np.int64)
+    count, still = 0, len(left)
+    for turn in range(len(rounds)):
+        at, still = still, 0
+        for i in range(at):
+            if left[order[i]] > turn:
+                sources[count] = order[i]
+                count += 1
+                order[still] = order[i]
+                still += 1
+        rounds[turn] = count
+    return rounds
+
+
+@njit
+def _aim(rounds: I64, wanted: I64, targets: U32) -> int:
+    """Each page gets its part of the links, but of no page two: what is too much goes to the next. One less is wanted
+    of all but the home page, as they have one from their parent."""
+    n, count = len(wanted), rounds[-1]
+    total = 0
+    for p in range(n):
+        total += min(wanted[p] - (p > 0), n - 1)
+    at, turn, due = 0, 0, 0.0
+    for p in range(n):
+        if total <= 0:
+            break
+        due += min(wanted[p] - (p > 0), n - 1) * count / total
+        while turn < len(rounds) - 1 and rounds[turn] <= at:
+            turn += 1
+        most = rounds[turn] - (rounds[turn - 1] if turn else 0)
+        share = min(most, int(due + 0.5), count - at)
+        targets[at : at + share] = p
+        at += share
+        due -= share
+    return at
+
+
+@njit
+def _may(source: int, target: int, level: I64) -> bool:
+    return source != target and level[target] <= level[source] + 1

@@ -1,0 +1,186 @@
+"""A made Web with the distributions of a national one (thesis, chapter 8, read as the list of its slips has it).
+
+| property | as in | how it is made |
+|---|---|---|
+| pages of a site | exponent 1.77 from 1 on, at most 20,000 (8.4.1, 8.2) | drawn |
+| out-degree | tail 2.8 from 50 on (8.7.2) | drawn, with 2.65; below 50 the power that gives the mean asked for |
+| in-degree | tail 2.3 from 50 on (8.7.2) | wanted of each page; drawn with 2.2, as small sites have no room for it |
+| links inside the site | 94 % (8.5.3: 2.2 of some 35 million lead to other sites) | a share of each page's links |
+| sites without links from others | 64 % (table 8.3) | 36 % have one, 28 % give one, 47 % either |
+| size | peak at 12 KB, tail 3.54, cut at 300 KB (8.3.2, 8.7.1) | drawn; more links, larger page (8.5.1) |
+| depth | most pages on the fifth level of their site, at most 15 down (8.3.4) | see `inside` |
+
+Which sites give and get links: the larger, the likelier. A link to another site leads to its home page six times of
+ten. Pages are numbered site by site, home pages first; all home pages are start pages, as the crawls of chapter 8 had
+the list of all domains. `figures.check` says whether a Web came out as it should: from 10^5 pages on it does.
+
+Deterministic: the same settings give the same bytes. 10^6 pages and 10^7 links: see `bench/links.py`.
+Refused: preferential attachment and copying (2.1.3): one exponent for all, no sites, and page by page.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.errors import UsageError
+from gossamer.laboratory.graphs.inside import links_inside
+from gossamer.laboratory.graphs.powerlaw import bent, draw
+from gossamer.laboratory.graphs.webgraph import WebGraph, offsets_of
+from gossamer.rank.graph import U32, csr
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+SITE_EXPONENT: Final = 1.77
+LARGEST_SITE: Final = 20_000
+TAIL_FROM: Final = 50
+OUT_TAIL: Final = 2.8
+IN_TAIL: Final = 2.3
+OUT_TAIL_DRAWN: Final = 2.65
+IN_TAIL_DRAWN: Final = 2.2
+MOST_LINKS: Final = 2_000
+WITHOUT_LINKS: Final = 0.1
+"""Of the pages."""
+INSIDE: Final = 0.94
+LINKED, LINKING, EITHER = 0.36, 0.28, 0.47
+"""Of the sites: with a link from another, to another, with either."""
+TWICE: Final = 0.07
+"""Of the links inside sites: made twice, which counts once."""
+POPULAR: Final = 2.1
+"""Exponent of the links that sites get."""
+TO_HOME: Final = 0.6
+SIZE_PEAK, SIZE_TAIL, SIZE_MOST = 12_000, 3.54, 300_000
+DEEPEST: Final = 15
+LEVEL: Final = 4
+"""Where most pages are; the home page's is 0."""
+
+
+def make(pages: int, links_per_page: float = 10.0, seed: int = 1, name: str = "") -> WebGraph:
+    if pages < 1 or not 1.5 <= links_per_page <= 40 or seed < 0:
+        raise UsageError(
+            f"no Web of {pages} pages with {links_per_page} links each and seed {seed} can be made",
+            "At least one page, 1.5 to 40 links a page, and a seed from 0 on.",
+        )
+    rng = np.random.default_rng([seed, pages])
+    counts = _sites(rng, pages)
+    begins, site = offsets_of(counts), np.repeat(np.arange(len(counts)), counts)
+    degree = _degrees(rng, links_per_page, counts[site])
+    _home_has_most(degree, begins, site)
+    linked, linking = _classes(rng, counts)
+    abroad = _abroad(rng, degree, begins, linking[site], (1 - INSIDE) * pages * links_per_page)
+    wanted = draw(rng, bent(links_per_page, TAIL_FROM, IN_TAIL_DRAWN, LARGEST_SITE), pages)
+    wanted = wanted[np.lexsort((-np.log(wanted) + rng.normal(0, 0.5, pages), site))]
+    sources, targets = np.empty((2, int(degree.sum()) + pages), np.uint32)
+    made = links_inside(begins, degree - abroad, wanted, _depths(), int(rng.integers(2**32)), sources, targets)
+    outer = _between(rng, abroad, site, begins, linked)
+    links = csr(pages, np.concatenate([sources[:made], outer[0]]), np.concatenate([targets[:made], outer[1]]))
+    size = _sizes(rng, np.diff(links.offsets))
+    return WebGraph(links, site.astype(np.uint32), size, begins[:-1].astype(np.uint32), name or f"made-{pages}-{seed}")
+
+
+def _sites(rng: np.random.Generator, pages: int) -> I64:
+    """Pages of each site; the last one is cut so that the sum is right."""
+    weights = np.concatenate([[0.0], np.arange(1, LARGEST_SITE + 1) ** -SITE_EXPONENT])
+    found = np.zeros(0, np.int64)
+    while found.sum() < pages:
+        found = np.concatenate([found, draw(rng, weights, 1 + pages // 10)])
+    ends = np.cumsum(found)
+    last = int(np.searchsorted(ends, pages))
+    found = found[: last + 1]
+    found[last] -= ends[last] - pages
+    return found
+
+
+def _degrees(rng: np.random.Generator, mean: float, of_site: I64) -> I64:
+    """Links of each page. A page links to no more than its site has, so more are asked for than are meant."""
+    asked = mean / (1 - WITHOUT_LINKS)
+    for _ in range(3):
+        degree = draw(rng, bent(asked, TAIL_FROM, OUT_TAIL_DRAWN, MOST_LINKS), len(of_site))
+        degree[rng.random(len(degree)) < WITHOUT_LINKS] = 0
+        asked = min(2 * mean, asked * mean / max(1.0, (1 - TWICE) * np.minimum(degree, of_site - 1).mean()))
+    return degree
+
+
+def _home_has_most(degree: I64, begins: I64, site: I64) -> None:
+    """The home page changes degrees with the page of its site that has most."""
+    most = np.maximum.reduceat(degree, begins[:-1])
+    at = np.flatnonzero(degree == most[site])
+    _, first = np.unique(site[at], return_index=True)
+    degree[at[first]] = degree[begins[:-1]]
+    degree[begins[:-1]] = most
+
+
+def _classes(rng: np.random.Generator, counts: I64) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """By site: whether it is linked from others, and whether it links to others."""
+    n = len(counts)
+    order = np.argsort(rng.exponential(1, n) / np.sqrt(counts))
+    both, linked, either = (round(share * n) for share in (LINKED + LINKING - EITHER, LINKED, EITHER))
+    gets, gives = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    gets[order[:linked]] = True
+    gives[order[:both]] = True
+    gives[order[linked:either]] = True
+    return gets, gives
+
+
+def _abroad(rng: np.random.Generator, degree: I64, begins: I64, may: npt.NDArray[np.bool_], number: float) -> I64:
+    """How many links of each page lead to other sites: about `number`, and at least one of each site that `may`."""
+    linking = may[begins[:-1]]
+    share = min(1.0, number / max(1, degree[may].sum()))
+    abroad = np.where(may, rng.binomial(degree, share), 0)
+    alone = (np.diff(begins) == 1) & linking
+    homes = begins[:-1]
+    abroad[homes[alone]] = np.minimum(degree[homes[alone]], 5)
+    none = linking & (np.add.reduceat(abroad, homes) == 0)
+    abroad[homes[none]] = 1
+    degree[homes[none]] = np.maximum(degree[homes[none]], 1)
+    return abroad
+
+
+def _between(
+    rng: np.random.Generator, abroad: I64, site: I64, begins: I64, linked: npt.NDArray[np.bool_]
+) -> tuple[U32, U32]:
+    """Each linked site gets a link, and the rest as they are popular. A site has no link to itself here."""
+    sources = rng.permutation(np.repeat(np.arange(len(abroad)), abroad))
+    choice = np.flatnonzero(linked)
+    if not len(sources) or not len(choice):
+        return np.zeros(0, np.uint32), np.zeros(0, np.uint32)
+    popular = rng.random(len(choice)) ** (-1 / (POPULAR - 1)) * np.sqrt(np.diff(begins)[choice])
+    to = choice[draw(rng, popular, len(sources))]
+    to[: len(choice)] = choice[: len(sources)]
+    for _ in range(20):
+        own = np.flatnonzero(to == site[sources])
+        other = rng.integers(0, len(sources), len(own))
+        for i, j in zip(own.tolist(), other.tolist(), strict=True):
+            if to[j] != site[sources[i]] and to[i] != site[sources[j]]:
+                to[i], to[j] = to[j], to[i]
+    kept = to != site[sources]
+    sources, to = sources[kept], to[kept]
+    inner = (rng.random(len(to)) ** 3 * np.diff(begins)[to]).astype(np.int64)
+    targets = begins[to] + np.where(rng.random(len(to)) < TO_HOME, 0, inner)
+    return sources.astype(np.uint32), targets.astype(np.uint32)
+
+
+def _depths() -> F64:
+    """Share of each level: Poisson's about LEVEL, one down."""
+    depths = np.zeros(DEEPEST + 1)
+    depths[1] = np.exp(-(LEVEL - 1.0))
+    for k in range(2, DEEPEST + 1):
+        depths[k] = depths[k - 1] * (LEVEL - 1.0) / (k - 1)
+    total: float = depths.sum()
+    return np.asarray(depths / total)
+
+
+def _sizes(rng: np.random.Generator, degree: npt.NDArray[Any]) -> U32:
+    """Rising up to the peak, then falling by the power; both meet there, which gives the share of each."""
+    n = len(degree)
+    beyond = 2 / (SIZE_TAIL + 1)
+    body = SIZE_PEAK * np.sqrt(rng.random(n))
+    cut = (SIZE_MOST / SIZE_PEAK) ** (1 - SIZE_TAIL)
+    tail = SIZE_PEAK * (1 - rng.random(n) * (1 - cut)) ** (-1 / (SIZE_TAIL - 1))
+    sizes = np.sort(np.where(rng.random(n) < beyond, tail, body))
+    size = np.empty(n, np.uint32)
+    size[np.argsort(np.log1p(degree) + rng.normal(0, 1, n), kind="stable")] = np.maximum(sizes, 200)
+    return size

@@ -1,0 +1,75 @@
+"""The bandwidth kept by starting and stopping fetchers, as 003 compares with (its figure 3, after PolyBot).
+
+"Stopping a fetcher when the actual bandwidth is above the limit and starting a new one when it is below." 003 says no
+more; our reading: the total is measured every second, as in 003's plots, and one fetcher is started or stopped at each
+measure. A fetcher that is stopped ends its page first: to break it off would waste what was sent, and be rude.
+
+It has the methods of `Admission`, whose place it takes, and looks at no prediction; `predicted` is their sum all the
+same, to be drawn beside what was measured.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.harvester.bandwidth.admission import F64, I64, U32, Admission, Bools, Search
+
+MEASURE: Final = 1.0
+
+
+class Fetchers(Admission):
+    def __init__(self, sites: int) -> None:
+        super().__init__(sites, adapts=False, enforced=False)
+        self.active = 1
+        """Fetchers that may be at work."""
+        self.busy = 0
+        self._since: tuple[float, int] | None = None
+
+    @property
+    def full(self) -> bool:
+        return self.busy >= self.active
+
+    def search(self, now: float) -> Search:
+        return _Turn(self, now)
+
+    def open(self, site: int, predicted: int) -> None:
+        self.busy += not self._open[site]
+        super().open(site, predicted)
+
+    def close(self, sites: npt.NDArray[np.integer]) -> None:
+        self.busy -= int(np.count_nonzero(self._open[sites]))
+        super().close(sites)
+
+    def observe(self, read: int, now: float) -> float | None:
+        if self._since is None:
+            self._since = now, read
+        since, before = self._since
+        if now - since < MEASURE:
+            return None
+        self._since = now, read
+        measured = (read - before) / (now - since)
+        if measured > self.limit:
+            self.active = max(1, self.active - 1)
+        elif self.full:
+            self.active += 1
+        return measured
+
+
+class _Turn(Search):
+    """The next pages of the queue, as many as there are fetchers without work."""
+
+    def __init__(self, fetchers: Fetchers, now: float) -> None:
+        super().__init__(fetchers, now)
+        self._fetchers = fetchers
+
+    @property
+    def width(self) -> int:
+        return max(0, self._fetchers.active - self._fetchers.busy)
+
+    def offer(self, sites: U32, predicted: F64) -> tuple[Bools, I64]:
+        for site, speed in zip(sites.tolist(), predicted.tolist(), strict=True):
+            self._fetchers.open(site, max(1, int(speed)))
+        return np.ones(len(sites), np.bool_), np.zeros(len(sites), np.int64)

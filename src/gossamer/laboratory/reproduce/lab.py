@@ -1,0 +1,88 @@
+"""What a reproduction works with: graphs, a bench for simulations, crawls of the demonstration Web; and its words.
+
+Curves are read at the same thousand points everywhere (`laboratory.measured`), so that two can be compared point by
+point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from gossamer.laboratory import Bench, Job, Measured, Subject
+from gossamer.laboratory.findings.finding import Kind, Sentence, Series
+from gossamer.laboratory.measured import F64
+from gossamer.laboratory.reproduce import paper
+from gossamer.laboratory.reproduce.crawls import Crawls
+
+PAGES: Final = "share of pages"
+PAGERANK: Final = "share of PageRank"
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    bench: Bench
+    subjects: Sequence[Subject]
+    crawls: Crawls
+    random_seed: int = 1
+    seconds: float = paper.BANDWIDTH_SECONDS
+    """Of each crawl within a bandwidth (003)."""
+    full: bool = False
+    """Experiments that take long are run whole."""
+    made: dict[str, Subject] = field(default_factory=dict)
+    """Subjects that several figures share."""
+
+    @property
+    def subject(self) -> Subject:
+        """For what needs one graph."""
+        return self.subjects[0]
+
+    @property
+    def with_sites(self) -> Subject:
+        """For what is about sites: the first graph that has many, or else the one with the most."""
+        return max(self.subjects, key=lambda s: min(s.graph.sites, 256))
+
+    def run(self, subject: Subject, jobs: Iterable[Job]) -> list[Measured]:
+        return self.bench.run(subject, list(jobs))
+
+
+def says(paper: str, ours: str, agrees: bool) -> Sentence:
+    return Sentence(f"The paper: {paper}. Ours: {ours}.", bool(agrees))
+
+
+def curve(run: Measured, label: str = "") -> Series:
+    """Cumulative PageRank by pages."""
+    return series(label or run.strategy, run.share_of_pages, run.curve)
+
+
+def series(label: str, x: F64, y: F64, kind: Kind = "line", paper: bool = False) -> Series:
+    return Series(label, x.tolist(), y.tolist(), kind, paper)
+
+
+def bend(values: F64, begin: float) -> float:
+    """How far a curve rises above the chord of its last part, in parts of the chord's height; random order: 0.
+
+    The mean over that part. A curve that takes the best of what is left first has up to 1.
+    """
+    part = values[round(begin * (len(values) - 1)) :]
+    height = part[-1] - part[0]
+    if len(part) < 3 or height <= 0:
+        return 0.0
+    chord = np.linspace(part[0], part[-1], len(part))
+    return float((part - chord).mean() / height)
+
+
+def number(x: float, digits: int = 3) -> str:
+    """.682, as the tables have it."""
+    return f"{x:.{digits}f}".replace("0.", ".", 1) if 0 <= x < 1 else f"{x:.{digits}f}"
+
+
+def percent(x: float) -> str:
+    return f"{100 * x:.0f} %" if x >= 0.1 or x == 0 else f"{100 * x:.1f} %"
+
+
+def hours(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h"

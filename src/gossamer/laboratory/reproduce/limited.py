@@ -1,0 +1,254 @@
+"""Crawls within a bandwidth, one after another over the same pages of the same servers, and what each of them read.
+
+They are ordinary crawls (`run`): desk, a worker, archive, politeness. A first one, without a limit, asks every server
+for robots.txt and a page, so that something is known of each; every other starts from a copy of its collection and gets
+the same queue, pages of all servers shuffled once, which no run comes to the end of. Waits are short: what holds
+requests back is the bandwidth.
+
+What was read is counted at the worker's sockets (`web/limit/bucket.py`), and sampled every 10 ms by a thread of this
+process.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from gossamer.base.errors import GossamerError
+from gossamer.crawl import Crawl
+from gossamer.laboratory.bench import Show
+from gossamer.laboratory.measured import F64
+from gossamer.laboratory.reproduce.fetchers import Fetchers
+from gossamer.laboratory.reproduce.servers import DOMAIN, SITES, address, host, served
+from gossamer.run import Plea, run
+
+SAMPLE: Final = 0.01
+SETTLE: Final = 8.0
+"""Seconds from the first byte to the first that counts: fetchers that are started one a second need them."""
+IN_VAIN: Final = 60.0
+"""Seconds after which a crawl that has read nothing is given up."""
+PAGES: Final = 30
+"""Of each server: more than three times what passes within the limit in a minute."""
+_SETTINGS: Final = (
+    "harvester.wait=100ms",
+    "harvester.wait_large=100ms",
+    "harvester.address_wait=0s",
+    "harvester.allow_private=true",
+    "harvester.workers=1",
+    "harvester.soft_404=false",
+    "seeder.sitemaps=false",
+    "seeder.ports=*",
+    f"seeder.domains={DOMAIN}",
+    "collection.max_pages=50000",
+    "collection.max_sites=1000",
+    "manager.policy=breadth-first",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the limit is kept."""
+
+    label: str
+    changes: tuple[str, ...] = ()
+    by_fetchers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one of them did within the time that counts, which begins at 0."""
+
+    times: F64
+    """Of the samples."""
+    read: F64
+    """Bytes so far."""
+    predicted: F64
+    """Bytes a second."""
+    inversions: int
+    capped: int
+    pages: int
+    """Of the whole run."""
+    left: int
+    """Pages of the queue that nobody had asked for at the end."""
+
+    @property
+    def seconds(self) -> int:
+        return int(self.times[-1] + 0.5)
+
+    def measured_by_second(self) -> F64:
+        at = np.arange(self.seconds + 1, dtype=np.float64)
+        found: F64 = np.diff(np.interp(at, self.times, self.read))
+        return found
+
+    def predicted_by_second(self) -> F64:
+        """Means."""
+        second = np.clip(self.times, 0, self.seconds - 1e-6).astype(np.int64)
+        counts = np.bincount(second, minlength=self.seconds)
+        found: F64 = np.bincount(second, self.predicted, minlength=self.seconds) / np.maximum(counts, 1)
+        return found
+
+    @property
+    def mean(self) -> float:
+        return float((self.read[-1] - self.read[0]) / (self.times[-1] - self.times[0]))
+
+    def most(self, window: float = 1.0) -> float:
+        """Bytes a second in the fullest window, wherever it begins."""
+        begin = self.times[self.times <= max(0.0, self.times[-1] - window)]
+        end = np.minimum(begin + window, self.times[-1])
+        return float((np.interp(end, self.times, self.read) - np.interp(begin, self.times, self.read)).max() / window)
+
+
+def queue_of(sites: int, pages: int = PAGES) -> tuple[str, ...]:
+    """The predefined queue: the same every time."""
+    all_of_them = [f"http://{host(site)}/{page}" for site in range(sites) for page in range(pages)]
+    random.Random(3).shuffle(all_of_them)
+    return tuple(all_of_them)
+
+
+@contextmanager
+def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Callable[..., Ran]]:
+    """Servers that run, `hurry` times as fast as usual, and a collection in which something is known of
+    each. Gives a function that crawls."""
+    with served(sites, hurry) as port, tempfile.TemporaryDirectory(prefix="gossamer-") as place:
+        folder = Path(place)
+        resolve = ", ".join(f'"{host(site)}" = "{address(site)}:{port}"' for site in range(sites))
+        settings = (*_SETTINGS, f'harvester.resolve={{ {resolve}, "*.{DOMAIN}" = "none" }}')
+        first = tuple(f"http://{host(site)}/first" for site in range(sites))
+        _crawl(Plea(folder / "first", first, changes=settings, patience=2.0), show, "asking every server once")
+
+        def crawled(way: Way, limit: int, seconds: float, settle: float = SETTLE) -> Ran:
+            begun = folder / "crawl"
+            shutil.copytree(folder / "first", begun, ignore=shutil.ignore_patterns("lock", "*.sock"))
+            try:
+                plea = Plea(begun, queue_of(sites), changes=(*way.changes, f"harvester.bandwidth={limit}B/s"))
+                return _watched(plea, way, seconds, settle, show)
+            finally:
+                shutil.rmtree(begun)
+
+        yield crawled
+
+
+def _watched(plea: Plea, way: Way, seconds: float, settle: float, show: Show) -> Ran:
+    sampler: list[_Sampler] = []
+
+    def begin(crawl: Crawl) -> None:
+        bandwidth = crawl.dispatch.bandwidth
+        assert bandwidth is not None
+        if way.by_fetchers:
+            bandwidth.admission = Fetchers(crawl.desk.columns.site.limit)
+        sampler.append(_Sampler(crawl, settle + seconds))
+        sampler[0].start()
+
+    try:
+        figures = _crawl(plea, show, way.label, begin, lambda: sampler[0].part)
+    finally:
+        for each in sampler:
+            each.end()
+    return sampler[0].ran(settle, figures, way)
+
+
+class _Sampler(threading.Thread):
+    """Writes down what was read and what is predicted, and ends the crawl when it has run for long enough."""
+
+    def __init__(self, crawl: Crawl, seconds: float) -> None:
+        super().__init__(daemon=True)
+        self._crawl, self._seconds, self._over = crawl, seconds, threading.Event()
+        self._rows: list[tuple[float, int, int, int, int]] = []
+        self._first: float | None = None
+        self._error: Exception | None = None
+
+    @property
+    def part(self) -> float:
+        return 0.0 if self._first is None else min(1.0, (time.monotonic() - self._first) / self._seconds)
+
+    def run(self) -> None:
+        try:
+            until = time.monotonic() + IN_VAIN
+            while not self._over.wait(SAMPLE) and self.part < 1 and (self._first or time.monotonic() < until):
+                self._sample()
+        except Exception as error:  # raised where the crawl is waited for
+            self._error = error
+        self._crawl.stop_requested = True
+
+    def _sample(self) -> None:
+        bandwidth = self._crawl.dispatch.bandwidth
+        assert bandwidth is not None
+        admission, now, read = bandwidth.admission, time.monotonic(), self._crawl.web.received()
+        if self._first is None and read:
+            self._first = now
+        self._rows.append((now, read, admission.predicted, admission.inversions, admission.capped))
+
+    def end(self) -> None:
+        self._over.set()
+        self.join()
+
+    def ran(self, settle: float, figures: dict[str, Any], way: Way) -> Ran:
+        if self._error is not None:
+            raise self._error
+        rows = np.array(self._rows, np.float64).reshape(-1, 5)
+        since = (self._first or 0.0) + settle
+        rows = rows[rows[:, 0] >= since - SAMPLE]
+        if self._first is None or len(rows) < 2:
+            raise GossamerError(
+                f"the crawl ended before anything was measured ({way.label}): {figures['ending']}",
+                "Run it again; `gossamer crawl DIR --demo` shows whether crawls work here.",
+            )
+        counted = rows[-1, 3:] - rows[0, 3:]
+        return Ran(
+            rows[:, 0] - since,
+            rows[:, 1],
+            rows[:, 2],
+            int(counted[0]),
+            int(counted[1]),
+            figures["run_visits"],
+            figures["pending"],
+        )
+
+
+def _crawl(
+    plea: Plea,
+    show: Show,
+    what: str,
+    begin: Callable[[Crawl], None] | None = None,
+    part: Callable[[], float] | None = None,
+) -> dict[str, Any]:
+    """Its figures. Ctrl-C ends it cleanly, and is passed on."""
+    try:
+        report = run(plea, _Watcher(what, show, part), begin)
+    finally:
+        gc.unfreeze()  # a run freezes what is loaded, as it is usually the last thing that a process does
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return report.figures
+
+
+class _Watcher:
+    """Hands progress on."""
+
+    def __init__(self, what: str, show: Show, part: Callable[[], float] | None) -> None:
+        self._what, self._show, self._part = what, show, part
+        self._next = 0.0
+
+    def due(self) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + 0.2
+        return True
+
+    def show(self, figures: dict[str, Any]) -> None:
+        self._show(self._what, self._part() if self._part else figures["done"] / max(1, figures["known"]))
+
+    def say(self, line: str) -> None:
+        pass

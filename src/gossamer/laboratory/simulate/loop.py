@@ -1,0 +1,426 @@
+"""A crawl of a graph under a virtual clock, compiled: hand out, wait, absorb, as `crawl.Crawl` does.
+
+What decides is the crawl's own code: `learn` for what a page teaches, `policies` and `profit` for what pages are worth,
+the kernels of the site queue for who may be asked, `patience` for sites that fail. Here is only what a crawl has around
+them: an array from pages of the graph to known pages in place of the table, requests that take virtual time, and no
+texts, robots.txt or journal. Pages are numbered as they are found, so ties go in the order of discovery, as in a crawl.
+
+Invariants, each a property test of the same name: every page that can be reached is fetched exactly once; never two
+requests in flight to a site, never before its time; the same seed gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.compiled import inlined, njit
+from gossamer.base.model import NONE, LinkKind, Outcome, PageFlag, Reason, State
+from gossamer.harvester.queue.memory import IN_FLIGHT, IN_HEAP, IN_READY, LARGER, LEFT, NOBODY, OUT, Arrays, push
+from gossamer.harvester.queue.page_heaps import insert, raise_key
+from gossamer.harvester.queue.turns import done as queue_done
+from gossamer.harvester.queue.turns import ready as queue_ready
+from gossamer.harvester.queue.turns import touch_site
+from gossamer.laboratory.simulate.flow import NOW, OPEN, Flow, begin, move, next_event, take_ended
+from gossamer.laboratory.simulate.servers import Web, fails, latency_of, speed_of
+from gossamer.manager.learn import _learn, _Links, _Pages, _plant, _Visits
+from gossamer.manager.plan import key_of
+from gossamer.manager.profit import Pages, appraise, simple_score
+from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, MERCATOR, MERIT, RANDOM, VALUE
+from gossamer.manager.value import Terms
+from gossamer.patience import Answers, Clocks, clocks
+
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint8]
+U16 = npt.NDArray[np.uint16]
+U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
+
+_PENDING: Final = int(State.PENDING)
+_WAITING: Final = int(State.WAITING)
+_EXCLUDED: Final = int(State.EXCLUDED)
+_TOO_DEEP: Final = int(Reason.DEPTH)
+_SEED: Final = int(PageFlag.SEED)
+_ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
+_ANCHOR: Final = np.uint8(LinkKind.ANCHOR)
+_OK: Final = int(Outcome.OK)
+_NOT_FOUND: Final = int(Outcome.NOT_FOUND)
+_SILENT: Final = int(Outcome.CONNECT_FAILED)
+_FIXED: Final = np.array([code in (BREADTH_FIRST, MERCATOR, MERIT, RANDOM) for code in range(MERCATOR + 1)])
+"""By code: links to a page do not change its key."""
+
+KNOWN, FETCHED, LINKS, SITES, REQUESTS, FAILED, LATER = 0, 1, 2, 3, 4, 5, 6
+"""Of `Found.counts`."""
+RETRY: Final = 12 * 3600.0
+TRIES: Final = 3
+"""Of harvester.retry and harvester.tries."""
+
+ENDED, PLAN, STEP = 0, 1, 2
+"""Why `advance` came back: nothing is left, a plan is wanted, so many pages were fetched as asked for."""
+
+
+class Found(NamedTuple):
+    """What the crawl has found. Pages of the graph and known pages have different numbers."""
+
+    number: U32
+    """Page of the graph to known page, or NONE."""
+    origin: U32
+    """Known page to page of the graph."""
+    sources: U32
+    """Pages fetched, in order: known pages; their links in `targets`, those of each up to its `end`."""
+    ends: I64
+    targets: U32
+    times: F64
+    """When each was fetched."""
+    active: U16
+    """Requests open then."""
+    later: U64
+    """Pages to be tried again, as a heap: when due, in milliseconds, and page."""
+    counts: I64
+
+
+class Rules(NamedTuple):
+    """Strategy and limits."""
+
+    code: int
+    terms: Terms
+    given: F32
+    """By page of the graph: its merit, where it is given. NaN: what its parent has, over the parent's out-degree."""
+    wait: float
+    wait_large: float
+    large_site: int
+    pages_per_site: int
+    depth: int
+    connections: int
+    sites_an_address: int
+    wall: float
+    """Wall time at the beginning."""
+
+
+class Desk(NamedTuple):
+    """The columns of the crawl, as its kernels get them."""
+
+    learned: _Pages
+    planned: Pages
+    totals: I64
+    counts: I64
+    valid: F64
+    site_pages: U32
+    clocks: Clocks
+
+
+class Scratch(NamedTuple):
+    """Arrays of the length that the crawl's kernels want."""
+
+    visit: _Visits
+    kinds: U8
+    site: U32
+    end: F64
+    sites: U32
+    pages: U32
+    asks: U8
+    way: U8
+    score: F32
+    values: F64
+    one: F64
+    zero: F64
+
+
+@inlined
+def discover(
+    web: Web, rules: Rules, desk: Desk, q: Arrays, found: Found, page: int, source: int, degree: int, seed: bool
+) -> int:
+    """A page of the graph becomes known, found on the known page `source` (NONE: a start page). NONE if it may not."""
+    site = web.site[page]
+    if rules.pages_per_site and desk.site_pages[site] >= rules.pages_per_site:
+        return NONE
+    number = found.counts[KNOWN]
+    found.counts[KNOWN] += 1
+    found.number[page], found.origin[number] = number, page
+    columns = desk.learned
+    inside = source != NONE and columns.origin[source] == site
+    columns.origin[number] = site
+    columns.depth[number] = min(columns.depth[source] + 1, 255) if inside else 0
+    columns.flags[number] = _SEED if seed else 0
+    columns.outcome[number] = 255
+    columns.state[number] = _PENDING
+    if rules.depth and columns.depth[number] > rules.depth:
+        columns.state[number], columns.reason[number] = _EXCLUDED, _TOO_DEEP
+    if desk.site_pages[site] == 0:
+        q.sites[site].address = site // rules.sites_an_address
+        q.sites[site].wait = rules.wait
+        found.counts[SITES] += 1
+    desk.site_pages[site] += 1
+    if desk.site_pages[site] > rules.large_site:
+        q.sites[site].wait = rules.wait_large
+    if len(rules.given):
+        columns.merit[number] = rules.given[page]
+        if np.isnan(rules.given[page]):
+            columns.merit[number] = columns.merit[source] / max(1, degree) if source != NONE else 1.0
+    _plant(rules.code, columns, desk.totals, desk.counts, number, number + 1)
+    return int(number)
+
+
+@njit
+def plant(web: Web, rules: Rules, desk: Desk, q: Arrays, found: Found, pages: U32) -> None:
+    """Start pages become known."""
+    for page in pages:
+        if found.number[page] == NONE:
+            discover(web, rules, desk, q, found, page, NONE, 1, True)
+
+
+@inlined
+def rate(rules: Rules, desk: Desk, scratch: Scratch, page: int) -> np.uint64:
+    """The key of a page in the order."""
+    if rules.code == VALUE:
+        appraise(desk.planned, rules.terms, page, 1, scratch.way, scratch.score, scratch.values)
+        return key_of(scratch.score[0], page)
+    of = desk.learned
+    merit = of.completed[page] if rules.code == COMPLETED else of.merit[page]
+    return key_of(simple_score(rules.code, page, of.depth[page], of.cash[page], merit, of.ranking), page)
+
+
+@inlined
+def place(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, page: int, known: bool, now: float) -> bool:
+    """Puts a page into the heap of its site, or higher if it is `known` and there already. Is it the best there now?"""
+    columns = desk.learned
+    if columns.state[page] != _PENDING or columns.flags[page] & _ASSIGNED:
+        return False
+    site, key = columns.origin[page], rate(rules, desk, scratch, page)
+    if not known:
+        insert(q, site, page, key)
+        if q.sites[site].place == OUT:
+            push(q, site, max(q.sites[site].next, now))
+    elif key > q.nodes[page].key:
+        raise_key(q, site, page, key)
+    else:
+        return False
+    return bool(q.sites[site].begin == page)
+
+
+@inlined
+def _begin(web: Web, desk: Desk, flow: Flow, found: Found, page: int, site: int) -> None:
+    at, tries, now = found.origin[page], desk.learned.tries[page], flow.clocks[NOW]
+    found.counts[REQUESTS] += 1
+    if web.dead[site]:
+        begin(flow, page, site, web.connect_timeout, np.inf, 0.0)
+    else:
+        begin(flow, page, site, latency_of(web, at, tries, now), speed_of(web, at, tries, now), float(web.size[at]))
+
+
+@inlined
+def _absorb(
+    web: Web,
+    rules: Rules,
+    desk: Desk,
+    q: Arrays,
+    flow: Flow,
+    found: Found,
+    scratch: Scratch,
+    ranks: U32,
+    page: int,
+    site: int,
+) -> None:
+    now, heaps = flow.clocks[NOW], len(q.nodes) > 0
+    at = found.origin[page]
+    first, outcome = found.counts[LINKS], _OK
+    if web.dead[site]:
+        outcome = _SILENT
+    elif fails(web, at, desk.learned.tries[page]):
+        outcome = _NOT_FOUND
+    before, degree = found.counts[KNOWN], 0
+    if outcome == _OK:
+        degree = web.offsets[at + 1] - web.offsets[at]
+        for i in range(web.offsets[at], web.offsets[at + 1]):
+            target: int = found.number[web.targets[i]]
+            if target == NONE:
+                target = discover(web, rules, desk, q, found, web.targets[i], page, degree, False)
+            if target != NONE:
+                found.targets[found.counts[LINKS]] = target
+                found.counts[LINKS] += 1
+    links = found.targets[first : found.counts[LINKS]]
+    visit = scratch.visit
+    visit.page[0], visit.outcome[0], visit.time[0] = page, outcome, rules.wall + now
+    visit.out_degree[0], visit.links[0] = degree, len(links)
+    _learn(
+        rules.code,
+        desk.learned,
+        desk.totals,
+        desk.counts,
+        visit,
+        _Links(links, scratch.kinds[: len(links)]),
+        rules.depth if rules.depth else 255,
+        rules.depth if rules.depth else 255,
+        RETRY,
+        TRIES,
+    )
+    if outcome == _OK:
+        fetched = found.counts[FETCHED]
+        found.sources[fetched], found.ends[fetched] = page, found.counts[LINKS]
+        found.times[fetched], found.active[fetched] = now, min(flow.counts[OPEN] + 1, 65535)
+        found.counts[FETCHED] += 1
+    else:
+        found.counts[FAILED] += 1
+    if heaps:
+        fixed = rules.depth == 0 and _FIXED[rules.code]
+        for target in links:
+            if (target < before and fixed) or desk.learned.state[target] != _PENDING:
+                continue  # most of all links, and nothing else of them is looked at
+            if place(rules, desk, q, scratch, target, target < before and _is_in(desk, q, target), now):
+                touch_site(q, desk.learned.origin[target], ranks, desk.learned.pending)
+        if desk.learned.state[page] == _WAITING:
+            _put_off(found, desk.learned.due[page], page)
+    if q.counts[IN_READY] and q.sites_by == LARGER:
+        last = site  # which is in flight, and contends with nobody
+        for target in links:
+            other = desk.learned.origin[target]
+            if other != last:
+                touch_site(q, other, ranks, desk.learned.pending)
+                last = other
+    _rest(rules, desk, q, scratch, site, outcome, now)
+
+
+@inlined
+def _is_in(desk: Desk, q: Arrays, page: int) -> bool:
+    """Is a page that was known before in the heap of its site? Not if it was opened again just now."""
+    node = q.nodes[page]
+    root = q.sites[desk.learned.origin[page]].begin
+    return bool(node.before != NOBODY or root == page)
+
+
+@inlined
+def _rest(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, site: int, outcome: int, now: float) -> None:
+    """The site's clock, and its place in the queue."""
+    scratch.site[0], scratch.end[0] = site, now
+    if outcome == _SILENT:
+        scratch.one[0] = q.sites[site].wait
+        answer = Answers(
+            scratch.site,
+            scratch.visit.outcome,
+            scratch.visit.time,
+            scratch.visit.retry_after,
+            scratch.one,
+            scratch.way,
+            scratch.zero,
+            scratch.zero,
+        )
+        clocks(answer, desk.clocks, RETRY, 0.0)
+        q.sites[site].next = max(q.sites[site].next, desk.clocks.next[site] - rules.wall)
+    queue_done(q, scratch.site, scratch.end, now)
+
+
+@njit
+def _put_off(found: Found, due: int, page: int) -> None:
+    """A page waits until `due`, in whole seconds of wall time."""
+    heap, i = found.later, found.counts[LATER]
+    found.counts[LATER] += 1
+    key = np.uint64(due) << np.uint64(32) | np.uint64(page)
+    while i > 0 and heap[(i - 1) // 2] > key:
+        heap[i] = heap[(i - 1) // 2]
+        i = (i - 1) // 2
+    heap[i] = key
+
+
+@njit
+def _take_due(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratch, ranks: U32, now: float) -> None:
+    """Pages whose time has come go back into the heaps."""
+    heap = found.later
+    while found.counts[LATER] and np.int64(heap[0] >> np.uint64(32)) <= rules.wall + now:
+        page = int(heap[0] & np.uint64(0xFFFFFFFF))
+        found.counts[LATER] -= 1
+        size, key, i = found.counts[LATER], heap[found.counts[LATER]], 0
+        while 2 * i + 1 < size:
+            child = 2 * i + 1
+            if child + 1 < size and heap[child + 1] < heap[child]:
+                child += 1
+            if heap[child] >= key:
+                break
+            heap[i] = heap[child]
+            i = child
+        heap[i] = key
+        site = desk.learned.origin[page]
+        insert(q, site, page, rate(rules, desk, scratch, page))
+        if q.sites[site].place == OUT:
+            push(q, site, max(q.sites[site].next, now))
+        touch_site(q, site, ranks, desk.learned.pending)
+
+
+@njit
+def advance(
+    web: Web,
+    rules: Rules,
+    desk: Desk,
+    q: Arrays,
+    flow: Flow,
+    found: Found,
+    scratch: Scratch,
+    planned: U32,
+    ranks: U32,
+    stop_at: int,
+    plan_after: int,
+) -> int:
+    """Until `stop_at` pages have been fetched, nothing is left, or a plan is wanted: when the sites left in the present
+    one cannot keep the connections busy, but not before `plan_after` pages have been fetched, unless all stands
+    still."""
+    heaps, columns = len(q.nodes) > 0, desk.learned
+    while found.counts[FETCHED] < stop_at:
+        now = flow.clocks[NOW]
+        if heaps:
+            _take_due(rules, desk, q, found, scratch, ranks, now)
+        room = rules.connections - flow.counts[OPEN]
+        if room > 0:
+            n = queue_ready(
+                q,
+                now,
+                rules.wall + now,
+                planned,
+                ranks,
+                columns.pending,
+                columns.state,
+                columns.flags,
+                columns.due,
+                columns.origin,
+                desk.valid,
+                rules.wall + now,
+                0.0,
+                columns.reason,
+                scratch.sites[:room],
+                scratch.pages,
+                scratch.asks,
+            )
+            for i in range(n):
+                _begin(web, desk, flow, found, scratch.pages[i], scratch.sites[i])
+            room -= n
+        busy = q.counts[IN_HEAP] + q.counts[IN_READY] + q.counts[IN_FLIGHT]
+        wanted = min(rules.connections, found.counts[SITES])
+        if not heaps and found.counts[FETCHED] >= plan_after and (q.counts[LEFT] == 0 or busy < wanted):
+            return PLAN
+        time = next_event(flow)
+        if room > 0 and q.counts[IN_HEAP] > 0:
+            time = min(time, max(now, q.heap[0].time))
+        if heaps and found.counts[LATER]:
+            time = min(time, max(now, np.int64(found.later[0] >> np.uint64(32)) - rules.wall))
+        if time == np.inf:
+            return ENDED if heaps else PLAN
+        move(flow, time)
+        slot = take_ended(flow)
+        while slot >= 0:
+            _absorb(
+                web, rules, desk, q, flow, found, scratch, ranks, flow.requests[slot].page, flow.requests[slot].site
+            )
+            slot = take_ended(flow)
+    return STEP
+
+
+@njit
+def rebuild(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratch, now: float) -> None:
+    """All pages get their keys anew."""
+    for site in range(len(desk.site_pages)):
+        q.sites[site].begin = NOBODY
+    q.counts[LEFT] = 0
+    for page in range(found.counts[KNOWN]):
+        place(rules, desk, q, scratch, page, False, now)

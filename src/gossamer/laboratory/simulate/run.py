@@ -1,0 +1,377 @@
+"""From a graph and a strategy to the order in which its pages are fetched, and when."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.errors import UsageError
+from gossamer.base.model import NONE, VISIT
+from gossamer.collection.columns import Columns
+from gossamer.harvester.queue.queue import SITES_BY, SiteQueue
+from gossamer.laboratory.graphs.webgraph import WebGraph
+from gossamer.laboratory.simulate import loop
+from gossamer.laboratory.simulate.flow import NOW, make_flow
+from gossamer.laboratory.simulate.loop import FAILED, FETCHED, KNOWN, REQUESTS, Desk, Found, Rules, Scratch
+from gossamer.laboratory.simulate.scenario import Scenario
+from gossamer.laboratory.simulate.servers import serve
+from gossamer.manager import learn
+from gossamer.manager.due import soonest_due
+from gossamer.manager.plan import make_plan
+from gossamer.manager.policies import TOTAL, new_totals
+from gossamer.manager.profit import pages_of
+from gossamer.manager.strategies import Strategy, strategy_named
+from gossamer.manager.value import Value, terms_of
+from gossamer.patience import Clocks
+from gossamer.rank.completed import GROWTH, LEAST
+from gossamer.rank.graph import Block
+from gossamer.rank.pagerank import pagerank
+from gossamer.rank.prepared import PREPARED, Known
+
+F64 = npt.NDArray[np.float64]
+F32 = npt.NDArray[np.float32]
+U32 = npt.NDArray[np.uint32]
+
+POINTS: Final = 4_000
+"""Of the step function of active connections."""
+USUAL: Final = 0.01
+"""Share of the graph after which link scores are computed anew, if the scenario does not say."""
+STEPS: Final = 100
+"""How often progress is told, about."""
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A simulated crawl."""
+
+    strategy: str
+    scenario: Scenario
+    order: U32
+    """Pages of the graph, in the order in which they came."""
+    time: F64
+    """Virtual seconds at which each came."""
+    active: F64
+    """Rows: time, and requests open then; a step function, thinned."""
+    requests: int
+    failed: int
+    """Requests that brought no page."""
+    bytes: int
+    seconds: float
+    """Virtual, until the end."""
+    cpu: float
+    """Seconds of processor time."""
+
+
+def simulate(
+    graph: WebGraph,
+    strategy: str,
+    scenario: Scenario,
+    *,
+    start: U32 | None = None,
+    worth: F64 | None = None,
+    history: F64 | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """`worth` is the true PageRank, computed if the strategy needs it; `history` that of a crawl before, by page, NaN
+    for pages that are new."""
+    begun = time.process_time()
+    rule = strategy_named(strategy)
+    starts = graph.start if start is None else np.asarray(start, np.uint32)
+    _check(graph, rule, scenario, starts, history)
+    crawl = _Crawl(graph, rule, scenario, starts, _given(graph, rule, scenario, worth, history))
+    crawl.run(progress)
+    found, counts = crawl.found, crawl.found.counts
+    n = int(counts[FETCHED])
+    order = found.origin[found.sources[:n]]
+    return Run(
+        strategy,
+        scenario,
+        order,
+        found.times[:n].copy(),
+        _thinned(found.times[:n], found.active[:n]),
+        int(counts[REQUESTS]),
+        int(counts[FAILED]),
+        int(graph.size[order].sum(dtype=np.int64)),
+        float(crawl.flow.clocks[NOW]),
+        time.process_time() - begun,
+    )
+
+
+def _check(graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, history: F64 | None) -> None:
+    if not len(starts):
+        raise UsageError("there are no start pages", "Name at least one page to start from.")
+    if starts.max() >= graph.pages:
+        raise UsageError(f"start page {starts.max()}: the graph has pages 0 to {graph.pages - 1}")
+    if scenario.connections < 1 or scenario.batch < 1 or scenario.per_turn < 1:
+        raise UsageError("connections, pages of a turn and of a batch are 1 or more")
+    if rule.given == "history" and history is None:
+        raise UsageError(f"{rule.name} needs the PageRank of a crawl before", "See `gossamer reproduce fig-4.6`.")
+
+
+def _given(graph: WebGraph, rule: Strategy, scenario: Scenario, worth: F64 | None, history: F64 | None) -> F32:
+    """By page of the graph: the merit that strategies are told which know more than a crawl can."""
+    if rule.given == "worth" or rule.name == "historical-pagerank-omniscient":
+        true = pagerank(graph.links, tolerance=1e-8).values if worth is None else worth
+        if rule.given == "history" and history is not None:
+            true = np.where(np.isnan(history), true, history)
+        return true.astype(np.float32)
+    if rule.given != "history" or history is None:
+        return np.zeros(0, np.float32)
+    if rule.name == "historical-pagerank-parent":
+        return history.astype(np.float32)
+    old = history[~np.isnan(history)]
+    drawn = np.random.default_rng([scenario.random_seed, 2]).choice(old, len(history)) if len(old) else 0.0
+    new = drawn if rule.name == "historical-pagerank-random" else 0.0
+    return np.where(np.isnan(history), new, history).astype(np.float32)
+
+
+class _Fetched:
+    """The graph known so far, as `rank` wants it."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self.pages = int(found.counts[KNOWN])
+
+    def blocks(self) -> Iterator[Block]:
+        n = int(self._found.counts[FETCHED])
+        yield Block(self._found.sources[:n], self._found.ends[:n], 0, self._found.targets)
+
+
+class _Crawl:
+    def __init__(self, graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, given: F32) -> None:
+        self.graph, self.rule, self.scenario = graph, rule, scenario
+        self.value = Value()
+        pages, sites, links = graph.pages, graph.sites, len(graph.links.targets)
+        self.columns = columns = Columns(pages, sites)
+        columns.site.count = columns.origin.count = sites
+        columns.origin.site[:sites] = np.arange(sites)
+        columns.site.slow[:sites] = columns.site.stretch[:sites] = 1.0
+        self.heaps = scenario.batch == 1
+        self.queue = SiteQueue(
+            sites,
+            sites,
+            wait=scenario.wait,
+            address_wait=scenario.address_wait,
+            per_turn=scenario.per_turn,
+            pause=scenario.pause,
+            sites_by=SITES_BY[rule.sites_by],
+            pending=columns.site.pending,
+            pages=pages if self.heaps else 0,
+        )
+        self.web = serve(graph, scenario)
+        self.flow = make_flow(scenario.connections, scenario.bandwidth)
+        self.found = Found(
+            np.full(pages, NONE, np.uint32),
+            np.zeros(pages, np.uint32),
+            np.zeros(pages, np.uint32),
+            np.zeros(pages, np.int64),
+            np.zeros(links, np.uint32),
+            np.zeros(pages),
+            np.zeros(pages, np.uint16),
+            np.zeros(pages, np.uint64),
+            np.zeros(7, np.int64),
+        )
+        self.desk = Desk(
+            learn._pages(columns),
+            pages_of(columns),
+            new_totals(),
+            learn.new_counts(),
+            np.full(sites, np.inf),
+            columns.site.pages,
+            Clocks.of(columns.site),
+        )
+        self.given = given
+        self.rules = self._rules()
+        self.scratch = _scratch(graph, scenario)
+        self.ranks: F64 | None = None
+        self.planned, self.places = np.zeros(0, np.uint32), np.zeros(0, np.uint32)
+        self._plant(starts)
+
+    def _rules(self) -> Rules:
+        s = self.scenario
+        self.columns.page.count = int(self.found.counts[KNOWN])
+        terms = terms_of(self.columns, self.rule.code, self.value, int(self.desk.totals[TOTAL]), self._now)
+        return Rules(
+            self.rule.code,
+            terms,
+            self.given,
+            s.wait,
+            s.wait if s.wait_large < 0 else s.wait_large,
+            s.large_site,
+            s.pages_per_site,
+            s.depth,
+            s.connections,
+            max(1, s.sites_an_address),
+            0.0,
+        )
+
+    @property
+    def _now(self) -> float:
+        return float(self.flow.clocks[NOW])
+
+    def _plant(self, starts: U32) -> None:
+        """Start pages become known; under `random`, all pages that can be reached from them do, in a random order."""
+        if self.rule.given == "all pages":
+            starts = _reachable(self.graph, starts)
+            starts = np.random.default_rng([self.scenario.random_seed, 3]).permutation(starts)
+        loop.plant(self.web, self.rules, self.desk, self.queue.arrays, self.found, starts.astype(np.uint32))
+        self.starts = np.arange(int(self.found.counts[KNOWN]), dtype=np.uint32)
+        if self.heaps:
+            self._rekey()
+
+    def run(self, progress: Progress | None) -> None:
+        pages, most = self.graph.pages, self.scenario.most_pages or self.graph.pages
+        prepares = bool(self.rule.prepares)
+        last_plan = -1
+        if not self.heaps:
+            self._plan()
+        elif prepares:
+            self._prepare()
+        while True:
+            fetched = int(self.found.counts[FETCHED])
+            step = self._every(fetched) if prepares and self.heaps else max(1, pages // STEPS)
+            gap = min(max(1, self.scenario.batch // 20), max(1, len(self.planned) // 2))
+            why = self._advance(min(most, fetched + step), fetched if last_plan < 0 else last_plan + gap)
+            fetched = int(self.found.counts[FETCHED])
+            if progress is not None:
+                progress(fetched, most)
+            if fetched >= most or why == loop.ENDED:
+                return
+            if why == loop.PLAN:
+                last_plan = fetched
+                if not self._plan() and not self._wait():
+                    return
+            elif prepares and self.heaps:
+                self._prepare()
+
+    def _every(self, fetched: int) -> int:
+        """After how many pages more scores are computed anew."""
+        every = self.scenario.rank_every
+        if not every and self.rule.prepares == "completed":
+            return max(LEAST, round(GROWTH * fetched))
+        every = every or USUAL
+        return max(1, round(every if every >= 1 else every * self.graph.pages))
+
+    def _advance(self, stop_at: int, plan_after: int) -> int:
+        why = loop.advance(
+            self.web,
+            self.rules,
+            self.desk,
+            self.queue.arrays,
+            self.flow,
+            self.found,
+            self.scratch,
+            self.planned,
+            self.places,
+            stop_at,
+            plan_after,
+        )
+        return int(why)
+
+    def _plan(self) -> bool:
+        """Are there pages in the next plan?"""
+        if self.rule.prepares:
+            self._score()
+        self.rules = self._rules()
+        cap = self.scenario.per_site or self.graph.pages
+        plan = make_plan(
+            self.columns,
+            self.rule,
+            self._now,
+            self.scenario.batch,
+            cap,
+            np.inf,
+            self.value,
+            int(self.desk.totals[TOTAL]),
+        )
+        self.queue.install(plan)
+        self.queue.enter(plan.sites, self._now)
+        self.planned, self.places = self.queue._pages, self.queue._ranks
+        return len(plan.pages) > 0 or self.queue.in_flight > 0
+
+    def _wait(self) -> bool:
+        """Until the next page is due that waits; False if none does."""
+        due = soonest_due(self.columns)
+        if due == np.inf:
+            return False
+        self.flow.clocks[NOW] = max(self._now, due)
+        return self._plan()
+
+    def _prepare(self) -> None:
+        if self.rule.prepares:
+            self._score()
+        self.rules = self._rules()
+        self._rekey()
+
+    def _score(self) -> None:
+        graph, page = _Fetched(self.found), self.columns.page
+        fetched = np.zeros(graph.pages, np.bool_)
+        fetched[self.found.sources[: self.found.counts[FETCHED]]] = True
+        known = Known(graph, page.origin[: graph.pages], fetched, self.starts)
+        found = PREPARED[self.rule.prepares](known, self._before())
+        if self.rule.prepares == "completed":
+            page.completed[: graph.pages] = found.values
+            self.columns.ranking[:] = found.base, graph.pages
+        else:
+            page.merit[: graph.pages] = self.ranks = found.values
+
+    def _before(self) -> F64 | None:
+        """The scores as they stand; the completed ones have grown since they were computed."""
+        if self.rule.prepares != "completed":
+            return self.ranks
+        base, ranked = self.columns.ranking
+        values = self.columns.page.completed[: int(self.found.counts[KNOWN])].astype(np.float64)
+        values[int(ranked) :] += base
+        return values
+
+    def _rekey(self) -> None:
+        loop.rebuild(self.rules, self.desk, self.queue.arrays, self.found, self.scratch, self._now)
+        self.queue.touch()
+
+
+def _scratch(graph: WebGraph, scenario: Scenario) -> Scratch:
+    visits = np.zeros(1, VISIT)
+    visits["retry_after"] = -1.0
+    longest = int(np.diff(graph.links.offsets).max(initial=0))
+    r = scenario.connections
+    return Scratch(
+        learn._Visits(*(np.array(visits[name]) for name in learn._Visits._fields)),
+        np.zeros(longest, np.uint8),
+        np.zeros(1, np.uint32),
+        np.zeros(1),
+        np.zeros(r, np.uint32),
+        np.zeros(r, np.uint32),
+        np.zeros(r, np.uint8),
+        np.zeros(1, np.uint8),
+        np.zeros(1, np.float32),
+        np.zeros(3),
+        np.zeros(1),
+        np.zeros(1),
+    )
+
+
+def _reachable(graph: WebGraph, starts: U32) -> U32:
+    """All pages that can be reached, by breadth."""
+    known = np.zeros(graph.pages, np.bool_)
+    known[starts] = True
+    found, front = [np.unique(starts)], np.unique(starts)
+    offsets, targets = graph.links.offsets, graph.links.targets
+    while len(front):
+        counts = offsets[front + np.int64(1)] - offsets[front]
+        at = np.repeat(offsets[front] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(counts.sum())
+        front = np.unique(targets[at])
+        front = front[~known[front]]
+        known[front] = True
+        found.append(front)
+    return np.concatenate(found).astype(np.uint32)
+
+
+def _thinned(times: F64, active: npt.NDArray[np.uint16]) -> F64:
+    at = np.unique(np.linspace(0, max(0, len(times) - 1), min(len(times), POINTS)).astype(np.int64))
+    return np.column_stack([times[at], active[at]]).astype(np.float64)

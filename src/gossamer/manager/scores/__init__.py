@@ -1,0 +1,1 @@
+"""Link scores: when they are computed, from which graph, and how."""

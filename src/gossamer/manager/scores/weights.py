@@ -1,0 +1,72 @@
+"""What each link of a collection weighs by its text and place (`rank.weighted`), from the tables `anchors`.
+
+A row of `anchors` is a link that has a text. Of several rows for a link, as a page that was fetched twice has, the last
+one counts; links without any weigh what a link alone does. How many elements bear links in a page is not stored: the
+last place of one with a text stands for it.
+
+Cost: 4 bytes a link, and one segment's anchors at a time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+
+from gossamer.base.compiled import njit
+from gossamer.base.model import Tag
+from gossamer.collection import manifest
+from gossamer.collection.tables.forms import Page, Word, one_chunk
+from gossamer.manager.scores.graph import read_table
+from gossamer.rank.graph import F64, I64, U32, Csr
+from gossamer.rank.weighted import BASE, TAGS, link_weight
+
+F32 = npt.NDArray[np.float32]
+
+_EMPHASIS = np.array([TAGS.get(tag.name.lower(), 0.0) for tag in Tag])
+
+
+def weights_of(shard: Path, links: Csr) -> F32:
+    """By link, in the order of `links.targets`, which rise within a page."""
+    weights = np.full(len(links.targets), BASE, np.float32)
+    contents = manifest.read(shard)
+    columns = ("source", "target", "text", "position", "tag")
+    for _, line in sorted(contents.segments.items()):
+        table = read_table(shard, "anchors", line, columns)
+        if table is None or not len(table):
+            continue
+        source, target = (Page(contents.meta.shard).read(one_chunk(table, name)) for name in ("source", "target"))
+        length: F64 = pc.utf8_length(one_chunk(table, "text")).to_numpy(zero_copy_only=False).astype(np.float64)
+        place = one_chunk(table, "position").to_numpy().astype(np.int64)
+        tag = Word(Tag).read(one_chunk(table, "tag"))
+        weight = link_weight(length, place.astype(np.float64), _bearers(source, tag, place), _EMPHASIS[tag])
+        _set(links.offsets, links.targets, source, target, weight, weights)
+    return weights
+
+
+def _bearers(source: U32, tag: npt.NDArray[np.integer], place: I64) -> F64:
+    """For each link, elements of its tag in its page as far as they are known."""
+    _, which = np.unique(source.astype(np.int64) << 8 | tag.astype(np.int64), return_inverse=True)
+    most = np.zeros(int(which.max()) + 1)
+    np.maximum.at(most, which, place + 1.0)
+    return np.asarray(most[which])
+
+
+@njit
+def _set(offsets: I64, targets: U32, source: U32, target: U32, weight: F32, weights: F32) -> None:
+    """Looks each link up; one that is no longer there is left out."""
+    for i in range(len(source)):
+        if source[i] + 1 >= len(offsets):
+            continue
+        low, end = offsets[source[i]], offsets[source[i] + 1]
+        high = end
+        while low < high:
+            middle = (low + high) // 2
+            if targets[middle] < target[i]:
+                low = middle + 1
+            else:
+                high = middle
+        if low < end and targets[low] == target[i]:
+            weights[low] = weight[i]

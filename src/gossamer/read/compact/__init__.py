@@ -1,0 +1,205 @@
+"""Compaction: neighbouring small segments become one, offline. Nothing else changes: not a row, not its order.
+
+    new files, under new names  ->  new manifest, atomically  ->  old files are removed
+
+Whenever it is killed the manifest, old or new, names files that are whole. Files that no line names are removed at the
+next compaction; nobody reads them. The merged segment has the number of the last of its parts, and its files are named
+after the first and the last; recovery takes it as it takes any other.
+
+Invariants, tests of the same names: `effects_of_the_merged_are_those_of_the_parts`,
+`merged_tables_are_those_of_one_segment`.
+
+Memory: that of one merged segment, twice. It is bounded by `MOST`, and by `LARGEST` bytes of one file.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import xxhash
+
+from gossamer.base import disk
+from gossamer.collection import lock, manifest
+from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, journal_path, require_collection, shard_folder
+from gossamer.collection.manifest import Line
+from gossamer.collection.recovery import recover
+
+MOST: Final = {"visits": 1_000_000, "links": 30_000_000, "anchors": 30_000_000, "pages": 10_000_000}
+"""Rows of a merged table."""
+LARGEST: Final = 500_000_000
+"""Bytes of a merged file."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    segments_before: int
+    segments: int
+    files_before: int
+    files: int
+    bytes_before: int
+    bytes: int
+
+
+def compact(folder: Path, say: Say = lambda line: None) -> Compacted:
+    """LockedError if a crawl runs."""
+    require_collection(folder)
+    shard = shard_folder(folder)
+    held = lock.take(shard)
+    try:
+        recover(shard)  # files that seem to be nobody's may be what a damaged manifest has lost: that is raised first
+        contents = manifest.read(shard)
+        before = list(contents.segments.values())
+        _remove(shard, _strange(shard, before))
+        for group in groups(list(contents.segments.values())):
+            numbers = [line["segment"] for line in group]
+            say(f"segments {numbers[0]} to {numbers[-1]}: {sum(_rows(line, 'visits') for line in group):,} visits")
+            _replace(shard, group, merge(shard, group))
+        after = list(manifest.read(shard).segments.values())
+    finally:
+        held.release()
+    return Compacted(len(before), len(after), *_both(before, after, _count), *_both(before, after, _bytes))
+
+
+def _both(before: Sequence[Line], after: Sequence[Line], what: Callable[[Line], int]) -> tuple[int, int]:
+    return sum(map(what, before)), sum(map(what, after))
+
+
+def _count(line: Line) -> int:
+    return len(line["files"])
+
+
+def _bytes(line: Line) -> int:
+    return sum(said["bytes"] for said in line["files"].values())
+
+
+def _rows(line: Line, table: str) -> int:
+    return sum(said.get("rows", 0) for path, said in line["files"].items() if path.partition("/")[0] == table)
+
+
+def _sizes(line: Line) -> dict[str, int]:
+    """Bytes by table."""
+    found: dict[str, int] = {}
+    for path, said in line["files"].items():
+        table = path.partition("/")[0]
+        found[table] = found.get(table, 0) + said["bytes"]
+    return found
+
+
+def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Neighbours to be merged, two or more at a time.
+
+    Never one whose part of the archive is indexed with one whose part is not (it was sealed by a version that made no
+    index): a segment with an index file counts as indexed, all of it. One that archived nothing goes with both.
+    """
+    group: list[Line] = []
+    indexed: bool | None = None
+    reached: dict[str, int] = {}
+    for line in sorted(lines, key=lambda one: int(one["segment"])):
+        own = _indexed(line, reached)
+        if group and (not _fit([*group, line]) or (None not in (own, indexed) and own != indexed)):
+            if len(group) > 1:
+                yield group
+            group, indexed = [], None
+        group.append(line)
+        indexed = own if indexed is None else indexed
+        reached |= line["lengths"]
+    if len(group) > 1:
+        yield group
+
+
+def _indexed(line: Line, reached: dict[str, int]) -> bool | None:
+    """None if it added nothing to the archive, of which `reached` was there before."""
+    if any(path.startswith(f"{INDEX}/") for path in line["files"]):
+        return True
+    archived = {name: length for name, length in line["lengths"].items() if name.startswith(f"{ARCHIVE}/")}
+    return False if any(length > reached.get(name, 0) for name, length in archived.items()) else None
+
+
+def _fit(group: Sequence[Line]) -> bool:
+    if any(sum(_rows(line, table) for line in group) > most for table, most in MOST.items()):
+        return False
+    sizes = [_sizes(line) for line in group]
+    return all(sum(one.get(table, 0) for one in sizes) <= LARGEST for table in TABLES)
+
+
+def merge(shard: Path, group: Sequence[Line]) -> Line:
+    """Writes the files of the merged segment and returns its line."""
+    from gossamer.read.compact import merging  # pyarrow, only if there is something to do
+
+    first, last = group[0], group[-1]
+    name = f"{int(first['segment']):012d}-{int(last['segment']):012d}"
+    files = merging.write_tables(shard, group, name)
+    index = _merge_index(shard, group, f"{INDEX}/{name}.cdxj")
+    lengths: dict[str, int] = {}
+    for line in group:
+        lengths |= line["lengths"]
+    return {
+        **last,
+        "first_tick": first["first_tick"],
+        "first_record": first["first_record"],
+        "files": files | index,
+        "lengths": lengths,
+    }
+
+
+def _merge_index(shard: Path, group: Sequence[Line], name: str) -> dict[str, dict[str, int | str]]:
+    """Sorted lines of sorted files. Empty if the segments have none."""
+    paths = [shard / path for line in group for path in line["files"] if path.startswith(f"{INDEX}/")]
+    if not paths:
+        return {}
+    opened = []
+    try:
+        for path in paths:
+            with disk.naming("read", path):
+                opened.append(path.open("rb"))
+        data = b"".join(heapq.merge(*opened))
+    finally:
+        for file in opened:
+            file.close()
+    disk.write_atomic(shard / name, data)
+    checksum = xxhash.xxh3_64_hexdigest(data)
+    return {name: {"rows": data.count(b"\n"), "bytes": len(data), "checksum": checksum}}
+
+
+def _replace(shard: Path, group: Sequence[Line], merged: Line) -> None:
+    """The merged segment counts from here on, and its parts are gone.
+
+    Journal files that a kill left beside their segments go first: no line will say any more that they are sealed.
+    """
+    numbers = {line["segment"] for line in group}
+    _remove(shard, [journal_path(shard, number) for number in numbers])
+    path = shard / MANIFEST
+    with disk.naming("read", path):
+        raw = path.read_bytes().splitlines(keepends=True)
+    lines: list[bytes] = []
+    for encoded in raw:
+        line = manifest.decode(encoded)
+        if line is None:
+            continue  # torn at the end; anything else `manifest.read` has refused
+        if "segment" not in line or line["segment"] not in numbers:
+            lines.append(encoded)
+        elif line["segment"] == merged["segment"]:
+            lines.append(manifest.encode(merged))
+    disk.write_atomic(path, *lines)
+    _remove(shard, [shard / name for line in group for name in line["files"]])
+
+
+def _remove(shard: Path, paths: Sequence[Path]) -> None:
+    there = [path for path in paths if path.exists()]
+    for path in there:
+        disk.remove(path)
+    for folder in sorted({path.parent for path in there}):
+        disk.sync_directory(folder)
+
+
+def _strange(shard: Path, lines: Sequence[Line]) -> list[Path]:
+    """Files of tables that no line names: of a seal or a compaction that was killed."""
+    named = {shard / path for line in lines for path in line["files"]}
+    found = [path for name in (*TABLES, INDEX) for path in sorted((shard / name).glob("*")) if path.is_file()]
+    return [path for path in found if path not in named]

@@ -1,0 +1,111 @@
+"""The tables of several neighbouring segments as those of one.
+
+Tables in the order of the journal are joined end to end. `links` and `anchors` are sorted by the site of their source,
+so they are sorted again, and rows of one site stay in their order; `sites` and `counts` are added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gossamer.collection.layout import TABLES
+from gossamer.collection.manifest import Line
+from gossamer.collection.tables import seal
+
+Array = npt.NDArray[Any]
+Parts = list[pa.Table | None]
+
+_COUNTED: Final = ("site", "class", "extension", "domain")
+_SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
+
+
+def write_tables(shard: Path, group: Sequence[Line], name: str) -> dict[str, dict[str, int | str]]:
+    """One file a table, named `name`; returns what the manifest says of them. One table is in memory at a time."""
+    pa.set_memory_pool(pa.system_memory_pool())  # gives back what a table took
+    files = [{path.partition("/")[0]: (path, said) for path, said in line["files"].items()} for line in group]
+
+    def read(table: str) -> Parts:
+        found = [part.get(table) for part in files]
+        return [None if f is None else seal.read_file(shard / f[0], f[1]["checksum"]) for f in found]
+
+    written: dict[str, dict[str, int | str]] = {}
+    for table in TABLES:
+        made = merged(table, read)
+        if made is not None and len(made):
+            written[f"{table}/{name}.parquet"] = seal.write_file(shard / f"{table}/{name}.parquet", made)
+    return written
+
+
+def merged(table: str, read: Callable[[str], Parts]) -> pa.Table | None:
+    """`read` gives a table by name, part by part, None where a part has none."""
+    parts = read(table)
+    if not any(part is not None for part in parts):
+        return None
+    if table == "links":
+        return _joined(parts).take(_by_site(_sites_of_links(read("visits"))))
+    if table == "anchors":
+        return _joined(parts).take(_by_site(_sites_of_sources(_joined(parts), read("visits"))))
+    if table == "sites":
+        return _added_sites(_joined(parts))
+    if table == "counts":
+        totals = _joined(parts).group_by(list(_COUNTED), use_threads=False).aggregate([("number", "sum")])
+        totals = totals.rename_columns([*_COUNTED, "number"])
+        return totals.sort_by([(name, "ascending") for name in _COUNTED])
+    return _joined(parts)
+
+
+def _joined(parts: Parts) -> pa.Table:
+    """Columns that older parts lack are null there."""
+    there = [part for part in parts if part is not None]
+    return pa.concat_tables(there, promote_options="default").unify_dictionaries()
+
+
+def _by_site(sites: Array) -> pa.Array:
+    return pa.array(np.argsort(sites, kind="stable"))
+
+
+def _sites_of_links(visits: Parts) -> Array:
+    """Of the sources of all links, part after part, each part sorted by site as its table is."""
+    found = [np.zeros(0, np.int64)]
+    for part in visits:
+        if part is not None:
+            found.append(np.sort(np.repeat(_numbers(part, "site"), _numbers(part, "links")), kind="stable"))
+    return np.concatenate(found)
+
+
+def _sites_of_sources(anchors: pa.Table, visits: Parts) -> Array:
+    """A page has one site."""
+    there = [part for part in visits if part is not None]
+    pages = np.concatenate([_numbers(part, "page") for part in there])
+    sites = np.concatenate([_numbers(part, "site") for part in there])
+    known, first = np.unique(pages, return_index=True)
+    found: Array = sites[first][np.searchsorted(known, _numbers(anchors, "source"))]
+    return found
+
+
+def _numbers(table: pa.Table, column: str) -> Array:
+    """Nulls (a robots.txt has no page) are -1."""
+    values = table.column(column).cast(pa.int64())
+    filled: Array = pc.fill_null(values, -1).to_numpy()
+    return filled
+
+
+def _added_sites(rows: pa.Table) -> pa.Table:
+    """New sites in the order of their numbers, which is that of their discovery; then those known before."""
+    how = [("name", "max"), ("tick", "max"), *((name, "sum") for name in _SUMS)]
+    if "www" in rows.column_names:
+        rows = rows.set_column(rows.column_names.index("www"), "www", pc.fill_null(rows.column("www"), False))
+        how.append(("www", "max"))
+    added = rows.group_by("site", use_threads=False).aggregate(how)
+    names = [name for name, _ in how]
+    added = added.rename_columns([n if n == "site" else n.rpartition("_")[0] for n in added.column_names])
+    known = pc.is_null(added.column("tick"))
+    order = pc.sort_indices(added.append_column("known", known), [("known", "ascending"), ("site", "ascending")])
+    return added.take(order).select([n for n in rows.column_names if n == "site" or n in names]).cast(rows.schema)

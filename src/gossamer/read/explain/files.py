@@ -1,0 +1,250 @@
+"""What the files say about pages: where each was found. Reads columns of tables, and the journal behind them.
+
+Pages of segments are numbered in order, so the manifest's rows say which file has a page. A URL is found by its
+fingerprint: one column of `pages`, 8 bytes a page. URL texts come from the block file, 64 at a time.
+"""
+
+from __future__ import annotations
+
+import mmap
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gossamer.base import disk
+from gossamer.base.errors import StorageError
+from gossamer.base.model import NONE, LinkKind, Reason, State
+from gossamer.collection import manifest
+from gossamer.collection.blocks import HEAD, PER_BLOCK, Offsets, offsets_until, texts_of
+from gossamer.collection.journal.effects import Effects
+from gossamer.read.explain.journal import unsealed
+
+Array = npt.NDArray[Any]
+
+URL_FILE: Final = "urls/pages.blocks"
+LOCAL: Final = 0xFFFFFFFF
+"""The part of a page's number in tables that is not its shard's."""
+_TRIES: Final = 5
+_WAY: Final = ("source", "kind")
+_FOUND: Final = ("time", "depth", "state", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    first: int
+    """Number of its first page."""
+    end: int
+    """Number of the first page after it."""
+    tables: dict[str, Path]
+
+
+class Step(NamedTuple):
+    """How a page was found."""
+
+    page: int
+    source: int
+    """The page that named it; NONE for a seed."""
+    kind: LinkKind
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page when it became known."""
+
+    time: float
+    depth: int
+    state: State
+    reason: Reason
+
+
+class Files:
+    def __init__(self, shard: Path, running: bool) -> None:
+        self.shard = shard
+        contents, self.journal = _read_both(shard, running)
+        self.contents = contents
+        self.meta, self.image, self.last_record = contents.meta, contents.image, 0
+        self.segments: list[Segment] = []
+        self.sealed = 0
+        """Pages in segments."""
+        for _, line in sorted(contents.segments.items()):
+            tables = {name.partition("/")[0]: shard / name for name in line["files"]}
+            first = self.sealed
+            self.sealed += sum(f["rows"] for name, f in line["files"].items() if name.startswith("pages/"))
+            self.segments.append(Segment(first, self.sealed, tables))
+            self.last_record = line["last_record"]
+        self.offsets: Offsets | None = None
+        """Where the first blocks of URLs lie, if somebody knows: looking for them takes 10 ms at 10^6 pages."""
+        self._columns: dict[tuple[Path, str], Any] = {}
+
+    @property
+    def known(self) -> int:
+        return max([self.sealed, *(e.first_page + len(e.pages) for e in self.journal)])
+
+    def tables(self, name: str, since: int = 0) -> list[Path]:
+        """Files of a table, oldest first, but for segments at whose end page `since` was not known yet."""
+        return [s.tables[name] for s in self.segments if name in s.tables and s.end > since]
+
+    def read(self, path: Path, names: Sequence[str]) -> list[Any]:
+        """Columns of a table, as pyarrow has them; None for one that the file, an older one, does not have."""
+        missing = [name for name in names if (path, name) not in self._columns]
+        if missing:
+            with disk.naming("read", path):
+                path.stat()  # pyarrow's own error does not name the file
+                try:
+                    file = pq.ParquetFile(path, memory_map=True)
+                    there = [name for name in missing if name in file.schema_arrow.names]
+                    table = file.read(there, use_threads=False)
+                except pa.ArrowException as error:
+                    raise StorageError(f"{path} is damaged: {error}", "Restore it from a backup.") from error
+            for name in missing:
+                self._columns[path, name] = table.column(name) if name in there else None
+        return [self._columns[path, name] for name in names]
+
+    def numbers(self, path: Path, name: str) -> Array:
+        """A column of whole numbers; NONE where it is null."""
+        (column,) = self.read(path, (name,))
+        return _joined([_integers(chunk) for chunk in column.chunks])
+
+    def words(self, path: Path, name: str) -> tuple[Array, list[str]]:
+        """A column of words, as numbers of a list of words."""
+        (column,) = self.read(path, (name,))
+        found = {word: None for chunk in column.chunks for word in chunk.dictionary.to_pylist()}
+        at = {word: i for i, word in enumerate(found)}
+        codes = [
+            np.array([at[w] for w in chunk.dictionary.to_pylist()] or [0])[_integers(chunk.indices)]
+            for chunk in column.chunks
+        ]
+        return _joined(codes), list(found)
+
+    def find(self, fingerprints: Sequence[int]) -> list[int]:
+        """Pages with these fingerprints, NONE for each that is not there."""
+        wanted, found = np.array(fingerprints, np.uint64), [NONE] * len(fingerprints)
+        for segment in self.segments:
+            if "pages" in segment.tables:
+                _match(self.numbers(segment.tables["pages"], "fingerprint"), wanted, segment.first, found)
+        for effects in self.journal:
+            _match(effects.pages["fingerprint"], wanted, effects.first_page, found)
+        return found
+
+    def page(self, page: int) -> Found:
+        if page >= self.sealed:
+            effects, row = self._unsealed(page)
+            return Found(effects.wall, int(row["depth"]), State(int(row["state"])), Reason(int(row["reason"])))
+        path, at = self._place(page)
+        time, depth, state, reason = (plain(column[at]) for column in self.read(path, _FOUND))
+        return Found(time, depth, State[state.upper()], Reason[reason.upper()])
+
+    def step(self, page: int) -> Step:
+        if page >= self.sealed:
+            _, row = self._unsealed(page)
+            return Step(page, int(row["source"]), LinkKind(int(row["kind"])))
+        path, at = self._place(page)
+        source, kind = (plain(column[at]) for column in self.read(path, _WAY))
+        return Step(page, NONE if source is None else source & LOCAL, LinkKind[kind.upper()])
+
+    def _place(self, page: int) -> tuple[Path, int]:
+        with_pages = [s for s in self.segments if "pages" in s.tables]
+        segment = with_pages[bisect_right([s.first for s in with_pages], page) - 1]
+        return segment.tables["pages"], page - segment.first
+
+    def _unsealed(self, page: int) -> tuple[Effects, Any]:
+        effects = next(e for e in self.journal if e.first_page <= page < e.first_page + len(e.pages))
+        return effects, effects.pages[page - effects.first_page]
+
+    def way(self, page: int, most: int) -> list[Step]:
+        """The page, the page that it was found on, and so on, back to a seed; numbers only fall on the way."""
+        chain = [self.step(page)]
+        while chain[-1].source < chain[-1].page and len(chain) < most:
+            chain.append(self.step(chain[-1].source))
+        return chain
+
+    def urls(self, pages: Sequence[int]) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for effects in self.journal:
+            here = [p for p in pages if effects.first_page <= p < effects.first_page + len(effects.pages)]
+            if here:
+                texts = effects.urls.split()
+                found |= {p: texts[p - effects.first_page].decode() for p in here}
+        found |= self._from_blocks([p for p in pages if p not in found])
+        for page in set(pages) - set(found):  # in the last block, which is not full
+            path, row = self._place(page)
+            found[page] = self.read(path, ("url",))[0][row].as_py()
+        return found
+
+    def _from_blocks(self, pages: list[int]) -> dict[int, str]:
+        path = self.shard / URL_FILE
+        if not pages or not path.exists() or path.stat().st_size <= HEAD.size:
+            return {}
+        found: dict[int, str] = {}
+        size = path.stat().st_size
+        offsets = offsets_until(path, self.offsets, size).tolist()
+        whole = len(offsets) - 1 - (offsets[-1] > size)  # a block may be half written at this moment
+        with path.open("rb") as file, mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as raw:
+            for block in {p // PER_BLOCK for p in pages if p // PER_BLOCK < whole}:
+                texts = texts_of(raw[offsets[block] : offsets[block + 1]])
+                found |= {p: texts[p % PER_BLOCK].decode() for p in pages if p // PER_BLOCK == block}
+        return found
+
+    def site_number(self, name: str) -> int:
+        """NONE when no site has this name."""
+        for path in self.tables("sites"):
+            names, sites = self.read(path, ("name", "site"))
+            rows = np.flatnonzero(np.array(names.to_pylist(), object) == name)
+            if len(rows):
+                return int(sites[int(rows[0])].as_py())
+        for effects in self.journal:
+            new = effects.sites.split()
+            if name.encode() in new:
+                return effects.first_site + new.index(name.encode())
+        return NONE
+
+
+def _read_both(shard: Path, running: bool) -> tuple[manifest.Contents, list[Effects]]:
+    """A crawl may seal a journal file, and remove it, between two looks: then it is looked again."""
+    for left in reversed(range(_TRIES)):
+        contents = manifest.read(shard)
+        try:
+            journal = unsealed(shard, contents, running)
+        except (StorageError, FileNotFoundError):
+            if not left:
+                raise
+            continue
+        if not left or len(manifest.read(shard).segments) == len(contents.segments):
+            break
+    return contents, journal
+
+
+def _match(column: Array, wanted: Array, first: int, found: list[int]) -> None:
+    for i, fingerprint in enumerate(wanted):
+        rows = np.flatnonzero(column == fingerprint)
+        if len(rows):
+            found[i] = first + int(rows[0])
+
+
+def _integers(array: Any) -> Array:
+    """Its values, NONE for null. By hand: pyarrow's own way imports a tenth of a second of functions first."""
+    bits, data = array.buffers()
+    used = slice(array.offset, array.offset + len(array))
+    values: Array = np.frombuffer(data or b"", array.type.to_pandas_dtype())[used]
+    if not array.null_count:
+        return values
+    valid = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")[used]
+    return np.where(valid != 0, values, NONE).astype(np.int64)
+
+
+def _joined(arrays: list[Array]) -> Array:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.zeros(0, np.int64)
+
+
+def plain(scalar: Any) -> Any:
+    """A value of a table; times are wall times."""
+    if scalar.is_valid and hasattr(scalar, "value") and hasattr(scalar.type, "tz"):
+        return scalar.value / 1e6
+    return scalar.as_py()

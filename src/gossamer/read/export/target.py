@@ -1,0 +1,71 @@
+"""The file that is exported to: written beside, and renamed when it is whole; compressed as its name says."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final, cast
+
+import zstandard
+
+from gossamer.base import disk
+from gossamer.base.errors import UsageError
+from gossamer.read.sql.sources import Sources, find, nothing_sealed, unsealed
+
+STANDARD: Final = Path("-")
+_LEVEL: Final = 6
+
+
+def sources_of(folder: Path, fresh: bool) -> Sources:
+    """An export of nothing helps nobody: it is refused."""
+    found = find(folder, fresh)
+    note = nothing_sealed(found)
+    if note:
+        cure = "Read the journal too, with --fresh, or export when the crawl has stopped."
+        raise UsageError(f"there is nothing to export: {note}", cure if not fresh else "Nothing was crawled yet.")
+    return found
+
+
+def left_in_journal(sources: Sources, fresh: bool) -> bool:
+    """Whether something is committed that an export without `fresh` does not have."""
+    return not fresh and any(part.bodies for part in unsealed(sources.shard, sources.contents.segments) or ())
+
+
+@contextmanager
+def whole(path: Path, force: bool) -> Iterator[IO[bytes]]:
+    """A file to write, which is there under its name only if nothing goes wrong. `-` is standard output."""
+    if path == STANDARD:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if path.exists() and not force:
+        raise UsageError(f"{path} is there already", "Name another file, or overwrite it with --force.")
+    beside = path.with_name(path.name + disk.TEMPORARY)
+    try:
+        with disk.naming("write", path), open(beside, "w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        disk.remove(beside)
+        raise
+    disk.rename(beside, path)
+    disk.sync_directory(path.absolute().parent)
+
+
+@contextmanager
+def compressed(path: Path, force: bool) -> Iterator[IO[bytes]]:
+    """As `whole`, through gzip (.gz) or zstd (.zst)."""
+    with whole(path, force) as file:
+        if path.suffix == ".gz":
+            with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed:
+                yield cast(IO[bytes], packed)
+        elif path.suffix == ".zst":
+            with zstandard.ZstdCompressor(level=_LEVEL).stream_writer(file, closefd=False) as packed:
+                yield cast(IO[bytes], packed)
+        else:
+            yield file

@@ -1,0 +1,169 @@
+"""WACZ 1.1.1: archive, index and list of pages in one ZIP file, which ReplayWeb.page and others open.
+
+    archive/000000.warc.gz …    as they are; stored, not compressed, so that records are read by offset
+    indexes/index.cdxj          the lines of all segments, sorted
+    pages/pages.jsonl           the last stored copy of each page: URL and time as in the archive, title
+    datapackage.json            names, sizes and SHA-256 of the above; datapackage-digest.json has its own
+
+Stretches of the archive that were sealed when there was no index are indexed now. Cost: that of reading the archive and
+writing it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+
+from gossamer import __version__, config
+from gossamer.base import disk
+from gossamer.base.errors import StorageError
+from gossamer.base.escape import for_json, for_sql
+from gossamer.base.model import VisitFlag
+from gossamer.collection import cdx
+from gossamer.collection.layout import ARCHIVE, INDEX, SETTINGS
+from gossamer.read.export.target import sources_of, whole
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import Sources, missing
+
+VERSION: Final = "1.1.1"
+MEMORY: Final = "1GB"
+_READ: Final = 1 << 20
+_LARGE: Final = 1 << 30
+"""Bytes from which an entry of the ZIP file is written with 64-bit sizes."""
+
+Progress = Callable[[str, float], None]
+
+_PAGES: Final = """
+with i as (
+    select regexp_extract(line, '"filename": "([^"]*)"', 1) as file, split_part(line, ' ', 2) as moment,
+           regexp_extract(line, '"offset": "([0-9]+)"', 1)::ubigint as at,
+           regexp_extract(line, '"url": "([^"]*)"', 1) as url
+    from read_csv({index}, columns = {{'line': 'VARCHAR'}}, header = false, delim = '\\1', quote = '', escape = '',
+                  auto_detect = false, max_line_size = 1000000)
+),
+v as (
+    select page, arg_max({{'file': warc_file, 'at': warc_offset, 'title': title}}, (tick, number)) as last
+    from stored.visits where page is not null and (flags & {stored}) != 0 and warc_end > 0
+         and outcome in ('ok', 'duplicate') group by page
+)
+select v.page, i.url, i.moment, v.last.title from v join i on i.at = v.last.at and {folder} || i.file = v.last.file
+order by v.page
+"""
+
+
+def export(
+    folder: Path,
+    to: Path,
+    force: bool = False,
+    title: str = "",
+    progress: Progress = lambda what, part: None,
+    fresh: bool = False,
+) -> dict[str, Any]:
+    """Writes the file; returns its description (datapackage.json). `fresh`: with what is not sealed yet."""
+    sources = sources_of(folder, fresh)
+    lengths = {n: size for n, size in sorted(sources.lengths().items()) if n.startswith(f"{ARCHIVE}/")}
+    for name in lengths:
+        if not (sources.shard / name).exists():
+            raise missing(sources.shard / name)
+    with whole(to, force) as file, tempfile.TemporaryDirectory(dir=to.absolute().parent) as beside:
+        index = Path(beside) / "index.cdxj"
+        _write_index(sources, Path(beside), index, progress)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as package:
+            resources = [
+                *_archives(package, sources, lengths, progress),
+                _add(package, "indexes/index.cdxj", _bytes_of(index, index.stat().st_size), index.stat().st_size),
+                _add(package, "pages/pages.jsonl", _pages(sources, index, Path(beside)), _LARGE),
+            ]
+            return _describe(package, resources, title or folder.resolve().name)
+
+
+def _write_index(sources: Sources, beside: Path, to: Path, progress: Progress) -> None:
+    """Sorted runs, merged."""
+    runs = [file.path for file in sources.table(INDEX)]
+    without = sources.unindexed(all_committed=True)
+    for number, (name, spans) in enumerate(sorted(without.items())):
+        progress("index", number / len(without))
+        run = beside / f"{Path(name).name}.run"
+        run.write_bytes(b"".join(sorted(line for a, b in spans for line in cdx.lines(sources.shard / name, a, b))))
+        runs.append(run)
+    with ExitStack() as opened, to.open("wb") as out:
+        out.writelines(heapq.merge(*(opened.enter_context(run.open("rb")) for run in runs)))
+
+
+def _archives(
+    package: zipfile.ZipFile, sources: Sources, lengths: dict[str, int], progress: Progress
+) -> Iterator[dict[str, Any]]:
+    total, done = sum(lengths.values()), 0
+    for name, length in lengths.items():
+        path = sources.shard / name
+        yield _add(package, f"archive/{path.name}", _bytes_of(path, length), length)
+        done += length
+        progress("archive", done / max(1, total))
+
+
+def _bytes_of(path: Path, length: int) -> Iterator[bytes]:
+    with disk.naming("read", path), path.open("rb") as file:
+        while length > 0:
+            piece = file.read(min(_READ, length))
+            if not piece:
+                raise StorageError(f"{path} is shorter than what was committed", "`gossamer verify` says more.")
+            length -= len(piece)
+            yield piece
+
+
+def _add(package: zipfile.ZipFile, path: str, pieces: Iterator[bytes], expected: int) -> dict[str, Any]:
+    """An entry, stored; returns its description. `expected`: bytes, about."""
+    digest, size = hashlib.sha256(), 0
+    entry = zipfile.ZipInfo(path, time.gmtime()[:6])
+    entry.external_attr = 0o644 << 16
+    with package.open(entry, "w", force_zip64=expected >= _LARGE) as out:
+        for piece in pieces:
+            digest.update(piece)
+            size += len(piece)
+            out.write(piece)
+    return {"name": Path(path).name, "path": path, "hash": f"sha256:{digest.hexdigest()}", "bytes": size}
+
+
+def _pages(sources: Sources, index: Path, spilled: Path) -> Iterator[bytes]:
+    yield _line({"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": False})
+    if not index.stat().st_size:
+        return
+    database = Database(sources, config.load(sources.folder / SETTINGS), MEMORY, spilled)
+    query = _PAGES.format(index=for_sql(str(index)), stored=int(VisitFlag.STORED), folder=for_sql(f"{ARCHIVE}/"))
+    for page, url, moment, title in database.query(query).rows:
+        yield _line({"id": str(page), "url": url, "ts": _rfc3339(moment), **({"title": title} if title else {})})
+
+
+def _rfc3339(moment: str) -> str:
+    """From the 14 digits of an index line."""
+    return f"{moment[:4]}-{moment[4:6]}-{moment[6:8]}T{moment[8:10]}:{moment[10:12]}:{moment[12:14]}Z"
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return for_json(value).encode() + b"\n"
+
+
+def _describe(package: zipfile.ZipFile, resources: list[dict[str, Any]], title: str) -> dict[str, Any]:
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    described = {
+        "profile": "data-package",
+        "wacz_version": VERSION,
+        "software": f"Gossamer/{__version__}",
+        "title": title,
+        "created": now,
+        "modified": now,
+        "resources": resources,
+    }
+    body = json.dumps(described, indent=2).encode()
+    _add(package, "datapackage.json", iter([body]), len(body))
+    digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(body).hexdigest()}"}
+    _add(package, "datapackage-digest.json", iter([json.dumps(digest).encode()]), 0)
+    return described

@@ -1,0 +1,329 @@
+"""The collection as an SQL database: DuckDB, in this process, over the segment files that the manifest names.
+
+Nothing is loaded and nothing locked: the views of `columns.VIEWS` name the files, and a query reads what it needs of
+them. Only queries are run; statements that write, attach or set are refused, and so is explaining them. DuckDB itself
+is closed too: it opens no files outside the collection and the folder for what it spills, and no setting changes.
+
+Cost: 0.3 s to import and open; 10^6 visits by outcome in 0.02 s more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+
+from gossamer.base.errors import GossamerError, UsageError
+from gossamer.base.escape import for_sql
+from gossamer.collection.layout import TABLES
+from gossamer.config import Settings
+from gossamer.rank.names import PARTS
+from gossamer.read.sql import preferences
+from gossamer.read.sql.aside import aside_of
+from gossamer.read.sql.columns import VIEWS, Column
+from gossamer.read.sql.desk_columns import OF_PAGES, OF_SITES, desk_table, speeds_table
+from gossamer.read.sql.pages_view import Limits, pages_view
+from gossamer.read.sql.sources import SCORES, Sources, missing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TIME: Final = "TIMESTAMP"
+_ZONED: Final = "TIMESTAMP WITH TIME ZONE"
+_SCORES: Final = {
+    "pages": ("pagerank", "indegree", "siterank", "linkrank", "hub", "authority", "component", "part", "merit"),
+    "sites": ("siterank", "pagerank", "indegree", "component", "part"),
+}
+_OF_DESK: Final = {"pages": OF_PAGES, "sites": OF_SITES}
+_PARTS: Final = ", ".join(f"'{part}'" for part in PARTS)
+_MADE_FROM: Final = {
+    "pages": ("pages", "visits", "verdicts", "links"),
+    "addresses": ("sites", "events"),
+    "preferences": ("pages", "visits"),
+    "speeds": (),
+}
+"""Stored tables that a view reads, where it is not the one of its name."""
+_SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
+
+
+Row = tuple[Any, ...]
+_BATCH: Final = 10_000
+_PARQUET: Final = re.compile(r"/[^\"'\n]*\.parquet")
+_STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
+_EXPLAINED: Final = re.compile(r"\s*explain(?:\s+analyze\b|\s*\([\w\s,]*\))?(.*)", re.IGNORECASE | re.DOTALL)
+"""What is explained. No comment or text can stand before it, where it could hide something from us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    """DuckDB's."""
+    rows: Iterator[Row]
+
+
+class Database:
+    """Open for queries."""
+
+    def __init__(self, sources: Sources, settings: Settings, memory: str = "", spilled: Path | None = None) -> None:
+        """`memory`: DuckDB's limit, as in "2GB"; what is beyond it goes to the folder `spilled`."""
+        self._sources = sources
+        options: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+        options["python_enable_replacements"] = False  # our own variables are no tables
+        if memory:
+            options["memory_limit"] = memory
+        options["temp_directory"] = "" if spilled is None else str(spilled)
+        self.connection = duckdb.connect(":memory:", config=options)
+        self.connection.execute("set timezone = 'UTC'; create schema stored")
+        self._close(spilled)
+        self._fresh = fresh_tables(sources)
+        for name, table in self._fresh.items():
+            self.connection.register(f"fresh_{name}", table)
+        self._settings, self._limits = settings, Limits.of(settings)
+        self._made, self._made_stored = set[str](), set[str]()
+
+    def _close(self, spilled: Path | None) -> None:
+        """DuckDB follows symbolic links before it compares: any folder of a collection may be one."""
+        shard = self._sources.shard
+        folders = [self._sources.folder, *(shard / name for name in (*TABLES, SCORES)), *([spilled] if spilled else [])]
+        allowed = sorted({for_sql(str(folder.resolve())) for folder in folders})
+        self.connection.execute(
+            f"set allowed_directories = [{', '.join(allowed)}]; set enable_external_access = false; "
+            "set lock_configuration = true"
+        )
+
+    def run(self, statement: str, parameters: Sequence[Any] = (), views: Sequence[str] = ()) -> list[Row]:
+        """A statement of our own, unlike `query`. Only tables of `stored` that it names are opened, and these views."""
+        with _naming(statement):
+            self._prepare(statement)
+            self._make(views)
+            found: list[Row] = self.connection.execute(statement, parameters).fetchall()
+        return found
+
+    def stream(self, statement: str) -> Iterator[Row]:
+        """As `run`, row by row: to be read before anything else is asked."""
+        with _naming(statement):
+            self._prepare(statement)
+            self._begin(statement)
+        return self._rows(statement)
+
+    def _prepare(self, statement: str) -> None:
+        for name in _STORED.findall(statement):
+            self._make_stored(name)
+
+    def _make_stored(self, name: str) -> None:
+        if name not in self._made_stored:
+            self._made_stored.add(name)
+            self.connection.execute(f"create view stored.{name} as {self._stored(name)}")
+
+    def _make(self, names: Iterable[str]) -> None:
+        """The views of these names, and the tables that they are made from: DuckDB reads the end of each file."""
+        for name in names:
+            if name not in self._made:
+                self._made.add(name)
+                for table in _MADE_FROM.get(name, (name,)):
+                    self._make_stored(table)
+                self.connection.execute(f"create view main.{name} as {self._shown(name)}")
+
+    def _stored(self, name: str) -> str:
+        """All rows of a table, as they are in the segments; every column is there, of its type."""
+        columns = VIEWS[name].in_segments()
+        empty = ", ".join(f'null::{_ZONED if c.type == _TIME else c.type} as "{c.name}"' for c in columns)
+        parts = [f"select {empty} where false"]
+        files = [for_sql(str(f.path)) for f in self._sources.table(name)]
+        if files:
+            parts.append(f"select * from read_parquet([{', '.join(files)}], union_by_name = true)")
+        if name in self._fresh:
+            parts.append(f"select * from fresh_{name}")
+        return f"select {', '.join(map(_typed, columns))} from ({' union all by name '.join(parts)})"
+
+    def _shown(self, name: str) -> str:
+        of_pages, of_sites = self._sources.scores()
+        if name == "pages":
+            return pages_view(self._limits, *self._scores("pages", of_pages, "n.page", "page"))
+        if name == "sites":
+            scores, joined = self._scores("sites", of_sites, "t.site", "site")
+            sums = ", ".join(f"sum({c})::bigint as {c}" for c in _SUMS)
+            self._register_aside()
+            return (
+                f"select t.*, {scores}, a.aside, make_timestamp((a.until * 1e6)::bigint) as until "
+                "from (select site, max(name) as name, bool_or(coalesce(www, false)) as www, "
+                f"{sums}, min(tick) as tick from stored.sites group by site) t {joined} "
+                "left join stored.aside a on a.site = t.site"
+            )
+        if name == "addresses":
+            return (
+                "select e.site, any_value(s.name) as name, e.address, min(e.time) as first_seen, "
+                "max(e.time) as last_seen, count(*) as lookups from stored.events e "
+                "left join (select site, max(name) as name from stored.sites group by site) s on s.site = e.site "
+                "where e.event in ('resolved', 'moved') group by e.site, e.address"
+            )
+        if name == "preferences":
+            return preferences.VIEW
+        if name == "speeds":
+            self.connection.register("desk_speeds", speeds_table(self._sources.shard, self._sources.contents))
+            return (
+                "select nullif(address, '')::varchar as address, holiday::boolean as holiday, hour::utinyint as hour, "
+                "speed::double as speed from desk_speeds"
+            )
+        if name == "counts":
+            keys = "site, class, extension, domain"
+            return f"select {keys}, sum(number)::bigint as number from stored.counts group by {keys}"
+        return f"select * from stored.{name}"
+
+    def _register_aside(self) -> None:
+        self.connection.execute("create table stored.aside (site bigint, aside varchar, until double)")
+        found = aside_of(self._sources)
+        if found:
+            sites, why, until = (list(column) for column in zip(*found, strict=True))
+            each = "select unnest(?), unnest(?), unnest(?)"
+            self.connection.execute(f"insert into stored.aside {each}", [sites, why, until])
+
+    def _scores(self, name: str, path: Path | None, key: str, own: str) -> tuple[str, str]:
+        """Columns and join; scores that are not there are null."""
+        there: set[str] = set()
+        if path is not None:
+            read = f"select * from read_parquet({for_sql(str(path))})"
+            there = {str(row[0]) for row in self.connection.execute(f"describe {read}").fetchall()}
+            self.connection.execute(f"create view stored.{name}_scores as {read}")
+        types = {c.name: c.type for c in VIEWS[name].columns}
+        columns = [
+            _score(c, types[c]) if c in there and own in there else f"null::{types[c]} as {c}" for c in _SCORES[name]
+        ]
+        joined = f"left join stored.{name}_scores x on x.{own} = {key}" if own in there else ""
+        desk, more = self._desk(name, key, own)
+        return ", ".join([*desk, *columns]), f"{joined} {more}"
+
+    def _desk(self, name: str, key: str, own: str) -> tuple[list[str], str]:
+        """Columns and join of what only the desk knows."""
+        table = desk_table(name, self._sources.shard, self._sources.contents, self._settings)
+        types = {c.name: c.type for c in VIEWS[name].columns}
+        if table is None:
+            return [f"null::{types[c]} as {c}" for c in _OF_DESK[name]], ""
+        self.connection.register(f"desk_{name}", table)
+        columns = [f"y.{c}::{types[c]} as {c}" for c in _OF_DESK[name]]
+        return columns, f"left join desk_{name} y on y.{own} = {key}"
+
+    def query(self, text: str) -> Answer:
+        """The answer to one query, computed as it is read: to be read before the next query is asked.
+
+        UsageError, with DuckDB's own message, if it is no query.
+        """
+        with _naming(text):
+            statements = self.connection.extract_statements(text)
+            if len(statements) != 1:
+                raise UsageError(f"{len(statements)} statements were given; one query is answered at a time")
+            self._refuse(statements[0])
+            self._make(_named(text) or VIEWS)
+            asked = statements[0].query.strip().rstrip(";")
+            columns, types = self._begin(asked)
+            if _ZONED in types and len(set(columns)) == len(columns):
+                columns, types = self._begin(_without_zones(asked, columns, types))
+            return Answer(columns, types, self._rows(text))
+
+    def _begin(self, statement: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names and types of its columns; nothing is computed yet."""
+        described = self.connection.execute(statement).description or []
+        return tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
+
+    def _rows(self, text: str) -> Iterator[Row]:
+        while True:
+            with _naming(text):
+                batch = self.connection.fetchmany(_BATCH)
+            if not batch:
+                return
+            yield from batch
+
+    def _refuse(self, statement: Any) -> None:
+        kinds = duckdb.StatementType
+        if statement.type == kinds.SELECT:
+            return
+        if statement.type == kinds.EXPLAIN:
+            explained = _EXPLAINED.fullmatch(statement.query)
+            if explained and self._types(explained[1]) == [kinds.SELECT]:
+                return
+        refused = f"answered, not {statement.type.name.lower().replace('_', ' ')} statements"
+        raise UsageError(
+            f"only queries are {'explained' if statement.type == kinds.EXPLAIN else refused}",
+            "The collection is read, never changed. To keep a result, send --csv or --json to a file.",
+        )
+
+    def _types(self, text: str) -> list[Any]:
+        """Of the statements in a text; none if it has anything else."""
+        try:
+            return [statement.type for statement in self.connection.extract_statements(text)]
+        except duckdb.Error:
+            return []
+
+
+@contextmanager
+def _naming(text: str) -> Iterator[None]:
+    """Turns what DuckDB finds wrong with a query, or with the collection's files, into our errors."""
+    try:
+        yield
+    except duckdb.Error as error:
+        message = str(error).strip()
+        of_file = ".parquet" in message and isinstance(error, duckdb.IOException | duckdb.InvalidInputException)
+        if of_file or type(error) is duckdb.Error:  # the latter: what its reader of Parquet cannot make sense of
+            raise _of_file(message) from error
+        raise UsageError(message, _at_hand(text, message)) from error
+
+
+def _of_file(message: str) -> GossamerError:
+    """Without the statement, which is ours and means nothing to people."""
+    path = _PARQUET.search(message)
+    if path is not None and not Path(path[0]).exists():
+        return missing(Path(path[0]))
+    return GossamerError(
+        f"a file of a table that was asked for is damaged: {message.partition(chr(10))[0]}",
+        "Other tables can be asked; `gossamer verify` names the file.",
+    )
+
+
+def _named(text: str) -> list[str]:
+    """Views that a query may ask."""
+    return [name for name in VIEWS if re.search(rf"\b{name}\b", text, re.IGNORECASE)]
+
+
+def _at_hand(text: str, message: str) -> str:
+    """The columns of the views that the query names, or the views."""
+    named = _named(text)
+    if "column" in message.lower() and named:
+        each = (f"{name} has the columns {', '.join(c.name for c in VIEWS[name].columns)}." for name in named)
+        return "\n          ".join(each)
+    return f"Views: {', '.join(VIEWS)}. Without a query, `gossamer sql DIR` lists their columns."
+
+
+def _score(name: str, kind: str) -> str:
+    """A column of the stored scores as it is shown: a part of the bow-tie is stored as a number."""
+    value = f"([{_PARTS}])[x.part + 1]" if name == "part" else f"x.{name}"
+    return f"{value}::{kind} as {name}"
+
+
+def fresh_tables(sources: Sources) -> dict[str, pa.Table]:
+    """What is committed in the journal and not sealed, as tables. Imports pyarrow only if there is something."""
+    if not sources.fresh:
+        return {}
+    from gossamer.collection.journal.effects import Effects
+    from gossamer.collection.tables import segments
+
+    effects = [Effects.decode(body) for part in sources.fresh for body in part.bodies]
+    return segments.tables(effects, sources.contents.meta.shard)
+
+
+def _without_zones(asked: str, columns: Sequence[str], types: Sequence[str]) -> str:
+    """`now()` and the like have a time zone, for which DuckDB would want another package. All times here are UTC."""
+    names = ['"' + name.replace('"', '""') + '"' for name in columns]
+    shown = [f"{n}::timestamp as {n}" if t == _ZONED else n for n, t in zip(names, types, strict=True)]
+    return f"select {', '.join(shown)} from ({asked})"
+
+
+def _typed(column: Column) -> str:
+    name = f'"{column.name}"'
+    value = f"make_timestamp(epoch_us({name}))" if column.type == _TIME else f"{name}::{column.type}"
+    return f"{value} as {name}"

@@ -1,0 +1,137 @@
+"""The view `pages`: every known page as it stands now, from what was found, visited and judged.
+
+A page's own row says how it was when it was found. Since then, as `manager/learn.py` has it:
+
+    visits     a final outcome ends it (done); one that is tried again makes it wait until its tries are used up
+    verdicts   robots.txt excludes a page that is not done, or opens one that robots.txt excluded; the move of a site
+               opens duplicates that are done
+    depth      a page excluded for its depth, or behind too many redirects, is pending again once a page that was
+               visited links to it from near enough
+
+Exact but for one case: the depth of the linking page, and the redirects before it, are taken as they were when that
+page was found. If they had fallen since, and only so were small enough, the target is still shown as excluded, until it
+is visited. Refused: depths by replaying all links in order, which takes the desk's memory, and minutes at 10^7 pages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, PageFlag, VerdictFlag, VisitFlag
+from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
+from gossamer.config.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The settings that decide where a page stands."""
+
+    depth_static: int
+    depth_dynamic: int
+    retry: float
+    tries: int
+
+    @staticmethod
+    def of(settings: Settings) -> Limits:
+        return Limits(
+            settings.seeder.depth_static,
+            settings.seeder.depth_dynamic,
+            settings.harvester.retry,
+            settings.harvester.tries,
+        )
+
+
+def _words(outcomes: frozenset[Outcome]) -> str:
+    return ", ".join(sorted(f"'{o.word}'" for o in outcomes)) or "''"
+
+
+def _by_outcome(column: str, numbers: Mapping[Outcome, float]) -> str:
+    """A number that depends on the outcome in the column, in SQL."""
+    usual = Counter(numbers.values()).most_common(1)[0][0]
+    others = " ".join(f"when '{o.word}' then {number}" for o, number in numbers.items() if number != usual)
+    return f"case {column} {others} else {usual} end" if others else str(usual)
+
+
+_VIEW: Final = """
+with asked as (
+    select page, outcome, status, tick, number, time, retry_after, outcome in ({transient}) as again,
+           (flags & {stored}) != 0 as kept
+    from stored.visits
+    where page is not null and outcome not in ({back}) and not (outcome = 'redirect' and (flags & {respelled}) != 0)
+),
+last as (
+    select page, arg_max({{'outcome': outcome, 'status': status, 'time': time, 'again': again, 'tick': tick,
+                           'pause': greatest({retry}, least(coalesce(retry_after, 0), {longest}))}},
+                         (tick, number)) as v,
+           max(tick) filter (not again) as final_tick, count(*) as visits, count(*) filter (kept) as stored
+    from asked group by page
+),
+tried as (
+    select a.page, count(*) as tries from asked a join last l on a.page = l.page
+    where a.again and l.v.again and (l.final_tick is null or a.tick > l.final_tick) group by a.page
+),
+visited as (
+    select l.*, l.v.again and t.tries < {tries} as waits from last l left join tried t on t.page = l.page
+),
+judged as (
+    select page, arg_max(state, tick) as state, arg_max(reason, tick) as reason,
+           max(tick) filter (state = 'excluded') as excluded_tick,
+           max(tick) filter ((judged & {again}) != 0) as again_tick
+    from stored.verdicts group by page
+),
+deep as (
+    select page, site, case when (flags & {dynamic}) != 0 then {depth_dynamic} else {depth_static} end as deepest
+    from stored.pages where reason in ('depth', 'redirects')
+),
+opened as (
+    select distinct d.page
+    from deep d join stored.links k on k.target = d.page join stored.pages s on s.page = k.source
+    where (s.site != d.site or s.depth + (k.kind != 'redirect')::integer <= d.deepest)
+          and (k.kind != 'redirect' or (s.flags >> {hops_shift}) < {most_redirects})
+),
+now as (
+    select p.*, l.visits, l.stored, l.waits, l.v.outcome as outcome, l.v.status as status, l.v.time as last_visit,
+           l.v.pause as pause,
+           case
+               when l.page is not null and not l.waits and coalesce(j.again_tick < l.v.tick, true) then 'done'
+               when j.state = 'excluded' then 'excluded'
+               when l.waits and (j.excluded_tick is null or j.excluded_tick < l.v.tick) then 'waiting'
+               when j.state = 'pending' then 'pending'
+               when p.reason in ('depth', 'redirects') and o.page is not null then 'pending'
+               else p.state
+           end as stands,
+           case when j.state = 'excluded' then j.reason else p.reason end as why
+    from stored.pages p left join visited l on l.page = p.page left join judged j on j.page = p.page
+         left join opened o on o.page = p.page
+)
+select n.page, url, stands as state, case when stands = 'excluded' then why else 'none' end as reason, outcome, status,
+       coalesce(visits, 0) as visits, coalesce(stored, 0) as stored, last_visit,
+       case when stands = 'waiting' then last_visit + to_microseconds((pause * 1e6)::bigint) end as due,
+       site, origin, depth, kind, source, flags, n.state as found_state, n.reason as found_reason, time, tick,
+       fingerprint, {scores}
+from now n {joined}
+"""
+
+
+def pages_view(limits: Limits, scores: str, joined: str) -> str:
+    """`scores`: the columns with scores; `joined`: the join that brings them, on `n.page`."""
+    return _VIEW.format(
+        transient=_words(TRANSIENT),
+        back=_words(BACK_AS_BEFORE),
+        respelled=int(VisitFlag.RESPELLED),
+        stored=int(VisitFlag.STORED),
+        longest=LONGEST_PAUSE,
+        retry=_by_outcome("outcome", {o: t.pause(float(limits.retry)) for o, t in TREATMENTS.items()}),
+        tries=_by_outcome("l.v.outcome", {o: t.most(limits.tries) for o, t in TREATMENTS.items()}),
+        again=int(VerdictFlag.AGAIN),
+        dynamic=int(PageFlag.DYNAMIC),
+        depth_static=limits.depth_static,
+        depth_dynamic=limits.depth_dynamic,
+        scores=scores,
+        joined=joined,
+        hops_shift=HOPS_SHIFT,
+        most_redirects=MOST_REDIRECTS,
+    )

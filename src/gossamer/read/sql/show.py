@@ -1,0 +1,123 @@
+"""Answers for people (an aligned table) and for programs (JSON, CSV).
+
+Programs get everything: times as ISO 8601 in UTC, bytes in hexadecimal, what is not a number as null.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import unicodedata
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import islice
+from typing import Any, Final, TextIO
+from uuid import UUID
+
+from gossamer.base.escape import for_json, for_screen
+from gossamer.read.sql.columns import VIEWS
+from gossamer.read.sql.database import Answer, Row
+
+LONGEST: Final = 80
+"""Columns of the screen that a text of the table may take."""
+_NUMBERS: Final = ("INT", "HUGE", "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM")
+
+
+def as_table(answer: Answer, out: TextIO, most: int) -> None:
+    """At most `most` rows, with a note if there are more."""
+    rows = list(islice(answer.rows, most + 1))
+    names = [for_screen(name) for name in answer.columns]
+    shown = [[_cell(value) for value in row] for row in rows[:most]]
+    right = [any(word in kind for word in _NUMBERS) and "[" not in kind for kind in answer.types]
+    widths = [max(map(width, [name, *(row[i] for row in shown)])) for i, name in enumerate(names)]
+    for line in (names, ["-" * w for w in widths], *shown):
+        out.write(_line(line, widths, right) + "\n")
+    if len(rows) > most:
+        out.write(f"… and more: the first {most:,} rows are shown. --rows shows more, --json and --csv all.\n")
+    else:
+        out.write(f"({len(rows):,} row{'' if len(rows) == 1 else 's'})\n")
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    parts = []
+    for cell, wide, to_the_right in zip(cells, widths, right, strict=True):
+        room = " " * (wide - width(cell))
+        parts.append(room + cell if to_the_right else cell + room)
+    return "  ".join(parts).rstrip()
+
+
+def width(text: str) -> int:
+    """Columns on the screen: characters of East Asia take two, those that combine none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}" if abs(value) < 1e15 else repr(value)
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "milliseconds" if value.microsecond else "seconds")
+    text = value if isinstance(value, str) else for_json(plain(value)).strip('"')
+    text = for_screen(text)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def as_json(answer: Answer, out: TextIO) -> None:
+    """One array of objects, a row a line."""
+    before = "["
+    for row in answer.rows:
+        out.write(before + "\n" + for_json(record(answer.columns, row)))
+        before = ","
+    out.write("[]\n" if before == "[" else "\n]\n")
+
+
+def record(columns: Sequence[str], row: Row) -> dict[str, Any]:
+    return {name: plain(value) for name, value in zip(columns, row, strict=True)}
+
+
+def as_csv(answer: Answer, out: TextIO) -> None:
+    """RFC 4180, with a line of names; null is empty."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(answer.columns)
+    for row in answer.rows:
+        writer.writerow([_field(value) for value in row])
+
+
+def _field(value: Any) -> Any:
+    shown = plain(value)
+    return for_json(shown) if isinstance(shown, dict | list) else shown
+
+
+def plain(value: Any) -> Any:
+    """As JSON knows it."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return value.isoformat() + ("Z" if value.tzinfo is None else "")
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, date | time | UUID):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return value
+
+
+def views() -> Iterator[str]:
+    """The views with their columns, for people: what `gossamer sql DIR` says."""
+    for name, view in VIEWS.items():
+        yield f"{name}: {view.sentence}"
+        longest = max(len(c.name) for c in view.columns)
+        for column in view.columns:
+            yield f"    {column.name:{longest}}  {column.type.lower():9}  {column.sentence}"
+        yield ""

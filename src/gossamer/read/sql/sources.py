@@ -1,0 +1,164 @@
+"""Which files of a collection count, for those who only read it: those that the manifest names, and no others.
+
+A crawl may run meanwhile. Segments stay where they are; a journal file goes when its segment is named in the manifest,
+so the manifest is read again after the journal and, if a segment has come, everything once more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from gossamer.base.errors import GossamerError, StorageError
+from gossamer.collection import manifest
+from gossamer.collection.journal import records
+from gossamer.collection.journal.records import Kind, Mark
+from gossamer.collection.layout import ARCHIVE, INDEX, TABLES, journal_files, require_collection, shard_folder
+from gossamer.collection.manifest import Contents, Line
+
+SCORES: Final = "scores"
+_OF_SITES: Final = "-sites"
+_TRIES: Final = 10
+
+Span = tuple[int, int]
+"""From a byte to another."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    path: Path
+    rows: int
+    bytes: int
+    segment: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """Of one journal file: what is committed in it and not sealed, the bodies of its effects."""
+
+    path: Path
+    first: int
+    """Number of its first record."""
+    mark: Mark
+    """With the lengths of all marks of the file."""
+    bodies: list[bytes] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    folder: Path
+    shard: Path
+    contents: Contents
+    fresh: list[Fresh]
+
+    def table(self, name: str) -> list[File]:
+        """The segment files of a table (or of the index), in the order of segments."""
+        found = []
+        for number, line in sorted(self.contents.segments.items()):
+            for path, said in line["files"].items():
+                if path.partition("/")[0] == name:
+                    size = said.get("rows", 0), said["bytes"], number, said["checksum"]
+                    found.append(File(self.shard / path, *size))
+        return found
+
+    @property
+    def tables(self) -> dict[str, list[File]]:
+        return {name: self.table(name) for name in (*TABLES, INDEX)}
+
+    def lengths(self) -> dict[str, int]:
+        """Committed lengths of archive and URL files."""
+        found: dict[str, int] = {}
+        for _, line in sorted(self.contents.segments.items()):
+            found |= line["lengths"]
+        for part in self.fresh:
+            found |= part.mark.lengths
+        return found
+
+    def unindexed(self, all_committed: bool = False) -> dict[str, list[Span]]:
+        """Stretches of archive files that were sealed when there was no index; or also those not sealed yet."""
+        found: dict[str, list[Span]] = defaultdict(list)
+        reached: dict[str, int] = {}
+        for _, line in sorted(self.contents.segments.items()):
+            indexed = any(path.startswith(f"{INDEX}/") for path in line["files"])
+            for name, length in line["lengths"].items():
+                if name.startswith(f"{ARCHIVE}/"):
+                    if not indexed and length > reached.get(name, 0):
+                        found[name].append((reached.get(name, 0), length))
+                    reached[name] = max(length, reached.get(name, 0))
+        if all_committed:
+            for name, length in self.lengths().items():
+                if name.startswith(f"{ARCHIVE}/") and length > reached.get(name, 0):
+                    found[name].append((reached.get(name, 0), length))
+        return found
+
+    def scores(self) -> tuple[Path | None, Path | None]:
+        """The newest files with scores of pages and of sites."""
+        paths = sorted((self.shard / SCORES).glob("*.parquet"))
+        of_sites = [p for p in paths if p.stem.endswith(_OF_SITES)]
+        of_pages = [p for p in paths if not p.stem.endswith(_OF_SITES)]
+        return of_pages[-1] if of_pages else None, of_sites[-1] if of_sites else None
+
+
+RESTORE: Final = "Restore it from a backup; `gossamer verify` says what else is missing."
+
+
+def missing(path: Path) -> StorageError:
+    """The same words for every file that the manifest names and that is not there."""
+    return StorageError(f"{path} is missing", RESTORE)
+
+
+def nothing_sealed(sources: Sources) -> str:
+    """A note for those who asked for what is sealed only; empty if something is."""
+    if sources.fresh or sources.contents.segments:
+        return ""
+    return "nothing is sealed yet (collection.seal_every)"
+
+
+def find(folder: Path, fresh: bool = False) -> Sources:
+    """`fresh`: with what is committed in the journal and not sealed yet."""
+    require_collection(folder)
+    shard = shard_folder(folder)
+    contents = manifest.read(shard)
+    if not fresh:
+        return Sources(folder, shard, contents, [])
+    for _ in range(_TRIES):
+        found = unsealed(shard, contents.segments)
+        again = manifest.read(shard)
+        if found is not None and list(again.segments) == list(contents.segments):
+            return Sources(folder, shard, again, found)
+        contents = again
+    raise GossamerError(f"{folder} changes faster than it can be read", "Try again, or without --fresh.")
+
+
+def unsealed(shard: Path, segments: dict[int, Line]) -> list[Fresh] | None:
+    """None if a file went while it was read."""
+    found = []
+    for number, path in journal_files(shard).items():
+        if number not in segments:
+            try:
+                part = read_journal(path)
+            except StorageError as error:
+                if isinstance(error.__cause__, FileNotFoundError):
+                    return None
+                raise
+            if part is not None:
+                found.append(part)
+    return found
+
+
+def read_journal(path: Path) -> Fresh | None:
+    """What is committed in the file; None if nothing is."""
+    head = records.read_head(path)
+    read = list(records.read(path))
+    marks = [Mark.decode(r.body) for r in read if r.kind is Kind.MARK]
+    if head is None or not marks or marks[-1].record < head.first:
+        return None
+    lengths: dict[str, int] = {}
+    for mark in marks:
+        lengths |= mark.lengths
+    last = Mark(marks[-1].record, marks[-1].tick, lengths)
+    bodies = [r.body for r in read if r.kind is Kind.EFFECTS and r.number <= last.record]
+    return Fresh(path, head.first, last, bodies)

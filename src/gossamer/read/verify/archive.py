@@ -1,0 +1,265 @@
+"""The archive against the visits: every record is whole and is what its digests say; each visit that archived something
+finds its record, and no record is there that no visit names.
+
+A visit owns the stretch from where the one before it ended to its own `warc_end`: a request, a response or revisit
+at `warc_offset`, perhaps a conversion. So a file is checked in pieces, cut where a visit ends, each in a process of
+its own, with the visits that belong to it; memory is that of a few pieces.
+
+Cost: inflating, and SHA-1 of each block and payload: `bench/verify.py` prints the speed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import xxhash
+
+from gossamer.base.errors import StorageError
+from gossamer.base.model import VisitFlag
+from gossamer.collection import cdx
+from gossamer.config.settings import SeederSettings
+from gossamer.urls import Scope
+from gossamer.urls.names import spelled
+
+_ALL: Final = 1 << 62
+_GZIP: Final = b"\x1f\x8b\x08"
+_WARC: Final = b"WARC/1."
+_START: Final = 1 << 10
+"""Bytes of a member within which its first words are found."""
+_REPLAYED: Final = (b"response", b"revisit")
+_REPEATED, _TEXT = int(VisitFlag.REPEATED), int(VisitFlag.TEXT)
+_HASH: Final = (1 << 64) - 1
+
+
+class Visit(NamedTuple):
+    offset: int
+    end: int
+    url: str | None
+    """Canonical; None for robots.txt, which may have moved."""
+    flags: int
+    payload: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    path: Path
+    start: int
+    end: int
+    visits: list[Visit] | None
+    """None if they are not known: the records are read by themselves."""
+    seeder: SeederSettings
+    unindexed: tuple[tuple[int, int], ...]
+    """Stretches of the file without an index."""
+
+
+class Revisit(NamedTuple):
+    offset: int
+    payload: str
+    record_id: bytes
+    """That it refers to."""
+
+
+@dataclass(slots=True)
+class Checked:
+    path: Path
+    bytes: int
+    reached: int
+    """End of the last record that could be read."""
+    records: int = 0
+    wrong: list[tuple[int, str]] = field(default_factory=list)
+    """Offset, and what is wrong there."""
+    unreadable: bool = False
+    """Some record could not even be inflated."""
+    lines: int = 0
+    """Index lines that the records should have, and the sum of their checksums."""
+    checksum: int = 0
+    revisits: list[Revisit] = field(default_factory=list)
+
+
+def check(piece: Piece) -> Checked:
+    """Behind a record that cannot be read it goes on where the next visit begins, or what looks like a record."""
+    done = Checked(piece.path, piece.end - piece.start, piece.start)
+    while done.reached < piece.end:
+        try:
+            _read(piece, done.reached, done)
+            break
+        except StorageError as error:
+            done.unreadable = True
+            done.wrong.append((done.reached, error.message))
+            done.reached = _behind(piece, done.reached)
+    return done
+
+
+def _behind(piece: Piece, damaged: int) -> int:
+    """Where to go on after a record that cannot be read."""
+    if piece.visits is not None:
+        return next((v.end for v in piece.visits if v.end > damaged), piece.end)
+    with piece.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        at = raw.find(_GZIP, damaged + 1, piece.end)
+        while at >= 0:
+            with suppress(zlib.error):
+                if zlib.decompressobj(wbits=31).decompress(raw[at : at + _START], len(_WARC)) == _WARC:
+                    return at
+            at = raw.find(_GZIP, at + 1, piece.end)
+    return piece.end
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """What was read of one visit's part of the file."""
+
+    found: bool = False
+    record_id: bytes = b""
+    concurrent: bytes = b""
+    text: bool = False
+
+
+def _read(piece: Piece, start: int, done: Checked) -> None:
+    coming = iter([v for v in piece.visits or () if v.end > start])
+    visit, stretch = next(coming, None), _Stretch()
+    for offset, size, raw in cdx.members(piece.path, start, piece.end, _ALL):
+        done.records += 1
+        done.reached = offset + size
+        record = Record(raw)
+        wrong = record.damage()
+        if wrong:
+            done.wrong.append((offset, wrong))
+        elif piece.visits is not None:
+            _place_record(piece, offset, size, record, visit, stretch, done)
+        if visit is not None and offset + size >= visit.end:
+            done.wrong += [(visit.offset, text) for text in _missing(visit, stretch, offset + size, wrong)]
+            visit, stretch = next(coming, None), _Stretch()
+    if visit is not None:
+        done.wrong.append((visit.offset, "a visit names this place, but the file ends before it"))
+
+
+def _missing(visit: Visit, stretch: _Stretch, end: int, damaged: str) -> list[str]:
+    if end != visit.end:
+        return [f"a visit ends at byte {visit.end}, where no record does"]
+    if not stretch.found and not damaged:
+        return ["a visit names this place, where no response or revisit record starts"]
+    if visit.flags & _TEXT and stretch.found and not stretch.text and not visit.flags & _REPEATED:
+        return ["its visit has archived the cleaned text, but no conversion record follows"]
+    return []
+
+
+def _place_record(
+    piece: Piece, offset: int, size: int, record: Record, visit: Visit | None, stretch: _Stretch, done: Checked
+) -> None:
+    kind = record.field(b"WARC-Type")
+    if kind == b"warcinfo" and offset == 0:
+        return
+    if visit is None:
+        done.wrong.append((offset, f"no visit names this {kind.decode('latin-1')} record"))
+    elif kind == b"request":
+        stretch.concurrent = record.field(b"WARC-Concurrent-To")
+    elif kind == b"conversion":
+        stretch.text = True
+        if record.field(b"WARC-Refers-To") != stretch.record_id:
+            done.wrong.append((offset, "this conversion record does not refer to the response before it"))
+    elif kind in _REPLAYED and offset == visit.offset:
+        stretch.found, stretch.record_id = True, record.field(b"WARC-Record-ID")
+        done.wrong += [(offset, text) for text in _unlike(piece, record, kind, visit, stretch)]
+        if kind == b"revisit":
+            digest = record.field(b"WARC-Payload-Digest").removeprefix(b"sha1:").decode("latin-1")
+            done.revisits.append(Revisit(offset, digest, record.field(b"WARC-Refers-To")))
+        if not any(a <= offset < b for a, b in piece.unindexed):
+            done.lines += 1
+            line = cdx.line_of(record.raw, offset, size, piece.path.name)
+            done.checksum = (done.checksum + xxhash.xxh3_64_intdigest(line)) & _HASH
+    else:
+        done.wrong.append((offset, f"no visit names this {kind.decode('latin-1')} record"))
+
+
+def _unlike(piece: Piece, record: Record, kind: bytes, visit: Visit, stretch: _Stretch) -> list[str]:
+    """What differs between a visit and its record."""
+    found = []
+    asked = record.field(b"WARC-Target-URI").decode("latin-1")
+    if visit.url is not None and asked != visit.url and asked != spelled(visit.url, True):
+        canonical = _scope(piece.seeder).canonical(asked)
+        if canonical != visit.url:
+            found.append(f"the record is of {asked}, but its visit asked for {visit.url}")
+    if stretch.concurrent and stretch.concurrent != stretch.record_id:
+        found.append("the request before it belongs to another record")
+    if (kind == b"revisit") != bool(visit.flags & _REPEATED):
+        found.append(f"it is a {kind.decode()} record, but its visit says otherwise (flags {visit.flags})")
+    said = visit.payload
+    if said is not None and said != record.sha1 and not says(record.field(b"WARC-Payload-Digest"), said):
+        found.append("its visit has the digest of another body")
+    return found
+
+
+_scopes: Final = dict[str, Scope]()
+
+
+def _scope(seeder: SeederSettings) -> Scope:
+    """Made once in each process: settings with tables in them have no hash."""
+    key = repr(seeder)
+    if key not in _scopes:
+        _scopes[key] = Scope.of(seeder)
+    return _scopes[key]
+
+
+class Record:
+    """A WARC record: what is in one gzip member."""
+
+    __slots__ = ("_behind", "_fields", "raw", "sha1")
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self.sha1 = b""
+        """Of the payload, once it was looked at."""
+        self._behind = raw.find(b"\r\n\r\n") + 4
+        lines = raw[: self._behind - 4].split(b"\r\n")
+        self._fields = {name: value for name, _, value in [line.partition(b": ") for line in lines]}
+
+    def field(self, name: bytes) -> bytes:
+        return self._fields.get(name, b"")
+
+    def damage(self) -> str:
+        """What is wrong with it, read by itself; "" if nothing is."""
+        raw, behind, fields = self.raw, self._behind, self._fields
+        if not raw.startswith(_WARC) or behind < 4:
+            return "this is not a WARC record"
+        if not raw.endswith(b"\r\n\r\n") or fields.get(b"Content-Length") != b"%d" % (len(raw) - behind - 4):
+            return "the record has another length than it says"
+        whole = memoryview(raw)
+        digest = fields.get(b"WARC-Block-Digest")
+        if digest and not says(digest, _sha1(whole[behind:-4])):
+            return "the record is damaged: its block has another digest than it says"
+        digest = fields.get(b"WARC-Payload-Digest")
+        if digest and fields.get(b"WARC-Type") == b"response":
+            body = raw.find(b"\r\n\r\n", behind) + 4
+            self.sha1 = _sha1(whole[body:-4])
+            if not says(digest, self.sha1):
+                return "the record is damaged: its payload has another digest than it says"
+        return ""
+
+
+def _sha1(data: memoryview) -> bytes:
+    return hashlib.sha1(data, usedforsecurity=False).digest()
+
+
+_ALPHABET: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_DIGITS: Final = bytes(
+    b"0123456789abcdefghijklmnopqrstuv"[_ALPHABET.index(c)] if c in _ALPHABET else ord("!") for c in range(256)
+)
+
+
+def says(field: bytes, sha1: bytes) -> bool:
+    """Whether a digest as the archive writes it, in base 32 (RFC 4648), is this one.
+
+    As a number of base 32: a twentieth of the time that the library's function takes.
+    """
+    if len(field) != 37 or not field.startswith(b"sha1:"):
+        return False
+    try:
+        return int(field[5:].translate(_DIGITS), 32) == int.from_bytes(sha1, "big")
+    except ValueError:
+        return False

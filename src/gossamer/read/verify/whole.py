@@ -1,0 +1,191 @@
+"""The order of the checks, and the archive in pieces, in as many processes as there are cores."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from gossamer.collection import lock
+from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, require_collection, shard_folder
+from gossamer.collection.repair import repair
+from gossamer.collection.status_file import STANDING
+from gossamer.config import Settings
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import Sources
+from gossamer.read.verify import archive, beside, files, index, invariants
+from gossamer.read.verify.archive import Checked, Piece, Visit
+from gossamer.read.verify.report import BACKUP, REPORT, Finding, Report
+
+MEMORY: Final = "1GB"
+PIECE: Final = 16 << 20
+"""Bytes of archive that one process checks at a time."""
+ALONE: Final = 4 * PIECE
+"""Up to so many bytes of archive, no other process is worth its start."""
+
+Progress = Callable[[str, float], None]
+"""What is being done, and how much of it, from 0 to 1."""
+
+
+def repaired(folder: Path) -> list[str]:
+    """See `collection/repair.py`. No crawl may run."""
+    require_collection(folder)
+    shard = shard_folder(folder)
+    held = lock.take(shard)
+    try:
+        return repair(shard)
+    finally:
+        held.release()
+
+
+def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, part: None) -> Report:
+    """`quick`: all but the archive's records and index."""
+    report = Report()
+    sources = files.open_sources(folder, report)
+    files.check_chain(sources, report)
+    gaps = any((f.file, f.place) != (MANIFEST, files.FIRST_LINE) for f in report.findings)
+    damaged = {*TABLES, INDEX} if gaps else set[str]()  # rows of every table may be missing
+    settings = beside.check_settings(sources, report)
+    beside.check_strays(sources, report)
+    total = sum(f.bytes for these in sources.tables.values() for f in these)
+    done = 0
+    for size in files.check_segments(sources, report, damaged):
+        done += size
+        progress("segments", done / max(1, total))
+    files.check_image(sources, report)
+    invariants.check_standing(sources.shard, _standing(sources.shard), report)
+    with tempfile.TemporaryDirectory() as spilled:
+        database = Database(sources, settings, MEMORY, Path(spilled))
+        _Contents(sources, settings, database, damaged, report, progress).check(quick)
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What is in the tables and the archive, as far as the tables that a check needs are whole."""
+
+    sources: Sources
+    settings: Settings
+    database: Database
+    damaged: set[str]
+    """Tables."""
+    report: Report
+    progress: Progress
+
+    def check(self, quick: bool) -> None:
+        if self.damaged:
+            without = ", ".join(name for name in (*TABLES, INDEX) if name in self.damaged)
+            self.report.notes.append(f"What needs {without} was not looked at: mend the files first.")
+        tables = invariants.check_tables(self.sources, self.database, self.report, self.damaged)
+        for number, table in enumerate(tables):
+            self.progress(f"invariants of {table}", number / (1 + len(invariants.CHECKS)))
+        if "pages" not in self.damaged:
+            invariants.check_urls(self.sources, self.database, self.report)
+        lengths = _archive_lengths(self.sources, self.report)
+        if quick:
+            self.report.notes.append("The records of the archive were not read (--quick).")
+        else:
+            self._check_archive(lengths)
+
+    def _check_archive(self, there: dict[str, int]) -> None:
+        report, indexed = self.report, index.Index(self.sources)
+        indexed.leave_out(name for name, length in self.sources.lengths().items() if there.get(name, 0) < length)
+        total, done = sum(there.values()), 0
+        revisits: dict[str, list[archive.Revisit]] = defaultdict(list)
+        for checked in _checked(self._pieces(there, indexed), total):
+            name = f"{ARCHIVE}/{checked.path.name}"
+            report.add(*(Finding(name, f"byte {at}", wrong, _cure(wrong)) for at, wrong in checked.wrong))
+            report.count("archive bytes", checked.bytes)
+            report.count("archive records", checked.records)
+            indexed.expect(checked)
+            revisits[name] += checked.revisits
+            done += checked.bytes
+            self.progress("archive", done / max(1, total))
+        if self._visits_known:
+            index.check_revisits(self.sources, self.database, revisits, report)
+            if INDEX not in self.damaged:
+                indexed.compare(report)
+
+    @property
+    def _visits_known(self) -> bool:
+        return not self.damaged & {"visits", "pages"}
+
+    def _pieces(self, there: dict[str, int], indexed: index.Index) -> Iterator[Piece]:
+        """Visits are asked for file by file: memory is that of one file's."""
+        for name, length in there.items():
+            path, without = self.sources.shard / name, indexed.without(name)
+            visits = self._visits_in(name) if self._visits_known else None
+            if visits is not None and length < self.sources.lengths()[name]:  # the file was cut: as far as it goes
+                visits = [visit for visit in visits if visit.end <= length]
+                length = visits[-1].end if visits else 0
+            if not visits:
+                yield Piece(path, 0, length, visits, self.settings.seeder, without)
+            start = first = 0
+            for number, visit in enumerate(visits or (), 1):
+                last = number == len(visits or ())
+                end = length if last else min(visit.end, length)
+                if end - start >= PIECE or last:
+                    yield Piece(path, start, end, (visits or [])[first:number], self.settings.seeder, without)
+                    start, first = end, number
+
+    def _visits_in(self, name: str) -> list[Visit]:
+        found = self.database.run(
+            "select v.warc_offset, v.warc_end, p.url, v.flags, v.payload from stored.visits v left join stored.pages p "
+            "on p.page = v.page where v.warc_end > 0 and v.warc_file = ? order by 1",
+            [name],
+        )
+        return [Visit(*row) for row in found]
+
+
+def _standing(shard: Path) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads((shard / STANDING).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def _archive_lengths(sources: Sources, report: Report) -> dict[str, int]:
+    """Of the files that are there, as far as they are committed and there."""
+    found = {}
+    for name, length in sorted(sources.lengths().items()):
+        path = sources.shard / name
+        if not name.startswith(f"{ARCHIVE}/"):
+            continue
+        if not path.exists():
+            wrong = "is missing: its visits are known, their bodies are not"
+            report.add(Finding(name, "", wrong, BACKUP))
+        elif path.stat().st_size < length:
+            wrong = f"has {path.stat().st_size} bytes, but {length} were committed: the end is missing"
+            report.add(Finding(name, "", wrong, BACKUP))
+        if path.exists():
+            found[name] = min(length, path.stat().st_size)
+    return found
+
+
+def _cure(wrong: str) -> str:
+    return BACKUP if "damaged" in wrong or "not a WARC" in wrong or "length" in wrong else REPORT
+
+
+def _checked(pieces: Iterable[Piece], total: int) -> Iterator[Checked]:
+    """In no order, some at a time."""
+    cores = len(os.sched_getaffinity(0))
+    if total <= ALONE or cores == 1:
+        yield from map(archive.check, pieces)
+        return
+    waiting = iter(pieces)
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
+        running: set[Future[Checked]] = {pool.submit(archive.check, p) for p in islice(waiting, 2 * cores)}
+        while running:
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {pool.submit(archive.check, p) for p in islice(waiting, len(ended))}
+            for future in ended:
+                yield future.result()

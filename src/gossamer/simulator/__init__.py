@@ -1,1 +1,0 @@
-"""The simulated side of the web seam: a Web that answers under a virtual clock, with latency and faults."""

@@ -1,0 +1,1 @@
+"""Tools for developers and installation: compile all kernels, generate the reference."""

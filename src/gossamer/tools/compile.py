@@ -1,0 +1,107 @@
+"""Compiles every kernel of a crawl, so that the first starts at once: `python -m gossamer.tools.compile`, in `make
+install`.
+
+A small simulated crawl calls everything that a real one calls, with the same types; `compiled` keeps the result. With
+`--laboratory` those of the simulator too, which are compiled when they are first needed: before tests, whose processes
+would all do it at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from gossamer.base.clock import VirtualClock
+from gossamer.base.compiled import forget_old
+from gossamer.base.model import Outcome, Texts
+from gossamer.collection.columns import Columns
+from gossamer.collection.rulebook import RuleBook
+from gossamer.config import Settings, override
+from gossamer.crawl import Bounds, Crawl
+from gossamer.harvester.bandwidth.speeds import Speeds
+from gossamer.harvester.queue import turns
+from gossamer.harvester.queue.queue import SiteQueue
+from gossamer.hours import Moment
+from gossamer.manager.plan import make_plan
+from gossamer.manager.scores.compute import compute
+from gossamer.manager.strategies import LIVE
+from gossamer.opening import open_collection
+from gossamer.robots import Rules
+from gossamer.seeder.seed import kept_texts
+from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
+
+
+def reply(url: str) -> Reply:
+    if url.endswith("/robots.txt"):
+        return Reply(rules=Rules.parse(b"User-agent: *\nDisallow: /1$", "Gossamer").compiled())
+    last = url.rpartition("/")[2] or "0"
+    if not last.isdigit():
+        return Reply(outcome=Outcome.NOT_FOUND, status=404)
+    page = int(last)
+    links = [f"http://{host}.example/{page * 2 + i}" for host in "ab" for i in (1, 2)] if page < 30 else []
+    return Reply(links=links, digest=1 + page)
+
+
+def warm(folder: Path, policy: str) -> int:
+    """Crawls a Web of two sites; returns the number of visits."""
+    small = ("collection.max_pages=1000", "collection.max_sites=10")
+    settings = override(Settings(), (f"manager.policy={policy}", *small))
+    clock = VirtualClock()
+    store, desk, _ = open_collection(folder, settings, clock)
+    try:
+        names = SimulatedNames(lambda host: "192.0.2.1")
+        crawl = Crawl(desk, store, SimulatedWeb(reply, clock, desk.seed), names, clock, Bounds())
+        crawl.plant(["http://a.example/", "http://b.example/"])
+        crawl.run()
+        store.commit(rotate=True)
+        while store.busy:
+            store.turn()
+        compute(store.shard, {"pagerank": 1.0, "hub": 1.0, "siterank": 1.0}, "completed")
+        return desk.visits
+    finally:
+        store.close()
+
+
+def warm_rest() -> None:
+    """Kernels that so small a crawl does not call: plans of many pages begin with a sample, requests are taken back
+    when the address of a site has become too old, sites contend when a plan is replaced, rules are moved when many are
+    out of use, and links have texts."""
+    columns = Columns(100_000, 1)
+    columns.page.count, columns.site.count, columns.origin.count = 100_000, 1, 1
+    for policy in LIVE.values():
+        make_plan(columns, policy, 0.0, 1_000, 10)
+    queue, nothing = SiteQueue(1, 1), np.zeros(0, np.uint32)
+    queue.skip(nothing, 0.0)
+    turns.touch(queue.arrays, nothing, nothing)
+    Speeds(1).predict(nothing, Moment(0.0, False))
+    RuleBook(1).pack(np.zeros(1, np.uint32), np.zeros(1, np.uint32))
+    kept_texts(Texts(np.zeros(1, np.uint16), b""), np.zeros(1, np.bool_))
+
+
+def warm_laboratory() -> None:
+    """Page by page and by plans, with a clock and without."""
+    from gossamer.laboratory.graphs.make import make
+    from gossamer.laboratory.simulate.run import simulate
+    from gossamer.laboratory.simulate.scenario import Scenario, Servers
+
+    graph = make(300)
+    for strategy in ("opic", "completed-pagerank", "larger-sites-first", "batch-pagerank"):
+        for scenario in (Scenario(), Scenario(connections=8, wait=15.0, servers=Servers.measured(), batch=50)):
+            simulate(graph, strategy, scenario)
+
+
+def main() -> None:
+    forget_old()
+    warm_rest()
+    with tempfile.TemporaryDirectory() as folder:
+        for policy in ("value", "larger-sites-first"):
+            warm(Path(folder) / policy, policy)
+    if "--laboratory" in sys.argv[1:]:
+        warm_laboratory()
+
+
+if __name__ == "__main__":
+    main()

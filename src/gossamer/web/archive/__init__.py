@@ -1,0 +1,1 @@
+"""WARC files, and the index of bodies that are already archived."""

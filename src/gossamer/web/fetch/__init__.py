@@ -1,0 +1,1 @@
+"""Fetching one URL: request, response, decoding, certificates."""

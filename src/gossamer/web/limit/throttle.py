@@ -1,0 +1,263 @@
+"""A sluice: a connection of libcurl's through which so many bytes pass as are let in, and none more.
+
+libcurl reads what is there: of plain HTTP 22 buffers an action, of TLS records to their end. So once a connection is
+made, its descriptor is given another meaning (`dup2`): an end of a pair of sockets of the kernel's. The other end is
+ours, and so is the connection itself from then on. What the server sends is read from it by the byte, as far as the
+line allows (`web/limit/bucket.py`), and put into the pair; what libcurl sends is passed on at once. libcurl notices
+nothing, whatever it speaks: it has connected itself, so that times and errors of connecting are its own, and what
+happens to the connection happens to the pair.
+
+Invariants, each a test of the same name: no byte passes that was not let in, and none is lost or changes its place; the
+end of a connection comes after its last byte, and a reset is a reset; a connection that its server closes while it is
+idle, or on which it sends something then, looks closed at once, however little is let in, and no request is sent on it;
+when libcurl closes its end, what it sent last passes, and nothing is left.
+
+That libcurl has closed its end is seen at ours. Refused: its callback for that, which pycurl can call only while the
+handle that made the connection is in use; else it closes the descriptor itself, and says nothing.
+
+Cost: two system calls and a copy a piece, and three descriptors a connection instead of one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import socket
+import struct
+import termios
+from array import array
+from contextlib import suppress
+from typing import Final
+
+PIECE: Final = 1 << 16
+"""Bytes that pass at a time, at most."""
+_ALWAYS: Final = select.EPOLLRDHUP | select.EPOLLOUT | select.EPOLLET
+"""Of the connection that are looked at whatever is let in: it may be written to again, or its server has closed it."""
+_RECEIVED: Final = struct.Struct("<Q")
+_RECEIVED_AT: Final = 128
+"""Of tcpi_bytes_received in struct tcp_info (Linux 4.1)."""
+_INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
+_OVER: Final = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
+_unread: Final = array("i", [0])
+_piece: Final = bytearray(PIECE)
+_view: Final = memoryview(_piece)
+
+
+def connected(fd: int) -> bool:
+    """Whether a descriptor of libcurl's is a connection, and made. (libcurl has others that it waits for.)"""
+    try:
+        found = socket.socket(fileno=fd)
+    except OSError:
+        return False
+    try:
+        return found.family in _INTERNET and bool(found.getpeername())
+    except OSError:
+        return False
+    finally:
+        found.detach()
+
+
+def unread_of(end: socket.socket | int) -> int:
+    """Bytes that wait in a socket's receive buffer; 0 if it is closed."""
+    try:
+        fcntl.ioctl(end, termios.FIONREAD, _unread)
+    except (OSError, ValueError):
+        return 0
+    return _unread[0]
+
+
+def read_of(connection: socket.socket) -> int:
+    """Bytes that were read from a connection since it was made."""
+    unread = unread_of(connection)
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + _RECEIVED.size)
+    return max(0, int(_RECEIVED.unpack_from(info, _RECEIVED_AT)[0]) - unread)
+
+
+class Sluice:
+    """`fd` is libcurl's descriptor, `far` the connection to the server, `near` our end of the pair between them."""
+
+    __slots__ = (
+        "_down",
+        "_ended",
+        "_failed",
+        "_idle",
+        "_much",
+        "_up",
+        "dries",
+        "ends",
+        "far",
+        "fd",
+        "held",
+        "near",
+        "settled",
+    )
+
+    def __init__(self, fd: int, window: int) -> None:
+        """`fd` is connected. `window`: bytes that may wait on either side; 0: as many as the kernel holds. Where there
+        are no descriptors for it (OSError), nothing has changed."""
+        self.fd = fd
+        self.near, end = socket.socketpair()
+        try:
+            self.far = socket.socket(fileno=os.dup(fd))
+        except OSError:
+            self.near.close()
+            end.close()
+            raise
+        with end:
+            for each in (self.far, self.near, end):
+                each.setblocking(False)
+            if window:
+                self.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, window)
+            os.dup2(end.fileno(), fd, inheritable=False)
+        self.ends = self.far.fileno(), self.near.fileno()
+        self.held = False
+        """Since something was sent, the server had to wait for us."""
+        self._idle = False
+        """No request is made on it, and none may be once something has come: it would be taken for the answer."""
+        self.dries = 0
+        """For whoever lets in: its count of droughts when something was let in last."""
+        self._much = window // 2
+        self._failed = False
+        self._down = self._up = b""
+        self._ended = False
+        self.settled = (False, 0, 0)
+        """What whoever watches it knows of `opens`, `events` and `far_events`."""
+
+    @property
+    def closed(self) -> bool:
+        """Nothing passes any more, in either direction: libcurl has closed it, or the connection was reset."""
+        return self.near.fileno() < 0
+
+    @property
+    def events(self) -> int:
+        """What our end waits for."""
+        return (0 if self._up else select.EPOLLIN) | (select.EPOLLOUT if self._down else 0)
+
+    @property
+    def far_events(self) -> int:
+        """What the connection waits for, besides what may be let in: if it is idle, for whatever comes."""
+        return _ALWAYS | (select.EPOLLIN if self._idle else 0)
+
+    @property
+    def opens(self) -> bool:
+        """Whether something may be let in."""
+        return not (self._down or self._ended)
+
+    @property
+    def waits(self) -> bool:
+        """Whether something has come that libcurl has not got."""
+        return bool(self._down) or unread_of(self.fd) > 0 or (self.opens and unread_of(self.far) > 0)
+
+    def let_in(self, most: int, late: bool = False) -> int:
+        """At most so many bytes pass; returns how many did. `late`: nothing could be let in for a while; if so much is
+        there now that the server cannot send any more, it had to wait."""
+        if late and not self.held and self._much:
+            self.held = unread_of(self.far) >= self._much
+        try:
+            count = self.far.recv_into(_view, min(most, PIECE))
+        except BlockingIOError:
+            return 0
+        except OSError:
+            self._reset()
+            return 0
+        if count:
+            self._pass(_view[:count])
+        elif self._failed:
+            self._reset()
+        else:
+            self.end()
+        return count
+
+    def _pass(self, data: bytes | memoryview) -> None:
+        try:
+            self._down = _send(self.near, data)
+        except OSError:
+            self.close()
+
+    def let_out(self) -> None:
+        """What libcurl sends passes, and when it has closed its end, so do we."""
+        if not self._up:
+            try:
+                self._up = self.near.recv(PIECE)
+            except BlockingIOError:
+                return
+            except OSError:
+                self._up = b""
+            if not self._up or (self._idle and self._ended):
+                self.close()  # it is gone, or nobody would get the answer
+                return
+            self.held = self._idle = False
+        try:
+            self._up = _send(self.far, self._up)
+        except OSError:
+            self._up, self._failed = b"", True
+            if self.opens and not unread_of(self.far):
+                self._reset()  # else what came before that comes first
+
+    def look_near(self, event: int) -> None:
+        """Something happened to our end of the pair."""
+        if event & select.EPOLLOUT:
+            self._pass(self._down)
+        if event & ~select.EPOLLOUT and not self.closed:
+            self.let_out()
+        if event & select.EPOLLHUP and self._up:
+            self.close()  # libcurl is gone, and nobody takes what it sent last
+
+    def look_far(self, event: int) -> None:
+        """Something happened to the connection, whether something may be let in or not."""
+        if self._up:
+            self.let_out()
+        if not event & (_OVER | select.EPOLLIN) or not self.opens:
+            return
+        if self._idle and not event & select.EPOLLERR:
+            self.end()  # what is unread is a farewell, or more than was asked for
+        elif event & _OVER and not unread_of(self.far):
+            self.let_in(1)
+
+    def rest(self) -> None:
+        """The request on it has ended. If the server has sent more than that, nobody gets it."""
+        self._idle = True
+        if self.waits and not self._is_left():
+            end = socket.socket(fileno=self.fd)
+            with suppress(BlockingIOError):
+                while end.recv(PIECE):
+                    pass
+            end.detach()
+            self.end()
+
+    def end(self) -> None:
+        """Nothing comes any more."""
+        if not self._ended:
+            self._ended = True
+            with suppress(OSError):  # libcurl may be gone
+                self.near.shutdown(socket.SHUT_WR)
+
+    def _reset(self) -> None:
+        """libcurl's end is reset if ours is closed with something unread in it."""
+        if not self._is_left():
+            end = socket.socket(fileno=self.fd)
+            with suppress(OSError):  # there may be so much already
+                end.send(b"\0")
+            end.detach()
+        self.close()
+
+    def _is_left(self) -> bool:
+        """Whether libcurl has closed its end: then its descriptor may be another's already."""
+        poll = select.poll()
+        poll.register(self.near, 0)
+        return bool(poll.poll(0))
+
+    def close(self) -> None:
+        self._ended, self._down, self._up = True, b"", b""
+        self.near.close()
+        self.far.close()
+
+
+def _send(end: socket.socket, data: bytes | memoryview) -> bytes:
+    """Sends what can be sent now, and returns the rest."""
+    try:
+        sent = end.send(data)
+    except BlockingIOError:
+        sent = 0
+    return bytes(data[sent:])

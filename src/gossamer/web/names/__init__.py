@@ -1,0 +1,1 @@
+"""Names to addresses: the resolver, name servers, and the guard against unsafe answers."""

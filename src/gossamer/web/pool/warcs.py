@@ -1,0 +1,97 @@
+"""The archive files of a run, on the desk's side: workers append to them, the desk creates, syncs and cuts them.
+
+What a worker wrote beyond the last result that came belongs to no result yet, and is cut when the worker dies. Results
+may wait for the next tick: marks vouch only for those that were handed over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer import __version__
+from gossamer.base import disk
+from gossamer.collection.layout import archive_name
+from gossamer.web.archive.archive import warcinfo
+
+
+@dataclass(slots=True)
+class _File:
+    path: Path
+    appender: disk.Appender | None
+    length: int
+    """As of the results that the desk has journalled, or is about to: what marks vouch for."""
+    taken: int = 0
+    """As of the results that have come: behind it nothing counts."""
+    full: bool = False
+    """No worker will append to it any more."""
+
+
+class Warcs:
+    def __init__(self, shard: Path, number: int, contact: str) -> None:
+        self._shard = shard
+        self._next = number
+        self._contact = contact
+        self._files: dict[int, _File] = {}
+        self._closing = threading.Lock()
+
+    def create(self) -> tuple[int, Path]:
+        """A new file with its warcinfo record: number and path."""
+        number, self._next = self._next, self._next + 1
+        path = (self._shard / archive_name(number)).resolve()
+        disk.make_directory(path.parent)
+        appender = disk.Appender(path)
+        appender.append(warcinfo(path.name, f"Gossamer/{__version__}", self._contact))
+        self._files[number] = _File(path, appender, appender.length, appender.length)
+        return number, path
+
+    def came(self, number: int, length: int) -> None:
+        """A result has come whose records end there."""
+        file = self._files[number]
+        file.taken = max(file.taken, length)
+
+    def grew(self, number: int, length: int) -> None:
+        """That result is handed to the desk."""
+        file = self._files[number]
+        file.length = max(file.length, length)
+
+    def length(self, number: int) -> int:
+        return self._files[number].taken
+
+    def lengths(self) -> dict[str, int]:
+        """By path relative to the shard's folder: all files of this run, as of the results taken."""
+        return {archive_name(number): file.length for number, file in list(self._files.items())}
+
+    def finish(self, number: int) -> None:
+        """Its last result was taken: it is closed with its next sync."""
+        self._files[number].full = True
+
+    def cut(self, number: int) -> None:
+        """To the end of the last whole result: its worker is gone."""
+        file = self._files[number]
+        if not file.full and file.path.stat().st_size > file.taken:
+            disk.truncate(file.path, file.taken)
+        self.finish(number)
+
+    def sync(self, names: Collection[str] | None = None) -> None:
+        """May be called by another thread. `names` as in `lengths`; None: all."""
+        for number, file in list(self._files.items()):
+            if names is None or archive_name(number) in names:
+                self._sync(file)
+
+    def close(self) -> None:
+        """Synced: a commit mark may still come behind it."""
+        for number in self._files:
+            self.finish(number)
+        self.sync()
+
+    def _sync(self, file: _File) -> None:
+        with self._closing:
+            if file.appender is not None:
+                full = file.full
+                file.appender.sync()
+                if full:
+                    file.appender.close()
+                    file.appender = None

@@ -1,0 +1,185 @@
+r"""Readers of access logs: the demonstration Web's, and nginx's in this format:
+
+    log_format gossamer '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent '
+                        '"$http_referer" "$http_user_agent" '
+                        '$msec $request_time $scheme $host:$server_port $server_addr $connection '
+                        '"$sent_http_retry_after" "$sent_http_location" "$http_from"';
+    access_log /path/to/access.log gossamer;
+
+which is the combined format and nine fields more; the last two may be missing, less is then judged. Both of its times
+have milliseconds; the end of a request is $msec, its start $msec - $request_time. The clock is the wall clock. The
+demonstration Web's log has both clocks: monotonic unless asked otherwise.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Final, TextIO
+
+from gossamer.base.errors import UsageError
+from gossamer.web.fetch.response import retry_after
+from gossamer.webs.checker.report import Request
+from gossamer.webs.checker.robots import RobotsOf
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.demo.access import ABOUT, COLUMNS, HEADER
+from gossamer.webs.hostile.web import HostileWeb
+
+LOG_FORMAT: Final = (
+    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" '
+    '$msec $request_time $scheme $host:$server_port $server_addr $connection "$sent_http_retry_after" '
+    '"$sent_http_location" "$http_from"'
+)
+
+_QUOTED: Final = r'"((?:[^"\\]|\\.)*)"'
+_NGINX: Final = re.compile(
+    rf"\S+ - .*? \[[^\]]*\] {_QUOTED} (\d+) (\d+) {_QUOTED} {_QUOTED} "
+    rf"([\d.]+) ([\d.]+) (\w+) (\S+) (\S+) (\d+) {_QUOTED}(?: {_QUOTED} {_QUOTED})?"
+)
+_USUAL: Final = {"http": ":80", "https": ":443"}
+_DATED: Final = re.compile(r"robots\.txt\.(\d{8}T\d{6})Z")
+_ESCAPED: Final = re.compile(r"\\x([0-9A-Fa-f]{2})")
+
+
+def read(path: Path, *, wall: bool = False) -> Iterator[Request]:
+    """The requests of a log of either kind. `wall`: take the demonstration Web's wall clock.
+
+    A last line that is not whole, in a log that is still being written, is left out.
+    """
+    parse: Callable[[str], Request | None] = _nginx
+    with _open(path) as text:
+        for n, line in enumerate(text, 1):
+            if n == 1 and line.startswith(ABOUT):
+                parse = partial(_demo, wall=wall)
+            elif line.endswith("\n") and line != HEADER:
+                request = parse(line)
+                if request is None:
+                    raise UsageError(
+                        f"{path}, line {n}: not a line of an access log that can be checked.",
+                        f"Give the log of `gossamer web --log`, or nginx's with log_format gossamer '{LOG_FORMAT}';",
+                    )
+                yield request
+
+
+def read_all(paths: Sequence[Path], *, wall: bool = False) -> Iterator[Request]:
+    """The requests of several logs, as one log would have them: in the order in which they ended."""
+    return heapq.merge(*(read(path, wall=wall) for path in paths), key=lambda r: r.end)
+
+
+def web_of(path: Path) -> DemoWeb | HostileWeb | None:
+    """The Web that a log describes, if it is one of the demonstration Web, or of the hostile one."""
+    with _open(path) as text:
+        first = text.readline()
+    if not first.startswith(ABOUT):
+        return None
+    found = json.loads(first[len(ABOUT) :])
+    return HostileWeb.described(found) if "friendly" in found else DemoWeb(**found)
+
+
+def _open(path: Path) -> TextIO:
+    try:
+        return path.open(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", "Name an access log that can be read.") from error
+
+
+def _demo(line: str, wall: bool) -> Request | None:
+    fields = line.rstrip("\n").split("\t", len(COLUMNS) - 1)
+    if len(fields) != len(COLUMNS):
+        return None
+    start, at, end, address, host, method, target, status, size, connection, retry, location, sender, agent = fields
+    try:
+        shift = float(at) - float(start)
+        return Request(
+            float(start) + wall * shift,
+            float(end) + wall * shift,
+            address,
+            host,
+            target,
+            int(status),
+            "http",
+            method,
+            int(connection),
+            seconds_of(retry, float(end) + shift),
+            agent,
+            sender,
+            "" if location == "-" else location,
+            int(size),
+        )
+    except ValueError:
+        return None
+
+
+def _nginx(line: str) -> Request | None:
+    found = _NGINX.fullmatch(line.rstrip("\n"))
+    if not found:
+        return None
+    asked, status, size, _, agent, end, took, scheme, host, address, connection, retry, *more = found.groups("")
+    location, sender = (_plain(text) for text in more)
+    host = host.removesuffix(_USUAL.get(scheme, ":"))
+    method, _, rest = _plain(asked).partition(" ")
+    target = rest.rpartition(" ")[0] or rest
+    return Request(
+        float(end) - float(took),
+        float(end),
+        address,
+        host,
+        target,
+        int(status),
+        scheme,
+        method,
+        int(connection),
+        seconds_of(retry, float(end)),
+        _plain(agent),
+        sender,
+        "" if location == "-" else location,
+        int(size),
+    )
+
+
+def _plain(text: str) -> str:
+    r"""nginx writes quotes, backslashes and bytes beyond ASCII as \xXX."""
+    return _ESCAPED.sub(lambda m: chr(int(m[1], 16)), text)
+
+
+def seconds_of(said: str, now: float) -> float | None:
+    """Seconds from `now` (wall clock) that a Retry-After asks for."""
+    wait = retry_after(said, now)
+    return wait if wait >= 0 else None
+
+
+def robots_of_web(web: DemoWeb | HostileWeb) -> RobotsOf:
+    """The robots.txt files of the demonstration Web, each as it was when it was asked for (by the monotonic clock)."""
+    return lambda request: web.robots_of(request.origin, request.start)
+
+
+def robots_in(folder: Path) -> RobotsOf:
+    """robots.txt files by host (`folder/HOST/robots.txt`, as sites often lie), or one for all (`folder/robots.txt`).
+
+    Beside it, `robots.txt.20261117T051400Z` is what was served from that time on (UTC).
+    """
+    found: dict[str, list[tuple[float, bytes]]] = {}
+
+    def robots_of(request: Request) -> bytes | None:
+        host = request.site
+        if host not in found:
+            own = _copies(folder / host) if ".." not in host and "/" not in host and host.isprintable() else []
+            found[host] = own or _copies(folder)
+        return next((text for since, text in reversed(found[host]) if since <= request.start), None)
+
+    return robots_of
+
+
+def _copies(folder: Path) -> list[tuple[float, bytes]]:
+    """Since when, and what, in order of time."""
+    copies = [(float("-inf"), folder / "robots.txt")]
+    for path in folder.glob("robots.txt.*"):
+        dated = _DATED.fullmatch(path.name)
+        if dated:
+            copies.append((datetime.strptime(dated[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC).timestamp(), path))
+    return [(since, path.read_bytes()) for since, path in sorted(copies) if path.is_file()]

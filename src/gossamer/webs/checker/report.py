@@ -1,0 +1,147 @@
+"""What the checker reads and what it says: requests, violations, the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gossamer.base.escape import for_screen
+from gossamer.base.units import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as a server saw it. Times are seconds of one clock, whichever the log has."""
+
+    start: float
+    """Its first byte was read."""
+    end: float
+    """The last byte of its answer was written."""
+    address: str
+    """The server's own."""
+    host: str
+    target: str
+    """Path and query."""
+    status: int
+    scheme: str = "http"
+    method: str = "GET"
+    connection: int = 0
+    retry_after: float | None = None
+    """Seconds from the end."""
+    agent: str = ""
+    """User-Agent; "-": it had none, "": the log does not tell."""
+    sender: str = ""
+    """From, likewise."""
+    location: str = ""
+    """Of a redirect, as sent; "": the log does not tell."""
+    sent: int = 0
+    """Bytes of the answer."""
+
+    @property
+    def site(self) -> str:
+        """The host without its port."""
+        return self.host.rpartition(":")[0] if self.host.rpartition(":")[2].isdecimal() else self.host
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.host}"
+
+    @property
+    def url(self) -> str:
+        return self.origin + self.target
+
+    @property
+    def is_robots(self) -> bool:
+        return self.target == "/robots.txt"
+
+
+class Kind(StrEnum):
+    """The ways to be impolite."""
+
+    SITE_EARLY = "too early at its site"
+    SLOWED_EARLY = "too early after answers that ask to slow down"
+    TOOK_EARLY = "too early after an answer that took long"
+    ADDRESS_EARLY = "too early at its address"
+    DOMAIN_EARLY = "too early at its domain"
+    SITE_PARALLEL = "in parallel with another at its site"
+    ADDRESS_PARALLEL = "in parallel with another at its address"
+    DOMAIN_PARALLEL = "in parallel with another at its domain"
+    RETRY_AFTER = "before the end of a Retry-After"
+    FORBIDDEN = "forbidden by robots.txt"
+    NO_ROBOTS = "without valid robots.txt rules"
+    DELAY_TOO_LONG = "at a site whose Crawl-delay is longer than we wait"
+    NAMELESS = "without our name, version or contact"
+    METHOD = "with another method than GET"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    kind: Kind
+    request: Request
+    previous: Request | None
+    """The request that it follows or overlaps, or the robots.txt request whose answer forbids it."""
+    early: float
+    """Seconds by which it should have come later; 0 where that has no meaning."""
+
+    def __str__(self) -> str:
+        r, p = self.request, self.previous
+        line = f"{r.start:.3f} {for_screen(r.url)} ({r.address}): {self.kind}"
+        if self.early > 0:
+            line += f", {self.early:.3f} s early"
+        return f"{line}; see {for_screen(p.url)}, {p.start:.3f} to {p.end:.3f}, status {p.status}" if p else line
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "kind": self.kind.name.lower(),
+            "url": self.request.url,
+            "address": self.request.address,
+            "start": self.request.start,
+            "early": self.early,
+            "previous": self.previous.url if self.previous else None,
+            "line": str(self),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    requests: int
+    sites: int
+    addresses: int
+    violations: Sequence[Violation] = ()
+    """The first of each kind, in the order of the log."""
+    counts: Mapping[Kind, int] = field(default_factory=dict)
+    """All of each kind."""
+    worst: Mapping[Kind, Violation] = field(default_factory=dict)
+    """The earliest of each kind: by most seconds."""
+
+    @property
+    def is_polite(self) -> bool:
+        return bool(self.requests) and not self.counts
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def verdict(self) -> str:
+        if not self.requests:
+            return "Nothing to judge: the log has no request."
+        places = f"{plural(self.sites, 'site')} at {plural(self.addresses, 'address', 'addresses')}"
+        judged = f"{plural(self.requests, 'request')} to {places}"
+        if not self.counts:
+            return f"Polite: {judged}, none too early, in parallel or against robots.txt."
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.counts.items()))
+        return f"Not polite: {plural(self.total, 'violation')} in {judged}: {counts}."
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "polite": self.is_polite,
+            "verdict": self.verdict,
+            "requests": self.requests,
+            "sites": self.sites,
+            "addresses": self.addresses,
+            "counts": {kind.name.lower(): n for kind, n in self.counts.items()},
+            "worst": {kind.name.lower(): v.as_json() for kind, v in self.worst.items()},
+            "violations": [v.as_json() for v in self.violations],
+        }

@@ -1,0 +1,168 @@
+"""Compares what was there with what was found.
+
+A URL is *as it should be* if its last request had an outcome that it must have; if it must not be asked for (robots.txt
+forbids it, nobody answers, it lies too deep), if it is known and was not; if only nofollow leads to it, if it is not
+even known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gossamer.base.model import Outcome
+from gossamer.webs.coverage.fates import Fate
+from gossamer.webs.demo.counted import only_counted
+from gossamer.webs.demo.kinds import COUNTED, PAGES, SITES
+from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.truth import Expected, Truth
+from gossamer.webs.demo.web import DemoWeb
+
+_FETCHED = frozenset({Outcome.OK.word, Outcome.DUPLICATE.word})
+NOT_KNOWN = "not known"
+
+
+@dataclass(slots=True)
+class Part:
+    """Of one kind."""
+
+    there: int = 0
+    found: int = 0
+    """As they should be."""
+    others: dict[str, int] = field(default_factory=dict)
+    """What became of the rest: outcomes and states."""
+
+    def add(self, is_right: bool, word: str) -> None:
+        self.there += 1
+        self.found += is_right
+        if not is_right:
+            self.others[word] = self.others.get(word, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    known: Part
+    """URLs that a complete crawl comes to know."""
+    fetched: Part
+    """Pages that a complete crawl fetches well."""
+    stored: Part
+    """Of them, those that are archived: all but the ones that say noindex, unless the crawl keeps these too."""
+    kinds: dict[str, Part]
+    """By kind, as `gossamer web --list` names them; `counted` counts links."""
+    repeats: dict[str, Part]
+    """Pages that repeat another: `duplicates` of the same site, `soft` ones that say that there is no such page, pages
+    of `mirrors`, which are found by their bytes."""
+    not_repeats: list[str]
+    """Taken for the duplicate of a page that is another."""
+    texts: dict[str, Part]
+    """Of stored pages, what was read of them."""
+    not_there: list[str]
+    """Known, though no link that is followed leads to such a URL."""
+
+
+def compare(web: DemoWeb, found: Mapping[str, Fate], depth_dynamic: int) -> Coverage:
+    """`depth_dynamic`: the crawl's limit; it decides what is there of a calendar."""
+    expected, truths = web.reachable(depth_dynamic), web.truth()
+    urls = expected | dict.fromkeys(url for url, t in truths.items() if t.kind is Kind.HIDDEN)
+    kinds = _by_kind(web, truths, urls, found)
+    kinds[COUNTED] = _counted(web, truths, found)
+    known, fetched, stored = Part(), Part(), Part()
+    for url, e in expected.items():
+        known.add(url in found, NOT_KNOWN)
+        word = _word(found, url)
+        if e.outcomes & {Outcome.OK} and not (e.outcomes & {Outcome.SOFT_404} and word == Outcome.SOFT_404.word):
+            fetched.add(word in _FETCHED, word)
+            if url not in found or not found[url].withheld:
+                stored.add(word in _FETCHED and found[url].stored, word)
+    not_repeats = [u for u, fate in found.items() if fate.duplicate_of and not _is_repeat(expected, u, fate)]
+    return Coverage(
+        known,
+        fetched,
+        stored,
+        kinds,
+        _repeats(truths, expected, found),
+        sorted(not_repeats),
+        _texts(truths, found),
+        sorted(found.keys() - expected.keys()),
+    )
+
+
+def _word(found: Mapping[str, Fate], url: str) -> str:
+    fate = found.get(url)
+    return fate.word if fate else NOT_KNOWN
+
+
+def _is_right(expected: Expected | None, fate: Fate | None) -> bool:
+    if expected is None or fate is None:
+        return expected is None and fate is None
+    if expected.excluded:
+        return fate.outcome is None
+    return fate.outcome in {outcome.word for outcome in expected.outcomes}
+
+
+def _by_kind(
+    web: DemoWeb, truths: Mapping[str, Truth], urls: Mapping[str, Expected | None], found: Mapping[str, Fate]
+) -> dict[str, Part]:
+    out = {kind: Part() for kind in (*SITES, *PAGES)}
+    of_site = {s.number: [kind for kind, (_, is_so) in SITES.items() if is_so(web, s)] for s in web.all_sites}
+    for url, e in urls.items():
+        t = truths[url]
+        of_page = [kind for kind, (_, is_so) in PAGES.items() if is_so(t)]
+        for kind in (*(of_site[t.site] if e else ()), *of_page):
+            out[kind].add(_is_right(e, found.get(url)), _word(found, url))
+    return out
+
+
+def _counted(web: DemoWeb, truths: Mapping[str, Truth], found: Mapping[str, Fate]) -> Part:
+    """Links of the pages that were fetched."""
+    there = {u: len(only_counted(web, t.site, t.number)) for u, t in truths.items() if _word(found, u) in _FETCHED}
+    differ = sum(n != found[url].counted for url, n in there.items())
+    others = {"pages with another number": differ} if differ else {}
+    return Part(sum(there.values()), sum(found[url].counted for url in there), others)
+
+
+def _is_repeat(expected: Mapping[str, Expected], url: str, fate: Fate) -> bool:
+    """Whether the page that it is said to repeat has the same text and links."""
+    one, other = expected.get(url), expected.get(fate.duplicate_of or "")
+    return one is not None and other is not None and one.same_as is not None and one.same_as == other.same_as
+
+
+def _repeats(
+    truths: Mapping[str, Truth], expected: Mapping[str, Expected], found: Mapping[str, Fate]
+) -> dict[str, Part]:
+    """Of a group of pages that are alike, all but one are to be found out: the one that was stored first, else any. A
+    page that says noindex is in no group: it is not kept, and nothing repeats it."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for url, e in expected.items():
+        if e.same_as and not (url in found and found[url].withheld):
+            groups[e.same_as].append(url)
+    out = {"duplicates": Part(), "soft": Part(), "mirrors": Part()}
+    for urls in groups.values():
+        kind = "soft" if expected[urls[0]].kind is Kind.SOFT else "duplicates"
+        words = sorted((_word(found, url) for url in urls), key=lambda word: word != Outcome.OK.word)
+        for word in words[1:]:
+            found_out = word == Outcome.DUPLICATE.word or (kind == "soft" and word == Outcome.SOFT_404.word)
+            out[kind].add(found_out, word)
+    for url in (url for url in expected if truths[url].copy_of):
+        out["mirrors"].add(_same_bytes(found, url, truths[url].copy_of or ""), _word(found, url))
+    return out
+
+
+def _same_bytes(found: Mapping[str, Fate], *urls: str) -> bool:
+    payloads = {found[url].payload if url in found else b"" for url in urls}
+    return len(payloads) == 1 and payloads != {b""}
+
+
+def _texts(truths: Mapping[str, Truth], found: Mapping[str, Fate]) -> dict[str, Part]:
+    kept = {url: fate for url, fate in found.items() if fate.word in _FETCHED and fate.stored}
+    stored = [(truths[url], fate) for url, fate in kept.items() if url in truths]
+    return {name: _text(name, stored) for name in ("language", "charset", "title", "description")}
+
+
+def _text(name: str, stored: Iterable[tuple[Truth, Fate]]) -> Part:
+    part = Part()
+    for t, fate in stored:
+        if getattr(t, name):
+            part.add(getattr(t, name) == getattr(fate, name), getattr(fate, name) or "none")
+    return part

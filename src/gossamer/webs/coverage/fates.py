@@ -1,0 +1,96 @@
+"""What became of every known page of a collection, as far as the truth about a Web has something to say of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gossamer import config
+from gossamer.base.model import Counted, VisitFlag
+from gossamer.collection.layout import SETTINGS
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
+
+_OTHERS: Final = (Counted.NOFOLLOW, Counted.SITE_FULL, Counted.COLLECTION_FULL)
+"""Classes of links that are counted for what they are on this page or at this time, not for where they lead."""
+_LINKS: Final = " + ".join(f"v.counted_{c.name.lower()}" for c in Counted if c not in _OTHERS)
+_QUERY: Final = f"""
+with gathered as (
+    select page, arg_max(v, (v.tick, v.number)) as v from visits v where outcome in ('ok', 'duplicate') group by page
+)
+select p.url, p.state, p.reason, p.outcome, original.url, v.language, v.charset, v.title, v.description, v.payload,
+       {_LINKS}, (v.flags & {int(VisitFlag.STORED)}) != 0, (v.flags & {int(VisitFlag.NOINDEX)}) != 0
+from pages p left join gathered on gathered.page = p.page left join pages original on original.page = v.duplicate_of
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    state: str
+    reason: str
+    outcome: str | None
+    """Of the last request; None: it was not asked for."""
+    duplicate_of: str | None = None
+    """URL."""
+    language: str = ""
+    charset: str = ""
+    title: str = ""
+    description: str = ""
+    payload: bytes = b""
+    """SHA-1 of its body."""
+    counted: int = 0
+    """Links that were counted and lead to no page."""
+    stored: bool = False
+    """A copy of it was archived when it was last fetched."""
+    noindex: bool = False
+    """It said so."""
+
+    @property
+    def withheld(self) -> bool:
+        """It says noindex, and nothing of it was kept."""
+        return self.noindex and not self.stored
+
+    @property
+    def word(self) -> str:
+        """What became of it, in a word or two."""
+        if self.outcome is not None:
+            return self.outcome
+        return f"{self.state}: {self.reason}" if self.state == "excluded" else self.state
+
+
+def fates(folder: Path) -> dict[str, Fate]:
+    """By URL; with what is committed and not sealed yet."""
+    rows = Database(find(folder, fresh=True), config.load(folder / SETTINGS)).run(_QUERY, views=("pages", "visits"))
+    return {row[0]: _fate(*row[1:]) for row in rows}
+
+
+def _fate(
+    state: str,
+    reason: str,
+    outcome: str | None,
+    original: str | None,
+    language: str | None,
+    charset: str | None,
+    title: str | None,
+    description: str | None,
+    payload: bytes | None,
+    counted: int | None,
+    stored: bool | None,
+    noindex: bool | None,
+) -> Fate:
+    """As SQL has it: null where nothing was gathered."""
+    return Fate(
+        state,
+        reason,
+        outcome,
+        original,
+        language or "",
+        charset or "",
+        title or "",
+        description or "",
+        payload or b"",
+        counted or 0,
+        bool(stored),
+        bool(noindex),
+    )

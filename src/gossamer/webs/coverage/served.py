@@ -1,0 +1,27 @@
+"""Which demonstration Web a collection was crawled from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from gossamer.base.errors import UsageError
+from gossamer.config import Settings
+from gossamer.urls import host
+from gossamer.webs.demo.layout import DEEPEST_DYNAMIC, LAST_MONTH
+from gossamer.webs.demo.web import DemoWeb
+
+
+def as_served(web: DemoWeb, urls: Collection[str]) -> DemoWeb:
+    """The Web without https sites if none was there: they need certificates, which not every machine can make."""
+    if not {host(url) for url in urls} <= {s.host for s in web.all_sites}:
+        raise UsageError(
+            "That was a crawl of another Web: it has pages of sites that this one does not have.",
+            "Give --sites, --pages, --seed, --with and --without as the Web was served with.",
+        )
+    return web if any(url.startswith("https:") for url in urls) else replace(web, tls=0)
+
+
+def depth_of(settings: Settings) -> int:
+    """The depth limit to which the truth about calendars is made."""
+    return min(max(settings.seeder.depth_dynamic, DEEPEST_DYNAMIC), LAST_MONTH)

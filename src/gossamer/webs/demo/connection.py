@@ -1,0 +1,258 @@
+"""One connection to the demonstration Web.
+
+A hand-written reader of requests, because a GET without a body is all that is asked here; it takes a request at a time
+from a connection (pipelined ones wait) and keeps the connection open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import struct
+from email.utils import formatdate
+from time import monotonic, time
+from typing import Final, cast
+
+from gossamer.webs.demo import dice, moods
+from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog
+from gossamer.webs.demo.answer import Answer, Answers, simple, status_line
+from gossamer.webs.demo.pace import STEP, Pace
+from gossamer.webs.demo.places import Places
+from gossamer.webs.demo.site import Down, Site
+
+LARGEST_HEAD: Final = 65_536
+_RESET: Final = struct.pack("ii", 1, 0)
+
+
+class Shared:
+    """What all connections share."""
+
+    def __init__(self, web: Places, log: AccessLog) -> None:
+        self.answers = Answers(web)
+        self.pace = Pace(web)
+        self.shape = web
+        self.hosts = web.by_host
+        self.moved = {s.moved_name: f"{s.scheme}://{s.name}" for s in web.all_sites if s.moved_name}
+        """Names whose every path redirects, and where to."""
+        self.alone = _alone(web)
+        self.log = log
+        self.seed = web.seed
+        self.connections = self.sessions = 0
+        self.open: set[Connection] = set()
+        self.date = b""
+        self.lines: dict[tuple[int, bool], bytes] = {}
+
+    def head(self, status: int, old: bool) -> bytes:
+        line = self.lines.get((status, old))
+        if line is None:
+            line = self.lines[status, old] = status_line(status, old)
+        return line + self.date
+
+    def session(self) -> str:
+        """Another one each time."""
+        self.sessions += 1
+        return f"{dice.number(self.seed, 'session', self.sessions):016x}"
+
+    def tick(self) -> None:
+        self.date = f"Date: {formatdate(usegmt=True)}\r\nServer: gossamer-web\r\n".encode()
+        self.log.flush()
+
+
+def _alone(web: Places) -> dict[str, Site]:
+    """Address to the old site that has it for itself: asked without a Host, it is meant."""
+    at: dict[str, list[Site]] = {}
+    for site in web.all_sites:
+        at.setdefault(site.address, []).append(site)
+    return {address: sites[0] for address, sites in at.items() if len(sites) == 1 and sites[0].old}
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, shared: Shared, loop: asyncio.AbstractEventLoop) -> None:
+        self.shared = shared
+        self.loop = loop
+        self.buffer = b""
+        self.asked: tuple[str, str, str, str, str] | None = None  # host, method, target, from, agent: in progress
+        self.sent: tuple[Answer, int] | None = None  # its answer, on the way out, and its length
+        self.closing = False
+        self.old = False
+        self.later: asyncio.TimerHandle | None = None
+        self.start = self.wall = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's is none by type
+        self.transport.set_write_buffer_limits(0)
+        self.address: str = transport.get_extra_info("sockname")[0]
+        self.secure = transport.get_extra_info("sslcontext") is not None
+        self.socket: socket.socket = transport.get_extra_info("socket")
+        self.descriptor: int = self.socket.fileno()
+        self.shared.connections += 1
+        self.number = self.shared.connections
+        self.shared.open.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        if not self.buffer and not self.asked:
+            self.start, self.wall = monotonic(), time()
+        self.buffer += data
+        if not self.asked:
+            self._read()
+
+    def _read(self) -> None:
+        end = self.buffer.find(b"\r\n\r\n")
+        if end < 0:
+            if len(self.buffer) > LARGEST_HEAD:
+                self.asked, self.closing = ("-", "-", "-", "-", "-"), True
+                self._send(simple(431), "GET", 0)
+            return
+        head, self.buffer = self.buffer[:end].decode("latin-1"), self.buffer[end + 4 :]
+        first, *lines = head.split("\r\n")
+        fields = {}
+        for line in lines:
+            name, _, value = line.partition(":")
+            fields[name.lower()] = value.strip()
+        self._answer(first, fields)
+
+    def _answer(self, first: str, fields: dict[str, str]) -> None:
+        parts = first.split(" ")
+        method, target, version = parts if len(parts) == 3 else ("-", "-", "HTTP/1.0")
+        host = fields.get("host", "").lower()
+        if not host and self.address in self.shared.alone:
+            host = self.shared.alone[self.address].host
+        self.asked = (host, method, target, fields.get("from", ""), fields.get("user-agent", ""))
+        keep = fields.get("connection", "" if version == "HTTP/1.1" else "close").lower()
+        self.closing = keep == "close" or "content-length" in fields or "transfer-encoding" in fields
+        name = host.partition(":")[0]
+        site = self.shared.hosts.get(name)
+        if method not in ("GET", "HEAD") or not target.startswith("/"):
+            self._send(simple(400 if method == "-" else 405), method, 0)
+        elif site is None or site.address != self.address:
+            self._send(simple(421), method, 0)
+        elif site.down is Down.NO:
+            self._serve(site, name, method, target, fields)
+
+    def _serve(self, site: Site, name: str, method: str, target: str, fields: dict[str, str]) -> None:
+        if name in self.shared.moved:
+            found = simple(301, f"Location: {self.shared.moved[name]}{target}")
+        else:
+            moody = moods.answer(self.shared.shape, site, target, self.start, self.wall)
+            if moody and moody.status == moods.NO_ANSWER:
+                self._refuse()
+                return
+            found = moody or self.shared.answers.get(site, target, "gzip" in fields.get("accept-encoding", ""))
+        if found.is_fresh(fields.get("if-none-match", ""), fields.get("if-modified-since", "")):
+            found = Answer(304, b"", b"")
+        if site.old:
+            self.old = self.closing = True
+        latency, rate = self.shared.pace(site)
+        if latency:
+            self.later = self.loop.call_later(latency, self._send, found, method, rate)
+        else:
+            self._send(found, method, rate)
+
+    def _send(self, answer: Answer, method: str, rate: int) -> None:
+        """`rate`: bytes of the body every `STEP`; 0: all at once."""
+        self.later = None
+        tail = b"Connection: close\r\n\r\n" if self.closing and not self.old else b"\r\n"
+        body = b"" if method == "HEAD" else answer.body
+        if answer.mark:
+            body = body.replace(answer.mark, self.shared.session().encode(_codec(answer.mark)))
+        if answer.torn:
+            body = body[: len(body) // 2]
+        head = b"".join((self.shared.head(answer.status, self.old), answer.fields, tail))
+        self.sent = (answer, len(head) + len(body))
+        first = len(body) if rate == 0 or len(body) <= rate else rate
+        self._hand_over(head + body[:first], body[first:], rate)
+
+    def _hand_over(self, data: bytes, rest: bytes, rate: int) -> None:
+        """`rest` goes later; if the kernel cannot take `data` now, as fast as it can."""
+        self.later = None
+        before = monotonic()
+        taken = self._push(data)
+        if taken < len(data):
+            self.transport.write(data[taken:] + rest)
+            if not self.transport.get_write_buffer_size():
+                self._sent(monotonic())
+        elif rest:
+            self.later = self.loop.call_later(STEP, self._hand_over, rest[:rate], rest[rate:], rate)
+        else:
+            self._sent(before)
+
+    def _push(self, data: bytes) -> int:
+        """Hands bytes to the kernel at once (uvloop's `write` would do it later, and the time would be wrong).
+
+        Encrypted ones go their own way, and `end` is a moment too early: that accuses nobody wrongly.
+        """
+        if self.secure:
+            self.transport.write(data)
+            return len(data)
+        try:
+            return os.write(self.descriptor, data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            self.closing = True
+            return len(data)
+
+    def resume_writing(self) -> None:
+        if self.sent and not self.secure:
+            self._sent(monotonic())
+
+    def _sent(self, end: float) -> None:
+        assert self.sent
+        answer, size = self.sent
+        self._note(end, answer.status, size, answer.retry_after, answer.location)
+        if answer.torn:
+            self._tear(answer)
+        elif self.closing:
+            self.transport.close()
+        elif self.buffer:
+            self.start, self.wall = monotonic(), time()
+            self._read()
+
+    def _tear(self, answer: Answer) -> None:
+        """Ends the connection as if all were said, or by a reset."""
+        if len(answer.body) % 2:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self.transport.abort()
+
+    def _refuse(self) -> None:
+        """Ends the connection without an answer."""
+        self._note(monotonic(), moods.NO_ANSWER, 0, "")
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self.transport.abort()
+
+    def _note(self, end: float, status: int, size: int, retry_after: str, location: str = "") -> None:
+        assert self.asked
+        host, method, target, sender, agent = self.asked
+        self.asked = self.sent = None
+        self.shared.log.add(
+            self.start,
+            self.wall,
+            end,
+            self.address,
+            host,
+            method,
+            target,
+            status,
+            size,
+            self.number,
+            retry_after,
+            location,
+            sender,
+            agent,
+        )
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self.shared.open.discard(self)
+        self.give_up()
+
+    def give_up(self) -> None:
+        """Notes a request that got no whole answer."""
+        if self.later:
+            self.later.cancel()
+        if self.asked:
+            self._note(monotonic(), CLIENT_LEFT, 0, "")
+
+
+def _codec(mark: bytes) -> str:
+    return "utf-16-le" if b"\0" in mark else "ascii"

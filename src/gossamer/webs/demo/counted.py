@@ -1,0 +1,19 @@
+"""Links that never become pages: to images, files, other domains and schemes. A crawl counts them, page by page."""
+
+from __future__ import annotations
+
+from urllib.parse import urljoin
+
+from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.links import Role, links
+from gossamer.webs.demo.places import Places
+
+_COUNTED = (Role.IMAGE, Role.COUNTED)
+
+
+def only_counted(web: Places, site: int, number: int) -> set[str]:
+    """The distinct targets of such links on a page, whole."""
+    place = web.all_sites[site]
+    if not web.counted or not place.readable or web.layout(site).kind[number] not in (Kind.PAGE, Kind.DUPLICATE):
+        return set()
+    return {urljoin(place.home, link.url) for link in links(web, place, number) if link.role in _COUNTED}

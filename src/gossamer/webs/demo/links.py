@@ -1,0 +1,197 @@
+"""The links of a page: where they lead, how they are written, and which of them a crawl must follow.
+
+In-degree is far more skewed than out-degree (thesis 8.5.1): every page links to its home page and to a few hubs, most
+pages are linked from little more than their parent. About a tenth of the links to pages are broken, external links
+are found only in the sites that have some, and files that a crawl only counts are mixed in. The text of a link is the
+title of the page to which it leads.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from html import escape
+from typing import Final, NamedTuple
+
+from gossamer.webs.demo.dice import Dice
+from gossamer.webs.demo.layout import HOME, LAST_MONTH, PAGES, Kind, Layout, month_target
+from gossamer.webs.demo.places import Places
+from gossamer.webs.demo.scripts import LANGUAGES
+from gossamer.webs.demo.site import Site
+from gossamer.webs.demo.titles import site_title, title
+from gossamer.webs.demo.words import PLAIN
+
+
+class Role(StrEnum):
+    ANCHOR = "anchor"
+    FRAME = "frame"
+    NOFOLLOW = "nofollow"
+    """An anchor with rel=nofollow."""
+    IMAGE = "image"
+    COUNTED = "counted"
+    """An anchor to a file, another domain or another scheme: never becomes a page."""
+
+
+FOLLOWED: Final = (Role.ANCHOR, Role.FRAME)
+
+
+class Link(NamedTuple):
+    role: Role
+    site: int
+    """-1: not a place of the demonstration Web."""
+    number: int
+    url: str
+    """Path and query inside the page's own site; the whole URL, with the bare name, elsewhere."""
+    html: str
+    """As it is written where nothing else is asked for."""
+    text: str
+
+
+def written(role: Role, url: str, text: str) -> str:
+    if "&" in url:
+        url = escape(url)
+    match role:
+        case Role.IMAGE:
+            return f'<img src="{url}" alt="">\n'
+        case Role.FRAME:
+            return f'<iframe src="{url}"></iframe>\n'
+        case Role.NOFOLLOW:
+            return f'<a href="{url}" rel="nofollow">{text}</a>\n'
+        case _:
+            return f'<a href="{url}">{text}</a>\n'
+
+
+def _link(role: Role, site: int, number: int, url: str, text: str) -> Link:
+    return Link(role, site, number, url, written(role, url, text), text)
+
+
+def _files() -> list[tuple[Link, ...]]:
+    """Sets of images, files, other domains and schemes; a page has one of them."""
+    dice, out = Dice("files"), []
+    for _ in range(512):
+        some = [(Role.IMAGE, f"/img/{dice.pick(PLAIN)}.gif") for _ in range(dice.below(6))]
+        if dice.chance(0.2):
+            some.append((Role.COUNTED, dice.pick(_FORMS).format(dice.pick(PLAIN), dice.below(1000))))
+        if dice.chance(0.1):
+            some.append((Role.COUNTED, f"http://www.{dice.pick(PLAIN)}.invalid/{dice.pick(PLAIN)}.html"))
+        if dice.chance(0.05):
+            some.append((Role.COUNTED, dice.pick(("mailto:webmaster@gossamer.test", "javascript:history.back()"))))
+        out.append(tuple(_link(role, -1, n, url, url.rpartition("/")[2]) for n, (role, url) in enumerate(some)))
+    return out
+
+
+_FORMS: Final = (
+    "/files/{}-{}.pdf",
+    "/files/{}-{}.pdf",
+    "/files/{}-{}.doc",
+    "/media/{}-{}.mp3",
+    "/media/{}-{}.avi",
+    "/down/{}-{}.zip",
+    "/down/{}-{}.tar.gz",
+    "/down/{}-{}.exe",
+    "/src/{}-{}.c",
+    "/down/{}-{}.rpm",
+)
+_FILES: Final = _files()
+
+
+def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> list[Link]:
+    """All links of a page in the order in which they are written. A duplicate has its original's, a mirror its own
+    where the original leads to itself.
+
+    `dice`: those of the page, not yet thrown; whoever renders it goes on with them.
+    """
+    if site.mirror_of >= 0:
+        there = links(web, web.source(site), number, dice)
+        return [link._replace(site=site.number) if link.site == site.mirror_of else link for link in there]
+    layout = web.layout(site.number)
+    number = layout.original.get(number, number)
+    match layout.kind[number]:
+        case Kind.CALENDAR:
+            return month_links(web, site, layout.months[number])
+        case Kind.SOFT:
+            return [_own(web, site, layout, HOME)]
+        case Kind.PAGE:
+            return _of_page(web, site, layout, number, dice or page_dice(web, site, number))
+    return []
+
+
+def _of_page(web: Places, site: Site, layout: Layout, number: int, dice: Dice) -> list[Link]:
+    out = _inside(web, site, layout, dice, number)
+    if site.linking:
+        out += _outside(web, site, dice, number)
+    if layout.broken:
+        share = web.broken / (1 - web.broken)
+        out += [_own(web, site, layout, dice.pick(layout.broken)) for _ in range(dice.whole(share * len(out)))]
+    if web.counted:
+        out += dice.pick(_FILES)
+    middle = dice.below(len(out) + 1)
+    return out[middle:] + out[:middle]
+
+
+def page_dice(web: Places, site: Site, number: int) -> Dice:
+    return Dice(web.seed, "page", site.number, number)
+
+
+def month_links(web: Places, site: Site, month: int) -> list[Link]:
+    """The home page, the previous month and the next; beyond the layout they have no number."""
+    layout, words = web.layout(site.number), LANGUAGES[site.language]
+    out = [_own(web, site, layout, HOME)]
+    for other, text in ((month - 1, words.earlier), (month + 1, words.later)):
+        there = site.number if abs(other) <= LAST_MONTH else -1
+        target = month_target(other)
+        out.append(_link(Role.ANCHOR, there, layout.number.get(target, -1), target, text))
+    return out
+
+
+def _own(web: Places, site: Site, layout: Layout, number: int) -> Link:
+    url, found = layout.target[number], layout.anchors.get(number)
+    if found is None:
+        text = title(web, site, number)
+        found = layout.anchors[number] = written(Role.ANCHOR, url, text), text
+    return Link(Role.ANCHOR, site.number, number, url, *found)
+
+
+def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) -> list[Link]:
+    numbers = [HOME] if number != HOME else []
+    if layout.level[number] > 1:
+        numbers.append(layout.parent[number])
+    if layout.hubs:
+        numbers += {dice.pick(layout.hubs, 2.0) for _ in range(1 + dice.below(4))} - {number, *numbers}
+    if number != HOME:
+        numbers += _siblings(layout, dice, number)
+    out = [_own(web, site, layout, n) for n in sorted(numbers)]
+    for n in layout.children.get(number, ()):
+        if layout.kind[n] is Kind.HIDDEN and number not in layout.quiet:
+            out.append(_link(Role.NOFOLLOW, site.number, n, layout.target[n], title(web, site, n)))
+        elif n in layout.moved:
+            continue
+        elif number % 50 == 7:
+            out.append(_link(Role.FRAME, site.number, n, layout.target[n], ""))
+        else:
+            out.append(_own(web, site, layout, n))
+    return out
+
+
+def _siblings(layout: Layout, dice: Dice, number: int) -> set[int]:
+    """A few pages of the same parent. Neither the page nor its duplicates: a link to itself would tell them apart."""
+    family = layout.children[layout.parent[number]]
+    return {
+        n
+        for n in [dice.pick(family) for _ in range(dice.below(5))]
+        if layout.kind[n] in PAGES and n not in layout.moved and n != number and layout.original.get(n) != number
+    }
+
+
+def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[Link]:
+    targets = list(web.promised(site.number)) if number == HOME else []
+    if dice.chance(0.3):
+        targets += [dice.pick(web.linked_sites, 2.5) for _ in range(1 + dice.below(3))]
+    out = []
+    for target in targets:
+        if target.number == site.number:
+            continue
+        layout = web.layout(target.number)
+        n = dice.pick(layout.hubs) if layout.hubs and dice.chance(0.3) else HOME
+        html = written(Role.ANCHOR, web.spelled(target, dice) + layout.target[n], site_title(target))
+        out.append(Link(Role.ANCHOR, target.number, n, web.url(target.number, n), html, site_title(target)))
+    return out

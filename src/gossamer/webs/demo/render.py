@@ -1,0 +1,166 @@
+"""From a page's links to its bytes: HTML of the kind found on the Web, in the site's language and charset.
+
+Sizes follow thesis 8.3.2: few pages are very small, from 12 KB on their number falls with the power 3.54, none has
+300 KB. How links are written differs from page to page (absolute path, whole URL, relative to the folder or to a base
+element, session ids, capital letters, attributes without quotes); originals of duplicates use paths only, so that
+both copies have the same bytes and the same links, and so do sites that a mirror repeats.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from math import exp
+from statistics import NormalDist
+from typing import Final
+
+from gossamer.webs.demo.charsets import Declared
+from gossamer.webs.demo.dice import Dice
+from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.links import Link, Role, links, month_links, page_dice, written
+from gossamer.webs.demo.pieces import Body, Piece
+from gossamer.webs.demo.places import Places
+from gossamer.webs.demo.scripts import LANGUAGES
+from gossamer.webs.demo.sessions import MARK, with_session
+from gossamer.webs.demo.site import WWW, Names, Site
+from gossamer.webs.demo.titles import description, month_title, title
+from gossamer.webs.demo.words import sections
+
+LARGEST: Final = 290_000
+HEAVY_MEDIAN: Final = 35_000
+HEAVY_SPREAD: Final = 1.146
+"""Standard deviation of the logarithm: nine tenths are then below 152 KB."""
+HEAVIEST: Final = 2_000_000
+_NORMAL: Final = NormalDist()
+_STYLES: Final = ("path", "path", "whole", "folder", "base", "session")
+
+
+def size(dice: Dice, heavy: bool = False) -> int:
+    """Bytes of a page: mean about 12 KB. `heavy`: log-normal, as the HTTP Archive has them."""
+    if heavy:
+        return min(HEAVIEST, int(HEAVY_MEDIAN * exp(HEAVY_SPREAD * _NORMAL.inv_cdf(max(dice.unit(), 1e-9)))))
+    if dice.chance(0.6):
+        return 500 + int(7_500 * dice.unit())
+    return min(LARGEST, int(11_500 * (1 - dice.unit()) ** (-1 / 2.54)))
+
+
+def render(web: Places, site: Site, number: int) -> Body:
+    """The body of a page that has one of its own (of no mirror)."""
+    layout = web.layout(site.number)
+    number = layout.original.get(number, number)
+    if layout.kind[number] is Kind.CALENDAR:
+        return render_month(web, site, layout.months[number])
+    dice = page_dice(web, site, number)
+    if layout.kind[number] is Kind.PLAIN:
+        own = f"{title(web, site, number)} ({site.host}, {number})\n\n"
+        return _fill(web, site, dice, _encoded(site, own), plain=True)
+    all_links = links(web, site, number, dice)
+    style = _style(site, dice, number in layout.twins)
+    own = layout.target[number]
+    head = _head(web, site, dice, number, own, style, number in layout.quiet)
+    session = f"{int(dice.unit() * 2**48):012x}" if style == "session" else ""
+    folder = own[: own.rindex("/", 0, (own + "?").index("?")) + 1]
+    shout = dice.chance(0.1) and not site.session
+    anchors = [_anchor(site, link, style, folder, session, shout) for link in all_links]
+    return _fill(web, site, dice, _encoded(site, head + "".join(anchors)))
+
+
+def render_month(web: Places, site: Site, month: int) -> Body:
+    """A page of a calendar; there is one for every whole number."""
+    dice = Dice(web.seed, "month", site.number, month)
+    name = month_title(site, month)
+    anchors = "".join(link.html for link in month_links(web, site, month))
+    begin = _beginning(site, site.charset.declared is not Declared.NOWHERE)
+    own = f"{begin}<title>{name}</title></head><body><h1>{name}</h1>\n<p>{site.host}</p>\n"
+    return Body.of(Piece.make(_encoded(site, own + anchors)), dice.pick(sections(web.seed, *_text_of(site))))
+
+
+def render_missing(site: Site) -> Body:
+    """What a site says that answers 200 whatever it is asked for."""
+    words = LANGUAGES[site.language]
+    text = f"<title>404</title></head><body><p>{words.missing}</p>\n<p>{words.missing}</p>\n"
+    begin = _beginning(site, site.charset.declared is not Declared.NOWHERE)
+    own = f'{begin}{text}<a href="/">{words.home}</a></body></html>\n'
+    return Body.of(Piece.make(_encoded(site, own)))
+
+
+def _encoded(site: Site, text: str) -> bytes:
+    """What the charset does not have is written as a character reference."""
+    return site.charset.mark + text.encode(site.charset.codec, "xmlcharrefreplace")
+
+
+def _text_of(site: Site) -> tuple[str, str]:
+    return site.language, site.charset.codec
+
+
+def _style(site: Site, dice: Dice, has_twin: bool) -> str:
+    chosen = dice.pick(_STYLES)
+    if site.session:
+        return "every session"
+    return "path" if has_twin or site.mirrored else chosen
+
+
+def _beginning(site: Site, declare: bool) -> str:
+    charset = f'<meta http-equiv="Content-Type" content="text/html; charset={site.charset.label}">\n' if declare else ""
+    return f'<!DOCTYPE html>\n<html lang="{site.language}"><head>\n{charset}'
+
+
+def _head(web: Places, site: Site, dice: Dice, number: int, own: str, style: str, quiet: bool) -> str:
+    declared = site.charset.declared
+    declare = declared is Declared.META or (dice.chance(0.5) and declared is Declared.MIXED)
+    name = title(web, site, number)
+    parts = [_beginning(site, declare), f"<title>{name} {number}</title>"]
+    if text := description(web, site, number):
+        parts.append(f'<meta name="description" content="{escape(text)}">')
+    if quiet:
+        parts.append('<meta name="robots" content="nofollow">')
+    elif style != "path" and dice.chance(0.02):
+        parts.append('<meta name="robots" content="noindex">')
+    if style == "base":
+        parts.append(f'<base href="{_root(site, own)}/base/">')
+    if style in ("whole", "folder", "base", "session") and dice.chance(0.1):
+        parts.append(f'<link rel="canonical" href="{escape(_root(site, own) + own)}">')
+    parts.append(f"</head><body><h1>{name}</h1>\n<p>{site.host}, {number}.</p>\n")
+    return "\n".join(parts)
+
+
+def _root(site: Site, own: str) -> str:
+    """The site's own name, as its owner writes it on a page: of two with the same pages either."""
+    name = WWW + site.host if site.names is Names.BOTH and len(own) % 2 else site.name
+    return f"{site.scheme}://{name}"
+
+
+def _anchor(site: Site, link: Link, style: str, folder: str, session: str, shout: bool) -> str:
+    if (style == "path" and not shout) or link.site != site.number:
+        return link.html
+    url = _written(site, link.url, style, folder, session)
+    if shout and link.role is Role.ANCHOR and "?" not in url and not url.endswith("/"):
+        return f"<A HREF={url}>{link.text}</A>\n"
+    return written(link.role, url, link.text)
+
+
+def _written(site: Site, target: str, style: str, folder: str, session: str) -> str:
+    match style:
+        case "every session":
+            return with_session(site, target, MARK)
+        case "whole" if target.endswith(".html") and not site.secure:
+            return f"HTTP://{_root(site, target)[7:].title()}:80{target}#top"
+        case "whole":
+            return _root(site, target) + target
+        case "base":
+            return ".." + target
+        case "folder" if target.startswith(folder) and "?" not in target and target != folder:
+            return target[len(folder) :]
+        case "session" if "?" in target:
+            return f"{target}&PHPSESSID={session}"
+    return target
+
+
+def _fill(web: Places, site: Site, dice: Dice, own: bytes, plain: bool = False) -> Body:
+    """Adds text until the page has its size; one piece at least, lest it count as empty."""
+    pool = sections(web.seed, *_text_of(site), plain)
+    length, wanted = len(own), size(dice, web.heavy)
+    pieces = [Piece.make(own)]
+    while length < wanted or len(pieces) < 2:
+        pieces.append(dice.pick(pool))
+        length += len(pieces[-1].plain)
+    return Body.of(*pieces)

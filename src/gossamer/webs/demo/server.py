@@ -1,0 +1,152 @@
+"""Serves the demonstration Web: one process, one loop, a listening socket for each 127.x.y.z.
+
+All listen on one port; https sites have addresses of their own, at which it speaks TLS. Nobody listens at the addresses
+of sites that are down. Measured by bench/demo_speed.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import os
+import resource
+import signal
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Any, Final
+
+from gossamer.base.errors import UsageError
+from gossamer.webs.demo.access import AccessLog
+from gossamer.webs.demo.answer import Answers
+from gossamer.webs.demo.certificates import Certificate
+from gossamer.webs.demo.connection import Connection, Shared
+from gossamer.webs.demo.site import Down
+from gossamer.webs.demo.web import DemoWeb
+
+FLUSH: Final = 0.1
+SEND_BUFFER: Final = 1_000_000
+
+
+def listen(addresses: list[str], port: int) -> list[socket.socket]:
+    """Sockets on one port of all addresses; port 0 finds one that is free everywhere."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard) if soft < hard else (soft, hard))
+    for _ in range(20):
+        sockets: list[socket.socket] = []
+        try:
+            wanted = port
+            for address in addresses:
+                sockets.append(_bound(address, wanted))
+                wanted = sockets[0].getsockname()[1]
+            return sockets
+        except OSError as error:
+            for s in sockets:
+                s.close()
+            if port:
+                cure = "Choose another port with --port, or 0 for any that is free."
+                raise UsageError(f"Port {port} of {address} cannot be used: {error.strerror}.", cure) from error
+    raise UsageError("No port is free on all addresses of the demonstration Web.", "Name one with --port.")
+
+
+def _bound(address: str, port: int) -> socket.socket:
+    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+    try:
+        s.bind((address, port))
+        s.listen(512)
+    except OSError:
+        s.close()
+        raise
+    return s
+
+
+async def serve(
+    web: DemoWeb,
+    port: int,
+    log: AccessLog,
+    certificate: Certificate | None,
+    ready: Callable[[int], None],
+    *,
+    stdin: bool = False,
+) -> None:
+    """Serves until SIGTERM or SIGINT (unless that is ignored), or, with `stdin`, until standard input ends.
+
+    `ready` is called with the port once all sockets listen. Without a certificate there may be no https sites.
+    """
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(unless_the_client_left)
+    shared, stop = Shared(web, log), asyncio.Event()
+    shared.tick()
+    addresses = sorted({s.address for s in web.all_sites if s.down in (Down.NO, Down.SILENT)})
+    secure = {s.address for s in web.all_sites if s.secure}
+    context = _context(certificate) if certificate else None
+    sockets = listen(addresses, port)
+    servers = [
+        await loop.create_server(lambda: Connection(shared, loop), sock=s, ssl=context if at in secure else None)
+        for at, s in zip(addresses, sockets, strict=True)
+    ]
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        loop.add_signal_handler(signal.SIGINT, stop.set)
+    if stdin:
+        loop.add_reader(0, end_of_input, stop)
+    ready(sockets[0].getsockname()[1])
+    ahead = loop.create_task(make_ahead(shared.answers))
+    while not stop.is_set():
+        shared.tick()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), FLUSH)
+    ahead.cancel()
+    for server in servers:
+        server.close()
+    for connection in list(shared.open):
+        connection.give_up()
+        connection.transport.abort()
+    log.close()
+
+
+def unless_the_client_left(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Who breaks off, or does not trust our certificate, is no news."""
+    if not isinstance(context.get("exception"), OSError):
+        loop.default_exception_handler(context)
+
+
+def _context(certificate: Certificate) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate.own, certificate.key)
+    return context
+
+
+async def make_ahead(answers: Answers) -> None:
+    """Makes all pages while nobody asks, one at a time: most requests then find theirs ready."""
+    if answers.bulk is None:
+        for site in (s for s in answers.web.all_sites if s.down is Down.NO):
+            for target in answers.web.layout(site.number).target:
+                answers.get(site, target, gzip=True)
+                await asyncio.sleep(0)
+
+
+def end_of_input(stop: asyncio.Event) -> None:
+    if not os.read(0, 1024):
+        asyncio.get_running_loop().remove_reader(0)
+        stop.set()
+
+
+def run(
+    web: DemoWeb,
+    port: int,
+    log: AccessLog,
+    certificate: Certificate | None,
+    ready: Callable[[int], None],
+    *,
+    stdin: bool = False,
+) -> None:
+    """`serve` in a loop of its own; uvloop's if it is installed."""
+    factory: Any = None
+    with contextlib.suppress(ImportError):
+        factory = importlib.import_module("uvloop").new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(serve(web, port, log, certificate, ready, stdin=stdin))

@@ -1,0 +1,29 @@
+"""Session ids in links: another one on every answer, so that a crawler that takes them for pages never ends.
+
+Pages are made with a mark in place of the id; the server puts an id of the same length there when it answers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from gossamer.webs.demo.site import Site
+
+MARK: Final = "0session0session"
+_ID: Final = "[0-9a-z]{16}"
+_IN_PATH: Final = re.compile(f";jsessionid={_ID}")
+_IN_QUERY: Final = re.compile(f"[?&]PHPSESSID={_ID}$")
+
+
+def with_session(site: Site, target: str, session: str) -> str:
+    """`;jsessionid=` ends the path, `PHPSESSID=` the query."""
+    if site.session == "jsessionid":
+        path, mark, query = target.partition("?")
+        return f"{path};jsessionid={session}{mark}{query}"
+    return f"{target}{'&' if '?' in target else '?'}PHPSESSID={session}"
+
+
+def without_session(site: Site, target: str) -> str:
+    """The page behind a link of the site."""
+    return (_IN_PATH if site.session == "jsessionid" else _IN_QUERY).sub("", target)

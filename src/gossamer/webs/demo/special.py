@@ -1,0 +1,143 @@
+"""What makes some sites differ from the rest: each kind is given to a few sites of its own.
+
+What costs a polite crawl time (latency, Crawl-delay, a shared address) is given to small sites, so that the largest
+site alone bounds its duration; what should be seen on more than a page or two is given to sites of about thirty pages.
+Languages and paces are given independently of all other kinds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final
+
+from gossamer.webs.demo.charsets import FOREIGN
+from gossamer.webs.demo.dice import Dice
+from gossamer.webs.demo.shape import Shape
+from gossamer.webs.demo.site import Names, Robots, Site
+from gossamer.webs.demo.sitemaps import FORMS
+
+SPEED: Final = 2_000_000.0
+"""Median over the sites, bytes a second; like the median latency a hundredth of the times of a real Web."""
+SPREAD: Final = (0.8, 0.7)
+"""Standard deviations of the logarithms of latency and speed over the sites."""
+TOGETHER: Final = -0.645
+"""Correlation of speed and latency (3.3)."""
+ALL_ANSWERS: Final = 5.0
+"""Seconds that all answers of one site may take at most; bounds the latency of large sites, and their speed."""
+_TYPICAL: Final = 30
+_SENT: Final = 5_000
+"""Bytes of a compressed page, about."""
+TORN_PAGES: Final = 2
+_GIVEN: Final = (
+    ("mirrors", ({"mirrored": True},)),
+    ("sessions", ({"session": "PHPSESSID"}, {"session": "jsessionid"})),
+    ("calendars", ({"calendar": True},)),
+    ("soft", ({"soft": True, "robots": Robots.MISSING},)),
+    ("old", ({"old": True},)),
+    ("tls", ({"secure": True},)),
+    ("torn", ({"torn": TORN_PAGES},)),
+    ("sitemaps", tuple({"sitemap": form} for form in FORMS)),
+)
+"""Fields of the shape, and what the sites of the kind get, in turn. A twentieth of the sites for each at most: there
+is then some of every kind in a Web of two dozen sites."""
+_TWINS: Final = (Names.BOTH, Names.TO_WWW, Names.WWW_ONLY, Names.TO_BARE)
+
+
+def most_of(shape: Shape, share: int = 10) -> int:
+    """Sites that one kind may have: a tenth of them, but one always."""
+    return max(1, shape.sites // share)
+
+
+def distinguish(shape: Shape, sites: list[Site]) -> list[Site]:
+    """Gives all kinds but the names; sites stay at their places in the list."""
+    out = [_paced(shape, s) for s in sites] if shape.pace else list(sites)
+    small = iter(sorted((s for s in out if s.pages >= 4), key=lambda s: (s.pages, s.number)))
+    _costly(shape, small, out)
+    rest = iter(_typical_first(small))
+    for kind, gifts in _GIVEN:
+        _give(shape, rest, min(getattr(shape, kind), most_of(shape, 20)), out, *gifts)
+    order = Dice(shape.seed, "languages").shuffled([s for s in out if s.pages >= 4 and s.readable])
+    _give(shape, iter(order), shape.languages, out, *({"language": name, "charset": of} for name, of in FOREIGN))
+    moods = iter(Dice(shape.seed, "moods").shuffled([s for s in out if s.pages >= 4 and _has_no_part(s)]))
+    for kind in ("moody", "changing", "failing"):
+        _give(shape, moods, getattr(shape, kind), out, {kind: True})
+    return out
+
+
+def name(shape: Shape, sites: list[Site]) -> list[Site]:
+    """Gives some sites a second name: first those that others link to, for links are written with either."""
+    out = list(sites)
+    free = [s for s in sites if s.pages >= 4 and not _is_special(s)]
+    _give(
+        shape,
+        iter(sorted(_typical_first(free), key=lambda s: not s.linked)),
+        shape.twins,
+        out,
+        *({"names": names} for names in _TWINS),
+    )
+    return out
+
+
+def mirrors(sites: list[Site], first: int, addresses: list[str]) -> list[Site]:
+    """A site for each that is to be repeated; `first` is the number of the first."""
+    wanted = [s for s in sites if s.mirrored]
+    return [
+        replace(
+            s,
+            number=first + n,
+            host=f"mirror.{s.host}",
+            address=addresses[n],
+            mirrored=False,
+            mirror_of=s.number,
+            linked=False,
+        )
+        for n, s in enumerate(wanted)
+    ]
+
+
+def _give(shape: Shape, candidates: Iterator[Site], n: int, out: list[Site], *gifts: dict[str, Any]) -> None:
+    for turn, s in enumerate(islice(candidates, min(n, most_of(shape)))):
+        out[s.number] = replace(out[s.number], **gifts[turn % len(gifts)])
+
+
+def _costly(shape: Shape, small: Iterator[Site], out: list[Site]) -> None:
+    _give(shape, small, shape.delays, out, {"robots": Robots.FOLDERS, "delay": 1.0})
+    _give(shape, small, shape.unavailable, out, {"robots": Robots.UNAVAILABLE})
+    for s in islice(small, min(shape.slow, most_of(shape))):
+        slowness = 0.5 + Dice(shape.seed, "latency", s.number).unit()
+        out[s.number] = replace(s, latency=shape.latency * slowness, slow=True)
+    for group in range(shape.shared):
+        members = list(islice(small, min(2 + group % 3, most_of(shape))))
+        for s in members[1:]:
+            out[s.number] = replace(s, address=members[0].address)
+
+
+def _typical_first(sites: Iterable[Site]) -> list[Site]:
+    return sorted(sites, key=lambda s: (abs(math.log(s.pages / _TYPICAL)), s.number))
+
+
+def _has_no_part(s: Site) -> bool:
+    return s.robots in (Robots.EMPTY, Robots.MISSING, Robots.REFUSED) and not (s.soft or s.mirrored)
+
+
+def _is_special(s: Site) -> bool:
+    others = (s.mirrored, s.session, s.calendar, s.soft, s.torn, s.old, s.secure, s.delay)
+    return any(others) or s.robots is Robots.UNAVAILABLE
+
+
+def _paced(shape: Shape, site: Site) -> Site:
+    """Latency and speed log-normal over the sites, the slow to send also slow to answer (3.3, ERRATA to figure 3.5)."""
+    one, two = normal(Dice(shape.seed, "pace", site.number))
+    latency = shape.pace * math.exp(SPREAD[0] * one)
+    speed = SPEED * math.exp(SPREAD[1] * (TOGETHER * one + math.sqrt(1 - TOGETHER**2) * two))
+    latency = min(latency, ALL_ANSWERS / site.pages)
+    return replace(site, latency=latency, speed=max(speed, site.pages * _SENT / ALL_ANSWERS))
+
+
+def normal(dice: Dice) -> tuple[float, float]:
+    """Two independent numbers of the standard normal distribution (Box and Muller)."""
+    radius, angle = math.sqrt(-2 * math.log(1 - dice.unit())), 2 * math.pi * dice.unit()
+    return radius * math.cos(angle), radius * math.sin(angle)

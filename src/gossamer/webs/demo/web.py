@@ -1,0 +1,62 @@
+"""The demonstration Web: some hundred sites and twenty thousand pages that exist only as a seed and a few shares.
+
+What a page holds is a pure function of (seed, site, page): any process can say what any URL answers, and what a
+complete crawl must find, without serving or storing anything. Sites and layouts are made when first needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gossamer.webs.demo.moods import changed
+from gossamer.webs.demo.places import Places
+from gossamer.webs.demo.robots import robots_text
+from gossamer.webs.demo.site import DOMAIN, WWW, Down, Names
+from gossamer.webs.demo.truth import Expected, Truth, reachable, truth
+
+DEPTH_DYNAMIC = 5
+"""The usual setting `seeder.depth_dynamic`."""
+
+
+@dataclass(frozen=True)
+class DemoWeb(Places):
+    """See `Shape` for what can be asked of it."""
+
+    @property
+    def seeds(self) -> list[str]:
+        """Every home page: most sites have no link from another. Some sites are named with www."""
+        return [f"{s.scheme}://{WWW + s.host if s.names is Names.TO_BARE else s.name}/" for s in self.all_sites]
+
+    @property
+    def domains(self) -> list[str]:
+        return [DOMAIN]
+
+    def resolve(self, port: int) -> dict[str, str]:
+        """For the setting `harvester.resolve`: host to address and port, or to "none"."""
+        out: dict[str, str] = {}
+        for s in self.all_sites:
+            place = "none" if s.down is Down.NAMELESS else f"{s.address}:{port}"
+            out |= {s.host: "none"} | dict.fromkeys(s.all_names, place)
+        return out
+
+    def truth(self) -> dict[str, Truth]:
+        """Every URL that the Web knows (robots.txt, files and far months apart), and what is behind it."""
+        return truth(self)
+
+    def reachable(self, depth_dynamic: int = DEPTH_DYNAMIC) -> dict[str, Expected]:
+        """Every canonical URL that a complete polite crawl from the seeds comes to know, and what becomes of it.
+
+        `depth_dynamic`: the crawl's limit; at least 4, for below it other pages than calendars are cut off.
+        """
+        return reachable(self, depth_dynamic)
+
+    def robots_of(self, origin: str, at: float | None = None) -> bytes | None:
+        """The robots.txt that an origin ("http://host") serves with status 200; None if it serves none.
+
+        `at`: the time, where it changes (see `moods`).
+        """
+        name = origin.partition("://")[2].partition("/")[0].partition(":")[0].lower()
+        site = self.by_host.get(name)
+        if site is None or name == site.moved_name:
+            return None
+        return changed(self, site, at) if site.changing and at is not None else robots_text(self, site)

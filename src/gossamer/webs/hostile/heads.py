@@ -1,0 +1,139 @@
+"""What servers do with status lines and header fields."""
+
+from __future__ import annotations
+
+import time
+from email.utils import formatdate
+from typing import Final
+
+from gossamer.webs.hostile.behaviour import Asked, Behaviour, endless, made, one, says, several
+from gossamer.webs.hostile.saying import answer, page
+
+MEGABYTE: Final = 1_000_000
+_DAY: Final = 86_400
+
+
+def _good(name: str, *fields: str) -> bytes:
+    return answer(page(name), "200 OK", "text/html", *fields)
+
+
+def _dated(asked: Asked) -> bytes:
+    """Last-Modified before the Web, some hours and some days ahead, and no date at all."""
+    ahead = {"/hours-ahead": _DAY / 4, "/days-ahead": 40 * _DAY}.get(asked.path)
+    said = {"/before-the-web": "Thu, 01 Jan 1970 00:00:00 GMT", "/nonsense": "yesterday, Fri 99 Foo 20201 25:61:61"}
+    date = said.get(asked.path) or formatdate(time.time() + (ahead or 0.0), usegmt=True)
+    return _good(f"dated {asked.path}", f"Last-Modified: {date}")
+
+
+def _wants_a_cookie(asked: Asked) -> bytes:
+    if "seen=yes" in asked.fields.get("cookie", ""):
+        return answer(page("cookies, the page behind them"))
+    return answer(b"", "302 Found", "text/html", "Set-Cookie: seen=yes; Path=/", "Location: /page")
+
+
+_BODY: Final = page("the lines of a head")
+
+HEADS: Final = (
+    one(
+        "endless-head",
+        "Its head never ends.",
+        "protocol_error",
+        endless(b"HTTP/1.1 200 OK\r\n", b"".join(b"X-Field-%d: %s\r\n" % (n, b"y" * 1_000) for n in range(50))),
+    ),
+    one(
+        "endless-hints",
+        "Answers 103 again and again, and nothing else.",
+        "protocol_error",
+        endless(b"", b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" * 100),
+    ),
+    one(
+        "long-line",
+        "A header line of five megabytes.",
+        "protocol_error",
+        says(lambda: answer(b"<p>x", "200 OK", "text/html", f"X-Long: {'y' * 5 * MEGABYTE}")),
+    ),
+    one(
+        "no-head",
+        "Sends the page alone, without status line and head.",
+        "protocol_error",
+        says(page("a page without a head"), close=True),
+        "A.3.3",
+    ),
+    *(
+        one(
+            f"status-{name}",
+            what,
+            "protocol_error",
+            says(line + b"\r\nContent-Type: text/html\r\n\r\n" + _BODY, close=True),
+            "A.3.3",
+        )
+        for name, what, line in (
+            ("words", "A status that is no number.", b"HTTP/1.1 fine thanks"),
+            ("name", "A status line of another protocol.", b"HTPT/1.1 200 OK"),
+            ("binary", "A status line of bytes beyond ASCII.", bytes(range(128, 256)) * 4),
+            ("ssh", "It is not a Web server.", b"SSH-2.0-OpenSSH_9.9"),
+        )
+    ),
+    one("odd-status", "A status that means nothing (799).", "no_content", says(answer(_BODY, "799 What"))),
+    one(
+        "blank-lines",
+        "Blank lines before the status line.",
+        "protocol_error",
+        says(b"\r\n\r\n" + _good("behind blank lines"), close=True),
+    ),
+    one(
+        "bare-lf",
+        "Lines that end in LF alone.",
+        "ok",
+        says(_good("with bare LF").replace(b"\r\n", b"\n")),
+    ),
+    one(
+        "folded",
+        "Header lines that go on in the next.",
+        "ok",
+        says(_good("with folded lines", "X-Long: one\r\n  two\r\n\tthree", "X-More: a\r\n b")),
+    ),
+    one(
+        "doubled-fields",
+        "Header fields twice, with other values.",
+        "ok",
+        says(_good("with doubled fields", "Content-Type: text/plain", "Last-Modified: x", "Last-Modified: y")),
+    ),
+    one(
+        "two-lengths",
+        "Two lengths that contradict each other.",
+        "protocol_error",
+        says(_good("with two lengths", "Content-Length: 5"), close=True),
+    ),
+    one(
+        "nul-field",
+        "NUL bytes in header fields.",
+        "protocol_error",
+        says(_good("with NUL in its head", "X-Nul: a\0b"), close=True),
+    ),
+    one(
+        "no-colon",
+        "A header line without colon.",
+        "protocol_error",
+        says(_good("a line without colon", "This is no field"), close=True),
+    ),
+    several(
+        "odd-fields",
+        "Fields without name, with controls, with bytes beyond ASCII, with bad numbers.",
+        "ok",
+        {
+            "/no-name": _good("a field without name", ": nameless"),
+            "/controls": _good("controls in a field", "X-\x01\x02: \x1b[31mred\x07"),
+            "/accents": _good("bytes beyond ASCII", "X-Name: Jos\xe9 \xa9"),
+            "/bad-numbers": _good("numbers that are none", "Age: -1e99", "Retry-After: soon", "Date: never"),
+        },
+    ),
+    Behaviour(
+        "dates",
+        "Last-Modified before there was a Web, or ahead of us, or no date.",
+        dict.fromkeys(("/before-the-web", "/hours-ahead", "/days-ahead", "/nonsense"), ("ok",)),
+        made(_dated),
+        "A.3.5",
+    ),
+    one("cookies", "Redirects to itself until a cookie is set.", "redirect", made(_wants_a_cookie)),
+)

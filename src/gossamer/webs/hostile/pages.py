@@ -1,0 +1,248 @@
+"""What pages and whole sites do: too many links, too deep, markup that is none, and mazes."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import secrets
+from functools import cache
+from typing import Final
+
+from gossamer.webs.hostile.behaviour import Asked, Behaviour, Serve, made, says
+from gossamer.webs.hostile.line import Line
+from gossamer.webs.hostile.saying import answer, page, redirect, text
+
+MANY_LINKS: Final = 100_000
+DEEP: Final = 1_000_000
+MEGABYTE: Final = 1_000_000
+POSTINGS: Final = 100
+MISSING: Final = 30
+"""Links of a site that leads them all to one page."""
+_OK: Final = ("ok",)
+
+
+def _linking(name: str, what: str, body: bytes, section: str = "", *more: str) -> Behaviour:
+    """`more`: pages that it links to."""
+    return Behaviour(
+        name,
+        what,
+        dict.fromkeys(("/page", *more), _OK),
+        _with_good_pages(says(answer(body)), *more),
+        section,
+        starts=("/page",),
+    )
+
+
+def _with_good_pages(serve: Serve, *good: str) -> Serve:
+    pages = {target: answer(page(f"good page {target} behind a bad one")) for target in good}
+
+    async def either(asked: Asked, line: Line) -> bool:
+        if asked.target in pages:
+            line.write(pages[asked.target])
+            return True
+        return await serve(asked, line)
+
+    return either
+
+
+def _squeezed(body: bytes) -> bytes:
+    return answer(gzip.compress(body), "200 OK", "text/html", "Content-Encoding: gzip")
+
+
+@cache
+def _many_links() -> bytes:
+    links = "".join(f"<a href=/link/{n}>{n}</a> " for n in range(MANY_LINKS))
+    return _squeezed(page("a hundred thousand links") + links.encode())
+
+
+@cache
+def _deep() -> bytes:
+    return _squeezed(page("a million elements, one in another") + b"<b>" * DEEP + b"the bottom")
+
+
+@cache
+def _long_words() -> bytes:
+    word = b"a" * MEGABYTE
+    return _squeezed(page("a word of a megabyte") + b"<p>" + word + b"</p><p title='" + word + b"'>end</p>")
+
+
+@cache
+def _many_attributes() -> bytes:
+    attributes = "".join(f" a{n}={n}" for n in range(MANY_LINKS))
+    return _squeezed(page("a hundred thousand attributes") + f"<p{attributes}>end</p>".encode())
+
+
+def _new_session(asked: Asked) -> bytes:
+    """Another id in all links of every answer; without it there are four pages."""
+    session = secrets.token_hex(8).upper()
+    kind, number = asked.host.partition(".")[0], re.sub(r"\D", "", asked.path)
+    form = "/page{0}.html;jsessionid={1}" if kind == "session-path" else "/page.php?PHPSESSID={1}&number={0}"
+    if kind != "session-path":
+        number = "".join(re.findall(r"number=(\d)", asked.target))
+    return answer(page(f"{kind} {number or 0}", *(form.format(n, session) for n in range(4))))
+
+
+def _relative(asked: Asked) -> bytes:
+    """Whatever the path, a link that forgets the root."""
+    return answer(page("the same page at every path", "menu/"))
+
+
+def _soft(asked: Asked) -> bytes:
+    """There is a page for all that is asked for."""
+    if re.fullmatch(r"/there/\d", asked.path):
+        return answer(page(f"soft-404 {asked.path}", *(f"/gone/{n}" for n in range(MISSING)), lines=20))
+    body = text("an apology", 15)
+    return answer(f"<title>Sorry</title><p>There is no page {asked.path} here.</p>{body}".encode())
+
+
+def _all_to_one(asked: Asked) -> bytes:
+    if re.fullmatch(r"/old/\d+", asked.path):
+        return redirect("/start")
+    return answer(page("where all of them lead"))
+
+
+def _forum(asked: Asked) -> bytes:
+    """A page for each posting, a page that shows it within its thread, and a form to answer it."""
+    found = re.search(r"p=(\d+)", asked.target)
+    number = int(found[1]) if found else 0
+    around = range(max(0, number - 5), min(POSTINGS, number + 6))
+    links = [f"/viewtopic.php?t={n // 10}&p={n}" for n in around]
+    return answer(page(f"posting {number} of a forum", *links, lines=2))
+
+
+def _refreshing(asked: Asked) -> bytes:
+    head = {
+        "/page": '<meta http-equiv="refresh" content="0; url=/next">',
+        "/next": "<meta http-equiv=refresh content=\"0;URL='/next'\">",
+    }.get(asked.path, "")
+    return answer(page(f"refresh {asked.path}", head=head))
+
+
+def _based(asked: Asked) -> bytes:
+    """Bases that are no place, far away, or stand too late."""
+    bases = {
+        "/scheme": '<base href="javascript:void(0)">',
+        "/empty": '<base href="">',
+        "/far": '<base href="http://beyond.test/">',
+        "/two": '<base href="/right/"><base href="/wrong/">',
+        "/broken": '<base href="http://[">',
+    }
+    if asked.path not in bases:
+        return answer(page(f"base, from {asked.path}"))
+    return answer(page(f"base {asked.path}", f"from{asked.path.replace('/', '-')}", head=bases[asked.path]))
+
+
+PAGES: Final = (
+    Behaviour(
+        "many-links",
+        "A page of a hundred thousand links.",
+        {"/page": _OK, "/link/*": ("excluded: robots",)},
+        says(_many_links),
+        robots="User-agent: *\nDisallow: /link/\n",
+    ),
+    Behaviour("deep", "Elements nested a million deep.", {"/page": _OK}, says(_deep)),
+    Behaviour("long-words", "Words of a megabyte.", {"/page": _OK}, says(_long_words)),
+    Behaviour(
+        "many-attributes", "An element of a hundred thousand attributes.", {"/page": _OK}, says(_many_attributes)
+    ),
+    _linking(
+        "open-quote",
+        "Attributes without closing quote.",
+        page("quotes that stay open")
+        + b'<a href="/before">before</a><a href="/never>never</a><p title=\'x>'
+        + b"y" * 500,
+        "A.4.1",
+        "/before",
+    ),
+    _linking(
+        "malformed",
+        "Quotes of all kinds, unbalanced tags, tags of XHTML and capitals.",
+        page("malformed markup")
+        + b"<SMALL><b><i></SMALL><A HREF='/single'>1<a href=/none>2</A><br/><hr /></td></p></html><A hReF=\"/after\">3",
+        "A.4.1",
+        "/single",
+        "/none",
+        "/after",
+    ),
+    _linking(
+        "nul-bytes",
+        "NUL bytes in markup and text.",
+        page("text with NUL").replace(b"many", b"ma\0ny") + b'<a\0 href=/x>x</a><a href="/behind">b\0</a>\0\0\0',
+        "",
+        "/behind",
+    ),
+    Behaviour(
+        "bases",
+        "Base elements that lie.",
+        {
+            **dict.fromkeys(("/scheme", "/empty", "/far", "/two", "/broken"), _OK),
+            **dict.fromkeys(("/from-scheme", "/from-empty", "/right/from-two", "/from-broken"), _OK),
+        },
+        made(_based),
+        starts=("/scheme", "/empty", "/far", "/two", "/broken"),
+    ),
+    Behaviour(
+        "refresh",
+        "Pages that refresh to another, and to themselves.",
+        {"/page": _OK, "/next": _OK},
+        made(_refreshing),
+        starts=("/page",),
+    ),
+    _linking(
+        "frames",
+        "A page of frames only.",
+        b"<html><head><title>Frames</title></head><frameset cols='*,*'><frame src='/left'><frame src='/right'>"
+        b"</frameset></html>",
+        "",
+        "/left",
+        "/right",
+    ),
+    Behaviour(
+        "session-path",
+        "Another session id in the path of all links, in every answer.",
+        {f"/page{n}.html": _OK for n in range(4)},
+        made(_new_session),
+        "A.6.1",
+        starts=("/page0.html;jsessionid=0A1B2C3D",),
+    ),
+    Behaviour(
+        "session-parameter",
+        "Another session id in the parameters of all links, in every answer.",
+        {f"/page.php?number={n}": _OK for n in range(4)},
+        made(_new_session),
+        "A.6.1",
+        starts=("/page.php?PHPSESSID=0A1B2C3D&number=0",),
+    ),
+    Behaviour(
+        "repeated-path",
+        "A relative link that should be absolute: a/b/c/c/c.",
+        {"/menu/*": ("ok", "duplicate", "excluded: depth", "excluded: trap")},
+        made(_relative),
+        "A.6.2",
+        starts=("/menu/",),
+    ),
+    Behaviour(
+        "soft-404",
+        "A page for whatever is asked, with a status of 200.",
+        {**{f"/there/{n}": _OK for n in range(3)}, "/gone/*": ("soft_404", "ok")},
+        made(_soft),
+        "A.3.4",
+        starts=tuple(f"/there/{n}" for n in range(3)),
+    ),
+    Behaviour(
+        "all-to-one",
+        "Redirects all that is missing to its start page.",
+        {"/old/*": ("redirect", "soft_404"), "/start": _OK},
+        made(_all_to_one),
+        "A.3.4",
+        starts=tuple(f"/old/{n}" for n in range(MISSING)),
+    ),
+    Behaviour(
+        "forum",
+        "A forum with a page for each posting.",
+        {"/viewtopic.php*": ("ok", "duplicate", "excluded: depth")},
+        made(_forum),
+        "A.5.1",
+        starts=("/viewtopic.php?t=0&p=0",),
+    ),
+)

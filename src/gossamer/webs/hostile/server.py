@@ -1,0 +1,216 @@
+"""Serves the hostile Web: one process, one loop, an address for each site, all on one port.
+
+`handle` serves a connection by any function that answers requests, so that behaviours can be put into any other Web.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import ssl
+import warnings
+from collections.abc import Awaitable, Callable
+from functools import partial
+from time import monotonic, time
+from typing import Final
+
+from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog
+from gossamer.webs.demo.server import end_of_input, listen, unless_the_client_left
+from gossamer.webs.hostile.behaviour import Asked, Door
+from gossamer.webs.hostile.certificates import Certificates
+from gossamer.webs.hostile.line import Gone, Line
+from gossamer.webs.hostile.saying import answer, page
+from gossamer.webs.hostile.web import HostileWeb
+
+FLUSH: Final = 0.1
+LARGEST_HEAD: Final = 65_536
+_NOT_FOUND: Final = answer(b"<p>There is no such page.</p>", "404 Not Found")
+_MISDIRECTED: Final = answer(b"<p>No such site.</p>", "421 Misdirected Request")
+
+Respond = Callable[[Asked, Line], Awaitable[bool]]
+"""Answers a request; whether the connection may be used again."""
+Note = Callable[[Asked, Line, float, float], None]
+"""Told of every request: what was asked, what was said, and when it began, by the monotonic and by the wall clock."""
+
+
+def respond(web: HostileWeb) -> Respond:
+    """What the sites of a hostile Web answer."""
+
+    async def answered(asked: Asked, line: Line) -> bool:
+        behaviour = web.by_host.get(asked.host)
+        if behaviour is None:
+            line.write(_MISDIRECTED)
+        elif behaviour.whole:
+            return await behaviour.serve(asked, line)
+        elif asked.target == "/robots.txt":
+            line.write(answer(behaviour.robots.encode(), kind="text/plain") if behaviour.robots else _NOT_FOUND)
+        elif asked.target == "/":
+            line.write(answer(page(f"{asked.host}, the start page", *web.links(behaviour))))
+        elif asked.target.startswith("/good/") and asked.target in web.links(behaviour):
+            line.write(answer(page(f"{asked.host}, the good page {asked.target[6:]}")))
+        elif web.friendly or (not behaviour.ends_of(asked.target) and asked.path == "/sitemap.xml"):
+            line.write(_NOT_FOUND)
+        else:
+            return await behaviour.serve(asked, line)
+        return True
+
+    return answered
+
+
+async def handle(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, respond: Respond, note: Note | None = None
+) -> None:
+    """A connection to its end: a request after the other, each answered by `respond`."""
+    line, goes_on = Line(writer), True
+    try:
+        while goes_on:
+            head = await reader.readuntil(b"\r\n\r\n")
+            start, wall, asked = monotonic(), time(), _read(head)
+            line.begin()
+            try:
+                goes_on = await respond(asked, line)
+                await line.drain()
+            finally:
+                if note:
+                    note(asked, line, start, wall)
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
+        pass
+    finally:
+        writer.close()
+
+
+def noted(log: AccessLog, address: str, number: int) -> Note:
+    """Writes the requests of a connection to an access log. A client that left may have done so at any time since the
+    first byte was sent: it is not known when we notice, and the log accuses nobody wrongly."""
+
+    def note(asked: Asked, line: Line, start: float, wall: float) -> None:
+        left = line.left and not line.broken
+        log.add(
+            start,
+            wall,
+            line.first if left else line.last,
+            address,
+            asked.fields.get("host", "").lower(),
+            "GET",
+            asked.target,
+            CLIENT_LEFT if left else line.status,
+            line.sent,
+            number,
+            line.retry_after,
+            line.location,
+            asked.fields.get("from", ""),
+            asked.fields.get("user-agent", ""),
+        )
+
+    return note
+
+
+def _read(head: bytes) -> Asked:
+    first, *rest = head[:-4].decode("latin-1").split("\r\n")
+    fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
+    parts = first.split(" ")
+    return Asked(fields.get("host", "").partition(":")[0].lower(), parts[1] if len(parts) > 1 else "/", fields)
+
+
+class _Serving:
+    """All listening sockets, and what stands behind them."""
+
+    def __init__(self, web: HostileWeb, log: AccessLog, certificates: Certificates | None) -> None:
+        self._web, self._log, self._certificates = web, log, certificates
+        self._respond = respond(web)
+        self._connections = 0
+        self._servers: list[asyncio.Server] = []
+        self._sockets: list[socket.socket] = []
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def begin(self, port: int) -> int:
+        """Listens; the port."""
+        doors = {address: self._web.by_host[host].door for host, address in self._web.addresses.items()}
+        if self._web.friendly:
+            doors = dict.fromkeys(doors, Door.OPEN)
+        doors |= dict.fromkeys(self._web.places.values(), Door.OPEN)
+        self._sockets = listen(list(doors), port)
+        loop = asyncio.get_running_loop()
+        for (address, door), own in zip(doors.items(), self._sockets, strict=True):
+            if door is Door.STUCK:
+                self._servers.append(await loop.create_server(asyncio.Protocol, sock=own))
+            elif door is not Door.UNANSWERED:
+                context = self._context(door) if door.handshake else None
+                self._servers.append(await loop.create_server(partial(self._protocol, address), sock=own, ssl=context))
+        return int(self._sockets[0].getsockname()[1])
+
+    def end(self) -> None:
+        for server in self._servers:
+            server.close()
+        for own in self._sockets:
+            own.close()
+        for task in self._open:
+            task.cancel()
+
+    def _protocol(self, address: str) -> asyncio.Protocol:
+        reader = asyncio.StreamReader(LARGEST_HEAD)
+        return Gone(reader, partial(self._serve, address))
+
+    async def _serve(self, address: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        await handle(reader, writer, self._respond, noted(self._log, address, self._connections))
+
+    def _context(self, door: Door) -> ssl.SSLContext:
+        assert self._certificates is not None
+        own = self._certificates.of[door]
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        if door is Door.OLD_TLS:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+            context.set_ciphers("ALL:@SECLEVEL=0")
+        context.load_cert_chain(own.own, own.key)
+        return context
+
+
+async def serve(
+    web: HostileWeb,
+    port: int,
+    log: AccessLog,
+    certificates: Certificates | None,
+    ready: Callable[[int], None],
+    *,
+    stdin: bool = False,
+) -> None:
+    """Serves until SIGTERM or SIGINT (unless that is ignored), or, with `stdin`, until standard input ends."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    loop.set_exception_handler(unless_the_client_left)
+    serving = _Serving(web, log, certificates)
+    at = await serving.begin(port)
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        loop.add_signal_handler(signal.SIGINT, stop.set)
+    if stdin:
+        loop.add_reader(0, end_of_input, stop)
+    ready(at)
+    while not stop.is_set():
+        log.flush()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), FLUSH)
+    serving.end()
+    await asyncio.sleep(0)
+    log.close()
+
+
+def run(
+    web: HostileWeb,
+    port: int,
+    log: AccessLog,
+    certificates: Certificates | None,
+    ready: Callable[[int], None],
+    *,
+    stdin: bool = False,
+) -> None:
+    """`serve` in a loop of its own."""
+    asyncio.run(serve(web, port, log, certificates, ready, stdin=stdin))

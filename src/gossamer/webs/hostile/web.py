@@ -1,0 +1,127 @@
+"""The hostile Web: a site for each behaviour, NAME.hostile.test, at an address of its own.
+
+The start page of a site is good and links to its bad pages and to some good ones, so that it can be seen whether the
+site goes on. robots.txt is not there, or allows all but what a behaviour says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from gossamer.base.units import Duration
+
+if TYPE_CHECKING:
+    from gossamer.webs.hostile.behaviour import Behaviour, End
+
+DOMAIN: Final = "hostile.test"
+FORBIDDEN: Final = "127.66.0.0/16"
+"""Stands for a private network: nobody may be asked there."""
+LIMITS: Final[dict[str, Any]] = {
+    "connect_timeout": Duration(2),
+    "first_byte_timeout": Duration(2),
+    "whole_timeout": Duration(20),
+    "slow_time": Duration(2),
+    "retry": Duration(1),
+    "tries": 2,
+    "forbidden": (FORBIDDEN,),
+}
+"""Settings of the harvester with which a crawl of it ends soon."""
+
+
+def all_behaviours() -> dict[str, Behaviour]:
+    """The table, read when it is needed: most crawls do not."""
+    from gossamer.webs.hostile.table import BEHAVIOURS
+
+    return BEHAVIOURS
+
+
+@dataclass(frozen=True)
+class HostileWeb:
+    names: tuple[str, ...] = ()
+    """Of its behaviours; (): all."""
+    good: int = 2
+    """Good pages of each site, start page apart."""
+    friendly: bool = False
+    """It has good pages only: to compare with."""
+    tls: bool = True
+    """Whether there are certificates, and so sites that speak https."""
+
+    changing = False
+    """No robots.txt of it changes."""
+
+    @classmethod
+    def described(cls, fields: dict[str, Any]) -> Self:
+        """From JSON."""
+        return cls(**{**fields, "names": tuple(fields["names"])})
+
+    @cached_property
+    def behaviours(self) -> list[Behaviour]:
+        kept = (all_behaviours()[name] for name in self.names or all_behaviours())
+        return [b for b in kept if (self.tls or not b.door.handshake) and not (self.friendly and b.whole)]
+
+    @cached_property
+    def by_host(self) -> dict[str, Behaviour]:
+        return {f"{b.name}.{DOMAIN}": b for b in self.behaviours}
+
+    @cached_property
+    def addresses(self) -> dict[str, str]:
+        """Of each host; the same for a name whatever else is there."""
+        all_hosts = {name: f"127.77.{n // 250}.{n % 250 + 1}" for n, name in enumerate(all_behaviours())}
+        return {host: all_hosts[b.name] for host, b in self.by_host.items()}
+
+    @cached_property
+    def places(self) -> dict[str, str]:
+        """Hosts that must not be asked, and their addresses."""
+        kept = () if self.friendly else self.behaviours
+        return {f"{name}.{DOMAIN}": address for b in kept for name, address in b.places.items()}
+
+    @property
+    def seeds(self) -> list[str]:
+        return [f"{b.door.scheme}://{host}/" for host, b in self.by_host.items()]
+
+    @property
+    def domains(self) -> list[str]:
+        return [DOMAIN]
+
+    def resolve(self, port: int) -> dict[str, str]:
+        """For the setting `harvester.resolve`."""
+        return {host: f"{address}:{port}" for host, address in {**self.addresses, **self.places}.items()}
+
+    def links(self, behaviour: Behaviour) -> list[str]:
+        """Of a start page."""
+        return [*(() if self.friendly else behaviour.targets), *(f"/good/{n}" for n in range(self.good))]
+
+    def known(self) -> Iterator[str]:
+        """URLs that a complete crawl must know; where a behaviour has pages without number, it knows more."""
+        for host, b in self.by_host.items():
+            root = f"{b.door.scheme}://{host}"
+            yield root + "/"
+            if not b.whole:
+                yield from (f"{root}/good/{n}" for n in range(self.good))
+            if not self.friendly:
+                yield from (root + target for target in b.ends if not target.endswith("*") and target != "/")
+
+    def is_good(self, url: str) -> bool:
+        """Whether it is a start page, or another good one."""
+        host, slash, rest = url.partition("://")[2].partition("/")
+        behaviour = self.by_host.get(host)
+        if behaviour is None or (behaviour.whole and not self.friendly):
+            return False
+        return not rest or slash + rest in self.links(behaviour)[-self.good :]
+
+    def ends_of(self, url: str) -> tuple[End, ...]:
+        """How a page may end; (): a crawl should not know it."""
+        if self.is_good(url):
+            return ("ok",)
+        host, slash, rest = url.partition("://")[2].partition("/")
+        if host in self.places:
+            return ("site: forbidden_address",)
+        return () if self.friendly or host not in self.by_host else self.by_host[host].ends_of(slash + rest)
+
+    def robots_of(self, origin: str, at: float | None = None) -> bytes | None:
+        """The robots.txt that an origin serves with status 200; None if it serves none."""
+        behaviour = self.by_host.get(origin.partition("://")[2].partition("/")[0].partition(":")[0].lower())
+        return behaviour.robots.encode() if behaviour is not None and behaviour.robots else None

@@ -1,0 +1,253 @@
+"""A Web made of a function: URL to reply. The whole desk runs against it under a virtual clock, at processor speed.
+
+It is the second implementation of the web seam, and the fake of the tests: what it returns has the very layout that
+workers send. Every request is remembered with its virtual times, so that a test can check politeness.
+"""
+
+from __future__ import annotations
+
+import heapq
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gossamer import urls
+from gossamer.base.clock import VirtualClock
+from gossamer.base.model import (
+    NONE,
+    VISIT,
+    VISIT_TEXTS,
+    Ask,
+    Assignment,
+    LinkFlag,
+    LinkKind,
+    Outcome,
+    Texts,
+    VisitFlag,
+    Visits,
+)
+from gossamer.urls.names import bare
+from gossamer.web.message import HEAD, Links, Results, decode_results, encode_result
+from gossamer.web.seam import Answer
+
+_START, _SIZE = struct.Struct("<d"), struct.Struct("<I")
+_START_AT, _SIZE_AT = (int(VISIT.fields[name][1]) for name in ("start", "received"))  # type: ignore[index]
+_PRIVATE = VisitFlag.NOINDEX | VisitFlag.NOARCHIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a simulated server answers."""
+
+    outcome: Outcome = Outcome.OK
+    status: int = 200
+    links: Sequence[str] = ()
+    """Canonical URLs, but for a `www.` that the page may have written."""
+    kind: LinkKind = LinkKind.ANCHOR
+    digest: int = 0
+    sketch: int = 0
+    title: str = ""
+    seconds: float = 0.1
+    size: int = 10_000
+    rules: bytes = b""
+    """Compiled robots rules."""
+    sitemaps: Sequence[str] = ()
+    """That robots.txt, or an index, names. A sitemap's `links` are the pages that it lists."""
+    changed: Sequence[str] = ()
+    """Of a sitemap: when each of its pages was changed, in seconds since 1970, or ""."""
+    redirect: str = ""
+    retry_after: float = -1.0
+    delay: float = -1.0
+    flags: int = 0
+    """VisitFlag: what the page says. One that says NOINDEX or NOARCHIVE is not stored."""
+    preferences: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that was made, for checking politeness afterwards."""
+
+    ask: Ask
+    url: str
+    site: int
+    address: str
+    start: float
+    end: float
+    retry_after: float
+    status: int = 0
+    """0: there was no answer."""
+    redirect: str = ""
+
+
+@dataclass(slots=True)
+class SimulatedWeb:
+    reply: Callable[[str], Reply]
+    clock: VirtualClock
+    seed: int
+    connections: int = 300
+    www: bool = True
+    """As the setting `seeder.www`."""
+    asked: list[Asked] = field(default_factory=list)
+    gather: float = 0.0
+    """Seconds for which results are collected, once there is one, before they are handed over."""
+    granted: int = 0
+    """The last grant; it is not enforced here, only the caps of requests are."""
+    _open: list[tuple[float, int, bytes]] = field(default_factory=list)
+    _received: int = 0
+
+    def grant(self, speed: int) -> None:
+        self.granted = speed
+
+    def received(self) -> int:
+        """Of open requests what has come by now, at a steady pace."""
+        now, found = self.clock.monotonic(), self._received
+        for end, _, body in self._open:
+            start, size = _START.unpack_from(body, _START_AT)[0], _SIZE.unpack_from(body, _SIZE_AT)[0]
+            found += int(size * min(1.0, max(0.0, now - start) / (end - start))) if end > start else size
+        return found
+
+    @property
+    def open(self) -> int:
+        return len(self._open)
+
+    def free(self) -> int:
+        return self.connections - len(self._open)
+
+    def assign(self, assignments: list[Assignment]) -> None:
+        now = self.clock.monotonic()
+        for a in assignments:
+            reply = self.reply(a.url.decode())
+            if a.cap and reply.size > a.cap * reply.seconds:
+                reply = replace(reply, seconds=reply.size / a.cap, flags=reply.flags | VisitFlag.HELD)
+            start = max(now, a.not_before)
+            end = start + reply.seconds
+            said = (reply.retry_after, reply.status, reply.redirect)
+            self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, start, end, *said))
+            heapq.heappush(self._open, (end, a.number, result_body(a, reply, start, end, self.seed, self.www)))
+
+    def results(self, timeout: float, gather: float = 0.0) -> Results:
+        now = self.clock.monotonic()
+        until = now + timeout
+        if self._open:
+            until = min(until, max(now, self._open[0][0] + self.gather))
+        self.clock.advance(until - now)
+        bodies = []
+        while self._open and self._open[0][0] <= until:
+            bodies.append(heapq.heappop(self._open)[2])
+            self._received += _SIZE.unpack_from(bodies[-1], _SIZE_AT)[0]
+        return decode_results(bodies)
+
+    def warc_lengths(self) -> dict[str, int]:
+        return {}
+
+    def stop(self, grace: float) -> Results:
+        """Open requests end in their own time, as far as `grace` goes; the others come back."""
+        end = self.clock.monotonic() + grace
+        bodies = []
+        for at, _, body in sorted(self._open):
+            visit = np.frombuffer(body[: VISIT.itemsize], VISIT).copy()
+            if at > end:
+                visit["outcome"], visit["end"], visit["links"] = Outcome.RETURNED, end, 0
+                visit["texts"] = 0
+                bodies.append(visit.tobytes())
+            else:
+                bodies.append(body)
+        if bodies:
+            self.clock.advance(grace)
+        self._open.clear()
+        return decode_results(bodies)
+
+    def cpu_seconds(self) -> float:
+        return 0.0
+
+
+@dataclass(slots=True)
+class SimulatedNames:
+    """Every host has the address that `address` gives it, or several with spaces between; None: the name does not
+    exist; "forbidden": it leads to an address that must not be visited."""
+
+    address: Callable[[str], str | None]
+    ttl: float = 86_400.0
+    _answers: list[Answer] = field(default_factory=list)
+
+    @property
+    def open(self) -> int:
+        return len(self._answers)
+
+    def ask(self, site: int, host: str) -> None:
+        found = self.address(host)
+        error = "no such name" if found is None else "forbidden" if found == "forbidden" else ""
+        several = () if error or found is None else tuple(found.split())
+        address = several[0] if several else None
+        self._answers.append(Answer(site, host, address, 0, self.ttl, error, several, "simulated"))
+
+    def forget(self) -> None:
+        """Nothing is kept."""
+
+    def answers(self) -> list[Answer]:
+        out, self._answers = self._answers, []
+        return out
+
+
+def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int, www: bool = True) -> bytes:
+    """A RESULT frame without its head, as a worker would send it."""
+    visit: Visits = np.zeros(1, VISIT)
+    visit["number"], visit["page"], visit["origin"], visit["site"] = a.number, a.page, a.origin, a.site
+    visit["ask"], visit["outcome"], visit["status"] = a.ask, reply.outcome, reply.status
+    visit["start"], visit["end"], visit["first"] = start, end, (end - start) / 2
+    visit["received"] = visit["length"] = reply.size
+    visit["digest"], visit["sketch"], visit["duplicate_of"] = reply.digest, reply.sketch, NONE
+    kept = reply.outcome == Outcome.OK and a.ask == Ask.PAGE and not reply.flags & _PRIVATE
+    visit["flags"] = reply.flags | (VisitFlag.STORED if kept else 0)
+    visit["retry_after"], visit["delay"] = reply.retry_after, reply.delay
+    texts = {
+        "rules": reply.rules,
+        "redirect": reply.redirect.encode(),
+        "sitemaps": "\n".join(reply.sitemaps).encode(),
+        "title": _title(a, reply),
+        "preferences": reply.preferences.encode(),
+    }
+    targets = list(dict.fromkeys(reply.links))
+    if www and reply.outcome == Outcome.REDIRECT and _to_other_name(a.url.decode(), reply.redirect):
+        visit["flags"] = VisitFlag.OTHER_NAME
+        if bare(reply.redirect) == bare(a.url.decode()):
+            visit["flags"], targets = VisitFlag.OTHER_NAME | VisitFlag.RESPELLED, []
+    visit["out_degree"] = len(targets)
+    kind = LinkKind.SITEMAP if a.ask == Ask.SITEMAP else reply.kind
+    links = links_of(targets, kind, seed, www) if a.ask in (Ask.PAGE, Ask.SITEMAP) else Links.none()
+    if reply.changed:
+        links = replace(links, anchors=Texts.join([text.encode() for text in reply.changed], "<u2"))
+    return encode_result(visit, [texts.get(name, b"") for name in VISIT_TEXTS], links)[HEAD.size :]
+
+
+def _title(a: Assignment, reply: Reply) -> bytes:
+    if a.ask == Ask.PROBE:
+        return a.url + b" " + reply.title.encode()
+    return a.url if a.ask == Ask.SITEMAP else reply.title.encode()
+
+
+def _to_other_name(asked: str, target: str) -> bool:
+    """Hosts that are the same but for one `www.`."""
+    if not target:
+        return False
+    one, other = urls.host(asked), urls.host(target)
+    return one == f"www.{other}" or other == f"www.{one}"
+
+
+def links_of(targets: Sequence[str], kind: LinkKind, seed: int, www: bool = True) -> Links:
+    if not targets:
+        return Links.none()
+    canonical = [bare(t) for t in targets] if www else targets
+    flags = [
+        (LinkFlag.WWW if c != t else 0) | (LinkFlag.DYNAMIC if urls.classify(c).dynamic else 0)
+        for t, c in zip(targets, canonical, strict=True)
+    ]
+    return Links.plain(
+        np.array([urls.fingerprint(t, seed) for t in canonical], np.uint64),
+        np.array([urls.fingerprint(urls.origin(t), seed) for t in canonical], np.uint64),
+        np.full(len(canonical), kind, np.uint8),
+        np.array(flags, np.uint8),
+        Texts.join([t.encode() for t in canonical], "<u2"),
+    )
