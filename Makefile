@@ -74,7 +74,7 @@ $(VENV)/installed: pyproject.toml requirements.lock | $(VENV)/bin/python
 
 # The tests replay a crawl with pywb. Its own list of needs names a package that would hide the `brotli` of Gossamer, so
 # the pins are installed as they are. What cannot be installed is noted as .venv/without-NAME: its tests are then skipped,
-# which CI takes for a failure without that note (tests/needed.py).
+# which CI takes for a failure without that note (tests/support/needed.py).
 $(VENV)/installed-dev: requirements-dev.lock requirements-replay.lock $(VENV)/installed
 	@echo "Installing what the tests need ..."
 	@$(BIN)/python -m gossamer.tools.compile --laboratory

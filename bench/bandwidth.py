@@ -40,7 +40,7 @@ from gossamer.base.units import Speed
 from gossamer.config import Settings, override
 from gossamer.web.limit.bucket import CELLS_AT, SIZE
 from gossamer.webs.demo.certificates import make_certificate
-from tests.crawling import Crawling, kill
+from tests.support.crawling import Crawling, kill
 
 SITES: Final = 300
 SAMPLE: Final = 0.005

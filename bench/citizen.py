@@ -39,8 +39,8 @@ from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.access import AccessLog
 from gossamer.webs.demo.moods import NO_ANSWER
 from gossamer.webs.simulated import Asked, SimulatedNames, SimulatedWeb
-from tests.crawling import Crawling, Served, children, kill, serve
-from tests.world import at_processor_speed
+from tests.support.crawling import Crawling, Served, children, kill, serve
+from tests.support.world import at_processor_speed
 
 REQUESTS, SIMULATED, RESTARTS = 100_000, 1_000_000, 20
 LONGEST: Final = 2_700.0

@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.bounds import Figure, judge
 from gossamer.webs.hostile.table import chosen
 from gossamer.webs.hostile.web import HostileWeb
-from tests.hostile import Crawled, crawl
+from tests.support.hostile import Crawled, crawl
 
 WORKERS = "harvester.workers=2"
 

@@ -40,7 +40,7 @@ from gossamer.webs.hostile.line import Gone, Line
 from gossamer.webs.hostile.saying import answer
 from gossamer.webs.hostile.server import LARGEST_HEAD, handle, noted
 from gossamer.webs.hostile.table import BEHAVIOURS
-from tests.crawling import Crawling, children, gossamer
+from tests.support.crawling import Crawling, children, gossamer
 
 MINUTES, REQUESTS = 30.0, 333_333
 FLAT: Final = 1.05

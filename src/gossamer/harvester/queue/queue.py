@@ -21,7 +21,7 @@ A *turn* is up to `per_turn` requests over one connection, `pause` apart, the ad
 the end of an answer. A turn that ends early (no page left, the site told to wait, a new address) ends like any other:
 the site rests its wait, the address its `address_wait`, the domain its `domain_wait`, which also holds within a turn.
 
-Invariants, each a property test of the same name in `tests/test_queue.py`:
+Invariants, each a property test of the same name in `tests/harvester/queue/test_queue.py`:
 
 - never two requests in flight to a site
 - never two requests in flight to an address

@@ -14,7 +14,7 @@ to 5 min. As soon as one is found, all names whose failures are held are looked 
 addresses hold go on all the while. Only fewer than 50 names, when none at all was ever found, are believed without a
 witness.
 
-Invariants, each a property test of the same name in `tests/test_watched.py`:
+Invariants, each a property test of the same name in `tests/web/names/test_guard.py`:
 
 - every ask gets exactly one answer, once the servers answer
 - no failure is passed on while the servers are at fault: what is held then is looked up anew

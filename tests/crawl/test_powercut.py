@@ -1,0 +1,238 @@
+"""Power cuts of a real crawl: desk, workers and sealers record what they write, and every prefix of it is recovered.
+
+The crawl has three runs: one that is killed, one that goes on to the end, and one that finds nothing to do. All their
+operations, merged by the monotonic clock, are cut off after each one, with what was not synced kept, dropped, torn or
+mixed: after a sync or a change of names dropped and mixed, else one of the four by turns. Of the two thousand writes of
+images, which nothing refers to before they are whole, a twentieth is cut off at. All ways at all prefixes would take
+minutes; `test_recovery_files` does that, for files written in the same manner.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+import xxhash
+
+from gossamer.base import disk
+from gossamer.base.clock import VirtualClock
+from gossamer.collection.journal.effects import Effects
+from gossamer.collection.journal.records import RECORD, Kind, Mark
+from gossamer.collection.layout import archive_name, is_collection, shard_folder
+from gossamer.collection.manifest import Line
+from gossamer.collection.tables import seal
+from gossamer.config import Settings
+from gossamer.desk import Desk
+from gossamer.opening import open_collection
+from gossamer.prepare import Plea, prepare
+from gossamer.webs.demo import DemoWeb
+from tests.support.crawling import Served, gossamer, serve
+from tests.support.powercut import Disk, Loss
+from tests.support.reading import Found, committed
+
+pytestmark = pytest.mark.slow
+
+WEB: Final = DemoWeb(
+    seed=31, sites=6, pages=90, largest=30, errors=0, busy=0, delays=0, slow=0, unavailable=1, shared=1
+)
+CHANGES: Final = (
+    "collection.max_pages=2000",
+    "collection.max_sites=50",
+    "collection.seal_every=1s",
+    "harvester.wait=60ms",
+)
+OF_IMAGES: Final = 20
+"""One in so many writes of images is cut off at."""
+AGAIN: Final = 8
+"""One in so many recoveries is made twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """A finished crawl, and how it came about."""
+
+    operations: list[disk.Operation]
+    settings: Settings
+    effects: list[bytes]
+    """All that was ever committed, by record."""
+    urls: list[bytes]
+    pages: list[int]
+    """Known pages after each number of records."""
+    states: list[bytes]
+    """State and outcome of every page after each number of records."""
+    lengths: list[dict[str, int]]
+    """Ends of the archive files that the visits of so many records name."""
+    archives: dict[str, bytes]
+    ends: set[tuple[str, int]]
+    """File and offset behind each response record."""
+    promised: list[int]
+    """The last record that a commit had vouched for, after each operation."""
+
+
+def crawl(served: Served, folder: Path, tape: Path) -> None:
+    with served.begin(folder, GOSSAMER_RECORD=str(tape)) as crawling:
+        assert crawling.wait_for(lambda: list(folder.glob("shard-000/visits/*.parquet")))
+        time.sleep(0.3)
+        assert not crawling.over
+        crawling.kill()
+    assert served.crawl(folder, GOSSAMER_RECORD=str(tape)).code == 0
+    assert gossamer("crawl", folder, "--patience", "1s", GOSSAMER_RECORD=str(tape)).code == 0
+
+
+@pytest.fixture(scope="module")
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
+    root, recorded = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("tape")
+    folder = root / "crawl"
+    with serve(WEB, tmp_path_factory.mktemp("web"), *CHANGES) as served:
+        crawl(served, folder, recorded)
+    operations = disk.read_recordings(recorded, root)
+    assert len({o.process for o in operations}) > 8, "desks, workers and sealers"
+    found = Found(folder)
+    desk = Desk(found.settings, found.desk.seed)
+    pages, states, lengths = [0], [b""], [dict[str, int]()]
+    for effects in found.effects:
+        desk.apply(effects)
+        pages.append(desk.columns.page.count)
+        states.append(state_of(desk))
+        ends = {archive_name(int(v["warc_file"])): int(v["warc_end"]) for v in effects.visits if v["warc_end"]}
+        lengths.append(lengths[-1] | ends)
+    shard = shard_folder(folder)
+    return Tape(
+        operations,
+        found.settings,
+        [e.encode() for e in found.effects],
+        [u.encode() for u in found.urls],
+        pages,
+        states,
+        lengths,
+        {archive_name(int(p.name[:6])): p.read_bytes() for p in shard.glob("warc/*")},
+        {(archive_name(int(v["warc_file"])), int(v["warc_end"])) for v in found.visits},
+        promises(operations),
+    )
+
+
+def state_of(desk: Desk) -> bytes:
+    page = desk.columns.page
+    return bytes(page.state[: page.count]) + bytes(page.outcome[: page.count])
+
+
+def promises(operations: list[disk.Operation]) -> list[int]:
+    """A mark is a promise once a sync of its file that began after it has returned."""
+    marks: list[tuple[str, int, int]] = []
+    found, best = [], 0
+    for o in operations:
+        if o.kind == "write" and o.path.endswith(".log") and len(o.data) > RECORD.size and o.data[4] == Kind.MARK:
+            marks.append((o.path, o.end, Mark.decode(o.data[RECORD.size :]).record))
+        elif o.kind == "sync":
+            best = max([best, *(record for path, end, record in marks if path == o.path and end <= o.start)])
+        found.append(best)
+    return found
+
+
+@pytest.fixture
+def scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder in memory where there is one. The power stays on while we look: nothing has to reach the disk."""
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
+    monkeypatch.setattr(os, "fdatasync", lambda fd: None)
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def each_segment_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments are immutable, and made into effects again once only; that their files are whole is looked at always."""
+    known: dict[str, list[Effects]] = {}
+    really = seal.effects_of
+
+    def effects_of(line: Line, shard: Path, number: int) -> Iterator[Effects]:
+        for name, said in line["files"].items():
+            assert xxhash.xxh3_64_hexdigest((shard / name).read_bytes()) == said["checksum"]
+        key = json.dumps(line)
+        if key not in known:
+            known[key] = list(really(line, shard, number))
+        yield from known[key]
+
+    monkeypatch.setattr(seal, "effects_of", effects_of)
+
+
+def expect_recovery(folder: Path, tape: Tape, promised: int, again: bool) -> int:
+    """Returns the number of records that are committed in what is left."""
+    rest = committed(folder)
+    records = len(rest)
+    assert records >= promised
+    assert [e.encode() for e in rest] == tape.effects[:records]
+    open_and_look(folder, tape, records)
+    if again:
+        assert [e.encode() for e in committed(folder)[:records]] == tape.effects[:records]
+        open_and_look(folder, tape, records)
+    return records
+
+
+def open_and_look(folder: Path, tape: Tape, records: int) -> None:
+    """What a start makes of it; nothing is there twice or by halves."""
+    clock = VirtualClock(wall=time.time())
+    store, desk, resumed = open_collection(folder, tape.settings, clock)
+    try:
+        assert resumed
+        assert store.warnings == []
+        pages = tape.pages[records]
+        assert desk.columns.page.count == pages == int(desk.counts.sum())
+        assert state_of(desk) == tape.states[records]
+        assert store.urls.read_many(list(range(pages))) == tape.urls[:pages]
+        sizes = {f"warc/{path.name}": path.stat().st_size for path in shard_folder(folder).glob("warc/*")}
+        for name, size in sizes.items():
+            assert (shard_folder(folder) / name).read_bytes() == tape.archives[name][:size]
+            assert (name, size) in tape.ends or name not in tape.lengths[records], "cut between two records"
+        assert {n: s for n, s in sizes.items() if n in tape.lengths[records]} == tape.lengths[records]
+    finally:
+        store.close()
+
+
+@pytest.mark.usefixtures("each_segment_once")
+def test_after_a_power_cut_at_any_operation_of_a_crawl_all_that_was_committed_is_there(
+    tape: Tape, scratch: Path
+) -> None:
+    model, found = Disk(), set[int]()
+    rng, cuts = random.Random(1), 0
+    for number, operation in enumerate(tape.operations):
+        model.apply(operation)
+        for loss in ways_of(operation, number):
+            model.leave(scratch / "cut", loss, rng)
+            folder = scratch / "cut" / "crawl"
+            if is_collection(folder):
+                found.add(expect_recovery(folder, tape, tape.promised[number], again=cuts % AGAIN == 0))
+            else:
+                assert tape.promised[number] == 0
+                expect_new(folder)
+            shutil.rmtree(scratch / "cut")
+            cuts += 1
+    assert len(found) > 5
+    print(
+        f"{len(tape.operations)} operations of {len({o.process for o in tape.operations})} processes, {cuts} cuts, "
+        f"{len(tape.effects)} records, {len(found)} states found"
+    )
+
+
+def ways_of(operation: disk.Operation, number: int) -> list[Loss]:
+    """What a power cut after this operation does, in this test."""
+    if "/image/" in operation.path and operation.kind in ("write", "create", "sync"):
+        return [Loss.MIXED] if number % OF_IMAGES == 0 else []
+    if operation.kind not in ("write", "create"):
+        return [Loss.DROPPED, Loss.MIXED]
+    return [list(Loss)[number % len(Loss)]]
+
+
+def expect_new(folder: Path) -> None:
+    """What is left of a collection that was not made to its end can be crawled into."""
+    prepared = prepare(Plea(folder, ("http://127.0.0.1/",)), lambda line: None, None, ())
+    assert prepared.seeds.urls

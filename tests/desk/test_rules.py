@@ -1,0 +1,111 @@
+"""The invariants of `collection/rulebook.py`, and that a desk's rules outlive a stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.asking import DeskView
+from gossamer.base.errors import StorageError
+from gossamer.collection import manifest, rulebook
+from gossamer.collection.layout import BIG_RULES, shard_folder
+from gossamer.collection.rulebook import LARGE, SLACK, RuleBook
+from gossamer.image_view import open_image
+from gossamer.robots import Rules
+from gossamer.robots.match import verdicts_many
+from gossamer.webs.simulated import Reply
+from tests.support.world import World, state_of
+
+_sets = st.binary(min_size=1, max_size=40) | st.binary(min_size=1, max_size=3).map(lambda b: b * 2000)
+
+
+def read(book: RuleBook, start: int, end: int) -> bytes:
+    return book.buffer[start:end].tobytes()
+
+
+@given(st.lists(_sets, min_size=1, max_size=30))
+@settings(deadline=None, max_examples=25)
+def test_what_is_placed_can_be_read_and_equal_rules_are_placed_once(sets: list[bytes]) -> None:
+    book = RuleBook(100)
+    places = [book.place(each) for each in sets]
+    assert [read(book, *place) for place in places] == sets
+    assert len(set(places)) == len(set(sets))
+    assert [start >= BIG_RULES for start, _ in places] == [len(each) > LARGE for each in sets]
+    assert book.place(b"") == (0, 0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), _sets), max_size=60))
+@settings(deadline=None, max_examples=25)
+def test_rules_that_nobody_has_any_more_are_forgotten(changes: list[tuple[int, bytes]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rulebook, "SLACK", 100)
+        book, starts, ends = RuleBook(6), np.zeros(6, np.uint32), np.zeros(6, np.uint32)
+        has, kept = dict.fromkeys(range(6), b""), 0
+        for origin, compiled in changes:
+            has[origin] = compiled
+            starts[origin], ends[origin] = book.place(compiled)
+            in_use = sum(len(each) + 16 for each in set(has.values()) if each)
+            if book.wasteful:
+                starts[:], ends[:] = book.pack(starts, ends)
+                kept = book._held()
+                assert kept == in_use, "and nothing else"
+            assert [read(book, int(a), int(b)) for a, b in zip(starts, ends, strict=True)] == list(has.values())
+            assert book._held() <= kept + max(100, kept)
+        places = [(int(a), int(b)) for a, b in zip(starts, ends, strict=True)]
+        assert [book.place(each) for each in has.values()] == places, "those in use are still known"
+
+
+def test_forgotten_rules_take_neither_memory_nor_disk() -> None:
+    book = RuleBook(10)
+    for number in range(3 * SLACK // 1000):
+        compiled = b"%09d" % number * (111 + 1000 * (number % 2))
+        starts, ends = (np.array([each], np.uint32) for each in book.place(compiled))
+        if book.wasteful:
+            book.pack(starts, ends)
+    assert book.in_memory < 2 * SLACK
+    assert book.on_disk < 2 * SLACK
+
+
+def test_the_kernel_matches_rules_on_disk_as_those_in_memory(tmp_path: Path) -> None:
+    files = [b"User-agent: *\n" + b"".join(b"Disallow: /%d/\n" % i for i in range(n)) for n in (3, 3000)]
+    book = RuleBook(2, 7, tmp_path)
+    places = np.array([book.place(Rules.parse(file, "x").compiled()) for file in files], np.uint32)
+    assert places[1, 0] >= BIG_RULES
+    assert list(tmp_path.iterdir()) == [], "the file has no name"
+    texts = [b"http://a.example/2/x", b"http://a.example/2999/x"]
+    offsets = np.cumsum([0, *map(len, texts), *map(len, texts)]).astype(np.int64)
+    buffer = np.frombuffer(b"".join(texts) * 2, np.uint8)
+    found = verdicts_many(
+        book.buffer, places[:, 0].copy(), places[:, 1].copy(), buffer, offsets, np.array([0, 0, 1, 1], np.uint32)
+    )
+    assert found.tolist() == [0, 1, 0, 0]
+
+
+def test_a_full_disk_is_an_error_with_a_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full)
+    with pytest.raises(StorageError, match="No space left"):
+        RuleBook(1, 0, tmp_path).place(b"x" * (LARGE + 1))
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_large_and_small_rules_outlive_a_run(tmp_path: Path, how: str) -> None:
+    large = b"User-agent: *\n" + b"".join(b"Disallow: /%d/\n" % i for i in range(2000))
+    files = {"a": large, "b": b"User-agent: *\nDisallow: /9"}
+    compiled = {host: Rules.parse(file, "x").compiled() for host, file in files.items()}
+    web = {f"http://{h}.example/robots.txt": Reply(rules=rules) for h, rules in compiled.items()}
+    world = World(tmp_path, web | {f"http://{h}.example/": Reply(digest=ord(h)) for h in "ab"})
+    world.run(["http://a.example/", "http://b.example/"], clean=how == "stopped", commit=True)
+    desk = world.run().crawl.desk
+    view = DeskView(desk)
+    assert {desk.names[int(desk.columns.origin.site[o])][0]: view.rules_of(o) for o in range(2)} == compiled
+    assert state_of(world.replayed()) | {"site.resolved": 0} == state_of(desk) | {"site.resolved": 0}
+    image = open_image(shard_folder(tmp_path), manifest.read(shard_folder(tmp_path)).image)
+    assert image is not None
+    assert {image.site_name(int(image.columns.origin.site[o]))[0]: image.rules_of(o) for o in range(2)} == compiled

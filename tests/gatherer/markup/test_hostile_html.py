@@ -1,0 +1,260 @@
+"""HTML that hurts (A.4.1): whatever a page says, gathering it takes time and memory in proportion to its length."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from gossamer.base.model import Counted, LinkKind, VisitFlag
+from gossamer.config import Settings
+from gossamer.gatherer.gather import LONGEST_TITLE, Gathered, gather
+from gossamer.gatherer.markup.limits import MOST_ATTRIBUTES, bounded
+from gossamer.urls import Scope
+from gossamer.web.fetch.decode import decode
+from tests.support.timing import WITHIN, grows_less, takes_less
+
+URL = "http://example.org/a/b.html"
+WORDS = " plain words that are seen" * 5
+SETTINGS = Settings().gatherer
+
+
+def gathered(html: str, url: str = URL) -> Gathered:
+    return gather(url, "text/html", (), html.encode(), SETTINGS, Scope(("*",)), "Gossamer")
+
+
+def links(html: str) -> list[str]:
+    return [link.url.removeprefix("http://example.org") for link in gathered(html).links]
+
+
+def left(html: str) -> str:
+    """What the parser gets of a page."""
+    return bounded(html)[0].decode()
+
+
+def _filled(text: str) -> Callable[[int], str]:
+    return lambda size: (text * (size // len(text) + 1))[:size]
+
+
+def _after(head: str, text: str, tail: str = "") -> Callable[[int], str]:
+    return lambda size: head + _filled(text)(size) + tail
+
+
+def _counted(form: str) -> Callable[[int], str]:
+    """Each with a number of its own."""
+    return lambda size: "".join(form.format(i) for i in range(size // (len(form) + 3)))
+
+
+def _open(count: int) -> str:
+    """Formatting elements, all different, left open."""
+    return "".join(f"<b a{i}>" for i in range(count))
+
+
+PAGES: dict[str, Callable[[int], str]] = {
+    "links": _counted('<a href="/p{}">x</a>'),
+    "one link": _filled('<a href="/p">x</a>'),
+    "links to nowhere": _counted('<a href="http://[{}">x</a>'),
+    "schemes": _counted('<a href="s{}:x">x</a>'),
+    "bases": _filled('<base href="http://other.example/">'),
+    "metas": _filled("<meta name=x content=y>"),
+    "directives": _filled('<meta name=robots content="noindex,unavailable_after: 2020-01-01">'),
+    "long directive": _after('<meta name=robots content="', "max-", '">'),
+    "dates": _after('<meta name=robots content="', "unavailable_after: 1 ", '">'),
+    "refreshes": _counted('<meta http-equiv=refresh content="0;url=/{}">'),
+    "refresh of spaces": _after('<meta http-equiv=refresh content="0', " ", '">'),
+    "refresh of words": _after('<meta http-equiv=refresh content="0;', "url=", '">'),
+    "attribute without end": _after('<a href="', "x y="),
+    "attributes without end": _filled('<a href="x '),
+    "comment without end": _after("<!--", "a <b>"),
+    "comments without end": _filled("<!-- a"),
+    "script without end": _after("<script>", "a <b>"),
+    "scripts in comments in scripts": _filled("<script><!--<script>"),
+    "style without end": _after("<style>", "a <b>"),
+    "textarea without end": _after("<textarea>", "a <b>"),
+    "plaintext": _after("<plaintext>", "a <b>"),
+    "title without end": _after("<title>", "word "),
+    "titles": _filled("<title>x</title>"),
+    "entities without end": _filled("&amp&#x"),
+    "an entity without end": _after("&", "a"),
+    "NUL": _filled("\0<\0a\0>"),
+    "a word": _filled("a"),
+    "a long attribute": _after('<a href="/x" rel="', "a ", '">x</a>'),
+    "a long URL": _after('<a href="/', "a", '">x</a>'),
+    "deep": _filled("<div>"),
+    "deep and wide": _filled("<b><p>"),
+    "tables": _filled("<table><tr><td>x"),
+    "text in tables": _after("<table>", "x<b>"),
+    "SVG": _filled("<svg><a>"),
+    "selects": _filled("<select><option>"),
+    "templates": _filled("<template>"),
+    "frames": _after("<frameset>", '<frame src="/f">'),
+    "attributes": lambda size: f"<p {' '.join(f'a{i}' for i in range(size // 7))}>",
+    "attributes of html": _counted("<html a{}=1>"),
+    "attributes of body": _counted("<BODY a{}=1>"),
+    "wrong ends": _filled("<b></p></i>"),
+    "images in a link": _after('<a href="/x">', "<img alt=''>", "</a>"),
+    "folders up": lambda size: f'<a href="{"../" * 5_000}x">x</a>' * (size // 15_020),
+    "formatting made anew": lambda size: f"<p>{_open(size // 20)}{'<p>x' * (size // 8)}",
+    "formatting in cells": lambda size: f"<table><tr><td>{_open(size // 20)}{'<td>x' * (size // 10)}",
+    "formatting that ends late": lambda size: f"{_open(900)}{'<div>' * 50}{'</b>' * (size // 6)}",
+    "little formatting that ends late": lambda size: f"{_open(30)}{'<div>' * 900}{'</b>' * (size // 5)}",
+    "options": _after("<select>", "<option>"),
+    "items in items": _filled("<li><dd>"),
+    "ruby": _filled("<rt>"),
+    "groups of options": _filled("<optgroup>"),
+    "ends that do not end": _filled("<span><div></span>"),
+    "forms that end around others": _filled("<form><div></form>"),
+    "links in SVG": _after("<svg>", "<a href=x>"),
+    "ends in SVG": lambda size: f"<svg>{'<a>' * (size // 7)}{'</x>' * (size // 7)}",
+    "headings in headings": _filled("<h1><div><h2></h1>"),
+    "lists in items": _filled("<li><ul></li>"),
+    "blocks in formatting": _filled("<b><div></b>"),
+    "comments that end at once": _after("<!-->", "<div>"),
+    "sessions": lambda size: f'<a href="/x?{"sid=1&" * 100}">x</a>' * (size // 620),
+}
+
+
+def _reading(html: str) -> Callable[[], object]:
+    return lambda: gathered(html)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_sixteen_times_the_page_does_not_take_the_square_of_that_as_long(name: str) -> None:
+    """256 times would be. What does not fit into the caches any more costs 50 times as much at most."""
+    assert grows_less(lambda size: _reading(PAGES[name](size)), (20_000, 320_000), than=120)
+
+
+_MEASURED = """
+import resource, sys
+from tests.test_hostile_html import PAGES, gathered
+resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
+gathered("<p>x")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for name in sys.argv[1:]:
+    gathered(PAGES[name](25_000)), gathered(PAGES[name](400_000))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_formatting_that_is_left_open_takes_neither_memory_nor_time() -> None:
+    names = [name for name in PAGES if "formatting" in name or name == "options"]
+    assert len(names) == 6
+    for name in names:
+        assert takes_less(_reading(PAGES[name](25_000)), than=2)
+    run = [sys.executable, "-c", _MEASURED, *names]
+    assert int(subprocess.run(run, check=True, capture_output=True, timeout=WITHIN).stdout) < 200_000  # KB
+
+
+def test_formatting_that_is_closed_is_left_alone() -> None:
+    many = "".join(f'<li><b class="c{i}">x</b> <i><a href=/{i}>{i}</a></i><font size=2>x' for i in range(1_000))
+    assert left(many) == many
+    sloppy = "<p><b><i>x</b></i><font color=red><p>y</font>" * 2_000
+    assert left(sloppy) == sloppy
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_is_gathered_of_a_page_has_bounds(name: str) -> None:
+    found = gathered(PAGES[name](40_000))
+    assert len(found.links) <= SETTINGS.max_links
+    assert len(found.title) <= LONGEST_TITLE
+    assert len(found.description) <= 300
+    assert len(found.seen) <= 100_000
+    assert all(len(link.url) <= 2_000 and len(link.text) <= SETTINGS.anchor_length for link in found.links)
+
+
+def test_a_page_of_a_hundred_thousand_links_keeps_as_many_as_the_settings_say() -> None:
+    found = gathered("".join(f"<a href=/{i}>" for i in range(100_000)))
+    assert len(found.links) == SETTINGS.max_links
+    assert found.flags & VisitFlag.MANY_LINKS
+
+
+def test_attributes_without_closing_quote_end_somewhere() -> None:
+    assert links('<a href="/x>one</a> <a class="y" href=/z>two</a>') == ["/x%3Eone%3C/a%3E%20%3Ca%20class="]
+    assert links("<a href=/x title=\"it's>one</a> <p class=\"\"><a href='/z'>two</a>") == ["/x", "/z"]
+
+
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ('<!-- never closed <a href="/x">x</a>', []),
+        ('<script>never closed <a href="/x">x</a>', []),
+        ('<style>never closed <a href="/x">x</a>', []),
+        ('<textarea>never closed <a href="/x">x</a>', []),
+        ('<plaintext><a href="/x">x</a>', []),
+        ('<a href="/be\0fore">x</a><a\0 href="/y">y</a>', ["/be%EF%BF%BDfore"]),
+        ('<a href="/x&amp;y&lt">x</a>', ["/x&y%3C"]),
+        ('<frameset><frame src="/f"><frame src="/g"></frameset>', ["/f", "/g"]),
+        ('<iframe src="/f"><a href="/no">x</a></iframe>', ["/f"]),
+        ("<a href='/x' href='/y'>x</a>", ["/x"]),
+        ("<A HREF=/x/>x</A>", ["/x/"]),
+    ],
+)
+def test_what_is_never_closed_hides_the_rest(html: str, found: list[str]) -> None:
+    assert links(html) == found
+
+
+@pytest.mark.parametrize(
+    ("base", "target"),
+    [
+        ('<base href="http://other.example/c/">', "http://other.example/c/x"),
+        ('<base href="javascript:alert(1)">', "/a/x"),
+        ('<base href="data:text/html,y">', "/a/x"),
+        ('<base href="http://[::1">', "/a/x"),
+        ('<base href="mailto:a@b.example">', "/a/x"),
+        ('<base href="c/"><base href="http://other.example/">', "/a/c/x"),
+        ('<base target="_top"><base href="/c/">', "/c/x"),
+        ('<base href="">', "/a/x"),
+        ('<base href="//[">', "/a/x"),
+    ],
+)
+def test_a_base_that_lies_is_taken_at_its_word_if_it_is_a_url_and_else_not_at_all(base: str, target: str) -> None:
+    assert links(f"{base}<a href=x>x</a>") == [target]
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("0;url=/x", ["/x"]),
+        ("86400; url=/x", ["/x"]),
+        ("0; url='/x", ["/x"]),
+        ("0;  URL  =  /x", ["/x"]),
+        ("0 /x", ["/x"]),
+        ("0;url=/a/b.html", []),
+        ("0;url=", []),
+        ("5", []),
+        ("0;url=javascript:alert(1)", []),
+        ("0;url=/login", []),
+        ("soon; url=/x", []),
+    ],
+)
+def test_a_meta_refresh_is_a_redirect_but_not_to_itself(content: str, found: list[str]) -> None:
+    said = gathered(f'<meta http-equiv="refresh" content="{content}">{WORDS}')
+    assert [link.url.removeprefix("http://example.org") for link in said.links] == found
+    assert all(link.kind is LinkKind.REDIRECT for link in said.links)
+
+
+def test_megabytes_of_title_word_attribute_and_url_are_cut_or_counted() -> None:
+    long = "a" * 1_000_000
+    found = gathered(f'<title>{long}</title><p title="{long}">{long}<a href="/{long}">x</a><a href="/y">{long}</a>')
+    assert found.title == long[:LONGEST_TITLE]
+    assert [(link.url, len(link.text)) for link in found.links] == [("http://example.org/y", SETTINGS.anchor_length)]
+    assert found.counted[Counted.NOT_HTTP] == 1
+    assert found.text_length == 2_000_001
+
+
+def test_attributes_of_many_html_tags_are_bounded_like_those_of_one() -> None:
+    html = "".join(f"<html a{i}=1>" for i in range(2 * MOST_ATTRIBUTES)) + f"{WORDS}<a href=/x>x</a>"
+    assert links(html + " " * 40_000) == []
+    few = "<html lang=en><body class=x><body class=y><html lang=de>" + WORDS * 400
+    assert links(f"{few}<a href=/x>x</a>") == ["/x"]
+
+
+def test_what_follows_a_thousand_empty_members_of_gzip_is_not_read() -> None:
+    empty, word = gzip.compress(b""), gzip.compress(b"word")
+    assert decode(word + empty * 900 + word, "gzip", 1_000).data == b"wordword"
+    body = word + empty * 200_000 + word
+    assert decode(body, "gzip", 1_000).data == b"word"
+    assert takes_less(lambda: decode(body, "gzip", 1_000), than=0.1)

@@ -1,0 +1,177 @@
+"""The whole desk within a bandwidth, under a virtual clock: what is asked for when, what is learned, what is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gossamer import urls
+from gossamer.accounting import bandwidth_line
+from gossamer.bandwidth import Bandwidth
+from gossamer.base.clock import VirtualClock
+from gossamer.base.model import Ask
+from gossamer.cli.progress import bandwidth_of
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
+from gossamer.webs.demo import DemoWeb
+from gossamer.webs.simulated import Asked, Reply
+from tests.support.crawling import gossamer, serve
+from tests.support.world import World, impolite, state_of
+
+SITES = 24
+SIZE = 20_000
+LIMIT = 100_000
+SHORT = (
+    "harvester.wait=1s",
+    "harvester.wait_large=1s",
+    "harvester.address_wait=500ms",
+    "harvester.soft_404=false",
+    "harvester.time_zone=UTC",
+)
+SEEDS = [f"http://s{i}.example/" for i in range(SITES)]
+
+
+def speed_of(site: int) -> int:
+    """A third are slow."""
+    return 4_000 if site % 3 == 0 else 10_000 * (1 + site % 4)
+
+
+def reply(url: str) -> Reply:
+    """Forty pages a site, of one size, each as fast as its site."""
+    site = int(urls.host(url)[1:].split(".")[0])
+    if url.endswith("/robots.txt"):
+        return Reply(size=200, seconds=200 / speed_of(site))
+    at = int(url.rpartition("/")[2] or 0)
+    links = [f"http://s{site}.example/{n}" for n in (2 * at + 1, 2 * at + 2) if n < 40]
+    return Reply(links=links, size=SIZE, seconds=SIZE / speed_of(site))
+
+
+def world(folder: Path, *changes: str, clock: VirtualClock | None = None) -> World:
+    return World(
+        folder,
+        reply,
+        (*SHORT, *changes),
+        lambda host: f"192.0.2.{1 + int(host[1:].split('.')[0])}",
+        clock=clock or VirtualClock(),
+    )
+
+
+def bandwidth(asked: list[Asked], first: float, last: float) -> float:
+    """Bytes a second between two times: each request takes what its site gives."""
+    total = 0.0
+    for each in asked:
+        size = 200 if each.ask is Ask.ROBOTS else SIZE
+        overlap = min(each.end, last) - max(each.start, first)
+        total += size * max(0.0, overlap) / (each.end - each.start)
+    return total / (last - first)
+
+
+def test_what_is_open_is_predicted_to_stay_within_the_bandwidth_and_does(tmp_path: Path) -> None:
+    made = world(tmp_path, f"harvester.bandwidth={LIMIT}B", "harvester.bandwidth_adapts=false")
+    result = made.run(SEEDS)
+    assert len(result.pages) == 40 * SITES
+    assert impolite(made.asked, 1.0, 0.5) == []
+    begun = made.asked[0].start
+    used = [bandwidth(made.asked, begun + t, begun + t + 1) for t in range(20, 120)]
+    assert max(used) <= 1.15 * LIMIT, "predictions are exact here, but for the first of each site"
+    assert np.mean(used) >= 0.8 * LIMIT
+    unlimited = world(tmp_path / "unlimited")
+    unlimited.run(SEEDS)
+    first = unlimited.asked[0].start
+    assert max(bandwidth(unlimited.asked, first + t, first + t + 1) for t in range(40)) > 2 * LIMIT
+
+
+def test_a_larger_depth_makes_better_use_and_breaks_the_order_more_often(tmp_path: Path) -> None:
+    found = {}
+    for depth in (1, 6):
+        changes = (f"harvester.bandwidth={LIMIT}B", "harvester.bandwidth_adapts=false")
+        made = world(tmp_path / str(depth), *changes, f"harvester.bandwidth_depth={depth}")
+        admission = within(made.run(SEEDS).crawl.dispatch.bandwidth).admission
+        begun = made.asked[0].start
+        found[depth] = bandwidth(made.asked, begun + 20, begun + 120), admission.inversions
+    assert found[6][0] > found[1][0]
+    assert found[6][1] > found[1][1] == 0
+
+
+def within(bandwidth: Bandwidth | None) -> Bandwidth:
+    assert bandwidth is not None
+    return bandwidth
+
+
+def test_speeds_are_learned_by_address_and_are_the_same_after_a_replay_and_in_an_image(tmp_path: Path) -> None:
+    made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
+    result = made.run(SEEDS)
+    desk = result.crawl.desk
+    moment = desk.hours.at(made.clock.wall())
+    sites = np.arange(SITES)
+    assert desk.speeds.predict(desk.columns.site.address[sites], moment).tolist() == pytest.approx(
+        [speed_of(int(desk.names[site][1:].split(".")[0])) for site in sites], rel=0.01
+    )
+    assert state_of(made.replayed()) == state_of(desk)
+    again = made.run()
+    assert state_of(again.crawl.desk)["speeds"] == state_of(desk)["speeds"]
+
+
+def test_the_estimates_are_in_the_collection_for_everybody_to_see(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    made.run(SEEDS[:4], pages=20)
+    database = Database(find(tmp_path), made.settings)
+    asked = "select address, count(*), min(speed), max(hour) from speeds group by 1 order by 1"
+    rows = list(database.query(asked).rows)
+    assert [row[0] for row in rows] == ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", None]
+    assert all(row[1] == 48 and row[3] == 23 for row in rows)
+    assert rows[0][2] == pytest.approx(speed_of(0), rel=0.01)
+
+
+def test_the_grant_changes_with_the_hour_while_it_crawls(tmp_path: Path) -> None:
+    clock = VirtualClock()
+    hour = int(clock.wall() // 3600) % 24
+    by_hour = f'{{ "{hour:02d}-{hour + 1:02d}" = "30KB/s" }}'
+    made = world(tmp_path, "harvester.bandwidth=1MB/s", f"harvester.bandwidth_by_hour={by_hour}", clock=clock)
+    clock.advance(3600 - clock.wall() % 3600 - 60)
+    result = made.run(SEEDS)
+    begun = made.asked[0].start
+    before, after = bandwidth(made.asked, begun + 20, begun + 55), bandwidth(made.asked, begun + 62, begun + 90)
+    assert before < 45_000
+    assert after > 3 * before
+    assert within(result.crawl.dispatch.bandwidth).limit == 1_000_000
+
+
+def test_a_page_faster_than_the_line_is_asked_for_all_the_same(tmp_path: Path) -> None:
+    made = world(tmp_path, "harvester.bandwidth=5KB/s", "harvester.bandwidth_adapts=false", "harvester.tries=1")
+    result = made.run(SEEDS[:6], pages=60)
+    hosts = {urls.host(each.url) for each in made.asked if each.ask is Ask.PAGE}
+    assert len(hosts) == 6
+    assert result.crawl.desk.stored == 60
+
+
+def test_it_is_said_what_was_used_of_what_was_granted(tmp_path: Path) -> None:
+    made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
+    figures = within(made.run(SEEDS, pages=200).crawl.dispatch.bandwidth).figures()
+    assert figures["granted"] == LIMIT
+    assert figures["read"] > 200 * SIZE
+    assert 0.3 < figures["share"] < 1.3
+    assert "100 KB/s granted; " in bandwidth_line(figures)
+    assert bandwidth_of(figures | {"used": 50_000}).startswith("50.0 KB/s of 100 KB/s (50%)")
+    assert "no limit at this hour" in bandwidth_of(figures | {"granted": 0})
+
+
+def test_a_crawl_over_sockets_reads_no_more_than_was_granted(tmp_path: Path) -> None:
+    """Its time is at least that of its bytes on the line; how fast this machine is does not matter."""
+    with serve(DemoWeb(seed=3, sites=6, pages=60, largest=20), tmp_path) as served:
+        ended = served.crawl(tmp_path / "crawl", "--bandwidth", "200KB/s", "--pages", "30")
+    figures = ended.figures["bandwidth"]
+    assert ended.code == 0, ended.errors
+    assert figures["granted"] == 200_000
+    assert figures["read"] >= ended.figures["bytes"] > 0
+    assert figures["read"] <= 200_000 * ended.figures["seconds"]
+    said = gossamer("status", tmp_path / "crawl").output
+    assert "bandwidth: 200 KB/s granted; " in said
+
+
+def test_a_bandwidth_that_is_none_is_refused_with_what_is_accepted(tmp_path: Path) -> None:
+    ended = gossamer("crawl", tmp_path / "crawl", "--demo", "--bandwidth", "16Mbit/s")
+    assert ended.code == 2
+    assert "16 Mbit/s are 2MB/s" in ended.errors

@@ -1,0 +1,99 @@
+"""Pages that resemble others of their site: the kernels against what they are to do, page by page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import given, settings
+
+from gossamer.alike import RECENT, Alike, look_at, said_in
+from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag
+from gossamer.collection.columns import Columns
+from gossamer.collection.probes import NEAR, said
+from tests.desk.test_kernels import COUNTS, PAGES, SEEDS, SITES, made_visits
+
+Array = npt.NDArray[Any]
+
+
+class Plain:
+    """As `Alike`, in plain Python."""
+
+    def __init__(self) -> None:
+        self.recent = [[0] * RECENT for _ in range(SITES)]
+        self.place, self.title, self.told, self.common = ([0] * SITES for _ in range(4))
+        self.varied = [False] * SITES
+
+    def add(self, columns: Columns, visits: Array, values: list[int], titles: list[int]) -> list[bool]:
+        sites, alike = visits["site"].tolist(), list[bool]()
+        for visit, site, value in zip(visits, sites, values, strict=True):
+            near = any(before and (before ^ value).bit_count() <= NEAR for before in self.recent[site])
+            fetched = visit["ask"] == Ask.PAGE and visit["outcome"] <= Outcome.DUPLICATE
+            copied = fetched and visit["duplicate_of"] != NONE
+            own = copied and columns.origin.site[columns.page.origin[visit["duplicate_of"]]] == site
+            alike.append(bool((value != 0 and near) or own))
+        for site, value, title in zip(sites, values, titles, strict=True):
+            if title:
+                if self.title[site] and title != self.title[site]:
+                    self.varied[site] = True
+                elif self.title[site] and (value ^ self.told[site]).bit_count() > NEAR:
+                    self.common[site] = title
+                self.title[site], self.told[site] = title, value
+        places = list(self.place)
+        for site, value in zip(sites, values, strict=True):
+            if value:
+                self.recent[site][places[site]] = value
+                self.place[site] = (places[site] + 1) % RECENT
+        return alike
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, COUNTS)
+def test_what_pages_say_is_read_with_their_titles(seed: int, count: int) -> None:
+    visits = made_visits(np.random.default_rng(seed), count)
+    found = said_in(visits)
+    fetched = (visits["ask"] == Ask.PAGE) & (visits["outcome"] <= Outcome.DUPLICATE)
+    values = np.where(fetched, said(visits), 0)
+    assert found.values.tolist() == values.tolist()
+    lengths, place = visits["texts"].astype(int), VISIT_TEXTS.index("title")
+    titles = []
+    for i in np.flatnonzero(values).tolist():
+        start = int(lengths[:i].sum() + lengths[i, :place].sum())
+        if lengths[i, place]:
+            titles.append([i, start, start + int(lengths[i, place])])
+    assert [list(each) for each in found.titles] == titles
+    assert found.probes == (visits["ask"] == Ask.PROBE).sum()
+    assert found.redirects == ((visits["ask"] == Ask.PAGE) & (visits["outcome"] == Outcome.REDIRECT)).sum()
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, COUNTS)
+def test_pages_are_alike_that_differ_in_few_bits_from_the_last_of_their_site(seed: int, count: int) -> None:
+    random = np.random.default_rng(seed)
+    columns, alike, plain = Columns(PAGES, SITES), Alike(SITES), Plain()
+    columns.page.origin[:] = random.integers(0, SITES, PAGES)
+    columns.origin.site[:SITES] = random.integers(0, SITES, SITES)
+    for _ in range(4):
+        visits = made_visits(random, count)
+        visits["sketch"] = random.choice([0, 1, 7, 15, 1 << 63, 0xFFFF], count)
+        values, titles = said_in(visits).values, random.integers(0, 3, count).astype(np.uint64)
+        titles[values == 0] = 0
+        found = alike.add(columns, visits, values, titles)
+        assert found.tolist() == plain.add(columns, visits, values.tolist(), titles.tolist())
+        for site in range(SITES):
+            for title in range(1, 4):
+                assert alike.tells(site, title) == (plain.varied[site] and plain.common[site] != title)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, COUNTS)
+def test_pages_are_looked_at_whose_site_tells_or_whose_origin_redirects_many(seed: int, count: int) -> None:
+    random = np.random.default_rng(seed)
+    visits, telling = made_visits(random, count), random.integers(0, 2, SITES) == 1
+    moved, found = random.choice([0, 63, 64, 900], SITES).astype(np.uint16), np.ones(count, np.bool_)
+    outcome, probed, many = visits["outcome"], telling[visits["site"]], moved[visits["origin"]] >= 64
+    redirected = (outcome == Outcome.REDIRECT) & (visits["flags"] & VisitFlag.RESPELLED == 0)
+    expected = (visits["ask"] == Ask.PAGE) & (((outcome == Outcome.OK) & probed) | (redirected & (probed | many)))
+    assert look_at(visits, telling, moved, 64, found) == expected.sum()
+    assert found.tolist() == expected.tolist()

@@ -1,0 +1,368 @@
+"""The docs are true: what they show is run, what they name exists, what is made from the code is up to date.
+
+Blocks marked `sh` and `python` of manual, webmasters' page and README are run in this order, in one folder, each as a
+test of its own; crawls of the demonstration Web are cut short. `not-run` after the language leaves a block out: it
+needs the Internet, another machine or a package that is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+from typer.testing import CliRunner
+
+from gossamer import __version__, config
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import Counted, LinkKind, Outcome, State, VisitFlag
+from gossamer.base.units import Duration
+from gossamer.cli import app
+from gossamer.config import Settings
+from gossamer.config.presets import PRESETS
+from gossamer.config.values import known, write
+from gossamer.manager.value import Value
+from gossamer.robots import Rules
+from gossamer.tools.reference import COUNTED, ENVIRONMENT, EXITS, LINKS, STATES, reference, verbs
+from gossamer.urls import Scope
+from gossamer.web.fetch.fetch import request_fields
+from gossamer.webs.checker import LOG_FORMAT
+from tests.support.paths import ROOT
+
+DOCS: Final = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+RUN: Final = ("manual.md", "webmasters.md", "README.md")
+PAGES: Final = 150
+"""Of a crawl of the demonstration Web."""
+WITHIN: Final = 300
+FENCE: Final = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    document: str
+    line: int
+    language: str
+    mark: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.document}:{self.line}"
+
+
+def blocks(*names: str) -> Iterator[Block]:
+    for name in names:
+        text = DOCS[name].read_text()
+        for found in FENCE.finditer(text):
+            yield Block(name, text.count("\n", 0, found.start()) + 1, found[1], found[2].strip(), found[3])
+
+
+SHOWN: Final = [b for b in blocks(*RUN) if b.language in ("sh", "python") and b.mark != "not-run"]
+
+
+# --- what is shown is run ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a `gossamer` command that is this one."""
+    folder = tmp_path_factory.mktemp("docs")
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "gossamer"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m gossamer "$@"\n')
+    program.chmod(0o755)
+    return folder
+
+
+def shortened(text: str) -> str:
+    """Crawls of the demonstration Web end after a few pages, and one worker is enough for them."""
+    cut = re.sub(r"--pages \d+", f"--pages {PAGES // 3}", text.replace("\\\n", " "))
+    return re.sub(r" --demo\b(?!-)(?![^\n]*--pages)", f" --demo --pages {PAGES}", cut).replace(
+        " --demo ", " --demo --workers 1 "
+    )
+
+
+def test_crawls_are_shortened() -> None:
+    few = "gossamer crawl d --demo --workers 1 --pages"
+    assert shortened("gossamer crawl d --demo\n") == f"{few} {PAGES}\n"
+    assert shortened("gossamer crawl d --demo &\n") == f"{few} {PAGES} &\n"
+    assert shortened("gossamer crawl d --demo --pages 1000 --demo-log f") == f"{few} {PAGES // 3} --demo-log f"
+
+
+def run(command: list[str], folder: Path) -> tuple[int, str]:
+    """To its end, and whatever it left running in the background too."""
+    environment = os.environ | {
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH")))),
+    }
+    with (folder / "output").open("w+") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(WITHIN)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        output.seek(0)
+        return code, output.read()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", SHOWN, ids=str)
+def test_what_the_docs_show_works(block: Block, place: Path) -> None:
+    if block.language == "sh":
+        code, output = run(["sh", "-e", "-c", shortened(block.text)], place)
+    else:
+        code, output = run([sys.executable, "-c", block.text], place)
+    assert code == 0, output
+    assert "Traceback" not in output
+
+
+def test_few_blocks_are_not_run() -> None:
+    unrun = [b for b in blocks(*RUN) if b.mark == "not-run"]
+    assert {b.mark for b in blocks(*RUN)} == {"", "not-run"}
+    assert len(unrun) < len(SHOWN) / 2
+    assert len(SHOWN) > 20
+
+
+def test_settings_that_are_shown_are_accepted() -> None:
+    shown = [b for b in blocks(*DOCS) if b.language == "toml" and b.document != "reference.md"]
+    assert len(shown) > 4
+    for block in shown:
+        settings = config.loads(block.text, str(block))
+        Value.of(settings.manager)
+        Scope.of(settings.seeder)
+        assert settings != Settings(), f"{block} sets nothing"
+
+
+def test_json_that_is_shown_is_json() -> None:
+    shown = [json.loads(block.text) for block in blocks(*DOCS) if block.language == "json"]
+    assert shown
+
+
+# --- what is named exists ------------------------------------------------------------------------------------
+
+
+def code_of(text: str) -> Iterator[str]:
+    """Lines of fenced blocks but for those that show output, and what stands in backticks."""
+    for fence in FENCE.finditer(text):
+        if fence[1] != "text":
+            yield from fence[3].replace("\\\n", " ").splitlines()
+    yield from re.findall(r"`([^`]+)`", FENCE.sub("", text))
+
+
+def options() -> dict[str, set[str]]:
+    """Of each verb, from its own help; a group has those of all its commands."""
+    found: dict[str, set[str]] = {}
+    for name, _ in verbs(app):
+        text = CliRunner().invoke(app, [*name.split(), "--help"]).stdout
+        found.setdefault(name.split()[0], set()).update(re.findall(r"--[a-z-]+", text))
+    return found
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_every_command_and_option_that_is_named_exists(name: str) -> None:
+    there = options()
+    for code in code_of(DOCS[name].read_text()):
+        for verb, rest in re.findall(r"\bgossamer (\w+)([^\n#]*)", " ".join(code.split())):
+            if re.match(r"[a-z]", verb) and "log_format" not in code:
+                assert verb in there, f"{name}: gossamer {verb}"
+                unknown = set(re.findall(r"(?<!\S)--[a-z-]+", rest.split('"')[0])) - there[verb]
+                assert not unknown, f"{name}: gossamer {verb} has no {unknown}"
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_every_setting_that_is_named_exists(name: str) -> None:
+    sections = {key.partition(".")[0] for key in known()}
+    for code in code_of(DOCS[name].read_text()):
+        for key in re.findall(rf"\b((?:{'|'.join(sections)})\.[a-z_]+)\b(?!\()", code):
+            assert key in known() or key.endswith(".py"), f"{name}: {key}"
+
+
+def anchor(heading: str) -> str:
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_every_link_between_documents_leads_somewhere(name: str) -> None:
+    path = DOCS[name]
+    for target in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", path.read_text())):
+        if "://" in target:
+            continue
+        file, _, heading = target.partition("#")
+        linked = path.parent / file if file else path
+        assert linked.is_file(), f"{name}: {target}"
+        if heading:
+            headings = re.findall(r"^#+ (.+)$", FENCE.sub("", linked.read_text()), re.MULTILINE)
+            assert heading in set(map(anchor, headings)), f"{name}: {target}"
+
+
+def test_every_document_can_be_reached_from_the_readme() -> None:
+    reached, ahead = set[str](), ["README.md"]
+    while ahead:
+        name = ahead.pop()
+        if name in DOCS and name not in reached:
+            reached.add(name)
+            ahead += [Path(t.partition("#")[0]).name for t in re.findall(r"\]\(([^)\s]+)\)", DOCS[name].read_text())]
+    assert reached == set(DOCS)
+
+
+@pytest.mark.parametrize("name", ["README.md", "reference.md"])
+def test_no_command_is_left_out(name: str) -> None:
+    text = DOCS[name].read_text()
+    assert [verb for verb in options() if f"gossamer {verb}" not in text] == []
+
+
+# --- the reference -------------------------------------------------------------------------------------------
+
+
+def test_the_reference_is_what_the_code_makes() -> None:
+    assert DOCS["reference.md"].read_text() == reference(), "python -m gossamer.tools.reference > docs/reference.md"
+
+
+def test_the_reference_leaves_no_word_out() -> None:
+    assert (set(STATES), set(LINKS), set(COUNTED)) == (set(State), set(LinkKind), set(Counted))
+    text = DOCS["reference.md"].read_text()
+    for key in known():
+        assert f"| `{key.partition('.')[2]}` |" in text
+    for verb, names in options().items():
+        parts = re.split(rf"### gossamer {verb}(?: \w+)?\n", text)[1:]
+        part = "\n".join(each.split("\n## ")[0].split("\n### ")[0] for each in parts)
+        assert set(re.findall(r"^\| `(--[a-z-]+)", part, re.MULTILINE)) == names - {"--help"}
+
+
+def test_exit_codes_and_environment_are_complete() -> None:
+    errors: list[type[GossamerError]] = [GossamerError, *GossamerError.__subclasses__()]
+    assert set(EXITS) == {0, 130} | {error.exit_code for error in errors}
+    sources = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    asked = set(re.findall(r'environ(?:\.get\(|\[)"(\w+)"', sources))
+    assert asked - {"GOSSAMER_RECORD", "PYTHONPATH"} == set(ENVIRONMENT), "for tests, and Python's own"
+    for name in ("manual.md", "README.md"):
+        said = DOCS[name].read_text()
+        assert all(re.search(rf"\b{code}\b", said) for code in EXITS)
+
+
+# --- single statements ---------------------------------------------------------------------------------------
+
+
+def rows(name: str, after: str) -> list[list[str]]:
+    """Of the first table behind a text."""
+    lines = DOCS[name].read_text().partition(after)[2].splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("|---"))
+    found = []
+    for line in lines[first + 1 :]:
+        if not line.startswith("|"):
+            break
+        found.append([cell.strip().strip("`") for cell in line.strip("|").split("|")])
+    return found
+
+
+def test_the_webmasters_page_has_the_defaults() -> None:
+    table = rows("webmasters.md", "The figures are those of the default settings")
+    assert len(table) > 8
+    for _, key, default in table:
+        section, name = key.split(".")
+        assert write(getattr(getattr(Settings(), section), name)).strip('"') == default, key
+
+
+def test_the_webmasters_page_shows_what_is_sent() -> None:
+    text = '[harvester]\ncontact = "you@example.org"\nabout = "https://example.org/crawler"'
+    asked = config.loads(text, "here").harvester
+    sent = request_fields(asked)[:2]
+    shown = DOCS["webmasters.md"].read_text()
+    for braces, value in {"{AGENT}": asked.agent, "{ABOUT}": asked.about, "{MAIL}": asked.contact}.items():
+        shown = shown.replace(braces, value)
+    assert "\n".join(sent) in shown
+    assert __version__ in sent[0]
+
+
+def test_the_robots_files_of_the_webmasters_page_do_what_is_said() -> None:
+    texts = [b.text.replace("{agent}", "gossamer") for b in blocks("webmasters.md") if b.language == "robots"]
+    slow, out, parts, shown = (Rules.parse(text.encode(), Settings().harvester.agent) for text in texts)
+    assert (slow.delay, slow.allows("/x")) == (30.0, True)
+    assert not out.allows("/")
+    allowed = {"/": True, "/private/x": False, "/private/welcome.html": True, "/a?sort=1": False, "/b.cgi": False}
+    assert {path: parts.allows(path) for path in allowed} == allowed
+    assert shown.sitemaps == ("https://www.example.org/sitemap.xml",)
+
+
+def test_groups_without_a_rule_are_joined_as_the_webmasters_page_says() -> None:
+    other = "\nUser-agent: *\nDisallow: /\n"
+    assert not Rules.parse(f"User-agent: gossamer\nCrawl-delay: 30\n{other}".encode(), "Gossamer").allows("/x")
+    assert Rules.parse(f"User-agent: gossamer\nCrawl-delay: 30\nDisallow:\n{other}".encode(), "Gossamer").allows("/x")
+
+
+def test_the_bits_that_are_named_are_those_of_visits() -> None:
+    assert (VisitFlag.NOINDEX, VisitFlag.NOARCHIVE) == (4, 16)
+    text = " ".join(DOCS["webmasters.md"].read_text().split())
+    assert "bits 4 and 16 of `visits.flags`" in text
+    assert f"usual ports only ({', '.join(Settings().seeder.ports)})" in text
+
+
+def test_the_presets_of_the_manual_are_those_of_the_code() -> None:
+    table = rows("manual.md", "The **preset** sets the exponents")
+    assert {row[0]: (*map(float, row[1:4]), Duration.parse(row[4])) for row in table} == PRESETS
+
+
+def test_the_number_of_outcomes_is_as_the_readme_says() -> None:
+    assert len(Outcome) == 23
+    assert "one of twenty-three outcomes" in DOCS["README.md"].read_text()
+
+
+def test_the_log_format_of_the_manual_is_the_one_that_is_read() -> None:
+    (shown,) = [b.text for b in blocks("manual.md") if b.language == "nginx"]
+    assert "".join(re.findall(r"'([^']*)'", shown)) == LOG_FORMAT
+
+
+def test_the_glossary_has_a_sentence_for_each_word() -> None:
+    entries = re.findall(r"^\| \*\*(.+?)\*\*[^|]*\| (.+) \|$", DOCS["glossary.md"].read_text(), re.MULTILINE)
+    assert len(entries) > 50
+    assert len({word for word, _ in entries}) == len(entries)
+    assert [word for word, said in entries if not re.fullmatch(r"[A-Z0-9qk].*[.…`]", said)] == []
+    words = ", ".join(word for word, _ in entries)
+    for needed in (
+        "site",
+        "origin",
+        "address",
+        "page",
+        "depth",
+        "plan",
+        "turn",
+        "tick",
+        "batch",
+        "wait",
+        "segment",
+        "journal",
+        "image",
+        "commit",
+        "outcome",
+        "pending",
+        "waiting",
+        "done",
+        "excluded",
+        "cash",
+        "merit",
+        "quality",
+        "profit",
+    ):
+        assert re.search(rf"\b{needed}\b", words), needed
+
+
+def test_the_version_of_the_project_is_one() -> None:
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == __version__

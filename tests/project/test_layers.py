@@ -1,0 +1,110 @@
+"""The layer table of docs/architecture.md, compared with the imports in the code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from tests.support.paths import ROOT
+
+SOURCE = ROOT / "src" / "gossamer"
+STAGES = {"manager", "harvester", "gatherer", "seeder"}
+
+
+def layers() -> dict[str, int]:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    table = text.split("## Layers")[1].split("```")[1]
+    rows = re.findall(r"^(\d)\s+(.+)$", table, re.MULTILINE)
+    return {name: int(level) for level, names in rows for name in names.split()}
+
+
+def parts(path: Path) -> str:
+    relative = path.relative_to(SOURCE)
+    return relative.parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """Parts of the package that a module imports, in functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "gossamer":
+            found |= {alias.name for alias in node.names if alias.name != "__version__"}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gossamer."):
+            found.add(str(node.module).split(".")[1])
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("gossamer.")}
+    return found - {parts(path)}
+
+
+MODULES = [path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.name != "__init__.py"]
+
+
+def test_every_part_has_a_layer() -> None:
+    assert {parts(path) for path in MODULES} == set(layers())
+
+
+def test_imports_go_down_only() -> None:
+    level = layers()
+    wrong = [
+        f"{path.relative_to(SOURCE)} imports {other}"
+        for path in MODULES
+        for other in imports(path)
+        if level[other] > level[parts(path)]
+    ]
+    assert not wrong
+
+
+def test_the_stages_never_import_one_another() -> None:
+    wrong = [
+        f"{path.relative_to(SOURCE)} imports {other}"
+        for path in MODULES
+        if parts(path) in STAGES
+        for other in imports(path) & STAGES
+    ]
+    assert not wrong
+
+
+def test_there_is_no_ring_of_imports() -> None:
+    graph: dict[str, set[str]] = {}
+    for path in MODULES:
+        graph.setdefault(parts(path), set()).update(imports(path))
+    done: set[str] = set()
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        assert name not in above, f"ring: {' -> '.join((*above[above.index(name) :], name))}"
+        if name not in done:
+            for other in graph.get(name, ()):
+                visit(other, (*above, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_workers_and_the_command_line_import_no_numba() -> None:
+    """Transitively, counting only imports at the top of modules."""
+
+    def top(path: Path) -> set[str]:
+        found = set()
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ImportFrom):
+                found |= {str(node.module)} | {f"{node.module}.{a.name}" for a in node.names}
+            elif isinstance(node, ast.Import):
+                found |= {a.name for a in node.names}
+        return found
+
+    def file_of(module: str) -> Path | None:
+        base = SOURCE.parent / Path(*module.split("."))
+        return next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.exists()), None)
+
+    for start in ("gossamer.worker", "gossamer.cli"):
+        seen, todo = set(), [start]
+        while todo:
+            module = todo.pop()
+            if module in seen or (path := file_of(module)) is None:
+                assert not module.startswith("numba"), f"{start} imports numba"
+                continue
+            seen.add(module)
+            todo += top(path) | {module.rpartition(".")[0]}
+        assert len(seen) > 5

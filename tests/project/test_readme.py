@@ -1,0 +1,255 @@
+"""The README's commands, run in a fresh clone: what is committed here, with what has changed since.
+
+The clone gets a virtual environment of its own, as `make` makes it. Where no packages can be had, that environment
+borrows those of this one, and the tests warn. `make test`, `make bounds` and `make bench` are only looked at
+(`make -n`): the one would run itself, the others take long.
+"""
+
+from __future__ import annotations
+
+import http.server
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+import tomllib
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pytest
+
+from gossamer.base.compiled import KEPT
+from tests.support.paths import ROOT
+
+README: Final = (ROOT / "README.md").read_text()
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (shutil.which("make") and shutil.which("git")), reason="make and git are needed"),
+]
+WITHIN: Final = 900
+"""Seconds for an installation on a busy machine."""
+HASTE: Final = {"PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "30"}
+"""A registry that cannot be reached is given up soon."""
+NOT_OURS: Final = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHONPATH", "VIRTUAL_ENV")
+
+
+def run(folder: Path, *command: str | Path, within: float = 120) -> tuple[int, str]:
+    own = {name: value for name, value in os.environ.items() if name not in NOT_OURS}
+    own |= HASTE | {"XDG_CONFIG_HOME": str(folder / "config")}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=within,
+        env=own,
+    )
+    return done.returncode, done.stdout
+
+
+def well(folder: Path, *command: str | Path, within: float = 120) -> str:
+    code, output = run(folder, *command, within=within)
+    assert code == 0, output
+    return output
+
+
+def git(*arguments: str | Path, given: bytes = b"") -> bytes:
+    command = ["git", "-c", "safe.directory=*", *arguments]
+    return subprocess.run(command, input=given, capture_output=True, timeout=60, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """New files count once they are added: a file that was forgotten is missing here too. Kernels of the very same
+    sources are taken along: they were compiled for the other tests."""
+    folder = tmp_path_factory.mktemp("fresh") / "gossamer"
+    try:
+        git("clone", "--quiet", "--no-local", ROOT, folder)
+        if changes := git("-C", ROOT, "diff", "--binary", "HEAD"):
+            git("-C", folder, "apply", "-", given=changes)
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"this folder cannot be cloned: {error.stderr.decode().strip()}")
+    if KEPT.is_relative_to(ROOT):
+        shutil.copytree(KEPT, folder / KEPT.relative_to(ROOT), ignore=shutil.ignore_patterns("*.tmp*"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(clone: Path) -> Path:
+    """As `make install` leaves it."""
+    code, said = run(clone, "make", "install", within=WITHIN)
+    if code:
+        warnings.warn(f"packages are borrowed, because `make install` failed: {said[-300:]}", stacklevel=1)
+        borrow(clone / ".venv")
+        well(clone, "make", "install", within=WITHIN)
+    assert (clone / ".venv" / "bin" / "gossamer").exists()
+    return clone
+
+
+def borrow(environment: Path) -> None:
+    """An environment that finds the packages of this one, so that pip has nothing to fetch."""
+    shutil.rmtree(environment, ignore_errors=True)
+    well(environment.parent, sys.executable, "-m", "venv", environment)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    folders = [path for path in sys.path if path.endswith("-packages")]
+    (packages / "borrowed.pth").write_text("".join(f"{path}\n" for path in folders))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A small site on this machine, in place of example.org."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "index.html").write_text("<title>One</title><a href=two.html>two</a>")
+    (folder / "two.html").write_text("<title>Two</title><p>The other page.")
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+OURS: Final = "--set harvester.allow_private=true --set harvester.wait=20ms --workers 1 --patience 1s"
+"""For a crawl of that site."""
+
+
+# --- make ----------------------------------------------------------------------------------------------------
+
+
+def commands() -> list[str]:
+    """Lines of the README that begin with `make`, and those within backticks, without comments."""
+    lines = re.findall(r"^(?:\$ )?(make [^#\n]*)", README, re.MULTILINE) + re.findall(r"`(make [^`]+)`", README)
+    return list(dict.fromkeys(line.strip() for line in lines))
+
+
+def test_the_readme_begins_with_one_command() -> None:
+    assert commands()[0] == "make crawl"
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_make_command_of_the_readme_is_there(command: str, clone: Path) -> None:
+    assert well(clone, "make", "-n", *shlex.split(command)[1:]).strip()
+
+
+def test_make_test_notes_what_it_cannot_install(clone: Path) -> None:
+    """`tests/support/needed.py` reads these notes."""
+    planned = well(clone, "make", "-n", "test")
+    assert set(re.findall(r"touch \S+/without-(\w+)", planned)) == {"pywb", "nginx", "dnsmasq"}
+    assert "CI=true make test" in (clone / ".ci" / "run").read_text()
+
+
+@pytest.fixture(scope="module")
+def crawled(installed: Path) -> str:
+    """What `make crawl` says, of a crawl that is cut short."""
+    return well(installed, "make", "crawl", "ARGS=--pages 200 --workers 1 --demo-log access.log", within=WITHIN)
+
+
+def test_make_crawl_crawls_the_demonstration_web(crawled: str, installed: Path) -> None:
+    assert "The crawl ended: the number of pages asked for is reached." in crawled
+    assert re.search(r"\b200 pages stored", crawled)
+    assert (installed / "demo-crawl" / "crawl.toml").is_file()
+
+
+def test_what_the_crawl_says_to_try_next_works(crawled: str, installed: Path) -> None:
+    hints = re.findall(r"^  (\.venv/bin/gossamer .+)$", crawled, re.MULTILINE)
+    assert [shlex.split(hint)[1] for hint in hints] == ["status", "sql", "explain", "web"]
+    for hint in hints:
+        well(installed, *shlex.split(hint.replace(" URL", " http://stonebridge.gossamer.test/")))
+
+
+def test_the_readme_shows_what_make_crawl_says(crawled: str) -> None:
+    shown = README.partition("$ make crawl\n")[2].partition("```")[0]
+    for line in shown[shown.index("What there is now") :].splitlines():
+        assert line in crawled, line
+    for words in ("this run: ", "in all: ", "  known "):
+        assert words in shown
+        assert words in crawled
+
+
+def test_make_crawl_with_seeds_crawls_them(installed: Path, site: str) -> None:
+    (command,) = [command for command in commands() if "SEEDS=" in command]
+    asked = [part.replace("https://example.org", site) for part in shlex.split(command)]
+    assert asked != shlex.split(command)
+    said = well(installed, *asked, f"ARGS={OURS}")
+    assert "The crawl ended: nothing is left that may be asked soon." in said
+    assert re.search(r"\b2 pages stored", said)
+    assert (installed / "my-crawl" / "crawl.toml").is_file()
+
+
+# --- gossamer ------------------------------------------------------------------------------------------------
+
+
+def usage() -> list[str]:
+    """The commands of "Using it", without what is said about them."""
+    block = README.partition("## Using it")[2].split("```")[1]
+    return [re.split(r"\s{2,}", line)[0] for line in block.strip().splitlines()]
+
+
+def with_values(command: str, site: str) -> str:
+    """A command that can be run here, and ends soon."""
+    verb = command.split()[1]
+    if "--seed URL" in command:
+        command = command.replace("DIR", "my-crawl").replace("URL", site) + f" {OURS}"
+    elif verb == "crawl":
+        command = re.sub(r"--pages \d+", "--pages 10", command).replace("=30s", "=20ms").replace(" --demo", "")
+        command += " --demo --workers 1" + ("" if "--pages" in command else " --pages 10")
+    elif command == "gossamer web":
+        command += " --list"
+    elif verb == "reproduce":
+        command += " --graph small.npz"
+    for name, value in {
+        " ...": "",
+        "graph make|show|convert": "graph show DIR",
+        "GRAPH|DIR": "DIR",
+        "[--json]": "--json",
+        "[DIR]": "DIR",
+        "DIR": "demo-crawl",
+        "URL": "http://stonebridge.gossamer.test/",
+        "--seeds FILE": "--seeds seeds.txt",
+        "FILE": "pages.jsonl",
+        "LOG": "access.log",
+        " crawl.toml": " demo-crawl/crawl.toml",
+    }.items():
+        command = command.replace(name, value)
+    return command
+
+
+@pytest.mark.parametrize("command", usage())
+def test_every_gossamer_command_of_the_readme_works(command: str, crawled: str, installed: Path, site: str) -> None:
+    (installed / "seeds.txt").write_text(f"{site}\n")
+    ring = np.arange(100)
+    targets = np.stack([ring + 1, ring * 7], 1).ravel() % 100
+    np.savez(installed / "small.npz", offsets=np.arange(101) * 2, targets=targets)
+    program, *arguments = shlex.split(with_values(command, site))
+    assert program == "gossamer"
+    well(installed, installed / ".venv" / "bin" / program, *arguments)
+
+
+def test_the_python_of_the_readme_works(crawled: str, installed: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert "'outcome': 'ok'" in well(installed, installed / ".venv" / "bin" / "python", "-c", code)
+
+
+# --- files ---------------------------------------------------------------------------------------------------
+
+
+def test_a_clone_has_all_that_its_readme_and_makefile_name(clone: Path) -> None:
+    named = set(re.findall(r"\]\(([\w./-]+\.md)\)", (clone / "README.md").read_text()))
+    named |= set(re.findall(r"\brequirements[\w-]*\.lock\b", (clone / "Makefile").read_text()))
+    assert {name for name in named if not (clone / name).is_file()} == set()
+    assert "requirements.lock" in named
+
+
+def test_every_dependency_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pinned = {line.partition("==")[0].strip().lower() for line in (ROOT / "requirements.lock").read_text().splitlines()}
+    wanted = {re.split(r"[<>=~! ;\[]", need)[0].lower() for need in project["dependencies"]}
+    assert wanted - pinned == set()

@@ -1,0 +1,475 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gossamer.config.settings import SeederSettings
+from gossamer.urls import (
+    Joiner,
+    Scope,
+    UrlClass,
+    canonical,
+    classify,
+    extension,
+    fingerprint,
+    has_www,
+    host,
+    origin,
+    registrable,
+    site_name,
+    spelled,
+    split,
+    without_www,
+)
+from gossamer.urls.patterns import found_in
+from tests.support.strategies import bases, plain_references, references
+
+SESSION_IDS = SeederSettings().session_ids
+BASE = "http://example.org/a/b/c.html?q"
+
+SPECIFICATION = [
+    # scheme and host
+    ("HTTP://EXAMPLE.org/", "http://example.org/"),
+    ("https://exämple.org/", "https://xn--exmple-cua.org/"),
+    ("http://日本.jp/", "http://xn--wgv71a.jp/"),
+    ("http://ex%61mple.org/", "http://example.org/"),
+    ("http://ＥＸＡＭＰＬＥ.org/", "http://example.org/"),
+    ("http://exam\u00adple.org/", "http://example.org/"),
+    ("http://example.org", "http://example.org/"),
+    ("http:example.org/x", "http://example.org/a/b/example.org/x"),
+    ("https:example.org/x", "https://example.org/x"),
+    ("http:///x.org/", "http://x.org/"),
+    ("//x.org/y", "http://x.org/y"),
+    ("\\\\x.org\\y", "http://x.org/y"),
+    # addresses
+    ("http://127.1/", "http://127.0.0.1/"),
+    ("http://0x7f.0.0.1/", "http://127.0.0.1/"),
+    ("http://0x7f000001/", "http://127.0.0.1/"),
+    ("http://017700000001/", "http://127.0.0.1/"),
+    ("http://2130706433/", "http://127.0.0.1/"),
+    ("http://127.0.0.1./", "http://127.0.0.1/"),
+    ("http://256.1.1.1/", None),
+    ("http://1.2.3.4.5/", None),
+    ("http://[::1]/", "http://[::1]/"),
+    ("http://[0:0::1]:8080/", "http://[::1]:8080/"),
+    ("http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/"),
+    ("http://[::1/", None),
+    ("http://a b/", None),
+    ("http://a<b/", None),
+    ("http:///", None),
+    # ports and user information
+    ("http://example.org:80/", "http://example.org/"),
+    ("https://example.org:443/", "https://example.org/"),
+    ("http://example.org:443/", "http://example.org:443/"),
+    ("http://example.org:/", "http://example.org/"),
+    ("http://example.org:0080/", "http://example.org/"),
+    ("http://example.org:65536/", None),
+    ("http://example.org:x/", None),
+    ("http://user:pass@example.org/", "http://example.org/"),
+    ("http://user@example.org:81/x@y", "http://example.org:81/x@y"),
+    ("http://a@b@example.org/", "http://example.org/"),
+    ("http://example.org/?a@b", "http://example.org/?a@b"),
+    # paths
+    ("", "http://example.org/a/b/c.html?q"),
+    ("x", "http://example.org/a/b/x"),
+    ("./x", "http://example.org/a/b/x"),
+    ("../x", "http://example.org/a/x"),
+    ("../../../x", "http://example.org/x"),
+    ("..//x", "http://example.org/a//x"),
+    ("../../..//x", "http://example.org//x"),
+    ("/x/./y/../z", "http://example.org/x/z"),
+    ("/x/%2e%2E/z", "http://example.org/z"),
+    ("/x/..", "http://example.org/"),
+    ("/x//y", "http://example.org/x//y"),
+    ("/x\\y", "http://example.org/x/y"),
+    ("/X/Y", "http://example.org/X/Y"),
+    ("/a b", "http://example.org/a%20b"),
+    ("/ü", "http://example.org/%C3%BC"),
+    ('/"<>`{}', "http://example.org/%22%3C%3E%60%7B%7D"),
+    ("/%41%7e%zz%", "http://example.org/%41%7e%zz%"),
+    ("/a|b[c]", "http://example.org/a|b[c]"),
+    (" \t/x\ny\r ", "http://example.org/xy"),
+    ("ht\ntp://example.org/\t", "http://example.org/"),
+    # queries and fragments
+    ("?x", "http://example.org/a/b/c.html?x"),
+    ("?", "http://example.org/a/b/c.html"),
+    ("/x?", "http://example.org/x"),
+    ("/x??", "http://example.org/x??"),
+    ("/x?#y", "http://example.org/x"),
+    ("#f", "http://example.org/a/b/c.html?q"),
+    ("/x#?y", "http://example.org/x"),
+    ("/x?a=b c&ü='", "http://example.org/x?a=b%20c&%C3%BC=%27"),
+    ("/x?a=/../b", "http://example.org/x?a=/../b"),
+    ("/x?b=2&a=1", "http://example.org/x?b=2&a=1"),
+    # sessions
+    ("/x?PHPSESSID=1&a=2", "http://example.org/x?a=2"),
+    ("/x?a=2&sid=1", "http://example.org/x?a=2"),
+    ("/x?sid=1", "http://example.org/x"),
+    ("/x?sid=1&CFID=2&cftoken=3", "http://example.org/x"),
+    ("/x?a=1;sid=2;b=3", "http://example.org/x?a=1;b=3"),
+    ("/x?ASPSESSIONIDQRST=1&b", "http://example.org/x?b"),
+    ("/x;jsessionid=1A?b", "http://example.org/x?b"),
+    ("/x;v=1;JSESSIONID=1A/y;jsessionid=2", "http://example.org/x;v=1/y"),
+    ("/a/b;sid=1/..;sid=2", "http://example.org/a/"),
+    ("/x?sid", "http://example.org/x?sid"),
+    ("/x?inside=1&a_sid=2", "http://example.org/x?inside=1&a_sid=2"),
+    ("/sid=1&sid=2", "http://example.org/sid=1&sid=2"),
+    # no page
+    ("ftp://example.org/", None),
+    ("mailto:a@example.org", None),
+    ("javascript:void(0)", None),
+    ("data:text/html,x", None),
+    ("file:///etc/passwd", None),
+    ("\ud800", None),
+]
+
+
+@pytest.mark.parametrize(("reference", "expected"), SPECIFICATION)
+def test_canonical_form_follows_the_standard_and_our_rules(reference: str, expected: str | None) -> None:
+    assert canonical(reference, BASE, SESSION_IDS) == expected
+    assert Joiner(canonical(BASE) or "", SESSION_IDS)(reference) == expected
+    assert Scope(("*",)).canonical(reference, BASE) == expected
+
+
+def test_without_a_base_only_absolute_urls_have_a_form() -> None:
+    assert canonical("http://example.org/x") == "http://example.org/x"
+    assert canonical("/x") is None
+    assert canonical("") is None
+    assert canonical("/x", "no base") is None
+
+
+def test_session_parameters_are_those_asked_for() -> None:
+    assert canonical("http://h/?sid=1&tok9=2", None, ("tok*",)) == "http://h/?sid=1"
+    assert canonical("http://h/?sid=1", None, ()) == "http://h/?sid=1"
+    assert canonical("http://h/?a.b=1&axb=2", None, ("a.b",)) == "http://h/?axb=2"
+
+
+@given(references, st.none() | bases, st.booleans())
+@example("http://h/..;sid=1/..;sid=2?sid=3", None, True)
+@example("http://www.www.example.org/", None, True)
+@example("http://www..org/", None, True)
+@settings(max_examples=500, deadline=None)
+def test_canonical_is_idempotent(reference: str, base: str | None, www: bool) -> None:
+    once = canonical(reference, base, SESSION_IDS, www)
+    if once is not None:
+        assert canonical(once, None, SESSION_IDS, www) == once
+        assert canonical(once, "http://other.example/x", SESSION_IDS, www) == once
+        assert once.startswith(("http://", "https://"))
+        assert "#" not in once
+        assert once.isascii()
+
+
+@given(references | plain_references, bases | st.just("https://www.example.org/a/b.html"), st.booleans())
+@example("http://Example.ORG:80/x", "http://example.org/", False)
+@example("http://www.example.org:8080/x", "http://www.example.org/", True)
+@settings(max_examples=500, deadline=None)
+def test_joiner_agrees_with_canonical(reference: str, base: str, www: bool) -> None:
+    join = Joiner(base, SESSION_IDS, www)
+    expected = canonical(reference, base, SESSION_IDS, www)
+    assert join(reference) == expected
+    assert join(reference) == expected, "and again, when the root is remembered"
+
+
+@given(references, bases)
+@settings(deadline=None)
+def test_parts_of_a_canonical_url_make_it_up_again(reference: str, base: str) -> None:
+    url = canonical(reference, base)
+    if url is not None:
+        parts = split(url)
+        assert origin(url) == f"{parts.scheme}://{parts.host}:{parts.port}"
+        assert host(url) == parts.host
+        assert canonical(origin(url) + parts.path) == url
+
+
+def test_parts_and_origins() -> None:
+    parts = split("https://[::1]:8443/a?b")
+    assert (parts.scheme, parts.host, parts.port, parts.path) == ("https", "[::1]", 8443, "/a?b")
+    assert origin("https://example.org/x:1") == "https://example.org:443"
+    assert origin("http://[::1]/") == "http://[::1]:80"
+    assert host("http://example.org:81/") == "example.org"
+    assert site_name("www.example.org") == "www.example.org"
+
+
+def test_a_fingerprint_depends_on_text_and_seed_only() -> None:
+    assert fingerprint("http://example.org/", 7) == fingerprint(b"http://example.org/", 7)
+    assert fingerprint("http://example.org/", 7) != fingerprint("http://example.org/", 8)
+    assert 0 <= fingerprint("", 0) < 2**64
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/", UrlClass.PAGE),
+        ("/a.html", UrlClass.PAGE),
+        ("/v1.2/", UrlClass.PAGE),
+        ("/a.b/c", UrlClass.PAGE),
+        ("/?a", UrlClass.DYNAMIC),
+        ("/a.PHP", UrlClass.DYNAMIC),
+        ("/a.jsp;x=1", UrlClass.DYNAMIC),
+        ("/a.cgi?x=a.jpg", UrlClass.DYNAMIC),
+        ("/a.JPG", UrlClass.IMAGE),
+        ("/a.png?width=3", UrlClass.IMAGE),
+        ("/a.mp3", UrlClass.AUDIO),
+        ("/a.mp4", UrlClass.VIDEO),
+        ("/a.pdf", UrlClass.DOCUMENT),
+        ("/a.exe", UrlClass.SOFTWARE),
+        ("/a.c", UrlClass.SOURCE),
+        ("/a.tar.gz", UrlClass.ARCHIVE),
+        ("/x?file=a.pdf", UrlClass.DYNAMIC),
+        ("/readme.txt", UrlClass.PAGE),
+    ],
+)
+def test_the_extension_tells_the_class(path: str, expected: UrlClass) -> None:
+    found = classify(f"http://www.example.zip{path}")
+    assert found is expected
+    assert found.page == (expected in (UrlClass.PAGE, UrlClass.DYNAMIC))
+    assert found.dynamic == (expected is UrlClass.DYNAMIC)
+
+
+@given(references, bases)
+@settings(deadline=None)
+def test_the_extension_is_what_the_class_is_found_by(reference: str, base: str) -> None:
+    url = canonical(reference, base)
+    if url is not None and (ending := extension(url)):
+        assert f".{ending}" in url.lower()
+        if "?" not in url:
+            assert classify(url) is classify(f"http://h/x.{ending}")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("/", ""), ("/a.HTML", "html"), ("/a.b/c", ""), ("/a.tar.gz?x=1.jpg", "gz"), ("/a.jsp;v=2", "jsp"), ("/a.", "")],
+)
+def test_extensions(path: str, expected: str) -> None:
+    assert extension(f"http://www.example.org{path}") == expected
+
+
+def test_classes_are_those_of_the_settings() -> None:
+    own = SeederSettings(images=("png",), documents=("html",), dynamic=("jpg",), static=())
+    classes = Scope.of(own).classes
+    assert classes.of("http://h/a.png") is UrlClass.IMAGE
+    assert classes.of("http://h/a.html") is UrlClass.DOCUMENT
+    assert classes.of("http://h/a.jpg") is UrlClass.DYNAMIC
+    assert classes.of("http://h/a.gif") is UrlClass.PAGE
+    assert Scope.of(SeederSettings()).classes is Scope.of(SeederSettings(url_length=2_000)).classes
+
+
+def test_no_extension_is_of_two_classes() -> None:
+    seeder = SeederSettings()
+    lists = (
+        seeder.static,
+        seeder.dynamic,
+        seeder.images,
+        seeder.audio,
+        seeder.video,
+        seeder.documents,
+        seeder.software,
+        seeder.source,
+        seeder.archives,
+    )
+    each = [extension for extensions in lists for extension in extensions]
+    assert sorted(each) == sorted(set(each))
+
+
+def test_scope_ends_at_labels() -> None:
+    scope = Scope(("example.org", "cl", "10.0.0.1", "[::1]"))
+    accepted = ("example.org", "www.example.org", "uchile.cl", "cl", "10.0.0.1", "[::1]")
+    assert all(scope.accepts(name) for name in accepted)
+    refused = ("badexample.org", "example.org.evil.com", "org", "1.10.0.0.1", "110.0.0.1", "0.0.1", "[::2]")
+    assert not any(scope.accepts(name) for name in refused)
+    assert not Scope(("0.0.1", "")).accepts("10.0.0.1")
+    assert Scope(("*",)).accepts("anything.example")
+    assert not Scope(()).accepts("example.org")
+    assert Scope(("x",)) == Scope.of(SeederSettings(domains=("x",)))
+
+
+@pytest.mark.parametrize(
+    ("domain", "accepted", "refused"),
+    [
+        (".cl", "uchile.cl", "uchile.org"),
+        ("Example.ORG", "a.example.org", "ample.org"),
+        ("bücher.example", "xn--bcher-kva.example", "b.example"),
+        ("www.example.org", "example.org", "a.example.org"),
+        ("www.example.org", "a.www.example.org", "org"),
+        ("www.co.uk", "www.co.uk", "example.co.uk"),
+    ],
+)
+def test_domains_are_read_as_people_write_them(domain: str, accepted: str, refused: str) -> None:
+    scope = Scope((domain,))
+    assert scope.accepts(accepted)
+    assert not scope.accepts(refused)
+
+
+def test_without_the_setting_a_domain_with_www_is_that_name_only() -> None:
+    scope = Scope(("www.example.org",), www=False)
+    assert scope.accepts("www.example.org")
+    assert not scope.accepts("example.org")
+
+
+@pytest.mark.parametrize(
+    ("name", "bare"),
+    [
+        ("www.example.org", "example.org"),
+        ("www.example.co.uk", "example.co.uk"),
+        ("www.a.test.org", "a.test.org"),
+        ("www.www.example.org", "example.org"),
+        ("www.example.org.", "example.org."),
+        ("www.com.", "www.com."),
+        ("www.com", "www.com"),
+        ("www.co.uk", "www.co.uk"),
+        ("www.localhost", "www.localhost"),
+        ("www.www.com", "www.com"),
+        ("www.github.io", "www.github.io"),
+        ("www2.example.org", "www2.example.org"),
+        ("wwwx.example.org", "wwwx.example.org"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("www.", "www."),
+    ],
+)
+def test_www_is_left_out_where_a_registered_name_remains(name: str, bare: str) -> None:
+    assert without_www(name) == bare
+    for url in (f"http://{name}/x?www.a=1", f"https://{name}:8443/"):
+        assert canonical(url, None, (), True) == url.replace(name, bare, 1)
+        assert canonical(url) == url
+    assert Joiner(f"http://{name}/", (), True)("/y") == f"http://{bare}/y"
+
+
+@given(st.lists(st.sampled_from(("www", "example", "co", "uk", "org", "com", "")), max_size=5).map(".".join))
+def test_without_www_is_idempotent(name: str) -> None:
+    assert without_www(without_www(name)) == without_www(name)
+
+
+def test_a_url_is_spelled_with_www_for_the_request() -> None:
+    assert spelled("https://example.org:8443/a//b", True) == "https://www.example.org:8443/a//b"
+    assert spelled("https://example.org/", False) == "https://example.org/"
+    with_www = ("http://www.example.org/", "HTTPS://WWW.example.org", "//www.example.org/x")
+    assert all(map(has_www, with_www))
+    without = ("http://example.org/www.", "/x//www.y", "www.example.org", "", "http://wwwx.org/", "http:/www.x.org/")
+    assert not any(map(has_www, without))
+
+
+TRANSFORMS = st.lists(
+    st.sampled_from(
+        (
+            r"[?&]utm_\w+=[^&]* => ",
+            r"/index\.html$ => /",
+            r"^http: => https:",
+            r"/(\d+)/(\d+) => /\2/\1",
+            "a => b",
+            "b => a",
+            "a => aa",
+            r"//+ => /",
+            r"^https?://[^/]+ => mailto:",
+            r"c\.html => #c",
+            r"/b => ?sid=1",
+            "^http://example => http://www.example",
+        )
+    ),
+    max_size=3,
+).map(tuple)
+
+
+@given(references | plain_references, bases, TRANSFORMS)
+@settings(max_examples=400, deadline=None)
+def test_scope_canonical_is_idempotent(reference: str, base: str, rules: tuple[str, ...]) -> None:
+    """And so is rewriting."""
+    scope = Scope(("*",), transform=rules)
+    once = scope.canonical(reference, base)
+    if once is not None:
+        assert scope.canonical(once) == once
+
+
+@given(references | plain_references, bases, TRANSFORMS)
+@settings(max_examples=400, deadline=None)
+def test_scope_joiner_agrees_with_scope_canonical(reference: str, base: str, rules: tuple[str, ...]) -> None:
+    scope = Scope(("*",), transform=rules)
+    assert scope.joiner(base)(reference) == scope.canonical(reference, base)
+
+
+def test_rules_rewrite_in_order_until_nothing_changes() -> None:
+    scope = Scope(("*",), transform=(r"/print/ => /", r"([?&])ref=\w+&? => \1", r"^http: => https:"))
+    assert scope.canonical("http://www.example.org/print/print/a?ref=x&b=1&ref=y") == "https://example.org/a?b=1&"
+    endless = Scope(("*",), transform=("a => ba",))
+    assert endless.canonical("http://h/a") == "http://h/a"
+    assert Scope(("*",), transform=(r"^http://h/ => javascript:",)).canonical("http://h/a") is None
+
+
+REJECTED = """
+    /login /Login.aspx /login/ /user/login?x=1 /user/LOGIN /log-in /log_in.php /logout /account/logout.do?x /logoff
+    /logon.asp /signup /sign-up/ /signin?next=%2F /sign_out /users/sign_in /register /register/ /user/register
+    /register.php;x=1 /user-login/ /userlogin.asp /memberlogin /lost-password/ /forgot_password /wp-login.php
+    /wp-login.php?action=register /wp-admin/ /blog/wp-admin/post.php /xmlrpc.php /node/12/edit /comment/reply/12/13
+    /comments/12/delete /index.php?action=edit /w/index.php?title=Main&action=edit
+    /w/index.php?title=Special:UserLogin&returnto=Main /wiki/Special:UserLogin /w/index.php?title=Main&action=history
+    /doku.php?id=start&do=login /doku.php?id=start&do=edit /ucp.php?mode=register /ucp.php?mode=login&x=3
+    /index.php?option=com_users&view=registration /post?replytocom=77 /shop/?add-to-cart=12 /?p=4;add_to_wishlist=3
+    /viewtopic.php?f=2&mode=reply /posting.php?mode=quote&p=3 /page?login /page?login=1 /page?a=b&logout=true
+    /page?return=/x&signup
+""".split()  # noqa: SIM905
+NOT_REJECTED = """
+    / /catalogin/ /blog/in /blog/out.html /catalog/ /log/in /logins/ /login-problems-solved.html
+    /how-to-register-a-company.html /registered-trademark.html /registration/ /conference/registration.html /registry
+    /registers/ /cash-register /signing.html /sign/ /signs/up /designin/ /editor/ /edition/3 /editorial.html /credit/
+    /deleted-scenes.html /replies/ /history/ /history.html?page=2 /print/ /add/ /addresses /about?section=history
+    /search?q=login+page /search?q=how%20to%20register /index.php?title=Login_problems /index.php?page=historylog
+    /x?logintime=3 /x?signupdate=2004 /x?a=registered /dologin.html /wp-content/uploads/x.html /wp-json/
+    /xmlrpc-tutorial.html /cart-of-the-week /special:offers /wiki/Special:RecentChanges
+    /news/2004/05/signin-ceremony.html /logos/ /logistics/ /logic/in/ /loginov/ /user/ /members/ /password.html
+    /mode=print /x?mode=printer /x?action=view /x?task=article /reset.html
+""".split()  # noqa: SIM905
+
+
+def test_default_patterns_reject_what_leads_to_forms_and_nothing_else() -> None:
+    scope = Scope(("*",))
+    assert [path for path in REJECTED if not scope.rejects(f"https://example.org{path}")] == []
+    assert [path for path in NOT_REJECTED if scope.rejects(f"https://example.org{path}")] == []
+    hosts = (
+        "https://login.org/",
+        "https://register.com/x",
+        "http://edit.example.org/",
+        "https://login.example.org/a.html",
+    )
+    assert [url for url in hosts if scope.rejects(url)] == []
+
+
+def test_patterns_accept_and_reject_together() -> None:
+    scope = Scope(("*",), accept=("/news/", r"\.html$"), reject=("/old/", "/Private"))
+    assert not scope.rejects("http://h/NEWS/1")
+    assert not scope.rejects("http://h/a.html")
+    assert scope.rejects("http://h/a")
+    assert scope.rejects("http://h/old/a.html")
+    assert scope.rejects("http://h/Private.html")
+    assert not scope.rejects("http://h/private.html"), "a capital makes case matter"
+    assert not Scope(("*",), reject=()).rejects("http://h/login")
+
+
+_PATTERNS = st.lists(
+    st.sampled_from(
+        ("/a", "/b(?:c|d)", r"(.)\1", "(?i)/A", "(?P<x>q)=(?P=x)", "^https:", "a$", "/a|b$", "[/?]x", r"\Wz", "Y")
+    ),
+    max_size=5,
+)
+
+
+@given(_PATTERNS, st.text("abcdxyzqYA/?=", max_size=12).map("http://h/{}".format))
+@settings(deadline=None)
+def test_patterns_searched_together_find_what_each_finds_alone(patterns: list[str], url: str) -> None:
+    assert found_in(tuple(patterns))(url) == any(found_in((each,))(url) for each in patterns)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("www.example.org", "example.org"),
+        ("a.b.example.co.uk", "example.co.uk"),
+        ("co.uk", "co.uk"),
+        ("localhost", "localhost"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("www.xn--exmple-cua.de", "xn--exmple-cua.de"),
+    ],
+)
+def test_registrable_domain(name: str, expected: str) -> None:
+    assert registrable(name) == expected

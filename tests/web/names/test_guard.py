@@ -1,0 +1,270 @@
+"""Names under watch: no site pays for a name server that fails."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.base.clock import VirtualClock
+from gossamer.base.model import State
+from gossamer.base.outcomes import Aside
+from gossamer.crawl import Ending
+from gossamer.web.names.guard import LATEST, LEAST_NAMES, LOOKUPS, SHARE, SOONEST, Watched, Window
+from gossamer.web.seam import Answer
+from gossamer.webs.simulated import Reply
+from tests.support.world import World, impolite
+
+
+@dataclass
+class Servers:
+    """Names that begin with "no" do not exist; while the servers are down, nothing is found. `slow`: one of several
+    lookups is answered a call later."""
+
+    down: bool = False
+    slow: bool = False
+    error: str = "timed out"
+    asked: list[tuple[int, str]] = field(default_factory=list)
+    _open: list[Answer] = field(default_factory=list)
+
+    @property
+    def open(self) -> int:
+        return len(self._open)
+
+    def ask(self, site: int, host: str) -> None:
+        self.asked.append((site, host))
+        error = self.error if self.down else "no such name" if host.startswith("no") else ""
+        self._open.append(Answer(site, host, None if error else "192.0.2.1", 0, 60.0, error, server="192.0.2.53:53"))
+
+    def forget(self) -> None:
+        pass
+
+    def answers(self) -> list[Answer]:
+        kept = self._open[-1:] if self.slow and len(self._open) > 1 else []
+        out, self._open = self._open[: len(self._open) - len(kept)], kept
+        return out
+
+
+def collect(watched: Watched, clock: VirtualClock, seconds: float) -> list[Answer]:
+    """What is passed on within that time."""
+    got, end = [], clock.monotonic() + seconds
+    while clock.monotonic() < end:
+        got += watched.answers()
+        clock.advance(1.0)
+    return got
+
+
+def failed(answers: list[Answer]) -> list[str]:
+    return sorted(answer.host for answer in answers if answer.address is None)
+
+
+def sites(answers: list[Answer]) -> list[int]:
+    return sorted(answer.site for answer in answers)
+
+
+def ask(watched: Watched, names: list[str], first: int = 0) -> None:
+    for site, host in enumerate(names, first):
+        watched.ask(site, host)
+
+
+@given(st.lists(st.tuples(st.integers(0, 80), st.booleans()), max_size=1_500))
+@settings(max_examples=60, deadline=None)
+def test_the_window_is_suspicious_when_most_of_the_last_lookups_failed_or_a_long_run(
+    lookups: list[tuple[int, bool]],
+) -> None:
+    window = Window()
+    for name, failed in lookups:
+        window.add(f"{name}.example", "timed out" if failed else "")
+    last = lookups[-LOOKUPS:]
+    share = sum(failed for _, failed in last) / max(1, len(last))
+    mostly = share > SHARE and len({name for name, _ in last}) >= LEAST_NAMES
+    ends = [i for i, (_, failed) in enumerate(lookups) if not failed]
+    run = {name for name, _ in lookups[ends[-1] + 1 if ends else 0 :]}
+    assert window.suspicious == (mostly or len(run) >= LEAST_NAMES)
+    assert (len(window), window.failed) == (len(last), sum(failed for _, failed in last))
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("ask"), st.integers(1, 120), st.integers(0, 10)),
+        st.tuples(st.just("down"), st.just(0), st.sampled_from([0, 1, 2])),
+        st.tuples(st.just("up"), st.just(0), st.just(0)),
+        st.tuples(st.just("wait"), st.integers(1, 400), st.just(0)),
+    ),
+    max_size=20,
+)
+
+
+@given(STEPS, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_every_ask_gets_exactly_one_answer_once_the_servers_answer(
+    steps: list[tuple[str, int, int]], slow: bool
+) -> None:
+    """And the next two: no failure is passed on while the servers are at fault, nothing is looked up but probes."""
+    servers, clock = Servers(slow=slow), VirtualClock()
+    watched, site, got = Watched(servers, clock), 0, []
+    for step, number, kind in steps:
+        if step == "ask":
+            looked_up = len(servers.asked)
+            ask(watched, [f"{'no' if i % 10 < kind else 'a'}{site + i}.example" for i in range(number)], site)
+            site += number
+            assert not watched.fault or len(servers.asked) == looked_up
+        elif step == "wait":
+            for _ in range(number):
+                looked_up, at_fault = len(servers.asked), bool(watched.fault)
+                passed = watched.answers()
+                assert not (at_fault and watched.fault and failed(passed))
+                if watched.fault:
+                    assert all(site == -1 for site, _ in servers.asked[looked_up:])
+                got += passed
+                clock.advance(1.0)
+        else:
+            servers.down = step == "down"
+            servers.error = ("timed out", "no such name", "the name server failed")[kind]
+        assert watched.open == site - len(got)
+    servers.down = False
+    watched.ask(site, "an.example")
+    got += collect(watched, clock, 30 * LATEST)
+    assert sites(got) == list(range(site + 1))
+    assert watched.open == 0
+    assert not watched.fault
+    assert {answer.host for answer in got if answer.address is not None} >= {"an.example"}
+
+
+@given(st.integers(1, 300), st.integers(1, 3_000), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_no_name_that_exists_is_given_up_in_an_outage_if_another_was_found_before(
+    number: int, seconds: int, slow: bool
+) -> None:
+    servers, clock = Servers(slow=slow), VirtualClock()
+    watched = Watched(servers, clock)
+    watched.ask(0, "first.example")
+    assert sites(collect(watched, clock, 3)) == [0]
+    servers.down = True
+    ask(watched, [f"a{i}.example" for i in range(number)], 1)
+    assert collect(watched, clock, seconds) == []
+    servers.down = False
+    assert sites(found := collect(watched, clock, 2 * LATEST)) == list(range(1, number + 1))
+    assert failed(found) == []
+
+
+def test_a_name_that_does_not_exist_is_believed_when_others_do() -> None:
+    servers, clock = Servers(), VirtualClock()
+    watched = Watched(servers, clock)
+    ask(watched, ["a.example", "none.example"])
+    assert failed(collect(watched, clock, 5)) == ["none.example"]
+    assert Counter(host for _, host in servers.asked) == {"a.example": 2, "none.example": 1}
+    assert watched.warnings == []
+
+
+def test_a_few_names_without_a_witness_are_believed() -> None:
+    servers, clock = Servers(), VirtualClock()
+    watched = Watched(servers, clock)
+    ask(watched, [f"no{i}.example" for i in range(LEAST_NAMES - 1)])
+    assert len(failed(watched.answers())) == LEAST_NAMES - 1
+    assert not watched.fault
+
+
+def test_a_list_of_sites_that_are_gone_is_no_fault_of_the_servers() -> None:
+    servers, clock = Servers(), VirtualClock()
+    watched = Watched(servers, clock)
+    names = [f"{'a' if i % 40 == 0 else 'no'}{i}.example" for i in range(3_000)]
+    got = []
+    for i in range(0, len(names), 20):
+        ask(watched, names[i : i + 20], i)
+        got += collect(watched, clock, 2)
+    got += collect(watched, clock, 60)
+    assert sites(got) == list(range(3_000))
+    assert len(failed(got)) == 2_925
+    assert watched.warnings == []
+    assert len(servers.asked) < 3_600
+
+
+def test_in_a_list_of_sites_that_are_almost_all_gone_the_others_are_found_in_the_end() -> None:
+    servers, clock = Servers(), VirtualClock()
+    watched = Watched(servers, clock)
+    names = [f"{'a' if i == 180 else 'no'}{i}.example" for i in range(200)]
+    ask(watched, names)
+    got = collect(watched, clock, 3_600)
+    assert [answer.host for answer in got if answer.address] == ["a180.example"]
+    assert sites(got) == list(range(200))
+
+
+def test_what_is_said_names_the_servers_the_kinds_of_failure_and_where_to_look() -> None:
+    servers, clock = Servers(down=True), VirtualClock()
+    watched = Watched(servers, clock)
+    ask(watched, [f"a{i}.example" for i in range(60)])
+    assert collect(watched, clock, 60) == []
+    assert "192.0.2.53:53" in watched.fault
+    assert "60 of the last 60 lookups failed (60 timed out)" in watched.fault
+    (said,) = watched.warnings
+    assert "harvester.resolvers" in said
+    servers.down = False
+    assert len(collect(watched, clock, LATEST)) == 60
+    assert not watched.fault
+    assert "60 names to look up" in watched.warnings[1]
+
+
+def test_probes_become_rare_and_addresses_in_urls_need_none() -> None:
+    servers, clock = Servers(), VirtualClock()
+    watched = Watched(servers, clock)
+    watched.ask(0, "first.example")
+    collect(watched, clock, 2)
+    servers.down = True
+    ask(watched, [f"a{i}.example" for i in range(60)], 1)
+    collect(watched, clock, 5)
+    assert watched.fault
+    before = len(servers.asked)
+    collect(watched, clock, 3_600)
+    assert 3_600 / LATEST < len(servers.asked) - before <= 3_600 / SOONEST / 3
+    watched.ask(99, "192.0.2.7")
+    assert servers.asked[-1] == (99, "192.0.2.7")
+
+
+def test_a_crawl_goes_on_after_an_outage_and_no_site_is_given_up(tmp_path: Path) -> None:
+    """The servers fail when a part is fetched: nothing is looked up for twenty minutes, then all is."""
+    hosts = [f"s{i}.example" for i in range(120)]
+    web = {f"http://{host}/": Reply(links=[f"http://{hosts[(i + 1) % 120]}/"]) for i, host in enumerate(hosts)}
+    web |= {"http://s0.example/": Reply(links=[f"http://{host}/" for host in hosts[1:100]])}
+    world = World(tmp_path, web)
+    start = world.clock.monotonic()
+    lookups: list[float] = []
+
+    def address(host: str) -> str | None:
+        lookups.append(world.clock.monotonic() - start)
+        return None if 5 < lookups[-1] < 1_200 else f"198.51.100.{hosts.index(host.removeprefix('www.'))}"
+
+    world.address = address
+    result = world.run(["http://s0.example/", "http://s1.example/"])
+    assert result.ending is Ending.DONE
+    assert result.in_state(State.DONE) == set(web)
+    assert len([t for t in lookups if 5 < t < 1_200]) < 150
+    site = result.crawl.desk.columns.site
+    assert site.name_failures[:120].max() == 0
+    assert site.respelled[:120].max() == 0
+    assert len(result.crawl.names.warnings) == 2
+    assert impolite(world.asked, 15.0, 1.0) == []
+    events = world.replayed().columns.site.why[:120]
+    assert (events != Aside.NAME_FAILED).all()
+
+
+def test_a_crawl_whose_servers_never_answer_stays_and_ends_when_its_time_is_over(tmp_path: Path) -> None:
+    seeds = [f"http://s{i}.example/" for i in range(80)]
+    world = World(tmp_path, {seed: Reply() for seed in seeds}, address=lambda host: None)
+    result = world.run(seeds, seconds=1_800.0)
+    assert result.ending is Ending.TIME
+    assert result.crawl.names.fault
+    assert result.crawl.desk.columns.site.name_failures[:80].max() == 0
+    world.address = lambda host: f"198.51.100.{sum(host.encode()) % 200}"
+    assert world.run().in_state(State.DONE) == set(seeds)
+
+
+def test_the_number_of_pages_asked_for_ends_a_crawl_although_names_are_open(tmp_path: Path) -> None:
+    seeds = [f"http://s{i}.example/" for i in range(80)]
+    world = World(tmp_path, {seed: Reply() for seed in seeds})
+    world.address = lambda host: "192.0.2.1" if host == "s0.example" else None
+    result = world.run(seeds, pages=1, seconds=7_200.0)
+    assert result.ending is Ending.PAGES

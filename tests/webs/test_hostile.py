@@ -1,0 +1,285 @@
+"""Whole crawls of the hostile Web, over real sockets: they end by themselves, every page ends as its behaviour says,
+and nothing is left behind."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import http.client
+import json
+import re
+import zlib
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import zstandard
+from typer.testing import CliRunner
+
+from gossamer import config, urls
+from gossamer.base.errors import UsageError
+from gossamer.base.model import Outcome
+from gossamer.base.outcomes import Aside, Reason
+from gossamer.cli import app
+from gossamer.cli.web import settings_for
+from gossamer.collection.probes import NAME
+from gossamer.prepare import demo_settings
+from gossamer.webs import checker, demo
+from gossamer.webs.hostile import bodies, pages
+from gossamer.webs.hostile.behaviour import Behaviour
+from gossamer.webs.hostile.line import Gone
+from gossamer.webs.hostile.server import handle
+from gossamer.webs.hostile.table import BEHAVIOURS, chosen, markdown
+from gossamer.webs.hostile.web import FORBIDDEN, LIMITS, HostileWeb
+from tests.support.crawling import alive
+from tests.support.hostile import Crawled, crawl
+from tests.support.paths import ROOT
+from tests.support.timing import WITHIN
+
+
+def crawlable() -> HostileWeb:
+    return HostileWeb()
+
+
+@pytest.fixture(scope="module", params=["0", "2MB/s"], ids=["", "within a bandwidth"])
+def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    """Whatever servers do, it is the same where there is a sluice before each of them."""
+    bandwidth = f"harvester.bandwidth={request.param}"
+    return crawl(crawlable(), tmp_path_factory.mktemp("hostile"), "harvester.workers=1", bandwidth)
+
+
+def test_the_crawl_ends_by_itself_and_soon(crawled: Crawled) -> None:
+    assert crawled.ended.code == 0, crawled.ended.errors
+    assert crawled.ended.figures["ending"] == "nothing is left that may be asked soon"
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_every_page_ends_as_its_behaviour_says(crawled: Crawled, name: str) -> None:
+    host = f"{name}.hostile.test/"
+    wrong = {url: word for url, word in crawled.ends.wrong.items() if host in url}
+    assert wrong == {}
+    assert [url for url in crawled.ends.missing if host in url] == []
+    assert crawled.ends.found[name], "none of its pages is known"
+
+
+def test_nothing_is_known_that_the_table_does_not_name(crawled: Crawled) -> None:
+    assert (crawled.ends.wrong, crawled.ends.missing) == ({}, [])
+    known = crawled.ended.figures
+    assert known["known"] == len(crawled.pages) == sum(known[s] for s in ("pending", "waiting", "done", "excluded"))
+
+
+def test_no_file_connection_or_process_is_left(crawled: Crawled) -> None:
+    (left,) = re.findall(r"^left: (.*)$", crawled.ended.errors, re.MULTILINE)
+    assert ast.literal_eval(left) == []
+    assert crawled.connections == 0
+    assert len(crawled.processes) > 1
+    assert not any(alive(pid) for pid in crawled.processes)
+    shard = crawled.folder / "shard-000"
+    assert not [path for path in shard.rglob("*") if path.suffix in (".tmp", ".temporary")]
+
+
+def test_the_crawl_is_polite_whatever_servers_do(crawled: Crawled) -> None:
+    requests = sorted(checker.read(crawled.log), key=lambda request: request.start)
+    settings = config.load(crawled.folder / "crawl.toml")
+    report = checker.check(requests, settings, checker.robots_of_web(crawled.web))
+    assert report.violations == []
+    assert report.requests > 300
+    assert checker.web_of(crawled.log) == crawled.web
+    private = FORBIDDEN.rpartition(".0.0")[0]
+    assert not [r for r in requests if r.address.startswith(private)], "nobody comes to a private address"
+
+
+def test_a_page_that_fails_for_now_is_tried_twice_and_one_that_is_wrong_once(crawled: Crawled) -> None:
+    tried = Counter(
+        (url.partition("//")[2].partition(".")[0], len(visits))
+        for url, visits in crawled.visits.items()
+        if url.endswith(".hostile.test/page")
+    )
+    for name in ("silent", "drip", "stops", "closes", "shorter", "reset-body", "reset-chunk"):
+        assert tried[name, 2] == 1, (name, tried)
+    for name in ("bomb-gzip", "nul-field", "no-target", "other-type", "encoding-false"):
+        assert tried[name, 1] == 1, (name, tried)
+
+
+def test_what_never_ends_is_cut_and_what_is_too_much_is_bounded(crawled: Crawled) -> None:
+    settings = config.load(crawled.folder / "crawl.toml")
+    for name in ("endless", "endless-chunks"):
+        (row,) = crawled.visits[f"http://{name}.hostile.test/page"]
+        assert row["length"] == settings.harvester.max_download
+    linked = [url for url in crawled.pages if url.startswith("http://many-links.hostile.test/link/")]
+    assert len(linked) == settings.gatherer.max_links < pages.MANY_LINKS
+    for name in ("bomb-gzip", "bomb-br", "bomb-zstd", "bomb-deflate", "bomb-doubled", "bomb-mixed"):
+        (row,) = crawled.visits[f"http://{name}.hostile.test/page"]
+        assert row["length"] <= settings.gatherer.max_decoded
+
+
+def test_dates_of_pages_count_as_far_as_they_can_be_believed(crawled: Crawled) -> None:
+    dated = {url.rpartition("/")[2]: visits[-1] for url, visits in crawled.visits.items() if "//dates." in url}
+    assert [dated[name]["modified"] for name in ("before-the-web", "days-ahead", "nonsense")] == [None, None, None]
+    assert dated["hours-ahead"]["modified"] == dated["hours-ahead"]["time"], "its clock is wrong: now is meant"
+
+
+def test_mazes_end(crawled: Crawled) -> None:
+    known = Counter(url.partition("//")[2].partition(".")[0] for url in crawled.pages)
+    good = 1 + crawled.web.good
+    assert known["session-path"] == known["session-parameter"] == 4 + good
+    assert known["repeated-path"] < 30
+    assert known["forum"] <= pages.POSTINGS + good
+
+
+def test_soft_404_are_found_and_nothing_else_is_taken_for_one(crawled: Crawled) -> None:
+    soft = Counter(urls.host(url) for url, word in crawled.pages.items() if word == "soft_404")
+    assert soft["soft-404.hostile.test"] >= 20
+    assert soft["all-to-one.hostile.test"] >= 10
+    assert crawled.pages["http://all-to-one.hostile.test/start"] == "ok"
+    asked = [(r.host, r.target) for r in checker.read(crawled.log) if NAME in r.target]
+    folders = Counter((host, urls.folder(f"http://{host}{target}")) for host, target in asked)
+    assert folders[("soft-404.hostile.test", "http://soft-404.hostile.test/gone/")] == 1
+    assert set(folders.values()) == {1}
+
+
+def test_bad_certificates_and_ranges_end_well_where_settings_want_them(tmp_path: Path) -> None:
+    web = HostileWeb(chosen(["tls-expired", "tls-self-signed", "tls-wrong-name", "tls-old", "range-error", "partial"]))
+    found = crawl(web, tmp_path, "harvester.invalid_certificates=true", "harvester.range=true").pages
+    for name in ("tls-expired", "tls-self-signed", "tls-wrong-name"):
+        assert found[f"https://{name}.hostile.test/"] == "ok"
+    assert found["https://tls-old.hostile.test/"] in BEHAVIOURS["tls-old"].words
+    assert {word for url, word in found.items() if "range-error" in url or "partial" in url} == {"ok"}
+
+
+# --- the server ----------------------------------------------------------------------------------------------------
+
+
+def test_a_friendly_web_has_good_pages_at_the_same_sites() -> None:
+    web = HostileWeb(chosen(["silent", "bomb-gzip", "to-private"]), good=3, friendly=True)
+    assert len(list(web.known())) == 3 * (1 + 3)
+    with demo.start(web) as running:
+        for url in web.known():
+            host, _, path = url.removeprefix("http://").partition("/")
+            connection = http.client.HTTPConnection(web.addresses[host], running.port, timeout=WITHIN)
+            connection.request("GET", f"/{path}", headers={"Host": host})
+            got = connection.getresponse()
+            assert (got.status, host.encode() in got.read()) == (200, True)
+            assert web.ends_of(url) == ("ok",)
+            connection.close()
+
+
+async def _ask(port: int, target: str) -> bytes:
+    """What comes within a moment; then the client leaves."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {target} HTTP/1.1\r\nHost: any.example\r\n\r\n".encode())
+    found = b""
+    with suppress(TimeoutError, OSError):
+        async with asyncio.timeout(2.0):
+            while len(found) < 100_000 and (more := await reader.read(65_536)):
+                found += more
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+    return found
+
+
+async def _sent(behaviour: Behaviour, open_tasks: set[asyncio.Task[None]]) -> bytes:
+    """What it sends behind a host and a path that it does not know. Its connections are `open_tasks` until they end."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        open_tasks.add(task)
+        task.add_done_callback(open_tasks.discard)
+        await handle(reader, writer, behaviour.serve)
+
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Gone(asyncio.StreamReader(), serve), "127.0.0.1", 0)
+    found = await _ask(server.sockets[0].getsockname()[1], "/any/path")
+    server.close()
+    return found
+
+
+async def _serve_all() -> tuple[dict[str, bytes], int]:
+    """What each behaviour sends, and how many connections are open a moment after all clients have left."""
+    open_tasks = set[asyncio.Task[None]]()
+    found = dict.fromkeys(BEHAVIOURS, b"")
+    for _ in range(3):  # bombs are made when first asked for, and hold up the others
+        quiet = [name for name, sent in found.items() if not sent]
+        sent = await asyncio.gather(*(_sent(BEHAVIOURS[name], open_tasks) for name in quiet))
+        found |= dict(zip(quiet, sent, strict=True))
+    with suppress(TimeoutError):
+        async with asyncio.timeout(WITHIN):
+            while open_tasks:
+                await asyncio.sleep(0.05)
+    return found, len(open_tasks)
+
+
+def test_every_behaviour_can_be_put_behind_any_host_and_path_and_ends_when_its_client_leaves() -> None:
+    found, still_open = asyncio.run(_serve_all())
+    assert still_open == 0
+    assert {name for name, sent in found.items() if not sent} == {"silent", "closes", "reset-first"}
+
+
+def test_bombs_are_as_large_as_they_say() -> None:
+    """A gigabyte each: shown for the smallest, by reading it as others do."""
+    stream, size = zlib.decompressobj(31), 0
+    data = bodies._bomb_gzip()
+    while data and size < 100_000_000:
+        size += len(stream.decompress(data, 10_000_000))
+        data = stream.unconsumed_tail
+    assert size >= 100_000_000
+    assert len(bodies._bomb_gzip()) < 2_000_000
+    assert zstandard.get_frame_parameters(bodies._bomb_zstd()).content_size * 64 == bodies.GIGABYTE
+
+
+# --- the table -----------------------------------------------------------------------------------------------------
+
+
+def test_the_words_of_the_table_are_those_of_outcomes() -> None:
+    known = {outcome.word for outcome in Outcome} | {f"site: {aside.word}" for aside in Aside}
+    known |= {f"excluded: {reason.word}" for reason in Reason}
+    for behaviour in BEHAVIOURS.values():
+        assert set(behaviour.words) <= known, behaviour.name
+
+
+def test_the_manual_has_the_table() -> None:
+    manual = ROOT / "docs" / "manual.md"
+    assert markdown() in manual.read_text(), "python -c 'from gossamer.webs.hostile.table import *; print(markdown())'"
+
+
+def test_list_shows_it_for_people_and_programs() -> None:
+    listed = CliRunner().invoke(app, ["web", "--hostile", "--list", "--json"])
+    found = {row["name"]: row for row in json.loads(listed.stdout)}
+    assert set(found) == set(BEHAVIOURS)
+    assert found["drip"]["section"] == "A.6.3"
+    assert found["ten-deep"]["pages"]["/step/10"] == ["ok"]
+    said = CliRunner().invoke(app, ["web", "--hostile", "--list", "--with", "drip,silent", "--without", "silent"])
+    assert [line.split()[0] for line in said.stdout.splitlines()] == ["behaviour", "drip"]
+
+
+def test_an_unknown_behaviour_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UsageError) as caught:
+        chosen(["sillent"])
+    assert "silent" in caught.value.cure
+
+
+def test_two_webs_cannot_be_crawled_at_once(tmp_path: Path) -> None:
+    refused = CliRunner().invoke(app, ["crawl", str(tmp_path / "x"), "--demo", "--hostile"])
+    assert isinstance(refused.exception, UsageError)
+    assert not (tmp_path / "x").exists()
+
+
+def test_settings_for_a_crawl_of_it_are_those_of_the_table_of_limits(tmp_path: Path) -> None:
+    """What `gossamer web --hostile` writes for a crawl from another window is what `gossamer crawl --hostile` takes."""
+    web = HostileWeb()
+    (tmp_path / "web.toml").write_text(settings_for(web.domains, web.resolve(80), hostile=True))
+    written = config.load(tmp_path / "web.toml").harvester
+    taken = demo_settings(web.resolve(80), tuple(web.domains), hostile=True).harvester
+    assert {name: getattr(written, name) for name in (*LIMITS, "resolve")} == {
+        name: getattr(taken, name) for name in (*LIMITS, "resolve")
+    }
+
+
+def test_ends_are_found_by_target_or_by_the_longest_beginning() -> None:
+    table = BEHAVIOURS["soft-404"]
+    assert table.ends_of("/there/1") == ("ok",)
+    assert "soft_404" in table.ends_of("/gone/17")
+    assert table.ends_of("/elsewhere") == ()
