@@ -22,8 +22,8 @@ LONGEST: Final = [
     "test_readme",
     "test_command_line",
     "test_scores",
-    "test_powercut_crawl",
-    "test_imaging",
+    "test_powercut",
+    "test_snapshots",
     "test_revisits",
     "test_queue",
 ]
