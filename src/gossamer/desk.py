@@ -26,18 +26,29 @@ from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, VISIT, Ask, PageFlag, State, VisitFlag
 from gossamer.base.outcomes import ASIDE, DAY, TRANSIENT, Aside, Outcome
 from gossamer.collection.columns import Columns
-from gossamer.collection.credits import Credits
 from gossamer.collection.journal.effects import Effects, SiteEvent
-from gossamer.collection.probes import Probes, answer_of, named, said, vote
 from gossamer.collection.rulebook import RuleBook
 from gossamer.config.settings import Settings
+from gossamer.harvester.backoff import (
+    MOST_SLOW,
+    Answers,
+    Clocks,
+    Waits,
+    clocks,
+    clocks_after,
+    pauses_at,
+    rests,
+    slows,
+    waits_at,
+)
+from gossamer.harvester.bandwidth.schedule import Hours
 from gossamer.harvester.bandwidth.speeds import Speeds
-from gossamer.hours import Hours
+from gossamer.harvester.errands.probes import Probes, answer_of, named, said, vote
 from gossamer.manager import learn
 from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import LIVE, strategy_named
-from gossamer.patience import MOST_SLOW, Answers, Clocks, Waits, clocks, clocks_after, pauses_at, rests, slows, waits_at
 from gossamer.robots.match import verdicts_many
+from gossamer.seeder.credits import Credits
 from gossamer.seeder.seed import keep_contents
 from gossamer.web.addresses import unpack
 from gossamer.web.message import Links, Results

@@ -21,8 +21,8 @@ than to keep an error: when in doubt it is a page.
 An answer that failed for a moment is none: the probe is repeated when the site is suspected again, `TRIES` times in
 all. Pages that were fetched before the probe stay what they were until they are fetched again.
 
-What probes gave is in the journal as their visits, and at the desk (`collection/probes.py`); what is only suspected is
-forgotten at a stop.
+What probes gave is in the journal as their visits, and at the desk (`harvester/errands/probes.py`); what is only
+suspected is forgotten at a stop.
 
 Invariants, each a test of the same name: a folder is probed once (until it answers); no more probes of a site than
 `MOST`; a probe is asked for by robots.txt and under all clocks; a site that answers honestly has no soft 404.
@@ -37,11 +37,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.alike import Alike, Said, look_at, said_in
 from gossamer.base.model import VISIT_TEXTS, Ask, Outcome, PageFlag, VisitFlag
-from gossamer.collection.probes import MOST, NAME, SAME, Answer, Kind, named, said
 from gossamer.collection.store import Store
 from gossamer.desk import UNANSWERED, Desk
+from gossamer.harvester.errands.probes import MOST, NAME, SAME, Answer, Kind, named, said
+from gossamer.harvester.errands.similar import Alike, Said, look_at, said_in
 from gossamer.web.message import Results
 
 Array = npt.NDArray[Any]

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import Ask, Outcome, State, Texts
 from gossamer.base.outcomes import DAY
-from gossamer.collection.credits import Credits
 from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
@@ -25,6 +24,7 @@ from gossamer.read.explain.site import explain_site
 from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
+from gossamer.seeder.credits import Credits
 from gossamer.web.addresses import pack
 from gossamer.webs.simulated import Reply
 from tests.support.world import SMALL, Result, World, impolite, state_of

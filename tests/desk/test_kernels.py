@@ -14,9 +14,9 @@ from gossamer.base.model import NONE, VISIT, Ask, Counted, LinkFlag, Outcome, Pa
 from gossamer.collection.columns import ORIGIN_COLUMNS, PAGE_COLUMNS, SITE_COLUMNS, Columns, Group
 from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.config import Settings
+from gossamer.harvester.backoff import Answers, Clocks, Waits, clocks, clocks_after, pauses_at, waits_at
+from gossamer.harvester.bandwidth.schedule import Moment
 from gossamer.harvester.bandwidth.speeds import Speeds
-from gossamer.hours import Moment
-from gossamer.patience import Answers, Clocks, Waits, clocks, clocks_after, pauses_at, waits_at
 from gossamer.seeder.seed import Limits, identify, keep_contents, kept_texts, mark_duplicates
 from gossamer.web.message import Links, Results
 

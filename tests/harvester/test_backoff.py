@@ -19,7 +19,7 @@ from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside
 from gossamer.collection.columns import SITE_COLUMNS, Group
 from gossamer.config import Settings, override
 from gossamer.desk import Desk
-from gossamer.patience import MOST_SLOW, MOST_STRETCH, Answers, Clocks, clocks, rests
+from gossamer.harvester.backoff import MOST_SLOW, MOST_STRETCH, Answers, Clocks, clocks, rests
 from gossamer.read.explain.text import clock_lines
 from gossamer.webs.simulated import Asked, Reply
 from gossamer.whereabouts import site_clock

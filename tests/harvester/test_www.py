@@ -14,9 +14,9 @@ import pytest
 
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.base.outcomes import Aside
-from gossamer.collection.probes import NAME
 from gossamer.crawl import Ending
 from gossamer.desk import MOST_RESPELLED
+from gossamer.harvester.errands.probes import NAME
 from gossamer.robots import Rules
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.site import Names

@@ -23,7 +23,7 @@ from gossamer.base.model import Outcome
 from gossamer.base.outcomes import Aside, Reason
 from gossamer.cli import app
 from gossamer.cli.web import settings_for
-from gossamer.collection.probes import NAME
+from gossamer.harvester.errands.probes import NAME
 from gossamer.prepare import demo_settings
 from gossamer.webs import checker, demo
 from gossamer.webs.hostile import bodies, pages

@@ -21,10 +21,10 @@ from gossamer.collection.columns import Columns
 from gossamer.collection.rulebook import RuleBook
 from gossamer.config import Settings, override
 from gossamer.crawl import Bounds, Crawl
+from gossamer.harvester.bandwidth.schedule import Moment
 from gossamer.harvester.bandwidth.speeds import Speeds
 from gossamer.harvester.queue import turns
 from gossamer.harvester.queue.queue import SiteQueue
-from gossamer.hours import Moment
 from gossamer.manager.plan import make_plan
 from gossamer.manager.scores.compute import compute
 from gossamer.manager.strategies import LIVE

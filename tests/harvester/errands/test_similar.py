@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import given, settings
 
-from gossamer.alike import RECENT, Alike, look_at, said_in
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag
 from gossamer.collection.columns import Columns
-from gossamer.collection.probes import NEAR, said
+from gossamer.harvester.errands.probes import NEAR, said
+from gossamer.harvester.errands.similar import RECENT, Alike, look_at, said_in
 from tests.desk.test_kernels import COUNTS, PAGES, SEEDS, SITES, made_visits
 
 Array = npt.NDArray[Any]

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from gossamer import urls
 from gossamer.base.model import NONE, VISIT, Ask, Assignment, LinkKind, Outcome, State, VisitFlag
 from gossamer.collection.columns import ORIGIN_COLUMNS, SITE_COLUMNS, Group
-from gossamer.collection.probes import MOST, NAME, ROW, SAME, Answer, Kind, Probes, answer_of, vote
 from gossamer.config import Settings, override
 from gossamer.crawl import Ending
+from gossamer.harvester.errands.probes import MOST, NAME, ROW, SAME, Answer, Kind, Probes, answer_of, vote
 from gossamer.probing import ALIKE, MANY, TRIES
 from gossamer.read.explain.page import explain_page
 from gossamer.read.explain.text import lines_of

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, Ask, VisitFlag, Visits
 from gossamer.collection.table import reserve
-from gossamer.hours import Moment
+from gossamer.harvester.bandwidth.schedule import Moment
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
