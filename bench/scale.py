@@ -25,16 +25,16 @@ from typing import Final
 import numpy as np
 
 from bench.made_web import MadeWeb
-from gossamer import imaging
 from gossamer.base.clock import RealClock
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import TABLES, journal_files
 from gossamer.collection.table import CELL, Table
 from gossamer.config import Settings, override, to_json
+from gossamer.crawl import snapshots
+from gossamer.crawl.open import open_collection
 from gossamer.desk import Desk
 from gossamer.manager.plan import make_plan
 from gossamer.manager.strategies import LIVE
-from gossamer.opening import open_collection
 from gossamer.seeder.seed import Limits, identify, mark_duplicates, plant
 from gossamer.web.message import decode_results
 
@@ -231,7 +231,7 @@ def say_start(what: str, folder: Path, known: int, half: bool, bound: str) -> No
 
 def stop(build: Build) -> float:
     start = time.perf_counter()
-    build.store.finish(*imaging.dump(build.desk, build.store.urls.offsets(), build.store.urls.tail()))
+    build.store.finish(*snapshots.dump(build.desk, build.store.urls.offsets(), build.store.urls.tail()))
     return time.perf_counter() - start
 
 
@@ -248,7 +248,7 @@ def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None
     while build.store.busy:
         build.store.turn()
         time.sleep(0.05)
-    command = [sys.executable, "-m", "gossamer.imaging", str(build.store.shard)]
+    command = [sys.executable, "-m", "gossamer.crawl.snapshots", str(build.store.shard)]
     start = time.perf_counter()
     made = subprocess.run(command, input=to_json(build.settings).encode(), stdout=subprocess.PIPE, check=True)
     say("an image made while the crawl runs", f"{time.perf_counter() - start:.1f} s", "in a process beside")

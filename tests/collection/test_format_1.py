@@ -16,8 +16,8 @@ from gossamer.collection import manifest
 from gossamer.collection.journal.effects import SECTION, Effects, _older
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.tables import seal
+from gossamer.crawl.open import open_collection
 from gossamer.desk import Desk
-from gossamer.opening import open_collection
 from tests.support.effects_samples import small_effects
 from tests.support.paths import DATA
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer import urls
+from gossamer.base.ending import Ending
 from gossamer.base.model import Counted, Outcome, Reason, State
 from gossamer.config import Settings
 from gossamer.config.settings import SeederSettings
-from gossamer.crawl import Ending
 from gossamer.gatherer.gather import gather
 from gossamer.read.explain.address import scope_verdict
 from gossamer.urls import Scope, canonical

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gossamer import imaging
 from gossamer.base.model import VISIT, Ask, Outcome, State, VerdictFlag
 from gossamer.base.outcomes import DAY
 from gossamer.collection import image
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.config import Settings, override
-from gossamer.crawl import Crawl
+from gossamer.crawl import snapshots
+from gossamer.crawl.loop import Crawl
 from gossamer.desk import Desk
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Reply
@@ -128,10 +128,10 @@ def test_addresses_keep_their_numbers_in_an_image_though_numbers_are_given_anew(
         desk.apply(effects)
     shard = shard_folder(tmp_path)
     with at_processor_speed():
-        arrays, meta = imaging.dump(desk, crawl.store.urls.offsets(), crawl.store.urls.tail())
+        arrays, meta = snapshots.dump(desk, crawl.store.urls.offsets(), crawl.store.urls.tail())
         line = image.write(shard, desk.tick, 0, arrays, meta)
     again = Desk(override(Settings(), SMALL), desk.seed)
-    imaging.load(again, image.read(shard, line))
+    snapshots.load(again, image.read(shard, line))
     assert again.packed_addresses == desk.packed_addresses
     assert len(again.packed_addresses) == 4
     assert again.address(0) == desk.address(0) == "192.0.2.110"

@@ -31,9 +31,9 @@ from gossamer.collection.layout import archive_name, is_collection, shard_folder
 from gossamer.collection.manifest import Line
 from gossamer.collection.tables import seal
 from gossamer.config import Settings
+from gossamer.crawl.open import open_collection
+from gossamer.crawl.start import CrawlRequest, prepare
 from gossamer.desk import Desk
-from gossamer.opening import open_collection
-from gossamer.prepare import Plea, prepare
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Served, gossamer, serve
 from tests.support.powercut import Disk, Loss
@@ -234,5 +234,5 @@ def ways_of(operation: disk.Operation, number: int) -> list[Loss]:
 
 def expect_new(folder: Path) -> None:
     """What is left of a collection that was not made to its end can be crawled into."""
-    prepared = prepare(Plea(folder, ("http://127.0.0.1/",)), lambda line: None, None, ())
+    prepared = prepare(CrawlRequest(folder, ("http://127.0.0.1/",)), lambda line: None)
     assert prepared.seeds.urls

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, State, VisitFlag
 from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
-from gossamer.crawl import Ending
 from gossamer.figures import figures_of, tally_of
 from gossamer.robots import Rules
 from gossamer.web.archive.bodies import LEAST

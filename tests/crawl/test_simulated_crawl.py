@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from gossamer import urls
+from gossamer.base.ending import Ending
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, LinkKind, Outcome, PageFlag, Reason, State, VisitFlag
 from gossamer.base.outcomes import Aside
 from gossamer.collection.layout import SETTINGS
 from gossamer.collection.store import COMMIT_EVERY, Store
 from gossamer.config import Settings
-from gossamer.crawl import AHEAD, Crawl, Ending
+from gossamer.crawl.loop import AHEAD, Crawl
 from gossamer.dispatch import Dispatch
 from gossamer.manager.plan import Plan
 from gossamer.planner import Planner, Verdicts

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.base.outcomes import Aside
-from gossamer.crawl import Ending
 from gossamer.desk import MOST_RESPELLED
 from gossamer.harvester.errands.probes import NAME
 from gossamer.robots import Rules

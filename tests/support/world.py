@@ -12,8 +12,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gossamer import imaging, urls
+from gossamer import urls
 from gossamer.base.clock import VirtualClock
+from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, PageFlag, State
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
@@ -21,10 +22,11 @@ from gossamer.collection.runs import runs
 from gossamer.collection.store import Store
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, override
-from gossamer.crawl import GRACE, Bounds, Crawl, Ending
+from gossamer.crawl import snapshots
+from gossamer.crawl.loop import GRACE, Bounds, Crawl
+from gossamer.crawl.new_settings import settle
+from gossamer.crawl.open import open_collection
 from gossamer.desk import Desk
-from gossamer.opening import open_collection
-from gossamer.reconsider import settle
 from gossamer.seeder.seed import Planted
 from gossamer.webs.simulated import Asked, Reply, SimulatedNames, SimulatedWeb
 
@@ -119,7 +121,7 @@ class World:
             now = self.clock.monotonic()
             self.asked[:] = [a if a.end <= now else replace(a, end=now) for a in self.asked]
             if clean and not sealed:
-                store.finish(*imaging.dump(desk, store.urls.offsets(), store.urls.tail()))
+                store.finish(*snapshots.dump(desk, store.urls.offsets(), store.urls.tail()))
             return result
         finally:
             store.close()

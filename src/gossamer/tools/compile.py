@@ -20,7 +20,8 @@ from gossamer.base.model import Outcome, Texts
 from gossamer.collection.columns import Columns
 from gossamer.collection.rulebook import RuleBook
 from gossamer.config import Settings, override
-from gossamer.crawl import Bounds, Crawl
+from gossamer.crawl.loop import Bounds, Crawl
+from gossamer.crawl.open import open_collection
 from gossamer.harvester.bandwidth.schedule import Moment
 from gossamer.harvester.bandwidth.speeds import Speeds
 from gossamer.harvester.queue import turns
@@ -28,7 +29,6 @@ from gossamer.harvester.queue.queue import SiteQueue
 from gossamer.manager.plan import make_plan
 from gossamer.manager.scores.compute import compute
 from gossamer.manager.strategies import LIVE
-from gossamer.opening import open_collection
 from gossamer.robots import Rules
 from gossamer.seeder.seed import kept_texts
 from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb

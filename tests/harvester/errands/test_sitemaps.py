@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gossamer import urls
+from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, State
-from gossamer.crawl import Ending
 from gossamer.robots import Rules
 from gossamer.rounds import PIECE
 from gossamer.webs.simulated import Reply

@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer import urls
+from gossamer.base.ending import Ending
 from gossamer.base.model import NONE, VISIT, Ask, Assignment, LinkKind, Outcome, State, VisitFlag
 from gossamer.collection.columns import ORIGIN_COLUMNS, SITE_COLUMNS, Group
 from gossamer.config import Settings, override
-from gossamer.crawl import Ending
+from gossamer.crawl.worker import Reader
 from gossamer.harvester.errands.probes import MOST, NAME, ROW, SAME, Answer, Kind, Probes, answer_of, vote
 from gossamer.probing import ALIKE, MANY, TRIES
 from gossamer.read.explain.page import explain_page
@@ -28,7 +29,6 @@ from gossamer.robots import Rules
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, Results, decode_results
 from gossamer.webs.simulated import Reply
-from gossamer.worker import Reader
 from tests.support.world import Result, World, impolite, robots_first, state_of
 
 ROOT = "http://a.example/"

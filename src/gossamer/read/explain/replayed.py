@@ -67,14 +67,14 @@ def replay(shard: Path, contents: Contents, journal: list[Effects], settings: Se
 
 
 def _replay(shard: Path, contents: Contents, journal: list[Effects], settings: Settings) -> Replayed | None:
-    from gossamer import imaging
     from gossamer.collection.recovery import recover
+    from gossamer.crawl import snapshots
     from gossamer.desk import Desk
 
     recovered = recover(shard)
     desk: Any = Desk(settings, recovered.meta.seed)
-    if recovered.image is not None and imaging.usable(desk, recovered.image):
-        imaging.load(desk, recovered.image)
+    if recovered.image is not None and snapshots.usable(desk, recovered.image):
+        snapshots.load(desk, recovered.image)
     elif not cheap(contents, journal, with_image=False):
         return None
     else:

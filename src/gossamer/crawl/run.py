@@ -14,11 +14,11 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from gossamer import imaging
 from gossamer.asking import Listener
 from gossamer.base import descriptors, memory, process
 from gossamer.base.clock import RealClock
 from gossamer.base.compiled import KEPT
+from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import Counted
 from gossamer.base.units import human_time, plural, thousands
@@ -27,27 +27,26 @@ from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.status_file import read_before, write_standing
 from gossamer.config.settings import Settings
-from gossamer.crawl import Bounds, Crawl, Ending
+from gossamer.crawl import snapshots
+from gossamer.crawl.loop import Bounds, Crawl
+from gossamer.crawl.new_settings import settle
+from gossamer.crawl.open import open_collection
+from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.eventlog import EventLog, Level
 from gossamer.figures import Curve, Figures, waits_until
 from gossamer.manager.scores.compute import Scored
 from gossamer.manager.scores.schedule import Scorer
 from gossamer.manager.value import merit_weights, prepared_for
-from gossamer.opening import open_collection
-from gossamer.prepare import Plea, Prepared, demo_settings, prepare
-from gossamer.reconsider import settle
 from gossamer.report import Report
 from gossamer.web.archive.bodies import Payloads
 from gossamer.web.names.resolver import Resolver
 from gossamer.web.pool.pool import Pool
-from gossamer.webs import demo
-from gossamer.webs.hostile.web import HostileWeb
 
 LOOK_EVERY: Final = 0.5
 MEMORY_EVERY: Final = 1.0
 PLANS_EVERY: Final = 60.0
 """Seconds between writing down the last plans."""
-__all__ = ["Plea", "Report", "Watcher", "run"]
+__all__ = ["CrawlRequest", "Report", "Watcher", "run"]
 
 REMEMBERED: Final = 1_000_000
 """Visits of former runs whose bodies are looked for in new ones."""
@@ -72,47 +71,35 @@ class Watcher(Protocol):
     def say(self, line: str) -> None: ...
 
 
-def run(plea: Plea, watcher: Watcher, begin: Callable[[Crawl], None] | None = None) -> Report:
+def run(request: CrawlRequest, watcher: Watcher, begin: Callable[[Crawl], None] | None = None) -> Report:
     """What can be refused at once is, before a Web is started. `begin` is for experiments: it gets the crawl before its
     first turn, to watch it or to take the place of a part."""
     with ExitStack() as stack:
-        lock.refuse_if_held(shard_folder(plea.folder))
-        log = _log(plea, stack, watcher)
-        demonstration, seeds = _demonstration(plea, stack, watcher)
-        prepared = prepare(plea, watcher.say, demonstration, seeds)
-        return _run(plea, prepared, watcher, stack, log, begin)
+        lock.refuse_if_held(shard_folder(request.folder))
+        log = _log(request, stack, watcher)
+        local = None if request.serve is None else stack.enter_context(request.serve(watcher.say))
+        prepared = prepare(request, watcher.say, local)
+        return _run(request, prepared, watcher, stack, log, begin)
 
 
-def _log(plea: Plea, stack: ExitStack, watcher: Watcher) -> EventLog | None:
-    level = Level.named(plea.log_level)
-    if plea.log is None:
+def _log(request: CrawlRequest, stack: ExitStack, watcher: Watcher) -> EventLog | None:
+    level = Level.named(request.log_level)
+    if request.log is None:
         return None
-    log = EventLog(plea.log, level, watcher.say)
+    log = EventLog(request.log, level, watcher.say)
     stack.callback(log.close)
     return log
 
 
-def _demonstration(plea: Plea, stack: ExitStack, watcher: Watcher) -> tuple[Settings | None, tuple[str, ...]]:
-    if plea.demo is None:
-        return None, ()
-    running = demo.start(plea.demo, log=plea.demo_log)
-    stack.callback(running.stop)
-    sites = plural(len(running.seeds), "site")
-    hostile = isinstance(plea.demo, HostileWeb)
-    name = "hostile Web" if hostile else "demonstration Web"
-    watcher.say(f"the {name} runs on this machine: {sites}, port {running.port}")
-    return demo_settings(running.resolve, tuple(running.domains), running.trusted, hostile), tuple(running.seeds)
-
-
 def _run(
-    plea: Plea,
+    request: CrawlRequest,
     prepared: Prepared,
     watcher: Watcher,
     stack: ExitStack,
     log: EventLog | None,
     begin: Callable[[Crawl], None] | None,
 ) -> Report:
-    running = _Running(plea, prepared, watcher, stack, log)
+    running = _Running(request, prepared, watcher, stack, log)
     if begin is not None:
         begin(running.crawl)
     try:
@@ -127,15 +114,15 @@ class _Running:
     """A crawl with all that stands around it. Whatever is opened is closed by `stack`, in the other order."""
 
     def __init__(
-        self, plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None
+        self, request: CrawlRequest, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None
     ) -> None:
-        self.plea, self.prepared, self.watcher, self.log = plea, prepared, watcher, log
+        self.request, self.prepared, self.watcher, self.log = request, prepared, watcher, log
         self.clock, settings = RealClock(), prepared.settings
         self.begun, self.cpu, self.desk_cpu = self.clock.monotonic(), _cpu_seconds(), time.process_time()
-        self._before = read_before(shard_folder(plea.folder))
+        self._before = read_before(shard_folder(request.folder))
         self.curve = Curve.resumed(settings.manager, self._before)
         self.store, self.desk, self.resumed = open_collection(
-            plea.folder, settings, self.clock, prepared.toml, prepared.changed
+            request.folder, settings, self.clock, prepared.toml, prepared.changed
         )
         store, desk = self.store, self.desk
         stack.callback(store.close)
@@ -158,9 +145,9 @@ class _Running:
         self.web.register(names.fileno())
         store.follow(self.web)
         self.memory = memory.Limit(settings.collection.max_memory, self._memory_used())
-        bounds = Bounds(plea.pages, plea.seconds, plea.patience)
+        bounds = Bounds(request.pages, request.seconds, request.patience)
         self.crawl = Crawl(desk, store, self.web, names, self.clock, bounds, log)
-        self.imager = imaging.Imager(store, settings, self.clock)
+        self.imager = snapshots.Imager(store, settings, self.clock)
         weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}
         prepare = prepared_for(desk.policy, settings.manager.weights)
         self.scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock.fileno(), prepare)
@@ -205,20 +192,20 @@ class _Running:
         frugal = ending is Ending.MEMORY
         if not frugal:
             self._score_at_end()
-        dumped = imaging.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail())
+        dumped = snapshots.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail())
         self.store.finish(*dumped, seal=not frugal)
         self._figures.look(self.clock.wall())
         final = self.figures() | {"ending": ending.value, "waits_until": waits_until(self.desk, self.clock.wall())}
         write_standing(self.store.shard, final)
         self.crawl.planner.history.write(self.store.shard)
         self._event("stop", ending=ending.value, visits=final["visits"], stored=final["stored"])
-        return Report(final, ending, bool(interrupted), str(self.plea.folder), at_end)
+        return Report(final, ending, bool(interrupted), str(self.request.folder), at_end)
 
     def _begin(self) -> None:
         desk, say = self.desk, self.watcher.say
         if not KEPT.exists():
             say("compiling the kernels, once: about a minute (`make install` does it beforehand)")
-        self._event("start", folder=str(self.plea.folder), resumed=self.resumed, known=desk.columns.page.count)
+        self._event("start", folder=str(self.request.folder), resumed=self.resumed, known=desk.columns.page.count)
         if self.resumed:
             rest = human_time(self.prepared.settings.harvester.wait)
             killed = "" if self.store.stopped else f"; after a kill, sites are asked again when {rest} have passed"

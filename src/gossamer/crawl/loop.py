@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.clock import Clock
+from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, State, VerdictFlag
 from gossamer.base.outcomes import ASIDE, Reason
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
@@ -44,16 +44,6 @@ BUSY: Final = 16
 SEEDS_A_TICK: Final = 4_000
 GRACE: Final = 10.0
 """Seconds that open requests get to end when the crawl stops."""
-
-
-class Ending(Enum):
-    """Why a crawl ended, in words for people."""
-
-    DONE = "nothing is left that may be asked soon"
-    PAGES = "the number of pages asked for is reached"
-    TIME = "the time asked for is over"
-    STOPPED = "stopped on request"
-    MEMORY = "the memory that it may use is used up"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ An image made under another policy is not used: its scores would be the other's.
 
 At a clean stop the image is written from memory. While the crawl runs it is made by a process of its own,
 
-    python -m gossamer.imaging SHARD        (settings as JSON on standard input)
+    python -m gossamer.crawl.snapshots SHARD        (settings as JSON on standard input)
 
 from the last image and the segments sealed since, with the code of recovery, never from live columns. It takes the
 memory of a second desk while it runs. `Imager` starts one when a replay of what came after the last image would take
@@ -238,7 +238,7 @@ class Imager:
         self._begun = self._clock.monotonic()
         settings, lock = config.to_json(self._settings).encode(), self._store.lock.fileno()
         try:
-            self._process = Process("gossamer.imaging", [str(self._store.shard)], settings, lock)
+            self._process = Process("gossamer.crawl.snapshots", [str(self._store.shard)], settings, lock)
         except OSError as error:
             self.warnings.append(f"no image can be made while the crawl runs: {error.strerror}")
 

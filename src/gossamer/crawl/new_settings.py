@@ -23,7 +23,7 @@ from gossamer.base.model import PageFlag, State, VerdictFlag
 from gossamer.base.outcomes import Reason
 from gossamer.collection.blocks import PER_BLOCK, BlockFile
 from gossamer.collection.runs import ANOTHER_VERSION, setting_of, settle_run
-from gossamer.crawl import Crawl
+from gossamer.crawl.loop import Crawl
 from gossamer.desk import Desk
 from gossamer.urls.classify import LISTS
 

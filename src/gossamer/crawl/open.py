@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from gossamer import imaging
 from gossamer.base import disk
 from gossamer.base.clock import Clock
 from gossamer.base.model import NONE, Texts
@@ -24,6 +23,7 @@ from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.runs import begin_run
 from gossamer.collection.store import URL_FILE, Store
 from gossamer.config.settings import Settings
+from gossamer.crawl import snapshots
 from gossamer.desk import Desk
 
 
@@ -89,8 +89,8 @@ def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | No
     the blocks lie that the image knew."""
     last: deque[bytes] = deque(maxlen=PER_BLOCK)
     offsets = None
-    if recovered.image is not None and imaging.usable(desk, recovered.image):
-        last.extend(imaging.load(desk, recovered.image))
+    if recovered.image is not None and snapshots.usable(desk, recovered.image):
+        last.extend(snapshots.load(desk, recovered.image))
         offsets = recovered.image.array("url_offsets")
     elif recovered.image is not None:
         recovered.warnings.append(
