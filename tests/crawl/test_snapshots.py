@@ -22,8 +22,11 @@ from gossamer.collection.recovery import recover
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, load
 from gossamer.crawl import snapshots
+from gossamer.crawl.apply import apply
 from gossamer.crawl.open import open_collection
-from gossamer.desk import Desk
+from gossamer.crawl.parts import new_desk
+from gossamer.desk import snapshot
+from gossamer.desk.desk import Desk
 from gossamer.webs.demo import DemoWeb
 from tests.crawl.test_simulated_crawl import closure, random_web
 from tests.support.crawling import children, command_line, kill, serve
@@ -31,7 +34,10 @@ from tests.support.powercut import Disk, Loss
 from tests.support.world import World, state_of
 
 SEEDS = [f"http://s{i}.example/" for i in range(8)]
-EAGER = "from gossamer import imaging; imaging.WORTH = 0.0; imaging.REST = 0; from gossamer.cli import main; main()"
+EAGER = (
+    "from gossamer.crawl import snapshots; snapshots.WORTH = 0.0; snapshots.REST = 0; "
+    "from gossamer.cli import main; main()"
+)
 """The command line, with images made after every segment."""
 OF_ARRAYS = 20
 """One in so many writes of arrays is cut off at."""
@@ -52,19 +58,19 @@ def from_image(shard: Path, settings: Settings) -> Desk:
     recovered = recover(shard)
     assert recovered.warnings == []
     assert recovered.image is not None
-    desk = Desk(settings, recovered.meta.seed)
-    assert snapshots.usable(desk, recovered.image)
-    snapshots.load(desk, recovered.image)
+    desk = new_desk(settings, recovered.meta.seed)
+    assert snapshot.usable(desk, recovered.image)
+    snapshot.load(desk, recovered.image)
     for effects in recovered.effects():
-        desk.apply(effects)
+        apply(desk, effects)
     return desk
 
 
 def from_segments(shard: Path, settings: Settings) -> Desk:
     recovered = replace(recover(shard), image=None)
-    desk = Desk(settings, recovered.meta.seed)
+    desk = new_desk(settings, recovered.meta.seed)
     for effects in recovered.effects():
-        desk.apply(effects)
+        apply(desk, effects)
     return desk
 
 

@@ -32,8 +32,12 @@ from gossamer.crawl.loop import Bounds, Crawl
 from gossamer.crawl.new_settings import settle
 from gossamer.crawl.open import open_collection
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare
+from gossamer.desk import snapshot
+from gossamer.desk.account import Account
 from gossamer.eventlog import EventLog, Level
 from gossamer.figures import Curve, Figures, waits_until
+from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.manager.pages import Pages
 from gossamer.manager.scores.compute import Scored
 from gossamer.manager.scores.schedule import Scorer
 from gossamer.manager.value import merit_weights, prepared_for
@@ -125,6 +129,7 @@ class _Running:
             request.folder, settings, self.clock, prepared.toml, prepared.changed
         )
         store, desk = self.store, self.desk
+        self.limited = desk[ServerSpeeds].hours.limited
         stack.callback(store.close)
         for warning in store.warnings:
             watcher.say(f"warning: {warning}")
@@ -139,7 +144,7 @@ class _Running:
             store.next_archive,
             self.clock,
             payloads,
-            desk.hours.limited,
+            self.limited,
         )
         stack.callback(self.web.close)
         self.web.register(names.fileno())
@@ -149,7 +154,7 @@ class _Running:
         self.crawl = Crawl(desk, store, self.web, names, self.clock, bounds, log)
         self.imager = snapshots.Imager(store, settings, self.clock)
         weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}
-        prepare = prepared_for(desk.policy, settings.manager.weights)
+        prepare = prepared_for(desk[Pages].policy, settings.manager.weights)
         self.scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock.fileno(), prepare)
         self.listener = Listener(desk, store, self.crawl.dispatch, self.crawl.planner, self.clock)
         for each in (self.imager, self.scorer, self.listener):
@@ -160,11 +165,11 @@ class _Running:
         self._told = (0, 0)
         self._next_look = self._next_memory = 0.0
         self._next_plans = self.begun + PLANS_EVERY
-        self.before = desk.visits
+        self.before = desk[Account].visits
 
     def _as_far(self, settings: Settings) -> Settings:
         """With as many connections as there may be."""
-        wanted, each = settings.harvester.connections, descriptors.METERED if self.desk.hours.limited else 1
+        wanted, each = settings.harvester.connections, descriptors.METERED if self.limited else 1
         if (some := descriptors.connections(wanted, each)) == wanted:
             return settings
         self.watcher.say(
@@ -192,7 +197,7 @@ class _Running:
         frugal = ending is Ending.MEMORY
         if not frugal:
             self._score_at_end()
-        dumped = snapshots.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail())
+        dumped = snapshot.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail())
         self.store.finish(*dumped, seal=not frugal)
         self._figures.look(self.clock.wall())
         final = self.figures() | {"ending": ending.value, "waits_until": waits_until(self.desk, self.clock.wall())}
@@ -209,12 +214,11 @@ class _Running:
         if self.resumed:
             rest = human_time(self.prepared.settings.harvester.wait)
             killed = "" if self.store.stopped else f"; after a kill, sites are asked again when {rest} have passed"
-            say(
-                f"resumed: {plural(desk.columns.page.count, 'page')} known, {plural(desk.visits, 'visit')} made{killed}"
-            )
+            known, made = plural(desk.columns.page.count, "page"), plural(desk[Account].visits, "visit")
+            say(f"resumed: {known} known, {made} made{killed}")
             self._settle()
             self.crawl.dispatch.resume(self.clock.monotonic() - self.store.lock.since)
-            self._take_scored(self.scorer.resume(desk.visits, self._before.get("scores")))
+            self._take_scored(self.scorer.resume(desk[Account].visits, self._before.get("scores")))
         self._plant()
         self.store.standing = self.figures
         self.listener.start()
@@ -250,7 +254,7 @@ class _Running:
         columns = self.desk.columns
         count = min(len(scored.merit), columns.page.count)
         columns.page.merit[:count] = scored.merit[:count]
-        if scored.prepare and scored.prepare == self.desk.policy.prepares:
+        if scored.prepare and scored.prepare == self.desk[Pages].policy.prepares:
             name = "completed" if scored.prepare == "completed" else "merit"
             getattr(columns.page, name)[:count] = scored.prepared[:count]
         if scored.prepare == "completed":
@@ -269,7 +273,7 @@ class _Running:
         """After memory and link scores, at what was made beside, and at the value of the index."""
         self._look_at_memory()
         self._take_scores()
-        self.scorer.begin_if_due(self.desk.visits, self._processor())
+        self.scorer.begin_if_due(self.desk[Account].visits, self._processor())
         told = (self.store.segments, self.imager.made)
         if told != self._told:
             self._told = told
@@ -332,7 +336,7 @@ class _Running:
         self.store.commit(rotate=True)
         self.store.seal_all()
         self._look_at_memory()
-        self.scorer.finish(self.desk.visits, self._processor(), self._look_at_memory)
+        self.scorer.finish(self.desk[Account].visits, self._processor(), self._look_at_memory)
         self._take_scores()
         self.scorer.close()
         self._warn()
@@ -356,7 +360,7 @@ class _Running:
             clock.monotonic(),
             open=self.web.open,
             seconds=round(seconds, 3),
-            run_visits=desk.visits - self.before,
+            run_visits=desk[Account].visits - self.before,
             longest_turn=round(crawl.longest_turn, 4),
             seeds_skipped=self.seeds_skipped,
             value=self.curve.points,
@@ -367,7 +371,7 @@ class _Running:
             rss=self._memory_used(),
             sites_active=crawl.dispatch.queue.queued + crawl.dispatch.queue.in_flight,
             seconds_left=left,
-            pages_left=None if bounds.pages is None else bounds.pages - (desk.stored - crawl.stored_before),
+            pages_left=None if bounds.pages is None else bounds.pages - (desk[Account].stored - crawl.stored_before),
             names_fault=crawl.names.fault,
             bandwidth=None if crawl.dispatch.bandwidth is None else crawl.dispatch.bandwidth.figures(),
         )

@@ -20,25 +20,23 @@ from collections import deque
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import numpy.typing as npt
 
 from gossamer import config
 from gossamer.base.clock import Clock
 from gossamer.base.errors import GossamerError
-from gossamer.base.model import PageFlag, Texts
 from gossamer.base.process import Process
 from gossamer.collection import image, manifest
 from gossamer.collection.blocks import PER_BLOCK, Offsets, offsets_until
-from gossamer.collection.columns import Group
-from gossamer.collection.image import Image, Parts
 from gossamer.collection.manifest import Contents, Line
 from gossamer.collection.replay_cost import replay_seconds
 from gossamer.collection.store import URL_FILE, Store
-from gossamer.collection.table import LAYOUT, Table
 from gossamer.collection.tables import seal
 from gossamer.config.settings import Settings
-from gossamer.desk import Desk
+from gossamer.crawl.apply import apply
+from gossamer.crawl.parts import new_desk
+from gossamer.desk.desk import Desk
+from gossamer.desk.snapshot import dump, load, usable
 
 Array = npt.NDArray[Any]
 
@@ -47,143 +45,20 @@ WORTH: Final = 1.0
 REST: Final = 10
 
 
-def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, Array | Parts], dict[str, Any]]:
-    """Views of what the desk has in memory, almost all of them: an image takes hardly any memory of its own.
-
-    `urls` says where the blocks of URLs lie, `last_urls` are those that do not fill a block yet.
-    """
-    columns = desk.columns
-    pages = columns.page
-    names, tail = Texts.join([name.encode() for name in desk.names]), Texts.join(last_urls)
-    arrays: dict[str, Array | Parts] = {
-        "names": np.frombuffer(names.buffer, np.uint8),
-        "name_lengths": names.lengths,
-        "tail": np.frombuffer(tail.buffer, np.uint8),
-        "tail_lengths": tail.lengths,
-        "url_offsets": urls,
-        "addresses": np.frombuffer(b"".join(desk.packed_addresses), np.uint8),
-        "counts": desk.counts.reshape(-1),
-        "totals": desk.totals,
-        "outcomes": desk.outcomes,
-        "speeds": desk.speeds.dump(len(desk.packed_addresses)),
-        "ranking": columns.ranking,
-        "credits": desk.credits.dump(),
-        "probes": desk.probes.dump(),
-        **desk.rules.dump(),
-    }
-    for name, group in _groups(desk).items():
-        for column, values in group.used().items():
-            arrays[f"{name}.{column}"] = values
-    for name, table in _tables(desk).items():
-        arrays[f"{name}.cells"] = table.cells()
-        arrays[f"{name}.capacity"], arrays[f"{name}.used"] = table.arrays.capacity, table.arrays.used
-    arrays["page.flags"] = pages.flags[: pages.count] & (0xFF ^ int(PageFlag.ASSIGNED))
-    meta = {
-        "tick": desk.tick,
-        "wall": desk.wall,
-        "policy": desk.settings.manager.policy,
-        "boosts": _boosts(desk),
-        "visits": desk.visits,
-        "sitemaps": {site: {o: text.decode() for o, text in of.items()} for site, of in desk.sitemaps.items()},
-        "spent": {site: sorted(spent) for site, spent in desk.spent_sitemaps.items()},
-        "sitemap_visits": desk.sitemap_visits,
-        "probe_visits": desk.probe_visits,
-        "robots_visits": desk.robots_visits,
-        "stored": desk.stored,
-        "bytes": desk.bytes,
-        "pages": pages.count,
-        "sites": columns.site.count,
-        "origins": columns.origin.count,
-        "cells": LAYOUT,
-    }
-    return arrays, meta
-
-
-def usable(desk: Desk, image: Image) -> bool:
-    """Made under this policy and these boosts, by a version with these columns and tables, and within the limits."""
-    meta, groups = image.meta, _groups(desk)
-    columns = {f"{name}.{column}" for name, group in groups.items() for column in group.used()}
-    return (
-        meta["policy"] == desk.settings.manager.policy
-        and meta.get("boosts") == _boosts(desk)
-        and meta["cells"] == LAYOUT
-        and columns <= set(image.arrays)
-        and {"ranking", "credits", "probes", "rule_keys", "speeds"} <= set(image.arrays)
-        and image.length("counts") == desk.counts.size
-        and all(meta[f"{name}s"] <= group.limit for name, group in groups.items())
-        and all(table.takes(image.array(f"{name}.capacity")) for name, table in _tables(desk).items())
-    )
-
-
-def load(desk: Desk, image: Image) -> list[bytes]:
-    """Fills an empty desk, under its own settings. Returns the URL texts that were in memory only."""
-    meta = image.meta
-    for name, group in _groups(desk).items():
-        for column in group.used():
-            image.into(f"{name}.{column}", getattr(group, column))
-        group.count = int(meta[f"{name}s"])
-    for name, table in _tables(desk).items():
-        cells = table.restore(image.array(f"{name}.capacity"), image.array(f"{name}.used"))
-        image.into(f"{name}.cells", cells)
-    desk.names = [name.decode() for name in _texts(image, "names", "name_lengths")]
-    small, big = desk.rules.room(image.length("rules"), image.length("big_rules"))
-    image.into("rules", small)
-    image.into("big_rules", big)
-    desk.rules.load(image.array("rule_keys"), image.array("rule_starts"), int(image.array("rules_kept")[0]))
-    packed = image.array("addresses").tobytes()
-    desk.set_addresses([packed[i : i + 16] for i in range(0, len(packed), 16)])
-    desk.speeds.load(image.array("speeds"))
-    image.into("counts", desk.counts.reshape(-1))
-    image.into("totals", desk.totals)
-    image.into("outcomes", desk.outcomes)
-    image.into("ranking", desk.columns.ranking)
-    desk.credits.load(image.array("credits"))
-    desk.probes.load(image.array("probes"))
-    desk.tick, desk.wall = meta["tick"], meta["wall"]
-    desk.visits, desk.robots_visits = meta["visits"], meta["robots_visits"]
-    desk.sitemap_visits, desk.probe_visits = meta["sitemap_visits"], meta["probe_visits"]
-    desk.sitemaps = {
-        int(site): {int(origin): text.encode() for origin, text in of.items()} for site, of in meta["sitemaps"].items()
-    }
-    desk.spent_sitemaps = {int(site): set(spent) for site, spent in meta.get("spent", {}).items()}
-    desk.stored, desk.bytes = meta["stored"], meta["bytes"]
-    desk.unjudged = True
-    desk.refuse_long_delays()
-    return _texts(image, "tail", "tail_lengths")
-
-
-def _boosts(desk: Desk) -> list[list[Any]]:
-    """In order: the first that matches counts."""
-    return [list(item) for item in desk.settings.manager.boosts.items()]
-
-
-def _groups(desk: Desk) -> dict[str, Group]:
-    return {"page": desk.columns.page, "site": desk.columns.site, "origin": desk.columns.origin}
-
-
-def _tables(desk: Desk) -> dict[str, Table]:
-    columns = desk.columns
-    return {"known": columns.known, "digests": columns.digests, "hosts": columns.hosts, "origins": columns.origins}
-
-
-def _texts(image: Image, buffer: str, lengths: str) -> list[bytes]:
-    return Texts(image.array(lengths), image.array(buffer).tobytes()).split()
-
-
 def make(shard: Path, settings: Settings) -> Line | None:
     """An image of all sealed segments; None if there is nothing after the last one. Returns its manifest line."""
     contents = manifest.read(shard)
     lines = sorted(contents.segments.values(), key=lambda line: int(line["segment"]))
     if not lines or (contents.image and contents.image["record"] >= lines[-1]["last_record"]):
         return None
-    desk = Desk(settings, contents.meta.seed, shard)
+    desk = new_desk(settings, contents.meta.seed, shard)
     record, offsets, last = _load_last(desk, shard, contents)
     for line in lines:
         if line["last_record"] <= record:
             continue
         for number, effects in enumerate(seal.effects_of(line, shard, contents.meta.shard), line["first_record"]):
             if number > record:
-                desk.apply(effects)
+                apply(desk, effects)
                 last.extend(effects.urls.last(PER_BLOCK))
     length = max(int(line["lengths"].get(URL_FILE, 0)) for line in lines)
     offsets = offsets_until(shard / URL_FILE, offsets, length)

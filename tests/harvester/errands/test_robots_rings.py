@@ -8,7 +8,7 @@ import pytest
 
 from gossamer.base.ending import Ending
 from gossamer.base.model import Outcome, State
-from gossamer.desk import READABLE
+from gossamer.harvester.robots import READABLE
 from gossamer.webs.simulated import Reply
 from tests.support.world import World
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag, Visits
-from gossamer.collection.columns import Columns
+from gossamer.desk.columns import Columns
 from gossamer.harvester.errands.probes import NEAR
 
 Array = npt.NDArray[Any]
