@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from gossamer.base.clock import Clock
     from gossamer.collection.store import Store
     from gossamer.desk.desk import Desk
-    from gossamer.dispatch import Dispatch
-    from gossamer.planner import Planner
+    from gossamer.harvester.harvest import Dispatch
+    from gossamer.manager.planner import Planner
 
 SOCKET: Final = "desk.sock"
 LONGEST: Final = 1 << 16

@@ -21,10 +21,10 @@ from gossamer.config import Settings
 from gossamer.crawl.loop import AHEAD, Crawl
 from gossamer.desk.account import Account
 from gossamer.desk.places import Places
-from gossamer.dispatch import Dispatch
+from gossamer.harvester.harvest import Dispatch
 from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan
-from gossamer.planner import Planner, Verdicts
+from gossamer.manager.planner import Planner, Verdicts
 from gossamer.read.explain.page import explain_page
 from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from gossamer.base.clock import Clock
 from gossamer.base.ending import Ending
+from gossamer.base.log import EventLog, Level
 from gossamer.base.model import Ask, State, VerdictFlag
 from gossamer.base.outcomes import ASIDE, Reason
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
@@ -26,11 +27,11 @@ from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk
 from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
-from gossamer.dispatch import Dispatch
-from gossamer.eventlog import EventLog, Level
+from gossamer.harvester.harvest import Dispatch
 from gossamer.harvester.naming import WHY as WHY_ASIDE
 from gossamer.manager.due import soonest_due
-from gossamer.planner import Planner
+from gossamer.manager.pages import Pages
+from gossamer.manager.planner import Planner
 from gossamer.seeder.credits import duplicates_of
 from gossamer.seeder.seed import Limits, Planted, enlist, identify, mark_duplicates, plant
 from gossamer.web.addresses import pack
@@ -83,7 +84,7 @@ class Crawl:
         self.log = log
         self.desk, self.store, self.web, self.clock, self.bounds = desk, store, web, clock, bounds
         self.names = Watched(names, clock)
-        self.dispatch = Dispatch(desk, store, web, self.names, clock, log)
+        self.dispatch = Dispatch(desk, store, web, self.names, clock, log, desk[Pages].policy.sites_by)
         self.planner = Planner(desk, store, bounds.patience)
         self.limits = Limits.of(desk.settings)
         self._idle_tick = min(TICK, 0.4 * _shortest_rest(desk.settings.harvester))

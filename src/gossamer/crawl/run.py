@@ -20,6 +20,7 @@ from gossamer.base.clock import RealClock
 from gossamer.base.compiled import KEPT
 from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
+from gossamer.base.log import EventLog, Level
 from gossamer.base.model import Counted
 from gossamer.base.units import human_time, plural, thousands
 from gossamer.collection import lock
@@ -34,7 +35,6 @@ from gossamer.crawl.open import open_collection
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.desk import snapshot
 from gossamer.desk.account import Account
-from gossamer.eventlog import EventLog, Level
 from gossamer.figures import Curve, Figures, waits_until
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.manager.pages import Pages

@@ -9,12 +9,12 @@ import pytest
 
 from gossamer import urls
 from gossamer.accounting import bandwidth_line
-from gossamer.bandwidth import Bandwidth
 from gossamer.base.clock import VirtualClock
 from gossamer.base.model import Ask
 from gossamer.cli.progress import bandwidth_of
 from gossamer.desk.account import Account
 from gossamer.desk.places import Places
+from gossamer.harvester.bandwidth.contract import Bandwidth
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find

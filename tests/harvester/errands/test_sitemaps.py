@@ -13,8 +13,8 @@ from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.desk.account import Account
 from gossamer.harvester.errands.due_sitemaps import DueSitemaps
+from gossamer.harvester.errands.sitemaps import PIECE
 from gossamer.robots import Rules
-from gossamer.rounds import PIECE
 from gossamer.webs.simulated import Reply
 from tests.support.world import World, impolite, robots_first, state_of
 

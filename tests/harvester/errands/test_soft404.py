@@ -24,7 +24,7 @@ from gossamer.crawl.worker import Reader
 from gossamer.desk.account import Account
 from gossamer.desk.columns import Group
 from gossamer.harvester.errands.probes import MOST, NAME, ROW, SAME, Answer, Kind, ProbeAnswers, Probes, answer_of, vote
-from gossamer.probing import ALIKE, MANY, TRIES
+from gossamer.harvester.errands.soft404 import ALIKE, MANY, TRIES
 from gossamer.read.explain.page import explain_page
 from gossamer.read.explain.text import lines_of
 from gossamer.robots import Rules

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.bandwidth import Bandwidth, Ready
 from gossamer.base.clock import Clock
+from gossamer.base.log import EventLog
 from gossamer.base.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, VerdictFlag, VisitFlag
 from gossamer.base.outcomes import DAY
 from gossamer.collection.journal.effects import Effects, SiteEvent
@@ -28,15 +28,13 @@ from gossamer.desk.desk import Desk
 from gossamer.desk.kernels import asked_for, spoken_against, unanswered
 from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
-from gossamer.eventlog import EventLog
 from gossamer.harvester.backoff import Backoff
+from gossamer.harvester.bandwidth.contract import Bandwidth, Ready
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.errands.due_sitemaps import DueSitemaps
-from gossamer.harvester.queue.queue import SITES_BY, SiteQueue
-from gossamer.manager.pages import Pages
-from gossamer.manager.plan import Plan
-from gossamer.probing import Prober
-from gossamer.rounds import Rounds, site_in
+from gossamer.harvester.errands.sitemaps import Rounds, site_in
+from gossamer.harvester.errands.soft404 import Prober
+from gossamer.harvester.queue.queue import SITES_BY, Order, SiteQueue
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer, Names, Web
 
@@ -72,9 +70,17 @@ class _Errand(NamedTuple):
 
 class Dispatch:
     def __init__(
-        self, desk: Desk, store: Store, web: Web, names: Names, clock: Clock, log: EventLog | None = None
+        self,
+        desk: Desk,
+        store: Store,
+        web: Web,
+        names: Names,
+        clock: Clock,
+        log: EventLog | None = None,
+        sites_by: str = "best",
     ) -> None:
         self._log = log
+        self._larger_first = sites_by == "larger"
         self._desk, self._store, self._web, self._names, self._clock = desk, store, web, names, clock
         harvester = desk.settings.harvester
         self._period = float(in_force(desk.settings.manager).min_period)
@@ -85,7 +91,7 @@ class Dispatch:
             address_wait=harvester.address_wait,
             per_turn=harvester.per_turn,
             pause=harvester.pause,
-            sites_by=SITES_BY[desk[Pages].policy.sites_by],
+            sites_by=SITES_BY[sites_by],
             pending=desk.columns.site.pending,
             domain_wait=harvester.domain_wait,
         )
@@ -149,7 +155,7 @@ class Dispatch:
 
     # --- sites enter --------------------------------------------------------------------------------------------
 
-    def install(self, plan: Plan) -> None:
+    def install(self, plan: Order) -> None:
         self.queue.install(plan)
         self.enter(plan.sites)
         self.release()
@@ -449,7 +455,7 @@ class Dispatch:
         if self._desk.settings.harvester.per_turn > 1:
             self._end_turns(visits, waits)
         self.queue.done(sites, visits["end"].copy(), effects.monotonic)
-        if self._desk[Pages].policy.sites_by == "larger":
+        if self._larger_first:
             self.queue.touch()
         if unanswered(visits):
             self._try_other_names(visits)
