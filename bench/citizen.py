@@ -283,7 +283,7 @@ def _run(folder: Path, settings: Settings, web: MixedWeb, clock: VirtualClock, l
         crawl = Crawl(desk, store, served, SimulatedNames(web.address), clock, Bounds(patience=3 * 3_600.0))
         if resumed:
             settle(crawl, runs(store.shard)[-1]["differences"])
-            crawl.dispatch.resume(0.0)
+            crawl.harvest.resume(0.0)
         crawl.plant(web.seeds)
         try:
             crawl.run(log.watch)

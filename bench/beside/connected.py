@@ -113,7 +113,7 @@ def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int)
 
     pauses: list[tuple[float, float]] = []
     begun: list[tuple[float, float]] = []
-    absorb = Crawl._absorb
+    absorb = Crawl.absorb
 
     def timed(self: Crawl, *given: Any) -> Any:
         """A turn begins with this, once it has waited for results."""
@@ -127,7 +127,7 @@ def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int)
         clock, cpu = begun[0]
         pauses.append((time.perf_counter() - clock, time.thread_time() - cpu))
 
-    Crawl._absorb, Crawl.turn = timed, whole  # type: ignore[method-assign, assignment]
+    Crawl.absorb, Crawl.turn = timed, whole  # type: ignore[method-assign, assignment]
     watcher = Watcher()
     changes = (
         "harvester.allow_private=true",

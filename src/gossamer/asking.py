@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from gossamer.base.clock import Clock
     from gossamer.collection.store import Store
     from gossamer.desk.desk import Desk
-    from gossamer.harvester.harvest import Dispatch
+    from gossamer.harvester.harvest import Harvest
     from gossamer.manager.planner import Planner
 
 SOCKET: Final = "desk.sock"
@@ -129,8 +129,8 @@ class DeskView:
 
 
 class Listener:
-    def __init__(self, desk: Desk, store: Store, dispatch: Dispatch, planner: Planner, clock: Clock) -> None:
-        self._shard, self._desk, self._store, self._dispatch = store.shard, desk, store, dispatch
+    def __init__(self, desk: Desk, store: Store, harvest: Harvest, planner: Planner, clock: Clock) -> None:
+        self._shard, self._desk, self._store, self._harvest = store.shard, desk, store, harvest
         self._planner, self._clock = planner, clock
         self._view = DeskView(desk)
         self._socket: socket.socket | None = None
@@ -242,14 +242,14 @@ class Listener:
 
     def _next_turn(self, site: int, wall: float) -> float:
         """Wall: when the queue lets the site be asked again."""
-        return round(wall + self._dispatch.queue.time_of(site) - self._clock.monotonic(), 3)
+        return round(wall + self._harvest.queue.time_of(site) - self._clock.monotonic(), 3)
 
     def _site(self, name: str, wall: float) -> Said:
         columns, names = self._desk.columns, self._desk[Places].names
         site = self._desk[Places].site(name)
         if no_site(columns, site) or names[site] != name:
             return {"site": None}
-        planned = self._dispatch.queue.planned(site)
+        planned = self._harvest.queue.planned(site)
         texts = self._store.urls.read_many(planned[:QUEUE].tolist())
         return {
             "site": site,

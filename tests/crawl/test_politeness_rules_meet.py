@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +15,8 @@ from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.config import Settings, override
 from gossamer.crawl.apply import apply
-from gossamer.crawl.loop import Crawl
 from gossamer.crawl.parts import new_desk
+from gossamer.crawl.tick import still_right
 from gossamer.desk import snapshot
 from gossamer.desk.places import Places
 from gossamer.robots import Rules
@@ -96,11 +95,10 @@ def test_a_verdict_by_rules_that_its_tick_reads_anew_is_not_carried_out() -> Non
     verdicts["judged"] = [VerdictFlag.ROBOTS, VerdictFlag.ROBOTS, 0, VerdictFlag.ROBOTS]
     visits = np.zeros(2, VISIT)
     visits["origin"], visits["ask"] = [7, 8], [Ask.ROBOTS, Ask.PAGE]
-    page = SimpleNamespace(origin=np.array([7, 8, 7, 9], np.uint32))
-    crawl = SimpleNamespace(desk=SimpleNamespace(columns=SimpleNamespace(page=page)))
-    still = Crawl._still_right(crawl, verdicts, SimpleNamespace(visits=visits))  # type: ignore[arg-type]
+    origin = np.array([7, 8, 7, 9], np.uint32)
+    still = still_right(verdicts, origin, visits)
     assert still["page"].tolist() == [1, 2, 3], "of 7 the rules are new; of 8 only a page came; 2 is not by rules"
-    untouched = Crawl._still_right(crawl, verdicts, SimpleNamespace(visits=visits[1:]))  # type: ignore[arg-type]
+    untouched = still_right(verdicts, origin, visits[1:])
     assert untouched["page"].tolist() == [0, 1, 2, 3]
 
 

@@ -21,10 +21,10 @@ from gossamer.config import Settings
 from gossamer.crawl.loop import AHEAD, Crawl
 from gossamer.desk.account import Account
 from gossamer.desk.places import Places
-from gossamer.harvester.harvest import Dispatch
+from gossamer.harvester.harvest import Harvest
 from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan
-from gossamer.manager.planner import Planner, Verdicts
+from gossamer.manager.planner import Planner, Unjudged
 from gossamer.read.explain.page import explain_page
 from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
@@ -544,22 +544,22 @@ def test_a_plan_closes_when_few_requests_are_in_flight_and_its_pages_go_back_unp
     ]
     world = World(tmp_path, web, changes, address=lambda host: f"192.0.2.{hosts.index(host)}")
     plans: list[set[int]] = []
-    installed = Dispatch.install
+    installed = Harvest.install
 
-    def noted(dispatch: Dispatch, plan: Plan) -> None:
-        busy = dispatch.queue.busy_sites(world.clock.monotonic() + 60)
+    def noted(harvest: Harvest, plan: Plan) -> None:
+        busy = harvest.queue.busy_sites(world.clock.monotonic() + 60)
         if plans and busy >= connections:
-            left = np.setdiff1d(np.concatenate([dispatch.queue.planned(s) for s in range(40)]), plan.pages)
-            page = dispatch._desk.columns.page
+            left = np.setdiff1d(np.concatenate([harvest.queue.planned(s) for s in range(40)]), plan.pages)
+            page = harvest._desk.columns.page
             open_now = left[(page.flags[left] & PageFlag.ASSIGNED) == 0]
             assert (page.tries[open_now] == 0).all()
             assert (page.due[open_now][page.state[open_now] == State.PENDING] == 0).all()
             plans.append(set(plan.pages.tolist()))
         elif not plans:
             plans.append(set(plan.pages.tolist()))
-        installed(dispatch, plan)
+        installed(harvest, plan)
 
-    with patch.object(Dispatch, "install", noted):
+    with patch.object(Harvest, "install", noted):
         result = world.run([f"http://{host}/" for host in hosts])
     assert (len(plans) > 1) == (least > 0), "with work left for all connections"
     assert result.in_state(State.DONE) == set(result.pages)
@@ -581,7 +581,7 @@ def test_with_few_requests_in_flight_the_next_plan_waits_five_times_the_duration
             begun.append(now)
             _, past, _ = planner._running.result()
             planner._running = Future()
-            planner._running.set_result((slow, past, Verdicts(slow.pages, [])))
+            planner._running.set_result((slow, past, Unjudged(slow.pages, [])))
             planner.take(now)
         return begun[-1:] == [now]
 

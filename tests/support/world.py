@@ -105,7 +105,7 @@ class World:
             crawl = Crawl(desk, store, web, names, self.clock, replace(Bounds(), **bounds))  # type: ignore[arg-type]
             if resumed:
                 settle(crawl, runs(store.shard)[-1]["differences"])
-                crawl.dispatch.resume(0.0)
+                crawl.harvest.resume(0.0)
             planted = crawl.plant(list(seeds))
             ending = None
             if turns is None:
@@ -114,7 +114,7 @@ class World:
                 for _ in range(turns):
                     crawl.turn()
                 if clean:
-                    crawl._absorb(web.stop(GRACE), names.answers())
+                    crawl.absorb(web.stop(GRACE), names.answers())
                 crawl.planner.close()
             result = Result(ending, crawl, self.pages(crawl), planted)
             if commit or sealed:

@@ -22,14 +22,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
 
 from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json
-from gossamer.base.model import NONE, Ask, Assignment, Visits
+from gossamer.base.model import NONE, Ask, Visits
 from gossamer.base.outcomes import BACK_AS_BEFORE, SITE_FAILURES, TRANSIENT, Outcome
 
 
@@ -86,7 +86,6 @@ class EventLog:
 
     def __init__(self, path: Path, level: Level, say: Callable[[str], None]) -> None:
         self._path, self._level, self._say = path, level, say
-        self._urls: dict[int, bytes] = {}
         self._lost = 0
         self._torn = False
         self._said = False
@@ -95,19 +94,18 @@ class EventLog:
         except OSError as error:
             raise UsageError(f"--log {path}: {error.strerror}", "Name a file that can be written to.") from error
 
-    def assigned(self, assignments: Iterable[Assignment]) -> None:
-        """Remembers their URLs, as they were asked for, until the visits come."""
-        self._urls.update((a.number, a.url) for a in assignments)
-
-    def visits(self, visits: Visits, details: Callable[[int], str] | None = None) -> None:
-        """Those of a tick, with time and duplicate filled in; `details` gives what went wrong with visit i, in words.
+    def visits(
+        self, visits: Visits, details: Callable[[int], str] | None = None, urls: Sequence[bytes] | None = None
+    ) -> None:
+        """Those of a tick, with time and duplicate filled in; `details` gives what went wrong with visit i, in words;
+        `urls`: as they were requested.
 
         It is asked for failures alone.
         """
         columns = [visits[name].tolist() for name in _FIELDS]
         lines = []
         for i, row in enumerate(zip(*columns, strict=True)):
-            url = self._urls.pop(row[0], b"")
+            url = b"" if urls is None else urls[i]
             outcome = row[3]
             if _LEVELS[outcome] >= self._level:
                 detail = details(i) if details is not None and _LEVELS[outcome] is Level.WARNING else ""

@@ -16,7 +16,7 @@ from gossamer.base.model import NONE, Texts
 from gossamer.collection import lock
 from gossamer.collection.blocks import PER_BLOCK, BlockFile, Offsets
 from gossamer.collection.clock_file import go_on
-from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteEvent
+from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
 from gossamer.collection.layout import FORMAT, SETTINGS, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
 from gossamer.collection.recovery import Recovered, cut, recover
@@ -126,11 +126,8 @@ def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:
     sites |= {name: found.first_site + i for i, name in enumerate(new)}
     found.sites = Texts.join([name.encode() for name in new], "<u2")
     found.sites_www = np.zeros(len(new), np.uint8)
-    events = [(sites[name], SiteEvent.PATIENCE, until) for name, (until, _) in learned.items()]
+    news = [SiteNews.patience(sites[name], found.wall, until) for name, (until, _) in learned.items()]
     for name, (until, doubled) in learned.items():
-        events += [(sites[name], SiteEvent.SLOWED, until)] * doubled
-    found.site_events = np.zeros(len(events), SITE_EVENT)
-    for column, values in zip(("site", "event", "until"), zip(*events, strict=True), strict=True):
-        found.site_events[column] = values
-    found.site_events["time"] = found.wall
+        news += [SiteNews.slowed(sites[name], found.wall, until)] * doubled
+    found.site_events = np.array(news, SITE_EVENT)
     return found

@@ -156,10 +156,10 @@ class _Running:
         weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}
         prepare = prepared_for(desk[Pages].policy, settings.manager.weights)
         self.scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock.fileno(), prepare)
-        self.listener = Listener(desk, store, self.crawl.dispatch, self.crawl.planner, self.clock)
+        self.listener = Listener(desk, store, self.crawl.harvest, self.crawl.planner, self.clock)
         for each in (self.imager, self.scorer, self.listener):
             stack.callback(each.close)
-        self.crawl.beside.append(self.imager)
+        self.crawl.background.append(self.imager)
         self.seeds_skipped = len(prepared.seeds.complaints)
         self._figures = Figures(desk)
         self._told = (0, 0)
@@ -217,7 +217,7 @@ class _Running:
             known, made = plural(desk.columns.page.count, "page"), plural(desk[Account].visits, "visit")
             say(f"resumed: {known} known, {made} made{killed}")
             self._settle()
-            self.crawl.dispatch.resume(self.clock.monotonic() - self.store.lock.since)
+            self.crawl.harvest.resume(self.clock.monotonic() - self.store.lock.since)
             self._take_scored(self.scorer.resume(desk[Account].visits, self._before.get("scores")))
         self._plant()
         self.store.standing = self.figures
@@ -300,7 +300,7 @@ class _Running:
         """When it is used up, what can be done without goes first: images and link scores that are being made. Then the
         crawl stops, before the kernel ends it."""
         now = self.clock.monotonic()
-        if now < self._next_memory or self.crawl.memory_used_up:
+        if now < self._next_memory or self.crawl.stop is Ending.MEMORY:
             return
         self._next_memory = now + MEMORY_EVERY
         used = self._memory_used()
@@ -311,7 +311,7 @@ class _Running:
         if self.imager.give_up() | self.scorer.give_up():
             message = f"{reached}: an image or link scores that were being made are given up"
         else:
-            self.crawl.memory_used_up = True
+            self.crawl.stop = Ending.MEMORY
             message = f"{reached}: it stops before it is killed. {MEMORY_CURE}"
         self.watcher.say(f"warning: {message}")
         self._event("memory", Level.WARNING, message=message, used=used, limit=self.memory.bytes)
@@ -369,11 +369,11 @@ class _Running:
             cpu_seconds=round(processor, 3),
             scores=self.scorer.standing(processor),
             rss=self._memory_used(),
-            sites_active=crawl.dispatch.queue.queued + crawl.dispatch.queue.in_flight,
+            sites_active=crawl.harvest.queue.queued + crawl.harvest.queue.in_flight,
             seconds_left=left,
-            pages_left=None if bounds.pages is None else bounds.pages - (desk[Account].stored - crawl.stored_before),
+            pages_left=None if bounds.pages is None else bounds.pages - crawl.stored,
             names_fault=crawl.names.fault,
-            bandwidth=None if crawl.dispatch.bandwidth is None else crawl.dispatch.bandwidth.figures(),
+            bandwidth=None if crawl.harvest.bandwidth is None else crawl.harvest.bandwidth.figures(),
         )
 
 
@@ -398,7 +398,7 @@ def _signals(crawl: Crawl, interrupted: list[int], watcher: Watcher) -> Iterator
     """Ctrl-C, `gossamer stop` and the end of the terminal end the crawl cleanly."""
 
     def ask(number: int, _: FrameType | None) -> None:
-        crawl.stop_requested = True
+        crawl.stop = crawl.stop or Ending.STOPPED
         if number == signal.SIGINT:
             interrupted.append(number)
 

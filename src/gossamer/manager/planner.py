@@ -17,7 +17,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.base.model import Reason, State
+from gossamer.base.model import Reason, State, VerdictFlag
+from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.store import Store
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
@@ -36,7 +37,7 @@ AT_ONCE: Final = 20_000
 """Pages judged at a time."""
 
 
-class Verdicts(NamedTuple):
+class Unjudged(NamedTuple):
     pages: Array
     texts: list[bytes]
 
@@ -46,7 +47,7 @@ class Planner:
         self._desk, self._store, self._horizon = desk, store, horizon
         self.value = Value.of(desk.settings.manager)
         self._thread = ThreadPoolExecutor(1, "plan")
-        self._running: Future[tuple[Plan, Past, Verdicts]] | None = None
+        self._running: Future[tuple[Plan, Past, Unjudged]] | None = None
         self._not_before = self._soonest = 0.0
         self._taken = False
         self._begun = 0.0
@@ -61,6 +62,10 @@ class Planner:
         self.last: Plan | None = None
         self.last_made = 0.0
         """Wall time when it was begun."""
+
+    def outdate(self) -> None:
+        """Something has changed."""
+        self.stale = True
 
     @property
     def idle(self) -> bool:
@@ -87,7 +92,7 @@ class Planner:
             self._begun = wall
             self._running = self._thread.submit(self._make, wall)
 
-    def take(self, now: float, wait: bool = False) -> tuple[Plan, list[tuple[int, int, int, int]]] | None:
+    def take(self, now: float, wait: bool = False) -> tuple[Plan, list[Verdict]] | None:
         """A finished plan, and verdicts on pages that were known before the robots rules of their origins were."""
         if self._running is None or not (wait or self._running.done()):
             return None
@@ -115,7 +120,7 @@ class Planner:
         harvester = self._desk.settings.harvester
         return in_flight < min(harvester.least_connections, harvester.connections)
 
-    def _make(self, wall: float) -> tuple[Plan, Past, Verdicts]:
+    def _make(self, wall: float) -> tuple[Plan, Past, Unjudged]:
         desk, manager = self._desk, self._desk.settings.manager
         known, site = desk.columns.page.count, desk.columns.site
         used = slice(0, site.count)
@@ -146,13 +151,14 @@ class Planner:
             plan.pages,
             aside.astype(np.uint32),
         )
-        return plan, past, Verdicts(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
+        return plan, past, Unjudged(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
 
-    def _judge(self, unjudged: Verdicts) -> list[tuple[int, int, int, int]]:
+    def _judge(self, unjudged: Unjudged) -> list[Verdict]:
         pages, texts = unjudged
         if not len(pages):
             return []
         self._desk[Rules].unjudged |= len(pages) == AT_ONCE
         allowed = self._desk[Rules].allowed(pages, texts).tolist()
-        yes, no = (State.PENDING, Reason.NONE, 1), (State.EXCLUDED, Reason.ROBOTS, 1)
-        return [(page, *(yes if ok else no)) for page, ok in zip(pages.tolist(), allowed, strict=True)]
+        flag = VerdictFlag.ROBOTS
+        yes, no = (State.PENDING, Reason.NONE, flag), (State.EXCLUDED, Reason.ROBOTS, flag)
+        return [Verdict(page, *(yes if ok else no)) for page, ok in zip(pages.tolist(), allowed, strict=True)]

@@ -91,7 +91,7 @@ def test_a_larger_depth_makes_better_use_and_breaks_the_order_more_often(tmp_pat
     for depth in (1, 6):
         changes = (f"harvester.bandwidth={LIMIT}B", "harvester.bandwidth_adapts=false")
         made = world(tmp_path / str(depth), *changes, f"harvester.bandwidth_depth={depth}")
-        admission = within(made.run(SEEDS).crawl.dispatch.bandwidth).admission
+        admission = within(made.run(SEEDS).crawl.harvest.bandwidth).admission
         begun = made.asked[0].start
         found[depth] = bandwidth(made.asked, begun + 20, begun + 120), admission.inversions
     assert found[6][0] > found[1][0]
@@ -139,7 +139,7 @@ def test_the_grant_changes_with_the_hour_while_it_crawls(tmp_path: Path) -> None
     before, after = bandwidth(made.asked, begun + 20, begun + 55), bandwidth(made.asked, begun + 62, begun + 90)
     assert before < 45_000
     assert after > 3 * before
-    assert within(result.crawl.dispatch.bandwidth).limit == 1_000_000
+    assert within(result.crawl.harvest.bandwidth).limit == 1_000_000
 
 
 def test_a_page_faster_than_the_line_is_asked_for_all_the_same(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_page_faster_than_the_line_is_asked_for_all_the_same(tmp_path: Path) -
 
 def test_it_is_said_what_was_used_of_what_was_granted(tmp_path: Path) -> None:
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
-    figures = within(made.run(SEEDS, pages=200).crawl.dispatch.bandwidth).figures()
+    figures = within(made.run(SEEDS, pages=200).crawl.harvest.bandwidth).figures()
     assert figures["granted"] == LIMIT
     assert figures["read"] > 200 * SIZE
     assert 0.3 < figures["share"] < 1.3

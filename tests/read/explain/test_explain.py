@@ -350,7 +350,7 @@ def running(world: World, seeds: list[str]) -> Iterator[tuple[Crawl, Listener]]:
     web = SimulatedWeb(world.reply, world.clock, desk.seed, asked=world.asked)
     crawl = Crawl(desk, store, web, SimulatedNames(world.address, world.ttl), world.clock, Bounds())
     crawl.plant(seeds)
-    listener = Listener(desk, store, crawl.dispatch, crawl.planner, world.clock)
+    listener = Listener(desk, store, crawl.harvest, crawl.planner, world.clock)
     listener.start()
     try:
         yield crawl, listener

@@ -25,6 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
 from gossamer.crawl.loop import Crawl
 from gossamer.crawl.run import CrawlRequest, run
@@ -143,7 +144,7 @@ def _watched(plea: CrawlRequest, way: Way, seconds: float, settle: float, show: 
     sampler: list[_Sampler] = []
 
     def begin(crawl: Crawl) -> None:
-        bandwidth = crawl.dispatch.bandwidth
+        bandwidth = crawl.harvest.bandwidth
         assert bandwidth is not None
         if way.by_fetchers:
             bandwidth.admission = Fetchers(crawl.desk.columns.site.limit)
@@ -179,10 +180,10 @@ class _Sampler(threading.Thread):
                 self._sample()
         except Exception as error:  # raised where the crawl is waited for
             self._error = error
-        self._crawl.stop_requested = True
+        self._crawl.stop = Ending.STOPPED
 
     def _sample(self) -> None:
-        bandwidth = self._crawl.dispatch.bandwidth
+        bandwidth = self._crawl.harvest.bandwidth
         assert bandwidth is not None
         admission, now, read = bandwidth.admission, time.monotonic(), self._crawl.web.received()
         if self._first is None and read:
