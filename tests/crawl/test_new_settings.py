@@ -169,7 +169,7 @@ class Killed(BaseException):
     """Nothing is written after it."""
 
 
-INSTANTS = ("crawl.Crawl.judge_again", "collection.store.Store.commit", "reconsider.settle_run")
+INSTANTS = ("crawl.loop.Crawl.judge_again", "collection.store.Store.commit", "crawl.new_settings.settle_run")
 
 
 @pytest.mark.parametrize("instant", INSTANTS)
@@ -193,7 +193,7 @@ def test_a_kill_before_the_new_settings_hold_for_all_pages_leaves_it_to_the_next
 
 DIES = """
 import os, signal
-from gossamer.crawl import Crawl
+from gossamer.crawl.loop import Crawl
 Crawl.judge_again = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from gossamer.cli import main
 main()

@@ -24,15 +24,20 @@ from gossamer.collection.runs import begin_run
 from gossamer.collection.store import URL_FILE, Store
 from gossamer.config.settings import Settings
 from gossamer.crawl.apply import apply
-from gossamer.crawl.parts import new_desk
+from gossamer.crawl.parts import PARTS, new_desk
 from gossamer.desk import snapshot
-from gossamer.desk.desk import Desk
+from gossamer.desk.desk import Desk, Part
 from gossamer.desk.places import Places
 from gossamer.harvester.lost import patience_after
 
 
 def open_collection(
-    folder: Path, settings: Settings, clock: Clock, toml: bytes | None = None, changed: Sequence[str] | None = None
+    folder: Path,
+    settings: Settings,
+    clock: Clock,
+    toml: bytes | None = None,
+    changed: Sequence[str] | None = None,
+    parts: Sequence[type[Part]] = PARTS,
 ) -> tuple[Store, Desk, bool]:
     """The store, the desk with all that was committed, and whether there was a crawl before: one that was killed before
     its first commit may have asked sites too.
@@ -56,7 +61,7 @@ def open_collection(
             begin_run(shard, settings, clock.wall())
             Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall()))
             recovered = recover(shard)
-        desk = new_desk(settings, recovered.meta.seed, shard)
+        desk = new_desk(settings, recovered.meta.seed, shard, parts)
         texts, offsets = _replay(desk, recovered)
         if not new and toml is not None:  # it has proved to fit
             disk.write_atomic(folder / SETTINGS, toml)

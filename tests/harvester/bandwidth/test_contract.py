@@ -114,7 +114,7 @@ def test_speeds_are_learned_by_address_and_are_the_same_after_a_replay_and_in_an
     )
     assert state_of(made.replayed()) == state_of(desk)
     again = made.run()
-    assert state_of(again.crawl.desk)["speeds"] == state_of(desk)["speeds"]
+    assert state_of(again.crawl.desk)["speeds: speeds"] == state_of(desk)["speeds: speeds"]
 
 
 def test_the_estimates_are_in_the_collection_for_everybody_to_see(tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ def test_a_round_that_is_begun_anew_leaves_out_what_was_answered_for_good(
     first = here.run(["http://www.a.example/"], clean=clean, commit=True, seconds=25.0)
     assert parts[0] in sitemaps_of(here)
     assert first.crawl.desk[DueSitemaps].named
-    assert state_of(here.replayed())["spent_sitemaps"] == first.crawl.desk[DueSitemaps].spent
+    assert here.replayed()[DueSitemaps].spent == first.crawl.desk[DueSitemaps].spent
     result = here.run()
     assert sitemaps_of(here).count(parts[0]) == most
     assert not result.crawl.desk[DueSitemaps].spent

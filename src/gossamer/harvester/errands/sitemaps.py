@@ -176,9 +176,9 @@ class SitemapErrand(Errand):
 
     def _answered(self, visit: Any, texts: dict[str, bytes], links: Links) -> None:
         flight, outcome = self._in_flight.get(int(visit["number"])), int(visit["outcome"])
-        if flight is None:
+        if flight is None or not isinstance(flight.errand, Wanted):
             return
-        wanted: Wanted = flight.errand
+        wanted = flight.errand
         if outcome == _RETURNED:
             self._waiting.setdefault(wanted.site, deque()).appendleft(wanted)
             return

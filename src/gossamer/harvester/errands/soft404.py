@@ -194,9 +194,9 @@ class ProbeErrand(Errand):
     def _take_answers(self, visits: Array) -> None:
         for i in np.flatnonzero(visits["ask"] == _PROBE).tolist():
             flight = self._in_flight.get(int(visits["number"][i]))
-            if flight is None:
+            if flight is None or not isinstance(flight.errand, Probe):
                 continue
-            probe: Probe = flight.errand
+            probe = flight.errand
             if visits["outcome"][i] == _RETURNED:
                 self._waiting[probe.site] = probe
             elif Outcome(int(visits["outcome"][i])) in UNANSWERED:
