@@ -19,10 +19,10 @@ from fuzz.targets.made import bodies
 from gossamer.base.disk import Appender
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config.settings import HarvesterSettings, SeederSettings, Settings
+from gossamer.gatherer.reader import Reader
 from gossamer.web.archive.archive import Archive
 from gossamer.web.fetch.fetch import Fetched, Fetcher
 from gossamer.web.message import HEAD, Type, decode_results
-from gossamer.worker import Reader
 
 _ASKS: Final = (Ask.PAGE, Ask.ROBOTS, Ask.SITEMAP)
 _FIELDS: Final = {

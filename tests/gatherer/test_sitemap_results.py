@@ -13,11 +13,11 @@ from gossamer.collection.journal.effects import HINT, Effects
 from gossamer.collection.tables import segments
 from gossamer.config import Settings, override
 from gossamer.gatherer import sitemaps
+from gossamer.gatherer.reader import Reader
 from gossamer.robots import Rules
 from gossamer.robots.parse import LIMIT
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, Links, Results, decode_results
-from gossamer.worker import Reader
 
 URL = b"http://a.example/sitemap.xml.gz"
 BODY = b"<urlset>" + b"".join(
@@ -69,7 +69,7 @@ def test_a_sitemap_crosses_as_links_however_it_is_packed(body: bytes, headers: d
 def test_a_gzip_file_that_is_cut_or_a_bomb_is_read_as_far_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = result(gzip.compress(BODY)[:-30])
     assert 0 < len(cut.links) <= 9
-    monkeypatch.setattr("gossamer.worker.MOST_BYTES", 300)
+    monkeypatch.setattr("gossamer.gatherer.reader.MOST_BYTES", 300)
     monkeypatch.setattr(sitemaps, "MOST_BYTES", 300)
     bomb = result(gzip.compress(BODY + b" " * 10_000_000))
     assert 0 < len(bomb.links) < 9

@@ -61,6 +61,11 @@ def spelled(url: str, www: bool) -> str:
     return f"{url[:start]}{_WWW}{url[start:]}"
 
 
+def are_twins(one: str, other: str) -> bool:
+    """Whether two host names are the same but for one `www.`."""
+    return one == f"{_WWW}{other}" or other == f"{_WWW}{one}"
+
+
 def has_www(reference: str) -> bool:
     """Whether a reference, as a page has it, names a host that begins with `www.`; one without a host does not."""
     return _NAMES_WWW(reference) is not None

@@ -21,6 +21,7 @@ from gossamer.collection.columns import ORIGIN_COLUMNS, SITE_COLUMNS, Group
 from gossamer.collection.probes import MOST, NAME, ROW, SAME, Answer, Kind, Probes, answer_of, vote
 from gossamer.config import Settings, override
 from gossamer.crawl import Ending
+from gossamer.gatherer.reader import Reader
 from gossamer.probing import ALIKE, MANY, TRIES
 from gossamer.read.explain.page import explain_page
 from gossamer.read.explain.text import lines_of
@@ -28,7 +29,6 @@ from gossamer.robots import Rules
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, Results, decode_results
 from gossamer.webs.simulated import Reply
-from gossamer.worker import Reader
 from tests.support.world import Result, World, impolite, robots_first, state_of
 
 ROOT = "http://a.example/"

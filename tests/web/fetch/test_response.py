@@ -25,13 +25,13 @@ from gossamer.base.units import Duration, Size
 from gossamer.collection.tables.segments import _modified
 from gossamer.config import Settings, override
 from gossamer.gatherer.charset import _codec, codec, decode
+from gossamer.gatherer.reader import Reader
 from gossamer.web.fetch.decode import decode as undo
 from gossamer.web.fetch.decode import salvaged
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.fetch.magic import kind_of
 from gossamer.web.fetch.response import broken, mime, named, part, read_head, retry_after, tls_fault
 from gossamer.web.message import decode_results
-from gossamer.worker import Reader
 from tests.support.faults import Answer, Raw, endless, mute
 from tests.support.paths import DATA
 from tests.support.server import PAGE
@@ -604,7 +604,7 @@ def test_what_is_too_large_is_not_decoded_twice(packed: dict[str, bytes], monkey
     def never(*_: object) -> bytes:
         raise AssertionError
 
-    monkeypatch.setattr("gossamer.worker.salvaged", never)
+    monkeypatch.setattr("gossamer.gatherer.reader.salvaged", never)
     body = gzip.compress(b"User-agent: *\nDisallow: /a\n" + b"# more\n" * 1_000_000, mtime=0)
     visit, texts, _ = Reading("gatherer.max_decoded=1MB").visit(
         fetched(b"Content-Encoding: gzip", body=body, ask=Ask.ROBOTS, url=b"http://site.test/robots.txt")
