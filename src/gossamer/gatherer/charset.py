@@ -41,25 +41,13 @@ _MEANT: Final = {
     "utf-16": "utf-16-le",
 }
 _SINGLE: Final = {f"iso8859-{n}" for n in range(2, 17)} | {f"cp125{n}" for n in range(9)}
+# fmt: off
 _KNOWN: Final = _SINGLE | {
-    "utf-8",
-    "utf-16-le",
-    "utf-16-be",
-    "gb18030",
-    "cp932",
-    "cp949",
-    "big5hkscs",
-    "euc_jp",
-    "iso2022_jp",
-    "cp866",
-    "cp874",
-    "koi8-r",
-    "koi8-u",
-    "mac-roman",
-    "mac-cyrillic",
-    "johab",
+    "utf-8", "utf-16-le", "utf-16-be", "gb18030", "cp932", "cp949", "big5hkscs", "euc_jp", "iso2022_jp", "cp866",
+    "cp874", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "johab",
 }
 """Codecs that are encodings of text on the Web; Python has others, which a page must not be able to choose."""
+# fmt: on
 
 
 def decode(body: bytes, declared: str) -> tuple[str, str]:

@@ -23,35 +23,12 @@ _NOT_HTTP: Final = int(Counted.NOT_HTTP)
 _FIRST_OTHER: Final = int(Counted.OUT_OF_SCOPE)
 """Classes below have an extension."""
 _LONGEST_DOMAIN: Final = 253
-_SCHEMES: Final = frozenset(
-    {
-        "about",
-        "blob",
-        "callto",
-        "data",
-        "facetime",
-        "file",
-        "ftp",
-        "geo",
-        "gopher",
-        "intent",
-        "irc",
-        "javascript",
-        "magnet",
-        "mailto",
-        "market",
-        "news",
-        "sip",
-        "skype",
-        "sms",
-        "tel",
-        "tg",
-        "viber",
-        "webcal",
-        "whatsapp",
-        "xmpp",
-    }
-)
+# fmt: off
+_SCHEMES: Final = frozenset({
+    "about", "blob", "callto", "data", "facetime", "file", "ftp", "geo", "gopher", "intent", "irc", "javascript",
+    "magnet", "mailto", "market", "news", "sip", "skype", "sms", "tel", "tg", "viber", "webcal", "whatsapp", "xmpp",
+})
+# fmt: on
 
 
 class Seen:

@@ -14,84 +14,23 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _WHITE: Final = b" \t\n\r\f\v"
-_LINES: Final = frozenset(
-    {
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "br",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "dir",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hgroup",
-        "hr",
-        "legend",
-        "li",
-        "listing",
-        "main",
-        "menu",
-        "nav",
-        "ol",
-        "optgroup",
-        "option",
-        "p",
-        "plaintext",
-        "pre",
-        "search",
-        "section",
-        "select",
-        "summary",
-        "table",
-        "tbody",
-        "textarea",
-        "tfoot",
-        "thead",
-        "tr",
-        "ul",
-        "xmp",
-    }
-)
+# fmt: off
+_LINES: Final = frozenset({
+    "address", "article", "aside", "blockquote", "br", "caption", "center", "dd", "details", "dialog", "dir", "div",
+    "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header",
+    "hgroup", "hr", "legend", "li", "listing", "main", "menu", "nav", "ol", "optgroup", "option", "p", "plaintext",
+    "pre", "search", "section", "select", "summary", "table", "tbody", "textarea", "tfoot", "thead", "tr", "ul", "xmp",
+})
 """Elements that begin and end a line."""
+# fmt: on
 _CELLS: Final = frozenset({"td", "th", "button", "input"})
 """Elements that are set apart from their neighbours."""
 _AS_WRITTEN: Final = frozenset({"pre", "textarea", "listing", "xmp", "plaintext"})
-_VOID: Final = frozenset(
-    {
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    }
-)
+# fmt: off
+_VOID: Final = frozenset({
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+})
+# fmt: on
 _MARK: Final = "\0"
 """No text of a parsed page has it: it begins what is put between texts."""
 _BREAK: Final = _MARK + "\n"

@@ -18,60 +18,22 @@ import numpy.typing as npt
 
 from gossamer.gatherer.markup.tags import PAIR, Marks, beginning_like
 
-NEVER_DEEP: Final = frozenset(
-    {
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-        "a",
-        "body",
-        "caption",
-        "colgroup",
-        "head",
-        "html",
-        "option",
-        "p",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-    }
-)
+# fmt: off
+NEVER_DEEP: Final = frozenset({
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr", "a",
+    "body", "caption", "colgroup", "head", "html", "option", "p", "tbody", "td", "tfoot", "th", "thead", "tr",
+})
 """Elements without content, and those that another of their kind ends."""
+# fmt: on
 SIBLINGS: Final = {"li": "li", "dd": "dt", "dt": "dt"}
 """Elements that end the one before, unless a block is open in between, by kind. Not <rt> and <optgroup>: they do so in
 their place only, and nest elsewhere."""
-FORMATTING: Final = frozenset(
-    {
-        "b",
-        "big",
-        "code",
-        "em",
-        "font",
-        "i",
-        "nobr",
-        "s",
-        "small",
-        "strike",
-        "strong",
-        "tt",
-        "u",
-    }
-)
+# fmt: off
+FORMATTING: Final = frozenset({
+    "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+})
 """And <a>, of which only one is ever open."""
+# fmt: on
 RAW: Final = ("script", "style", "textarea", "title", "xmp", "noembed", "noframes", "iframe")
 """Elements whose content is no markup."""
 USUAL_TAG: Final = r"""<[^<>"'=]*+(?:(?<![\s/])=(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=]++(?=[\s>]))[^<>"'=]*+)*+>"""

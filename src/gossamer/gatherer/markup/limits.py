@@ -59,27 +59,12 @@ _TAG: Final = re.compile(
     rf"|<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[\s/]++|{_ATTRIBUTE})*+)"
 )
 _CDATA: Final = "<![CDATA["
+# fmt: off
 _INLINE: Final = FORMATTING | {
-    "abbr",
-    "acronym",
-    "bdi",
-    "bdo",
-    "cite",
-    "data",
-    "del",
-    "dfn",
-    "ins",
-    "kbd",
-    "label",
-    "mark",
-    "q",
-    "samp",
-    "span",
-    "sub",
-    "sup",
-    "time",
-    "var",
+    "abbr", "acronym", "bdi", "bdo", "cite", "data", "del", "dfn", "ins", "kbd", "label", "mark", "q", "samp", "span",
+    "sub", "sup", "time", "var",
 }
+# fmt: on
 _RAW: Final = {name: re.compile(f"</{name}", re.IGNORECASE) for name in RAW}
 """With what ends them."""
 _ROOTS: Final = ("html", "body")
@@ -89,80 +74,20 @@ _FLAT_IN_FOREIGN: Final = frozenset({"body", "br", "embed", "head", "hr", "img",
 """Of those that are never deep: they end SVG and MathML, where the others nest."""
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LISTS: Final = frozenset({"ol", "ul"})
+# fmt: off
 _BARRIERS: Final = _FOREIGN | {
-    "applet",
-    "button",
-    "foreignobject",
-    "marquee",
-    "object",
-    "select",
-    "table",
-    "template",
-    "annotation-xml",
-    "desc",
-    "mi",
-    "mn",
-    "mo",
-    "ms",
-    "mtext",
-    "title",
+    "applet", "button", "foreignobject", "marquee", "object", "select", "table", "template", "annotation-xml", "desc",
+    "mi", "mn", "mo", "ms", "mtext", "title",
 }
 """An end tag closes nothing outside of these."""
-_SPECIAL: Final = frozenset(
-    {
-        "address",
-        "applet",
-        "article",
-        "aside",
-        "blockquote",
-        "button",
-        "center",
-        "dd",
-        "details",
-        "dir",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hgroup",
-        "iframe",
-        "li",
-        "listing",
-        "main",
-        "marquee",
-        "menu",
-        "nav",
-        "noembed",
-        "noframes",
-        "noscript",
-        "object",
-        "ol",
-        "plaintext",
-        "pre",
-        "search",
-        "section",
-        "select",
-        "summary",
-        "table",
-        "template",
-        "textarea",
-        "title",
-        "ul",
-        "xmp",
-    }
-)
+_SPECIAL: Final = frozenset({
+    "address", "applet", "article", "aside", "blockquote", "button", "center", "dd", "details", "dir", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup",
+    "iframe", "li", "listing", "main", "marquee", "menu", "nav", "noembed", "noframes", "noscript", "object", "ol",
+    "plaintext", "pre", "search", "section", "select", "summary", "table", "template", "textarea", "title", "ul", "xmp",
+})
 """Elements at which the end tag of an ordinary one is given up: that one stays open."""
+# fmt: on
 _ORDINARY: Final = frozenset({"iframe", "noembed", "noframes", "noscript", "plaintext", "textarea", "title", "xmp"})
 """Special elements with the end tags of ordinary ones."""
 _LOOK_BACK: Final = 16
