@@ -1,13 +1,13 @@
-"""A worker process: fetches, decodes, gathers, archives.
+"""A worker process: fetches, decodes, gathers and archives pages.
 
-    python -m gossamer.worker WIRE SLOT PAYLOADS LINE NUMBER        four descriptors (or -1), and its number
+    python -m gossamer.worker WIRE SLOT PAYLOADS LINE NUMBER        four file descriptors (or -1), and its number
 
-It decides what follows from URL and settings alone; all that needs state is the desk's. It lives until it is told to
-stop or the desk is gone: the wire ends, or the kernel kills it with its parent.
+A worker decides only what depends on URL and settings alone; the desk decides everything that needs state. It runs
+until the desk tells it to stop or is gone: the wire ends, or the kernel kills the worker with its parent.
 
-One loop in one thread, and beside it a thread that reads large pages (`beside.py`), so that they do not hold up the
-transfers of others. Only the loop writes, to the archive and to the wire: results leave in the order in which their
-records lie in the archive file.
+It has a loop in one thread, and a background thread (`web/background.py`) that reads large pages, so that these do not
+delay other transfers. Only the loop writes to the archive and to the wire: results leave in the order of their records
+in the archive file.
 """
 
 from __future__ import annotations
@@ -42,17 +42,18 @@ from gossamer.web.pool.wire import Slot, Wire
 
 _PR_SET_PDEATHSIG: Final = 1
 SWITCH: Final = 0.0005
-"""Seconds after which the thread beside the loop makes way for it: the loop gives way at every system call."""
+"""Thread switch interval in seconds: how soon the background thread yields to the loop, which yields at every system
+call."""
 TURN: Final = 0.25
-"""Seconds between turns of the loop while nothing but a page beside it is waited for."""
+"""Seconds between turns of the loop while it waits only for a page in the background."""
 MEMORY: Final = 2 << 30
-"""Bytes that a worker may use, and 32 times the longest page: one page rather costs a worker than the crawl."""
+"""Bytes that a worker may use, plus 32 times the longest page: a bad page may end a worker, but never the crawl."""
 GARBAGE: Final = 20_000
-"""Objects after which those that hold one another are looked for: a page makes some thousand, and next to none such."""
+"""Garbage-collector threshold. A page allocates some thousand objects, almost none of them in cycles."""
 
 
 class Worker:
-    """The loop: frames of the desk, events of libcurl."""
+    """The loop of a worker: handles frames from the desk and events of libcurl."""
 
     def __init__(self, wire: Wire, slot: Slot, payloads: Payloads | None, line: Share | None = None) -> None:
         self._wire = wire
@@ -64,9 +65,10 @@ class Worker:
         self._epoll.register(wire.fileno(), self._mask)
         self._stopping = False
         self._later: list[tuple[float, int, Assignment]] = []
-        """Handed out ahead of their time: when that is, and their numbers."""
+        """Heap of assignments that were handed out early: start time, number, assignment."""
 
     def run(self) -> None:
+        """Run until the desk says stop and all work is done, or the wire ends."""
         reader, fetcher = self._prepared()
         beside: Beside[Fetched, Result] = Beside(lambda fetched: self._read_beside(reader, fetched))
         self._epoll.register(beside.bell, select.EPOLLIN)
@@ -99,7 +101,7 @@ class Worker:
         return self._stopping and not busy
 
     def _timeout(self, fetcher: Fetcher) -> float:
-        """Seconds that the loop may sleep; -1: for ever. epoll rounds them up: nothing begins before its time."""
+        """Maximum seconds that the loop may sleep; -1: no limit. epoll rounds up: nothing starts before its time."""
         timeout = fetcher.timeout()
         if not self._later:
             return timeout
@@ -122,7 +124,7 @@ class Worker:
         self._slot.clear()
 
     def _prepared(self) -> tuple[Reader, Fetcher]:
-        """The first frame has the settings; it is waited for."""
+        """Wait for the first frame, which has the settings, and make reader and fetcher."""
         while True:
             self._epoll.poll()
             frames = self._wire.receive()
@@ -134,7 +136,7 @@ class Worker:
         settings = from_json(json.dumps(tree["settings"]))
         _limit_memory(MEMORY + 32 * int(settings.gatherer.max_decoded))
         reader, fetcher = Reader(settings, tree["seed"]), self._fetcher(settings)
-        gc.freeze()  # what is loaded by now stays
+        gc.freeze()  # objects loaded so far are never freed
         gc.set_threshold(GARBAGE)
         self._wire.send(frame(Type.READY))
         for kind, body in frames[1:]:
@@ -177,12 +179,13 @@ class Worker:
 
 
 def _limit_memory(most: int) -> None:
-    """Of what it writes to; files that it maps do not count."""
+    """Limit the writable memory of this process. Mapped files do not count."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def main(wire_fd: int, slot_fd: int, payloads_fd: int = -1, line_fd: int = -1, number: int = 0) -> int:
+    """Run a worker; returns its exit code."""
     guard()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.setswitchinterval(SWITCH)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 _PIECES = (
     "/", "//", ".", "..", "/./", "/../", "%2e", "%2E%2e", "?", "&", "=", "#", ";", ":", "@", "\\", " ", "\t", "\n", "a",
     "b", "c.html", "Index.PHP", "%41", "%7e", "%zz", "%", "ü", "日本", "\u00ad", "sid=1", "PHPSESSID=ab",
-    "jsessionid=0", ";jsessionid=12", "ASPSESSIONIDQQ=1", "x=1", "[", "]", "|", "^", "'", '"', "<", ">", "{", "}", "*", "$", "!", "+",
-    ",", "~", "0", "9",
+    "jsessionid=0", ";jsessionid=12", "ASPSESSIONIDQQ=1", "x=1", "[", "]", "|", "^", "'", '"', "<", ">", "{", "}", "*",
+    "$", "!", "+", ",", "~", "0", "9",
 )
 _STARTS = (
     "http://", "https://", "HTTP://", "http:", "https:/", "//", "", "", "", "ftp://", "mailto:", "javascript:", "data:",

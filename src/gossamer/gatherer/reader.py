@@ -1,4 +1,7 @@
-"""The reader: turns what was fetched into a result, by URL and settings alone. It runs in the worker."""
+"""The reader: turns a fetched response into a result. It runs in the worker.
+
+A response is a page, a probe, a robots.txt or a sitemap. The result depends on response, URL and settings alone.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from gossamer.web.fetch.magic import kind_of, lie
 from gossamer.web.fetch.response import mime, outcome_of
 
 LARGE: Final = 300_000
-"""Bytes of a body, decoded, above which it is read beside the loop: some 20 ms."""
+"""Bytes of a decoded body. Larger ones, which take more than about 20 ms, are read in the background thread."""
 _NOWHERE: Final = "http://localhost/"
 _NOTHING: Final = Gathered()
 _EMPTY: Final = Decoded(b"", True, True)
@@ -34,30 +37,30 @@ _NOINDEX, _PRIVATE = int(VisitFlag.NOINDEX), int(VisitFlag.NOINDEX | VisitFlag.N
 
 
 class Reader:
-    """Turns what was fetched into a result: the heavy part of a page. `read` may run in two threads at a time."""
+    """Turns fetched responses into results: most of the CPU time of a page. `read` may run in two threads at once."""
 
     def __init__(self, settings: Settings, seed: int) -> None:
         self._settings = settings
         self._seed = seed
         self._scope = Scope.of(settings.seeder)
         self._own = self._scope.joiner(_NOWHERE)
-        """The canonical form of a URL that is asked for, which may have `www.`; quicker than `canonical`."""
+        """Gives the canonical form of a requested URL, which may have `www.`; faster than `canonical`."""
         self._origins: dict[str, int] = {}
         self.archive: Archive | None = None
         self.max_stored = int(settings.gatherer.max_stored)
         self.markup = bool(settings.gatherer.keep)
 
     def result(self, fetched: Fetched) -> bytes:
-        """A RESULT frame."""
+        """Read a response, store it, and return its RESULT frame."""
         return self.finish(self.read(fetched))
 
-    def finish(self, read: Result) -> bytes:
-        """A RESULT frame. Request and response are in the archive before it exists, if they are kept."""
-        place = self._store(read.fetched, read.decoded, read.gathered.text) if read.kept else None
-        return encode(read, place, self.archive.number if self.archive else 0)
+    def finish(self, result: Result) -> bytes:
+        """The RESULT frame. Request and response, if they are kept, are stored in the archive before it is made."""
+        place = self._store(result.fetched, result.decoded, result.gathered.text) if result.kept else None
+        return encode(result, place, self.archive.number if self.archive else 0)
 
     def read_at_once(self, fetched: Fetched) -> Result | None:
-        """None if there are more than `LARGE` bytes to be read, or it is a sitemap, which may be of 50 MB."""
+        """Read a small response. None if it has more than `LARGE` bytes, or is a sitemap, which may have 50 MB."""
         if fetched.failure is not None:
             return self.read(fetched)
         if fetched.assignment.ask == Ask.SITEMAP or len(fetched.body) > LARGE:
@@ -71,7 +74,7 @@ class Reader:
         return decode(fetched.body, fetched.headers.get("content-encoding", ""), most)
 
     def read(self, fetched: Fetched, decoded: Decoded | None = None) -> Result:
-        """`decoded`: its body, if that is done already."""
+        """Read a response. `decoded`: its decoded body, if it is decoded already."""
         if decoded is None:
             most = self._most_decoded(fetched)
             decoded = self._decoded(fetched, most) if fetched.failure is None else _EMPTY
@@ -107,6 +110,7 @@ class Reader:
         return Result(fetched, outcome, flags, decoded, gathered, rules, sitemaps, target, links, kept)
 
     def _most_decoded(self, fetched: Fetched) -> int:
+        """Maximum bytes of the decoded body."""
         ask, most = fetched.assignment.ask, int(self._settings.gatherer.max_decoded)
         if ask not in _LIKE_PAGES:
             most = MOST_BYTES if ask == Ask.SITEMAP else max(most, LIMIT + 1)
@@ -114,18 +118,22 @@ class Reader:
 
     @staticmethod
     def _salvaged(fetched: Fetched, decoded: Decoded) -> bytes:
-        """Of a sitemap that is damaged or too large, what comes before that; of robots.txt too, if it is all that is
-        ever looked at. Nothing of a page."""
+        """The usable beginning of a body that could not be decoded.
+
+        For a sitemap it is the part before the damage or the limit. For a robots.txt it counts only if it reaches the
+        limit up to which the file is read anyway. For a page it is empty.
+        """
         ask, encoding = fetched.assignment.ask, fetched.headers.get("content-encoding", "")
         if ask in _LIKE_PAGES:
             return b""
         if decoded.data is not fetched.body and "," not in encoding:
-            return decoded.data  # too large, and nothing else: it is at hand
-        found = salvaged(fetched.body, encoding, MOST_BYTES if ask == Ask.SITEMAP else LIMIT + 1)
-        return found if ask == Ask.SITEMAP or len(found) > LIMIT else b""
+            return decoded.data  # too large but not damaged: the beginning is decoded already
+        beginning = salvaged(fetched.body, encoding, MOST_BYTES if ask == Ask.SITEMAP else LIMIT + 1)
+        return beginning if ask == Ask.SITEMAP or len(beginning) > LIMIT else b""
 
     @staticmethod
     def _outcome(fetched: Fetched, decoded: Decoded) -> Outcome:
+        """The outcome of a response that arrived; also sets `fetched.detail`."""
         outcome = outcome_of(fetched.status, fetched.headers, fetched.body)
         if fetched.assignment.ask == Ask.ROBOTS:
             if outcome is Outcome.NO_CONTENT and fetched.status == 200:
@@ -156,7 +164,7 @@ class Reader:
         )
 
     def _listed(self, fetched: Fetched, body: bytes) -> tuple[Gathered, tuple[str, ...]]:
-        """The pages that a sitemap lists, and the sitemaps that it names; it may be a gzip file."""
+        """The pages that a sitemap lists, and the sitemaps that it names. The file may be compressed with gzip."""
         if body.startswith(_GZIP):
             decoded = decode(body, "gzip", MOST_BYTES)
             body = decoded.data if decoded.ok else salvaged(body, "gzip", MOST_BYTES)
@@ -166,33 +174,34 @@ class Reader:
         return listed(sitemap, own, self._scope), further(sitemap, asked, self._settings.seeder.sitemaps_per_site)
 
     def _redirected(self, fetched: Fetched) -> tuple[str, Gathered, int]:
-        """Where a redirect leads, the one link that it is, and whether it goes to the site's other name (OTHER_NAME),
-        and does nothing else (RESPELLED).
+        """The target of a redirect, its one link, and flags.
 
-        Such a target, and that of robots.txt and of a sitemap, is named as the server has it.
+        OTHER_NAME: the target is at the other name of the host, with or without `www.`; RESPELLED: nothing else is
+        different. The target of such a redirect, and of a redirect of robots.txt or a sitemap, keeps the `www.` of the
+        server; other targets have the canonical form of the crawl.
         """
         asked, raw = fetched.assignment.url.decode(), _location(fetched)
-        as_said = canonical(raw, asked) or ""
+        as_sent = canonical(raw, asked) or ""
         own, target = self._scope.canonical(asked) or asked, self._scope.canonical(raw, asked) or ""
         flags, no_page = 0, fetched.assignment.ask != Ask.PAGE
-        if self._scope.www and as_said and are_twins(host(as_said), host(asked)):
+        if self._scope.www and as_sent and are_twins(host(as_sent), host(asked)):
             flags = _OTHER_NAME | (_RESPELLED if target == own else 0)
         if flags or no_page:
-            target = as_said
+            target = as_sent
         if len(target) > self._scope.url_length:
             target = ""
         if no_page or flags & _RESPELLED:
             return target, _NOTHING, flags
-        if not as_said:
-            fetched.detail = "a redirect to no page of the Web"
+        if not as_sent:
+            fetched.detail = "a redirect to something that is not a Web page"
         elif target == own:
             fetched.detail = "a redirect to the page itself" + (", with a cookie" if _sets_cookie(fetched) else "")
         return target, redirected(raw, own, self._scope), flags
 
     def _store(self, fetched: Fetched, decoded: Decoded, text: bytes | None) -> Place | None:
-        """Archived is what came to its end, and what we broke off ourselves.
+        """Archive a response that is complete, or that we cut off ourselves.
 
-        robots.txt is archived whatever its X-Robots-Tag says: it is no page, but our permission.
+        robots.txt is archived whatever its X-Robots-Tag says: it is not a page but the proof of our permission.
         """
         if self.archive is None or fetched.failure not in (None, Outcome.OTHER_TYPE):
             return None
@@ -216,7 +225,7 @@ class Reader:
 
 
 def _location(fetched: Fetched) -> str:
-    """Servers send UTF-8 where only ASCII is allowed; octets that are not even that are meant as they are."""
+    """The Location header. Servers send UTF-8 where only ASCII is allowed; bytes that are not UTF-8 become %XX."""
     raw = fetched.headers["location"].encode("latin-1")
     try:
         return raw.decode()
@@ -225,12 +234,12 @@ def _location(fetched: Fetched) -> str:
 
 
 def _sets_cookie(fetched: Fetched) -> bool:
-    """Cookies are not kept: a server that goes on only with one sends us round and round."""
+    """Whether the server sets a cookie. We keep none, so a server that requires one redirects us endlessly."""
     return "set-cookie" in fetched.headers
 
 
 def _robots_tags(fetched: Fetched) -> list[str]:
-    """Each header by itself: what it says may be addressed to a name."""
+    """The values of X-Robots-Tag, one per header: each may be addressed to a crawler by name."""
     if "x-robots-tag" not in fetched.headers:
         return []
     return [value.decode("latin-1") for name, value in fetched.fields if name.lower() == b"x-robots-tag"]

@@ -1,4 +1,4 @@
-"""A result: what was fetched and what it says, and the RESULT frame in which it crosses to the desk."""
+"""A result: a fetched response and what was read from it, encoded as a RESULT frame for the desk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gossamer.web.fetch.response import mime, retry_after
 from gossamer.web.message import Type, frame, pack_link, pack_visit
 
 _LONGEST_TEXT: Final = 300
-"""Bytes of a header field that the desk gets."""
+"""Maximum bytes of a header field that is sent to the desk."""
 _ORIGINS: Final = 1 << 16
 _NO_PAYLOAD: Final = bytes(20)
 _CUT, _STORED, _REUSED = int(VisitFlag.CUT), int(VisitFlag.STORED), int(VisitFlag.REUSED)
@@ -30,7 +30,7 @@ _UNVERIFIED, _HELD = int(VisitFlag.UNVERIFIED), int(VisitFlag.HELD)
 
 
 class Result(NamedTuple):
-    """What was fetched, and what it says: all of a result but its place in the archive."""
+    """A fetched response and what was read from it: a result without its place in the archive."""
 
     fetched: Fetched
     outcome: Outcome
@@ -41,15 +41,16 @@ class Result(NamedTuple):
     sitemaps: tuple[str, ...]
     target: str
     links: bytes
-    """Those of `gathered`, as they cross."""
+    """The links of `gathered`, encoded."""
     kept: bool
+    """Whether it may be stored in the archive."""
 
 
-def encode(read: Result, place: Place | None, number: int) -> bytes:
-    """A RESULT frame. `place`: where it lies in the archive file `number`, if it was stored."""
-    fetched, outcome, decoded, gathered, rules = read.fetched, read.outcome, read.decoded, read.gathered, read.rules
+def encode(result: Result, place: Place | None, number: int) -> bytes:
+    """The RESULT frame. `place`: its place in archive file `number`, if it is stored."""
+    fetched, decoded, gathered, rules = result.fetched, result.decoded, result.gathered, result.rules
     assignment, headers = fetched.assignment, fetched.headers
-    flags = read.flags | (_CUT if fetched.cut else 0) | (_REUSED if fetched.reused else 0)
+    flags = result.flags | (_CUT if fetched.cut else 0) | (_REUSED if fetched.reused else 0)
     flags |= (_UNVERIFIED if fetched.unverified else 0) | (_HELD if fetched.held else 0)
     file, offset, end, payload = 0, 0, 0, _NO_PAYLOAD
     if place is not None:
@@ -57,7 +58,7 @@ def encode(read: Result, place: Place | None, number: int) -> bytes:
         flags |= (_STORED if fetched.body else 0) | (_TEXT if place.text else 0)
         flags |= _REPEATED if place.repeated else 0
     wait = -1.0
-    if "retry-after" in headers:  # without a Date, a date counts from the end of the answer, like seconds
+    if "retry-after" in headers:  # without a Date header, a date counts from the end of the response, like seconds
         ended = time.time() - (time.monotonic() - fetched.end)
         wait = retry_after(headers["retry-after"], ended, headers.get("date", ""))
     texts = (
@@ -65,12 +66,12 @@ def encode(read: Result, place: Place | None, number: int) -> bytes:
         gathered.charset.encode(),
         _field(headers, "etag"),
         _field(headers, "last-modified"),
-        read.target.encode(),
+        result.target.encode(),
         _title(assignment, gathered),
         assignment.address.encode(),
-        _detail(fetched, outcome)[:_LONGEST_TEXT],
+        _detail(fetched, result.outcome)[:_LONGEST_TEXT],
         rules.compiled(),
-        "\n".join(read.sitemaps).encode(errors="replace"),
+        "\n".join(result.sitemaps).encode(errors="replace"),
         gathered.language.encode(),
         gathered.description.encode(errors="replace"),
         lines([*of_headers(headers), *gathered.preferences, *_pairs(rules.preferences)]).encode(errors="replace"),
@@ -81,7 +82,7 @@ def encode(read: Result, place: Place | None, number: int) -> bytes:
         assignment.origin,
         assignment.site,
         assignment.ask,
-        outcome,
+        result.outcome,
         fetched.status,
         flags,
         0.0,
@@ -108,13 +109,13 @@ def encode(read: Result, place: Place | None, number: int) -> bytes:
         len(gathered.seen),
         *map(len, texts),
     )
-    return frame(Type.RESULT, visit, *texts, read.links, gathered.seen)
+    return frame(Type.RESULT, visit, *texts, result.links, gathered.seen)
 
 
 def encode_links(links: list[Link], seed: int, known: dict[str, int]) -> bytes:
-    """Their records, URLs and texts. (The canonical form is ASCII: characters are bytes.)
+    """The records, URLs and texts of links. (The canonical form is ASCII: characters are bytes.)
 
-    `known`: fingerprints of origins by root, which it fills.
+    `known`: a cache of the fingerprints of origins, by root.
     """
     if not links:
         return b""
@@ -155,7 +156,7 @@ def _pairs(preferences: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _title(assignment: Assignment, gathered: Gathered) -> bytes:
-    """What is no page is known by its URL."""
+    """The title field of a visit: a sitemap has its URL there, and a probe its URL before the title."""
     title = gathered.title.encode(errors="replace")
     if assignment.ask == Ask.PROBE:
         return assignment.url + b" " + title
@@ -163,13 +164,13 @@ def _title(assignment: Assignment, gathered: Gathered) -> bytes:
 
 
 def _detail(fetched: Fetched, outcome: Outcome) -> bytes:
-    """What went wrong, or what is asked for, in words."""
+    """What went wrong, or what the server asks for, in words."""
     price = fetched.headers.get("crawler-price") if outcome is Outcome.PAYMENT_REQUIRED else None
     detail = fetched.detail if price is None else f"crawler-price: {price}"
     return " ".join(detail.split()).encode(errors="replace")
 
 
 def _field(headers: dict[str, str], name: str) -> bytes:
-    """Whole or not at all: half a validator is none."""
+    """A header field, or b"" if it is too long: half a validator is useless."""
     value = headers.get(name, "").encode("latin-1")
     return value if len(value) <= _LONGEST_TEXT else b""
