@@ -1,4 +1,4 @@
-"""SiteRank: PageRank over the graph of sites, where a site links to another if any of its pages does (thesis 7.2.1)."""
+"""SiteRank: PageRank over the graph of sites; a site links to another if any of its pages does (thesis 7.2.1)."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from gossamer.rank.pagerank import pagerank
 
 
 def siterank(graph: Graph, site: U32, sites: int) -> F64:
-    """By site; `site` is by page. One more pass over the links, and 8 bytes for each pair of sites that link."""
+    """SiteRank by site. `site`: by page. Cost: one pass over the links, and 8 bytes per linked pair of sites."""
     return pagerank(csr(sites, *crossings(graph, site)), tolerance=1e-6).values

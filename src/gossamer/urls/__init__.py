@@ -1,4 +1,4 @@
-"""URLs: their canonical form, their parts, their class, and which of them a crawl accepts. Pure."""
+"""URLs: canonical form, parts, class, and the scope of a crawl. Pure functions."""
 
 from gossamer.urls.canonical import Joiner, canonical
 from gossamer.urls.classify import Classes, UrlClass, extension
