@@ -15,6 +15,7 @@ from gossamer.gatherer.directives import of_header, refresh_target
 from gossamer.gatherer.gather import LONGEST_TITLE, Gathered, gather
 from gossamer.gatherer.markup.limits import DEEPEST, MOST_TAGS, bounded
 from gossamer.urls import Scope, canonical
+from tests.support.strategies import LINK_PIECES, joined
 from tests.support.timing import takes_less
 
 URL = "https://example.org/a/page.html"
@@ -265,39 +266,7 @@ def test_any_bytes_are_gathered(body: bytes, charset: str) -> None:
     assert gathered.text_length >= 0
 
 
-_markup = st.lists(
-    st.sampled_from(
-        [
-            "<a href='",
-            "/x",
-            "?q=1",
-            "'>",
-            "</a>",
-            "<p>",
-            "text ",
-            "<base href='/b/'>",
-            "<img src=",
-            "i.png>",
-            "<script>",
-            "ü",
-            "</script>",
-            "<meta name=robots content=",
-            "nofollow>",
-            "<!--",
-            "-->",
-            "<table><tr>",
-            "&amp;",
-            "&#0;",
-            "\0",
-            '"',
-            "<svg>",
-        ]
-    ),
-    max_size=30,
-).map("".join)
-
-
-@given(_markup)
+@given(joined(LINK_PIECES, most=30))
 @settings(deadline=None)
 def test_gathering_depends_on_its_arguments_only_and_links_are_distinct_and_canonical(html: str) -> None:
     first = page(html)

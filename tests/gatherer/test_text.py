@@ -16,6 +16,7 @@ from gossamer.gatherer.read import LONGEST_DESCRIPTION
 from gossamer.gatherer.sketch import LONGEST, sketch
 from gossamer.urls import Scope
 from tests.support.languages import PARAGRAPHS
+from tests.support.strategies import TEXT_PIECES, joined
 from tests.support.timing import takes_less
 
 DEFAULTS = GathererSettings()
@@ -264,56 +265,7 @@ def test_plain_text_has_language_sketch_and_text() -> None:
     assert kept.text == b"1 &lt; 2"
 
 
-_markup = st.lists(
-    st.sampled_from(
-        [
-            "<p>",
-            "</p>",
-            "<div>",
-            "</div>",
-            "one ",
-            "two",
-            "\n",
-            "&lt;b&gt;",
-            "&amp;",
-            "<b>",
-            "</b>",
-            "<pre>",
-            "</pre>",
-            "<table><tr><td>",
-            "</table>",
-            "<textarea>",
-            "</textarea>",
-            "<xmp>",
-            "</xmp>",
-            "<svg><style>x</style>",
-            "</svg>",
-            "<script>s</script>",
-            "<!-- c -->",
-            "<br>",
-            "<select><option>",
-            "</select>",
-            "\0",
-            "&#0;",
-            "\x01",
-            "ü",
-            "<a>",
-            "</a>",
-            "<iframe>",
-            "</iframe>",
-            "<template>",
-            "</template>",
-            "<noscript>",
-            "</noscript>",
-            "<li>",
-            "<math><mi>",
-        ]
-    ),
-    max_size=40,
-).map("".join)
-
-
-@given(_markup, st.booleans())
+@given(joined(TEXT_PIECES, most=40), st.booleans())
 @settings(deadline=None)
 def test_cleaned_text_has_the_characters_of_the_digest(html: str, dropping: bool) -> None:
     given = replace(TEXT, drop=TEXT.drop if dropping else ())

@@ -21,7 +21,8 @@ from gossamer.rank.opic import opic
 from gossamer.rank.pagerank import EXACT, pagerank
 from gossamer.rank.rankmass import rankmass
 from gossamer.rank.weighted import BASE, MOST_TEXT, POSITION, TAGS, link_weight, linkrank
-from tests.rank.test_rank import Links, dense, graphs, in_memory
+from tests.support.graphs import dense, in_memory
+from tests.support.strategies import Links, graphs, seeds
 
 F64 = npt.NDArray[np.float64]
 
@@ -79,7 +80,7 @@ def test_without_attributes_weighted_link_rank_is_pagerank(links: Links, weight:
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs(), st.integers(0, 2**32))
+@given(graphs(), seeds)
 def test_weighted_link_rank_is_that_of_an_independent_library(links: Links, seed: int) -> None:
     graph = in_memory(links)
     weights = np.random.default_rng(seed).uniform(0.2, 5, len(graph.targets)).astype(np.float32)

@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,55 +14,21 @@ from hypothesis import strategies as st
 from gossamer.base.model import NONE
 from gossamer.rank import rows as rows_module
 from gossamer.rank.completed import completed
-from gossamer.rank.graph import Csr, Graph, crossings, csr
+from gossamer.rank.graph import Csr, crossings, csr
 from gossamer.rank.hits import hubs_and_authorities
 from gossamer.rank.names import share_score
 from gossamer.rank.pagerank import pagerank
 from gossamer.rank.rows import MappedRows, encode, open_rows
 from gossamer.rank.siterank import siterank
+from tests.support.graphs import dense, in_memory, links_of
 from tests.support.shared_data import graph_file
-
-Links = list[list[int]]
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> Links:
-    n = draw(st.integers(1, 40))
-    return [draw(st.lists(st.integers(0, n - 1), max_size=6)) for _ in range(n)]
-
-
-def in_memory(links: Links) -> Csr:
-    sources = np.array([p for p, targets in enumerate(links) for _ in targets], np.uint32)
-    return csr(len(links), sources, np.array([t for targets in links for t in targets], np.uint32))
+from tests.support.strategies import Links, graphs, seeds
 
 
 def row_parts(links: dict[int, list[int]], key: int = 7) -> bytes:
     sources = np.array(list(links), np.uint32)
     degrees = np.array([len(t) for t in links.values()], np.int64)
     return b"".join(encode(sources, degrees, np.array([t for ts in links.values() for t in ts], np.uint32), key))
-
-
-def links_of(graph: Graph) -> dict[int, list[int]]:
-    found = {}
-    for block in graph.blocks():
-        begin = block.begin
-        for source, end in zip(block.sources.tolist(), block.ends.tolist(), strict=True):
-            found[source] = block.targets[begin:end].tolist()
-            begin = end
-    return found
-
-
-def dense(links: Links, damping: float = 0.85) -> npt.NDArray[np.float64]:
-    """PageRank as the solution of its equations."""
-    n = len(links)
-    follow = np.zeros((n, n))
-    for p, targets in enumerate(links):
-        if targets:
-            follow[list(set(targets)), p] = 1 / len(set(targets))
-        else:
-            follow[:, p] = 1 / n
-    solved: npt.NDArray[np.float64] = np.linalg.solve(np.eye(n) - damping * follow, np.full(n, (1 - damping) / n))
-    return solved
 
 
 @settings(max_examples=150, deadline=None)
@@ -77,7 +42,7 @@ def test_pagerank_solves_its_equations(links: Links) -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(graphs(), st.integers(0, 2**32))
+@given(graphs(), seeds)
 def test_a_warm_start_comes_to_the_same_ranks(links: Links, seed: int) -> None:
     start = np.random.default_rng(seed).random(np.random.default_rng(seed).integers(0, len(links) + 1))
     warm = pagerank(in_memory(links), start, tolerance=1e-12, most=500)

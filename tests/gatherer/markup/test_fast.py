@@ -4,114 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.gatherer.markup.fast import NEVER_DEEP, RAW, SIBLINGS, is_plain
 from gossamer.gatherer.markup.tags import marks
+from tests.support.strategies import TAG_PIECES, joined
 
-PIECES = (
-    "<div>",
-    "</div>",
-    "<DIV class=x>",
-    "</DIV >",
-    "<b>",
-    "</b>",
-    "<b class='x'>",
-    "<i>",
-    "</i>",
-    "<p>",
-    "</p>",
-    "<ul>",
-    "</ul>",
-    "<li>",
-    "</li>",
-    "<dl>",
-    "</dl>",
-    "<dt>",
-    "<dd>",
-    "</dd>",
-    "<table>",
-    "<tr>",
-    "<td>",
-    "</td>",
-    "</tr>",
-    "</table>",
-    "<span title='it is'>",
-    '<span title="x=">',
-    "</span>",
-    "<a href=/x>",
-    "</a>",
-    "<br>",
-    "<br/>",
-    "text",
-    "<!-- x -->",
-    "<!-- </div> -->",
-    "<!-->",
-    "<!--->",
-    "<!--",
-    "-->",
-    "<!-- <div> --!>",
-    "<!x </div>",
-    "<?x>",
-    "</ x>",
-    "<script>",
-    "</script>",
-    "<script>'</div>'</script>",
-    "<style></div></style>",
-    "<title><div></title>",
-    "<textarea>",
-    "</textarea>",
-    '<p title="</div>">',
-    '<p title="></div>">',
-    '<p title="<!--">',
-    '<p title="-->">',
-    '<p a"=">',
-    '<p title="><!--">',
-    '<p a=b=" c=">',
-    "</di<!-- -->v>",
-    "<di<!-- -->v>",
-    "<svg>",
-    "</svg>",
-    "<select>",
-    "</select>",
-    '<p ="x=">',
-    "<p a=/x/>",
-    '<p class="x ">',
-    "<template>",
-    "</template>",
-    "<button>",
-    "</button>",
-    "<![CDATA[",
-    "]]>",
-    "<",
-    ">",
-    '"',
-    "'",
-    " < ",
-    "<div/>",
-    "<rt>",
-    "<rp>",
-    "<ruby>",
-    "</ruby>",
-    "<optgroup>",
-    "</optgroup>",
-    "<form>",
-    "</form>",
-    "<h1>",
-    "</h2>",
-    "<rtc>",
-    "<div",
-    "</div",
-    "<x-y>",
-    "</x-y>",
-    "<option>",
-    "<object>",
-    "</object>",
-    "<plaintext>",
-    "<noscript>",
-    "</noscript>",
-)
 SHALLOW, FEW, MANY = 4, 2, 1_000
 
 
@@ -125,7 +23,7 @@ def _depth(node: LexborNode | None) -> int:
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=40).map("".join))
+@given(joined(TAG_PIECES, least=1, most=40))
 def test_what_is_plain_is_never_deeper_for_the_parser(page: str) -> None:
     if is_plain(marks(page), SHALLOW, FEW, MANY, MANY):
         for node in LexborHTMLParser(page).css("*"):

@@ -129,7 +129,7 @@ def test_sixteen_times_the_page_does_not_take_the_square_of_that_as_long(name: s
 
 _MEASURED = """
 import resource, sys
-from tests.test_hostile_html import PAGES, gathered
+from tests.gatherer.markup.test_hostile_html import PAGES, gathered
 resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
 gathered("<p>x")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -14,38 +14,10 @@ from gossamer.gatherer.markup import limits
 from gossamer.gatherer.markup.fast import FORMATTING
 from gossamer.gatherer.markup.prefilter import count_roots, has_few
 from gossamer.gatherer.markup.tags import marks
-from tests.gatherer.markup.test_fast import PIECES
+from tests.support.strategies import LEAF_PIECES, TAG_PIECES, joined
 
-LEAVES = (
-    "<b>x</b>",
-    "<b class=x>y</b>",
-    "<span>x</span>",
-    '<i title="a>b</i>">',
-    '<i a=\u00a0"x y=">z</i>',
-    "<b\u00a0>",
-    '<b\u00a0="x y=">',
-    "<STRI\u212aE>",
-    "<code\x0b>",
-    "<u\x00>",
-    "<A\n>x</a>",
-    "<p\0>",
-    "<li>x</li>",
-    "<em/>x</em>",
-    "<!-- <span>--></span>",
-    '<p title="<div>x</div>">',
-    "<title>x</title>",
-    "<div\t>x</div>",
-    "<b id=1>",
-    "<b id=2>",
-    "<![CDATA[ < ",
-    "]]>",
-    "<div ti",
-    'tle="x">',
-    "<div t='",
-    "<li><a href=x>y</a></li>",
-    "<div><em>x</em><br></div>",
-    '<b ="x>y</b>">',
-)
+PIECES = TAG_PIECES + LEAF_PIECES
+
 LIMITS = {"DEEPEST": 4, "MOST_REBUILT": 12, "MOST_WALKED": 9, "MOST_OPTIONS": 2}
 
 
@@ -55,7 +27,7 @@ def _is_cleared(page: str, tags: int) -> bool:
 
 
 @settings(max_examples=1_000, deadline=None)
-@given(st.lists(st.sampled_from(PIECES + LEAVES), min_size=1, max_size=12).map("".join))
+@given(joined(PIECES, least=1, most=12))
 def test_what_has_few_tags_is_left_whole_by_the_closer_look(page: str) -> None:
     tags = page.count("<")
     if tags and _is_cleared(page, tags):
@@ -69,7 +41,7 @@ def _is_formatting(piece: str) -> bool:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from([p for p in PIECES + LEAVES if not _is_formatting(p)]), min_size=1, max_size=4))
+@given(st.lists(st.sampled_from([p for p in PIECES if not _is_formatting(p)]), min_size=1, max_size=4))
 @example(["<rt>"])
 @example(["<optgroup>"])
 @example(["<span>", "<div>", "</span>"])
@@ -129,7 +101,7 @@ def test_options_are_counted_and_not_whatever_else_there_is() -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from([*PIECES, *LEAVES, "<image src=x>", "<IMG>", "<Base href=x>", "<tr>", "<col>"])))
+@given(st.lists(st.sampled_from([*PIECES, "<image src=x>", "<IMG>", "<Base href=x>", "<tr>", "<col>"])))
 def test_an_element_is_in_the_tree_only_if_its_tag_may_be_in_the_page(pieces: list[str]) -> None:
     page = "".join(pieces)
     found = marks(page)
