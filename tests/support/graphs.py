@@ -1,4 +1,4 @@
-"""Small graphs for tests of link scores: made in memory, read back, and their PageRank by another method."""
+"""Small graphs for tests of link scores."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from tests.support.strategies import Links
 
 
 def in_memory(links: Links) -> Csr:
+    """The graph with these links."""
     sources = np.array([p for p, targets in enumerate(links) for _ in targets], np.uint32)
     return csr(len(links), sources, np.array([t for targets in links for t in targets], np.uint32))
 
 
 def links_of(graph: Graph) -> dict[int, list[int]]:
+    """The targets of each source of a graph."""
     found = {}
     for block in graph.blocks():
         begin = block.begin
@@ -25,7 +27,7 @@ def links_of(graph: Graph) -> dict[int, list[int]]:
 
 
 def dense(links: Links, damping: float = 0.85) -> npt.NDArray[np.float64]:
-    """PageRank as the solution of its equations."""
+    """PageRank as the solution of its linear equations."""
     n = len(links)
     follow = np.zeros((n, n))
     for p, targets in enumerate(links):

@@ -1,4 +1,4 @@
-"""The quick look at markup: what it calls plain is no trouble for the parser."""
+"""Tests of the fast check of markup: pages that it accepts never exceed the limits in the parser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHALLOW, FEW, MANY = 4, 2, 1_000
 
 
 def _depth(node: LexborNode | None) -> int:
-    """Open elements that count; what is no markup holds no others."""
+    """Open elements that count for the limit; elements whose content is not markup contain no others."""
     depth = 0
     while node is not None and node.tag != "-document":
         depth += node.tag not in NEVER_DEEP and node.tag not in SIBLINGS and node.tag not in RAW
@@ -24,7 +24,7 @@ def _depth(node: LexborNode | None) -> int:
 
 @settings(max_examples=500, deadline=None)
 @given(joined(TAG_PIECES, least=1, most=40))
-def test_what_is_plain_is_never_deeper_for_the_parser(page: str) -> None:
+def test_plain_pages_are_never_too_deep_for_the_parser(page: str) -> None:
     if is_plain(marks(page), SHALLOW, FEW, MANY, MANY):
         for node in LexborHTMLParser(page).css("*"):
             assert _depth(node) < SHALLOW
@@ -56,11 +56,11 @@ def test_what_is_plain_is_never_deeper_for_the_parser(page: str) -> None:
         ('<p a="=">', False),
     ],
 )
-def test_usual_pages_are_plain_and_others_are_looked_at_closer(page: str, plain: bool) -> None:
+def test_usual_pages_are_plain_and_unusual_ones_are_not(page: str, plain: bool) -> None:
     assert is_plain(marks(page), SHALLOW, FEW, MANY, MANY) is plain
 
 
-def test_formatting_elements_that_end_something_else_are_counted() -> None:
+def test_stray_end_tags_of_formatting_elements_are_counted() -> None:
     page = "<b><div></b></div>" * 3
     assert is_plain(marks(page), 10, 10, 3, 0)
     assert not is_plain(marks(page), 10, 10, 2, 0)
