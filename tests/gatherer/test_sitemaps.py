@@ -54,7 +54,7 @@ def atom(addresses: list[str]) -> str:
 
 
 @given(ADDRESSES, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]), st.booleans())
-def test_what_is_written_is_read(addresses: list[str], charset: str, dates: bool) -> None:
+def test_every_format_and_charset_is_read(addresses: list[str], charset: str, dates: bool) -> None:
     when = 1_706_918_400.0 if dates else None
     expected = [Entry(a, when) for a in addresses]
     for prefix in ("", "sm"):
@@ -72,7 +72,7 @@ def test_what_is_written_is_read(addresses: list[str], charset: str, dates: bool
 
 
 @given(ADDRESSES, st.integers(0, 3000))
-def test_what_is_cut_is_read_as_far_as_it_goes(addresses: list[str], size: int) -> None:
+def test_a_cut_file_is_read_as_far_as_it_goes(addresses: list[str], size: int) -> None:
     """Only the last address may be cut."""
     body = xml(addresses).encode()
     found = read(body[:size], "", NOW)
@@ -219,7 +219,7 @@ def test_the_charset_comes_from_the_declaration_or_the_header(charset: str) -> N
     assert read(lie, "", NOW).entries == [Entry("http://a.example/")]
 
 
-def test_no_more_than_the_limits() -> None:
+def test_the_limits_hold() -> None:
     body = xml([f"http://a.example/{i}" for i in range(12)]).encode()
     with patch.object(sitemaps, "MOST_ENTRIES", 10):
         assert (len(read(body, "", NOW).entries), read(body, "", NOW).whole) == (10, False)

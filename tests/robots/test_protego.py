@@ -112,28 +112,28 @@ REASONS = {
         ("\ufeffUser-agent: *\nDisallow: /a", "/a"),
     ),
     "other keys": Reason(
-        "2.2.4: lines of other keys, Crawl-delay and misspelled ones among them, are no rules and end no group",
+        "2.2.4: lines with other keys, such as Crawl-delay and misspelled ones, are not rules and do not end a group",
         known_keys,
         ("User-agent: gossamer\nCrawl-delay: 3\nUser-agent: y\nDisallow: /a", "/a"),
     ),
     "product token": Reason(
-        "2.2.1: the whole product token counts, of letters, - and _, and nothing behind it",
+        "2.2.1: the whole product token counts (letters, - and _), and nothing after it",
         each_line(token_only),
         ("User-agent: gossamer/2.0\nDisallow: /a", "/a"),
     ),
     "index.html": Reason(
-        "2.2.2: an Allow of /index.html is about /index.html",
+        "2.2.2: an Allow of /index.html applies only to /index.html",
         each_line(not_index),
         ("User-agent: *\nDisallow: /\nAllow: /index.html", "/"),
     ),
     "dollar": Reason(
-        "2.2.3: $ ends a rule, and elsewhere stands for itself",
+        "2.2.3: $ at the end of a rule is an anchor, elsewhere a literal character",
         each_line(dollars),
         ("User-agent: *\nDisallow: /a$\nAllow: /a", "/a$"),
         no_dollar,
     ),
     "query": Reason(
-        "2.2.2, first example: in a query :, /, ? and @ mean the same escaped",
+        "2.2.2, first example: in a query :, /, ? and @ mean the same when escaped",
         each_line(lambda key, value: f"{key}: {_in_query(value)}" if key in ("allow", "disallow") else None),
         ("User-agent: *\nDisallow: /x?u=https://f", "/x?u=https%3A%2F%2Ff"),
         _in_query,
@@ -145,7 +145,7 @@ REASONS = {
         _same,
     ),
     "500 KiB": Reason(
-        "2.5: what is behind the first 500 KiB is not read",
+        "2.5: only the first 500 KiB are read",
         lambda text: (
             text if len(text.encode()) <= LIMIT else text.encode()[:LIMIT].decode(errors="ignore").rpartition("\n")[0]
         ),

@@ -15,9 +15,9 @@ Invariants, each a property test of the same name:
 - anything can be read: no bytes raise an error, and reading ends
 - no entity is expanded: except the five of XML and numeric ones, references stay as they are, whatever is declared;
   nothing is ever fetched from outside
-- no more than the limits: `MOST_BYTES`, `MOST_ENTRIES`, `MOST_TAGS`, and `MOST_LISTED` for the resulting links
-- what is written is read: in every format and charset
-- what is cut is read as far as it goes: the beginning of a file gives the beginning of its entries
+- the limits hold: `MOST_BYTES`, `MOST_ENTRIES`, `MOST_TAGS`, and `MOST_LISTED` for the resulting links
+- every format and charset is read: the entries of a correct file are read as written
+- a cut file is read as far as it goes: the beginning of a file gives the beginning of its entries
 
 The time is linear in the size: no pattern reads past the next "<", and every search resumes where the last one ended.
 Refused: expat and lxml. The first stops at the first unescaped "&", which is the most common error of all; the second

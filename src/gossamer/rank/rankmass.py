@@ -34,7 +34,7 @@ class RankMass:
     lower: F64
     """By page: a lower bound of its rank. The sum is a lower bound of the rank of all crawled pages together, of 1."""
     missing: float
-    """The sum of what the lower bounds lack of the ranks: an upper bound, or exact without `crawled`."""
+    """The sum of all ranks minus the sum of the lower bounds: an upper bound, or exact without `crawled`."""
     turns: int
 
 

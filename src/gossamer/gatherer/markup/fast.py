@@ -32,7 +32,7 @@ and <optgroup>: they do so only in their proper place, and nest elsewhere."""
 FORMATTING: Final = frozenset({
     "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 })
-"""Formatting elements, except <a>, of which only one is ever open."""
+"""Formatting elements, without <a>: only one <a> can be open at a time."""
 # fmt: on
 RAW: Final = ("script", "style", "textarea", "title", "xmp", "noembed", "noframes", "iframe")
 """Elements whose content is not markup."""
