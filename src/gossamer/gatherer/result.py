@@ -125,11 +125,12 @@ def encode_links(links: list[Link], seed: int, known: dict[str, int]) -> bytes:
     for url in targets:
         if not url.startswith(root):
             root = url[: url.index("/", 8) + 1]
-            if root not in known:
+            cached = known.get(root)  # another thread may clear the cache at any time
+            if cached is None:
                 if len(known) >= _ORIGINS:
                     known.clear()
-                known[root] = fingerprint(origin(root), seed)
-            number = known[root]
+                cached = known[root] = fingerprint(origin(root), seed)
+            number = cached
         origins.append(number)
     urls, anchors = [url.encode() for url in targets], "".join(texts).encode(errors="replace")
     lengths = list(map(len, texts))
