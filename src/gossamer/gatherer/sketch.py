@@ -18,7 +18,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+
+from gossamer.base.arrays import U32, U64
 
 LONGEST: Final = 1 << 18
 """Maximum bytes of a text that are read."""
@@ -40,7 +41,7 @@ _KINDS: Final = bytes((f > 0) + (0xE3 <= c <= 0xE9) for c, f in enumerate(_FOLDE
 """0: between words, 1: in a word, 2: first byte of U+3000 to U+9FFF. A word begins where the kind increases."""
 
 
-def _powers(base: int) -> npt.NDArray[np.uint64]:
+def _powers(base: int) -> U64:
     factors = np.full(LONGEST, base, _U64)
     factors[0] = 1
     return np.cumprod(factors, dtype=_U64)
@@ -59,7 +60,7 @@ def sketch(text: bytes) -> int:
     return int(_WEIGHTS[bits].sum(dtype=_U64)) or 1
 
 
-def _runs(text: bytes) -> npt.NDArray[np.uint64] | None:
+def _runs(text: bytes) -> U64 | None:
     """A hash for every sequence of three words; None if there are too few."""
     kinds = np.frombuffer(b"\0" + text.translate(_KINDS), np.uint8)
     starts = (kinds[1:] > kinds[:-1]).nonzero()[0]
@@ -78,7 +79,7 @@ def _runs(text: bytes) -> npt.NDArray[np.uint64] | None:
     return runs
 
 
-def _votes(runs: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
+def _votes(runs: U64) -> U32:
     """For each bit, how many hashes have it set. One lane (a byte) holds the votes of 255 hashes (little-endian)."""
     blocks = -(-len(runs) // _LANES)
     padded = np.zeros(blocks * _LANES, _U64)
@@ -86,5 +87,5 @@ def _votes(runs: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
     lanes = padded >> _BIT_OF_LANE
     lanes &= _LOWEST
     sums = lanes.reshape(8, blocks, _LANES).sum(axis=2)
-    by_byte: npt.NDArray[np.uint32] = sums.view(np.uint8).reshape(8, blocks, 8).sum(axis=1, dtype=np.uint32)
+    by_byte: U32 = sums.view(np.uint8).reshape(8, blocks, 8).sum(axis=1, dtype=np.uint32)
     return by_byte.T.ravel()

@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, U32, Bools
 from gossamer.base.compiled import njit
-from gossamer.rank.graph import F64, I64, U32, Graph
+from gossamer.rank.graph import Graph
 from gossamer.rank.pagerank import DAMPING
 
 LAMBDA: Final = 0.15
@@ -54,7 +54,7 @@ class Completed:
     """The value of a page without incoming links that is not a start page."""
 
 
-def completed(graph: Graph, site: U32, fetched: npt.NDArray[np.bool_], start: U32, before: F64 | None) -> Completed:
+def completed(graph: Graph, site: U32, fetched: Bools, start: U32, before: F64 | None) -> Completed:
     """Compute completed PageRank. `site`, `fetched`: by known page; `before`: previous values of the first pages."""
     n = graph.pages
     values = np.zeros(n)
@@ -79,7 +79,7 @@ def completed(graph: Graph, site: U32, fetched: npt.NDArray[np.bool_], start: U3
     return Completed(values, base)
 
 
-def _gifts(values: F64, site: U32, fetched: npt.NDArray[np.bool_], known: I64) -> F64:
+def _gifts(values: F64, site: U32, fetched: Bools, known: I64) -> F64:
     """By site: the factor for what its fetched pages give; if none is fetched, minus what each of its pages gets
     back."""
     rank = np.bincount(site, values, len(known))

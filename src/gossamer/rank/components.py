@@ -28,13 +28,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import I64, U8, U32, Bools
 from gossamer.base.compiled import njit
-from gossamer.rank.graph import I64, U32, Csr, transposed
+from gossamer.rank.graph import Csr, transposed
 from gossamer.rank.names import PARTS
-
-U8 = npt.NDArray[np.uint8]
 
 _MAIN_NORM, _MAIN_MAIN, _MAIN_IN, _MAIN_OUT, _IN, _OUT, _TENTACLE_IN, _TENTACLE_OUT, _TUNNEL, _ISLAND = range(10)
 """In the order of PARTS."""
@@ -96,7 +94,7 @@ def _largest(component: U32) -> int:
     return int(component[np.argmax(sizes[component] == sizes.max())])
 
 
-def reached(links: Csr, start: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def reached(links: Csr, start: Bools) -> Bools:
     """Pages that can be reached from the pages of `start`, including these."""
     found = start.copy()
     queue = np.empty(links.pages, np.uint32)
@@ -106,7 +104,7 @@ def reached(links: Csr, start: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _touched(links: Csr, group: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _touched(links: Csr, group: Bools) -> Bools:
     """Pages with a link to a page of `group`."""
     found = np.zeros(links.pages, np.bool_)
     _touch(links.offsets, links.targets, group, found)
@@ -157,7 +155,7 @@ def _strong(offsets: I64, targets: U32, rindex: U32, at: I64, stack: U32, is_roo
 
 
 @njit
-def _reach(offsets: I64, targets: U32, found: npt.NDArray[np.bool_], queue: U32, length: int) -> None:
+def _reach(offsets: I64, targets: U32, found: Bools, queue: U32, length: int) -> None:
     at = 0
     while at < length:
         page = queue[at]
@@ -170,7 +168,7 @@ def _reach(offsets: I64, targets: U32, found: npt.NDArray[np.bool_], queue: U32,
 
 
 @njit
-def _touch(offsets: I64, targets: U32, group: npt.NDArray[np.bool_], found: npt.NDArray[np.bool_]) -> None:
+def _touch(offsets: I64, targets: U32, group: Bools, found: Bools) -> None:
     for page in range(len(found)):
         for i in range(offsets[page], offsets[page + 1]):
             if group[targets[i]]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gossamer.rank.graph import F64, Graph, pull, push
+from gossamer.base.arrays import F64
+from gossamer.rank.graph import Graph, pull, push
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,11 @@ an area of .636 against .659); ranks among all pages (needs a sort); x / (x + me
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
+from gossamer.base.arrays import F64, I64, Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ PARTS: Final = {
 """Parts of the bow-tie (`components`), in the order of their numbers."""
 
 
-def share_score(share: npt.NDArray[Any], count: int) -> F64:
+def share_score(share: Array, count: int) -> F64:
     """The scores of shares, between 0 and 1, of a whole among `count` pages."""
     if count < 1:
         return np.zeros(len(share))
@@ -72,5 +71,5 @@ def share_score(share: npt.NDArray[Any], count: int) -> F64:
 
 def straight_log2(x: F64) -> F64:
     """log2(1 + x), linear between powers of two: exponent and fraction of the number, read as one number."""
-    bits: npt.NDArray[np.int64] = (1.0 + x).view(np.int64)
+    bits: I64 = (1.0 + x).view(np.int64)
     return np.asarray(bits * 2.0**-52 - 1023.0)

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gossamer.base.arrays import F64, I64, U32
 from gossamer.base.compiled import njit
-from gossamer.rank.graph import F64, I64, U32, Csr
+from gossamer.rank.graph import Csr
 
 
 @dataclass(frozen=True, slots=True)

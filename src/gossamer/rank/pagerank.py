@@ -23,10 +23,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, U32, Bools
 from gossamer.base.compiled import njit
-from gossamer.rank.graph import F64, I64, U32, Csr, Graph, spread
+from gossamer.rank.graph import Csr, Graph, spread
 
 DAMPING = 0.85
 ALL = np.zeros(0, np.bool_)
@@ -93,7 +93,7 @@ def _begin(n: int, start: F64 | None, damping: float) -> F64:
 
 
 @njit
-def pass_on(offsets: I64, targets: U32, known: npt.NDArray[np.bool_], damping: float, mass: F64, ranks: F64) -> float:
+def pass_on(offsets: I64, targets: U32, known: Bools, damping: float, mass: F64, ranks: F64) -> float:
     """Each known page (all if `known` is empty) passes its mass on; returns d times the mass of pages without links."""
     jumping = 0.0
     for page in range(len(mass)):

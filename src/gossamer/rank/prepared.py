@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, U32, Bools
 from gossamer.rank.completed import completed
-from gossamer.rank.graph import F64, U32, Graph, spread
+from gossamer.rank.graph import Graph, spread
 from gossamer.rank.pagerank import DAMPING, pagerank
 
 TURNS: Final = 50
@@ -33,7 +33,7 @@ class Known:
     graph: Graph
     """The links of the fetched pages; other pages have no links."""
     site: U32
-    fetched: npt.NDArray[np.bool_]
+    fetched: Bools
     start: U32
     """Start pages, by number."""
 

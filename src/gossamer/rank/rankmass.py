@@ -21,9 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from gossamer.rank.graph import F64, U32, Csr
+from gossamer.base.arrays import F64, U32, Bools
+from gossamer.rank.graph import Csr
 from gossamer.rank.pagerank import DAMPING, pass_on
 
 
@@ -41,7 +41,7 @@ class RankMass:
 def rankmass(
     links: Csr,
     trusted: U32 | None = None,
-    crawled: npt.NDArray[np.bool_] | None = None,
+    crawled: Bools | None = None,
     *,
     damping: float = DAMPING,
     tolerance: float = 1e-6,

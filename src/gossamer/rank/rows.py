@@ -21,14 +21,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 
+from gossamer.base.arrays import I32, I64, U8, U32
 from gossamer.base.compiled import inlined, njit
-from gossamer.rank.graph import I64, U32, Block
-
-U8 = npt.NDArray[np.uint8]
-I32 = npt.NDArray[np.int32]
+from gossamer.rank.graph import Block
 
 _HEAD: Final = struct.Struct("<8sQQQQQQ")
 _MAGIC: Final = b"gossROW1"

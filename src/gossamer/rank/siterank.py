@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gossamer.rank.graph import F64, U32, Graph, crossings, csr
+from gossamer.base.arrays import F64, U32
+from gossamer.rank.graph import Graph, crossings, csr
 from gossamer.rank.pagerank import pagerank
 
 

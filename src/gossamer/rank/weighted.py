@@ -25,13 +25,11 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F32, F64, I64, U32
 from gossamer.base.compiled import njit
-from gossamer.rank.graph import F64, I64, U32, Csr
+from gossamer.rank.graph import Csr
 from gossamer.rank.pagerank import DAMPING, settle
-
-F32 = npt.NDArray[np.float32]
 
 BASE: Final = 1.0
 TEXT_LENGTH: Final = 16.0

@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.compiled import njit
 from gossamer.robots import pattern
 
-Array = npt.NDArray[Any]
 Int = Any
 """int in Python, int64 in compiled code."""
 

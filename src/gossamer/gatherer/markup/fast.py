@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.arrays import Bools
 from gossamer.gatherer.markup.tags import PAIR, Marks, beginning_like
 
 # fmt: off
@@ -52,7 +53,6 @@ _MOST_APOSTROPHES: Final = 1_000
 _SPACES: Final = b" \t\n\f\r"
 
 Keys = npt.NDArray[np.uint64]
-Bools = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[Any]
 

@@ -14,6 +14,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.arrays import Bools
+
 PAIR: Final = np.uint32(0xFFFF)
 """Mask of the first two bytes of a key."""
 _KEY: Final = 4
@@ -24,7 +26,6 @@ _AFTER_NAME: Final = b" \t\n\f\r/>"
 _IMPLIED: Final = frozenset({"html", "head", "body", "tbody", "tr", "colgroup"})
 
 Keys = npt.NDArray[np.uint32]
-Bools = npt.NDArray[np.bool_]
 Places = npt.NDArray[Any]
 
 
