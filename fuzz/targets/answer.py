@@ -124,7 +124,7 @@ class AnswerTarget(Target):
         results = decode_results([frame[HEAD.size :]])
         (visit,) = results.visits
         Outcome(int(visit["outcome"]))
-        (texts,) = results.text_of()
+        (texts,) = results.visit_texts().all()
         assert sum(map(len, texts.values())) == len(results.texts)
         assert results.links.texts.buffer.isascii()
         _check_records(self._path.read_bytes()[before:])

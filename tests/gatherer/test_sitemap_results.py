@@ -63,7 +63,7 @@ def test_a_sitemap_becomes_links_however_it_is_compressed(body: bytes, headers: 
     assert found.links.texts.split() == [b"http://a.example/%d" % i for i in range(9)]
     assert set(found.links.kind.tolist()) == {LinkKind.SITEMAP}
     assert found.links.anchors.split() == [b"1704067200" if i % 2 else b"" for i in range(9)]
-    assert (found.visits["out_degree"][0], found.text_of()[0]["title"]) == (9, URL)
+    assert (found.visits["out_degree"][0], found.visit_texts().all()[0]["title"]) == (9, URL)
 
 
 def test_a_cut_gzip_file_or_a_bomb_is_read_as_far_as_possible(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +103,8 @@ def test_the_first_500_kib_of_a_robots_txt_are_used_if_the_rest_is_damaged_or_to
     body = head if behind != b"damaged" else head[: len(head) - 9] + b"\xff" * 9
     found = asked(Ask.ROBOTS, body, content_encoding="gzip")
     assert found.visits["outcome"][0] == Outcome.OK
-    assert found.text_of()[0]["rules"] == Rules.parse(text, "Gossamer").compiled()
-    assert found.text_of()[0]["sitemaps"] == b"http://a.example/s.xml"
+    assert found.visit_texts().all()[0]["rules"] == Rules.parse(text, "Gossamer").compiled()
+    assert found.visit_texts().all()[0]["sitemaps"] == b"http://a.example/s.xml"
     damaged = asked(Ask.ROBOTS, body[:5000] + b"\xff" * 99, content_encoding="gzip")
     assert damaged.visits["outcome"][0] == Outcome.BAD_ENCODING
 
@@ -113,12 +113,12 @@ def test_an_index_becomes_names_of_sitemaps_up_to_the_maximum() -> None:
     body = b"".join(b"<sitemap><loc>/part%d.xml</loc></sitemap>" % i for i in range(9))
     found = result(b"<sitemapindex>" + body + b"</sitemapindex>")
     assert len(found.links) == 0
-    assert found.text_of()[0]["sitemaps"].split() == [b"http://a.example/part%d.xml" % i for i in range(3)]
+    assert found.visit_texts().all()[0]["sitemaps"].split() == [b"http://a.example/part%d.xml" % i for i in range(3)]
 
 
 def test_a_redirect_of_a_sitemap_has_a_target_and_no_link() -> None:
     found = result(b"", 301, location="http://www.b.example/x")
-    assert found.text_of()[0]["redirect"] == b"http://www.b.example/x"
+    assert found.visit_texts().all()[0]["redirect"] == b"http://www.b.example/x"
     assert len(found.links) == 0
 
 

@@ -453,7 +453,7 @@ class Reading:
 
     def visit(self, fetched: Fetched) -> tuple[np.void, dict[str, bytes], list[bytes]]:
         results = decode_results([self.reader.result(fetched)[5:]])
-        return results.visits[0], results.text_of()[0], results.links.texts.split()
+        return results.visits[0], results.visit_texts().all()[0], results.links.texts.split()
 
     def outcome(self, fetched: Fetched) -> Outcome:
         return Outcome(self.visit(fetched)[0]["outcome"])
