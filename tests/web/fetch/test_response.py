@@ -505,10 +505,10 @@ def test_no_page_is_taken_for_another_type(text: str) -> None:
 
 
 REDIRECTS = {
-    b"Location: javascript:alert(1)": ("", "no page of the Web"),
-    b"Location: data:text/html,x": ("", "no page of the Web"),
-    b"Location: mailto:a@example.org": ("", "no page of the Web"),
-    b"Location: http://": ("", "no page of the Web"),
+    b"Location: javascript:alert(1)": ("", "not a Web page"),
+    b"Location: data:text/html,x": ("", "not a Web page"),
+    b"Location: mailto:a@example.org": ("", "not a Web page"),
+    b"Location: http://": ("", "not a Web page"),
     b"Location: /x": ("http://site.test/x", "the page itself"),
     b"Location: /x#part": ("http://site.test/x", "the page itself"),
     b"Location: http://site.test:80/x": ("http://site.test/x", "the page itself"),
