@@ -20,9 +20,9 @@ from gossamer.base.ending import Ending
 from gossamer.base.model import NONE, VISIT, Ask, Assignment, LinkKind, Outcome, State, VisitFlag
 from gossamer.config import Settings, override
 from gossamer.crawl.parts import LAYOUT
-from gossamer.crawl.worker import Reader
 from gossamer.desk.account import Account
 from gossamer.desk.columns import Group
+from gossamer.gatherer.reader import Reader
 from gossamer.harvester.errands.probes import MOST, NAME, ROW, SAME, Answer, Kind, ProbeAnswers, Probes, answer_of, vote
 from gossamer.harvester.errands.soft404 import ALIKE, MANY, TRIES
 from gossamer.read.explain.page import explain_page

@@ -28,7 +28,8 @@ from gossamer.manager.scores.weights import weights_of
 from gossamer.rank.graph import held
 from gossamer.rank.names import LINK_SCORES, share_score
 from gossamer.rank.prepared import PREPARED
-from tests.rank.test_rank import Links, dense, links_of
+from tests.support.graphs import dense, links_of
+from tests.support.strategies import Links
 
 
 class Made:

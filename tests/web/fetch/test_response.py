@@ -24,8 +24,8 @@ from gossamer.base.model import Ask, Assignment, Counted, Outcome, Texts, VisitF
 from gossamer.base.units import Duration, Size
 from gossamer.collection.tables.segments import _modified
 from gossamer.config import Settings, override
-from gossamer.crawl.worker import Reader
 from gossamer.gatherer.charset import _codec, codec, decode
+from gossamer.gatherer.reader import Reader
 from gossamer.web.fetch.decode import decode as undo
 from gossamer.web.fetch.decode import salvaged
 from gossamer.web.fetch.fetch import Fetched
@@ -505,10 +505,10 @@ def test_no_page_is_taken_for_another_type(text: str) -> None:
 
 
 REDIRECTS = {
-    b"Location: javascript:alert(1)": ("", "no page of the Web"),
-    b"Location: data:text/html,x": ("", "no page of the Web"),
-    b"Location: mailto:a@example.org": ("", "no page of the Web"),
-    b"Location: http://": ("", "no page of the Web"),
+    b"Location: javascript:alert(1)": ("", "not a Web page"),
+    b"Location: data:text/html,x": ("", "not a Web page"),
+    b"Location: mailto:a@example.org": ("", "not a Web page"),
+    b"Location: http://": ("", "not a Web page"),
     b"Location: /x": ("http://site.test/x", "the page itself"),
     b"Location: /x#part": ("http://site.test/x", "the page itself"),
     b"Location: http://site.test:80/x": ("http://site.test/x", "the page itself"),
@@ -604,7 +604,7 @@ def test_what_is_too_large_is_not_decoded_twice(packed: dict[str, bytes], monkey
     def never(*_: object) -> bytes:
         raise AssertionError
 
-    monkeypatch.setattr("gossamer.crawl.worker.salvaged", never)
+    monkeypatch.setattr("gossamer.gatherer.reader.salvaged", never)
     body = gzip.compress(b"User-agent: *\nDisallow: /a\n" + b"# more\n" * 1_000_000, mtime=0)
     visit, texts, _ = Reading("gatherer.max_decoded=1MB").visit(
         fetched(b"Content-Encoding: gzip", body=body, ask=Ask.ROBOTS, url=b"http://site.test/robots.txt")

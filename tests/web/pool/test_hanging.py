@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.model import Outcome
-from gossamer.crawl.worker import LARGE
+from gossamer.gatherer.reader import LARGE
 from gossamer.web.pool import pool as pooled
 from gossamer.web.pool.handle import Worker
 from tests.support.pooling import Start, archived, ask, collect, outcomes, server, start

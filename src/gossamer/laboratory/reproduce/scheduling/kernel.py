@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config import Settings, from_json, to_json
-from gossamer.crawl.worker import Reader
+from gossamer.gatherer.reader import Reader
 from gossamer.web.fetch.fetch import Fetched, Fetcher
 
 _PR_SET_PDEATHSIG: Final = 1
