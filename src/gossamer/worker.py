@@ -12,7 +12,6 @@ records lie in the archive file.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import json
 import resource
@@ -32,6 +31,7 @@ from xxhash import xxh3_64_intdigest
 from gossamer.base.disk import Appender
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import NONE, Ask, Assignment, Outcome, VisitFlag
+from gossamer.base.process import die_with_parent
 from gossamer.base.screen import guard
 from gossamer.config import Settings, from_json
 from gossamer.gatherer.challenge import challenged
@@ -54,7 +54,6 @@ from gossamer.web.limit.bucket import Share
 from gossamer.web.message import Type, decode_assignment, frame, pack_link, pack_visit
 from gossamer.web.pool.wire import Slot, Wire
 
-_PR_SET_PDEATHSIG: Final = 1
 _LONGEST_TEXT: Final = 300
 """Bytes of a header field that the desk gets."""
 LARGE: Final = 300_000
@@ -562,7 +561,7 @@ def main(wire_fd: int, slot_fd: int, payloads_fd: int = -1, line_fd: int = -1, n
     guard()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.setswitchinterval(SWITCH)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     end = socket.socket(fileno=wire_fd)
     wire = Wire(end)
     try:
