@@ -180,7 +180,7 @@ def test_servers_of_the_system_that_change_are_noticed(monkeypatch: pytest.Monke
     with servers("failing", "") as (old, new):
         monkeypatch.setattr(resolver, "system_servers", lambda: [old.address])
         asking = resolver_of(clock=clock)
-        clock.advance(resolver.LOOK_EVERY)
+        clock.advance(resolver.CHECK_EVERY)
         monkeypatch.setattr(resolver, "system_servers", lambda: [new.address])
         for site in range(FAILURES):
             asking.ask(site, f"many{site}.test")
