@@ -1,13 +1,13 @@
 """A worker process: fetches, decodes, gathers, archives.
 
-    python -m gossamer.worker WIRE SLOT PAYLOADS LINE NUMBER        four descriptors (or -1), and its number
+    python -m gossamer.worker WIRE HEARTBEAT PAYLOADS LIMITER NUMBER        four descriptors (or -1), and its number
 
 It decides what follows from URL and settings alone; all that needs state is the desk's. It lives until it is told to
 stop or the desk is gone: the wire ends, or the kernel kills it with its parent.
 
-One loop in one thread, and beside it a thread that reads large pages (`beside.py`), so that they do not hold up the
-transfers of others. Only the loop writes, to the archive and to the wire: results leave in the order in which their
-records lie in the archive file.
+One loop in one thread, and a background thread that reads large pages (`web/background.py`), so that they do not hold
+up the transfers of others. Only the loop writes, to the archive and to the wire: results leave in the order in which
+their records lie in the archive file.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from gossamer.robots.parse import LIMIT
 from gossamer.urls import Scope, canonical, fingerprint, host, origin
 from gossamer.web.archive.archive import Archive, Exchange, Place
 from gossamer.web.archive.bodies import Payloads
-from gossamer.web.background import Beside
+from gossamer.web.background import Background
 from gossamer.web.fetch.decode import Decoded, decode, salvaged
 from gossamer.web.fetch.fetch import Fetched, Fetcher
 from gossamer.web.fetch.magic import kind_of, lie
 from gossamer.web.fetch.response import mime, outcome_of, retry_after
 from gossamer.web.limit.bucket import Share
 from gossamer.web.message import Type, decode_assignment, frame, pack_link, pack_visit
-from gossamer.web.pool.wire import Slot, Wire
+from gossamer.web.pool.wire import Heartbeat, Wire
 
 _LONGEST_TEXT: Final = 300
 """Bytes of a header field that the desk gets."""
 LARGE: Final = 300_000
-"""Bytes of a body, decoded, above which it is read beside the loop: some 20 ms."""
+"""Bytes of a body, decoded, above which it is read in the background: some 20 ms."""
 SWITCH: Final = 0.0005
-"""Seconds after which the thread beside the loop makes way for it: the loop gives way at every system call."""
+"""Seconds after which the background thread gives way to the loop; the loop gives way at every system call."""
 TURN: Final = 0.25
-"""Seconds between turns of the loop while nothing but a page beside it is waited for."""
+"""Seconds between turns of the loop while it waits for nothing but a page in the background."""
 MEMORY: Final = 2 << 30
 """Bytes that a worker may use, and 32 times the longest page: one page rather costs a worker than the crawl."""
 GARBAGE: Final = 20_000
@@ -278,8 +278,8 @@ class Reader:
 
     def _encode(self, read: Read, place: Place | None) -> bytes:
         fetched, outcome, decoded, gathered, rules = read.fetched, read.outcome, read.decoded, read.gathered, read.rules
-        assignment, headers = fetched.assignment, fetched.headers
-        flags = read.flags | (_CUT if fetched.cut else 0) | (_REUSED if fetched.reused else 0)
+        assignment, headers, traffic = fetched.assignment, fetched.headers, fetched.traffic
+        flags = read.flags | (_CUT if fetched.cut else 0) | (_REUSED if traffic.reused else 0)
         flags |= (_UNVERIFIED if fetched.unverified else 0) | (_HELD if fetched.held else 0)
         file, offset, end, payload = 0, 0, 0, _NO_PAYLOAD
         if place is not None and self.archive is not None:
@@ -316,11 +316,11 @@ class Reader:
             flags,
             0.0,
             fetched.start,
-            fetched.connect,
-            fetched.first,
+            traffic.connect,
+            traffic.first,
             fetched.end,
-            fetched.received,
-            fetched.sent,
+            traffic.received,
+            traffic.sent,
             len(decoded.data),
             gathered.text_length,
             gathered.digest,
@@ -429,10 +429,10 @@ def _field(headers: dict[str, str], name: str) -> bytes:
 class Worker:
     """The loop: frames of the desk, events of libcurl."""
 
-    def __init__(self, wire: Wire, slot: Slot, payloads: Payloads | None, line: Share | None = None) -> None:
+    def __init__(self, wire: Wire, heartbeat: Heartbeat, payloads: Payloads | None, line: Share | None = None) -> None:
         self._wire = wire
         self._line = line
-        self._slot = slot
+        self._heartbeat = heartbeat
         self._payloads = payloads
         self._epoll = select.epoll()
         self._mask = select.EPOLLIN
@@ -443,13 +443,13 @@ class Worker:
 
     def run(self) -> None:
         reader, fetcher = self._prepared()
-        beside: Beside[Fetched, Read] = Beside(lambda fetched: self._read_beside(reader, fetched))
-        self._epoll.register(beside.bell, select.EPOLLIN)
-        others = (self._wire.fileno(), beside.bell)
-        while not self._is_done(beside, fetcher):
-            self._slot.turn()
+        background: Background[Fetched, Read] = Background(lambda fetched: self._read_in_background(reader, fetched))
+        self._epoll.register(background.eventfd, select.EPOLLIN)
+        others = (self._wire.fileno(), background.eventfd)
+        while not self._is_done(background, fetcher):
+            self._heartbeat.turn()
             timeout = self._timeout(fetcher)
-            events = self._epoll.poll(TURN if timeout < 0 and beside.open else timeout)
+            events = self._epoll.poll(TURN if timeout < 0 and background.open else timeout)
             ready = {fd for fd, _ in events}
             if others[0] in ready:
                 self._wire.flush()
@@ -458,19 +458,19 @@ class Worker:
                     return
             self._begin_those_due(fetcher)
             if others[1] in ready:
-                for page in beside.done():
+                for page in background.done():
                     self._send(reader, page)
             for fetched in fetcher.act([event for event in events if event[0] not in others]):
-                self._slot.name(fetched.assignment.number)
+                self._heartbeat.name(fetched.assignment.number)
                 if (small := reader.read_at_once(fetched)) is not None:
                     self._send(reader, small)
                 else:
-                    self._slot.clear()
-                    beside.give(fetched)
+                    self._heartbeat.clear()
+                    background.give(fetched)
             self._watch()
 
-    def _is_done(self, beside: Beside[Fetched, Read], fetcher: Fetcher) -> bool:
-        busy = beside.open or self._later or fetcher.timeout() >= 0 or self._wire.unsent
+    def _is_done(self, background: Background[Fetched, Read], fetcher: Fetcher) -> bool:
+        busy = background.open or self._later or fetcher.timeout() >= 0 or self._wire.unsent
         return self._stopping and not busy
 
     def _timeout(self, fetcher: Fetcher) -> float:
@@ -485,16 +485,16 @@ class Worker:
         while self._later and self._later[0][0] <= time.monotonic():
             fetcher.start(heappop(self._later)[2])
 
-    def _read_beside(self, reader: Reader, fetched: Fetched) -> Read:
-        self._slot.name(fetched.assignment.number, beside=True)
+    def _read_in_background(self, reader: Reader, fetched: Fetched) -> Read:
+        self._heartbeat.name(fetched.assignment.number, background=True)
         page = reader.read(fetched)
-        self._slot.clear(beside=True)
+        self._heartbeat.clear(background=True)
         return page
 
     def _send(self, reader: Reader, page: Read) -> None:
-        self._slot.name(page.fetched.assignment.number)
+        self._heartbeat.name(page.fetched.assignment.number)
         self._wire.send(reader.finish(page))
-        self._slot.clear()
+        self._heartbeat.clear()
 
     def _prepared(self) -> tuple[Reader, Fetcher]:
         """The first frame has the settings; it is waited for."""
@@ -519,9 +519,9 @@ class Worker:
     def _fetcher(self, settings: Settings) -> Fetcher:
         if self._line is None:
             return Fetcher(settings.harvester, self._epoll)
-        from gossamer.web.limit.limited_fetch import MeteredFetcher
+        from gossamer.web.limit.limited_fetch import limited_fetcher
 
-        return MeteredFetcher(settings.harvester, self._epoll, self._line)
+        return limited_fetcher(settings.harvester, self._epoll, self._line)
 
     def _obey(self, reader: Reader, fetcher: Fetcher) -> None:
         for kind, body in self._wire.receive():
@@ -557,7 +557,7 @@ def _limit_memory(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def main(wire_fd: int, slot_fd: int, payloads_fd: int = -1, line_fd: int = -1, number: int = 0) -> int:
+def main(wire_fd: int, heartbeat_fd: int, payloads_fd: int = -1, line_fd: int = -1, number: int = 0) -> int:
     guard()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.setswitchinterval(SWITCH)
@@ -566,7 +566,7 @@ def main(wire_fd: int, slot_fd: int, payloads_fd: int = -1, line_fd: int = -1, n
     wire = Wire(end)
     try:
         payloads = Payloads(payloads_fd) if payloads_fd >= 0 else None
-        Worker(wire, Slot(slot_fd), payloads, Share(line_fd, number) if line_fd >= 0 else None).run()
+        Worker(wire, Heartbeat(heartbeat_fd), payloads, Share(line_fd, number) if line_fd >= 0 else None).run()
     except GossamerError as error:
         end.setblocking(True)
         wire.send(frame(Type.FAULT, bytes([error.exit_code]), f"{error.message}\0{error.cure}".encode()))

@@ -22,10 +22,11 @@ from gossamer.base.units import Duration, Size
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden, pack
 from gossamer.web.fetch.certificates import Trusted
-from gossamer.web.fetch.fetch import MAX_ROBOTS, Fetched, Fetcher, request_fields
+from gossamer.web.fetch.fetch import MAX_ROBOTS, Fetched, Fetcher
+from gossamer.web.fetch.request import request_fields
 from gossamer.web.fetch.response import named, outcome_of, parse_head, retry_after
-from gossamer.web.limit.bucket import Line, Share
-from gossamer.web.limit.limited_fetch import MeteredFetcher
+from gossamer.web.limit.bucket import RateLimiter, Share
+from gossamer.web.limit.limited_fetch import limited_fetcher
 from tests.support.server import ANSWERS, PAGE, Server, free_port
 from tests.support.timing import WITHIN, wait_for
 
@@ -45,9 +46,9 @@ class Loop:
         if self.granted is None:
             self.fetcher = Fetcher(settings, self.epoll)
         else:
-            self.line = Line(1)
-            self.line.grant(self.granted)
-            self.fetcher = MeteredFetcher(settings, self.epoll, Share(os.dup(self.line.fileno()), 0))
+            self.limiter = RateLimiter(1)
+            self.limiter.grant(self.granted)
+            self.fetcher = limited_fetcher(settings, self.epoll, Share(os.dup(self.limiter.fileno()), 0))
 
     def start(self, url: bytes, ask: Ask = Ask.PAGE, address: str = "127.0.0.1", port: int = 0) -> None:
         self.number += 1
@@ -85,15 +86,15 @@ def test_a_page_is_fetched_with_its_times_and_sizes(server: Server) -> None:
     fetched = Loop().get(server.url("/ok"))
     assert (fetched.failure, fetched.status, fetched.body, fetched.cut) == (None, 200, PAGE, False)
     assert before <= fetched.start <= fetched.end <= time.monotonic()
-    assert 0 < fetched.connect <= fetched.first <= fetched.end - fetched.start
-    assert fetched.received == len(ANSWERS["/ok"])
+    assert 0 < fetched.traffic.connect <= fetched.traffic.first <= fetched.end - fetched.start
+    assert fetched.traffic.received == len(ANSWERS["/ok"])
     assert fetched.headers["content-type"] == "text/html"
 
 
 def test_the_request_is_what_we_say_it_is(server: Server) -> None:
     fetched = Loop().get(server.url("/ok?a=b&c=%20d"))
     assert fetched.request == server.requests[-1]
-    assert fetched.sent == len(fetched.request)
+    assert fetched.traffic.sent == len(fetched.request)
     lines = fetched.request.decode().split("\r\n")
     assert lines[0] == "GET /ok?a=b&c=%20d HTTP/1.1"
     assert f"User-Agent: Gossamer/{__version__} (+crawl@example.org)" in lines
@@ -173,8 +174,8 @@ def test_connections_are_used_again(server: Server) -> None:
     before = server.connections
     first, *more = [loop.get(server.url("/ok")) for _ in range(5)]
     assert server.connections == before + 1
-    assert not first.reused
-    assert all(each.reused for each in more)
+    assert not first.traffic.reused
+    assert all(page.traffic.reused for page in more)
 
 
 def test_a_changed_address_forces_a_new_connection(server: Server) -> None:
@@ -190,7 +191,7 @@ def test_a_request_is_sent_once(server: Server) -> None:
     before = len(server.requests)
     fetched = loop.get(server.url("/nothing"))
     assert len(server.requests) == before + 1
-    assert (fetched.failure, fetched.reused) == (Outcome.RETURNED, True)
+    assert (fetched.failure, fetched.traffic.reused) == (Outcome.RETURNED, True)
     assert loop.get(server.url("/nothing")).failure is Outcome.BROKEN_OFF
     assert loop.get(server.url("/ok")).failure is None
 
@@ -207,7 +208,7 @@ def test_of_a_body_no_more_than_its_limit_is_kept(server: Server) -> None:
     for path in ("/big", "/endless"):
         fetched = loop.get(server.url(path))
         assert (fetched.failure, fetched.cut, len(fetched.body)) == (None, True, 400_000)
-        assert fetched.received < 3_000_000
+        assert fetched.traffic.received < 3_000_000
     fetched = loop.get(server.url("/long-robots.txt"), Ask.ROBOTS)
     assert (fetched.cut, len(fetched.body)) == (True, MAX_ROBOTS)
 

@@ -293,7 +293,7 @@ def test_a_part_is_asked_for_without_compression_and_cut_if_there_is_more() -> N
         fetched = Loop(RANGED).get(server.url())
         assert (fetched.failure, fetched.status, fetched.body, fetched.cut) == (None, 206, PAGE[:500], True)
         assert fetched.request == server.requests[0]
-        assert fetched.sent == len(fetched.request)
+        assert fetched.traffic.sent == len(fetched.request)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.model import Outcome
-from gossamer.web.pool import pool as pooled
+from gossamer.web.pool import blame, workers
 from gossamer.web.pool.handle import Worker
 from gossamer.worker import LARGE
 from tests.support.pooling import Start, archived, ask, collect, outcomes, server, start
@@ -46,7 +46,7 @@ module.gather = hanging
 
 @pytest.fixture(autouse=True)
 def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pooled, "LOOK", 0.1)
+    monkeypatch.setattr(workers, "CHECK_EVERY", 0.1)
 
 
 @pytest.fixture
@@ -69,10 +69,10 @@ def test_a_worker_that_hangs_is_replaced(hanging: Start, server: Server, page: s
     assert outcomes(found) == {2: Outcome.RETURNED, 3: Outcome.RETURNED}
     assert found[3][1]["detail"] == b"it hung"
     assert pool.pids() != [before]
-    assert pool._suspects == {server.url(page)}
+    assert pool._blame._suspects == {server.url(page)}
     pool.assign([ask(4, server.url(page), server), ask(5, server.url("/ok"), server)])
     assert outcomes(collect(pool, 2)) == {4: Outcome.WORKER_DIED, 5: Outcome.OK}
-    assert not pool._suspects
+    assert not pool._blame._suspects
 
 
 def test_a_worker_that_is_stopped_is_replaced_and_no_page_is_blamed(start: Start, server: Server) -> None:
@@ -82,7 +82,7 @@ def test_a_worker_that_is_stopped_is_replaced_and_no_page_is_blamed(start: Start
     pool.assign([ask(2, server.url("/silent"), server)])
     os.kill(pool.pids()[0], signal.SIGSTOP)
     assert outcomes(collect(pool, 1)) == {2: Outcome.RETURNED}
-    assert not pool._suspects
+    assert not pool._blame._suspects
     pool.assign([ask(3, server.url("/ok"), server)])
     assert outcomes(collect(pool, 1)) == {3: Outcome.OK}
 
@@ -127,14 +127,16 @@ def test_a_worker_hangs_if_it_is_still_for_longer_than_it_may_and_only_then(
     """Against the plain words: the last looks, a second apart, all saw the same."""
     turns = 1
     seen: list[tuple[int, int | None]] = []
-    slot = SimpleNamespace(turns=lambda: turns, read=lambda beside: seen[-1][1] if beside else None)
-    worker = SimpleNamespace(slot=slot, open={}, hung=None, _still=[0.0, 0.0], _last=(0, None), named=lambda: [7])
+    heartbeat = SimpleNamespace(turns=lambda: turns, read=lambda background: seen[-1][1] if background else None)
+    worker = SimpleNamespace(
+        heartbeat=heartbeat, open={}, hung=None, _still=[0.0, 0.0], _last=(0, None), named=lambda: [7]
+    )
     for turned, beside, busy in looks:
         turns += turned
         seen.append((turns, beside or None))
         worker.open = {7: None} if busy else {}
         worker.hung = None
-        Worker.looked_at(worker, 1.0, 2.5)  # type: ignore[arg-type]
+        Worker.check(worker, 1.0, 2.5)  # type: ignore[arg-type]
         same = [(a[0] == seen[-1][0], a[1] == seen[-1][1]) for a in seen[-4:]]
         handed = [in_hand for *_, in_hand in looks[: len(seen)]][-3:]
         still = len(same) == 4 and all(turn for turn, _ in same) and all(handed)
@@ -145,7 +147,7 @@ def test_a_worker_hangs_if_it_is_still_for_longer_than_it_may_and_only_then(
 def test_deaths_for_which_a_page_is_blamed_do_not_end_the_crawl(
     hanging: Start, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pooled, "MOST_DEATHS", 1)
+    monkeypatch.setattr(blame, "MOST_DEATHS", 1)
     pool = hanging("gatherer.timeout=1500ms", workers=1)
     for number in range(1, 4):
         pool.assign([ask(number, server.url(f"/ok?hang=loop&{number}"), server)])

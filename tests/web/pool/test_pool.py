@@ -16,7 +16,7 @@ import pytest
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.base.model import Outcome, VisitFlag
 from gossamer.base.units import Size
-from gossamer.web.pool.pool import MOST_DEATHS, WITNESSED
+from gossamer.web.pool.blame import MOST_DEATHS, WITNESSED
 from tests.support.pooling import Start, archived, ask, collect, outcomes, server, start
 from tests.support.server import Server
 from tests.support.timing import WITHIN, wait_for
@@ -29,7 +29,7 @@ def test_no_worker_holds_more_than_its_share(start: Start, server: Server) -> No
     assert (pool.free(), pool.open) == (5, 0)
     pool.assign([ask(i, server.url("/silent"), server) for i in range(5)])
     assert (pool.free(), pool.open) == (0, 5)
-    assert sorted(len(w.open) for w in pool._workers) == [2, 3]
+    assert sorted(len(w.open) for w in pool._workers.living) == [2, 3]
     assert set(outcomes(collect(pool, 5)).values()) == {Outcome.TIMED_OUT}
     assert (pool.free(), pool.open) == (5, 0)
 
@@ -53,7 +53,7 @@ def test_every_assignment_comes_back_in_exactly_one_result_whatever_dies(start: 
     silent = [ask(i, server.url(f"/silent?{i}"), server) for i in range(10)]
     pool.assign(silent + [ask(i, server.url(f"/page/{i}"), server) for i in range(10, 60)])
     found = collect(pool, 50)
-    victim = pool._workers[0]
+    victim = pool._workers.living[0]
     lost = set(victim.open)
     assert lost
     file, length = next((n, n_bytes) for n, n_bytes in pool.warc_lengths().items() if f"{victim.file:06d}" in n)
@@ -81,21 +81,21 @@ def test_every_assignment_comes_back_in_exactly_one_result_whatever_dies(start: 
 def test_a_page_that_kills_is_tried_alone_and_then_has_its_own_outcome(start: Start, server: Server) -> None:
     pool = start()
     pool.assign([ask(1, server.url("/silent"), server), ask(2, server.url("/silent?2"), server)])
-    victim = next(w for w in pool._workers if 1 in w.open)
-    victim.slot.name(1)
+    victim = next(w for w in pool._workers.living if 1 in w.open)
+    victim.heartbeat.name(1)
     os.kill(victim.pid, signal.SIGKILL)
     assert outcomes(collect(pool, 1)) == {1: Outcome.RETURNED}
     pool.assign([ask(3, server.url("/silent"), server)])
-    (holder,) = [w for w in pool._workers if w.reserved is not None]
+    (holder,) = [w for w in pool._workers.living if w.reserved is not None]
     assert holder.open[3].alone
     pool.assign([ask(4, server.url("/ok"), server)])
     assert list(holder.open) == [3]
     assert outcomes(collect(pool, 1)) == {4: Outcome.OK}
-    holder.slot.name(3)
+    holder.heartbeat.name(3)
     os.kill(holder.pid, signal.SIGKILL)
     assert outcomes(collect(pool, 1)) == {3: Outcome.WORKER_DIED}
     pool.assign([ask(5, server.url("/silent"), server)])
-    assert all(w.reserved is None for w in pool._workers)
+    assert all(w.reserved is None for w in pool._workers.living)
 
 
 def test_a_page_on_its_way_at_three_deaths_without_a_culprit_is_lost(start: Start, server: Server) -> None:
@@ -105,13 +105,13 @@ def test_a_page_on_its_way_at_three_deaths_without_a_culprit_is_lost(start: Star
     for death in range(1, WITNESSED + 1):
         asked = [(death, "/silent"), (10 + death, f"/silent?{death}")]
         pool.assign([ask(number, server.url(path), server) for number, path in asked])
-        (victim,) = pool._workers
-        assert victim.slot.read() is None
+        (victim,) = pool._workers.living
+        assert victim.heartbeat.read() is None
         os.kill(victim.pid, signal.SIGKILL)
         back = collect(pool, 2)
         last = Outcome.WORKER_LOST if death == WITNESSED else Outcome.RETURNED
         assert outcomes(back) == {death: last, 10 + death: Outcome.RETURNED}
-        assert not any(w.reserved for w in pool._workers), "nobody is suspected of it"
+        assert not any(w.reserved for w in pool._workers.living), "nobody is suspected of it"
     pool.assign([ask(20, server.url("/silent"), server)])
     os.kill(pool.pids()[0], signal.SIGKILL)
     assert outcomes(collect(pool, 1)) == {20: Outcome.RETURNED}, "it is counted anew"
@@ -154,11 +154,11 @@ def test_what_is_handed_out_ahead_comes_back_when_its_worker_dies_and_ends_befor
 
 def test_an_innocent_page_is_forgiven(start: Start, server: Server) -> None:
     pool = start(workers=1)
-    pool._suspects.add(server.url("/ok"))
+    pool._blame._suspects.add(server.url("/ok"))
     pool.assign([ask(1, server.url("/ok"), server)])
     assert outcomes(collect(pool, 1)) == {1: Outcome.OK}
-    assert not pool._suspects
-    assert pool._workers[0].reserved is None
+    assert not pool._blame._suspects
+    assert pool._workers.living[0].reserved is None
 
 
 def test_too_many_deaths_end_the_crawl(start: Start) -> None:
@@ -199,7 +199,7 @@ def test_archive_files_are_closed_at_their_size_and_all_of_them_are_whole(
     start: Start, server: Server, tmp_path: Path
 ) -> None:
     pool = start(workers=1)
-    pool._warc_size = Size(5000)
+    pool._warcs.size = Size(5000)
     for i in range(1, 31):
         pool.assign([ask(i, server.url(f"/page/{i}"), server)])
         collect(pool, 1)
@@ -208,7 +208,7 @@ def test_archive_files_are_closed_at_their_size_and_all_of_them_are_whole(
     pool.sync_warc(list(lengths))
     open_files = [number for number, file in pool._warcs._files.items() if file.appender is not None]
     assert len(open_files) <= 2
-    assert open_files[-1] == pool._workers[0].file
+    assert open_files[-1] == pool._workers.living[0].file
     pool.stop(2.0)
     urls = [url for name in lengths for url, _ in archived(tmp_path / name)]
     assert urls == [server.url(f"/page/{i}").decode() for i in range(1, 31)]
@@ -254,7 +254,7 @@ def test_another_descriptor_wakes_the_pool(start: Start) -> None:
     pool = start()
     bell = os.eventfd(0)
     pool.register(bell)
-    while pool._workers[0].wire.fileno() in {fd for fd, _ in pool._epoll.poll(1.0)}:
+    while pool._workers.living[0].wire.fileno() in {fd for fd, _ in pool._epoll.poll(1.0)}:
         pool.results(0.0)
     os.eventfd_write(bell, 1)
     began = time.monotonic()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import VISIT
 from gossamer.web.message import LINK, Type, frame, pack_link, pack_visit
-from gossamer.web.pool.wire import Slot, Wire
+from gossamer.web.pool.wire import Heartbeat, Wire
 from tests.support.timing import takes_less
 
 
@@ -69,10 +69,10 @@ def test_a_long_frame_takes_time_in_proportion_to_its_size() -> None:
     wire.close()
 
 
-def test_both_ends_see_the_same_slot() -> None:
-    fd = os.memfd_create("slot")
+def test_both_ends_see_the_same_heartbeat() -> None:
+    fd = os.memfd_create("heartbeat")
     os.ftruncate(fd, 4096)
-    ours, theirs = Slot(fd), Slot(fd)
+    ours, theirs = Heartbeat(fd), Heartbeat(fd)
     os.close(fd)
     assert ours.read() is None
     for number in (0, 7, 2**63):

@@ -70,7 +70,7 @@ class Kernel:
         return Done(
             fetched.assignment.number,
             read.outcome is Outcome.OK,
-            fetched.received,
+            fetched.traffic.received,
             links,
             fetched.end - fetched.start,
             time.monotonic() - begun,
@@ -87,7 +87,10 @@ def serve(wire: Connection, kernel: Kernel) -> None:
         elif what == "load":
             kept = [kernel.fetch(Order(*order)) for order in orders]
             wire.send(
-                [(f.assignment.number, f.failure is None, f.received, [], f.end - f.start, 0.0, f.end) for f in kept]
+                [
+                    (f.assignment.number, f.failure is None, f.traffic.received, [], f.end - f.start, 0.0, f.end)
+                    for f in kept
+                ]
             )
         else:
             wire.send([tuple(kernel.read(fetched)) for fetched in kept])
