@@ -167,8 +167,8 @@ class Links:
 
 
 def _packed(dtype: np.dtype[np.void]) -> struct.Struct:
-    """A `Struct` that packs the values of one record: arrays value by value, arrays of octets as bytes. It takes a tenth
-    of the time of numpy, which reads the values as objects."""
+    """A `Struct` that packs the values of one record: arrays value by value, arrays of octets as bytes. It takes a
+    tenth of the time of numpy, which reads the values as objects."""
     codes = {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<f4": "f", "<f8": "d"}
     parts = []
     for name in dtype.names or ():

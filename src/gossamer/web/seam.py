@@ -45,7 +45,7 @@ class Web(Protocol):
     def assign(self, assignments: list[Assignment]) -> None: ...
 
     def results(self, timeout: float, gather: float = 0.0) -> Results:
-        """The results that came, in order of worker and arrival. Waits at most `timeout` seconds for something to happen.
+        """The results that came, in order of worker and arrival. Waits at most `timeout` seconds for them.
 
         `gather`: seconds that pass, at least, between two calls that return something, so that results that arrive
         together are returned together.

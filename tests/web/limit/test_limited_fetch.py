@@ -1,5 +1,7 @@
-"""The line that workers share, and requests on it (`web/limit/bucket.py`, `web/limit/limited_fetch.py`): bytes are
-counted, never timed."""
+"""The rate limiter that workers share (`web/limit/bucket.py`), and requests under it (`web/limit/limited_fetch.py`).
+
+Bytes are counted, never timed.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def limited(workers: int) -> Iterator[tuple[RateLimiter, list[Share]]]:
 def test_what_is_taken_never_exceeds_the_rate_by_more_than_the_burst(
     grant: int, workers: int, steps: list[tuple[float, int, float]]
 ) -> None:
-    """And what workers have taken and not read: within the contract, 1 % of any ten seconds and 5 % of any one."""
+    """Including what workers have taken and not read: 1 % above the rate in any ten seconds, and 5 % in any second."""
     with limited(workers) as (limiter, shares):
         limiter.grant(grant)
         now, log = 100.0, [(100.0, 0)]
@@ -98,7 +100,7 @@ def test_before_the_first_grant_nothing_may_be_read() -> None:
         assert share.take(100.0) > 0
         assert share.balance == 0
         limiter.grant(1_000_000)
-        assert share.take(101.0) > 0, "nor does it add up meanwhile"
+        assert share.take(101.0) > 0, "nothing has accumulated meanwhile"
 
 
 def test_a_grant_of_0_is_no_limit() -> None:
@@ -108,13 +110,13 @@ def test_a_grant_of_0_is_no_limit() -> None:
         assert share.balance > 1_000_000
         limiter.grant(10_000)
         assert share.take(2.0) == 0.0
-        assert share.balance <= 100, "what was left is no longer there when there is a limit again"
+        assert share.balance <= 100, "with a limit again, the rest of the unlimited take is gone"
         share.spend(100)
-        assert share.take(2.0) > 0, "and the bucket is empty"
+        assert share.take(2.0) > 0, "the bucket is empty"
 
 
-def test_a_limit_that_ends_while_a_worker_waits_for_its_share_hurts_nobody() -> None:
-    """The rate is 0 already, the grant not yet: the desk may be stopped in between."""
+def test_a_limit_that_ends_while_a_worker_takes_its_share_does_no_harm() -> None:
+    """The rate is 0 already, and the grant not yet: the desk may be stopped in between."""
     with limited(1) as (limiter, (share,)):
         limiter.grant(10_000)
         assert share.take(1.0) > 0
@@ -128,17 +130,17 @@ def test_a_limit_that_ends_while_a_worker_waits_for_its_share_hurts_nobody() -> 
 
 
 class _Late:
-    """A page whose grant is seen as it was, and then as it is."""
+    """A page of memory whose grant is first read as it was, and then as it is."""
 
     def __init__(self, words: memoryview) -> None:
         self._words, self._first = words, True
 
     def __getitem__(self, at: int) -> int:
-        found: int = self._words[at]
+        word: int = self._words[at]
         if at == 3 and not self._first:
-            self._words[3] = found = 0
+            self._words[3] = word = 0
         self._first = False
-        return found
+        return word
 
 
 def test_what_workers_read_is_added_up_those_that_died_included() -> None:
@@ -161,12 +163,12 @@ def test_a_cap_crosses_to_the_worker() -> None:
     assert decode_assignment(encode_assignment(assignment)[5:]) == assignment
 
 
-# --- requests on it -----------------------------------------------------------------------------------------------
+# --- requests -----------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def bytes_server(size: int, tls: ssl.SSLContext | None = None) -> Iterator[int]:
-    """Answers every request with so many bytes, as fast as it can."""
+    """The port of a server that answers every request with `size` bytes, as fast as it can."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(50)
@@ -189,7 +191,7 @@ def bytes_server(size: int, tls: ssl.SSLContext | None = None) -> Iterator[int]:
 def fetched_by(
     share: Share, assignments: list[Assignment], *changes: str, until: float = 30.0
 ) -> tuple[list[Fetched], list[tuple[float, int]]]:
-    """All of them, with what was read after every action."""
+    """Fetches all assignments; returns what became of them, and what was read after every action."""
     epoll = select.epoll()
     harvester = override(Settings(), ["harvester.allow_private=true", *changes]).harvester
     fetcher, done, log = limited_fetcher(harvester, epoll, share), list[Fetched](), list[tuple[float, int]]()
@@ -238,8 +240,8 @@ def test_workers_read_no_more_than_was_granted_and_count_every_byte() -> None:
             assert (read[i:] - read[i] <= 200_000 * (times[i:] - times[i]) + 4_000).all()
 
 
-def test_of_tls_too_no_more_is_read_than_was_granted(certificate: Certificate, tls: ssl.SSLContext) -> None:
-    """Though its records are of 16 KB, and no part of one is of use to libcurl."""
+def test_workers_read_no_more_than_was_granted_of_tls_either(certificate: Certificate, tls: ssl.SSLContext) -> None:
+    """Although TLS records have 16 KB, and libcurl cannot use a part of one."""
     with bytes_server(40_000, tls) as port, limited(1) as (limiter, (share,)):
         limiter.grant(100_000)
         pages = [to(port, number, scheme=b"https") for number in range(1, 4)]
@@ -254,7 +256,7 @@ def test_of_tls_too_no_more_is_read_than_was_granted(certificate: Certificate, t
 def test_a_server_is_not_blamed_for_a_handshake_that_we_read_slowly(
     certificate: Certificate, tls: ssl.SSLContext
 ) -> None:
-    """Its part of it is some 800 bytes, on a line of 500 bytes a second."""
+    """The server sends some 800 bytes of the handshake, at 500 bytes per second."""
     with bytes_server(100, tls) as port, limited(1) as (limiter, (share,)):
         limiter.grant(500)
         limits = (f'harvester.trusted="{certificate.trusted}"', "harvester.connect_timeout=500ms")
@@ -263,7 +265,7 @@ def test_a_server_is_not_blamed_for_a_handshake_that_we_read_slowly(
         assert done[0].traffic.connect > 1
 
 
-def test_a_handshake_that_a_server_does_not_answer_is_its_fault_all_the_same() -> None:
+def test_a_handshake_that_a_server_does_not_answer_is_still_its_fault() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, limited(1) as (limiter, (share,)):
         limiter.grant(1_000)
         stuck = to(silent.getsockname()[1], 1, scheme=b"https")
@@ -272,7 +274,7 @@ def test_a_handshake_that_a_server_does_not_answer_is_its_fault_all_the_same() -
 
 
 @pytest.mark.parametrize("most", [1, 1_000, 5_000, 20_000])
-def test_a_page_is_cut_where_it_must_be_though_it_was_held_back(most: int) -> None:
+def test_a_page_that_was_held_back_is_cut_at_the_right_byte(most: int) -> None:
     with bytes_server(60_000) as port, limited(1) as (limiter, (share,)):
         limiter.grant(50_000)
         done, _ = fetched_by(share, [to(port, number) for number in range(1, 4)], f"harvester.max_download={most}B")
@@ -289,7 +291,7 @@ def test_without_a_limit_nothing_is_held_back() -> None:
 
 
 def test_a_server_is_not_blamed_for_what_waits_in_our_buffers() -> None:
-    """Its page takes three seconds on this line; in one second so many bytes must come, and all of them in two."""
+    """At this rate its page takes three seconds, although the limits ask for 20 KB in one second, and all in two."""
     with bytes_server(30_000) as port, limited(1) as (limiter, (share,)):
         limiter.grant(10_000)
         limits = ("harvester.slow_time=1s", "harvester.lowest_speed=20KB", "harvester.whole_timeout=2s")
@@ -298,7 +300,7 @@ def test_a_server_is_not_blamed_for_what_waits_in_our_buffers() -> None:
         assert done[0].end - done[0].start > 2
 
 
-def test_a_transfer_that_is_broken_off_while_its_data_waits_hurts_nobody() -> None:
+def test_a_transfer_that_is_broken_off_while_its_data_waits_leaves_nothing() -> None:
     epoll = select.epoll()
     harvester = override(Settings(), ["harvester.allow_private=true"]).harvester
     with bytes_server(300_000) as port, limited(1) as (limiter, (share,)):
@@ -319,7 +321,7 @@ def test_a_transfer_that_is_broken_off_while_its_data_waits_hurts_nobody() -> No
         assert limit.sockets == {}
 
 
-def test_a_server_that_sends_nothing_is_blamed_all_the_same() -> None:
+def test_a_server_that_sends_nothing_is_still_blamed() -> None:
     with socket.socket() as silent, limited(1) as (limiter, (share,)):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -353,16 +355,16 @@ def test_what_a_server_sends_beyond_its_answer_is_no_answer_to_the_next_request(
                 done += fetcher.act(epoll.poll(max(0.0, fetcher.timeout())))
             outcomes.add(done[0].failure)
     assert None in outcomes
-    assert outcomes <= {None, Outcome.RETURNED}, "it is asked on another connection in its next turn"
+    assert outcomes <= {None, Outcome.RETURNED}, "its next turn uses another connection"
 
 
-def test_connections_leave_nothing_whoever_closes_them() -> None:
+def test_closed_connections_leave_nothing() -> None:
     epoll = select.epoll()
     harvester = override(Settings(), ["harvester.allow_private=true"]).harvester
     with bytes_server(500) as port, limited(1) as (limiter, (share,)):
         limiter.grant(100_000)
         fetcher = limited_fetcher(harvester, epoll, share)
-        for _ in range(3):  # from the second time on with handles that were used before
+        for _ in range(3):  # from the second round on, handles are reused
             for number in range(1, 20):
                 fetcher.start(to(port, number))
             done = list[Fetched]()
@@ -377,8 +379,8 @@ def test_connections_leave_nothing_whoever_closes_them() -> None:
         assert limit.sockets == {}
 
 
-def test_a_capped_transfer_is_not_idle_while_libcurl_does_not_look_at_it() -> None:
-    """Its server sends the rest and closes at such a moment."""
+def test_a_capped_transfer_is_not_idle_while_libcurl_does_not_read() -> None:
+    """Its server sends the rest and closes while libcurl waits."""
     with socket.create_server(("127.0.0.1", 0)) as listening, limited(1) as (limiter, (share,)):
         limiter.grant(0)
 
@@ -400,8 +402,8 @@ def test_a_capped_transfer_is_not_idle_while_libcurl_does_not_look_at_it() -> No
 
 
 @pytest.mark.parametrize(("granted", "held"), [(2_000_000, False), (50_000, True)])
-def test_a_slow_server_on_a_line_that_is_not_full_was_not_held_back(granted: int, held: bool) -> None:
-    """Ten of them send 100 KB/s together."""
+def test_a_slow_server_was_not_held_back_if_the_grant_is_not_used_up(granted: int, held: bool) -> None:
+    """Ten servers send 100 KB/s together."""
     with socket.create_server(("127.0.0.1", 0), backlog=20) as listening, limited(1) as (limiter, (share,)):
         limiter.grant(granted)
 
@@ -434,7 +436,7 @@ def test_a_cap_holds_back_one_transfer_and_no_other() -> None:
         assert done[1].end - done[1].start > 0.9
 
 
-def test_what_was_read_is_what_left_the_socket() -> None:
+def test_bytes_read_are_bytes_that_left_the_socket() -> None:
     ours, theirs = socket.socket(), socket.socket()
     with ours, theirs:
         theirs.bind(("127.0.0.1", 0))
@@ -447,7 +449,7 @@ def test_what_was_read_is_what_left_the_socket() -> None:
             assert (read_of(ours), unread_of(ours)) == (1_000, 4_000)
 
 
-def test_a_pool_reads_within_the_grant_and_goes_on_when_a_worker_dies(start: Start, server: Server) -> None:  # noqa: F811
+def test_a_pool_reads_within_the_grant_and_continues_when_a_worker_dies(start: Start, server: Server) -> None:  # noqa: F811
     pool = start(workers=2, limited=True)
     pool.grant(1_000_000)
     pool.assign([ask(number, b"http://site.test/ok", server) for number in range(1, 30)])

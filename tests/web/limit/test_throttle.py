@@ -1,5 +1,4 @@
-"""Connections through which so many bytes pass as are let in (`web/limit/throttle.py`): over real sockets of this
-machine."""
+"""Throttled sockets (`web/limit/throttle.py`), over real sockets of this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ SOON = 10.0
 
 @dataclass
 class Ends:
-    """A server, the sluice, and what libcurl has of it."""
+    """The server's end, the throttled socket, and libcurl's end."""
 
     server: socket.socket
     throttled: ThrottledSocket
@@ -29,7 +28,7 @@ class Ends:
     closed: bool = False
 
     def sends(self, data: bytes) -> None:
-        """It has arrived when this returns."""
+        """Sends from the server; the data has arrived when this returns."""
         before = unread_of(self.throttled.far)
         self.server.sendall(data)
         while unread_of(self.throttled.far) < before + len(data):
@@ -48,12 +47,12 @@ class Ends:
         return "closed" if self.throttled.closed else "stuck" if stuck else "open" if self.throttled.opens else "ended"
 
     def reads(self) -> bytes:
-        """All that is there."""
-        found = b""
+        """All that libcurl can read now."""
+        data = b""
         with suppress(BlockingIOError):
             while piece := self.libcurl.recv(PIECE):
-                found += piece
-        return found
+                data += piece
+        return data
 
 
 @contextmanager
@@ -70,7 +69,7 @@ def connection(window: int = 0) -> Iterator[Ends]:
 
 
 def over(ends: Ends) -> int:
-    """What epoll tells of the connection when the server is gone."""
+    """The epoll event of the connection when the server is gone."""
     with select.epoll() as epoll:
         epoll.register(ends.throttled.far, select.EPOLLRDHUP)
         ((_, event),) = epoll.poll(SOON)
@@ -119,7 +118,7 @@ def test_no_byte_passes_that_was_not_let_in_and_none_is_lost_or_changes_its_plac
     assert (got, heard) == (sent, asked)
 
 
-def test_what_libcurl_does_not_take_waits_and_nothing_more_is_let_in_meanwhile() -> None:
+def test_data_that_libcurl_does_not_take_waits_and_nothing_more_is_let_in() -> None:
     with connection(window=4_096) as ends:
         data = os.urandom(60_000)
         ends.sends(data)
@@ -143,7 +142,7 @@ def test_the_end_of_a_connection_comes_after_its_last_byte() -> None:
         ends.server.close()
         event = over(ends)
         ends.throttled.far_event(event)
-        assert ends.state == "open", "there is something to be let in yet"
+        assert ends.state == "open", "there is still something to let in"
         assert ends.throttled.let_in(5) == 5
         assert ends.libcurl.recv(100) == b"12345"
         assert ends.throttled.let_in(5) == 3
@@ -171,7 +170,7 @@ def test_a_reset_is_a_reset() -> None:
 
 
 @pytest.mark.parametrize("answer", [b"", b"an answer"])
-def test_whatever_is_sent_to_a_server_that_is_gone_brings_a_reset_after_its_answer(answer: bytes) -> None:
+def test_sending_to_a_server_that_is_gone_gives_a_reset_after_its_answer(answer: bytes) -> None:
     with connection() as ends:
         ends.sends(answer)
         ends.libcurl.send(b"unread")
@@ -191,7 +190,7 @@ def test_whatever_is_sent_to_a_server_that_is_gone_brings_a_reset_after_its_answ
 
 @pytest.mark.parametrize("farewell", [b"", b"close notify"])
 def test_a_connection_that_its_server_closes_while_it_is_idle_looks_closed_at_once(farewell: bytes) -> None:
-    """However little is let in."""
+    """Even if nothing is let in."""
     with connection() as ends:
         ends.throttled.rest()
         ends.sends(farewell)
@@ -203,7 +202,7 @@ def test_a_connection_that_its_server_closes_while_it_is_idle_looks_closed_at_on
 
 @pytest.mark.parametrize("when", ["before", "passed", "after"])
 def test_a_connection_on_which_more_comes_than_was_asked_for_looks_closed(when: str) -> None:
-    """Or the next request would get it for an answer."""
+    """Otherwise the next request would take it for its answer."""
     with connection() as ends:
         if when != "after":
             ends.sends(b"and more")
@@ -220,9 +219,9 @@ def test_a_connection_on_which_more_comes_than_was_asked_for_looks_closed(when: 
         ends.throttled.near_event(select.EPOLLIN)
         assert ends.state == "closed"
         heard = b""
-        with suppress(ConnectionResetError):  # it has sent what nobody has read
+        with suppress(ConnectionResetError):  # it has sent data that was not read
             heard = ends.server.recv(100)
-        assert heard == b"", "no request is sent of which nobody would get the answer"
+        assert heard == b"", "no request is sent whose answer would be lost"
 
 
 def test_a_connection_is_no_longer_idle_when_something_is_sent() -> None:
@@ -236,7 +235,7 @@ def test_a_connection_is_no_longer_idle_when_something_is_sent() -> None:
         assert ends.libcurl.recv(100) == b"its answer"
 
 
-def test_a_server_was_held_back_if_we_came_late_and_it_could_not_send_any_more() -> None:
+def test_a_server_was_held_back_if_we_were_late_and_its_buffers_were_full() -> None:
     with connection(window=4_000) as ends:
         ends.sends(bytes(3_000))
         ends.throttled.let_in(100)
@@ -244,17 +243,17 @@ def test_a_server_was_held_back_if_we_came_late_and_it_could_not_send_any_more()
         ends.throttled.let_in(2_000, late=True)
         held.append(ends.throttled.held)
         ends.throttled.let_in(2_000, late=True)
-        held.append(ends.throttled.held)  # nor does that end with what is left
+        held.append(ends.throttled.held)  # this does not change with the rest
         ends.libcurl.send(b"the next request")
         ends.throttled.let_out()
         held.append(ends.throttled.held)
         ends.sends(bytes(500))
         ends.throttled.let_in(500, late=True)
-        held.append(ends.throttled.held)  # so little waits for us without a server waiting
+        held.append(ends.throttled.held)  # the server does not wait for so little
     assert held == [False, True, True, False, False]
 
 
-def test_what_is_not_connected_is_left_alone() -> None:
+def test_only_established_connections_are_throttled() -> None:
     with socket.socket() as lonely:
         assert not connected(lonely.fileno())
     end, other = os.pipe()
@@ -275,7 +274,7 @@ def test_when_libcurl_closes_its_end_what_it_sent_last_passes_and_nothing_is_lef
         assert ends.server.recv(100) == b""
 
 
-def test_what_comes_for_a_libcurl_that_is_gone_closes_the_connection() -> None:
+def test_data_for_an_end_that_libcurl_has_closed_closes_the_connection() -> None:
     with connection() as ends:
         ends.sends(b"an answer")
         ends.libcurl.close()
@@ -285,8 +284,8 @@ def test_what_comes_for_a_libcurl_that_is_gone_closes_the_connection() -> None:
             assert ends.state == "closed"
 
 
-def test_a_request_that_ended_with_its_connection_touches_no_descriptor_that_is_used_again() -> None:
-    """We broke it off, and libcurl has closed its end, while something was to be let in."""
+def test_a_request_that_ended_with_its_connection_touches_no_reused_descriptor() -> None:
+    """We broke it off, and libcurl has closed its end, while there was something to let in."""
     with connection() as ends:
         ends.sends(b"an answer")
         ends.libcurl.close()
@@ -302,7 +301,7 @@ def test_a_request_that_ended_with_its_connection_touches_no_descriptor_that_is_
         assert ends.state == "closed"
 
 
-def test_a_reset_does_not_touch_a_descriptor_that_is_used_again() -> None:
+def test_a_reset_touches_no_reused_descriptor() -> None:
     with connection() as ends:
         ends.libcurl.send(b"unread")
         ends.throttled.let_out()
@@ -318,13 +317,13 @@ def test_a_reset_does_not_touch_a_descriptor_that_is_used_again() -> None:
             assert (unread_of(end), unread_of(another)) == (0, 0)
 
 
-def test_what_a_server_does_not_take_waits_and_goes_with_libcurl() -> None:
+def test_data_that_a_server_does_not_take_waits_and_ends_with_libcurl() -> None:
     with connection() as ends:
         with suppress(BlockingIOError):
             while True:
                 ends.libcurl.send(bytes(PIECE))
                 ends.throttled.let_out()
-        assert ends.throttled.events == 0, "or it would be looked at for ever"
+        assert ends.throttled.events == 0, "otherwise the epoll would report it for ever"
         ends.libcurl.close()
         ends.throttled.near_event(select.EPOLLIN | select.EPOLLHUP)
         assert ends.state == "closed"

@@ -1,4 +1,4 @@
-"""Frames between desk and worker, whatever the socket does to them; and the slot."""
+"""Frames between desk and worker, whatever the socket does to them; and the heartbeat."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_what_a_full_socket_does_not_take_is_sent_later() -> None:
 
 
 def test_a_long_frame_takes_time_in_proportion_to_its_size() -> None:
-    """To put together what has arrived with each piece would copy 18 GB here."""
+    """Joining what has arrived with each piece would copy 18 GB here."""
     near, far = socket.socketpair()
     wire, body, piece = Wire(far), bytes(24_000_000), 16_000
     stream = memoryview(frame(Type.RESULT, body))
@@ -83,7 +83,7 @@ def test_both_ends_see_the_same_heartbeat() -> None:
 
 
 @given(st.data())
-def test_records_are_packed_as_numpy_has_them(data: st.DataObject) -> None:
+def test_records_are_packed_as_numpy_lays_them_out(data: st.DataObject) -> None:
     for dtype, pack in ((VISIT, pack_visit), (LINK, pack_link)):
         raw = data.draw(st.binary(min_size=dtype.itemsize, max_size=dtype.itemsize))
         record = np.frombuffer(raw, dtype)[0]

@@ -1,8 +1,9 @@
 """Names to addresses, without holding up the desk's loop: c-ares works in threads of its own, the desk collects.
 
-Invariants, each a test of the same name: every `ask` gets exactly one `Answer`; at most so many names are being looked
-up; forbidden addresses are refused unless allowed. All state belongs to the thread that asks and collects: c-ares'
-threads only append to a queue and notify `fileno()`. Names beyond `harvester.lookups` per server wait in order.
+Invariants, each a test of the same name: every `ask` gets exactly one `Answer`; no more names are looked up at a time
+than the settings allow; forbidden addresses are refused unless allowed. All state belongs to the thread that asks and
+collects: c-ares' threads only append to a queue and notify `fileno()`. Names beyond `harvester.lookups` per server wait
+in order.
 
 Several name servers work at the same time: the least busy is asked. Where one fails (no answer, a malformed answer, "I
 could not", "I will not"), another is asked once; that there is no such name is an answer.
