@@ -162,7 +162,7 @@ def test_a_reader_cannot_write(table: Payloads) -> None:
 
 READER = f"""
 import sys
-from gossamer.web.payloads import Payloads
+from gossamer.web.archive.bodies import Payloads
 table, hits, wrong = Payloads(int(sys.argv[1])), 0, 0
 wanted = [(5 + {SETS} * i, i) for i in range(1, 64)]
 digests = [(key.to_bytes(8, "little") + bytes(12), (i, key)) for key, i in wanted]
