@@ -91,6 +91,8 @@ class Fetcher:
     def __init__(self, settings: HarvesterSettings, epoll: select.epoll, limit: MakeLimit | None = None) -> None:
         """`limit`: what holds the fetcher to a bandwidth, if anything does (`web/limit/limited_fetch.py`)."""
         self._settings = settings
+        self._limits: Final = {Ask.ROBOTS: MAX_ROBOTS, Ask.SITEMAP: int(settings.max_sitemap)}
+        """Bytes of a body that are kept, where it is not a page."""
         self._forbidden = Forbidden(settings.allow_private, settings.forbidden)
         self._trusted = Trusted(settings.trusted)
         self._requests = Requests(settings)
@@ -113,9 +115,7 @@ class Fetcher:
             self._done.append(Fetched(assignment, Outcome.FORBIDDEN_ADDRESS, detail, now, now))
             return
         transfer = self._idle.pop() if self._idle else self._transfer()
-        limit = {Ask.ROBOTS: MAX_ROBOTS, Ask.SITEMAP: self._settings.max_sitemap}.get(
-            assignment.ask, self._settings.max_download
-        )
+        limit = self._limits.get(assignment.ask, self._settings.max_download)
         transfer.prepare(assignment, limit, time.monotonic())
         if self._quirks.possible:
             self._quirks.adapt(transfer)
