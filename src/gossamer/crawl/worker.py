@@ -1,6 +1,6 @@
 """A worker process: fetches, decodes, gathers and archives pages.
 
-    python -m gossamer.crawl.worker WIRE SLOT PAYLOADS LINE NUMBER        four file descriptors (or -1), and its number
+    python -m gossamer.crawl.worker WIRE HEARTBEAT PAYLOADS LIMITER NUMBER    four descriptors (or -1), and its number
 
 A worker decides only what depends on URL and settings alone; the desk decides everything that needs state. It runs
 until the desk tells it to stop or is gone: the wire ends, or the kernel kills the worker with its parent.
@@ -12,7 +12,6 @@ in the archive file.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import json
 import resource
@@ -28,19 +27,19 @@ from typing import Final
 from gossamer.base.disk import Appender
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import Assignment
+from gossamer.base.process import die_with_parent
 from gossamer.base.screen import guard
 from gossamer.config import Settings, from_json
 from gossamer.gatherer.reader import Reader
 from gossamer.gatherer.result import Result
 from gossamer.web.archive.archive import Archive
 from gossamer.web.archive.bodies import Payloads
-from gossamer.web.background import Beside
+from gossamer.web.background import Background
 from gossamer.web.fetch.fetch import Fetched, Fetcher
 from gossamer.web.limit.bucket import Share
 from gossamer.web.message import Type, decode_assignment, frame
-from gossamer.web.pool.wire import Slot, Wire
+from gossamer.web.pool.wire import Heartbeat, Wire
 
-_PR_SET_PDEATHSIG: Final = 1
 SWITCH: Final = 0.0005
 """Thread switch interval in seconds: how soon the background thread yields to the loop, which yields at every system
 call."""
@@ -55,10 +54,10 @@ GARBAGE: Final = 20_000
 class Worker:
     """The loop of a worker: handles frames from the desk and events of libcurl."""
 
-    def __init__(self, wire: Wire, slot: Slot, payloads: Payloads | None, line: Share | None = None) -> None:
+    def __init__(self, wire: Wire, heartbeat: Heartbeat, payloads: Payloads | None, line: Share | None = None) -> None:
         self._wire = wire
         self._line = line
-        self._slot = slot
+        self._heartbeat = heartbeat
         self._payloads = payloads
         self._epoll = select.epoll()
         self._mask = select.EPOLLIN
@@ -70,13 +69,13 @@ class Worker:
     def run(self) -> None:
         """Run until the desk says stop and all work is done, or the wire ends."""
         reader, fetcher = self._prepared()
-        beside: Beside[Fetched, Result] = Beside(lambda fetched: self._read_beside(reader, fetched))
-        self._epoll.register(beside.bell, select.EPOLLIN)
-        others = (self._wire.fileno(), beside.bell)
-        while not self._is_done(beside, fetcher):
-            self._slot.turn()
+        background: Background[Fetched, Result] = Background(lambda fetched: self._read_in_background(reader, fetched))
+        self._epoll.register(background.eventfd, select.EPOLLIN)
+        others = (self._wire.fileno(), background.eventfd)
+        while not self._is_done(background, fetcher):
+            self._heartbeat.turn()
             timeout = self._timeout(fetcher)
-            events = self._epoll.poll(TURN if timeout < 0 and beside.open else timeout)
+            events = self._epoll.poll(TURN if timeout < 0 and background.open else timeout)
             ready = {fd for fd, _ in events}
             if others[0] in ready:
                 self._wire.flush()
@@ -85,19 +84,19 @@ class Worker:
                     return
             self._begin_those_due(fetcher)
             if others[1] in ready:
-                for page in beside.done():
+                for page in background.done():
                     self._send(reader, page)
             for fetched in fetcher.act([event for event in events if event[0] not in others]):
-                self._slot.name(fetched.assignment.number)
+                self._heartbeat.name(fetched.assignment.number)
                 if (small := reader.read_at_once(fetched)) is not None:
                     self._send(reader, small)
                 else:
-                    self._slot.clear()
-                    beside.give(fetched)
+                    self._heartbeat.clear()
+                    background.give(fetched)
             self._watch()
 
-    def _is_done(self, beside: Beside[Fetched, Result], fetcher: Fetcher) -> bool:
-        busy = beside.open or self._later or fetcher.timeout() >= 0 or self._wire.unsent
+    def _is_done(self, background: Background[Fetched, Result], fetcher: Fetcher) -> bool:
+        busy = background.open or self._later or fetcher.timeout() >= 0 or self._wire.unsent
         return self._stopping and not busy
 
     def _timeout(self, fetcher: Fetcher) -> float:
@@ -112,16 +111,16 @@ class Worker:
         while self._later and self._later[0][0] <= time.monotonic():
             fetcher.start(heappop(self._later)[2])
 
-    def _read_beside(self, reader: Reader, fetched: Fetched) -> Result:
-        self._slot.name(fetched.assignment.number, beside=True)
+    def _read_in_background(self, reader: Reader, fetched: Fetched) -> Result:
+        self._heartbeat.name(fetched.assignment.number, background=True)
         page = reader.read(fetched)
-        self._slot.clear(beside=True)
+        self._heartbeat.clear(background=True)
         return page
 
     def _send(self, reader: Reader, page: Result) -> None:
-        self._slot.name(page.fetched.assignment.number)
+        self._heartbeat.name(page.fetched.assignment.number)
         self._wire.send(reader.finish(page))
-        self._slot.clear()
+        self._heartbeat.clear()
 
     def _prepared(self) -> tuple[Reader, Fetcher]:
         """Wait for the first frame, which has the settings, and make reader and fetcher."""
@@ -146,9 +145,9 @@ class Worker:
     def _fetcher(self, settings: Settings) -> Fetcher:
         if self._line is None:
             return Fetcher(settings.harvester, self._epoll)
-        from gossamer.web.limit.limited_fetch import MeteredFetcher
+        from gossamer.web.limit.limited_fetch import limited_fetcher
 
-        return MeteredFetcher(settings.harvester, self._epoll, self._line)
+        return limited_fetcher(settings.harvester, self._epoll, self._line)
 
     def _obey(self, reader: Reader, fetcher: Fetcher) -> None:
         for kind, body in self._wire.receive():
@@ -184,17 +183,17 @@ def _limit_memory(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def main(wire_fd: int, slot_fd: int, payloads_fd: int = -1, line_fd: int = -1, number: int = 0) -> int:
+def main(wire_fd: int, heartbeat_fd: int, payloads_fd: int = -1, line_fd: int = -1, number: int = 0) -> int:
     """Run a worker; returns its exit code."""
     guard()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.setswitchinterval(SWITCH)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     end = socket.socket(fileno=wire_fd)
     wire = Wire(end)
     try:
         payloads = Payloads(payloads_fd) if payloads_fd >= 0 else None
-        Worker(wire, Slot(slot_fd), payloads, Share(line_fd, number) if line_fd >= 0 else None).run()
+        Worker(wire, Heartbeat(heartbeat_fd), payloads, Share(line_fd, number) if line_fd >= 0 else None).run()
     except GossamerError as error:
         end.setblocking(True)
         wire.send(frame(Type.FAULT, bytes([error.exit_code]), f"{error.message}\0{error.cure}".encode()))

@@ -49,8 +49,8 @@ class Result(NamedTuple):
 def encode(result: Result, place: Place | None, number: int) -> bytes:
     """The RESULT frame. `place`: its place in archive file `number`, if it is stored."""
     fetched, decoded, gathered, rules = result.fetched, result.decoded, result.gathered, result.rules
-    assignment, headers = fetched.assignment, fetched.headers
-    flags = result.flags | (_CUT if fetched.cut else 0) | (_REUSED if fetched.reused else 0)
+    assignment, headers, traffic = fetched.assignment, fetched.headers, fetched.traffic
+    flags = result.flags | (_CUT if fetched.cut else 0) | (_REUSED if traffic.reused else 0)
     flags |= (_UNVERIFIED if fetched.unverified else 0) | (_HELD if fetched.held else 0)
     file, offset, end, payload = 0, 0, 0, _NO_PAYLOAD
     if place is not None:
@@ -87,11 +87,11 @@ def encode(result: Result, place: Place | None, number: int) -> bytes:
         flags,
         0.0,
         fetched.start,
-        fetched.connect,
-        fetched.first,
+        traffic.connect,
+        traffic.first,
         fetched.end,
-        fetched.received,
-        fetched.sent,
+        traffic.received,
+        traffic.sent,
         len(decoded.data),
         gathered.text_length,
         gathered.digest,
