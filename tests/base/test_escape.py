@@ -34,7 +34,7 @@ from gossamer.collection.layout import shard_folder
 from gossamer.laboratory.findings import page, plot, table
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table
 from gossamer.read.sql.columns import VIEWS
-from tests.observe.test_progress import FIGURES, Terminal
+from tests.cli.test_progress import FIGURES, Terminal
 from tests.support.crawling import gossamer
 
 WORST: Final = "\x1b]0;x\x07\x1b[31m \x9b2J \u202egnp.exe \u2028 \x7f \x85 <script>alert(1)</script> '\"; drop -- ../x"

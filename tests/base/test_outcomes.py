@@ -13,7 +13,7 @@ import pytest
 from gossamer.base.outcomes import ASIDE, DAY, FOR_GOOD, RETRY, TREATMENTS, TRIES, Again, Aside, Outcome, Treatment
 from gossamer.collection.journal.effects import SiteEvent
 from gossamer.collection.tables.forms import Word
-from gossamer.figures import figures_of, waits_until
+from gossamer.observe.measure import figures_of, waits_until
 from gossamer.tools.reference import reference
 from gossamer.webs.simulated import SimulatedNames
 from tests.support.world import World

@@ -21,8 +21,8 @@ from gossamer.config import Settings, override
 from gossamer.crawl.apply import apply
 from gossamer.crawl.parts import new_desk
 from gossamer.desk.places import Places, folded
-from gossamer.figures import tally_of
 from gossamer.manager.pages import Pages
+from gossamer.observe.measure import tally_of
 from gossamer.read.explain.site import explain_site
 from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database

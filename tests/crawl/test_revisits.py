@@ -14,8 +14,8 @@ from gossamer.base.model import Ask, Outcome, State, VisitFlag
 from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
 from gossamer.desk.account import Account
-from gossamer.figures import figures_of, tally_of
 from gossamer.manager.pages import Pages
+from gossamer.observe.measure import figures_of, tally_of
 from gossamer.robots import Rules
 from gossamer.web.archive.bodies import LEAST
 from gossamer.webs.demo import DemoWeb

@@ -41,7 +41,7 @@ def crawl(
     from gossamer.base.ending import Ending
     from gossamer.base.errors import UsageError
     from gossamer.crawl.run import CrawlRequest, run
-    from gossamer.report import program
+    from gossamer.observe.ending import program
     from gossamer.webs.demo import DemoWeb
     from gossamer.webs.hostile.web import HostileWeb
     from gossamer.webs.local import served

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from gossamer.accounting import account, bandwidth_line, sentence, stamp
 from gossamer.base.escape import for_json
 from gossamer.base.units import human_size, human_time, plural, thousands
 from gossamer.collection.status_file import read_standing
+from gossamer.observe.account import account, bandwidth_line, sentence, stamp
 
 BARS: Final = "▁▂▃▄▅▆▇█"
 WIDTH: Final = 48

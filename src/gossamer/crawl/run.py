@@ -14,7 +14,6 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from gossamer.asking import Listener
 from gossamer.base import descriptors, memory, process
 from gossamer.base.clock import RealClock
 from gossamer.base.compiled import KEPT
@@ -35,13 +34,14 @@ from gossamer.crawl.open import open_collection
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.desk import snapshot
 from gossamer.desk.account import Account
-from gossamer.figures import Curve, Figures, waits_until
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.manager.pages import Pages
 from gossamer.manager.scores.compute import Scored
 from gossamer.manager.scores.schedule import Scorer
 from gossamer.manager.value import merit_weights, prepared_for
-from gossamer.report import Report
+from gossamer.observe.ending import Report
+from gossamer.observe.measure import Curve, Figures, waits_until
+from gossamer.observe.socket import Listener
 from gossamer.web.archive.bodies import Payloads
 from gossamer.web.names.resolver import Resolver
 from gossamer.web.pool.pool import Pool

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from gossamer import urls
-from gossamer.accounting import bandwidth_line
 from gossamer.base.clock import VirtualClock
 from gossamer.base.model import Ask
 from gossamer.cli.progress import bandwidth_of
@@ -16,6 +15,7 @@ from gossamer.desk.account import Account
 from gossamer.desk.places import Places
 from gossamer.harvester.bandwidth.contract import Bandwidth
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.observe.account import bandwidth_line
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.webs.demo import DemoWeb

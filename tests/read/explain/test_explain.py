@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 from gossamer import config, urls
-from gossamer.asking import SOCKET, Listener, ask
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Outcome
 from gossamer.base.units import human_size
@@ -28,9 +27,11 @@ from gossamer.collection.lock import LOCK
 from gossamer.config.settings import SeederSettings, Settings
 from gossamer.crawl.loop import Bounds, Crawl
 from gossamer.crawl.open import open_collection
-from gossamer.figures import figures_of
 from gossamer.manager.history import PLANS, History, Past, read_history
 from gossamer.manager.plan import Plan
+from gossamer.observe.measure import figures_of
+from gossamer.observe.socket import SOCKET, Listener, ask
+from gossamer.observe.status import plan_standing
 from gossamer.read.explain import replayed
 from gossamer.read.explain.address import address_of, scope_verdict
 from gossamer.read.explain.page import _plan_words, explain_page
@@ -40,7 +41,6 @@ from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
-from gossamer.whereabouts import plan_standing
 from tests.crawl.test_simulated_crawl import random_web
 from tests.support.world import World
 

@@ -32,8 +32,8 @@ class Replayed:
     """A desk as `whereabouts` sees it, that will never crawl."""
 
     def __init__(self, desk: Desk, record: int, ranked: bool) -> None:
-        from gossamer.asking import DeskView
-        from gossamer.whereabouts import TOTAL
+        from gossamer.observe.socket import DeskView
+        from gossamer.observe.status import TOTAL
 
         view = DeskView(desk)
         self._desk, self.columns, self.record, self.wall = desk, desk.columns, record, desk.wall

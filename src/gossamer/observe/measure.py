@@ -34,8 +34,8 @@ from gossamer.manager.due import soonest_due
 from gossamer.manager.learn import WIDTH
 from gossamer.manager.pages import Pages
 from gossamer.manager.value import Value
-from gossamer.pace import Pace
-from gossamer.whereabouts import set_aside
+from gossamer.observe.progress import Pace
+from gossamer.observe.status import set_aside
 
 if TYPE_CHECKING:
     from gossamer.desk.desk import Desk

@@ -19,11 +19,11 @@ from gossamer.base.model import Outcome, Reason, State
 from gossamer.base.outcomes import Aside
 from gossamer.base.units import Duration
 from gossamer.config.settings import ManagerSettings
-from gossamer.figures import Curve, Figures, dues_of, figures_of, parts_of, tally_of, thinned
-from gossamer.pace import Pace
+from gossamer.observe.measure import Curve, Figures, dues_of, figures_of, parts_of, tally_of, thinned
+from gossamer.observe.progress import Pace
+from gossamer.observe.status import HORIZON, set_aside
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Reply
-from gossamer.whereabouts import HORIZON, set_aside
 from tests.support.world import World
 
 WALL = 1_600_000_000.0

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer.accounting import account, bandwidth_line
 from gossamer.base.ending import Ending
 from gossamer.base.outcomes import Aside
 from gossamer.base.units import human_size, human_time, plural
 from gossamer.collection.layout import shard_folder
+from gossamer.observe.account import account, bandwidth_line
 
 _CURES: Final = {
     Aside.FORBIDDEN_ADDRESS: "for sites of your own: --set harvester.allow_private=true",

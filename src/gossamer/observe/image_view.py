@@ -17,8 +17,8 @@ from gossamer.collection import image
 from gossamer.collection.image import Image, ImageDamagedError
 from gossamer.collection.layout import BIG_RULES
 from gossamer.collection.manifest import Line
+from gossamer.observe.status import TOTAL
 from gossamer.web.addresses import unpack
-from gossamer.whereabouts import TOTAL
 
 Array = npt.NDArray[Any]
 

@@ -32,8 +32,7 @@ from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.manager.pages import Pages
-from gossamer.urls import fingerprint
-from gossamer.whereabouts import (
+from gossamer.observe.status import (
     TOTAL,
     Said,
     no_site,
@@ -44,6 +43,7 @@ from gossamer.whereabouts import (
     sites_aside,
     unknown_standing,
 )
+from gossamer.urls import fingerprint
 
 if TYPE_CHECKING:
     from gossamer.base.clock import Clock
