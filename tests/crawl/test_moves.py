@@ -22,7 +22,6 @@ from gossamer.crawl.apply import apply
 from gossamer.crawl.parts import new_desk
 from gossamer.desk.places import Places, folded
 from gossamer.manager.pages import Pages
-from gossamer.observe.measure import tally_of
 from gossamer.read.explain.site import explain_site
 from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
@@ -30,6 +29,7 @@ from gossamer.read.sql.sources import find
 from gossamer.seeder.credits import Copies, Credits
 from gossamer.web.addresses import pack
 from gossamer.webs.simulated import Reply
+from tests.support.statistics import tally_of
 from tests.support.world import SMALL, Result, World, impolite, state_of
 
 X, Y = "http://x.example/", "http://y.example/"

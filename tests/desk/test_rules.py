@@ -16,7 +16,7 @@ from gossamer.desk import rulebook
 from gossamer.desk.places import Places
 from gossamer.desk.rulebook import LARGE, SLACK, RuleBook
 from gossamer.observe.image_view import open_image
-from gossamer.observe.socket import DeskView
+from gossamer.observe.listener import DeskView
 from gossamer.robots import Rules
 from gossamer.robots.match import verdicts_many
 from gossamer.webs.simulated import Reply

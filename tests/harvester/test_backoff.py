@@ -21,7 +21,7 @@ from gossamer.crawl.parts import LAYOUT, new_desk
 from gossamer.desk.columns import Group
 from gossamer.harvester.backoff import MOST_SLOW, MOST_STRETCH, Answers, Clocks, clocks, rests
 from gossamer.harvester.lost import patience_after
-from gossamer.observe.socket import DeskView
+from gossamer.observe.listener import DeskView
 from gossamer.observe.status import site_clock
 from gossamer.read.explain.text import clock_lines
 from gossamer.webs.simulated import Asked, Reply

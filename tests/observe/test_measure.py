@@ -1,4 +1,4 @@
-"""The accounting of a crawl: every known page once, with its reason; pace, and an honest word about the time left."""
+"""Statistics made from the desk: every known page is counted once, with its reason."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from gossamer.base.model import Outcome, Reason, State
 from gossamer.base.outcomes import Aside
 from gossamer.base.units import Duration
 from gossamer.config.settings import ManagerSettings
-from gossamer.observe.measure import Curve, Figures, dues_of, figures_of, parts_of, tally_of, thinned
-from gossamer.observe.progress import Pace
+from gossamer.observe.measure import Curve, Meter, dues_of, pages_of, statistics_of, thinned
+from gossamer.observe.statistics import IndexValue, PageCounts, Run, ValuePoint
 from gossamer.observe.status import HORIZON, set_aside
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Reply
+from tests.support.statistics import tally_of
 from tests.support.world import World
 
 WALL = 1_600_000_000.0
@@ -67,24 +68,26 @@ SITES = st.lists(
 )
 
 
+def account_of(columns: Any) -> PageCounts:
+    return pages_of(columns, tally_of(columns), dues_of(columns), set_aside(columns.site, WALL))
+
+
 @given(PAGES, SITES)
 def test_known_equals_its_parts(pages: list[tuple[int, int, int, int, int]], sites: list[Any]) -> None:
-    columns = columns_of(pages, sites)
-    parts = parts_of(columns, tally_of(columns), dues_of(columns), WALL)
-    why = parts["why"]
-    assert parts["known"] == parts["pending"] + parts["waiting"] + parts["done"] + parts["excluded"] == len(pages)
-    assert parts["waiting"] == sum(span["pages"] for span in why["waiting"].values())
-    assert parts["done"] == sum(why["done"].values())
-    assert parts["excluded"] == sum(why["excluded"].values())
-    assert parts["pending"] >= 0
+    found = account_of(columns_of(pages, sites))
+    assert found.known == found.pending + found.waiting + found.done + found.excluded == len(pages)
+    assert found.waiting == sum(span.pages for span in found.why.waiting.values())
+    assert found.done == sum(found.why.done.values())
+    assert found.excluded == sum(found.why.excluded.values())
+    assert found.pending >= 0
 
 
 @given(PAGES, SITES)
-def test_what_waits_is_counted_by_why_and_with_its_times(
+def test_waiting_pages_are_counted_by_reason_and_with_their_times(
     pages: list[tuple[int, int, int, int, int]], sites: list[Any]
 ) -> None:
     columns = columns_of(pages, sites)
-    waiting = parts_of(columns, tally_of(columns), dues_of(columns), WALL)["why"]["waiting"]
+    waiting = account_of(columns).why.waiting
     aside = set_aside(columns.site, WALL)
     expected: dict[str, list[float | None]] = {}
     for state, outcome, _, due, site in pages:
@@ -93,17 +96,17 @@ def test_what_waits_is_counted_by_why_and_with_its_times(
         elif state == State.PENDING and aside[site]:
             refused, _, next_ = sites[site]
             expected.setdefault(f"site: {Aside(aside[site]).word}", []).append(None if refused else next_)
-    assert {word: span["pages"] for word, span in waiting.items()} == {w: len(d) for w, d in expected.items()}
+    assert {word: span.pages for word, span in waiting.items()} == {w: len(d) for w, d in expected.items()}
     for word, dues in expected.items():
         known = [due for due in dues if due is not None]
-        assert waiting[word]["first_due"] == (min(known) if known else None)
-        assert waiting[word]["last_due"] == (max(known) if known else None)
+        assert waiting[word].first_due == (min(known) if known else None)
+        assert waiting[word].last_due == (max(known) if known else None)
 
 
-def test_a_site_whose_usual_wait_is_long_is_not_set_aside() -> None:
+def test_a_site_whose_usual_wait_is_long_is_not_backing_off() -> None:
     columns = columns_of([(0, 0, 0, 0, 0)], [(0, int(Aside.NONE), WALL + HORIZON + 100)])
-    parts = parts_of(columns, tally_of(columns), {}, WALL)
-    assert (parts["pending"], parts["waiting"]) == (1, 0)
+    found = account_of(columns)
+    assert (found.pending, found.waiting) == (1, 0)
 
 
 def bad_world(folder: Path) -> World:
@@ -131,62 +134,73 @@ def bad_world(folder: Path) -> World:
 def test_a_crawl_in_trouble_accounts_for_every_page(tmp_path: Path) -> None:
     world = bad_world(tmp_path)
     result = world.run(["http://a.example/"])
-    figures = figures_of(result.crawl.desk, world.clock.wall())
-    states = Counter(state for state, _, _ in result.pages.values())
-    why = figures["why"]
-    assert figures["known"] == len(result.pages)
-    assert figures["done"] == states[State.DONE] == sum(why["done"].values())
-    assert why["excluded"] == {"robots": 1, "depth": 1}
-    assert why["waiting"]["server_error"]["pages"] == 1
-    assert why["waiting"]["server_error"]["first_due"] >= world.clock.wall()
-    assert {"site: name_failed", "site: robots_unreadable", "site: delay_too_long"} <= set(why["waiting"])
-    assert why["waiting"]["site: delay_too_long"]["first_due"] is None
-    assert figures["pending"] == 0
-    assert why["done"] == Counter(o.word for s, o, _ in result.pages.values() if s is State.DONE and o is not None)
+    pages = statistics_of(result.crawl.desk, world.clock.wall()).pages
+    states, why = Counter(state for state, _, _ in result.pages.values()), pages.why
+    assert pages.known == len(result.pages)
+    assert pages.done == states[State.DONE] == sum(why.done.values())
+    assert why.excluded == {"robots": 1, "depth": 1}
+    assert why.waiting["server_error"].pages == 1
+    assert (why.waiting["server_error"].first_due or 0) >= world.clock.wall()
+    assert {"site: name_failed", "site: robots_unreadable", "site: delay_too_long"} <= set(why.waiting)
+    assert why.waiting["site: delay_too_long"].first_due is None
+    assert pages.pending == 0
+    assert why.done == Counter(o.word for s, o, _ in result.pages.values() if s is State.DONE and o is not None)
 
 
-def test_the_dues_are_looked_up_beside_the_loop(tmp_path: Path) -> None:
+def test_the_site_with_most_to_do_is_found_by_its_own_waits(tmp_path: Path) -> None:
+    for per_turn, each in ((1, 15.0), (5, (15.0 + 4 * 5.0) / 5)):
+        settings = [f"harvester.per_turn={per_turn}", "harvester.wait=15s", "harvester.pause=5s"]
+        world = World(tmp_path / str(per_turn), {}, settings)
+        desk = world.run(["http://a.example/", *(f"http://b.example/{i}" for i in range(3))], turns=0).crawl.desk
+        largest = statistics_of(desk, world.clock.wall()).sites.largest
+        assert largest is not None
+        assert (largest.site, largest.pages) == ("b.example", 3)
+        assert (largest.each, largest.seconds) == (each, 3 * each)
+
+
+def test_the_dues_are_looked_up_in_the_background(tmp_path: Path) -> None:
     world = bad_world(tmp_path)
     desk = world.run(["http://a.example/"]).crawl.desk
-    figures = Figures(desk)
-    first = figures.now(world.clock.wall(), 1000.0, open=3)
-    assert (first["open"], first["why"]["waiting"]["server_error"]["pages"]) == (3, 1)
-    assert figures._thread is not None
-    figures._thread.join()
-    later = figures.now(world.clock.wall(), 1001.0)
-    assert later["dues_at"] == round(world.clock.wall(), 3)
-    assert later["why"]["waiting"]["server_error"]["first_due"] is not None
+    meter = Meter(desk)
+    first = meter.now(world.clock.wall(), 1000.0, Run(seeds_skipped=3))
+    assert (first.run.seeds_skipped, first.pages.why.waiting["server_error"].pages) == (3, 1)
+    assert meter._thread is not None
+    meter._thread.join()
+    later = meter.now(world.clock.wall(), 1001.0, Run())
+    assert later.pages.dues_at == round(world.clock.wall(), 3)
+    assert later.pages.why.waiting["server_error"].first_due is not None
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=0, max_size=200, unique=True), st.integers(2, 70))
 def test_thinned_points_keep_both_ends_and_their_order(times: list[float], most: int) -> None:
-    points = [[t, 2 * t, 3.0] for t in sorted(times)]
-    kept = thinned(points, most)
-    assert len(kept) == min(len(points), most)
-    assert all(point in points for point in kept)
-    assert kept == sorted(kept)
-    assert kept[:1] == points[:1]
-    assert kept[-1:] == points[-1:]
+    points = tuple(ValuePoint(t, 2 * t, 3) for t in sorted(times))
+    left = thinned(points, most)
+    assert len(left) == min(len(points), most)
+    assert all(point in points for point in left)
+    assert list(left) == sorted(left)
+    assert left[:1] == points[:1]
+    assert left[-1:] == points[-1:]
 
 
 def test_points_thinned_as_they_come_are_about_as_far_apart() -> None:
-    kept: list[list[float]] = []
+    points: tuple[ValuePoint, ...] = ()
     for second in range(5_000):
-        kept = thinned([*kept, [float(second), 1.0, 1.0]])
-    gaps = np.diff([point[0] for point in kept])
-    assert len(kept) == 64
+        points = thinned((*points, ValuePoint(float(second), 1.0, 1)))
+    gaps = np.diff([point.time for point in points])
+    assert len(points) == 64
     assert gaps.max() <= 4 * gaps[:-1].min()
 
 
 def test_the_value_of_other_settings_is_a_curve_of_its_own() -> None:
     usual = ManagerSettings()
-    curve = Curve.resumed(usual, {})
+    curve = Curve.resumed(usual, IndexValue())
     curve.add(10.0, 2.5, 3)
     curve.add(10.0, 9.9, 9)
     curve.add(20.0, 3.5, 4)
-    written = json.loads(json.dumps({"value": curve.points, "value_of": curve.of}))
-    assert Curve.resumed(usual, written).points == [[10.0, 2.5, 3], [20.0, 3.5, 4]]
-    assert Curve.resumed(replace(usual, min_period=Duration(60)), written).points, "of no concern to the value"
+    written = IndexValue.from_json(json.loads(json.dumps(curve.value.to_json())))
+    assert Curve.resumed(usual, written).value.points == ((10.0, 2.5, 3), (20.0, 3.5, 4))
+    unrelated = replace(usual, min_period=Duration(60))
+    assert Curve.resumed(unrelated, written).value.points, "the value does not depend on it"
     for other in (
         replace(usual, index_value="minimum"),
         replace(usual, weights={"opic": 1.0}),
@@ -195,52 +209,7 @@ def test_the_value_of_other_settings_is_a_curve_of_its_own() -> None:
         replace(usual, change_period=Duration(60)),
         replace(usual, policy="opic"),
     ):
-        assert Curve.resumed(other, written).points == []
-
-
-def figures(visits: int, known: int, done: int, pending: int, **more: Any) -> dict[str, Any]:
-    return {
-        "visits": visits,
-        "bytes": visits * 1000,
-        "known": known,
-        "done": done,
-        "excluded": 0,
-        "pending": pending,
-        "largest": None,
-        **more,
-    }
-
-
-def paced(*points: tuple[float, dict[str, Any]]) -> dict[str, Any]:
-    pace, found = Pace(), {}
-    for now, said in points:
-        found = pace.of(said, now)
-    return found
-
-
-def test_the_time_left_is_what_is_pending_at_the_present_pace() -> None:
-    found = paced((0, figures(0, 1000, 0, 1000)), (20, figures(200, 1000, 200, 800)))
-    assert found["left"] == {"seconds": 80.0, "why": "what is pending, at this pace"}
-    assert paced((0, figures(0, 1000, 0, 1000)), (9, figures(90, 1000, 90, 910)))["rates"]["visits"] == 10.0
-
-
-def test_the_largest_site_bounds_the_time_left() -> None:
-    largest = {"site": "a.example", "pages": 700, "each": 5.0, "seconds": 3500.0}
-    found = paced((0, figures(0, 1000, 0, 1000)), (20, figures(200, 1000, 200, 800, largest=largest)))
-    assert found["left"]["seconds"] == 3500.0
-    assert "a.example" in found["left"]["why"]
-
-
-def test_the_time_left_is_unknown_while_more_becomes_known_than_done() -> None:
-    found = paced((0, figures(0, 1000, 0, 1000)), (20, figures(200, 1300, 200, 1100)))
-    assert found["left"]["seconds"] is None
-    assert "faster" in found["left"]["why"]
-    assert paced((0, figures(0, 10, 0, 10)))["left"]["seconds"] is None
-
-
-def test_a_run_with_a_limit_ends_no_later_than_that() -> None:
-    first, later = figures(0, 1000, 0, 1000), figures(200, 1300, 200, 1100, seconds_left=12.0, pages_left=1000)
-    assert paced((0, first), (20, later))["left"] == {"seconds": 12.0, "why": "the time asked for"}
+        assert Curve.resumed(other, written).value.points == ()
 
 
 def test_memory_is_that_of_processes_that_live() -> None:

@@ -1,4 +1,4 @@
-"""What a run says when it ends."""
+"""The text that a run prints when it ends."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gossamer.base.ending import Ending
 from gossamer.base.outcomes import Aside
 from gossamer.base.units import human_size, human_time, plural
 from gossamer.collection.layout import shard_folder
 from gossamer.observe.account import account, bandwidth_line
+from gossamer.observe.statistics import Statistics
 
 _CURES: Final = {
     Aside.FORBIDDEN_ADDRESS: "for sites of your own: --set harvester.allow_private=true",
@@ -23,48 +24,54 @@ _CURES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    figures: dict[str, Any]
+    """How a run ended."""
+
+    statistics: Statistics
     ending: Ending
     interrupted: bool
+    """By Ctrl-C."""
     folder: str
-    crawling: dict[str, Any]
-    """Figures at the end of the crawl itself, before sealing and the image."""
+    crawling: Statistics
+    """At the end of the crawl itself, before sealing and the image."""
 
     def lines(self) -> Iterator[str]:
-        f = self.figures
+        requests = self.statistics.requests
         yield f"The crawl ended: {self.ending.value}."
-        yield f"  {self._of_this_run()}"
-        if self.crawling.get("bandwidth"):
-            yield f"  {bandwidth_line(self.crawling['bandwidth'])}"
+        yield f"  {self._this_run()}"
+        if self.crawling.run.bandwidth is not None:
+            yield f"  {bandwidth_line(self.crawling.run.bandwidth)}"
         yield (
-            f"  in all: {plural(f['visits'], 'visit')}, {plural(f['stored'], 'page')} stored,"
-            f" {human_size(f['bytes'])}, {plural(f['sites'], 'site')}"
+            f"  in all: {plural(requests.visits, 'visit')}, {plural(requests.stored, 'page')} stored,"
+            f" {human_size(requests.bytes)}, {plural(self.statistics.sites.known, 'site')}"
         )
-        yield from account(f, f["time"])
+        yield from account(self.statistics.pages, self.statistics.time)
         yield from self._waiting()
         yield from self._next()
 
-    def _of_this_run(self) -> str:
-        visits, seconds = self.figures["run_visits"], self.figures["seconds"]
-        if not visits:
-            return f"this run: no visit in {human_time(seconds)}"
-        each = 1000 * self.figures["cpu_seconds"] / visits
-        return f"this run: {plural(visits, 'visit')} in {human_time(seconds)}, {each:.2f} ms of processor time a visit"
+    def _this_run(self) -> str:
+        run = self.statistics.run
+        if not run.visits:
+            return f"this run: no visit in {human_time(run.seconds)}"
+        each = 1000 * run.resources.cpu_seconds / run.visits
+        return (
+            f"this run: {plural(run.visits, 'visit')} in {human_time(run.seconds)},"
+            f" {each:.2f} ms of processor time per visit"
+        )
 
     def _waiting(self) -> Iterator[str]:
-        f = self.figures
-        if f.get("names_fault"):
-            yield f"  Names could not be looked up: {f['names_fault']}; they are when the same command goes on."
+        pages, ended = self.statistics.pages, self.statistics.ended
+        if fault := self.statistics.run.names_fault:
+            yield f"  Names could not be looked up: {fault}; the same command looks them up when it resumes the crawl."
         for aside, cure in _CURES.items():
-            if f"site: {aside.word}" in f["why"]["waiting"]:
+            if f"site: {aside.word}" in pages.why.waiting:
                 yield f"  {aside.word}: {cure}"
-        if f["pending"]:
-            yield f"  {plural(f['pending'], 'page')} may be asked for at once: the same command goes on."
-        elif f["waits_until"]:
-            yield f"  What waits is due from {f['waits_until']} on; the same command then goes on."
+        if pages.pending:
+            yield f"  {plural(pages.pending, 'page')} may be requested at once: the same command resumes the crawl."
+        elif ended is not None and ended.waits_until:
+            yield f"  The first waiting page is due at {ended.waits_until}; the same command then resumes the crawl."
 
     def _next(self) -> Iterator[str]:
-        if not self.figures["visits"]:
+        if not self.statistics.requests.visits:
             return
         gossamer, shard = program(), shard_folder(Path(self.folder))
         yield "What there is now, and what to try next:"

@@ -1,9 +1,9 @@
-"""How fast a crawl goes, and an honest word about the time left.
+"""How fast a crawl goes, and an honest estimate of the time left.
 
-The time left is a lower bound and said as one: pages will be found that nobody knows of yet. It is the longest of
+The time left is a lower bound, and is reported as one: more pages will be found. It is the longest of
 
-    what is pending, at the pace at which pages have been getting done
-    the site with most to do, at the pace that politeness allows there
+    what is pending, at the rate at which pages have been getting done
+    the site with most to do, at the rate that politeness allows there
 
 and it is *unknown* while pages become known faster than they get done, or while nothing gets done.
 """
@@ -11,16 +11,17 @@ and it is *unknown* while pages become known faster than they get done, or while
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from gossamer.base.units import plural
+from gossamer.observe.statistics import UNKNOWN, Progress, Rates, Statistics, TimeLeft
 
 SHORT: Final = 10.0
-"""Seconds over which rates are taken."""
+"""Seconds over which rates are measured."""
 LONG: Final = 60.0
-"""Seconds over which what is left is judged."""
+"""Seconds over which the time left is estimated."""
 _STEP: Final = 0.4
-"""Seconds between two points that are kept."""
+"""Least seconds between two points that are remembered."""
 
 
 class _Point(NamedTuple):
@@ -33,63 +34,61 @@ class _Point(NamedTuple):
 
 
 class Pace:
+    """Remembers the counts of the last `LONG` seconds."""
+
     def __init__(self) -> None:
         self._points: deque[_Point] = deque()
 
-    def of(self, figures: dict[str, Any], now: float) -> dict[str, Any]:
-        """`rates` a second, and `left`: {"seconds", "why"}; seconds is None when nothing honest can be said.
-
-        Looks also at `pages_left` and `seconds_left`, which a run has that is to end after some pages or some time.
-        """
-        here = _Point(now, figures["visits"], figures["bytes"], figures["known"], figures["done"] + figures["excluded"])
+    def of(self, statistics: Statistics, now: float) -> Progress:
+        """`now` is monotonic."""
+        pages, requests = statistics.pages, statistics.requests
+        here = _Point(now, requests.visits, requests.bytes, pages.known, pages.done + pages.excluded)
         points = self._points
-        if not figures.get("run_visits", 1):
-            points.clear()  # starting is no pace
+        if not statistics.run.visits:
+            points.clear()  # the start says nothing about the rate
         while points and now - points[0].time > LONG:
             points.popleft()
         short = next((p for p in points if now - p.time <= SHORT), here)
         long = points[0] if points else here
         if not points or now - points[-1].time >= _STEP:
             points.append(here)
-        rates = {
-            name: round(_rate(getattr(here, name), getattr(short, name), now - short.time), 3)
-            for name in ("visits", "bytes", "known", "settled")
-        }
-        return {"rates": rates, "left": _left(figures, long, here)}
+        return Progress(_rates(short, here), _left(statistics, long, here))
+
+
+def _rates(since: _Point, here: _Point) -> Rates:
+    seconds = here.time - since.time
+    return Rates(*(round(_rate(now, before, seconds), 3) for now, before in zip(here[1:], since[1:], strict=True)))
 
 
 def _rate(now: float, before: float, seconds: float) -> float:
     return (now - before) / seconds if seconds > 0 else 0.0
 
 
-def _left(figures: dict[str, Any], since: _Point, here: _Point) -> dict[str, Any]:
+def _left(statistics: Statistics, since: _Point, here: _Point) -> TimeLeft:
     span = here.time - since.time
-    settled, known = here.settled - since.settled, here.known - since.known
-    visits = _rate(here.visits, since.visits, span)
+    visits, limits = _rate(here.visits, since.visits, span), statistics.run.limits
     bounds = []
-    if figures.get("seconds_left") is not None:
-        bounds.append((float(figures["seconds_left"]), "the time asked for"))
-    if figures.get("pages_left") is not None and visits > 0:
-        bounds.append((figures["pages_left"] / visits, "the pages asked for"))
-    if figures["pending"] == 0 and not bounds:
-        return _said(0.0, "nothing is pending")
-    work = _work(figures, settled, known, span)
-    if work[0] is not None:
-        bounds.append((work[0], work[1]))
-    return _said(*min(bounds)) if bounds else _said(*work)
+    if limits.seconds_left is not None:
+        bounds.append((float(limits.seconds_left), "the time asked for"))
+    if limits.pages_left is not None and visits > 0:
+        bounds.append((limits.pages_left / visits, "the pages asked for"))
+    if statistics.pages.pending == 0 and not bounds:
+        return TimeLeft(0.0, "nothing is pending")
+    seconds, why = _work(statistics, here.settled - since.settled, here.known - since.known, span)
+    if seconds is not None:
+        bounds.append((seconds, why))
+    if not bounds:
+        return TimeLeft(None, why)
+    least, why = min(bounds)
+    return TimeLeft(round(least, 1), why)
 
 
-def _work(figures: dict[str, Any], settled: int, known: int, span: float) -> tuple[float | None, str]:
+def _work(statistics: Statistics, settled: int, known: int, span: float) -> tuple[float | None, str]:
     if span < SHORT / 2 or settled <= 0:
-        return None, "too little got done to tell"
+        return None, UNKNOWN
     if known > settled:
         return None, "pages become known faster than they get done"
-    rest, largest = figures["pending"] * span / settled, figures.get("largest")
-    if largest is not None and largest["seconds"] > rest:
-        pages = plural(largest["pages"], "page")
-        return largest["seconds"], f"{largest['site']}: {pages}, one every {largest['each']:g} s"
+    rest, largest = statistics.pages.pending * span / settled, statistics.sites.largest
+    if largest is not None and largest.seconds > rest:
+        return largest.seconds, f"{largest.site}: {plural(largest.pages, 'page')}, one every {largest.each:g} s"
     return rest, "what is pending, at this pace"
-
-
-def _said(seconds: float | None, why: str) -> dict[str, Any]:
-    return {"seconds": None if seconds is None else round(seconds, 1), "why": why}

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.base.outcomes import DAY, Aside
-from gossamer.observe.socket import DeskView
+from gossamer.observe.listener import DeskView
 from gossamer.observe.status import page_standing
 from gossamer.read.explain.text import lines_of
 from gossamer.robots import Rules
