@@ -54,7 +54,7 @@ class Quiet:
     def due(self) -> bool:
         return False
 
-    def show(self, figures: object) -> None:
+    def show(self, statistics: object) -> None:
         raise AssertionError
 
     def say(self, line: str) -> None:
@@ -269,7 +269,7 @@ def test_after_a_run_no_file_connection_process_or_thread_is_left(served: Served
     before, threads, born = opened(), set(threading.enumerate()), children(os.getpid())
     quiet = Quiet()
     report = run(plea, quiet)
-    assert report.figures["run_visits"] > 0
+    assert report.statistics.run.visits > 0
     wait_for(lambda: opened() == before)  # c-ares closes in a thread of its own, which stays
     assert not [t for t in set(threading.enumerate()) - threads if "shutdown_loop" not in t.name]
     assert children(os.getpid()) == born

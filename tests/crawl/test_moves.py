@@ -21,7 +21,6 @@ from gossamer.config import Settings, override
 from gossamer.crawl.apply import apply
 from gossamer.crawl.parts import new_desk
 from gossamer.desk.places import Places, folded
-from gossamer.figures import tally_of
 from gossamer.manager.pages import Pages
 from gossamer.read.explain.site import explain_site
 from gossamer.read.explain.text import lines_of
@@ -30,6 +29,7 @@ from gossamer.read.sql.sources import find
 from gossamer.seeder.credits import Copies, Credits
 from gossamer.web.addresses import pack
 from gossamer.webs.simulated import Reply
+from tests.support.statistics import tally_of
 from tests.support.world import SMALL, Result, World, impolite, state_of
 
 X, Y = "http://x.example/", "http://y.example/"

@@ -14,8 +14,8 @@ from gossamer.base.model import Ask, Outcome, State, VisitFlag
 from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
 from gossamer.desk.account import Account
-from gossamer.figures import figures_of, tally_of
 from gossamer.manager.pages import Pages
+from gossamer.observe.measure import statistics_of
 from gossamer.robots import Rules
 from gossamer.web.archive.bodies import LEAST
 from gossamer.webs.demo import DemoWeb
@@ -23,6 +23,7 @@ from gossamer.webs.demo.layout import Kind
 from gossamer.webs.simulated import Reply
 from tests.support.crawling import serve
 from tests.support.reading import archived, rows
+from tests.support.statistics import tally_of
 from tests.support.world import World, impolite, state_of
 
 PERIOD = 600.0
@@ -82,13 +83,14 @@ def test_counts_stay_right_however_often_a_page_is_fetched(tmp_path: Path) -> No
     for seconds in (PERIOD / 2, PERIOD, 2 * PERIOD):
         result = world.run([ROOT], seconds=seconds, patience=2 * PERIOD)
         desk = result.crawl.desk
-        figures = figures_of(desk, world.clock.wall())
-        assert figures["known"] == sum(figures[part] for part in ("pending", "waiting", "done", "excluded")) == 7
+        statistics = statistics_of(desk, world.clock.wall())
+        pages, requests = statistics.pages, statistics.requests
+        assert pages.known == sum(count for _, count in pages.parts()) == 7
         np.testing.assert_array_equal(desk[Pages].counts, tally_of(desk.columns))
         assert desk[Pages].counts[State.PENDING].sum() == desk.columns.site.pending.sum() == 0
-        assert figures["why"]["done"] == {"ok": 3, "duplicate": 1, "redirect": 1, "not_found": 1}
-        assert figures["why"]["waiting"].keys() == {"server_error"}
-        assert sum(figures["outcomes"].values()) == figures["visits"]
+        assert pages.why.done == {"ok": 3, "duplicate": 1, "redirect": 1, "not_found": 1}
+        assert pages.why.waiting.keys() == {"server_error"}
+        assert sum(requests.outcomes.values()) == requests.visits
     assert state_of(world.replayed()) | {"site.resolved": 0} == state_of(desk) | {"site.resolved": 0}
 
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from gossamer.asking import Listener
 from gossamer.base import descriptors, memory, process
 from gossamer.base.clock import RealClock
 from gossamer.base.compiled import KEPT
@@ -26,7 +25,7 @@ from gossamer.base.units import human_time, plural, thousands
 from gossamer.collection import lock
 from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.status_file import read_before, write_standing
+from gossamer.collection.status_file import write_status
 from gossamer.config.settings import Settings
 from gossamer.crawl import snapshots
 from gossamer.crawl.loop import Bounds, Crawl
@@ -35,13 +34,16 @@ from gossamer.crawl.open import open_collection
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.desk import snapshot
 from gossamer.desk.account import Account
-from gossamer.figures import Curve, Figures, waits_until
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.manager.pages import Pages
 from gossamer.manager.scores.compute import Scored
 from gossamer.manager.scores.schedule import Scorer
 from gossamer.manager.value import merit_weights, prepared_for
-from gossamer.report import Report
+from gossamer.observe.crawl_status import last_statistics
+from gossamer.observe.ending import Report
+from gossamer.observe.listener import Listener
+from gossamer.observe.measure import Curve, Meter, waits_until
+from gossamer.observe.statistics import Ended, Limits, Resources, Run, Statistics
 from gossamer.web.archive.bodies import Payloads
 from gossamer.web.names.resolver import Resolver
 from gossamer.web.pool.pool import Pool
@@ -68,10 +70,10 @@ _FULL: Final = {
 
 
 class Watcher(Protocol):
-    """Who is told how the crawl goes."""
+    """Receives the progress and the messages of a crawl."""
 
     def due(self) -> bool: ...
-    def show(self, figures: dict[str, Any]) -> None: ...
+    def show(self, statistics: Statistics) -> None: ...
     def say(self, line: str) -> None: ...
 
 
@@ -123,8 +125,8 @@ class _Running:
         self.request, self.prepared, self.watcher, self.log = request, prepared, watcher, log
         self.clock, settings = RealClock(), prepared.settings
         self.begun, self.cpu, self.desk_cpu = self.clock.monotonic(), _cpu_seconds(), time.process_time()
-        self._before = read_before(shard_folder(request.folder))
-        self.curve = Curve.resumed(settings.manager, self._before)
+        self._before = last_statistics(shard_folder(request.folder)).run
+        self.curve = Curve.resumed(settings.manager, self._before.index)
         self.store, self.desk, self.resumed = open_collection(
             request.folder, settings, self.clock, prepared.toml, prepared.changed
         )
@@ -161,7 +163,7 @@ class _Running:
             stack.callback(each.close)
         self.crawl.background.append(self.imager)
         self.seeds_skipped = len(prepared.seeds.complaints)
-        self._figures = Figures(desk)
+        self._meter = Meter(desk)
         self._told = (0, 0)
         self._next_look = self._next_memory = 0.0
         self._next_plans = self.begun + PLANS_EVERY
@@ -191,7 +193,7 @@ class _Running:
         interrupted: list[int] = []
         with _signals(self.crawl, interrupted, self.watcher):
             ending = self.crawl.run(self._watch)
-        at_end = self.figures()
+        crawling = self.statistics()
         for each in (self.listener, self.imager, self.web):
             each.close()
         frugal = ending is Ending.MEMORY
@@ -199,12 +201,13 @@ class _Running:
             self._score_at_end()
         dumped = snapshot.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail())
         self.store.finish(*dumped, seal=not frugal)
-        self._figures.look(self.clock.wall())
-        final = self.figures() | {"ending": ending.value, "waits_until": waits_until(self.desk, self.clock.wall())}
-        write_standing(self.store.shard, final)
+        self._meter.look(self.clock.wall())
+        ended = Ended(ending.value, waits_until(self.desk, self.clock.wall()))
+        final = replace(self.statistics(), ended=ended)
+        write_status(self.store.shard, final.to_json())
         self.crawl.planner.history.write(self.store.shard)
-        self._event("stop", ending=ending.value, visits=final["visits"], stored=final["stored"])
-        return Report(final, ending, bool(interrupted), str(self.request.folder), at_end)
+        self._event("stop", ending=ending.value, visits=final.requests.visits, stored=final.requests.stored)
+        return Report(final, ending, bool(interrupted), str(self.request.folder), crawling)
 
     def _begin(self) -> None:
         desk, say = self.desk, self.watcher.say
@@ -218,9 +221,9 @@ class _Running:
             say(f"resumed: {known} known, {made} made{killed}")
             self._settle()
             self.crawl.harvest.resume(self.clock.monotonic() - self.store.lock.since)
-            self._take_scored(self.scorer.resume(desk[Account].visits, self._before.get("scores")))
+            self._take_scored(self.scorer.resume(desk[Account].visits, self._before.scores))
         self._plant()
-        self.store.standing = self.figures
+        self.store.standing = lambda: self.statistics().to_json()
         self.listener.start()
         if self.listener.complaint:
             say(f"note: {self.listener.complaint}")
@@ -267,7 +270,7 @@ class _Running:
             self._next_look = now + LOOK_EVERY
             self._look()
         if self.watcher.due():
-            self.watcher.show(self.figures())
+            self.watcher.show(self.statistics())
 
     def _look(self) -> None:
         """After memory and link scores, at what was made beside, and at the value of the index."""
@@ -351,29 +354,38 @@ class _Running:
         """Seconds of processor time of this run, all processes."""
         return _cpu_seconds() - self.cpu + self.web.cpu_seconds()
 
-    def figures(self) -> dict[str, Any]:
-        desk, clock, crawl, bounds = self.desk, self.clock, self.crawl, self.crawl.bounds
-        seconds, processor = clock.monotonic() - self.begun, self._processor()
-        left = None if bounds.seconds is None else max(0.0, bounds.seconds - (clock.monotonic() - crawl.started))
-        return self._figures.now(
-            clock.wall(),
-            clock.monotonic(),
-            open=self.web.open,
-            seconds=round(seconds, 3),
-            run_visits=desk[Account].visits - self.before,
-            longest_turn=round(crawl.longest_turn, 4),
+    def statistics(self) -> Statistics:
+        return self._meter.now(self.clock.wall(), self.clock.monotonic(), self._of_this_run())
+
+    def _of_this_run(self) -> Run:
+        crawl, processor = self.crawl, self._processor()
+        queue, bandwidth = crawl.harvest.queue, crawl.harvest.bandwidth
+        return Run(
+            seconds=round(self.clock.monotonic() - self.begun, 3),
+            visits=self.desk[Account].visits - self.before,
             seeds_skipped=self.seeds_skipped,
-            value=self.curve.points,
-            value_of=self.curve.of,
-            desk_seconds=round(time.process_time() - self.desk_cpu, 3),
-            cpu_seconds=round(processor, 3),
-            scores=self.scorer.standing(processor),
-            rss=self._memory_used(),
-            sites_active=crawl.harvest.queue.queued + crawl.harvest.queue.in_flight,
-            seconds_left=left,
-            pages_left=None if bounds.pages is None else bounds.pages - crawl.stored,
+            sites_active=queue.queued + queue.in_flight,
             names_fault=crawl.names.fault,
-            bandwidth=None if crawl.harvest.bandwidth is None else crawl.harvest.bandwidth.figures(),
+            resources=Resources(
+                open=self.web.open,
+                rss=self._memory_used(),
+                cpu_seconds=round(processor, 3),
+                desk_seconds=round(time.process_time() - self.desk_cpu, 3),
+                longest_turn=round(crawl.longest_turn, 4),
+            ),
+            limits=self._limits(),
+            index=self.curve.value,
+            scores=self.scorer.state(processor),
+            bandwidth=None if bandwidth is None else bandwidth.use(),
+        )
+
+    def _limits(self) -> Limits:
+        """What is left of what the user asked for."""
+        crawl, bounds = self.crawl, self.crawl.bounds
+        passed = self.clock.monotonic() - crawl.started
+        return Limits(
+            None if bounds.seconds is None else max(0.0, bounds.seconds - passed),
+            None if bounds.pages is None else bounds.pages - crawl.stored,
         )
 
 

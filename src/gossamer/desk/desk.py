@@ -61,7 +61,11 @@ class Part:
         the tables of `crawl/apply.py` instead; this is for a part that nothing else rests on."""
 
     def statistics(self) -> Mapping[str, float]:
-        """Its figures for `status` and `--json`, where no other place shows them."""
+        """Its numbers for `status` and `--json`, where no other place shows them."""
+        return {}
+
+    def explain_page(self, page: int) -> Mapping[str, object]:
+        """What `gossamer explain` says of the page because of this part."""
         return {}
 
     def explain_site(self, site: int) -> Mapping[str, object]:

@@ -25,9 +25,8 @@ from gossamer.desk.rules import Rules
 from gossamer.manager.history import Past, read_history
 from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan, make_plan
-from gossamer.manager.policies import TOTAL
 from gossamer.manager.unjudged import find_unjudged
-from gossamer.manager.value import Value
+from gossamer.manager.value import TOTAL, Value
 
 Array = npt.NDArray[Any]
 

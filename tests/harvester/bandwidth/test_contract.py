@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gossamer import urls
-from gossamer.accounting import bandwidth_line
 from gossamer.base.clock import VirtualClock
 from gossamer.base.model import Ask
 from gossamer.cli.progress import bandwidth_of
@@ -16,6 +16,7 @@ from gossamer.desk.account import Account
 from gossamer.desk.places import Places
 from gossamer.harvester.bandwidth.contract import Bandwidth
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.observe.account import bandwidth_line
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.webs.demo import DemoWeb
@@ -152,13 +153,14 @@ def test_a_page_faster_than_the_line_is_asked_for_all_the_same(tmp_path: Path) -
 
 def test_it_is_said_what_was_used_of_what_was_granted(tmp_path: Path) -> None:
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
-    figures = within(made.run(SEEDS, pages=200).crawl.harvest.bandwidth).figures()
-    assert figures["granted"] == LIMIT
-    assert figures["read"] > 200 * SIZE
-    assert 0.3 < figures["share"] < 1.3
-    assert "100 KB/s granted; " in bandwidth_line(figures)
-    assert bandwidth_of(figures | {"used": 50_000}).startswith("50.0 KB/s of 100 KB/s (50%)")
-    assert "no limit at this hour" in bandwidth_of(figures | {"granted": 0})
+    use = within(made.run(SEEDS, pages=200).crawl.harvest.bandwidth).use()
+    assert use.granted == LIMIT
+    assert use.read > 200 * SIZE
+    assert use.share is not None
+    assert 0.3 < use.share < 1.3
+    assert "100 KB/s granted; " in bandwidth_line(use)
+    assert bandwidth_of(replace(use, used=50_000)).startswith("50.0 KB/s of 100 KB/s (50%)")
+    assert "no limit at this hour" in bandwidth_of(replace(use, granted=0))
 
 
 def test_a_crawl_over_sockets_reads_no_more_than_was_granted(tmp_path: Path) -> None:
