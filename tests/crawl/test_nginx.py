@@ -21,7 +21,7 @@ import pytest
 
 from gossamer.base.model import State, VisitFlag
 from gossamer.config import Settings, override
-from gossamer.webs.checker import LOG_FORMAT, Kind, Request, check, read, robots_in
+from gossamer.webs.checker import LOG_FORMAT, Fault, Request, check, read, robots_in
 from gossamer.webs.demo.certificates import make_certificate
 from tests.support.crawling import Ended, gossamer
 from tests.support.needed import needed
@@ -453,14 +453,14 @@ def test_the_checker_reads_each_fault_from_the_log_of_nginx(tmp_path: Path) -> N
     limits = override(Settings(), [f"harvester.{name}=0s" for name in ("wait", "wait_large", "address_wait")])
     report = check(read(tmp_path / "access.log"), limits, robots_in(tmp_path / "sites"))
     assert [(v.kind, v.request.site, v.request.target) for v in report.violations] == [
-        (Kind.FORBIDDEN, "garden.test", "/private/diary.html"),
-        (Kind.METHOD, "hut.test", "/robots.txt"),
-        (Kind.NAMELESS, "garden.test", "/old-3.html"),
-        (Kind.SLOWED_EARLY, "busy.test", "/"),
-        (Kind.RETRY_AFTER, "busy.test", "/"),
-        (Kind.SLOWED_EARLY, "closed.test", "/"),
-        (Kind.RETRY_AFTER, "closed.test", "/"),
-        (Kind.FORBIDDEN, "closed.test", "/"),
+        (Fault.FORBIDDEN, "garden.test", "/private/diary.html"),
+        (Fault.METHOD, "hut.test", "/robots.txt"),
+        (Fault.NAMELESS, "garden.test", "/old-3.html"),
+        (Fault.SLOWED_EARLY, "busy.test", "/"),
+        (Fault.RETRY_AFTER, "busy.test", "/"),
+        (Fault.SLOWED_EARLY, "closed.test", "/"),
+        (Fault.RETRY_AFTER, "closed.test", "/"),
+        (Fault.FORBIDDEN, "closed.test", "/"),
     ]
     (moved,) = [r for r in read(tmp_path / "access.log") if r.status == 301]
     assert (moved.location, moved.sender) == ("http://garden.test/bed-3.html", "me@us.test")

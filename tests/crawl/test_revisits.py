@@ -17,7 +17,7 @@ from gossamer.figures import figures_of, tally_of
 from gossamer.robots import Rules
 from gossamer.web.archive.bodies import LEAST
 from gossamer.webs.demo import DemoWeb
-from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.simulated import Reply
 from tests.support.crawling import serve
 from tests.support.reading import archived, rows
@@ -203,7 +203,7 @@ def test_exact_repeats_become_revisit_records_also_of_what_a_former_run_stored(t
         by_page[pages[row["page"]]].append(row)
     kinds = {url: truth.kind for url, truth in DEMO.truth().items()}
     kept = [url for url, found in by_page.items() if not int(found[0]["flags"]) & VisitFlag.NOINDEX]  # type: ignore[call-overload]
-    read = {url: by_page[url] for url in kept if kinds[url] in (Kind.PAGE, Kind.CALENDAR)}
+    read = {url: by_page[url] for url in kept if kinds[url] in (UrlKind.PAGE, UrlKind.CALENDAR)}
     assert max(map(len, read.values())) >= 3
     former = set(bodies["payload"][bodies["length"] >= LEAST].view("V20")[:, 0].tolist())
     for url, found in read.items():

@@ -14,9 +14,9 @@ import pytest
 from gossamer import urls
 from gossamer.base.model import Counted, Outcome, State, VisitFlag
 from gossamer.urls.names import bare
-from gossamer.webs.checker import Report
+from gossamer.webs.checker import PolitenessReport
 from gossamer.webs.demo import DemoWeb
-from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.demo.links import Link, Role, links
 from gossamer.webs.demo.site import Down
 from gossamer.webs.demo.truth import Expected
@@ -34,7 +34,7 @@ class Whole:
 
     folder: Path
     ended: Ended
-    report: Report
+    report: PolitenessReport
 
     @cached_property
     def pages(self) -> dict[int, str]:
@@ -123,7 +123,7 @@ def test_status_accounts_for_every_known_page_with_a_reason_that_is_true(whole: 
     done |= {"ok": done["ok"] + len(groups), "duplicate": sum(groups.values()) - len(groups)}
     why = status["why"]
     soft = why["done"].pop("soft_404", 0)  # by the order of fetching, some of those that would be duplicates
-    assert soft <= sum(e.kind is Kind.SOFT for e in expected.values())
+    assert soft <= sum(e.kind is UrlKind.SOFT for e in expected.values())
     done["duplicate"] -= soft
     assert {word: part["pages"] for word, part in why["waiting"].items()} == waiting
     assert why["excluded"] == excluded
@@ -162,7 +162,7 @@ def test_of_pages_that_are_alike_one_is_kept_and_the_others_name_it(whole: Whole
 
 def test_pages_that_robots_txt_or_nofollow_keeps_from_us_are_never_asked_for(whole: Whole) -> None:
     kinds = {truth.url: truth.kind for truth in WEB.truth().values()}
-    hidden = {url for url, kind in kinds.items() if kind in (Kind.FORBIDDEN, Kind.HIDDEN)}
+    hidden = {url for url, kind in kinds.items() if kind in (UrlKind.FORBIDDEN, UrlKind.HIDDEN)}
     assert len(hidden) > 20
     assert hidden.isdisjoint(whole.visits)
     expected = WEB.reachable().values()
@@ -175,7 +175,7 @@ def test_pages_that_robots_txt_or_nofollow_keeps_from_us_are_never_asked_for(who
 def demo_links() -> Iterator[tuple[str, bool, list[Link]]]:
     """Every page with its links, and whether it asks for none of them to be followed."""
     for truth in WEB.truth().values():
-        if truth.kind in (Kind.PAGE, Kind.DUPLICATE):
+        if truth.kind in (UrlKind.PAGE, UrlKind.DUPLICATE):
             quiet = truth.number in WEB.layout(truth.site).quiet
             yield truth.url, quiet, links(WEB, WEB.all_sites[truth.site], truth.number)
 
@@ -246,7 +246,7 @@ def test_every_visit_leads_to_its_record_and_every_record_belongs_to_one_visit(w
         assert place not in seen
         seen.add(place)
     assert seen == set(whole.archive)
-    torn = sum(t.kind is Kind.TORN for t in WEB.truth().values())
+    torn = sum(t.kind is UrlKind.TORN for t in WEB.truth().values())
     assert outcomes.pop("noindex") > 5
     assert outcomes == {"connect_failed": sum(s.down is Down.REFUSED for s in WEB.all_sites), "broken_off": torn}
 

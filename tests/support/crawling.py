@@ -134,7 +134,7 @@ class Served:
     """A demonstration Web that listens, with settings and seeds for a crawl of it."""
 
     web: DemoWeb
-    running: demo.Running = field(repr=False)
+    running: demo.RunningWeb = field(repr=False)
     log: Path
     config: Path
     seeds: Path
@@ -157,7 +157,7 @@ class Served:
         self.running.stop()
         return sorted(checker.read(self.log), key=lambda r: r.start)
 
-    def verdict(self, kills: Sequence[float] = (), *changes: str) -> checker.Report:
+    def verdict(self, kills: Sequence[float] = (), *changes: str) -> checker.PolitenessReport:
         settings = config.override(config.load(self.config), changes)
         return checker.check(self.requests(), settings, checker.robots_of_web(self.web), kills)
 

@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.base.model import Outcome
 from gossamer.webs.coverage import Coverage, Fate, Part, compare, lines
-from gossamer.webs.demo import DemoWeb, Kind
+from gossamer.webs.demo import DemoWeb, UrlKind
 from gossamer.webs.demo.counted import only_counted
 from gossamer.webs.demo.web import DEPTH_DYNAMIC
 from tests.support.crawling import Ended, gossamer, serve
@@ -49,7 +49,7 @@ def parts(coverage: Coverage) -> dict[str, Part]:
     return found | {f"repeats: {name}": part for name, part in coverage.repeats.items()}
 
 
-def of_kind(kind: Kind) -> str:
+def of_kind(kind: UrlKind) -> str:
     return next(url for url, e in EXPECTED.items() if e.kind is kind)
 
 
@@ -75,11 +75,11 @@ def loses(url: str, **changes: object) -> Callable[[Found], None]:
     return change
 
 
-PAGE = next(u for u, e in EXPECTED.items() if e.kind is Kind.PAGE and not e.same_as and not TRUTH[u].copy_of)
-MIRRORED = next(u for u, e in EXPECTED.items() if e.kind is Kind.PAGE and TRUTH[u].copy_of)
-TWIN = next(u for u, fate in perfect().items() if fate.duplicate_of and EXPECTED[u].kind is not Kind.SOFT)
-SOFT = next(u for u, fate in perfect().items() if fate.duplicate_of and EXPECTED[u].kind is Kind.SOFT)
-HIDDEN = next(u for u, t in TRUTH.items() if t.kind is Kind.HIDDEN)
+PAGE = next(u for u, e in EXPECTED.items() if e.kind is UrlKind.PAGE and not e.same_as and not TRUTH[u].copy_of)
+MIRRORED = next(u for u, e in EXPECTED.items() if e.kind is UrlKind.PAGE and TRUTH[u].copy_of)
+TWIN = next(u for u, fate in perfect().items() if fate.duplicate_of and EXPECTED[u].kind is not UrlKind.SOFT)
+SOFT = next(u for u, fate in perfect().items() if fate.duplicate_of and EXPECTED[u].kind is UrlKind.SOFT)
+HIDDEN = next(u for u, t in TRUTH.items() if t.kind is UrlKind.HIDDEN)
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ HIDDEN = next(u for u, t in TRUTH.items() if t.kind is Kind.HIDDEN)
         (loses(PAGE, outcome="timed_out"), "stored", {"timed_out": 1}),
         (loses(PAGE, outcome="timed_out"), "fetched", {"timed_out": 1}),
         (loses(PAGE, stored=False), "stored", {"ok": 1}),
-        (loses(of_kind(Kind.FORBIDDEN), outcome="ok"), "forbidden", {"ok": 1}),
-        (loses(of_kind(Kind.ERROR), outcome="ok"), "errors", {"ok": 1}),
-        (loses(of_kind(Kind.REDIRECT), outcome=None, state="excluded"), "redirects", {"excluded: none": 1}),
+        (loses(of_kind(UrlKind.FORBIDDEN), outcome="ok"), "forbidden", {"ok": 1}),
+        (loses(of_kind(UrlKind.ERROR), outcome="ok"), "errors", {"ok": 1}),
+        (loses(of_kind(UrlKind.REDIRECT), outcome=None, state="excluded"), "redirects", {"excluded: none": 1}),
         (lambda found: found.update({HIDDEN: Fate("done", "none", "ok")}), "nofollow", {"ok": 1}),
-        (loses(of_kind(Kind.DOWN), outcome="connect_failed"), "down", {"connect_failed": 1}),
+        (loses(of_kind(UrlKind.DOWN), outcome="connect_failed"), "down", {"connect_failed": 1}),
         (loses(TWIN, outcome="ok"), "repeats: duplicates", {"ok": 1}),
         (loses(SOFT, outcome="ok"), "repeats: soft", {"ok": 1}),
         (loses(PAGE, outcome="soft_404"), "fetched", {"soft_404": 1}),

@@ -28,7 +28,7 @@ from gossamer.prepare import demo_settings
 from gossamer.webs import checker, demo
 from gossamer.webs.hostile import bodies, pages
 from gossamer.webs.hostile.behaviour import Behaviour
-from gossamer.webs.hostile.line import Gone
+from gossamer.webs.hostile.client import ClientProtocol
 from gossamer.webs.hostile.server import handle
 from gossamer.webs.hostile.table import BEHAVIOURS, chosen, markdown
 from gossamer.webs.hostile.web import FORBIDDEN, LIMITS, HostileWeb
@@ -191,7 +191,7 @@ async def _sent(behaviour: Behaviour, open_tasks: set[asyncio.Task[None]]) -> by
         await handle(reader, writer, behaviour.serve)
 
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Gone(asyncio.StreamReader(), serve), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: ClientProtocol(asyncio.StreamReader(), serve), "127.0.0.1", 0)
     found = await _ask(server.sockets[0].getsockname()[1], "/any/path")
     server.close()
     return found

@@ -20,20 +20,20 @@ from gossamer.config.settings import SeederSettings
 from gossamer.gatherer.charset import decode
 from gossamer.urls import canonical
 from gossamer.webs import demo
-from gossamer.webs.demo import DemoWeb, Kind, Truth
-from gossamer.webs.demo.answer import Answers
+from gossamer.webs.demo import DemoWeb, Truth, UrlKind
+from gossamer.webs.demo.answer import DemoAnswers
 from gossamer.webs.demo.counted import only_counted
 from gossamer.webs.demo.kinds import SITES, SWITCHES, lines
 from gossamer.webs.demo.layout import PAGES
 from gossamer.webs.demo.links import links
 from gossamer.webs.demo.pace import DEVIATIONS, factors
-from gossamer.webs.demo.site import Down, Names
+from gossamer.webs.demo.site import Down, SiteNames
 from gossamer.webs.demo.special import ALL_ANSWERS, TOGETHER
 
 WEB = DemoWeb(seed=3, sites=120, pages=4_800, largest=400)
 USUAL = SeederSettings()
 TRUTH = WEB.truth()
-ANSWERS = Answers(WEB)
+ANSWERS = DemoAnswers(WEB)
 
 
 def body(t: Truth) -> bytes:
@@ -157,7 +157,7 @@ def test_latency_varies_within_a_site_by_96_percent_and_speed_by_42() -> None:
 def test_a_calendar_has_no_end_and_the_truth_has_what_each_depth_limit_leaves_of_it() -> None:
     site = next(s for s in WEB.all_sites if s.calendar)
     for limit in (4, 5, 9):
-        months = [e for e in WEB.reachable(limit).values() if e.kind is Kind.CALENDAR and site.host in e.url]
+        months = [e for e in WEB.reachable(limit).values() if e.kind is UrlKind.CALENDAR and site.host in e.url]
         assert sum(not e.too_deep for e in months) == 2 * limit - 1
         assert sum(e.too_deep for e in months) == 2
         assert all(e.excluded == e.too_deep for e in months)
@@ -174,11 +174,11 @@ def test_a_calendar_has_no_end_and_the_truth_has_what_each_depth_limit_leaves_of
 
 def test_a_soft_site_answers_the_same_words_to_all_that_it_does_not_have() -> None:
     site = next(s for s in WEB.all_sites if s.soft)
-    soft = [t for t in TRUTH.values() if t.site == site.number and t.kind is Kind.SOFT]
+    soft = [t for t in TRUTH.values() if t.site == site.number and t.kind is UrlKind.SOFT]
     assert len(soft) > 1
     assert {body(t) for t in soft} == {ANSWERS.get(site, "/never/heard-of.html", False).body}
     assert len({t.same_as for t in soft}) == 1
-    known = [e for e in WEB.reachable().values() if e.kind is Kind.SOFT and site.host in e.url]
+    known = [e for e in WEB.reachable().values() if e.kind is UrlKind.SOFT and site.host in e.url]
     outcomes = frozenset({Outcome.OK, Outcome.DUPLICATE, Outcome.SOFT_404})
     assert len(known) < 2 or {e.outcomes for e in known} == {outcomes}
     assert ANSWERS.get(site, "/robots.txt", False).status == 200
@@ -220,20 +220,20 @@ def test_a_mirror_has_the_bytes_of_its_original_and_leads_to_itself() -> None:
 def test_pages_without_links_are_duplicates_across_a_mirror_and_others_are_not() -> None:
     expected = WEB.reachable()
     for t in (t for t in TRUTH.values() if t.copy_of and t.url in expected):
-        if t.kind is Kind.PLAIN:
+        if t.kind is UrlKind.PLAIN:
             assert expected[t.url].same_as == expected[t.copy_of or ""].same_as == t.copy_of
-        elif t.kind is Kind.PAGE and t.same_as is None:
+        elif t.kind is UrlKind.PAGE and t.same_as is None:
             assert expected[t.url].outcomes == frozenset({Outcome.OK})
 
 
 def test_a_site_with_two_names_is_one_site_whichever_it_is_written_with() -> None:
-    assert {s.names for s in WEB.all_sites} == set(Names)
+    assert {s.names for s in WEB.all_sites} == set(SiteNames)
     resolve, seeds = WEB.resolve(80), Counter(WEB.seeds)
-    for s in (s for s in WEB.all_sites if s.names is not Names.BARE):
+    for s in (s for s in WEB.all_sites if s.names is not SiteNames.BARE):
         assert not any("://www." in url for url in TRUTH)
         assert WEB.by_host[f"www.{s.host}"] is WEB.by_host[s.host] is s
         assert resolve[f"www.{s.host}"] == f"{s.address}:80"
-        assert resolve[s.host] == ("none" if s.names is Names.WWW_ONLY else f"{s.address}:80")
+        assert resolve[s.host] == ("none" if s.names is SiteNames.WWW_ONLY else f"{s.address}:80")
         assert seeds[s.home] + seeds[s.home.replace("://", "://www.")] == 1
         assert WEB.robots_of(f"http://{s.name}") == WEB.robots_of(f"http://{s.name}:80")
         if s.moved_name:
@@ -241,11 +241,11 @@ def test_a_site_with_two_names_is_one_site_whichever_it_is_written_with() -> Non
     written = "".join(
         link.html
         for t in TRUTH.values()
-        if t.kind is Kind.PAGE
+        if t.kind is UrlKind.PAGE
         for link in links(WEB, WEB.all_sites[t.site], t.number)
         if "://" in link.html
     )
-    linked = [s for s in WEB.all_sites if s.names is not Names.BARE and s.linked]
+    linked = [s for s in WEB.all_sites if s.names is not SiteNames.BARE and s.linked]
     assert linked
     assert any(f"://www.{s.host}/" in written and f"://{s.host}/" in written for s in linked)
 
@@ -272,7 +272,7 @@ def test_the_language_of_every_page_can_be_found_out() -> None:
     wrong = []
     for t in some:
         read = text(t)
-        if t.kind is not Kind.PLAIN:
+        if t.kind is not UrlKind.PLAIN:
             tree = LexborHTMLParser(read)
             assert tree.body
             read = tree.body.text()
@@ -286,7 +286,7 @@ def test_the_language_of_every_page_can_be_found_out() -> None:
 
 def test_titles_descriptions_and_the_texts_of_links_are_on_the_page() -> None:
     described = 0
-    pages = [t for t in TRUTH.values() if t.kind in (Kind.PAGE, Kind.DUPLICATE, Kind.CALENDAR, Kind.SOFT)]
+    pages = [t for t in TRUTH.values() if t.kind in (UrlKind.PAGE, UrlKind.DUPLICATE, UrlKind.CALENDAR, UrlKind.SOFT)]
     for t in pages[::7]:
         tree = LexborHTMLParser(text(t))
         assert [node.text() for node in tree.css("title")] == [t.title]
@@ -307,7 +307,7 @@ def test_sites_that_cannot_be_reached_wait_and_are_never_asked_for_pages() -> No
         if s.down is not Down.NO:
             assert expected[s.home].excluded
             assert expected[s.home].waits
-    torn = [e for e in expected.values() if e.kind is Kind.TORN]
+    torn = [e for e in expected.values() if e.kind is UrlKind.TORN]
     assert {(e.outcomes, e.waits) for e in torn} == {(frozenset({Outcome.BROKEN_OFF}), True)}
 
 

@@ -44,10 +44,10 @@ from gossamer import urls
 from gossamer.config.settings import Settings
 from gossamer.robots import Rules
 from gossamer.urls import registrable, without_www
-from gossamer.webs.checker.limits import LEAST_SLOWED, MOST_SLOWED, PRECISION, RECOVERED, SLOWED, WEEK, Limits
+from gossamer.webs.checker.limits import LEAST_SLOWED, MOST_SLOWED, PRECISION, RECOVERED, SLOWED, WEEK, PolitenessLimits
 from gossamer.webs.checker.order import by_start
-from gossamer.webs.checker.report import Kind, Report, Request, Violation
-from gossamer.webs.checker.robots import HOPS, Origin, RobotsOf, Said, has_moved, said_by, was_left
+from gossamer.webs.checker.report import Fault, PolitenessReport, Request, Violation
+from gossamer.webs.checker.robots import HOPS, Origin, RobotsAnswer, RobotsOf, has_moved, said_by, was_left
 from gossamer.webs.demo.access import CLIENT_LEFT
 
 EPSILON: Final = 0.005
@@ -61,15 +61,15 @@ FOREVER: Final = float("inf")
 
 def check(
     log: Iterable[Request],
-    settings: Settings | Limits,
+    settings: Settings | PolitenessLimits,
     robots_of: RobotsOf,
     kills: Sequence[float] = (),
     epsilon: float = EPSILON,
     lost: float = UNCOMMITTED,
     afterlife: float = AFTERLIFE,
-) -> Report:
+) -> PolitenessReport:
     """Judges a whole log; the order of its lines matters little (`checker.order`). `lost`: in place of 1.5 s."""
-    limits = settings if isinstance(settings, Limits) else Limits.of(settings)
+    limits = settings if isinstance(settings, PolitenessLimits) else PolitenessLimits.of(settings)
     judge = _Judge(limits, robots_of, sorted(kills), epsilon, lost, afterlife)
     for request in by_start(map(judge.cut, log)):
         judge.see(request)
@@ -103,7 +103,7 @@ class _Site:
 class _Judge:
     def __init__(
         self,
-        limits: Limits,
+        limits: PolitenessLimits,
         robots_of: RobotsOf,
         kills: list[float],
         epsilon: float,
@@ -124,11 +124,11 @@ class _Judge:
         self.unknown = 0
         """Redirects of robots.txt whose target the log does not tell, and which nobody has asked for yet."""
         self.violations: list[Violation] = []
-        self.counts: Counter[Kind] = Counter()
-        self.worst: dict[Kind, Violation] = {}
+        self.counts: Counter[Fault] = Counter()
+        self.worst: dict[Fault, Violation] = {}
 
-    def report(self) -> Report:
-        return Report(
+    def report(self) -> PolitenessReport:
+        return PolitenessReport(
             self.requests, len(self.sites), len(self.addresses), self.violations, dict(self.counts), self.worst
         )
 
@@ -166,7 +166,7 @@ class _Judge:
     def _name(self, host: str) -> str:
         return without_www(host) if self.limits.www else host
 
-    def _accuse(self, kind: Kind, request: Request, previous: Request | None, early: float = 0.0) -> None:
+    def _accuse(self, kind: Fault, request: Request, previous: Request | None, early: float = 0.0) -> None:
         violation = Violation(kind, request, previous, early)
         self.counts[kind] += 1
         if self.counts[kind] <= KEPT:
@@ -187,15 +187,15 @@ class _Judge:
         wait, pause = max(limits.wait, delay), max(limits.pause, delay)
         in_turn = wait - gap > self.epsilon
         if gap < -self.epsilon:
-            self._accuse(Kind.SITE_PARALLEL, request, last, -gap)
+            self._accuse(Fault.SITE_PARALLEL, request, last, -gap)
         elif in_turn and before >= limits.per_turn:
-            self._accuse(Kind.SITE_EARLY, request, last, wait - gap)
+            self._accuse(Fault.SITE_EARLY, request, last, wait - gap)
         elif in_turn and pause - gap > self.epsilon:
-            self._accuse(Kind.SITE_EARLY, request, last, pause - gap)
+            self._accuse(Fault.SITE_EARLY, request, last, pause - gap)
         elif (slowed := self._slowed(site, wait)) - gap > self.epsilon:
-            self._accuse(Kind.SLOWED_EARLY, request, last, slowed - gap)
+            self._accuse(Fault.SLOWED_EARLY, request, last, slowed - gap)
         elif (took := self._took(last)) - gap > self.epsilon:
-            self._accuse(Kind.TOOK_EARLY, request, last, took - gap)
+            self._accuse(Fault.TOOK_EARLY, request, last, took - gap)
         elif in_turn:
             site.in_turn = before + 1
         else:
@@ -214,7 +214,7 @@ class _Judge:
     def _time_at_address(self, request: Request, name: str, settled: bool) -> None:
         last = self.addresses.get(request.address)
         if last and not (settled and self._site(last) == name):
-            self._between(request, last, self.limits.address_wait, Kind.ADDRESS_EARLY, Kind.ADDRESS_PARALLEL)
+            self._between(request, last, self.limits.address_wait, Fault.ADDRESS_EARLY, Fault.ADDRESS_PARALLEL)
         if last is None or request.end >= last.end:
             self.addresses[request.address] = request
 
@@ -224,11 +224,11 @@ class _Judge:
         domain = registrable(name)
         last = self.domains.get(domain)
         if last and not (settled and self._site(last) == name):
-            self._between(request, last, self.limits.domain_wait, Kind.DOMAIN_EARLY, Kind.DOMAIN_PARALLEL)
+            self._between(request, last, self.limits.domain_wait, Fault.DOMAIN_EARLY, Fault.DOMAIN_PARALLEL)
         if last is None or request.end >= last.end:
             self.domains[domain] = request
 
-    def _between(self, request: Request, last: Request, wait: float, early: Kind, parallel: Kind) -> None:
+    def _between(self, request: Request, last: Request, wait: float, early: Fault, parallel: Fault) -> None:
         gap = request.start - last.end
         if gap < -self.epsilon:
             self._accuse(parallel, request, last, -gap)
@@ -244,7 +244,7 @@ class _Judge:
         asked = [p for p in site.patience if p[2].end <= now + self.epsilon]
         if asked:
             until, _, answer = max(asked, key=lambda p: p[0])
-            self._accuse(Kind.RETRY_AFTER, request, answer, until - now)
+            self._accuse(Fault.RETRY_AFTER, request, answer, until - now)
 
     def _remember(self, request: Request, site: _Site) -> None:
         if site.last is None or request.end >= site.last.end:
@@ -292,7 +292,9 @@ class _Judge:
                 self._send(origin, target, hops + 1, answer.end)
                 return
             self.unknown += not answer.location
-        said = Said(answer, Rules()) if has_moved(answer) else said_by(answer, self.robots_of, self.limits.agent)
+        said = (
+            RobotsAnswer(answer, Rules()) if has_moved(answer) else said_by(answer, self.robots_of, self.limits.agent)
+        )
         self.origins[origin].hear(said, not again and self._known_until(answer) == FOREVER)
 
     def _send(self, origin: str, target: str, hops: int, since: float) -> None:
@@ -319,7 +321,7 @@ class _Judge:
         if found is None:
             return
         kind, answer = found
-        if kind is not Kind.NO_ROBOTS or not self.unknown:
+        if kind is not Fault.NO_ROBOTS or not self.unknown:
             self._accuse(kind, request, answer)
         elif not has_moved(request):
             self.unknown -= 1  # it may be where a robots.txt moved to
@@ -337,9 +339,9 @@ class _Judge:
 
     def _identity(self, request: Request) -> None:
         if request.method != "GET":
-            self._accuse(Kind.METHOD, request, None)
+            self._accuse(Fault.METHOD, request, None)
         if request.agent and not self._is_named(request):
-            self._accuse(Kind.NAMELESS, request, None)
+            self._accuse(Fault.NAMELESS, request, None)
 
     def _is_named(self, request: Request) -> bool:
         token, slash, rest = request.agent.partition("/")

@@ -22,7 +22,7 @@ PRECISION: Final = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PolitenessLimits:
     wait: float
     """The shorter one: a log does not tell how many pages of a site were known."""
     pause: float
@@ -43,9 +43,9 @@ class Limits:
     domain_wait: float = 0.0
 
     @staticmethod
-    def of(settings: Settings) -> Limits:
+    def of(settings: Settings) -> PolitenessLimits:
         h = settings.harvester
-        return Limits(
+        return PolitenessLimits(
             wait=float(min(h.wait, h.wait_large)),
             pause=float(h.pause),
             per_turn=h.per_turn,

@@ -56,7 +56,7 @@ class Request:
         return self.target == "/robots.txt"
 
 
-class Kind(StrEnum):
+class Fault(StrEnum):
     """The ways to be impolite."""
 
     SITE_EARLY = "too early at its site"
@@ -77,7 +77,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    kind: Kind
+    kind: Fault
     request: Request
     previous: Request | None
     """The request that it follows or overlaps, or the robots.txt request whose answer forbids it."""
@@ -104,15 +104,15 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PolitenessReport:
     requests: int
     sites: int
     addresses: int
     violations: Sequence[Violation] = ()
     """The first of each kind, in the order of the log."""
-    counts: Mapping[Kind, int] = field(default_factory=dict)
+    counts: Mapping[Fault, int] = field(default_factory=dict)
     """All of each kind."""
-    worst: Mapping[Kind, Violation] = field(default_factory=dict)
+    worst: Mapping[Fault, Violation] = field(default_factory=dict)
     """The earliest of each kind: by most seconds."""
 
     @property

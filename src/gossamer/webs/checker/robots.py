@@ -21,8 +21,8 @@ from functools import lru_cache
 from typing import Final
 
 from gossamer.robots import Rules
-from gossamer.webs.checker.limits import Limits
-from gossamer.webs.checker.report import Kind, Request
+from gossamer.webs.checker.limits import PolitenessLimits
+from gossamer.webs.checker.report import Fault, Request
 from gossamer.webs.demo.access import CLIENT_LEFT
 
 READ_AT_LEAST: Final = 500 * 1024
@@ -38,7 +38,7 @@ RobotsOf = Callable[[Request], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RobotsAnswer:
     answer: Request
     rules: Rules | None
     """None: it failed, and nothing is allowed."""
@@ -57,11 +57,11 @@ def has_moved(answer: Request) -> bool:
     return 300 <= answer.status < 400 and answer.status != 304
 
 
-def said_by(answer: Request, robots_of: RobotsOf, agent: str) -> Said:
+def said_by(answer: Request, robots_of: RobotsOf, agent: str) -> RobotsAnswer:
     if has_failed(answer):
-        return Said(answer, None)
+        return RobotsAnswer(answer, None)
     served = robots_of(answer) if answer.status in _RULES or answer.status == CLIENT_LEFT else None
-    return Said(answer, _parsed(served or b"", agent))
+    return RobotsAnswer(answer, _parsed(served or b"", agent))
 
 
 @lru_cache(maxsize=10_000)
@@ -71,15 +71,15 @@ def _parsed(text: bytes, agent: str) -> Rules:
 
 @dataclass(slots=True)
 class Origin:
-    certain: Said | None = None
-    doubtful: list[Said] = field(default_factory=list)
+    certain: RobotsAnswer | None = None
+    doubtful: list[RobotsAnswer] = field(default_factory=list)
     """Since then, in order."""
-    good: Said | None = None
+    good: RobotsAnswer | None = None
     """The last that could be read."""
     failing: float | None = None
     """Since when it fails, one answer after the other."""
 
-    def hear(self, said: Said, is_certain: bool) -> None:
+    def hear(self, said: RobotsAnswer, is_certain: bool) -> None:
         if said.rules is not None:
             self.good, self.failing = said, None
         elif self.failing is None:
@@ -89,16 +89,16 @@ class Origin:
         else:
             self.doubtful = [*self.doubtful[1 - DOUBTFUL :], said]
 
-    def delay(self, limits: Limits) -> float:
+    def delay(self, limits: PolitenessLimits) -> float:
         """The Crawl-delay that the crawl certainly knows and honours; 0: none."""
         if self.certain is None:
             return 0.0
         delays = [_delay(said) for said in (self.certain, *self.doubtful)]
         return min(delay if delay <= limits.max_delay else 0.0 for delay in delays)
 
-    def judge(self, request: Request, limits: Limits) -> tuple[Kind, Request | None] | None:
+    def judge(self, request: Request, limits: PolitenessLimits) -> tuple[Fault, Request | None] | None:
         """What speaks against a page: the last answer's word, if no answer that may be in force allows it."""
-        found: tuple[Kind, Request | None] | None = (Kind.NO_ROBOTS, None)
+        found: tuple[Fault, Request | None] | None = (Fault.NO_ROBOTS, None)
         for said in (self.certain, *self.doubtful):
             if said is not None:
                 kind = self._against(said, request, limits)
@@ -107,21 +107,21 @@ class Origin:
                 found = kind, said.answer
         return found
 
-    def _against(self, said: Said, request: Request, limits: Limits) -> Kind | None:
+    def _against(self, said: RobotsAnswer, request: Request, limits: PolitenessLimits) -> Fault | None:
         if said.rules is None:
             if self.failing is None or request.start - self.failing < limits.unreachable:
-                return Kind.FORBIDDEN
+                return Fault.FORBIDDEN
             return None if self.good is None else _forbids(self.good, request, limits)
         if request.start - said.answer.end > limits.robots_valid + limits.late:
-            return Kind.NO_ROBOTS
+            return Fault.NO_ROBOTS
         return _forbids(said, request, limits)
 
 
-def _delay(said: Said) -> float:
+def _delay(said: RobotsAnswer) -> float:
     return (said.rules.delay or 0.0) if said.rules else 0.0
 
 
-def _forbids(said: Said, request: Request, limits: Limits) -> Kind | None:
+def _forbids(said: RobotsAnswer, request: Request, limits: PolitenessLimits) -> Fault | None:
     if said.rules is None or not said.rules.allows(request.target):
-        return Kind.FORBIDDEN
-    return Kind.DELAY_TOO_LONG if _delay(said) > limits.max_delay else None
+        return Fault.FORBIDDEN
+    return Fault.DELAY_TOO_LONG if _delay(said) > limits.max_delay else None

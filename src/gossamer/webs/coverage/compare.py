@@ -15,7 +15,7 @@ from gossamer.base.model import Outcome
 from gossamer.webs.coverage.fates import Fate
 from gossamer.webs.demo.counted import only_counted
 from gossamer.webs.demo.kinds import COUNTED, PAGES, SITES
-from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.demo.truth import Expected, Truth
 from gossamer.webs.demo.web import DemoWeb
 
@@ -64,7 +64,7 @@ class Coverage:
 def compare(web: DemoWeb, found: Mapping[str, Fate], depth_dynamic: int) -> Coverage:
     """`depth_dynamic`: the crawl's limit; it decides what is there of a calendar."""
     expected, truths = web.reachable(depth_dynamic), web.truth()
-    urls = expected | dict.fromkeys(url for url, t in truths.items() if t.kind is Kind.HIDDEN)
+    urls = expected | dict.fromkeys(url for url, t in truths.items() if t.kind is UrlKind.HIDDEN)
     kinds = _by_kind(web, truths, urls, found)
     kinds[COUNTED] = _counted(web, truths, found)
     known, fetched, stored = Part(), Part(), Part()
@@ -139,7 +139,7 @@ def _repeats(
             groups[e.same_as].append(url)
     out = {"duplicates": Part(), "soft": Part(), "mirrors": Part()}
     for urls in groups.values():
-        kind = "soft" if expected[urls[0]].kind is Kind.SOFT else "duplicates"
+        kind = "soft" if expected[urls[0]].kind is UrlKind.SOFT else "duplicates"
         words = sorted((_word(found, url) for url in urls), key=lambda word: word != Outcome.OK.word)
         for word in words[1:]:
             found_out = word == Outcome.DUPLICATE.word or (kind == "soft" and word == Outcome.SOFT_404.word)

@@ -14,7 +14,7 @@ from typing import Final
 from gossamer.webs.demo import dice
 from gossamer.webs.demo.bulk import BulkPages, bulk_number
 from gossamer.webs.demo.charsets import Declared
-from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.demo.pieces import Body
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.render import render, render_missing, render_month
@@ -51,7 +51,7 @@ _REASONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DemoAnswer:
     status: int
     fields: bytes
     """Header lines but Date and Connection, each with its end of line."""
@@ -81,30 +81,30 @@ def status_line(code: int, old: bool = False) -> bytes:
 
 def simple(
     code: int, *fields: str, retry_after: str = "", body: bytes | None = None, mime: str = "text/html"
-) -> Answer:
+) -> DemoAnswer:
     if body is None:
         body = f"<html><head><title>{code}</title></head><body>{code} {_REASONS[code]}</body></html>\n".encode()
     lines = [*fields, f"Content-Type: {mime}", f"Content-Length: {len(body)}"]
     if retry_after:
         lines.append(f"Retry-After: {retry_after}")
-    return Answer(code, "".join(f"{line}\r\n" for line in lines).encode(), body, retry_after)
+    return DemoAnswer(code, "".join(f"{line}\r\n" for line in lines).encode(), body, retry_after)
 
 
-class Answers:
+class DemoAnswers:
     """Answers of a Web, made on demand."""
 
     def __init__(self, web: Places, cache_bytes: int = CACHE_BYTES) -> None:
         self.web = web
         self.bulk = BulkPages(web) if web.bulk else None
-        self._kept: dict[tuple[int, str, bool], Answer] = {}
+        self._kept: dict[tuple[int, str, bool], DemoAnswer] = {}
         self._bytes = 0
         self._most = cache_bytes
 
-    def made(self) -> dict[tuple[int, str, bool], Answer]:
+    def made(self) -> dict[tuple[int, str, bool], DemoAnswer]:
         """What is kept, by site, target and whether it is compressed."""
         return dict(self._kept)
 
-    def get(self, site: Site, target: str, gzip: bool) -> Answer:
+    def get(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
         if site.session:
             target = without_session(site, target)
         key = (site.number, target, gzip and not (site.session or site.old))
@@ -114,14 +114,14 @@ class Answers:
             self._keep(key, found)
         return found
 
-    def _keep(self, key: tuple[int, str, bool], answer: Answer) -> None:
+    def _keep(self, key: tuple[int, str, bool], answer: DemoAnswer) -> None:
         self._kept[key] = answer
         self._bytes += len(answer.body) + 500
         while self._bytes > self._most:
             oldest = next(iter(self._kept))
             self._bytes -= len(self._kept.pop(oldest).body) + 500
 
-    def _make(self, site: Site, target: str, gzip: bool) -> Answer:
+    def _make(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
         if target == "/robots.txt":
             return self._robots(site)
         if target.startswith(("/img/", "/files/", "/media/", "/down/", "/src/")) and self.web.counted:
@@ -131,7 +131,7 @@ class Answers:
         found = self._of_layout(site, target, gzip)
         return _without_length(found) if site.old and len(target) % 2 else found
 
-    def _of_layout(self, site: Site, target: str, gzip: bool) -> Answer:
+    def _of_layout(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
         layout = self.web.layout(site.number)
         number = layout.number.get(target)
         if number is None and (sitemap := sitemap_body(site, layout, target)) is not None:
@@ -139,21 +139,21 @@ class Answers:
         if number is None:
             return self._unknown(site, target, gzip)
         kind, code = layout.kind[number], status(layout, number)
-        if kind is Kind.REDIRECT:
+        if kind is UrlKind.REDIRECT:
             return simple(code, f"Location: {self._location(site, number)}")
-        if kind is Kind.BUSY:
+        if kind is UrlKind.BUSY:
             return simple(code, retry_after=str(self.web.retry_after))
-        if kind is Kind.SOFT:
+        if kind is UrlKind.SOFT:
             return _html(site, render_missing(site), gzip)
         return simple(code) if code != 200 else self._page(site, number, gzip)
 
-    def _unknown(self, site: Site, target: str, gzip: bool) -> Answer:
+    def _unknown(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
         month = _MONTH.fullmatch(target) if site.calendar else None
         if month:
             return _html(site, render_month(self.web, site, int(month[1])), gzip)
         return _html(site, render_missing(site), gzip) if site.soft else simple(404)
 
-    def _robots(self, site: Site) -> Answer:
+    def _robots(self, site: Site) -> DemoAnswer:
         if site.robots is Robots.UNAVAILABLE:
             return simple(503)
         text = robots_text(self.web, site)
@@ -166,21 +166,21 @@ class Answers:
         path, target = self.web.layout(other).target[there], self.web.all_sites[other]
         return path if other == site.number and number % 3 else f"{target.scheme}://{target.name}{path}"
 
-    def _bulk_page(self, bulk: BulkPages, site: Site, target: str, gzip: bool) -> Answer:
+    def _bulk_page(self, bulk: BulkPages, site: Site, target: str, gzip: bool) -> DemoAnswer:
         number = bulk_number(site, target)
         if number is None:
             return simple(404)
         body = bulk.body(site, number)
         return _with_body("text/html; charset=utf-8", body.gzip() if gzip else body.plain, gzip)
 
-    def _page(self, site: Site, number: int, gzip: bool) -> Answer:
+    def _page(self, site: Site, number: int, gzip: bool) -> DemoAnswer:
         layout, source = self.web.layout(site.number), self.web.source(site)
-        if layout.kind[number] is Kind.LISTED:
+        if layout.kind[number] is UrlKind.LISTED:
             return simple(200, body=f"<title>{site.host} {number}</title><p>Only the sitemap lists this.\n".encode())
-        if layout.kind[number] in (Kind.HIDDEN, Kind.FORBIDDEN):
+        if layout.kind[number] in (UrlKind.HIDDEN, UrlKind.FORBIDDEN):
             return simple(200, body=f"<title>{site.host} {number}</title><p>You should not read this.\n".encode())
         body = render(self.web, source, number)
-        plain = layout.kind[number] is Kind.PLAIN
+        plain = layout.kind[number] is UrlKind.PLAIN
         declared = {
             Declared.HEADER: True,
             Declared.META: plain,
@@ -193,15 +193,15 @@ class Answers:
         etag = f'"{bits:016x}"' if site.tagged and not site.session else ""
         made = _with_body(mime, body.gzip() if gzip else body.plain, gzip, modified, etag)
         mark = MARK.encode(site.charset.codec) if site.session else b""
-        return replace(made, mark=mark, torn=layout.kind[number] is Kind.TORN) if mark or site.torn else made
+        return replace(made, mark=mark, torn=layout.kind[number] is UrlKind.TORN) if mark or site.torn else made
 
 
-def _html(site: Site, body: Body, gzip: bool) -> Answer:
+def _html(site: Site, body: Body, gzip: bool) -> DemoAnswer:
     declared = f"; charset={site.charset.label}" if site.charset.declared is Declared.HEADER else ""
     return _with_body(f"text/html{declared}", body.gzip() if gzip else body.plain, gzip)
 
 
-def _without_length(answer: Answer) -> Answer:
+def _without_length(answer: DemoAnswer) -> DemoAnswer:
     """As old servers answer: the end of the connection is the end of the body."""
     return replace(answer, fields=_LENGTH.sub(b"", answer.fields))
 
@@ -211,7 +211,7 @@ def _modified(bits: int) -> str:
     return formatdate(int(_NOW + math.log((bits + 1) / 2**64) * _YEAR), usegmt=True)
 
 
-def _with_body(mime: str, body: bytes, gzip: bool, modified: str = "", etag: str = "") -> Answer:
+def _with_body(mime: str, body: bytes, gzip: bool, modified: str = "", etag: str = "") -> DemoAnswer:
     lines = [f"Content-Type: {mime}", f"Content-Length: {len(body)}", "Vary: Accept-Encoding"]
     if gzip:
         lines.append("Content-Encoding: gzip")
@@ -219,4 +219,4 @@ def _with_body(mime: str, body: bytes, gzip: bool, modified: str = "", etag: str
         lines.append(f"Last-Modified: {modified}")
     if etag:
         lines.append(f"ETag: {etag}")
-    return Answer(200, "".join(f"{line}\r\n" for line in lines).encode(), body, "", modified, etag)
+    return DemoAnswer(200, "".join(f"{line}\r\n" for line in lines).encode(), body, "", modified, etag)

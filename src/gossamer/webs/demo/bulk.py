@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.pieces import Body, Piece
+from gossamer.webs.demo.pieces import Body, BodyPiece
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.site import Site
 from gossamer.webs.demo.words import sections
@@ -39,7 +39,7 @@ class BulkPages:
         self.texts = [_text(web, n) for n in range(POOL)]
 
     def body(self, site: Site, number: int) -> Body:
-        return Body.of(self.texts[(number * 31 + site.number * 17) % POOL], Piece.make(self._links(site, number)))
+        return Body.of(self.texts[(number * 31 + site.number * 17) % POOL], BodyPiece.make(self._links(site, number)))
 
     def _links(self, site: Site, number: int) -> bytes:
         """Children, then pages of the site at equal steps from a place of its own; one in ten leads to another site."""
@@ -56,10 +56,10 @@ class BulkPages:
         return f"<p>{site.host} {number}</p><ul>\n<li><a href={rows}>entry</a></ul>\n".encode() + _END
 
 
-def _text(web: Places, number: int) -> Piece:
+def _text(web: Places, number: int) -> BodyPiece:
     dice, pool = Dice(web.seed, "bulk", number), sections(web.seed, "en", "utf-8")
     text = f"<!DOCTYPE html>\n<html><head><title>Text {number}</title></head><body>\n".encode()
     wanted = web.size - web.links * 44
     while len(text) < wanted:
         text += dice.pick(pool).plain
-    return Piece.make(text[: text.rindex(b" ", 0, max(wanted, 200))] + b"</p>\n")
+    return BodyPiece.make(text[: text.rindex(b" ", 0, max(wanted, 200))] + b"</p>\n")

@@ -16,8 +16,8 @@ from typing import Final, cast
 
 from gossamer.webs.demo import dice, moods
 from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog
-from gossamer.webs.demo.answer import Answer, Answers, simple, status_line
-from gossamer.webs.demo.pace import STEP, Pace
+from gossamer.webs.demo.answer import DemoAnswer, DemoAnswers, simple, status_line
+from gossamer.webs.demo.pace import STEP, AnswerPace
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.site import Down, Site
 
@@ -29,8 +29,8 @@ class Shared:
     """What all connections share."""
 
     def __init__(self, web: Places, log: AccessLog) -> None:
-        self.answers = Answers(web)
-        self.pace = Pace(web)
+        self.answers = DemoAnswers(web)
+        self.pace = AnswerPace(web)
         self.shape = web
         self.hosts = web.by_host
         self.moved = {s.moved_name: f"{s.scheme}://{s.name}" for s in web.all_sites if s.moved_name}
@@ -73,7 +73,7 @@ class Connection(asyncio.Protocol):
         self.loop = loop
         self.buffer = b""
         self.asked: tuple[str, str, str, str, str] | None = None  # host, method, target, from, agent: in progress
-        self.sent: tuple[Answer, int] | None = None  # its answer, on the way out, and its length
+        self.sent: tuple[DemoAnswer, int] | None = None  # its answer, on the way out, and its length
         self.closing = False
         self.old = False
         self.later: asyncio.TimerHandle | None = None
@@ -140,7 +140,7 @@ class Connection(asyncio.Protocol):
                 return
             found = moody or self.shared.answers.get(site, target, "gzip" in fields.get("accept-encoding", ""))
         if found.is_fresh(fields.get("if-none-match", ""), fields.get("if-modified-since", "")):
-            found = Answer(304, b"", b"")
+            found = DemoAnswer(304, b"", b"")
         if site.old:
             self.old = self.closing = True
         latency, rate = self.shared.pace(site)
@@ -149,7 +149,7 @@ class Connection(asyncio.Protocol):
         else:
             self._send(found, method, rate)
 
-    def _send(self, answer: Answer, method: str, rate: int) -> None:
+    def _send(self, answer: DemoAnswer, method: str, rate: int) -> None:
         """`rate`: bytes of the body every `STEP`; 0: all at once."""
         self.later = None
         tail = b"Connection: close\r\n\r\n" if self.closing and not self.old else b"\r\n"
@@ -209,7 +209,7 @@ class Connection(asyncio.Protocol):
             self.start, self.wall = monotonic(), time()
             self._read()
 
-    def _tear(self, answer: Answer) -> None:
+    def _tear(self, answer: DemoAnswer) -> None:
         """Ends the connection as if all were said, or by a reset."""
         if len(answer.body) % 2:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)

@@ -15,9 +15,9 @@ from typing import Any, Final
 from gossamer.base.errors import UsageError
 from gossamer.webs.demo.counted import only_counted
 from gossamer.webs.demo.layout import PAGES as READ
-from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.demo.shape import Shape
-from gossamer.webs.demo.site import Down, Names, Robots, Site
+from gossamer.webs.demo.site import Down, Robots, Site, SiteNames
 from gossamer.webs.demo.truth import Truth
 from gossamer.webs.demo.web import DEPTH_DYNAMIC, DemoWeb
 
@@ -43,7 +43,7 @@ SITES: Final[dict[str, tuple[str, OfSite]]] = {
     "calendars": (f"a calendar without end: URLs at seeder.depth_dynamic = {DEPTH_DYNAMIC}", lambda web, s: s.calendar),
     "soft": ("answers 200 where there is no page", lambda web, s: s.soft),
     "mirrors": ("the pages of another site, byte for byte", lambda web, s: s.mirror_of >= 0),
-    "twins": ("a name with www. beside the bare one", lambda web, s: s.names is not Names.BARE),
+    "twins": ("a name with www. beside the bare one", lambda web, s: s.names is not SiteNames.BARE),
     "torn": ("pages whose connection breaks off", lambda web, s: s.torn > 0),
     "old": ("speaks HTTP/1.0", lambda web, s: s.old),
     "tls": ("speaks https only", lambda web, s: s.secure),
@@ -56,14 +56,14 @@ SITES: Final[dict[str, tuple[str, OfSite]]] = {
 }
 PAGES: Final[dict[str, tuple[str, OfPage]]] = {
     "dynamic": ("pages with a query", lambda t: "?" in t.url and t.kind in READ),
-    "duplicates": ("text and links of another page of the site", lambda t: t.kind is Kind.DUPLICATE),
-    "plain": ("plain text, without links", lambda t: t.kind is Kind.PLAIN),
-    "broken": ("linked, but not there", lambda t: t.kind in (Kind.BROKEN, Kind.SOFT)),
-    "redirects": ("redirects", lambda t: t.kind is Kind.REDIRECT),
-    "errors": ("answer 500", lambda t: t.kind is Kind.ERROR),
-    "busy": ("answer 429 with Retry-After", lambda t: t.kind is Kind.BUSY),
-    "forbidden": ("forbidden by robots.txt", lambda t: t.kind is Kind.FORBIDDEN),
-    "nofollow": ("led to by nofollow only", lambda t: t.kind is Kind.HIDDEN),
+    "duplicates": ("text and links of another page of the site", lambda t: t.kind is UrlKind.DUPLICATE),
+    "plain": ("plain text, without links", lambda t: t.kind is UrlKind.PLAIN),
+    "broken": ("linked, but not there", lambda t: t.kind in (UrlKind.BROKEN, UrlKind.SOFT)),
+    "redirects": ("redirects", lambda t: t.kind is UrlKind.REDIRECT),
+    "errors": ("answer 500", lambda t: t.kind is UrlKind.ERROR),
+    "busy": ("answer 429 with Retry-After", lambda t: t.kind is UrlKind.BUSY),
+    "forbidden": ("forbidden by robots.txt", lambda t: t.kind is UrlKind.FORBIDDEN),
+    "nofollow": ("led to by nofollow only", lambda t: t.kind is UrlKind.HIDDEN),
     "descriptions": ("with a description", lambda t: bool(t.description)),
 }
 COUNTED: Final = "counted"

@@ -28,7 +28,7 @@ LISTED: Final = 8
 HOME: Final = 0
 
 
-class Kind(StrEnum):
+class UrlKind(StrEnum):
     """What is behind a URL."""
 
     PAGE = "page"
@@ -59,14 +59,14 @@ class Kind(StrEnum):
     """The home page of a site that cannot be reached."""
 
 
-PAGES: Final = (Kind.PAGE, Kind.PLAIN, Kind.DUPLICATE)
+PAGES: Final = (UrlKind.PAGE, UrlKind.PLAIN, UrlKind.DUPLICATE)
 
 
 @dataclass(slots=True)
 class Layout:
     """Parallel lists over the numbers of a site."""
 
-    kind: list[Kind] = field(default_factory=list)
+    kind: list[UrlKind] = field(default_factory=list)
     level: list[int] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
     """-1: no page links there."""
@@ -92,7 +92,7 @@ class Layout:
     months: dict[int, int] = field(default_factory=dict)
     """Number to month of a calendar."""
 
-    def add(self, kind: Kind, level: int, parent: int, target: str) -> int:
+    def add(self, kind: UrlKind, level: int, parent: int, target: str) -> int:
         self.kind.append(kind)
         self.level.append(level)
         self.parent.append(parent)
@@ -109,11 +109,11 @@ def make_layout(web: Shape, site: Site, elsewhere: list[Site]) -> Layout:
     dice = Dice(web.seed, "layout", site.number)
     out = Layout()
     if site.down is not Down.NO:
-        out.add(Kind.DOWN, 0, -1, "/")
+        out.add(UrlKind.DOWN, 0, -1, "/")
         return out
-    out.add(Kind.PAGE, 0, -1, "/")
+    out.add(UrlKind.PAGE, 0, -1, "/")
     _pages(web, site, dice, out)
-    tops = [n for n in out.children.get(HOME, ()) if out.kind[n] is Kind.PAGE and n not in out.quiet]
+    tops = [n for n in out.children.get(HOME, ()) if out.kind[n] is UrlKind.PAGE and n not in out.quiet]
     out.hubs = tops[: min(HUBS, (len(tops) + 1) // 2)]
     if web.duplicates:
         _duplicates(web, site, dice, out)
@@ -123,17 +123,17 @@ def make_layout(web: Shape, site: Site, elsewhere: list[Site]) -> Layout:
     if site.calendar:
         _calendar(out)
     for _ in range(LISTED if site.sitemap else 0):
-        out.add(Kind.LISTED, 1, -1, f"/listed/{len(out.kind)}.html")
+        out.add(UrlKind.LISTED, 1, -1, f"/listed/{len(out.kind)}.html")
     return out
 
 
 def _calendar(out: Layout) -> None:
     """Months 0, 1, -1, 2, -2 ...: each is found from the one before it only, the first from the home page."""
-    number = {0: out.add(Kind.CALENDAR, 1, HOME, month_target(0))}
+    number = {0: out.add(UrlKind.CALENDAR, 1, HOME, month_target(0))}
     for far in range(1, LAST_MONTH + 1):
         for month in (far, -far):
             before = number[month - 1 if month > 0 else month + 1]
-            number[month] = out.add(Kind.CALENDAR, far + 1, before, month_target(month))
+            number[month] = out.add(UrlKind.CALENDAR, far + 1, before, month_target(month))
     out.months = {n: month for month, n in number.items()}
 
 
@@ -175,19 +175,19 @@ def _pages(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
         if level != before:
             parents, next_parents, before = next_parents, [], level
         first = not next_parents
-        kind = Kind.PLAIN if not first and dice.chance(web.plain) else Kind.PAGE
-        is_dynamic = kind is Kind.PAGE and level <= DEEPEST_DYNAMIC and dice.chance(dynamic)
+        kind = UrlKind.PLAIN if not first and dice.chance(web.plain) else UrlKind.PAGE
+        is_dynamic = kind is UrlKind.PAGE and level <= DEEPEST_DYNAMIC and dice.chance(dynamic)
         target = _target(site, dice, n, kind, is_dynamic)
         out.add(kind, level, dice.pick(parents, 2.0), target)
-        if kind is Kind.PAGE and not first and web.nofollow and dice.chance(0.01):
+        if kind is UrlKind.PAGE and not first and web.nofollow and dice.chance(0.01):
             out.quiet.add(n)
-        elif kind is Kind.PAGE and (first or dice.chance(0.5)):
+        elif kind is UrlKind.PAGE and (first or dice.chance(0.5)):
             next_parents.append(n)
 
 
-def _target(site: Site, dice: Dice, n: int, kind: Kind, dynamic: bool) -> str:
+def _target(site: Site, dice: Dice, n: int, kind: UrlKind, dynamic: bool) -> str:
     word = dice.pick(PLAIN)
-    if kind is Kind.PLAIN:
+    if kind is UrlKind.PLAIN:
         return f"/notes/{word}-{n}"
     if dynamic:
         script = dice.pick(("article.php", "view.php", "list.php", "show.asp", "item.jsp"))
@@ -205,33 +205,33 @@ def _duplicates(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
             continue
         twins = [m for m in out.children[out.parent[n]] if m != n and _leaf(out, m)]
         if twins:
-            out.kind[n] = Kind.DUPLICATE
+            out.kind[n] = UrlKind.DUPLICATE
             out.original[n] = dice.pick(twins)
             out.twins.add(out.original[n])
 
 
 def _leaf(out: Layout, n: int) -> bool:
-    return out.kind[n] is Kind.PAGE and n not in out.children and n not in out.quiet and n not in out.hubs
+    return out.kind[n] is UrlKind.PAGE and n not in out.children and n not in out.quiet and n not in out.hubs
 
 
 def _others(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
     """Adds what answers with no page, and what may not or should not be asked for."""
     givers = _givers(out, site)
     for kind, count, path in (
-        (Kind.ERROR, web.errors * site.pages, "fault"),
-        (Kind.BUSY, web.busy * site.pages, "busy"),
-        (Kind.TORN, site.torn, "torn"),
-        (Kind.HIDDEN, web.nofollow * site.pages, "guestbook"),
-        (Kind.FORBIDDEN, web.forbidden * site.pages if site.has_rules else 0.0, ""),
+        (UrlKind.ERROR, web.errors * site.pages, "fault"),
+        (UrlKind.BUSY, web.busy * site.pages, "busy"),
+        (UrlKind.TORN, site.torn, "torn"),
+        (UrlKind.HIDDEN, web.nofollow * site.pages, "guestbook"),
+        (UrlKind.FORBIDDEN, web.forbidden * site.pages if site.has_rules else 0.0, ""),
     ):
         for _ in range(dice.whole(count)):
-            parent = dice.pick([*givers, *sorted(out.quiet)] if kind is Kind.HIDDEN else givers)
+            parent = dice.pick([*givers, *sorted(out.quiet)] if kind is UrlKind.HIDDEN else givers)
             n = len(out.kind)
             level = out.level[parent] + 1
             out.add(kind, level, parent, f"/{path}/{n}.html" if path else _forbidden(site, dice, n, level))
     if web.broken:
         for _ in range(max(1, round(site.pages * web.broken * 1.1))):
-            kind = Kind.SOFT if site.soft else Kind.BROKEN
+            kind = UrlKind.SOFT if site.soft else UrlKind.BROKEN
             out.broken.append(out.add(kind, 0, -1, f"/missing/{dice.pick(PLAIN)}-{len(out.kind)}.html"))
         if site.soft:
             out.original |= dict.fromkeys(out.broken[1:], out.broken[0])
@@ -240,7 +240,7 @@ def _others(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
 
 def _givers(out: Layout, site: Site) -> list[int]:
     """Pages that get links to other things: read for certain, followed, and repeated by no other."""
-    return [n for n in range(site.pages) if out.kind[n] is Kind.PAGE and n not in out.quiet and n not in out.twins]
+    return [n for n in range(site.pages) if out.kind[n] is UrlKind.PAGE and n not in out.quiet and n not in out.twins]
 
 
 def _forbidden(site: Site, dice: Dice, n: int, level: int) -> str:
@@ -279,6 +279,6 @@ def _redirect(site: Site, dice: Dice, out: Layout, parent: int, page: int) -> in
     n = len(out.kind)
     level = out.level[parent] + 1 if parent >= 0 else DEEPEST_STATIC
     dynamic = level <= DEEPEST_DYNAMIC and dice.chance(0.3)
-    n = out.add(Kind.REDIRECT, level, parent, f"/go.php?to={n}" if dynamic else f"/old/{n}.html")
+    n = out.add(UrlKind.REDIRECT, level, parent, f"/go.php?to={n}" if dynamic else f"/old/{n}.html")
     out.leads_to[n] = (site.number, page)
     return n

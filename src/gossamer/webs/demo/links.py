@@ -13,7 +13,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.layout import HOME, LAST_MONTH, PAGES, Kind, Layout, month_target
+from gossamer.webs.demo.layout import HOME, LAST_MONTH, PAGES, Layout, UrlKind, month_target
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.scripts import LANGUAGES
 from gossamer.webs.demo.site import Site
@@ -34,7 +34,7 @@ class Role(StrEnum):
 FOLLOWED: Final = (Role.ANCHOR, Role.FRAME)
 
 
-class Link(NamedTuple):
+class DemoLink(NamedTuple):
     role: Role
     site: int
     """-1: not a place of the demonstration Web."""
@@ -60,11 +60,11 @@ def written(role: Role, url: str, text: str) -> str:
             return f'<a href="{url}">{text}</a>\n'
 
 
-def _link(role: Role, site: int, number: int, url: str, text: str) -> Link:
-    return Link(role, site, number, url, written(role, url, text), text)
+def _link(role: Role, site: int, number: int, url: str, text: str) -> DemoLink:
+    return DemoLink(role, site, number, url, written(role, url, text), text)
 
 
-def _files() -> list[tuple[Link, ...]]:
+def _files() -> list[tuple[DemoLink, ...]]:
     """Sets of images, files, other domains and schemes; a page has one of them."""
     dice, out = Dice("files"), []
     for _ in range(512):
@@ -94,7 +94,7 @@ _FORMS: Final = (
 _FILES: Final = _files()
 
 
-def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> list[Link]:
+def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> list[DemoLink]:
     """All links of a page in the order in which they are written. A duplicate has its original's, a mirror its own
     where the original leads to itself.
 
@@ -106,16 +106,16 @@ def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> lis
     layout = web.layout(site.number)
     number = layout.original.get(number, number)
     match layout.kind[number]:
-        case Kind.CALENDAR:
+        case UrlKind.CALENDAR:
             return month_links(web, site, layout.months[number])
-        case Kind.SOFT:
+        case UrlKind.SOFT:
             return [_own(web, site, layout, HOME)]
-        case Kind.PAGE:
+        case UrlKind.PAGE:
             return _of_page(web, site, layout, number, dice or page_dice(web, site, number))
     return []
 
 
-def _of_page(web: Places, site: Site, layout: Layout, number: int, dice: Dice) -> list[Link]:
+def _of_page(web: Places, site: Site, layout: Layout, number: int, dice: Dice) -> list[DemoLink]:
     out = _inside(web, site, layout, dice, number)
     if site.linking:
         out += _outside(web, site, dice, number)
@@ -132,7 +132,7 @@ def page_dice(web: Places, site: Site, number: int) -> Dice:
     return Dice(web.seed, "page", site.number, number)
 
 
-def month_links(web: Places, site: Site, month: int) -> list[Link]:
+def month_links(web: Places, site: Site, month: int) -> list[DemoLink]:
     """The home page, the previous month and the next; beyond the layout they have no number."""
     layout, words = web.layout(site.number), LANGUAGES[site.language]
     out = [_own(web, site, layout, HOME)]
@@ -143,15 +143,15 @@ def month_links(web: Places, site: Site, month: int) -> list[Link]:
     return out
 
 
-def _own(web: Places, site: Site, layout: Layout, number: int) -> Link:
+def _own(web: Places, site: Site, layout: Layout, number: int) -> DemoLink:
     url, found = layout.target[number], layout.anchors.get(number)
     if found is None:
         text = title(web, site, number)
         found = layout.anchors[number] = written(Role.ANCHOR, url, text), text
-    return Link(Role.ANCHOR, site.number, number, url, *found)
+    return DemoLink(Role.ANCHOR, site.number, number, url, *found)
 
 
-def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) -> list[Link]:
+def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) -> list[DemoLink]:
     numbers = [HOME] if number != HOME else []
     if layout.level[number] > 1:
         numbers.append(layout.parent[number])
@@ -161,7 +161,7 @@ def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) ->
         numbers += _siblings(layout, dice, number)
     out = [_own(web, site, layout, n) for n in sorted(numbers)]
     for n in layout.children.get(number, ()):
-        if layout.kind[n] is Kind.HIDDEN and number not in layout.quiet:
+        if layout.kind[n] is UrlKind.HIDDEN and number not in layout.quiet:
             out.append(_link(Role.NOFOLLOW, site.number, n, layout.target[n], title(web, site, n)))
         elif n in layout.moved:
             continue
@@ -182,7 +182,7 @@ def _siblings(layout: Layout, dice: Dice, number: int) -> set[int]:
     }
 
 
-def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[Link]:
+def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[DemoLink]:
     targets = list(web.promised(site.number)) if number == HOME else []
     if dice.chance(0.3):
         targets += [dice.pick(web.linked_sites, 2.5) for _ in range(1 + dice.below(3))]
@@ -193,5 +193,5 @@ def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[Link]:
         layout = web.layout(target.number)
         n = dice.pick(layout.hubs) if layout.hubs and dice.chance(0.3) else HOME
         html = written(Role.ANCHOR, web.spelled(target, dice) + layout.target[n], site_title(target))
-        out.append(Link(Role.ANCHOR, target.number, n, web.url(target.number, n), html, site_title(target)))
+        out.append(DemoLink(Role.ANCHOR, target.number, n, web.url(target.number, n), html, site_title(target)))
     return out

@@ -14,7 +14,7 @@ from __future__ import annotations
 from email.utils import formatdate
 from typing import Final, NamedTuple
 
-from gossamer.webs.demo.answer import Answer, simple
+from gossamer.webs.demo.answer import DemoAnswer, simple
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.robots import robots_text
 from gossamer.webs.demo.shape import Shape
@@ -53,7 +53,7 @@ def period(shape: Shape, at: float) -> int:
     return int(round(at, 6) // shape.mood)
 
 
-def answer(shape: Shape, site: Site, target: str, at: float, wall: float) -> Answer | None:
+def answer(shape: Shape, site: Site, target: str, at: float, wall: float) -> DemoAnswer | None:
     """What a site answers at a time because of its mood; None: the usual. Status 444: nothing at all."""
     if target != ROBOTS:
         return _answered(_cross(shape, site, at), wall) if site.moody else None
@@ -85,8 +85,8 @@ def _failure(shape: Shape, site: Site, at: float) -> Cross | None:
     return dice.pick(FILES) if dice.chance(0.4) else None
 
 
-def _answered(cross: Cross | None, wall: float) -> Answer | None:
+def _answered(cross: Cross | None, wall: float) -> DemoAnswer | None:
     if cross is None or cross.status == NO_ANSWER:
-        return None if cross is None else Answer(NO_ANSWER, b"", b"")
+        return None if cross is None else DemoAnswer(NO_ANSWER, b"", b"")
     later = formatdate(wall + cross.seconds, usegmt=True) if cross.dated else str(cross.seconds or "")
     return simple(cross.status, retry_after=later)

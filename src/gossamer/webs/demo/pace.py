@@ -32,7 +32,7 @@ def factors(seed: int) -> list[tuple[float, float]]:
     return out
 
 
-class Pace:
+class AnswerPace:
     """Seconds before an answer, and bytes of its body every `STEP` (0: all at once)."""
 
     def __init__(self, shape: Shape) -> None:

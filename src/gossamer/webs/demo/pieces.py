@@ -17,7 +17,7 @@ _LAST: Final = b"\x03\x00"
 """An empty final block."""
 
 
-class Piece(NamedTuple):
+class BodyPiece(NamedTuple):
     plain: bytes
     blocks: bytes
 
@@ -29,10 +29,10 @@ class Piece(NamedTuple):
 
 class Body(NamedTuple):
     plain: bytes
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BodyPiece, ...]
 
     @classmethod
-    def of(cls, *pieces: Piece) -> Self:
+    def of(cls, *pieces: BodyPiece) -> Self:
         return cls(b"".join([piece.plain for piece in pieces]), pieces)
 
     def gzip(self) -> bytes:

@@ -9,7 +9,7 @@ from functools import cached_property
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.layout import Layout, make_layout
 from gossamer.webs.demo.shape import Shape
-from gossamer.webs.demo.site import WWW, Names, Site
+from gossamer.webs.demo.site import WWW, Site, SiteNames
 from gossamer.webs.demo.sites import make_sites
 
 
@@ -72,5 +72,5 @@ class Places(Shape):
 
     def spelled(self, site: Site, dice: Dice) -> str:
         """The site's root as somebody writes it: where it has two names, with either."""
-        name = site.host if site.names is Names.BARE or dice.chance(0.5) else WWW + site.host
+        name = site.host if site.names is SiteNames.BARE or dice.chance(0.5) else WWW + site.host
         return f"{site.scheme}://{name}"

@@ -15,13 +15,13 @@ from typing import Final
 
 from gossamer.webs.demo.charsets import Declared
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.layout import Kind
-from gossamer.webs.demo.links import Link, Role, links, month_links, page_dice, written
-from gossamer.webs.demo.pieces import Body, Piece
+from gossamer.webs.demo.layout import UrlKind
+from gossamer.webs.demo.links import DemoLink, Role, links, month_links, page_dice, written
+from gossamer.webs.demo.pieces import Body, BodyPiece
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.scripts import LANGUAGES
 from gossamer.webs.demo.sessions import MARK, with_session
-from gossamer.webs.demo.site import WWW, Names, Site
+from gossamer.webs.demo.site import WWW, Site, SiteNames
 from gossamer.webs.demo.titles import description, month_title, title
 from gossamer.webs.demo.words import sections
 
@@ -47,10 +47,10 @@ def render(web: Places, site: Site, number: int) -> Body:
     """The body of a page that has one of its own (of no mirror)."""
     layout = web.layout(site.number)
     number = layout.original.get(number, number)
-    if layout.kind[number] is Kind.CALENDAR:
+    if layout.kind[number] is UrlKind.CALENDAR:
         return render_month(web, site, layout.months[number])
     dice = page_dice(web, site, number)
-    if layout.kind[number] is Kind.PLAIN:
+    if layout.kind[number] is UrlKind.PLAIN:
         own = f"{title(web, site, number)} ({site.host}, {number})\n\n"
         return _fill(web, site, dice, _encoded(site, own), plain=True)
     all_links = links(web, site, number, dice)
@@ -71,7 +71,7 @@ def render_month(web: Places, site: Site, month: int) -> Body:
     anchors = "".join(link.html for link in month_links(web, site, month))
     begin = _beginning(site, site.charset.declared is not Declared.NOWHERE)
     own = f"{begin}<title>{name}</title></head><body><h1>{name}</h1>\n<p>{site.host}</p>\n"
-    return Body.of(Piece.make(_encoded(site, own + anchors)), dice.pick(sections(web.seed, *_text_of(site))))
+    return Body.of(BodyPiece.make(_encoded(site, own + anchors)), dice.pick(sections(web.seed, *_text_of(site))))
 
 
 def render_missing(site: Site) -> Body:
@@ -80,7 +80,7 @@ def render_missing(site: Site) -> Body:
     text = f"<title>404</title></head><body><p>{words.missing}</p>\n<p>{words.missing}</p>\n"
     begin = _beginning(site, site.charset.declared is not Declared.NOWHERE)
     own = f'{begin}{text}<a href="/">{words.home}</a></body></html>\n'
-    return Body.of(Piece.make(_encoded(site, own)))
+    return Body.of(BodyPiece.make(_encoded(site, own)))
 
 
 def _encoded(site: Site, text: str) -> bytes:
@@ -125,11 +125,11 @@ def _head(web: Places, site: Site, dice: Dice, number: int, own: str, style: str
 
 def _root(site: Site, own: str) -> str:
     """The site's own name, as its owner writes it on a page: of two with the same pages either."""
-    name = WWW + site.host if site.names is Names.BOTH and len(own) % 2 else site.name
+    name = WWW + site.host if site.names is SiteNames.BOTH and len(own) % 2 else site.name
     return f"{site.scheme}://{name}"
 
 
-def _anchor(site: Site, link: Link, style: str, folder: str, session: str, shout: bool) -> str:
+def _anchor(site: Site, link: DemoLink, style: str, folder: str, session: str, shout: bool) -> str:
     if (style == "path" and not shout) or link.site != site.number:
         return link.html
     url = _written(site, link.url, style, folder, session)
@@ -159,7 +159,7 @@ def _fill(web: Places, site: Site, dice: Dice, own: bytes, plain: bool = False) 
     """Adds text until the page has its size; one piece at least, lest it count as empty."""
     pool = sections(web.seed, *_text_of(site), plain)
     length, wanted = len(own), size(dice, web.heavy)
-    pieces = [Piece.make(own)]
+    pieces = [BodyPiece.make(own)]
     while length < wanted or len(pieces) < 2:
         pieces.append(dice.pick(pool))
         length += len(pieces[-1].plain)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from gossamer.base.errors import UsageError
 from gossamer.webs.demo.access import AccessLog
-from gossamer.webs.demo.answer import Answers
+from gossamer.webs.demo.answer import DemoAnswers
 from gossamer.webs.demo.certificates import Certificate
 from gossamer.webs.demo.connection import Connection, Shared
 from gossamer.webs.demo.site import Down
@@ -120,7 +120,7 @@ def _context(certificate: Certificate) -> ssl.SSLContext:
     return context
 
 
-async def make_ahead(answers: Answers) -> None:
+async def make_ahead(answers: DemoAnswers) -> None:
     """Makes all pages while nobody asks, one at a time: most requests then find theirs ready."""
     if answers.bulk is None:
         for site in (s for s in answers.web.all_sites if s.down is Down.NO):

@@ -24,7 +24,7 @@ class Robots(StrEnum):
     UNAVAILABLE = "503: nothing is allowed"
 
 
-class Names(StrEnum):
+class SiteNames(StrEnum):
     """Under which names a site answers. Whatever they are, it is one site with one set of pages (A.2.5)."""
 
     BARE = "the bare name only"
@@ -70,7 +70,7 @@ class Site:
     """Some other site has links to it."""
     linking: bool = False
     """It has links to other sites."""
-    names: Names = Names.BARE
+    names: SiteNames = SiteNames.BARE
     session: str = ""
     """The parameter that carries a session id in each link inside the site; "": none does."""
     calendar: bool = False
@@ -105,19 +105,19 @@ class Site:
     @property
     def name(self) -> str:
         """The name that its owner prefers."""
-        return WWW + self.host if self.names in (Names.TO_WWW, Names.WWW_ONLY) else self.host
+        return WWW + self.host if self.names in (SiteNames.TO_WWW, SiteNames.WWW_ONLY) else self.host
 
     @property
     def all_names(self) -> tuple[str, ...]:
         """The names under which it answers, with pages or with redirects."""
-        if self.names is Names.BARE:
+        if self.names is SiteNames.BARE:
             return (self.host,)
-        return (WWW + self.host,) if self.names is Names.WWW_ONLY else (self.host, WWW + self.host)
+        return (WWW + self.host,) if self.names is SiteNames.WWW_ONLY else (self.host, WWW + self.host)
 
     @property
     def moved_name(self) -> str | None:
         """The name whose every path redirects to the other."""
-        return {Names.TO_WWW: self.host, Names.TO_BARE: WWW + self.host}.get(self.names)
+        return {SiteNames.TO_WWW: self.host, SiteNames.TO_BARE: WWW + self.host}.get(self.names)
 
     @property
     def has_rules(self) -> bool:

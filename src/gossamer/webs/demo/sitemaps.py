@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from gossamer.webs.demo.layout import HOME, Kind, Layout
+from gossamer.webs.demo.layout import HOME, Layout, UrlKind
 from gossamer.webs.demo.site import Robots, Site
 
 WELL_KNOWN: Final = "/sitemap.xml"
@@ -46,7 +46,7 @@ def sitemap_body(site: Site, layout: Layout, target: str) -> tuple[bytes, str] |
     """Body and type of what the site answers there; None if it is no sitemap of it."""
     if not site.sitemap:
         return None
-    listed = [n for n, kind in enumerate(layout.kind) if kind is Kind.LISTED]
+    listed = [n for n, kind in enumerate(layout.kind) if kind is UrlKind.LISTED]
     others = [HOME, *layout.hubs]
     if target == sitemap_place(site):
         return _first(site, layout, others + listed)

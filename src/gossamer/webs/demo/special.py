@@ -16,7 +16,7 @@ from typing import Any, Final
 from gossamer.webs.demo.charsets import FOREIGN
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.shape import Shape
-from gossamer.webs.demo.site import Names, Robots, Site
+from gossamer.webs.demo.site import Robots, Site, SiteNames
 from gossamer.webs.demo.sitemaps import FORMS
 
 SPEED: Final = 2_000_000.0
@@ -43,7 +43,7 @@ _GIVEN: Final = (
 )
 """Fields of the shape, and what the sites of the kind get, in turn. A twentieth of the sites for each at most: there
 is then some of every kind in a Web of two dozen sites."""
-_TWINS: Final = (Names.BOTH, Names.TO_WWW, Names.WWW_ONLY, Names.TO_BARE)
+_TWINS: Final = (SiteNames.BOTH, SiteNames.TO_WWW, SiteNames.WWW_ONLY, SiteNames.TO_BARE)
 
 
 def most_of(shape: Shape, share: int = 10) -> int:

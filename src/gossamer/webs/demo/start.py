@@ -19,7 +19,7 @@ STOP_WITHIN: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningWeb:
     """A demonstration Web that listens. It ends with `stop`, with this process, or with the thread that started it."""
 
     web: DemoWeb | HostileWeb
@@ -66,7 +66,7 @@ class Running:
 
 def start(
     web: DemoWeb | HostileWeb | None = None, *, port: int = 0, log: Path | None = None, ignore_sigint: bool = True
-) -> Running:
+) -> RunningWeb:
     """Starts a fresh interpreter and waits until it listens. It ends when its standard input does, so it cannot
     outlive this process; the kernel's parent-death signal says the same sooner."""
     web = web or DemoWeb()
@@ -92,7 +92,7 @@ def start(
             f"The demonstration Web did not start (exit code {process.returncode}).", "Its own message stands above."
         )
     listening = json.loads(line)
-    return Running(replace(web, tls=listening["tls"]), listening["port"], listening["trusted"], process)
+    return RunningWeb(replace(web, tls=listening["tls"]), listening["port"], listening["trusted"], process)
 
 
 def _environment() -> dict[str, str]:

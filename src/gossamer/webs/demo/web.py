@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gossamer.webs.demo.moods import changed
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.robots import robots_text
-from gossamer.webs.demo.site import DOMAIN, WWW, Down, Names
+from gossamer.webs.demo.site import DOMAIN, WWW, Down, SiteNames
 from gossamer.webs.demo.truth import Expected, Truth, reachable, truth
 
 DEPTH_DYNAMIC = 5
@@ -25,7 +25,7 @@ class DemoWeb(Places):
     @property
     def seeds(self) -> list[str]:
         """Every home page: most sites have no link from another. Some sites are named with www."""
-        return [f"{s.scheme}://{WWW + s.host if s.names is Names.TO_BARE else s.name}/" for s in self.all_sites]
+        return [f"{s.scheme}://{WWW + s.host if s.names is SiteNames.TO_BARE else s.name}/" for s in self.all_sites]
 
     @property
     def domains(self) -> list[str]:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.pieces import Piece
+from gossamer.webs.demo.pieces import BodyPiece
 from gossamer.webs.demo.scripts import LANGUAGES
 
 _WORDS: Final = """
@@ -43,10 +43,10 @@ def sentence(dice: Dice, language: str) -> str:
 
 
 @cache
-def sections(seed: int, language: str, codec: str, plain: bool = False) -> tuple[Piece, ...]:
+def sections(seed: int, language: str, codec: str, plain: bool = False) -> tuple[BodyPiece, ...]:
     """The pool from which a page's text is drawn: pieces of about 2 KB, encoded and compressed; plain text or HTML."""
     dice, form = Dice(seed, "sections", language), "{}\n\n" if plain else "<p>{}</p>\n"
-    return tuple(Piece.make(_section(dice, language, form).encode(codec)) for _ in range(SECTIONS))
+    return tuple(BodyPiece.make(_section(dice, language, form).encode(codec)) for _ in range(SECTIONS))
 
 
 def _section(dice: Dice, language: str, form: str) -> str:

@@ -13,10 +13,10 @@ from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
 
-from gossamer.webs.hostile.line import Line
+from gossamer.webs.hostile.client import Client
 
 
-class Asked(NamedTuple):
+class HostileRequest(NamedTuple):
     """A request."""
 
     host: str
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
         return self.target.partition("?")[0]
 
 
-Serve = Callable[[Asked, Line], Awaitable[bool]]
+Serve = Callable[[HostileRequest, Client], Awaitable[bool]]
 """Answers, or does not; whether the connection may be used again."""
 End = str
 """How a page ends, in words: the outcome of its last try (`Outcome`), "site: " and why its whole site waits (`Aside`),
@@ -100,8 +100,8 @@ class Behaviour:
 def says(made: bytes | Callable[[], bytes], *, close: bool = False) -> Serve:
     """Always the same bytes, made when first needed."""
 
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(made if isinstance(made, bytes) else made())
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(made if isinstance(made, bytes) else made())
         return not close
 
     return serve
@@ -111,18 +111,18 @@ def by_path(answers: dict[str, bytes]) -> Serve:
     """Bytes for each path; the last for all others."""
     others = list(answers.values())[-1]
 
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(answers.get(asked.path, others))
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(answers.get(request.path, others))
         return True
 
     return serve
 
 
-def made(answer: Callable[[Asked], bytes]) -> Serve:
+def made(answer: Callable[[HostileRequest], bytes]) -> Serve:
     """Bytes that depend on the request."""
 
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(answer(asked))
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(answer(request))
         return True
 
     return serve
@@ -131,20 +131,20 @@ def made(answer: Callable[[Asked], bytes]) -> Serve:
 def endless(before: bytes, again: bytes) -> Serve:
     """The same again, as long as the client reads."""
 
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(before)
-        while not line.left:
-            line.write(again)
-            await line.drain()
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(before)
+        while not client.left:
+            client.write(again)
+            await client.drain()
             await asyncio.sleep(0)
         return False
 
     return serve
 
 
-async def silence(asked: Asked, line: Line) -> bool:
+async def silence(request: HostileRequest, client: Client) -> bool:
     """Until the client leaves."""
-    await line.gone()
+    await client.gone()
     return False
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import brotli
 import zstandard
 
-from gossamer.webs.hostile.behaviour import Asked, Behaviour, endless, made, one, says, several
+from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, endless, made, one, says, several
 from gossamer.webs.hostile.saying import answer, bare_deflate, chunked, page
 
 GIGABYTE: Final = 1 << 30
@@ -87,9 +87,9 @@ def _zip() -> bytes:
     return file.getvalue()
 
 
-def _ranged(asked: Asked) -> bytes:
+def _ranged(request: HostileRequest) -> bytes:
     """A server that takes a range beyond the end of a page for an error."""
-    if "range" in asked.fields:
+    if "range" in request.fields:
         return answer(b"<p>no</p>", "416 Range Not Satisfiable", "text/html", "Content-Range: bytes */900")
     return answer(page("asked for without a range"))
 

@@ -17,7 +17,7 @@ NO_ANSWER: Final = 444
 """As nginx writes it: what was sent is not HTTP, or nothing."""
 
 
-class Line:
+class Client:
     """What it has sent of the answer in progress is kept for the log."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
@@ -32,7 +32,7 @@ class Line:
 
     @property
     def left(self) -> bool:
-        """Whether the connection is over: `Gone` closes it when the client has closed it."""
+        """Whether the connection is over: `ClientProtocol` closes it when the client has closed it."""
         return self.writer.is_closing()
 
     def write(self, data: bytes) -> None:
@@ -68,7 +68,7 @@ class Line:
             self.location, self.retry_after = fields.get(b"Location", ""), fields.get(b"Retry-After", "")
 
 
-class Gone(asyncio.StreamReaderProtocol):
+class ClientProtocol(asyncio.StreamReaderProtocol):
     """A client that has closed its side is gone."""
 
     def eof_received(self) -> bool:

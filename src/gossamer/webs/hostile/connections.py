@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Asked, Behaviour, Door, Serve, one, says, silence
-from gossamer.webs.hostile.line import Line
+from gossamer.webs.hostile.behaviour import Behaviour, Door, HostileRequest, Serve, one, says, silence
+from gossamer.webs.hostile.client import Client
 from gossamer.webs.hostile.saying import answer, chunked, page
 
 SETTLED: Final = 0.05
@@ -23,11 +23,11 @@ def _head(*fields: str) -> bytes:
 def _dripping(before: bytes) -> Serve:
     """A byte a second after what comes before."""
 
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(before)
-        while not line.left:
-            line.write(b"x")
-            await line.drain()
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(before)
+        while not client.left:
+            client.write(b"x")
+            await client.drain()
             await asyncio.sleep(1)
         return False
 
@@ -35,20 +35,20 @@ def _dripping(before: bytes) -> Serve:
 
 
 def _then_silent(before: bytes) -> Serve:
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(before)
-        return await silence(asked, line)
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(before)
+        return await silence(request, client)
 
     return serve
 
 
 def _reset_after(before: bytes) -> Serve:
-    async def serve(asked: Asked, line: Line) -> bool:
+    async def serve(request: HostileRequest, client: Client) -> bool:
         if before:
-            line.write(before)
-            await line.drain()
+            client.write(before)
+            await client.drain()
             await asyncio.sleep(SETTLED)
-        line.reset()
+        client.reset()
         return False
 
     return serve

@@ -6,7 +6,7 @@ import time
 from email.utils import formatdate
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Asked, Behaviour, endless, made, one, says, several
+from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, endless, made, one, says, several
 from gossamer.webs.hostile.saying import answer, page
 
 MEGABYTE: Final = 1_000_000
@@ -17,16 +17,16 @@ def _good(name: str, *fields: str) -> bytes:
     return answer(page(name), "200 OK", "text/html", *fields)
 
 
-def _dated(asked: Asked) -> bytes:
+def _dated(request: HostileRequest) -> bytes:
     """Last-Modified before the Web, some hours and some days ahead, and no date at all."""
-    ahead = {"/hours-ahead": _DAY / 4, "/days-ahead": 40 * _DAY}.get(asked.path)
+    ahead = {"/hours-ahead": _DAY / 4, "/days-ahead": 40 * _DAY}.get(request.path)
     said = {"/before-the-web": "Thu, 01 Jan 1970 00:00:00 GMT", "/nonsense": "yesterday, Fri 99 Foo 20201 25:61:61"}
-    date = said.get(asked.path) or formatdate(time.time() + (ahead or 0.0), usegmt=True)
-    return _good(f"dated {asked.path}", f"Last-Modified: {date}")
+    date = said.get(request.path) or formatdate(time.time() + (ahead or 0.0), usegmt=True)
+    return _good(f"dated {request.path}", f"Last-Modified: {date}")
 
 
-def _wants_a_cookie(asked: Asked) -> bytes:
-    if "seen=yes" in asked.fields.get("cookie", ""):
+def _wants_a_cookie(request: HostileRequest) -> bytes:
+    if "seen=yes" in request.fields.get("cookie", ""):
         return answer(page("cookies, the page behind them"))
     return answer(b"", "302 Found", "text/html", "Set-Cookie: seen=yes; Path=/", "Location: /page")
 

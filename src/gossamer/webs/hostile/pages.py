@@ -8,8 +8,8 @@ import secrets
 from functools import cache
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Asked, Behaviour, Serve, made, says
-from gossamer.webs.hostile.line import Line
+from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, Serve, made, says
+from gossamer.webs.hostile.client import Client
 from gossamer.webs.hostile.saying import answer, page, redirect, text
 
 MANY_LINKS: Final = 100_000
@@ -36,11 +36,11 @@ def _linking(name: str, what: str, body: bytes, section: str = "", *more: str) -
 def _with_good_pages(serve: Serve, *good: str) -> Serve:
     pages = {target: answer(page(f"good page {target} behind a bad one")) for target in good}
 
-    async def either(asked: Asked, line: Line) -> bool:
-        if asked.target in pages:
-            line.write(pages[asked.target])
+    async def either(request: HostileRequest, client: Client) -> bool:
+        if request.target in pages:
+            client.write(pages[request.target])
             return True
-        return await serve(asked, line)
+        return await serve(request, client)
 
     return either
 
@@ -72,53 +72,53 @@ def _many_attributes() -> bytes:
     return _squeezed(page("a hundred thousand attributes") + f"<p{attributes}>end</p>".encode())
 
 
-def _new_session(asked: Asked) -> bytes:
+def _new_session(request: HostileRequest) -> bytes:
     """Another id in all links of every answer; without it there are four pages."""
     session = secrets.token_hex(8).upper()
-    kind, number = asked.host.partition(".")[0], re.sub(r"\D", "", asked.path)
+    kind, number = request.host.partition(".")[0], re.sub(r"\D", "", request.path)
     form = "/page{0}.html;jsessionid={1}" if kind == "session-path" else "/page.php?PHPSESSID={1}&number={0}"
     if kind != "session-path":
-        number = "".join(re.findall(r"number=(\d)", asked.target))
+        number = "".join(re.findall(r"number=(\d)", request.target))
     return answer(page(f"{kind} {number or 0}", *(form.format(n, session) for n in range(4))))
 
 
-def _relative(asked: Asked) -> bytes:
+def _relative(request: HostileRequest) -> bytes:
     """Whatever the path, a link that forgets the root."""
     return answer(page("the same page at every path", "menu/"))
 
 
-def _soft(asked: Asked) -> bytes:
+def _soft(request: HostileRequest) -> bytes:
     """There is a page for all that is asked for."""
-    if re.fullmatch(r"/there/\d", asked.path):
-        return answer(page(f"soft-404 {asked.path}", *(f"/gone/{n}" for n in range(MISSING)), lines=20))
+    if re.fullmatch(r"/there/\d", request.path):
+        return answer(page(f"soft-404 {request.path}", *(f"/gone/{n}" for n in range(MISSING)), lines=20))
     body = text("an apology", 15)
-    return answer(f"<title>Sorry</title><p>There is no page {asked.path} here.</p>{body}".encode())
+    return answer(f"<title>Sorry</title><p>There is no page {request.path} here.</p>{body}".encode())
 
 
-def _all_to_one(asked: Asked) -> bytes:
-    if re.fullmatch(r"/old/\d+", asked.path):
+def _all_to_one(request: HostileRequest) -> bytes:
+    if re.fullmatch(r"/old/\d+", request.path):
         return redirect("/start")
     return answer(page("where all of them lead"))
 
 
-def _forum(asked: Asked) -> bytes:
+def _forum(request: HostileRequest) -> bytes:
     """A page for each posting, a page that shows it within its thread, and a form to answer it."""
-    found = re.search(r"p=(\d+)", asked.target)
+    found = re.search(r"p=(\d+)", request.target)
     number = int(found[1]) if found else 0
     around = range(max(0, number - 5), min(POSTINGS, number + 6))
     links = [f"/viewtopic.php?t={n // 10}&p={n}" for n in around]
     return answer(page(f"posting {number} of a forum", *links, lines=2))
 
 
-def _refreshing(asked: Asked) -> bytes:
+def _refreshing(request: HostileRequest) -> bytes:
     head = {
         "/page": '<meta http-equiv="refresh" content="0; url=/next">',
         "/next": "<meta http-equiv=refresh content=\"0;URL='/next'\">",
-    }.get(asked.path, "")
-    return answer(page(f"refresh {asked.path}", head=head))
+    }.get(request.path, "")
+    return answer(page(f"refresh {request.path}", head=head))
 
 
-def _based(asked: Asked) -> bytes:
+def _based(request: HostileRequest) -> bytes:
     """Bases that are no place, far away, or stand too late."""
     bases = {
         "/scheme": '<base href="javascript:void(0)">',
@@ -127,9 +127,9 @@ def _based(asked: Asked) -> bytes:
         "/two": '<base href="/right/"><base href="/wrong/">',
         "/broken": '<base href="http://[">',
     }
-    if asked.path not in bases:
-        return answer(page(f"base, from {asked.path}"))
-    return answer(page(f"base {asked.path}", f"from{asked.path.replace('/', '-')}", head=bases[asked.path]))
+    if request.path not in bases:
+        return answer(page(f"base, from {request.path}"))
+    return answer(page(f"base {request.path}", f"from{request.path.replace('/', '-')}", head=bases[request.path]))
 
 
 PAGES: Final = (

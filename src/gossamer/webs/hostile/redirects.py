@@ -36,7 +36,7 @@ REDIRECTS: Final = (
         "no-end",
         "Redirects without end, each to a new place.",
         {"/hop/*": ("redirect", "excluded: redirects")},
-        made(lambda asked: redirect(f"/hop/{int(asked.path[5:]) + 1 if asked.path[5:].isdecimal() else 0}")),
+        made(lambda request: redirect(f"/hop/{int(request.path[5:]) + 1 if request.path[5:].isdecimal() else 0}")),
         starts=("/hop/0",),
     ),
     several(
