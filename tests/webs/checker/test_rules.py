@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from gossamer.base.errors import UsageError
 from gossamer.config.settings import Settings
 from gossamer.robots import Rules
 from gossamer.webs.checker import Fault, PolitenessLimits, Request, check
+from gossamer.webs.checker import report as report_module
 from gossamer.webs.checker.order import by_start
 from gossamer.webs.checker.robots import DOUBTFUL, Origin, RobotsAnswer
 from tests.support.timing import takes_less
@@ -359,7 +359,7 @@ def test_the_429_of_a_killed_crawl_slows_nobody() -> None:
 
 
 def test_the_worst_of_each_kind_is_named_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["gossamer.webs.checker.check"], "KEPT", 3)
+    monkeypatch.setattr(report_module, "KEPT", 3)
     log = [FIRST, *(at(10.0 + n * (5.0 - n / 10)) for n in range(1, 9))]
     report = check(log, LIMITS, face)
     assert report.counts == {Fault.SITE_EARLY: 7}

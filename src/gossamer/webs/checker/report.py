@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from gossamer.base.escape import for_screen
 from gossamer.base.units import plural
+
+KEPT: Final = 1_000
+"""Violations of each kind that are kept; further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +150,23 @@ class PolitenessReport:
             "worst": {kind.name.lower(): v.as_json() for kind, v in self.worst.items()},
             "violations": [v.as_json() for v in self.violations],
         }
+
+
+class Accusations:
+    """Collects the violations of a log."""
+
+    def __init__(self) -> None:
+        self._violations: list[Violation] = []
+        self._counts: Counter[Fault] = Counter()
+        self._worst: dict[Fault, Violation] = {}
+
+    def add(self, violation: Violation) -> None:
+        fault = violation.kind
+        self._counts[fault] += 1
+        if self._counts[fault] <= KEPT:
+            self._violations.append(violation)
+        if fault not in self._worst or violation.early > self._worst[fault].early:
+            self._worst[fault] = violation
+
+    def report(self, requests: int, sites: int, addresses: int) -> PolitenessReport:
+        return PolitenessReport(requests, sites, addresses, self._violations, dict(self._counts), self._worst)
