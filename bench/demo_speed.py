@@ -98,7 +98,7 @@ def _web(running: RunningWeb) -> DemoWeb:
 
 def is_plain(site: Site) -> bool:
     """Answers HTTP/1.1 with pages, at once or nearly so."""
-    special = site.slow or site.old or site.secure or site.session or site.torn
+    special = site.timing.slow or site.http.old or site.http.secure or site.features.session or site.features.torn
     return not special and site.down is Down.NO and site.names is SiteNames.BARE
 
 

@@ -189,7 +189,7 @@ def test_duplicates_have_the_bytes_of_their_original_and_no_other_page_has() -> 
 def test_a_gzip_body_holds_the_plain_one() -> None:
     for asked in (SMALL, DemoWeb(bulk=True, sites=3, pages=300)):
         answers = DemoAnswers(asked)
-        for site in [s for s in asked.all_sites if not (s.session or s.old)][:3]:
+        for site in [s for s in asked.all_sites if not (s.features.session or s.http.old)][:3]:
             first = range(min(20, site.pages))
             targets = [bulk_target(n) if asked.bulk else asked.layout(site.number).target[n] for n in first]
             for target in targets:

@@ -104,7 +104,7 @@ def test_links_that_are_only_counted_lead_to_no_page(counted: dict[str, demo.Cou
 def test_the_list_says_at_which_depth_a_calendar_was_counted(counted: dict[str, demo.Count]) -> None:
     (line,) = [line for line in lines(counted) if line.startswith("calendars")]
     assert f"seeder.depth_dynamic = {USUAL.depth_dynamic}" in line
-    sites = {s.number for s in WEB.all_sites if s.calendar}
+    sites = {s.number for s in WEB.all_sites if s.features.calendar}
     known = [url for url in WEB.reachable(USUAL.depth_dynamic) if TRUTH[url].site in sites]
     assert counted["calendars"].urls == len(known)
 
@@ -124,7 +124,7 @@ def test_bulk_switches_all_kinds_off() -> None:
     bulk = DemoWeb(bulk=True, sites=5, pages=50, silent=1)
     assert len(bulk.all_sites) == 5
     assert {(count.sites, count.urls) for count in demo.counts(bulk).values()} == {(0, 0)}
-    assert not any(s.speed or s.latency for s in bulk.all_sites)
+    assert not any(s.timing.speed or s.timing.latency for s in bulk.all_sites)
 
 
 # --- latency and speed
@@ -132,8 +132,8 @@ def test_bulk_switches_all_kinds_off() -> None:
 
 def test_latency_and_speed_vary_over_the_sites_log_normally_and_together() -> None:
     many = DemoWeb(seed=5, sites=3_000, pages=60_000, largest=100, slow=0)
-    latency = [math.log(s.latency) for s in many.all_sites if s.speed]
-    speed = [math.log(s.speed) for s in many.all_sites if s.speed]
+    latency = [math.log(s.timing.latency) for s in many.all_sites if s.timing.speed]
+    speed = [math.log(s.timing.speed) for s in many.all_sites if s.timing.speed]
     assert statistics.correlation(latency, speed) == pytest.approx(TOGETHER, abs=0.05)
     assert math.exp(statistics.median(latency)) == pytest.approx(many.pace, rel=0.1)
     assert statistics.mean(latency) == pytest.approx(statistics.median(latency), abs=0.05), "the logarithms are even"
@@ -141,7 +141,7 @@ def test_latency_and_speed_vary_over_the_sites_log_normally_and_together() -> No
 
 def test_all_answers_of_a_site_that_is_not_slow_take_seconds_at_most() -> None:
     for s in DemoWeb().all_sites:
-        assert s.slow or s.pages * s.latency <= ALL_ANSWERS + 1e-9
+        assert s.timing.slow or s.pages * s.timing.latency <= ALL_ANSWERS + 1e-9
 
 
 def test_latency_varies_within_a_site_by_96_percent_and_speed_by_42() -> None:
@@ -155,7 +155,7 @@ def test_latency_varies_within_a_site_by_96_percent_and_speed_by_42() -> None:
 
 
 def test_a_calendar_has_no_end_and_the_truth_has_what_each_depth_limit_leaves_of_it() -> None:
-    site = next(s for s in WEB.all_sites if s.calendar)
+    site = next(s for s in WEB.all_sites if s.features.calendar)
     for limit in (4, 5, 9):
         months = [e for e in WEB.reachable(limit).values() if e.kind is UrlKind.CALENDAR and site.host in e.url]
         assert sum(not e.too_deep for e in months) == 2 * limit - 1
@@ -173,7 +173,7 @@ def test_a_calendar_has_no_end_and_the_truth_has_what_each_depth_limit_leaves_of
 
 
 def test_a_soft_site_answers_the_same_words_to_all_that_it_does_not_have() -> None:
-    site = next(s for s in WEB.all_sites if s.soft)
+    site = next(s for s in WEB.all_sites if s.features.soft)
     soft = [t for t in TRUTH.values() if t.site == site.number and t.kind is UrlKind.SOFT]
     assert len(soft) > 1
     assert {body(t) for t in soft} == {ANSWERS.get(site, "/never/heard-of.html", False).body}
@@ -185,14 +185,14 @@ def test_a_soft_site_answers_the_same_words_to_all_that_it_does_not_have() -> No
 
 
 def test_a_session_site_knows_its_pages_by_any_session() -> None:
-    for site in (s for s in WEB.all_sites if s.session):
+    for site in (s for s in WEB.all_sites if s.features.session):
         mark = "0123456789abcdef"
         for target in WEB.layout(site.number).target:
             query = "&" if "?" in target else "?"
             path, question, rest = target.partition("?")
             asked = (
                 f"{target}{query}PHPSESSID={mark}"
-                if site.session == "PHPSESSID"
+                if site.features.session == "PHPSESSID"
                 else f"{path};jsessionid={mark}{question}{rest}"
             )
             assert ANSWERS.get(site, asked, False) is ANSWERS.get(site, target, False)
@@ -245,7 +245,7 @@ def test_a_site_with_two_names_is_one_site_whichever_it_is_written_with() -> Non
         for link in links(WEB, WEB.all_sites[t.site], t.number)
         if "://" in link.html
     )
-    linked = [s for s in WEB.all_sites if s.names is not SiteNames.BARE and s.linked]
+    linked = [s for s in WEB.all_sites if s.names is not SiteNames.BARE and s.ties.linked]
     assert linked
     assert any(f"://www.{s.host}/" in written and f"://{s.host}/" in written for s in linked)
 

@@ -187,7 +187,7 @@ def test_a_crawl_over_sockets_finds_exactly_what_is_reachable(served: tuple[Runn
 
 def test_the_log_has_a_line_for_each_request_soon_after_it(served: tuple[RunningWeb, Path]) -> None:
     running, log = served
-    site = next(s for s in SMALL.all_sites if s.slow)
+    site = next(s for s in SMALL.all_sites if s.timing.slow)
     url = f"{site.home}never-{os.urandom(4).hex()}.html"
     before = time.monotonic()
     get(running, url, user_agent="a\tb")
@@ -196,7 +196,7 @@ def test_the_log_has_a_line_for_each_request_soon_after_it(served: tuple[Running
     assert log.read_text().splitlines(keepends=True)[1] == HEADER
     row = dict(zip(COLUMNS, line.split("\t"), strict=True))
     assert before <= float(row["start"]) <= float(row["end"]) <= after
-    fastest = site.latency * min(latency for latency, _ in factors(SMALL.seed))
+    fastest = site.timing.latency * min(latency for latency, _ in factors(SMALL.seed))
     assert float(row["end"]) - float(row["start"]) >= fastest - 0.003
     assert abs(float(row["wall"]) - time.time()) < 60
     assert (row["address"], row["host"], row["status"], row["agent"]) == (site.address, site.host, "404", "a?b")
@@ -210,7 +210,7 @@ def logged(log: Path, words: str) -> str:
 
 def test_conditional_and_head_requests_and_wrong_hosts_are_answered(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
-    site = next(s for s in SMALL.all_sites if s.tagged and s.dated and usual(s))
+    site = next(s for s in SMALL.all_sites if s.http.tagged and s.http.dated and usual(s))
     got = get(running, site.home)
     assert got.status == 200
     assert got.whole
@@ -226,8 +226,8 @@ def test_conditional_and_head_requests_and_wrong_hosts_are_answered(served: tupl
 
 
 def usual(s: Site) -> bool:
-    other = s.session or s.old or s.secure or s.mirror_of >= 0 or s.down is not Down.NO or s.names is not SiteNames.BARE
-    return not other
+    speaks_plainly = not (s.features.session or s.http.old or s.http.secure)
+    return speaks_plainly and s.ties.mirror_of < 0 and s.down is Down.NO and s.names is SiteNames.BARE
 
 
 def test_busy_pages_send_retry_after_and_the_log_says_so(served: tuple[RunningWeb, Path]) -> None:
@@ -239,7 +239,7 @@ def test_busy_pages_send_retry_after_and_the_log_says_so(served: tuple[RunningWe
 
 def test_requests_in_pieces_and_in_a_row_are_answered_one_after_the_other(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
-    site = next(s for s in SMALL.all_sites if usual(s) and not s.slow and not s.soft)
+    site = next(s for s in SMALL.all_sites if usual(s) and not s.timing.slow and not s.features.soft)
     request = f"HEAD / HTTP/1.1\r\nHost: {site.host}\r\n\r\n".encode()
     with socket.create_connection((site.address, running.port)) as s:
         for byte in request:
@@ -254,11 +254,11 @@ def test_requests_in_pieces_and_in_a_row_are_answered_one_after_the_other(served
 def test_the_log_survives_sigterm_and_notes_who_was_left_without_answer(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     slow = DemoWeb(seed=5, sites=10, pages=60, slow=1, latency=60.0, pace=0)
-    site = next(s for s in slow.all_sites if s.slow)
+    site = next(s for s in slow.all_sites if s.timing.slow)
     running = start(slow, log=log)
     with socket.create_connection((site.address, running.port)) as s:
         s.sendall(f"GET / HTTP/1.1\r\nHost: {site.host}\r\n\r\n".encode())
-        quick = next(s for s in slow.all_sites if not s.slow and usual(s))
+        quick = next(s for s in slow.all_sites if not s.timing.slow and usual(s))
         assert get(running, quick.home).status == 200  # so the request before it has been read, too
         running.process.send_signal(signal.SIGINT)
         running.stop()
@@ -304,7 +304,7 @@ def test_a_moved_name_redirects_every_path_and_the_log_has_both_names(
 
 def test_an_https_site_has_a_certificate_that_only_the_authority_makes_good(served: tuple[RunningWeb, Path]) -> None:
     running, log = served
-    site = next(s for s in SMALL.all_sites if s.secure)
+    site = next(s for s in SMALL.all_sites if s.http.secure)
     assert get(running, site.home).status == 200
     assert logged(log, f"\t{site.host}\t").split("\t")[7] == "200"
     context = ssl.create_default_context()
@@ -318,12 +318,12 @@ def test_without_means_to_make_certificates_there_are_no_https_sites(monkeypatch
     with certificates.certified(SMALL) as (web, certificate):
         assert certificate is None
         assert web.tls == 0
-        assert not any(s.secure for s in web.all_sites)
+        assert not any(s.http.secure for s in web.all_sites)
 
 
 def test_an_old_site_needs_no_host_and_ends_its_answers_with_the_connection(served: tuple[RunningWeb, Path]) -> None:
     running, log = served
-    site = next(s for s in SMALL.all_sites if s.old)
+    site = next(s for s in SMALL.all_sites if s.http.old)
     with_length = set()
     for target in SMALL.layout(site.number).target[: site.pages]:
         with socket.create_connection((site.address, running.port)) as s:
@@ -348,7 +348,7 @@ def test_a_torn_page_ends_in_its_middle(served: tuple[RunningWeb, Path]) -> None
 
 def test_the_links_of_a_session_site_are_new_on_every_answer(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
-    site = next(s for s in SMALL.all_sites if s.session)
+    site = next(s for s in SMALL.all_sites if s.features.session)
     first, again = get(running, site.home), get(running, site.home)
     assert first.fields["content-length"] == again.fields["content-length"]
     as_they_are, as_pages = (
@@ -378,8 +378,8 @@ def test_nobody_listens_where_a_site_is_down_and_a_silent_one_says_nothing(tmp_p
 def test_a_body_comes_as_slowly_as_its_site_sends(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
     fastest = max(speed for _, speed in factors(SMALL.seed))
-    site = min((s for s in SMALL.all_sites if usual(s) and s.speed), key=lambda s: s.speed)
+    site = min((s for s in SMALL.all_sites if usual(s) and s.timing.speed), key=lambda s: s.timing.speed)
     for url in [t.url for t in SMALL.truth().values() if t.site == site.number and t.kind is UrlKind.PAGE][:10]:
         begin = time.monotonic()
         got = get(running, url)
-        assert time.monotonic() - begin >= len(got.body) / (site.speed * fastest) - 0.003
+        assert time.monotonic() - begin >= len(got.body) / (site.timing.speed * fastest) - 0.003

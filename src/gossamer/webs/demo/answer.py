@@ -105,9 +105,9 @@ class DemoAnswers:
         return dict(self._kept)
 
     def get(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
-        if site.session:
+        if site.features.session:
             target = without_session(site, target)
-        key = (site.number, target, gzip and not (site.session or site.old))
+        key = (site.number, target, gzip and not (site.features.session or site.http.old))
         found = self._kept.get(key)
         if found is None:
             found = self._make(site, target, key[2])
@@ -129,7 +129,7 @@ class DemoAnswers:
         if self.bulk:
             return self._bulk_page(self.bulk, site, target, gzip)
         found = self._of_layout(site, target, gzip)
-        return _without_length(found) if site.old and len(target) % 2 else found
+        return _without_length(found) if site.http.old and len(target) % 2 else found
 
     def _of_layout(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
         layout = self.web.layout(site.number)
@@ -148,17 +148,17 @@ class DemoAnswers:
         return simple(code) if code != 200 else self._page(site, number, gzip)
 
     def _unknown(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
-        month = _MONTH.fullmatch(target) if site.calendar else None
+        month = _MONTH.fullmatch(target) if site.features.calendar else None
         if month:
             return _html(site, render_month(self.web, site, int(month[1])), gzip)
-        return _html(site, render_missing(site), gzip) if site.soft else simple(404)
+        return _html(site, render_missing(site), gzip) if site.features.soft else simple(404)
 
     def _robots(self, site: Site) -> DemoAnswer:
         if site.robots is Robots.UNAVAILABLE:
             return simple(503)
         text = robots_text(self.web, site)
         if text is not None:
-            return simple(200, body=text, mime="text/html" if site.soft else "text/plain")
+            return simple(200, body=text, mime="text/html" if site.features.soft else "text/plain")
         return simple(403 if site.robots is Robots.REFUSED else 404)
 
     def _location(self, site: Site, number: int) -> str:
@@ -189,11 +189,13 @@ class DemoAnswers:
         }[site.charset.declared]
         mime = ("text/plain" if plain else "text/html") + (f"; charset={site.charset.label}" if declared else "")
         bits = dice.number(self.web.seed, "head", source.number, number)
-        modified = _modified(bits) if site.dated else ""
-        etag = f'"{bits:016x}"' if site.tagged and not site.session else ""
+        modified = _modified(bits) if site.http.dated else ""
+        etag = f'"{bits:016x}"' if site.http.tagged and not site.features.session else ""
         made = _with_body(mime, body.gzip() if gzip else body.plain, gzip, modified, etag)
-        mark = MARK.encode(site.charset.codec) if site.session else b""
-        return replace(made, mark=mark, torn=layout.kind[number] is UrlKind.TORN) if mark or site.torn else made
+        mark = MARK.encode(site.charset.codec) if site.features.session else b""
+        return (
+            replace(made, mark=mark, torn=layout.kind[number] is UrlKind.TORN) if mark or site.features.torn else made
+        )
 
 
 def _html(site: Site, body: Body, gzip: bool) -> DemoAnswer:

@@ -36,7 +36,7 @@ class Certificate:
 @contextmanager
 def certified(web: DemoWeb) -> Iterator[tuple[DemoWeb, Certificate | None]]:
     """The Web with a certificate for its https sites, or without such sites; the files are gone afterwards."""
-    names = [name for site in web.all_sites if site.secure for name in site.all_names]
+    names = [name for site in web.all_sites if site.http.secure for name in site.all_names]
     with tempfile.TemporaryDirectory(prefix="gossamer-web-") as folder:
         certificate = make_certificate(names, Path(folder)) if names else None
         yield (web if certificate or not names else replace(web, tls=0)), certificate

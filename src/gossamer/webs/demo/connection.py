@@ -64,7 +64,7 @@ def _alone(web: Places) -> dict[str, Site]:
     at: dict[str, list[Site]] = {}
     for site in web.all_sites:
         at.setdefault(site.address, []).append(site)
-    return {address: sites[0] for address, sites in at.items() if len(sites) == 1 and sites[0].old}
+    return {address: sites[0] for address, sites in at.items() if len(sites) == 1 and sites[0].http.old}
 
 
 class Connection(asyncio.Protocol):
@@ -141,7 +141,7 @@ class Connection(asyncio.Protocol):
             found = moody or self.shared.answers.get(site, target, "gzip" in fields.get("accept-encoding", ""))
         if found.is_fresh(fields.get("if-none-match", ""), fields.get("if-modified-since", "")):
             found = DemoAnswer(304, b"", b"")
-        if site.old:
+        if site.http.old:
             self.old = self.closing = True
         latency, rate = self.shared.pace(site)
         if latency:

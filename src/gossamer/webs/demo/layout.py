@@ -120,9 +120,9 @@ def make_layout(web: Shape, site: Site, elsewhere: list[Site]) -> Layout:
     _others(web, site, dice, out)
     if web.redirects:
         _redirects(web, site, dice, out, elsewhere)
-    if site.calendar:
+    if site.features.calendar:
         _calendar(out)
-    for _ in range(LISTED if site.sitemap else 0):
+    for _ in range(LISTED if site.features.sitemap else 0):
         out.add(UrlKind.LISTED, 1, -1, f"/listed/{len(out.kind)}.html")
     return out
 
@@ -220,7 +220,7 @@ def _others(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
     for kind, count, path in (
         (UrlKind.ERROR, web.errors * site.pages, "fault"),
         (UrlKind.BUSY, web.busy * site.pages, "busy"),
-        (UrlKind.TORN, site.torn, "torn"),
+        (UrlKind.TORN, site.features.torn, "torn"),
         (UrlKind.HIDDEN, web.nofollow * site.pages, "guestbook"),
         (UrlKind.FORBIDDEN, web.forbidden * site.pages if site.has_rules else 0.0, ""),
     ):
@@ -231,9 +231,9 @@ def _others(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
             out.add(kind, level, parent, f"/{path}/{n}.html" if path else _forbidden(site, dice, n, level))
     if web.broken:
         for _ in range(max(1, round(site.pages * web.broken * 1.1))):
-            kind = UrlKind.SOFT if site.soft else UrlKind.BROKEN
+            kind = UrlKind.SOFT if site.features.soft else UrlKind.BROKEN
             out.broken.append(out.add(kind, 0, -1, f"/missing/{dice.pick(PLAIN)}-{len(out.kind)}.html"))
-        if site.soft:
+        if site.features.soft:
             out.original |= dict.fromkeys(out.broken[1:], out.broken[0])
             out.twins.add(out.broken[0])
 
@@ -271,7 +271,7 @@ def _redirects(web: Shape, site: Site, dice: Dice, out: Layout, elsewhere: list[
             out.leads_to[one] = (site.number, _redirect(site, dice, out, -1, one))
         else:
             n = _redirect(site, dice, out, parent, HOME)
-            if site.linking and elsewhere:
+            if site.ties.linking and elsewhere:
                 out.leads_to[n] = (dice.pick(elsewhere).number, HOME)
 
 

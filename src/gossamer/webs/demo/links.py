@@ -100,9 +100,9 @@ def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> lis
 
     `dice`: those of the page, not yet thrown; whoever renders it goes on with them.
     """
-    if site.mirror_of >= 0:
+    if site.ties.mirror_of >= 0:
         there = links(web, web.source(site), number, dice)
-        return [link._replace(site=site.number) if link.site == site.mirror_of else link for link in there]
+        return [link._replace(site=site.number) if link.site == site.ties.mirror_of else link for link in there]
     layout = web.layout(site.number)
     number = layout.original.get(number, number)
     match layout.kind[number]:
@@ -117,7 +117,7 @@ def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> lis
 
 def _of_page(web: Places, site: Site, layout: Layout, number: int, dice: Dice) -> list[DemoLink]:
     out = _inside(web, site, layout, dice, number)
-    if site.linking:
+    if site.ties.linking:
         out += _outside(web, site, dice, number)
     if layout.broken:
         share = web.broken / (1 - web.broken)

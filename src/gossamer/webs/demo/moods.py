@@ -56,10 +56,10 @@ def period(shape: Shape, at: float) -> int:
 def answer(shape: Shape, site: Site, target: str, at: float, wall: float) -> DemoAnswer | None:
     """What a site answers at a time because of its mood; None: the usual. Status 444: nothing at all."""
     if target != ROBOTS:
-        return _answered(_cross(shape, site, at), wall) if site.moody else None
-    if site.failing:
+        return _answered(_cross(shape, site, at), wall) if site.moods.moody else None
+    if site.moods.failing:
         return _answered(_failure(shape, site, at), wall)
-    text = changed(shape, site, at) if site.changing else None
+    text = changed(shape, site, at) if site.moods.changing else None
     return None if text is None else simple(200, body=text, mime="text/plain")
 
 

@@ -40,4 +40,4 @@ class AnswerPace:
 
     def __call__(self, site: Site) -> tuple[float, int]:
         latency, speed = self._next()
-        return site.latency * latency, int(site.speed * speed * STEP)
+        return site.timing.latency * latency, int(site.timing.speed * speed * STEP)

@@ -28,7 +28,7 @@ class Places(Shape):
     @cached_property
     def linked_sites(self) -> list[Site]:
         """Sites with links from others, the most linked first."""
-        return [s for s in self.all_sites if s.linked]
+        return [s for s in self.all_sites if s.ties.linked]
 
     @cached_property
     def _layouts(self) -> dict[int, Layout]:
@@ -42,21 +42,21 @@ class Places(Shape):
 
     def _make_layout(self, site: Site) -> Layout:
         """A mirror has its original's, but leads to itself where that does."""
-        if site.mirror_of < 0:
+        if site.ties.mirror_of < 0:
             return make_layout(self, site, [s for s in self.linked_sites if s.number != site.number])
-        original = self.layout(site.mirror_of)
+        original = self.layout(site.ties.mirror_of)
         leads_to = {
-            n: (site.number if to == site.mirror_of else to, there) for n, (to, there) in original.leads_to.items()
+            n: (site.number if to == site.ties.mirror_of else to, there) for n, (to, there) in original.leads_to.items()
         }
         return replace(original, leads_to=leads_to)
 
     def source(self, site: Site) -> Site:
         """The site whose pages it has: its own, or its original's."""
-        return site if site.mirror_of < 0 else self.all_sites[site.mirror_of]
+        return site if site.ties.mirror_of < 0 else self.all_sites[site.ties.mirror_of]
 
     def promised(self, site: int) -> list[Site]:
         """Sites that this one's home page links to: every linked site gets a link, every linking one gives one."""
-        givers = [s.number for s in self.all_sites if s.linking and s.mirror_of < 0]
+        givers = [s.number for s in self.all_sites if s.ties.linking and s.ties.mirror_of < 0]
         found = []
         for n in range(max(len(givers), len(self.linked_sites))):
             target, giver = self.linked_sites[n % len(self.linked_sites)], n % len(givers)

@@ -59,7 +59,7 @@ def render(web: Places, site: Site, number: int) -> Body:
     head = _head(web, site, dice, number, own, style, number in layout.quiet)
     session = f"{int(dice.unit() * 2**48):012x}" if style == "session" else ""
     folder = own[: own.rindex("/", 0, (own + "?").index("?")) + 1]
-    shout = dice.chance(0.1) and not site.session
+    shout = dice.chance(0.1) and not site.features.session
     anchors = [_anchor(site, link, style, folder, session, shout) for link in all_links]
     return _fill(web, site, dice, _encoded(site, head + "".join(anchors)))
 
@@ -94,9 +94,9 @@ def _text_of(site: Site) -> tuple[str, str]:
 
 def _style(site: Site, dice: Dice, has_twin: bool) -> str:
     chosen = dice.pick(_STYLES)
-    if site.session:
+    if site.features.session:
         return "every session"
-    return "path" if has_twin or site.mirrored else chosen
+    return "path" if has_twin or site.ties.mirrored else chosen
 
 
 def _beginning(site: Site, declare: bool) -> str:
@@ -142,7 +142,7 @@ def _written(site: Site, target: str, style: str, folder: str, session: str) -> 
     match style:
         case "every session":
             return with_session(site, target, MARK)
-        case "whole" if target.endswith(".html") and not site.secure:
+        case "whole" if target.endswith(".html") and not site.http.secure:
             return f"HTTP://{_root(site, target)[7:].title()}:80{target}#top"
         case "whole":
             return _root(site, target) + target

@@ -13,7 +13,7 @@ def robots_text(web: Shape, site: Site) -> bytes | None:
     delay = (f"Crawl-delay: {site.delay:g}\n" if site.delay else "") + sitemap_line(site)
     folders = "Disallow: /private/\nAllow: /private/open/\n"
     match site.robots:
-        case Robots.MISSING if site.soft:
+        case Robots.MISSING if site.features.soft:
             return render_missing(site).plain
         case Robots.EMPTY:
             text = f"# come in\nUser-agent: *\nDisallow:\n{delay}"

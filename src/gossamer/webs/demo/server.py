@@ -81,7 +81,7 @@ async def serve(
     shared, stop = Shared(web, log), asyncio.Event()
     shared.tick()
     addresses = sorted({s.address for s in web.all_sites if s.down in (Down.NO, Down.SILENT)})
-    secure = {s.address for s in web.all_sites if s.secure}
+    secure = {s.address for s in web.all_sites if s.http.secure}
     context = _context(certificate) if certificate else None
     sockets = listen(addresses, port)
     servers = [

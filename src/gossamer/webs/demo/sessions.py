@@ -18,7 +18,7 @@ _IN_QUERY: Final = re.compile(f"[?&]PHPSESSID={_ID}$")
 
 def with_session(site: Site, target: str, session: str) -> str:
     """`;jsessionid=` ends the path, `PHPSESSID=` the query."""
-    if site.session == "jsessionid":
+    if site.features.session == "jsessionid":
         path, mark, query = target.partition("?")
         return f"{path};jsessionid={session}{mark}{query}"
     return f"{target}{'&' if '?' in target else '?'}PHPSESSID={session}"
@@ -26,4 +26,4 @@ def with_session(site: Site, target: str, session: str) -> str:
 
 def without_session(site: Site, target: str) -> str:
     """The page behind a link of the site."""
-    return (_IN_PATH if site.session == "jsessionid" else _IN_QUERY).sub("", target)
+    return (_IN_PATH if site.features.session == "jsessionid" else _IN_QUERY).sub("", target)

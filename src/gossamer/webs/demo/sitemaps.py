@@ -31,9 +31,9 @@ _SILENT: Final = (Robots.MISSING, Robots.REFUSED, Robots.UNAVAILABLE)
 
 def sitemap_place(site: Site) -> str | None:
     """Path of the first sitemap of a site."""
-    if not site.sitemap:
+    if not site.features.sitemap:
         return None
-    return WELL_KNOWN if site.robots in _SILENT else _FIRST[site.sitemap]
+    return WELL_KNOWN if site.robots in _SILENT else _FIRST[site.features.sitemap]
 
 
 def sitemap_line(site: Site) -> str:
@@ -44,22 +44,22 @@ def sitemap_line(site: Site) -> str:
 
 def sitemap_body(site: Site, layout: Layout, target: str) -> tuple[bytes, str] | None:
     """Body and type of what the site answers there; None if it is no sitemap of it."""
-    if not site.sitemap:
+    if not site.features.sitemap:
         return None
     listed = [n for n, kind in enumerate(layout.kind) if kind is UrlKind.LISTED]
     others = [HOME, *layout.hubs]
     if target == sitemap_place(site):
         return _first(site, layout, others + listed)
     half = len(listed) // 2
-    if site.sitemap == "index" and target == _PART:
+    if site.features.sitemap == "index" and target == _PART:
         return gzip.compress(_urlset(site, layout, others + listed[:half]), mtime=0), "application/gzip"
-    if site.sitemap == "index" and target == _REST:
+    if site.features.sitemap == "index" and target == _REST:
         return _text(site, layout, listed[half:]), "text/plain"
     return None
 
 
 def _first(site: Site, layout: Layout, numbers: list[int]) -> tuple[bytes, str]:
-    match site.sitemap:
+    match site.features.sitemap:
         case "index":
             parts = "".join(f"<sitemap><loc>{_root(site)}{part}</loc></sitemap>" for part in (_PART, _REST))
             return _xml(f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{parts}</sitemapindex>')

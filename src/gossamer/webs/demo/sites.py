@@ -14,7 +14,7 @@ from gossamer.base.errors import UsageError
 from gossamer.webs.demo.charsets import LATIN_1, UTF_8
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.shape import Shape
-from gossamer.webs.demo.site import DOMAIN, Down, Robots, Site
+from gossamer.webs.demo.site import DOMAIN, Down, Http, Robots, Site, Ties
 from gossamer.webs.demo.special import distinguish, mirrors, most_of, name
 from gossamer.webs.demo.words import PLAIN
 
@@ -99,13 +99,14 @@ def _plain(dice: Dice, number: int, host: str, address: str, pages: int) -> Site
     robots = next(kind for limit, kind in _USUAL if throw < limit)
     language = "es" if dice.chance(0.67) else "en"
     charset = LATIN_1 if language == "es" and dice.chance(0.4) else UTF_8
-    return Site(number, host, address, pages, language, charset, robots, dice.chance(0.83), dice.chance(0.5))
+    http = Http(dated=dice.chance(0.83), tagged=dice.chance(0.5))
+    return Site(number, host, address, pages, language, charset, robots, http=http)
 
 
 def _down(number: int, host: str, address: str, unreachable: bool) -> Site:
     """Every second that is unreachable has no address for its name; others have links to all of them."""
     why = (Down.REFUSED, Down.NAMELESS)[number % 2] if unreachable else Down.SILENT
-    return Site(number, host, address, 1, "en", UTF_8, Robots.MISSING, linked=True, down=why)
+    return Site(number, host, address, 1, "en", UTF_8, Robots.MISSING, down=why, ties=Ties(linked=True))
 
 
 def _connect(dice: Dice, sites: list[Site]) -> list[Site]:
@@ -115,4 +116,4 @@ def _connect(dice: Dice, sites: list[Site]) -> list[Site]:
     n = len(sites)
     linked = {s.number for s in order[: round(0.36 * n)]}
     linking = {s.number for s in order[round(0.19 * n) : round(0.47 * n)]}
-    return [replace(s, linked=s.number in linked, linking=s.number in linking) for s in sites]
+    return [replace(s, ties=replace(s.ties, linked=s.number in linked, linking=s.number in linking)) for s in sites]

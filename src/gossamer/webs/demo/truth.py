@@ -138,7 +138,7 @@ def _title(web: Places, number: int, n: int) -> str:
 
 def _is_repeated(web: Places, number: int) -> bool:
     site = web.all_sites[number]
-    return site.mirrored or site.mirror_of >= 0
+    return site.ties.mirrored or site.ties.mirror_of >= 0
 
 
 def _group(web: Places, number: int, n: int) -> Place:
@@ -168,7 +168,7 @@ def _walk(web: Places, depth_dynamic: int) -> list[Place]:
     found |= dict.fromkeys(
         (s.number, n)
         for s in web.all_sites
-        if s.sitemap and s.readable
+        if s.features.sitemap and s.readable
         for n, kind in enumerate(web.layout(s.number).kind)
         if kind is UrlKind.LISTED
     )

@@ -59,4 +59,4 @@ class DemoWeb(Places):
         site = self.by_host.get(name)
         if site is None or name == site.moved_name:
             return None
-        return changed(self, site, at) if site.changing and at is not None else robots_text(self, site)
+        return changed(self, site, at) if site.moods.changing and at is not None else robots_text(self, site)
