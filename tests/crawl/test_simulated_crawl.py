@@ -26,7 +26,7 @@ from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
-from gossamer.webs.simulated import Reply
+from gossamer.webs.simulated import Labels, Reply, Sitemaps
 from tests.support.world import World, impolite, robots_first
 
 ROOT = "http://a.example/"
@@ -142,7 +142,7 @@ def test_nothing_begins_after_its_robots_rules_have_run_out(tmp_path: Path) -> N
     web = random_web(3, sites=40, pages=3_000)
     for host in addresses:
         maps = [f"http://{host}/{n}.xml" for n in range(20)]
-        web[f"http://{host}/robots.txt"] = Reply(rules=Rules.parse(b"", "Gossamer").compiled(), sitemaps=maps)
+        web[f"http://{host}/robots.txt"] = Reply(rules=Rules.parse(b"", "Gossamer").compiled(), sitemaps=Sitemaps(maps))
         web |= {url: Reply(seconds=0.3, links=[f"http://{host}/"]) for url in maps}
     changes = [*waits, f"harvester.robots_valid={valid}s", "seeder.sitemaps=true", 'seeder.domains=["example"]']
     world = World(tmp_path, web, changes, address=addresses.get)
@@ -234,9 +234,9 @@ def test_nothing_is_the_duplicate_of_a_page_that_says_noindex(tmp_path: Path) ->
     """It may not be kept: a copy that may has to be."""
     web = {
         ROOT: Reply(links=["http://a.example/1", "http://a.example/2", "http://a.example/3"]),
-        "http://a.example/1": Reply(digest=7, flags=VisitFlag.NOINDEX | VisitFlag.NOFOLLOW),
+        "http://a.example/1": Reply(digest=7, labels=Labels(VisitFlag.NOINDEX | VisitFlag.NOFOLLOW)),
         "http://a.example/2": Reply(digest=7, links=["http://a.example/4"]),
-        "http://a.example/3": Reply(digest=7, flags=VisitFlag.NOARCHIVE),
+        "http://a.example/3": Reply(digest=7, labels=Labels(VisitFlag.NOARCHIVE)),
     }
     result = World(tmp_path, web, ["manager.policy=breadth-first"]).run([ROOT])
     outcomes = [result.pages[f"http://a.example/{n}"][1] for n in (1, 2, 3)]
@@ -273,7 +273,7 @@ def test_robots_txt_that_costs_money_forbids_nothing(tmp_path: Path) -> None:
 
 
 def test_what_a_page_says_is_in_the_tables_and_explained(tmp_path: Path) -> None:
-    shy = Reply(flags=VisitFlag.NOINDEX | VisitFlag.UNAVAILABLE, preferences="content-usage: train-ai=n\ntdm-policy: x")
+    shy = Reply(labels=Labels(VisitFlag.NOINDEX | VisitFlag.UNAVAILABLE, "content-usage: train-ai=n\ntdm-policy: x"))
     World(tmp_path, {ROOT: shy}, ["seeder.domains=example"]).run([ROOT])
     (tmp_path / SETTINGS).write_text('[seeder]\ndomains = ["example"]\n')
     database = Database(find(tmp_path), Settings())

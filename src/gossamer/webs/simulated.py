@@ -38,13 +38,32 @@ _PRIVATE = VisitFlag.NOINDEX | VisitFlag.NOARCHIVE
 
 
 @dataclass(frozen=True, slots=True)
+class Sitemaps:
+    """What a reply tells of sitemaps."""
+
+    named: Sequence[str] = ()
+    """Sitemaps that a robots.txt or a sitemap index names."""
+    changed: Sequence[str] = ()
+    """Of a sitemap: when each page of `Reply.links` changed, in seconds since 1970, or ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What a page says about itself."""
+
+    flags: int = 0
+    """`VisitFlag`; a page with NOINDEX or NOARCHIVE is not stored."""
+    preferences: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """What a simulated server answers."""
+    """What a simulated server answers to one request."""
 
     outcome: Outcome = Outcome.OK
     status: int = 200
     links: Sequence[str] = ()
-    """Canonical URLs, but for a `www.` that the page may have written."""
+    """Canonical URLs, except that a page may write a `www.`; of a sitemap: the pages that it lists."""
     kind: LinkKind = LinkKind.ANCHOR
     digest: int = 0
     sketch: int = 0
@@ -53,16 +72,11 @@ class Reply:
     size: int = 10_000
     rules: bytes = b""
     """Compiled robots rules."""
-    sitemaps: Sequence[str] = ()
-    """That robots.txt, or an index, names. A sitemap's `links` are the pages that it lists."""
-    changed: Sequence[str] = ()
-    """Of a sitemap: when each of its pages was changed, in seconds since 1970, or ""."""
+    sitemaps: Sitemaps = Sitemaps()
     redirect: str = ""
     retry_after: float = -1.0
     delay: float = -1.0
-    flags: int = 0
-    """VisitFlag: what the page says. One that says NOINDEX or NOARCHIVE is not stored."""
-    preferences: str = ""
+    labels: Labels = Labels()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +134,8 @@ class SimulatedWeb:
         for a in assignments:
             reply = self.reply(a.url.decode())
             if a.cap and reply.size > a.cap * reply.seconds:
-                reply = replace(reply, seconds=reply.size / a.cap, flags=reply.flags | VisitFlag.HELD)
+                labels = replace(reply.labels, flags=reply.labels.flags | VisitFlag.HELD)
+                reply = replace(reply, seconds=reply.size / a.cap, labels=labels)
             start = max(now, a.not_before)
             end = start + reply.seconds
             said = (reply.retry_after, reply.status, reply.redirect)
@@ -199,15 +214,15 @@ def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int
     visit["start"], visit["end"], visit["first"] = start, end, (end - start) / 2
     visit["received"] = visit["length"] = reply.size
     visit["digest"], visit["sketch"], visit["duplicate_of"] = reply.digest, reply.sketch, NONE
-    kept = reply.outcome == Outcome.OK and a.ask == Ask.PAGE and not reply.flags & _PRIVATE
-    visit["flags"] = reply.flags | (VisitFlag.STORED if kept else 0)
+    kept = reply.outcome == Outcome.OK and a.ask == Ask.PAGE and not reply.labels.flags & _PRIVATE
+    visit["flags"] = reply.labels.flags | (VisitFlag.STORED if kept else 0)
     visit["retry_after"], visit["delay"] = reply.retry_after, reply.delay
     texts = {
         "rules": reply.rules,
         "redirect": reply.redirect.encode(),
-        "sitemaps": "\n".join(reply.sitemaps).encode(),
+        "sitemaps": "\n".join(reply.sitemaps.named).encode(),
         "title": _title(a, reply),
-        "preferences": reply.preferences.encode(),
+        "preferences": reply.labels.preferences.encode(),
     }
     targets = list(dict.fromkeys(reply.links))
     if www and reply.outcome == Outcome.REDIRECT and _to_other_name(a.url.decode(), reply.redirect):
@@ -217,8 +232,8 @@ def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int
     visit["out_degree"] = len(targets)
     kind = LinkKind.SITEMAP if a.ask == Ask.SITEMAP else reply.kind
     links = links_of(targets, kind, seed, www) if a.ask in (Ask.PAGE, Ask.SITEMAP) else Links.none()
-    if reply.changed:
-        links = replace(links, anchors=Texts.join([text.encode() for text in reply.changed], "<u2"))
+    if reply.sitemaps.changed:
+        links = replace(links, anchors=Texts.join([text.encode() for text in reply.sitemaps.changed], "<u2"))
     return encode_result(visit, [texts.get(name, b"") for name in VISIT_TEXTS], links)[HEAD.size :]
 
 
