@@ -279,7 +279,7 @@ def test_what_a_page_says_is_in_the_tables_and_explained(tmp_path: Path) -> None
     database = Database(find(tmp_path), Settings())
     query = "select preferences, flags from visits where ask = 'page'"
     (row,) = list(database.query(query).rows)
-    assert row[0] == shy.preferences
+    assert row[0] == shy.labels.preferences
     assert row[1] & shy.flags == shy.flags
     text = "\n".join(lines_of(explain_page(tmp_path, ROOT), 0.0))
     assert "    it says noindex, unavailable_after, which has passed\n    content-usage: train-ai=n\n" in text

@@ -128,7 +128,7 @@ def test_a_url_that_was_not_there_and_a_page_taken_for_another_are_named() -> No
 def test_links_that_were_counted_wrongly_are_named() -> None:
     found = perfect()
     found[PAGE] = replace(found[PAGE], counted=found[PAGE].counted + 3)
-    assert compared(found).kinds["counted"].others == {"pages with another number": 1}
+    assert compared(found).kinds["counted"].others == {"pages with a different number": 1}
 
 
 def test_pages_that_say_noindex_are_fetched_and_need_not_be_stored() -> None:

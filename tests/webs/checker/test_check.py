@@ -231,7 +231,7 @@ def test_less_than_epsilon_is_no_violation() -> None:
 
 
 def test_the_verdict_is_a_sentence() -> None:
-    assert judge([]).verdict == "Nothing to judge: the log has no request."
+    assert judge([]).verdict == "Nothing to judge: the log has no requests."
     assert not judge([]).is_polite
     assert judge([ask(1.0, "/robots.txt")]).verdict.startswith("Polite: 1 request to 1 site at 1 address")
     report = judge([ask(1.0, "/robots.txt"), ask(2.1, "/x")])

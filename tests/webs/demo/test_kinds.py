@@ -91,7 +91,7 @@ def test_there_is_as_much_of_a_kind_as_is_asked_for(wanted: str, field: float) -
 def test_a_number_that_makes_no_sense_is_an_error_that_shows_one(wanted: str) -> None:
     with pytest.raises(UsageError, match="needs a number") as raised:
         demo.having(WEB, [wanted])
-    assert re.search(r"As in (silent=2|broken=0\.09)", str(raised.value.cure))
+    assert re.search(r"Example: (silent=2|broken=0\.09)", str(raised.value.cure))
 
 
 def test_links_that_are_only_counted_lead_to_no_page(counted: dict[str, demo.Count]) -> None:

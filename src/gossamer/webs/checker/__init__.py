@@ -1,4 +1,4 @@
-"""The politeness checker: an access log and a crawl's settings in, every impolite request out."""
+"""The politeness checker: reads an access log and the settings of a crawl, and reports every impolite request."""
 
 from gossamer.webs.checker.check import EPSILON, check
 from gossamer.webs.checker.limits import PolitenessLimits

@@ -1,34 +1,33 @@
 """Judges the politeness of a crawl by what the servers saw of it.
 
-Time runs from the END of one answer to the START of the next request. All requests count, robots.txt's and sitemaps'
-too; streams of one connection are requests like others:
+A wait runs from the END of one answer to the START of the next request. All requests count, also those for robots.txt
+and sitemaps; streams of one connection are requests like others:
 
-    site       min(wait, wait_large), because a log does not tell how many pages of a site were known; a Crawl-delay
-               that is longer takes its place. Up to per_turn requests may follow one another after `pause`.
-    slowed     429, 402 and 5xx double the wait of the site, or a second if that is longer; any other answer takes a
-               tenth off again.
-    took       wait_factor times what the last answer at the site took.
-    address    address_wait, whatever the sites behind it, but not inside a turn; domain_wait for the registrable
-               domain likewise.
+    site       min(wait, wait_large), because a log does not tell how many pages of a site were known; or the
+               Crawl-delay if that is longer. Up to per_turn requests may follow each other after `pause`.
+    slowed     429, 402 and 5xx double the wait of the site, or one second if that is longer; any other answer takes
+               off a tenth again.
+    took       wait_factor times the duration of the last answer of the site.
+    address    address_wait between requests to one address, for all sites at it, but not inside a turn; domain_wait
+               for the registrable domain likewise.
     parallel   no two requests overlap at a site, nor at an address, nor, if domain_wait is set, at a domain.
-    Retry-After of any answer holds for its whole site, a week at most.
-    robots     a page is asked for after its origin's robots.txt was, no longer than robots_valid ago, and only if the
-               rules allow it (`checker.robots`); not at all if they ask for more than max_delay.
+    Retry-After of any answer holds for its whole site, for a week at most.
+    robots     a page is requested after the robots.txt of its origin, no longer than robots_valid after it, and only if
+               the rules allow it (`checker.robots`); not at all if they ask for more than max_delay.
     identity   the User-Agent begins with token and version; it or From has the contact. GET only.
 
-Not judged, because a server's log does not tell what the crawl saw: how much longer it waits where answers take longer
-than usual to begin, and that a site rests for `harvester.retry` after failures in a row (some of them leave no line).
+Not judged, because a server's log does not show what the crawl saw: how much longer it waits where answers take longer
+than usual to begin, and that a site is suspended for `harvester.retry` after failures in a row (some of them leave no
+line).
 
-`kills` are times (of the log's clock) at which the crawl or a part of it was killed. A killed process learned nothing
-from an answer that it cannot have read, or that ended within 1.5 s before (commits are a second apart; a machine that
-is busy needs more), or that was on its way: such an answer *obliges* to nothing (no Crawl-delay, no Retry-After, no
-5xx), though it may have been committed and so *permits*: so does one that was on its way, for only one of several
-processes may have been killed. Waits count from all of them; from one that was on its way, from the kill.
+`kills` are the times, by the clock of the log, at which the crawl or a part of it was killed. What a killed process can
+have learned is decided in `checker.kills`. Waits count from all answers; from an answer that was on its way, from the
+kill.
 
-Clocks in logs are not exact: what is less than `epsilon` (5 ms) early is no violation.
+Clocks in logs are not exact: a request that is less than `epsilon` (5 ms) early is no violation.
 
-A request is looked at once. What is remembered is of the size of the sites and kills, not of the log. Only where n
-robots.txt moved to one place, each of its answers is looked at n times.
+Every request is checked once. Memory grows with the number of sites and kills, not with the log. Only where n
+robots.txt files moved to one place, each of its answers is checked n times.
 """
 
 from __future__ import annotations
@@ -58,7 +57,8 @@ def check(
     lost: float = UNCOMMITTED,
     afterlife: float = AFTERLIFE,
 ) -> PolitenessReport:
-    """Judges a whole log; the order of its lines matters little (`checker.order`). `lost`: in place of 1.5 s."""
+    """Judges a whole log; its lines may be somewhat out of order (`checker.order`). `lost`: replaces the 1.5 s of
+    `checker.kills`."""
     limits = settings if isinstance(settings, PolitenessLimits) else PolitenessLimits.of(settings)
     killed = Kills(kills, lost, afterlife)
     judge = _Judge(limits, HeardRobots(limits, robots_of, killed, epsilon), killed, epsilon)
@@ -69,25 +69,28 @@ def check(
 
 @dataclass(slots=True)
 class _Site:
+    """What is remembered of a site."""
+
     last: Request | None = None
-    """Whose answer ended last."""
+    """The request whose answer ended last."""
     in_turn: int = 0
-    """Requests of the present turn."""
+    """Requests in the current turn."""
     slow: float = 1.0
-    """By how much its wait is multiplied, at least."""
+    """The least factor by which its wait is multiplied."""
     patience: list[tuple[float, float, Request]] = field(default_factory=list)
-    """Retry-Afters: when they end, until when they are known, and the answer; none that another outlasts."""
+    """Retry-Afters: when each ends, until when it is known, and its answer. A Retry-After that another one outlasts is
+    not kept."""
 
 
 class _Judge:
-    """Looks at one request after the other, in the order in which they began."""
+    """Judges one request after the other, in the order in which they began."""
 
     def __init__(self, limits: PolitenessLimits, robots: HeardRobots, kills: Kills, epsilon: float) -> None:
         self._limits, self._robots, self._kills, self._epsilon = limits, robots, kills, epsilon
         self._requests = 0
         self._sites: dict[str, _Site] = {}
         self._addresses: dict[str, Request] = {}
-        """The request whose answer ended last."""
+        """By address: the request whose answer ended last."""
         self._domains: dict[str, Request] = {}
         self._accusations = Accusations()
 
@@ -121,9 +124,13 @@ class _Judge:
     # --- time
 
     def _time_at_site(self, request: Request, site: _Site, origin: Origin) -> bool:
-        """Whether nothing is left to say between it and the last one: it continues a turn, or is accused already."""
+        """Whether the wait after the last request of the site needs no further check: the request continues a turn, or
+        is accused already."""
         last, limits = site.last, self._limits
-        before, site.in_turn = site.in_turn, 1  # a fault begins a turn, lest the rest of it be accused too
+        before, site.in_turn = (
+            site.in_turn,
+            1,
+        )  # a fault begins a new turn, so that the rest of the turn is not accused as well
         if last is None:
             return False
         gap = request.start - last.end
@@ -150,7 +157,7 @@ class _Judge:
         return min(max(wait, LEAST_SLOWED) * site.slow, WEEK) * (1 - PRECISION) if site.slow > 1.0 else 0.0
 
     def _took(self, last: Request) -> float:
-        """By `wait_factor`. The server's measure is not the client's: a moment of it is forgiven."""
+        """The wait by `wait_factor`. The server measures a little longer than the client: `epsilon` is forgiven."""
         if not self._limits.wait_factor or not self._kills.is_certain(last):
             return 0.0
         return min(self._limits.wait_factor * max(0.0, last.end - last.start - self._epsilon), WEEK)

@@ -2,15 +2,16 @@
 
 An answer says one of these:
 
-    rules      200 or 304: what was served then
+    rules      200 or 304: the rules that were served then
     nothing    any other answer: everything is allowed
-    failed     5xx, 429, or no answer (444, as nginx writes it): nothing is allowed; after 30 days of that what the last
-               readable answer said, or everything
+    failed     5xx, 429, or no answer (444, as nginx writes it): nothing is allowed; after 30 days of failures, what the
+               last readable answer said, or everything
     moved      3xx: the next answer of the place that it names speaks for this origin, at most five times
 
-An answer that a killed crawl may have lost is *doubtful*: it permits what it allows, but so does the last certain one
-before it. So is a second answer of a place to which a robots.txt moved: one of the two was asked for by that place's
-own site. What the log does not tell (where a redirect leads, why the client left) accuses nobody.
+An answer that a killed crawl may have lost is *doubtful*: it permits what it allows, but so does the last certain
+answer before it. A second answer of a place to which a robots.txt moved is also doubtful: the site of that place
+requested one of the two for itself. Nobody is accused because of what the log does not tell (the target of a redirect,
+the reason why a client left).
 """
 
 from __future__ import annotations
@@ -30,18 +31,20 @@ READ_AT_LEAST: Final = 500 * 1024
 NO_ANSWER: Final = 444
 HOPS: Final = 5
 DOUBTFUL: Final = 10
-"""Answers that may be in force, and are remembered, besides the last certain one."""
+"""Most doubtful answers that are remembered after the last certain one."""
 _RULES: Final = (200, 304)
 
 RobotsOf = Callable[[Request], bytes | None]
-"""A request for robots.txt to the file that it was answered with; None: not known, allows everything."""
+"""Function from a request for robots.txt to the file that answered it; None: not known, everything is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsAnswer:
+    """An answer to a request for robots.txt, and the rules in it."""
+
     answer: Request
     rules: Rules | None
-    """None: it failed, and nothing is allowed."""
+    """None: the request failed, and nothing is allowed."""
 
 
 def has_failed(answer: Request) -> bool:
@@ -49,7 +52,7 @@ def has_failed(answer: Request) -> bool:
 
 
 def was_left(answer: Request) -> bool:
-    """Whether the client left before it can have learned anything."""
+    """Whether the client left before it could learn anything."""
     return answer.status == CLIENT_LEFT and answer.sent < READ_AT_LEAST
 
 
@@ -71,13 +74,15 @@ def _parsed(text: bytes, agent: str) -> Rules:
 
 @dataclass(slots=True)
 class Origin:
+    """The answers that may be in force at an origin."""
+
     certain: RobotsAnswer | None = None
     doubtful: list[RobotsAnswer] = field(default_factory=list)
-    """Since then, in order."""
+    """Doubtful answers since the last certain one, in order."""
     good: RobotsAnswer | None = None
-    """The last that could be read."""
+    """The last readable answer."""
     failing: float | None = None
-    """Since when it fails, one answer after the other."""
+    """The start of the current series of failures; None: there is none."""
 
     def hear(self, said: RobotsAnswer, is_certain: bool) -> None:
         if said.rules is not None:
@@ -97,7 +102,7 @@ class Origin:
         return min(delay if delay <= limits.max_delay else 0.0 for delay in delays)
 
     def judge(self, request: Request, limits: PolitenessLimits) -> tuple[Fault, Request | None] | None:
-        """What speaks against a page: the last answer's word, if no answer that may be in force allows it."""
+        """The rule that a page breaks, if no answer that may be in force allows it, and the last answer."""
         found: tuple[Fault, Request | None] | None = (Fault.NO_ROBOTS, None)
         for said in (self.certain, *self.doubtful):
             if said is not None:

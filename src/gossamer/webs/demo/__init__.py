@@ -1,4 +1,4 @@
-"""The demonstration Web: a Web made from a seed, its truth, and a server for it."""
+"""The demonstration Web: a Web made from a seed, the truth about it, and a server for it."""
 
 from gossamer.webs.demo.kinds import Count, counts, having, without
 from gossamer.webs.demo.layout import UrlKind

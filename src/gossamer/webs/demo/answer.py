@@ -1,6 +1,6 @@
-"""What the demonstration Web answers to a request: a pure function of the Web, the site, the target and a few headers.
+"""The answers of the demonstration Web: a pure function of the Web, the site, the target and a few headers.
 
-A head and a body are made once and kept, compressed, within a bound; the oldest go first.
+Heads and bodies are made once and cached, compressed, up to a limit; the oldest are dropped first.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from gossamer.webs.demo.sitemaps import sitemap_body
 from gossamer.webs.demo.status import status
 
 CACHE_BYTES: Final = 160_000_000
-"""Enough for the usual Web once; a crawl asks for a page once."""
+"""Enough for all pages of the usual Web; a crawl requests a page once."""
 _NOW: Final = 1_767_225_600
-"""The first of January 2026: ages are counted from there, so that a seed is always the same Web."""
+"""1 January 2026: ages are counted from this date, so that a seed always makes the same Web."""
 _YEAR: Final = 365.25 * 86400
 _MONTH: Final = re.compile(r"/calendar\?month=(0|-?[1-9]\d{0,8})")
 _LOCATION: Final = re.compile(rb"^Location: (.*)\r$", re.MULTILINE)
@@ -52,26 +52,29 @@ _REASONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DemoAnswer:
+    """An answer, complete except for the headers that depend on the connection."""
+
     status: int
     fields: bytes
-    """Header lines but Date and Connection, each with its end of line."""
+    """Header lines except Date and Connection, each with its line end."""
     body: bytes
     retry_after: str = ""
     modified: str = ""
     etag: str = ""
     mark: bytes = b""
-    """What stands in the body in place of a session id; b"": nothing."""
+    """The placeholder for a session id in the body; b"": none."""
     torn: bool = False
-    """Half of the body is sent, no more."""
+    """Only half of the body is sent."""
 
     @property
     def location(self) -> str:
-        """Where it redirects to; "": nowhere."""
+        """Target of a redirect; "": it is none."""
         found = _LOCATION.search(self.fields) if 300 <= self.status < 400 else None
         return found[1].decode("latin-1") if found else ""
 
     def is_fresh(self, etag: str, since: str) -> bool:
-        """Whether a conditional request is answered with 304 (RFC 9110: the entity tag goes before the date)."""
+        """Whether a conditional request is answered with 304 (RFC 9110: the entity tag takes precedence over the
+        date)."""
         return bool(etag == self.etag and etag) or bool(not etag and since == self.modified and since)
 
 
@@ -101,7 +104,7 @@ class DemoAnswers:
         self._most = cache_bytes
 
     def made(self) -> dict[tuple[int, str, bool], DemoAnswer]:
-        """What is kept, by site, target and whether it is compressed."""
+        """The cached answers, by site, target and whether they are compressed."""
         return dict(self._kept)
 
     def get(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
@@ -204,12 +207,12 @@ def _html(site: Site, body: Body, gzip: bool) -> DemoAnswer:
 
 
 def _without_length(answer: DemoAnswer) -> DemoAnswer:
-    """As old servers answer: the end of the connection is the end of the body."""
+    """The answer of an old server: the end of the connection is the end of the body."""
     return replace(answer, fields=_LENGTH.sub(b"", answer.fields))
 
 
 def _modified(bits: int) -> str:
-    """Ages fall off exponentially; more than 60 % of the pages changed within the last year (8.3.3)."""
+    """Last-Modified: ages decrease exponentially; more than 60 % of the pages changed within the last year (8.3.3)."""
     return formatdate(int(_NOW + math.log((bits + 1) / 2**64) * _YEAR), usegmt=True)
 
 

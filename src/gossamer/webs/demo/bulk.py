@@ -1,4 +1,4 @@
-"""Pages for benchmarks: all of one size and number of links, text from a pool, links of the page's own."""
+"""Pages for benchmarks: all of the same size and number of links, with text from a pool and links of their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gossamer.webs.demo.words import sections
 
 POOL: Final = 64
 CHILDREN: Final = 8
-"""Links by which every page is reached from its home page: n to 8n+1 .. 8n+8."""
+"""Links that make every page reachable from its home page: n links to 8n+1 .. 8n+8."""
 _END: Final = b"</body></html>\n"
 
 
@@ -21,7 +21,7 @@ def bulk_target(number: int) -> str:
 
 
 def bulk_number(site: Site, target: str) -> int | None:
-    """The page behind a path, or None."""
+    """The number of the page behind a path; None: there is none."""
     if target == "/":
         return 0
     digits = target[3:-5]
@@ -42,7 +42,8 @@ class BulkPages:
         return Body.of(self.texts[(number * 31 + site.number * 17) % POOL], BodyPiece.make(self._links(site, number)))
 
     def _links(self, site: Site, number: int) -> bytes:
-        """Children, then pages of the site at equal steps from a place of its own; one in ten leads to another site."""
+        """Children, then pages of the site at equal steps from a start of the page's own; one link in ten leads to
+        another site."""
         n, count = site.pages, self.web.links
         urls = self.targets[min(n, CHILDREN * number + 1) : min(n, CHILDREN * number + 1 + CHILDREN)]
         others = min(count // 10, len(self.homes) - 1)

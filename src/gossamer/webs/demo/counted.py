@@ -1,4 +1,4 @@
-"""Links that never become pages: to images, files, other domains and schemes. A crawl counts them, page by page."""
+"""Links that never become pages: to images, files, other domains and schemes. A crawl counts them on each page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COUNTED = (Role.IMAGE, Role.COUNTED)
 
 
 def only_counted(web: Places, site: int, number: int) -> set[str]:
-    """The distinct targets of such links on a page, whole."""
+    """The distinct targets of such links on a page, as absolute URLs."""
     place = web.all_sites[site]
     if not web.counted or not place.readable or web.layout(site).kind[number] not in (UrlKind.PAGE, UrlKind.DUPLICATE):
         return set()

@@ -1,10 +1,12 @@
-"""What a site holds: every address that answers, its place in the site, and what it answers.
+"""The layout of a site: every target that answers, its place in the site, and its kind.
 
-Numbers 0 .. pages-1 are the pages (0 is the home page), the rest comes after them. Pages form a tree, and each is
-linked from its parent, so all are reachable. A link inside a site leads to the home page, a hub (a page linked from
-the home page), the parent, a child or a sibling: once the home page is read, whatever the order of the rest, no page is
-found deeper than its level. Levels end at 12 for static and 4 for dynamic pages (depth limits of a crawl are 15 and 5),
-so a finished crawl does not depend on its order.
+Numbers 0 .. pages-1 are the pages (0 is the home page); other targets follow. Pages form a tree, and each is linked
+from its parent, so all are reachable. A link inside a site leads to the home page, a hub (a page linked from the home
+page), the parent, a child or a sibling: once the home page is read, no page is found deeper than its level, in any
+order of the others. Levels end at 12 for static and 4 for dynamic pages (the depth limits of a crawl are 15 and 5), so
+the result of a finished crawl does not depend on its order.
+
+The order of the dice decides the bytes of the Web: a change of it changes all Webs.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from gossamer.webs.demo.words import PLAIN
 DEEPEST_STATIC: Final = 12
 DEEPEST_DYNAMIC: Final = 4
 LAST_MONTH: Final = 20
-"""Months of a calendar to either side that a layout has. There are more; no crawl should come so far."""
+"""Months of a calendar in each direction that a layout has. There are more, but no crawl should reach them."""
 HUBS: Final = 12
 LISTED: Final = 8
-"""Pages of a site that only its sitemap lists."""
+"""Number of pages of a site that only its sitemap lists."""
 HOME: Final = 0
 
 
@@ -35,12 +37,12 @@ class UrlKind(StrEnum):
     PLAIN = "plain"
     """A page of type text/plain, without links."""
     DUPLICATE = "duplicate"
-    """Text and links of another page of the site."""
+    """Has the text and links of another page of the site."""
     REDIRECT = "redirect"
     BROKEN = "broken"
     """Linked, but answers 404."""
     SOFT = "soft"
-    """Linked, but answers 200 and a text that says that there is no such page: the same for all of the site."""
+    """Linked, but answers 200 with a text that says that there is no such page: the same for the whole site."""
     ERROR = "error"
     """Answers 500."""
     BUSY = "busy"
@@ -48,13 +50,13 @@ class UrlKind(StrEnum):
     FORBIDDEN = "forbidden"
     """Linked, but robots.txt forbids it."""
     HIDDEN = "hidden"
-    """Only links with nofollow, or from pages that say so as a whole, lead to it."""
+    """Only nofollow links, or links on nofollow pages, lead to it."""
     CALENDAR = "calendar"
-    """A month; leads to the next and to the previous one, for ever."""
+    """A month; links to the next and to the previous one, without end."""
     LISTED = "listed"
-    """No link leads to it: only the sitemap of its site lists it."""
+    """Not linked: only the sitemap of its site lists it."""
     TORN = "torn"
-    """The connection breaks off in the middle of its body."""
+    """The connection breaks off in the middle of the body."""
     DOWN = "down"
     """The home page of a site that cannot be reached."""
 
@@ -69,28 +71,28 @@ class Layout:
     kind: list[UrlKind] = field(default_factory=list)
     level: list[int] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
-    """-1: no page links there."""
+    """-1: no page links to it."""
     target: list[str] = field(default_factory=list)
     """Path and query."""
     children: dict[int, list[int]] = field(default_factory=dict)
     hubs: list[int] = field(default_factory=list)
     quiet: set[int] = field(default_factory=set)
-    """Pages whose meta robots says nofollow."""
+    """Pages whose meta robots element says nofollow."""
     original: dict[int, int] = field(default_factory=dict)
-    """Duplicate to the page that it repeats."""
+    """From a duplicate to the page that it repeats."""
     twins: set[int] = field(default_factory=set)
     """Pages that have duplicates."""
     leads_to: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Redirect to (site, number)."""
+    """From a redirect to (site, number)."""
     moved: dict[int, int] = field(default_factory=dict)
-    """Page to the redirect that its parent links to instead."""
+    """From a page to the redirect that its parent links to instead."""
     broken: list[int] = field(default_factory=list)
     number: dict[str, int] = field(default_factory=dict)
-    """Path and query to number."""
+    """From path and query to number."""
     anchors: dict[int, tuple[str, str]] = field(default_factory=dict)
-    """Plain links to numbers of the site, as they are written, and their text; made when first needed."""
+    """Plain links to targets of the site: their HTML and their text; made when first needed."""
     months: dict[int, int] = field(default_factory=dict)
-    """Number to month of a calendar."""
+    """From number to month of a calendar."""
 
     def add(self, kind: UrlKind, level: int, parent: int, target: str) -> int:
         self.kind.append(kind)
@@ -105,7 +107,7 @@ class Layout:
 
 
 def make_layout(web: Shape, site: Site, elsewhere: list[Site]) -> Layout:
-    """`elsewhere`: sites to which redirects may lead."""
+    """`elsewhere`: other sites to which redirects may lead."""
     dice = Dice(web.seed, "layout", site.number)
     out = Layout()
     if site.down is not Down.NO:
@@ -128,7 +130,7 @@ def make_layout(web: Shape, site: Site, elsewhere: list[Site]) -> Layout:
 
 
 def _calendar(out: Layout) -> None:
-    """Months 0, 1, -1, 2, -2 ...: each is found from the one before it only, the first from the home page."""
+    """Months 0, 1, -1, 2, -2 ...: each is linked only from the one before it, the first one from the home page."""
     number = {0: out.add(UrlKind.CALENDAR, 1, HOME, month_target(0))}
     for far in range(1, LAST_MONTH + 1):
         for month in (far, -far):
@@ -142,7 +144,8 @@ def month_target(month: int) -> str:
 
 
 def _levels(dice: Dice, pages: int) -> list[int]:
-    """Levels of the pages but the home page, rising. Small sites are shallow (8.4.3), large ones are not (8.3.4)."""
+    """Levels of all pages except the home page, ascending. Small sites are shallow (8.4.3), large ones are not
+    (8.3.4)."""
     if pages < 6:
         deepest = 1
     elif pages < 40:
@@ -199,7 +202,8 @@ def _target(site: Site, dice: Dice, n: int, kind: UrlKind, dynamic: bool) -> str
 
 
 def _duplicates(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
-    """Repeats leaves of the same parent: whichever is fetched first, the same links are found at the same depth."""
+    """Makes duplicates of leaves of the same parent: in whatever order they are fetched, the same links are found at
+    the same depth."""
     for n in range(2, site.pages):
         if not dice.chance(web.duplicates * 2.3) or not _leaf(out, n) or n in out.twins:
             continue
@@ -215,7 +219,7 @@ def _leaf(out: Layout, n: int) -> bool:
 
 
 def _others(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
-    """Adds what answers with no page, and what may not or should not be asked for."""
+    """Adds targets that do not answer with a page, and targets that may not or should not be requested."""
     givers = _givers(out, site)
     for kind, count, path in (
         (UrlKind.ERROR, web.errors * site.pages, "fault"),
@@ -239,7 +243,7 @@ def _others(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
 
 
 def _givers(out: Layout, site: Site) -> list[int]:
-    """Pages that get links to other things: read for certain, followed, and repeated by no other."""
+    """Pages that may get links to other targets: certainly read, followed, and not repeated by another page."""
     return [n for n in range(site.pages) if out.kind[n] is UrlKind.PAGE and n not in out.quiet and n not in out.twins]
 
 
@@ -252,7 +256,8 @@ def _forbidden(site: Site, dice: Dice, n: int, level: int) -> str:
 
 
 def _redirects(web: Shape, site: Site, dice: Dice, out: Layout, elsewhere: list[Site]) -> None:
-    """Redirects to pages found in no other way, to hubs, over two steps, in a ring of two, and to other sites."""
+    """Redirects to pages that are linked in no other way, to hubs, in two steps, in a circle of two, and to other
+    sites."""
     givers = _givers(out, site)
     for _ in range(dice.whole(web.redirects * site.pages)):
         throw = dice.unit()

@@ -1,9 +1,9 @@
 """The links of a page: where they lead, how they are written, and which of them a crawl must follow.
 
-In-degree is far more skewed than out-degree (thesis 8.5.1): every page links to its home page and to a few hubs, most
-pages are linked from little more than their parent. About a tenth of the links to pages are broken, external links
-are found only in the sites that have some, and files that a crawl only counts are mixed in. The text of a link is the
-title of the page to which it leads.
+In-degree is far more skewed than out-degree (thesis 8.5.1): every page links to its home page and to a few hubs, while
+most pages have few links besides the one from their parent. About a tenth of the links to pages are broken; only some
+sites have external links; and files that a crawl only counts are mixed in. The text of a link is the title of its
+target.
 """
 
 from __future__ import annotations
@@ -22,27 +22,31 @@ from gossamer.webs.demo.words import PLAIN
 
 
 class Role(StrEnum):
+    """How a page refers to a target."""
+
     ANCHOR = "anchor"
     FRAME = "frame"
     NOFOLLOW = "nofollow"
     """An anchor with rel=nofollow."""
     IMAGE = "image"
     COUNTED = "counted"
-    """An anchor to a file, another domain or another scheme: never becomes a page."""
+    """An anchor to a file, another domain or another scheme: it never becomes a page."""
 
 
 FOLLOWED: Final = (Role.ANCHOR, Role.FRAME)
 
 
 class DemoLink(NamedTuple):
+    """A link of a page."""
+
     role: Role
     site: int
-    """-1: not a place of the demonstration Web."""
+    """-1: outside the demonstration Web."""
     number: int
     url: str
-    """Path and query inside the page's own site; the whole URL, with the bare name, elsewhere."""
+    """Path and query for a target in the same site; the absolute URL, with the bare name, for others."""
     html: str
-    """As it is written where nothing else is asked for."""
+    """The default HTML of the link."""
     text: str
 
 
@@ -65,7 +69,7 @@ def _link(role: Role, site: int, number: int, url: str, text: str) -> DemoLink:
 
 
 def _files() -> list[tuple[DemoLink, ...]]:
-    """Sets of images, files, other domains and schemes; a page has one of them."""
+    """Sets of links to images, files, other domains and schemes; each page has one set."""
     dice, out = Dice("files"), []
     for _ in range(512):
         some = [(Role.IMAGE, f"/img/{dice.pick(PLAIN)}.gif") for _ in range(dice.below(6))]
@@ -95,10 +99,10 @@ _FILES: Final = _files()
 
 
 def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> list[DemoLink]:
-    """All links of a page in the order in which they are written. A duplicate has its original's, a mirror its own
-    where the original leads to itself.
+    """All links of a page, in the order in which they are written. A duplicate has the links of its original; a mirror
+    links to itself where its original does.
 
-    `dice`: those of the page, not yet thrown; whoever renders it goes on with them.
+    `dice`: those of the page, not yet thrown; the renderer continues with them.
     """
     if site.ties.mirror_of >= 0:
         there = links(web, web.source(site), number, dice)
@@ -133,7 +137,7 @@ def page_dice(web: Places, site: Site, number: int) -> Dice:
 
 
 def month_links(web: Places, site: Site, month: int) -> list[DemoLink]:
-    """The home page, the previous month and the next; beyond the layout they have no number."""
+    """The home page, the previous month and the next month; months beyond the layout have no number."""
     layout, words = web.layout(site.number), LANGUAGES[site.language]
     out = [_own(web, site, layout, HOME)]
     for other, text in ((month - 1, words.earlier), (month + 1, words.later)):
@@ -173,7 +177,8 @@ def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) ->
 
 
 def _siblings(layout: Layout, dice: Dice, number: int) -> set[int]:
-    """A few pages of the same parent. Neither the page nor its duplicates: a link to itself would tell them apart."""
+    """A few pages of the same parent, but neither the page nor its duplicates: a link to itself would make them
+    differ."""
     family = layout.children[layout.parent[number]]
     return {
         n

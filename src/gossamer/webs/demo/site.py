@@ -1,4 +1,4 @@
-"""A site of the demonstration Web: where it listens, and how it behaves."""
+"""A site of the demonstration Web: its names and address, and how it behaves."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ WWW: Final = "www."
 
 
 class Robots(StrEnum):
-    """What a site answers when asked for robots.txt."""
+    """What a site answers to a request for robots.txt."""
 
     MISSING = "404: everything is allowed"
     REFUSED = "403: everything is allowed"
     EMPTY = "rules that allow everything"
-    FOLDERS = "a folder is forbidden, but for one folder in it"
+    FOLDERS = "a folder is forbidden, except for one folder in it"
     PATTERNS = "paths are forbidden by wildcards"
-    NAMED = "everything is forbidden, but our name has rules of its own"
+    NAMED = "everything is forbidden, but the crawler's name has its own rules"
     UNAVAILABLE = "503: nothing is allowed"
 
 
 class SiteNames(StrEnum):
-    """Under which names a site answers. Whatever they are, it is one site with one set of pages (A.2.5)."""
+    """The names under which a site answers. With any of them it is one site with one set of pages (A.2.5)."""
 
     BARE = "the bare name only"
     BOTH = "www. and the bare name, with the same pages"
@@ -38,7 +38,7 @@ class Down(StrEnum):
     """Why a site cannot be reached."""
 
     NO = "it can"
-    REFUSED = "no one listens at its address"
+    REFUSED = "nothing listens at its address"
     NAMELESS = "its name has no address"
     SILENT = "it accepts connections and never answers"
 
@@ -144,19 +144,19 @@ class Site:
 
     @property
     def name(self) -> str:
-        """The name that its owner prefers."""
+        """The preferred name."""
         return WWW + self.host if self.names in (SiteNames.TO_WWW, SiteNames.WWW_ONLY) else self.host
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """The names under which it answers, with pages or with redirects."""
+        """All names under which it answers, with pages or with redirects."""
         if self.names is SiteNames.BARE:
             return (self.host,)
         return (WWW + self.host,) if self.names is SiteNames.WWW_ONLY else (self.host, WWW + self.host)
 
     @property
     def moved_name(self) -> str | None:
-        """The name whose every path redirects to the other."""
+        """The name whose every path redirects to the other name."""
         return {SiteNames.TO_WWW: self.host, SiteNames.TO_BARE: WWW + self.host}.get(self.names)
 
     @property
@@ -165,5 +165,5 @@ class Site:
 
     @property
     def readable(self) -> bool:
-        """Whether its pages may be asked for at all."""
+        """Whether its pages can and may be requested at all."""
         return self.down is Down.NO and self.robots is not Robots.UNAVAILABLE

@@ -1,7 +1,7 @@
-"""The sitemaps of the demonstration Web: an index with a gzip file and a text, a text, RSS, and Atom.
+"""The sitemaps of the demonstration Web: an index with a gzip file and a text file, a text file, RSS, and Atom.
 
-Named in robots.txt where there is one to name them, else at the well-known place. They list the home page, what it
-links to, and pages that nothing else leads to.
+robots.txt names them where there is one that can; otherwise they are at the well-known place. They list the home page,
+the hubs, and pages to which nothing else leads.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ FORMS: Final = tuple(_FIRST)
 _PART, _REST = "/maps/pages.xml.gz", "/maps/rest.txt"
 _CHANGED: Final = 1_700_000_000
 _SILENT: Final = (Robots.MISSING, Robots.REFUSED, Robots.UNAVAILABLE)
-"""Those whose robots.txt names nothing."""
+"""Sites whose robots.txt names no sitemap."""
 
 
 def sitemap_place(site: Site) -> str | None:
-    """Path of the first sitemap of a site."""
+    """Path of the first sitemap of a site; None: it has none."""
     if not site.features.sitemap:
         return None
     return WELL_KNOWN if site.robots in _SILENT else _FIRST[site.features.sitemap]
 
 
 def sitemap_line(site: Site) -> str:
-    """For its robots.txt."""
+    """The line for its robots.txt; "": it needs none."""
     place = sitemap_place(site)
     return "" if place in (None, WELL_KNOWN) else f"Sitemap: {_root(site)}{place}\n"
 
 
 def sitemap_body(site: Site, layout: Layout, target: str) -> tuple[bytes, str] | None:
-    """Body and type of what the site answers there; None if it is no sitemap of it."""
+    """Body and type of a sitemap; None if the target is no sitemap of the site."""
     if not site.features.sitemap:
         return None
     listed = [n for n, kind in enumerate(layout.kind) if kind is UrlKind.LISTED]

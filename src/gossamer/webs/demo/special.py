@@ -1,7 +1,7 @@
-"""What makes some sites differ from the rest: each kind is given to a few sites of its own.
+"""Makes some sites special: each kind is given to a few sites of its own.
 
-What costs a polite crawl time (latency, Crawl-delay, a shared address) is given to small sites, so that the largest
-site alone bounds its duration; what should be seen on more than a page or two is given to sites of about thirty pages.
+Kinds that cost a polite crawl time (latency, Crawl-delay, a shared address) go to small sites, so that the largest site
+alone bounds its duration. Kinds that should be seen on more than a page or two go to sites of about thirty pages.
 Languages and paces are given independently of all other kinds.
 """
 
@@ -20,19 +20,20 @@ from gossamer.webs.demo.site import Robots, Site, SiteNames, Timing
 from gossamer.webs.demo.sitemaps import FORMS
 
 SPEED: Final = 2_000_000.0
-"""Median over the sites, bytes a second; like the median latency a hundredth of the times of a real Web."""
+"""Median over the sites, in bytes per second. Like the median latency, it is a hundred times faster than on a real
+Web."""
 SPREAD: Final = (0.8, 0.7)
 """Standard deviations of the logarithms of latency and speed over the sites."""
 TOGETHER: Final = -0.645
 """Correlation of speed and latency (3.3)."""
 ALL_ANSWERS: Final = 5.0
-"""Seconds that all answers of one site may take at most; bounds the latency of large sites, and their speed."""
+"""Most seconds that all answers of one site may take together; limits the latency and the slowness of large sites."""
 _TYPICAL: Final = 30
 _SENT: Final = 5_000
-"""Bytes of a compressed page, about."""
+"""Approximate bytes of a compressed page."""
 TORN_PAGES: Final = 2
 Gift = Callable[[Site], Site]
-"""Gives a site what makes it special."""
+"""Returns the site with what makes it special."""
 
 
 def _having(part: str, **values: Any) -> Gift:
@@ -54,18 +55,18 @@ _GIVEN: Final[tuple[tuple[str, tuple[Gift, ...]], ...]] = (
     ("torn", (_having("features", torn=TORN_PAGES),)),
     ("sitemaps", tuple(_having("features", sitemap=form) for form in FORMS)),
 )
-"""Fields of the shape, and what the sites of the kind get, in turn. A twentieth of the sites for each at most: there
-is then some of every kind in a Web of two dozen sites."""
+"""Fields of the shape, and what the sites of the kind get, in turn. Each kind has at most a twentieth of the sites: a
+Web of two dozen sites then has some of every kind."""
 _TWINS: Final = (SiteNames.BOTH, SiteNames.TO_WWW, SiteNames.WWW_ONLY, SiteNames.TO_BARE)
 
 
 def most_of(shape: Shape, share: int = 10) -> int:
-    """Sites that one kind may have: a tenth of them, but one always."""
+    """Most sites that one kind may have: a tenth of them, but at least one."""
     return max(1, shape.sites // share)
 
 
 def distinguish(shape: Shape, sites: list[Site]) -> list[Site]:
-    """Gives all kinds but the names; sites stay at their places in the list."""
+    """Gives all kinds except the names; sites keep their places in the list."""
     out = [_paced(shape, s) for s in sites] if shape.pace else list(sites)
     small = iter(sorted((s for s in out if s.pages >= 4), key=lambda s: (s.pages, s.number)))
     _costly(shape, small, out)
@@ -81,7 +82,8 @@ def distinguish(shape: Shape, sites: list[Site]) -> list[Site]:
 
 
 def name(shape: Shape, sites: list[Site]) -> list[Site]:
-    """Gives some sites a second name: first those that others link to, for links are written with either."""
+    """Gives some sites a second name: first the sites that others link to, because links are written with either
+    name."""
     out = list(sites)
     free = [s for s in sites if s.pages >= 4 and not _is_special(s)]
     _give(
@@ -95,7 +97,7 @@ def name(shape: Shape, sites: list[Site]) -> list[Site]:
 
 
 def mirrors(sites: list[Site], first: int, addresses: list[str]) -> list[Site]:
-    """A site for each that is to be repeated; `first` is the number of the first."""
+    """One mirror for each mirrored site; `first` is the number of the first mirror."""
     wanted = [s for s in sites if s.ties.mirrored]
     return [
         replace(
@@ -157,7 +159,8 @@ def _is_special(s: Site) -> bool:
 
 
 def _paced(shape: Shape, site: Site) -> Site:
-    """Latency and speed log-normal over the sites, the slow to send also slow to answer (3.3, ERRATA to figure 3.5)."""
+    """Gives a site latency and speed: log-normal over the sites, and sites that send slowly also answer slowly (3.3,
+    ERRATA to figure 3.5)."""
     one, two = normal(Dice(shape.seed, "pace", site.number))
     latency = shape.pace * math.exp(SPREAD[0] * one)
     speed = SPEED * math.exp(SPREAD[1] * (TOGETHER * one + math.sqrt(1 - TOGETHER**2) * two))

@@ -1,4 +1,4 @@
-"""The status codes with which the places of a layout answer."""
+"""The status codes of the targets of a layout."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ STATUS: Final = {
 
 
 def status(layout: Layout, number: int) -> int:
-    """0: nobody answers."""
+    """The status code of a target; 0: nobody answers."""
     kind = layout.kind[number]
     return STATUS[kind] if kind is not UrlKind.REDIRECT else (301, 302)[number % 2]

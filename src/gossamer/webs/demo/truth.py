@@ -1,7 +1,8 @@
-"""What is there, and what a complete polite crawl must make of it: tests compare a finished collection with this.
+"""The truth: what is there, and what a complete polite crawl must make of it. Tests compare a finished collection with
+it.
 
-All URLs are in canonical form with the bare name of their site: `www.` and the bare name are one site (A.2.5). Depths
-are those of a crawl with the usual limits; only calendars go deeper, so only there the limits decide what is found.
+All URLs are canonical, with the bare name of their site: `www.` and the bare name are one site (A.2.5). Depths are
+those of a crawl with the usual limits; only calendars go deeper, so only there the limits decide what is found.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _OUTCOME: Final = {
 }
 _WAITS: Final = (UrlKind.ERROR, UrlKind.BUSY, UrlKind.TORN)
 _READ: Final = (*PAGES, UrlKind.CALENDAR, UrlKind.SOFT)
-"""Kinds whose text a crawl gets."""
+"""Kinds whose text a crawl reads."""
 
 Place = tuple[int, int]
 """Site and number."""
@@ -50,16 +51,16 @@ class Truth:
     status: int
     """0: nobody answers."""
     level: int
-    """Clicks from the home page (of what no page links to: 0)."""
+    """Clicks from the home page; 0 for targets to which no page links."""
     leads_to: str | None = None
-    """Of a redirect."""
+    """Target of a redirect."""
     same_as: str | None = None
     """The original of a group of duplicates; the original names itself."""
     copy_of: str | None = None
-    """Of a mirror's page: the page of the other site that has the same bytes. Its links lead elsewhere, if it has any:
-    such a page is no duplicate, but its body repeats one."""
+    """For a page of a mirror: the page of the other site that has the same bytes. If it has links, they lead elsewhere:
+    then the page is no duplicate, but its body repeats another."""
     language: str = ""
-    """Of its text; "" where there is none."""
+    """Language of its text; "": it has none."""
     charset: str = ""
     """Python's name of the charset that its label means on the Web."""
     title: str = ""
@@ -73,21 +74,22 @@ class Expected:
     url: str
     kind: UrlKind
     outcomes: frozenset[Outcome]
-    """The outcomes that its requests may have; empty: it must never be asked for."""
+    """The allowed outcomes of its requests; empty: it must never be requested."""
     same_as: str | None = None
-    """In a group of duplicates exactly one page is OK, the others DUPLICATE; which one depends on the order."""
+    """The original of its group of duplicates: exactly one page of the group is OK, the others are DUPLICATE; which one
+    depends on the order."""
     waits: bool = False
-    """It is to be tried again later, or its site is."""
+    """It, or its site, is to be tried again later."""
     too_deep: bool = False
 
     @property
     def excluded(self) -> bool:
-        """It must never be asked for."""
+        """It must never be requested."""
         return not self.outcomes
 
 
 def truth(web: Places) -> dict[str, Truth]:
-    """Every URL that the Web knows (robots.txt, files and months beyond the layout apart)."""
+    """Every URL of the Web, except robots.txt, files, and months beyond the layout."""
     if web.bulk:
         return {
             s.home[:-1] + bulk_target(n): Truth(
@@ -124,7 +126,7 @@ def _truth(web: Places, number: int, n: int) -> Truth:
 
 
 def _title(web: Places, number: int, n: int) -> str:
-    """What the title element says."""
+    """The text of the title element."""
     site = web.source(web.all_sites[number])
     match web.layout(number).kind[n]:
         case UrlKind.PLAIN:
@@ -142,7 +144,7 @@ def _is_repeated(web: Places, number: int) -> bool:
 
 
 def _group(web: Places, number: int, n: int) -> Place:
-    """The first of all pages with its text and links. Pages without links are the same on a mirror."""
+    """The first of all pages with the same text and links. Pages without links are the same on a mirror."""
     layout = web.layout(number)
     if layout.kind[n] is UrlKind.PLAIN:
         return web.source(web.all_sites[number]).number, n
@@ -154,7 +156,7 @@ def reachable(web: Places, depth_dynamic: int) -> dict[str, Expected]:
     if web.bulk:
         return {url: Expected(url, UrlKind.PAGE, frozenset({Outcome.OK})) for url in truth(web)}
     if depth_dynamic > LAST_MONTH:
-        raise UsageError(f"The truth knows calendars to depth {LAST_MONTH} only.", "Crawl with a smaller depth limit.")
+        raise UsageError(f"The truth has calendars only to depth {LAST_MONTH}.", "Crawl with a smaller depth limit.")
     found = _walk(web, depth_dynamic)
     groups: dict[Place, int] = {}
     for place in found:
@@ -206,7 +208,7 @@ def _expected(web: Places, site: int, number: int, groups: dict[Place, int], dep
         return Expected(url, kind, nothing)
     if _is_too_deep(web, site, number, depth_dynamic):
         return Expected(url, kind, nothing, too_deep=True)
-    group, found_out = _group(web, site, number), {Outcome.SOFT_404} if kind is UrlKind.SOFT else set()
+    group, recognised = _group(web, site, number), {Outcome.SOFT_404} if kind is UrlKind.SOFT else set()
     if groups[group] > 1:
-        return Expected(url, kind, frozenset({Outcome.OK, Outcome.DUPLICATE} | found_out), web.url(*group))
-    return Expected(url, kind, frozenset({_OUTCOME[kind]} | found_out), waits=kind in _WAITS)
+        return Expected(url, kind, frozenset({Outcome.OK, Outcome.DUPLICATE} | recognised), web.url(*group))
+    return Expected(url, kind, frozenset({_OUTCOME[kind]} | recognised), waits=kind in _WAITS)
