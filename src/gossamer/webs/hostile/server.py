@@ -1,6 +1,6 @@
-"""Serves the hostile Web: one process, one loop, an address for each site, all on one port.
+"""Serves the hostile Web: one process, one event loop, one address for each site, all on one port.
 
-`handle` serves a connection by any function that answers requests, so that behaviours can be put into any other Web.
+`handle` serves a connection with any function that answers requests, so that behaviours can be used in other Webs.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _NOT_FOUND: Final = answer(b"<p>There is no such page.</p>", "404 Not Found")
 _MISDIRECTED: Final = answer(b"<p>No such site.</p>", "421 Misdirected Request")
 
 Respond = Callable[[HostileRequest, Client], Awaitable[bool]]
-"""Answers a request; whether the connection may be used again."""
+"""Answers a request; returns whether the connection may be used again."""
 Note = Callable[[HostileRequest, Client, float, float], None]
-"""Told of every request: what was asked, what was said, and when it began, by the monotonic and by the wall clock."""
+"""Called for every request with the request, the client, and its start by the monotonic and by the wall clock."""
 
 
 def respond(web: HostileWeb) -> Respond:
-    """What the sites of a hostile Web answer."""
+    """The function that answers the requests to the sites of a hostile Web."""
 
     async def answered(request: HostileRequest, client: Client) -> bool:
         behaviour = web.by_host.get(request.host)
@@ -62,7 +62,7 @@ def respond(web: HostileWeb) -> Respond:
 async def handle(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, respond: Respond, note: Note | None = None
 ) -> None:
-    """A connection to its end: a request after the other, each answered by `respond`."""
+    """Serves a connection to its end: one request after the other, each answered by `respond`."""
     client, goes_on = Client(writer), True
     try:
         while goes_on:
@@ -83,7 +83,7 @@ async def handle(
 
 def noted(log: AccessLog, address: str, number: int) -> Note:
     """Writes the requests of a connection to an access log. A client that left may have done so at any time since the
-    first byte was sent: it is not known when we notice, and the log accuses nobody wrongly."""
+    first byte was sent. The server does not know when, so it logs that first moment: the log accuses nobody wrongly."""
 
     def note(request: HostileRequest, client: Client, start: float, wall: float) -> None:
         left = client.left and not client.broken
@@ -115,7 +115,7 @@ def _read(head: bytes) -> HostileRequest:
 
 
 class _Serving:
-    """All listening sockets, and what stands behind them."""
+    """All listening sockets and their connections."""
 
     def __init__(self, web: HostileWeb, log: AccessLog, certificates: Certificates | None) -> None:
         self._web, self._log, self._certificates = web, log, certificates
@@ -126,7 +126,7 @@ class _Serving:
         self._open: set[asyncio.Task[None]] = set()
 
     async def begin(self, port: int) -> int:
-        """Listens; the port."""
+        """Starts to listen; returns the port."""
         doors = {address: self._web.by_host[host].door for host, address in self._web.addresses.items()}
         if self._web.friendly:
             doors = dict.fromkeys(doors, Door.OPEN)
@@ -212,5 +212,5 @@ def run(
     *,
     stdin: bool = False,
 ) -> None:
-    """`serve` in a loop of its own."""
+    """Runs `serve` in a new event loop."""
     asyncio.run(serve(web, port, log, certificates, ready, stdin=stdin))
