@@ -1,4 +1,4 @@
-"""What a crawl found, held against what was there: a whole crawl misses nothing, and what is missing is named."""
+"""Comparison of a crawl with the truth: a whole crawl misses nothing, and everything missing is reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Found = dict[str, Fate]
 
 
 def perfect() -> Found:
-    """What a whole crawl without fault has."""
+    """The result of a whole crawl without faults."""
     found, groups = Found(), dict[str, str]()
     for url, e in EXPECTED.items():
         t, copied = TRUTH[url], TRUTH[url].copy_of or url
@@ -53,7 +53,7 @@ def of_kind(kind: UrlKind) -> str:
     return next(url for url, e in EXPECTED.items() if e.kind is kind)
 
 
-def test_nothing_is_missing_of_a_perfect_crawl() -> None:
+def test_a_perfect_crawl_misses_nothing() -> None:
     coverage = compared(perfect())
     assert all(part.there == part.found for part in parts(coverage).values()), parts(coverage)
     assert {name for name, part in parts(coverage).items() if not part.there} == {"moody", "changing", "failing"}
@@ -61,7 +61,7 @@ def test_nothing_is_missing_of_a_perfect_crawl() -> None:
     assert "what became of the others" in next(lines(coverage))
 
 
-def test_a_soft_404_that_is_found_out_is_as_it_should_be() -> None:
+def test_a_recognised_soft_404_is_as_it_should_be() -> None:
     found = perfect()
     loses(SOFT, outcome="soft_404", duplicate_of=None)(found)
     coverage = compared(found)
@@ -105,7 +105,9 @@ HIDDEN = next(u for u, t in TRUTH.items() if t.kind is UrlKind.HIDDEN)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_missing_is_named(fault: Callable[[Found], None], name: str, others: dict[str, int]) -> None:
+def test_each_fault_of_a_crawl_is_reported_by_kind(
+    fault: Callable[[Found], None], name: str, others: dict[str, int]
+) -> None:
     found = perfect()
     fault(found)
     coverage = compared(found)
@@ -115,7 +117,7 @@ def test_what_is_missing_is_named(fault: Callable[[Found], None], name: str, oth
     assert any(f"{word} 1" in line for line in lines(coverage) for word in others)
 
 
-def test_a_url_that_was_not_there_and_a_page_taken_for_another_are_named() -> None:
+def test_a_wrong_url_and_a_wrong_duplicate_are_reported() -> None:
     found = perfect()
     odd = PAGE + "?PHPSESSID=1"
     found[odd] = found[PAGE]
@@ -125,13 +127,13 @@ def test_a_url_that_was_not_there_and_a_page_taken_for_another_are_named() -> No
     assert f"  {odd}" in list(lines(coverage))
 
 
-def test_links_that_were_counted_wrongly_are_named() -> None:
+def test_wrong_counts_of_links_are_reported() -> None:
     found = perfect()
     found[PAGE] = replace(found[PAGE], counted=found[PAGE].counted + 3)
     assert compared(found).kinds["counted"].others == {"pages with a different number": 1}
 
 
-def test_pages_that_say_noindex_are_fetched_and_need_not_be_stored() -> None:
+def test_noindex_pages_are_fetched_and_need_not_be_stored() -> None:
     found = perfect()
     whole = compared(found)
     found[PAGE] = replace(found[PAGE], stored=False, noindex=True, language="", title="")
@@ -160,7 +162,7 @@ def against(folder: Path, *options: str) -> Ended:
 
 
 @pytest.mark.slow
-def test_a_whole_crawl_has_all_that_was_there(crawled: Path) -> None:
+def test_a_whole_crawl_finds_everything(crawled: Path) -> None:
     figures = against(crawled, *OPTIONS, "--json").figures
     assert figures["known"] == {"there": len(SMALL.reachable()), "found": len(SMALL.reachable()), "others": {}}
     status = gossamer("status", crawled, "--json").figures

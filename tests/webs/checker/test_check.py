@@ -1,4 +1,4 @@
-"""The politeness checker: silent about polite logs, and exact about each fault planted in one."""
+"""The politeness checker: it accuses no polite log, and finds exactly each fault planted in one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def ask(start: float, target: str = "/", host: str = "a.test", status: int = 200
 
 @dataclass(frozen=True)
 class Polite:
-    """A log without fault, made of sites with own addresses; `slack` is what each request waited beyond its due."""
+    """A log without faults, of sites with their own addresses; `slack` is how much longer each request waited than it
+    had to."""
 
     log: list[Request]
     slack: dict[int, float]
@@ -105,7 +106,7 @@ def test_a_request_moved_earlier_is_the_one_violation(polite: Polite, data: st.D
     early = replace(moved, start=moved.start - by)
     report = judge([*polite.log[:n], early, *polite.log[n + 1 :]], polite.per_turn)
     if gap - by >= PAUSE - EPSILON and polite.per_turn > 1 and moved.host != "slow.test":
-        assert all(v.kind is Fault.SITE_EARLY for v in report.violations), "it may have joined the turn before"
+        assert all(v.kind is Fault.SITE_EARLY for v in report.violations), "it may have joined the previous turn"
         return
     assert [(v.kind, v.request, v.previous) for v in report.violations] == [(Fault.SITE_EARLY, early, before)]
 
@@ -119,7 +120,7 @@ def test_a_request_moved_into_another_is_in_parallel(polite: Polite, data: st.Da
     report = judge([before, moved, *polite.log[: n - 1], *polite.log[n + 1 :]], polite.per_turn)
     assert (Fault.SITE_PARALLEL, moved) in [(v.kind, v.request) for v in report.violations]
     known = [v for v in report.violations if v.kind is not Fault.NO_ROBOTS]
-    assert len(known) == 1, "nobody else is to blame (but a page may now come before its robots.txt was read)"
+    assert len(known) == 1, "no other request is to blame (but a page may now come before its robots.txt was read)"
 
 
 @examples(deadline=None, max_examples=60)
@@ -153,7 +154,7 @@ def test_the_address_wait_also_holds_between_turns_of_one_site() -> None:
     assert faults(log, address_wait=Duration(7)) == [Fault.ADDRESS_EARLY]
 
 
-def test_a_page_asked_for_without_robots_txt_is_a_violation() -> None:
+def test_a_page_requested_without_robots_txt_is_a_violation() -> None:
     assert faults([ask(10.0, "/x")]) == [Fault.NO_ROBOTS]
     assert faults([ask(10.0, "/x", status=404), ask(20.0, "/robots.txt"), ask(30.0, "/x")]) == [Fault.NO_ROBOTS]
     assert faults([ask(10.0, "/robots.txt", status=499), ask(20.0, "/x")]) == [Fault.NO_ROBOTS]
@@ -197,7 +198,7 @@ def test_an_answer_shortly_before_a_kill_obliges_to_nothing(before: float, oblig
     assert faults(slow, kills=[slow[0].end + before]) == ([Fault.SITE_EARLY] if obliges else [])
 
 
-def test_what_came_before_a_kill_is_known_until_the_kill() -> None:
+def test_an_answer_shortly_before_a_kill_is_known_until_the_kill() -> None:
     busy = replace(ask(20.0, "/x", status=503), retry_after=100.0)
     log = [ask(10.0, "/robots.txt"), busy, ask(31.0, "/y")]
     assert faults(log, kills=[20.5]) == []
@@ -217,7 +218,7 @@ def test_a_request_on_its_way_at_a_kill_ends_there_and_still_counts_for_waits() 
     assert faults(log, kills=[22.0]) == [Fault.SITE_EARLY]
 
 
-def test_a_request_that_arrives_just_after_a_kill_taught_nobody() -> None:
+def test_nobody_learns_from_a_request_that_arrives_just_after_a_kill() -> None:
     log = [ask(10.0, "/robots.txt", "slow.test"), ask(17.0, "/robots.txt", "slow.test")]
     assert faults(log, kills=[9.95]) == []
     assert faults(log, kills=[9.5]) == [Fault.SITE_EARLY]
@@ -302,7 +303,7 @@ def test_nginx_logs_are_read(tmp_path: Path) -> None:
     assert third.retry_after == pytest.approx(1794826820 - 1794826790.5)
 
 
-def test_ports_of_an_nginx_log_are_origins_of_their_own(tmp_path: Path) -> None:
+def test_each_port_in_an_nginx_log_is_its_own_origin(tmp_path: Path) -> None:
     line = '127.0.0.1 - - [x] "GET {} HTTP/1.1" 404 12 "-" "Gossamer/0.1" {}.000 0.010 {} 127.1.1.1 42 "-"\n'
     log = tmp_path / "access.log"
     places = ["http a.test", "http a.test:80", "https a.test:443", "https a.test:80"]
@@ -322,7 +323,7 @@ def test_ports_of_an_nginx_log_are_origins_of_their_own(tmp_path: Path) -> None:
         assert [v.kind for v in check(read(log), Settings(), lambda _: None).violations] == accused
 
 
-def test_a_line_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_line_is_reported_by_its_number(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     log.write_text('127.0.0.1 - - [16/Nov/2026:11:00:00 +0000] "GET / HTTP/1.1" 200 12 "-" "x"\n')
     with pytest.raises(UsageError, match="line 1") as caught:

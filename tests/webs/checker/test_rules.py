@@ -1,4 +1,5 @@
-"""The checker by mutation: what breaks one rule is accused of just that, and an ideal crawler of nothing."""
+"""The checker, tested by mutation: a log that breaks one rule is accused of exactly that, and an ideal crawler of
+nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ FACES = (
 
 
 def face(request: Request) -> bytes:
-    """Every robots.txt changes all five minutes; one that asks for too much is rare."""
+    """The robots.txt of a host at a time: it changes every five minutes; too long a Crawl-delay is rare."""
     return FACES[random.Random(f"{request.host} {request.start // 300}").choice((0, 0, 1, 1, 2, 0, 1, 3))]
 
 
@@ -66,11 +67,11 @@ class Site:
 
 @dataclass
 class Crawler:
-    """Asks as early as the rules allow, `extra` seconds apart, and writes the log of it."""
+    """Requests as early as the rules allow, plus `extra` seconds, and writes the log of it."""
 
     sites: list[Site] = field(default_factory=lambda: [Site() for _ in range(4)])
     due: dict[str, float] = field(default_factory=dict)
-    """Of addresses and domains."""
+    """By address and by domain."""
     log: list[Request] = field(default_factory=list)
     slack: list[float] = field(default_factory=list)
 
@@ -141,7 +142,7 @@ def test_one_request_too_early_is_accused(crawler: Crawler, data: st.DataObject)
     n = data.draw(st.integers(0, len(crawler.log) - 1))
     moved = crawler.log[n]
     if moved.start - crawler.slack[n] < 0.2:
-        return  # nothing came before it
+        return  # there is no request before it
     early = moved.start - crawler.slack[n] - data.draw(st.floats(0.06, 0.2))
     moved = replace(moved, start=early, end=early + 1e-3)
     report = check([*crawler.log[:n], moved], LIMITS, face)
@@ -174,7 +175,7 @@ def at(start: float, target: str = "/odd/1", **more: object) -> Request:
 
 BUSY = at(10.0, status=429)
 GOOD = [at(20.2 + n * 9.2) for n in range(3)]
-"""After a 429: 10 s, then 9, then 8.1 s are due."""
+"""Waits after a 429: 10 s, then 9 s, then 8.1 s."""
 
 BROKEN = {
     "too early": ([FIRST, at(5.0)], Fault.SITE_EARLY),
@@ -250,28 +251,28 @@ ALLOWED = {
         at(10.0, "/r.txt", host="t.b.test"),
         at(20.0),
     ],
-    "robots.txt moved nobody knows where": [
+    "robots.txt moved to an unknown place": [
         at(0.0, "/robots.txt", status=301),
         at(10.0, "/r.txt", host="t.b.test"),
         at(20.0),
     ],
-    "nobody knows what it is called": [replace(FIRST, agent="", sender="")],
+    "a log without names": [replace(FIRST, agent="", sender="")],
     "a contact in From": [replace(FIRST, agent="Gossamer/0.1", sender="me@a.test")],
 }
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_what_keeps_a_rule_by_a_little_is_not_accused(name: str) -> None:
+def test_a_log_that_barely_keeps_a_rule_is_not_accused(name: str) -> None:
     assert kinds(ALLOWED[name]) == []
 
 
-def test_robots_txt_that_cannot_be_read_for_thirty_days_is_as_the_last_good_copy() -> None:
+def test_after_thirty_days_of_failures_the_last_good_robots_txt_counts() -> None:
     failures = [at(700.0 + day * DAY, "/robots.txt", status=503) for day in (0, 8, 16, 24, 31)]
     after = failures[-1].end + DAY
     assert kinds([FIRST, *failures[:4], at(29 * DAY)]) == [Fault.FORBIDDEN]
     assert kinds([FIRST, *failures, at(after)]) == []
     assert kinds([FIRST, *failures, at(after, "/even/1")]) == [Fault.FORBIDDEN]
-    assert kinds([*failures, at(after, "/even/1")]) == [], "without a good copy all is allowed"
+    assert kinds([*failures, at(after, "/even/1")]) == [], "without a good copy everything is allowed"
 
 
 def test_six_redirects_of_robots_txt_count_as_none() -> None:
@@ -279,32 +280,34 @@ def test_six_redirects_of_robots_txt_count_as_none() -> None:
         at(10.0 * n, f"/{n}/robots.txt" if n else "/robots.txt", status=302, location=f"/{n + 1}/robots.txt")
         for n in range(6)
     ]
-    assert kinds([*moves[:5], at(70.0)]) == [Fault.NO_ROBOTS], "the fifth has not been asked for"
+    assert kinds([*moves[:5], at(70.0)]) == [Fault.NO_ROBOTS], "the fifth target has not been requested"
     assert kinds([*moves, at(70.0, "/even/1")]) == []
 
 
-def test_a_place_to_which_robots_txt_moved_may_be_asked_for_its_own_sake_first() -> None:
+def test_the_place_of_a_moved_robots_txt_may_be_requested_for_its_own_site_first() -> None:
     def there(start: float, name: str = "/robots.txt") -> Request:
         return at(start, name, host="t.b.test", address="127.0.0.9")
 
     moved = at(0.0, "/robots.txt", status=301, location="http://t.b.test/robots.txt")
     own, errand = there(10.0), there(100.0)
-    assert kinds([moved, there(0.05), at(20.0)]) == [Fault.NO_ROBOTS], "it was asked before the move was known"
+    assert kinds([moved, there(0.05), at(20.0)]) == [Fault.NO_ROBOTS], "it was requested before the move was known"
     assert kinds([moved, there(0.05), own, at(20.0)]) == []
     assert kinds([moved, own, at(650.0)]) == [Fault.NO_ROBOTS]
     assert kinds([moved, own, errand, at(650.0)]) == []
     assert kinds([moved, own, errand, at(750.0)]) == [Fault.NO_ROBOTS]
     more = [there(200.0), there(210.0)]
-    assert kinds([moved, own, errand, more[0], at(750.0)]) == [], "of two, one may have been by https"
-    assert kinds([moved, own, errand, *more, at(805.0)]) == [Fault.NO_ROBOTS], "a fourth is for nobody else's sake"
-    assert kinds([moved, replace(own, status=499), there(70.0), errand, at(690.0)]) == [], "who left heard nothing"
+    assert kinds([moved, own, errand, more[0], at(750.0)]) == [], "one of the two may have been by https"
+    assert kinds([moved, own, errand, *more, at(805.0)]) == [Fault.NO_ROBOTS], "nobody else can have requested a fourth"
+    assert kinds([moved, replace(own, status=499), there(70.0), errand, at(690.0)]) == [], (
+        "a client that left heard nothing"
+    )
     again = replace(moved, start=90.0, end=90.1)
     assert kinds([moved, own, again, errand, at(650.0)]) == []
     elsewhere = replace(again, location="http://u.b.test/robots.txt")
-    assert kinds([moved, own, elsewhere, errand, at(650.0)]) == [Fault.NO_ROBOTS], "it moved elsewhere since"
+    assert kinds([moved, own, elsewhere, errand, at(650.0)]) == [Fault.NO_ROBOTS], "it has moved elsewhere since"
 
 
-def test_a_place_speaks_for_all_whose_robots_txt_moved_there() -> None:
+def test_an_answer_speaks_for_all_origins_whose_robots_txt_moved_there() -> None:
     place = {"status": 301, "location": "http://t.b.test/robots.txt"}
     log = [at(0.0, "/robots.txt", **place), at(2.0, "/robots.txt", host="s.c.test", **place)]
     asked = [at(10.0 + 100 * n, "/robots.txt", host="t.b.test", address="127.0.0.9") for n in range(5)]
@@ -313,10 +316,10 @@ def test_a_place_speaks_for_all_whose_robots_txt_moved_there() -> None:
         assert kinds([*log, *asked[:n], *pages]) == []
         assert kinds([*log, *asked[: n - 1], *pages]) == [Fault.NO_ROBOTS] * 2
     late = [at(asked[4].end + 590.0), at(asked[4].end + 592.0, host="s.c.test")]
-    assert kinds([*log, *asked, *late]) == [Fault.NO_ROBOTS] * 2, "two moved there: four answers may be for each"
+    assert kinds([*log, *asked, *late]) == [Fault.NO_ROBOTS] * 2, "two moved there: up to four answers may be for each"
 
 
-def test_a_page_to_which_robots_txt_moved_is_excused_as_often_as_it_had_to_be_asked_for() -> None:
+def test_a_page_that_serves_as_robots_txt_is_excused_only_as_often_as_necessary() -> None:
     moved = at(0.0, "/robots.txt", status=301, location="/even/1")
     assert kinds([moved, at(10.0, "/even/1"), at(20.0)]) == []
     assert kinds([moved, at(10.0, "/even/1", status=499), at(20.0, "/even/1"), at(30.0)]) == []
@@ -327,11 +330,13 @@ def test_robots_txt_that_moves_in_a_circle_counts_as_none() -> None:
     here = [at(10.0 * n, "/robots.txt", status=301, location="/robots.txt") for n in range(6)]
     assert kinds([*here[:5], at(80.0)]) == [Fault.NO_ROBOTS]
     assert kinds([*here, at(80.0, "/even/1")]) == []
-    anew = at(700.0, "/robots.txt", status=301, location="/r.txt")
-    assert kinds([*here, anew, at(710.0, "/r.txt"), at(720.0, "/even/1")]) == [Fault.FORBIDDEN], "it is asked for anew"
+    again = at(700.0, "/robots.txt", status=301, location="/r.txt")
+    assert kinds([*here, again, at(710.0, "/r.txt"), at(720.0, "/even/1")]) == [Fault.FORBIDDEN], (
+        "it is requested again"
+    )
 
 
-def test_what_may_be_in_force_is_bounded() -> None:
+def test_the_number_of_doubtful_answers_is_limited() -> None:
     origin = Origin()
     for n in range(3 * DOUBTFUL):
         origin.hear(RobotsAnswer(at(float(n), "/robots.txt"), Rules()), is_certain=n == 0)
@@ -358,7 +363,7 @@ def test_the_429_of_a_killed_crawl_slows_nobody() -> None:
     assert check([FIRST, BUSY, at(16.0)], LIMITS, face, [9.5], afterlife=1.0).is_polite
 
 
-def test_the_worst_of_each_kind_is_named_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_worst_violation_of_each_kind_is_reported_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report_module, "KEPT", 3)
     log = [FIRST, *(at(10.0 + n * (5.0 - n / 10)) for n in range(1, 9))]
     report = check(log, LIMITS, face)
@@ -377,7 +382,7 @@ def test_a_long_log_may_be_out_of_order_only_as_far_as_answers_overlap() -> None
 
 
 def many(sites: int, rounds: int) -> Iterator[Request]:
-    """Polite, with Retry-Afters and failures, in the order of their ends."""
+    """A polite log with Retry-Afters and failures, in the order of their ends."""
     agent = "Gossamer/0.1 (+me@a.test)"
     for n in range(rounds):
         for s in range(sites):
@@ -386,8 +391,8 @@ def many(sites: int, rounds: int) -> Iterator[Request]:
             yield Request(start, start, f"10.0.{s >> 8}.{s & 255}", host, target, status, retry_after=5.0, agent=agent)
 
 
-def test_a_long_log_is_judged_in_time_and_needs_no_memory_of_its_own() -> None:
-    """10^6 requests within a minute; what is remembered does not grow with the log."""
+def test_a_long_log_is_judged_fast_and_in_constant_memory() -> None:
+    """10^6 requests per minute; memory does not grow with the log."""
     limits = replace(LIMITS, robots_valid=1_000.0, wait=1.0)
     sizes = []
     for rounds in (60, 180):
@@ -400,4 +405,6 @@ def test_a_long_log_is_judged_in_time_and_needs_no_memory_of_its_own() -> None:
     report = check(requests, limits, lambda r: FACES[0])
     assert report.is_polite
     assert report.requests == 10_000
-    assert takes_less(lambda: check(requests, limits, lambda r: FACES[0]), than=10_000 * 200e-6), "reading apart"
+    assert takes_less(lambda: check(requests, limits, lambda r: FACES[0]), than=10_000 * 200e-6), (
+        "without reading the log"
+    )

@@ -1,4 +1,4 @@
-"""The demonstration Web over real sockets: what its server answers is its truth, and its log says what was asked."""
+"""The demonstration Web over real sockets: its server answers what the truth says, and its log has every request."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def bare(url: str) -> str:
 
 
 class Walker:
-    """A crawler of a screen, which knows nothing of how the Web is made: it takes www. for the bare name."""
+    """A minimal crawler that does not know how the Web is made; it takes www. for the bare name."""
 
     def __init__(self, running: RunningWeb) -> None:
         self.running = running
@@ -151,7 +151,7 @@ class Walker:
         return [(bare(u), 1) for u in links if u and ".gossamer.test/" in u and classify(u) >= UrlClass.PAGE]
 
     async def listed(self, origin: str, named: Sequence[str]) -> list[str]:
-        """Pages that its sitemaps list."""
+        """The pages that the sitemaps of an origin list."""
         pages, todo = [], list(named or [f"{origin}/sitemap.xml"])
         for sitemap in todo:
             got = await self.ask(bare(sitemap))
@@ -203,7 +203,7 @@ def test_the_log_has_a_line_for_each_request_soon_after_it(served: tuple[Running
 
 
 def logged(log: Path, words: str) -> str:
-    """The first line with these words in it, as soon as it is there."""
+    """The first line with these words in it, as soon as it is written."""
     wait_for(lambda: words in log.read_text(), "a line of the log")
     return next(line for line in log.read_text().splitlines() if words in line)
 
@@ -237,7 +237,7 @@ def test_busy_pages_send_retry_after_and_the_log_says_so(served: tuple[RunningWe
     assert (got.status, got.fields["retry-after"]) == (429, "1")
 
 
-def test_requests_in_pieces_and_in_a_row_are_answered_one_after_the_other(served: tuple[RunningWeb, Path]) -> None:
+def test_fragmented_and_pipelined_requests_are_answered_in_order(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
     site = next(s for s in SMALL.all_sites if usual(s) and not s.timing.slow and not s.features.soft)
     request = f"HEAD / HTTP/1.1\r\nHost: {site.host}\r\n\r\n".encode()
@@ -251,7 +251,7 @@ def test_requests_in_pieces_and_in_a_row_are_answered_one_after_the_other(served
     assert re.findall(rb"HTTP/1.1 (\d+)", got) == [b"200", b"200", b"404", b"200"]
 
 
-def test_the_log_survives_sigterm_and_notes_who_was_left_without_answer(tmp_path: Path) -> None:
+def test_the_log_survives_sigterm_and_has_requests_without_an_answer(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     slow = DemoWeb(seed=5, sites=10, pages=60, slow=1, latency=60.0, pace=0)
     site = next(s for s in slow.all_sites if s.timing.slow)
@@ -259,7 +259,7 @@ def test_the_log_survives_sigterm_and_notes_who_was_left_without_answer(tmp_path
     with socket.create_connection((site.address, running.port)) as s:
         s.sendall(f"GET / HTTP/1.1\r\nHost: {site.host}\r\n\r\n".encode())
         quick = next(s for s in slow.all_sites if not s.timing.slow and usual(s))
-        assert get(running, quick.home).status == 200  # so the request before it has been read, too
+        assert get(running, quick.home).status == 200  # so the earlier request has been read, too
         running.process.send_signal(signal.SIGINT)
         running.stop()
     assert running.process.returncode == 0
@@ -302,7 +302,7 @@ def test_a_moved_name_redirects_every_path_and_the_log_has_both_names(
         assert logged(log, f"\t{name}\t")
 
 
-def test_an_https_site_has_a_certificate_that_only_the_authority_makes_good(served: tuple[RunningWeb, Path]) -> None:
+def test_a_certificate_is_valid_only_for_clients_that_trust_the_authority(served: tuple[RunningWeb, Path]) -> None:
     running, log = served
     site = next(s for s in SMALL.all_sites if s.http.secure)
     assert get(running, site.home).status == 200
@@ -339,14 +339,14 @@ def test_an_old_site_needs_no_host_and_ends_its_answers_with_the_connection(serv
     assert logged(log, f"\t{site.host}\t")
 
 
-def test_a_torn_page_ends_in_its_middle(served: tuple[RunningWeb, Path]) -> None:
-    for t in SMALL.truth().values():
-        if t.kind is UrlKind.TORN:
-            got = get(served[0], t.url)
-            assert not got.whole
+def test_a_torn_page_ends_in_the_middle_of_its_body(served: tuple[RunningWeb, Path]) -> None:
+    torn = [t.url for t in SMALL.truth().values() if t.kind is UrlKind.TORN]
+    assert torn
+    for url in torn:
+        assert not get(served[0], url).whole
 
 
-def test_the_links_of_a_session_site_are_new_on_every_answer(served: tuple[RunningWeb, Path]) -> None:
+def test_the_links_of_a_session_site_are_new_in_every_answer(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
     site = next(s for s in SMALL.all_sites if s.features.session)
     first, again = get(running, site.home), get(running, site.home)
@@ -355,13 +355,14 @@ def test_the_links_of_a_session_site_are_new_on_every_answer(served: tuple[Runni
         [{canonical(a, site.home, ids) for a in anchors(got) if a.startswith("/")} for got in (first, again)]
         for ids in ((), SESSIONS)
     )
+    assert as_they_are[0]
     assert as_they_are[0].isdisjoint(as_they_are[1])
     assert as_pages[0] == as_pages[1]
     for url in as_they_are[0]:
         assert get(running, url or "").status == SMALL.truth()[canonical(url or "", None, SESSIONS) or ""].status
 
 
-def test_nobody_listens_where_a_site_is_down_and_a_silent_one_says_nothing(tmp_path: Path) -> None:
+def test_nothing_listens_where_a_site_is_down_and_a_silent_site_never_answers(tmp_path: Path) -> None:
     web = DemoWeb(seed=5, sites=20, pages=100, down=2, silent=1)
     by_kind = {s.down: s for s in web.all_sites}
     with start(web, log=tmp_path / "access.log") as running:
@@ -375,11 +376,13 @@ def test_nobody_listens_where_a_site_is_down_and_a_silent_one_says_nothing(tmp_p
         assert logged(tmp_path / "access.log", by_kind[Down.SILENT].host).split("\t")[7] == "499"
 
 
-def test_a_body_comes_as_slowly_as_its_site_sends(served: tuple[RunningWeb, Path]) -> None:
+def test_a_body_arrives_no_faster_than_its_site_sends(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
     fastest = max(speed for _, speed in factors(SMALL.seed))
     site = min((s for s in SMALL.all_sites if usual(s) and s.timing.speed), key=lambda s: s.timing.speed)
-    for url in [t.url for t in SMALL.truth().values() if t.site == site.number and t.kind is UrlKind.PAGE][:10]:
+    pages = [t.url for t in SMALL.truth().values() if t.site == site.number and t.kind is UrlKind.PAGE]
+    assert pages
+    for url in pages[:10]:
         begin = time.monotonic()
         got = get(running, url)
         assert time.monotonic() - begin >= len(got.body) / (site.timing.speed * fastest) - 0.003
