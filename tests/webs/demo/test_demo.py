@@ -243,7 +243,7 @@ def test_the_modules_of_the_demonstration_web_have_no_import_ring() -> None:
     for path in folder.rglob("*.py"):
         name = path.stem if path.parent == folder else path.parent.name  # a folder counts as one
         imports[name] |= {
-            node.module.split(".")[2]
+            node.module.split(".")[3]
             for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("gossamer.webs.demo.")
         } - {name}
