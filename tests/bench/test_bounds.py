@@ -11,7 +11,7 @@ import pytest
 from bench import answers, disk_sizes, page_cost, rank
 from bench.bounds import Figure, judge
 from bench.sql import make
-from gossamer.eventlog import EventLog, Level
+from gossamer.base.log import EventLog, Level
 from tests.support.crawling import gossamer
 from tests.support.paths import ROOT
 

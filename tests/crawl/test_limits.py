@@ -22,7 +22,7 @@ from gossamer.base.model import Outcome
 from gossamer.base.process import Process
 from gossamer.collection.layout import journal_files, shard_folder
 from gossamer.collection.recovery import recover
-from gossamer.run import Plea, run
+from gossamer.crawl.run import CrawlRequest, run
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Served, children, serve
 from tests.support.pooling import Start, ask, collect, outcomes, server, start
@@ -233,7 +233,7 @@ def test_a_worker_without_descriptors_returns_its_pages_and_continues(
 
 def test_sealing_that_cannot_begin_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(tmp_path, lambda url: None)  # type: ignore[arg-type, return-value]
-    from gossamer.opening import open_collection
+    from gossamer.crawl.open import open_collection
 
     store, desk, _ = open_collection(tmp_path, world.settings, world.clock)
     store.append(desk.effects(1.0, 1.0))
@@ -266,7 +266,7 @@ def opened() -> list[str]:
 
 def test_a_run_leaves_no_file_connection_process_or_thread(served: Served, tmp_path: Path) -> None:
     seeds = tuple(Path(served.seeds).read_text().split())
-    plea = Plea(tmp_path / "crawl", seeds, config=served.config, pages=8, patience=5.0, log=tmp_path / "log")
+    plea = CrawlRequest(tmp_path / "crawl", seeds, config=served.config, pages=8, patience=5.0, log=tmp_path / "log")
     gc.collect()  # garbage of other tests
     before, threads, born = opened(), set(threading.enumerate()), children(os.getpid())
     quiet = Quiet()

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from gossamer.base.errors import UsageError
+from gossamer.base.log import EventLog, Level, level_of
 from gossamer.base.model import NONE, VISIT, Ask, Assignment, Outcome, Visits
-from gossamer.eventlog import EventLog, Level, level_of
 
 
 def assignment(number: int, url: str = "http://a.example/", ask: Ask = Ask.PAGE) -> Assignment:
