@@ -41,7 +41,7 @@ from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
-from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
+from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb, Sitemaps
 from tests.crawl.test_simulated_crawl import random_web
 from tests.support.world import World
 
@@ -202,7 +202,7 @@ def test_a_sitemap_that_was_asked_for_is_told_from_a_page_that_is_not_known(tmp_
     """With `www.` or without, from tables and from the journal."""
     read, missing = "http://www.a.example/maps/s.xml", "http://www.a.example/gone.xml"
     web = {"http://www.a.example/": Reply(), read: Reply(links=["http://www.a.example/1"])}
-    web["http://www.a.example/robots.txt"] = Reply(sitemaps=[read, missing])
+    web["http://www.a.example/robots.txt"] = Reply(sitemaps=Sitemaps([read, missing]))
     folder = tmp_path / "crawl"
     world = world_in(folder, web, "seeder.sitemaps=true")
     world.run(["http://www.a.example/"], clean=clean, commit=True)
