@@ -26,7 +26,10 @@ from gossamer.dispatch import Dispatch
 from gossamer.eventlog import EventLog, Level
 from gossamer.manager.due import soonest_due
 from gossamer.planner import Planner
-from gossamer.seeder.seed import Limits, Planted, enlist, identify, mark_duplicates, plant
+from gossamer.seeder.copies import mark_duplicates
+from gossamer.seeder.listed import enlist
+from gossamer.seeder.pages import Limits
+from gossamer.seeder.seed import Planted, identify, plant
 from gossamer.web.addresses import pack
 from gossamer.web.message import Results
 from gossamer.web.names.guard import Watched

@@ -38,7 +38,7 @@ from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import LIVE, strategy_named
 from gossamer.patience import MOST_SLOW, Answers, Clocks, Waits, clocks, clocks_after, pauses_at, rests, slows, waits_at
 from gossamer.robots.match import verdicts_many
-from gossamer.seeder.seed import keep_contents
+from gossamer.seeder.copies import keep_contents
 from gossamer.web.addresses import unpack
 from gossamer.web.message import Links, Results
 

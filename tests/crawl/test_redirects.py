@@ -14,7 +14,8 @@ from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, LinkKind, Outcome, P
 from gossamer.manager.learn import judge
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
-from gossamer.seeder.seed import Limits, _listed_verdicts
+from gossamer.seeder.listed import listed_verdicts
+from gossamer.seeder.pages import Limits
 from gossamer.webs.simulated import Reply
 from tests.support.world import Result, World, impolite, state_of
 
@@ -113,7 +114,7 @@ def test_any_other_way_opens_what_lies_behind_too_many(tmp_path: Path) -> None:
 def test_a_sitemap_opens_what_lies_behind_too_many(tmp_path: Path) -> None:
     world = World(tmp_path, chain(one_site))
     desk = world.run([START]).crawl.desk
-    verdicts = _listed_verdicts(desk.columns, np.array([MOST_REDIRECTS + 1]), Limits.of(world.settings))
+    verdicts = listed_verdicts(desk.columns, np.array([MOST_REDIRECTS + 1]), Limits.of(world.settings))
     assert verdicts["state"].tolist() == [State.PENDING]
     judge(desk.columns, desk.counts, verdicts)
     page = desk.columns.page

@@ -17,7 +17,9 @@ from gossamer.config import Settings
 from gossamer.harvester.bandwidth.speeds import Speeds
 from gossamer.hours import Moment
 from gossamer.patience import Answers, Clocks, Waits, clocks, clocks_after, pauses_at, waits_at
-from gossamer.seeder.seed import Limits, identify, keep_contents, kept_texts, mark_duplicates
+from gossamer.seeder.copies import keep_contents, mark_duplicates
+from gossamer.seeder.pages import Limits
+from gossamer.seeder.seed import identify, kept_texts
 from gossamer.web.message import Links, Results
 
 Array = npt.NDArray[Any]
