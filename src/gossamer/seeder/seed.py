@@ -1,8 +1,8 @@
 """Identify: the fingerprints and texts of a tick become page numbers (thesis 7.2.4, 7.3.3).
 
 Workers have decided everything that follows from URL and settings alone (canonical form, class, scope, length). The
-seeder decides what needs state: whether a URL is known, its site, depth, limits and robots.txt. `pages` makes new pages,
-`listed` takes in the pages that sitemaps list, `copies` finds duplicates.
+seeder decides what needs state: whether a URL is known, its site, depth, limits and robots.txt. `pages` makes pages,
+`listed` takes in those that sitemaps list, `copies` finds duplicates.
 """
 
 from __future__ import annotations
