@@ -1,4 +1,4 @@
-"""Kernels that go through the visits of a tick once do what numpy does, question by question."""
+"""The kernels that pass once over the visits of a tick, compared with numpy, one question at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COUNTS = st.integers(0, 12)
 
 
 def made_visits(random: np.random.Generator, count: int) -> Array:
-    """Of few sites and pages, so that they meet."""
+    """Visits of few sites and pages, so that several visits share one."""
     visits = np.zeros(count, VISIT)
     visits["ask"] = random.choice([Ask.PAGE, Ask.PAGE, Ask.PAGE, Ask.ROBOTS, Ask.SITEMAP, Ask.PROBE], count)
     visits["page"] = np.where(visits["ask"] == Ask.PAGE, random.integers(0, PAGES, count), NONE)
@@ -54,7 +54,7 @@ def made_visits(random: np.random.Generator, count: int) -> Array:
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, COUNTS)
-def test_a_tally_counts_what_each_question_finds(seed: int, count: int) -> None:
+def test_a_tally_counts_what_numpy_masks_count(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
     visits, telling = made_visits(random, count), random.integers(0, 2, SITES) == 1
     outcomes = np.zeros(len(Outcome), np.int64)
@@ -82,7 +82,7 @@ def test_a_tally_counts_what_each_question_finds(seed: int, count: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, COUNTS)
-def test_whether_there_is_any_is_what_a_mask_says(seed: int, count: int) -> None:
+def test_any_kernels_agree_with_numpy_masks(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
     visits, refused = made_visits(random, count), random.integers(0, 9, SITES).astype(np.uint8) // 8
     resolved = random.choice([0.0, 5.0, 6.0, 7.0], SITES)
@@ -97,7 +97,7 @@ def test_whether_there_is_any_is_what_a_mask_says(seed: int, count: int) -> None
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, COUNTS)
-def test_clocks_after_visits_are_those_after_what_the_visits_tell(seed: int, count: int) -> None:
+def test_clocks_after_visits_equal_clocks_after_their_answers(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
     visits, group, harvester = made_visits(random, count), Group(SITES, SITE_COLUMNS), Settings().harvester
     group.pages[:] = random.integers(0, 2 * harvester.large_site, SITES)
@@ -115,7 +115,7 @@ def test_clocks_after_visits_are_those_after_what_the_visits_tell(seed: int, cou
 
 @settings(max_examples=40, deadline=None)
 @given(SEEDS, COUNTS)
-def test_speeds_learn_of_visits_what_they_carried(seed: int, count: int) -> None:
+def test_speeds_learn_from_visits_as_from_their_bytes_and_times(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
     visits, at = made_visits(random, count), Moment(600.5, False)
     addresses = np.where(random.integers(0, 3, count) == 0, NONE, random.integers(0, 5, count)).astype(np.uint32)
@@ -147,7 +147,7 @@ def test_new_pages_enter_with_all_that_is_known_of_them(seed: int, count: int) -
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, COUNTS)
-def test_the_first_page_with_a_content_is_no_duplicate_and_all_others_are(seed: int, count: int) -> None:
+def test_the_first_page_with_a_content_is_the_original_and_all_others_are_duplicates(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
     visits, columns, known = made_visits(random, count), Columns(100, SITES), dict[int, int]()
     expected = visits.copy()
@@ -162,7 +162,7 @@ def test_the_first_page_with_a_content_is_no_duplicate_and_all_others_are(seed: 
     assert visits.tobytes() == expected.tobytes()
     again = Columns(100, SITES)
     keep_contents(again, visits, seed)
-    cells = [np.concatenate(each.digests.cells()) for each in (columns, again)]
+    cells = [np.concatenate(known.digests.cells()) for known in (columns, again)]
     assert sorted(cells[0].tolist()) == sorted(cells[1].tolist())
 
 
@@ -184,8 +184,8 @@ def made_links(random: np.random.Generator, count: int) -> Links:
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, COUNTS, st.booleans())
-def test_links_of_a_tick_are_known_new_or_passed_over(seed: int, count: int, full: bool) -> None:
-    """With the collection full nothing becomes a page, and all that is not known is counted."""
+def test_links_of_a_tick_are_known_new_or_counted(seed: int, count: int, full: bool) -> None:
+    """If the collection is full, no link becomes a page, and all unknown links are counted."""
     random = np.random.default_rng(seed)
     visits, columns = made_visits(random, count), Columns(100, SITES)
     visits["page"] = np.where(visits["page"] == NONE, 0, visits["page"])
@@ -227,11 +227,11 @@ def test_links_of_a_tick_are_known_new_or_passed_over(seed: int, count: int, ful
 
 
 @given(st.lists(st.tuples(st.binary(max_size=5), st.booleans())))
-def test_texts_are_kept_whole(items: list[tuple[bytes, bool]]) -> None:
+def test_kept_texts_are_whole(items: list[tuple[bytes, bool]]) -> None:
     texts, kept = Texts.join([text for text, _ in items], "<u2"), np.array([keep for _, keep in items], np.bool_)
     assert kept_texts(texts, kept).split() == [text for text, keep in items if keep]
 
 
-def test_columns_of_origins_are_as_kernels_take_them() -> None:
-    """`moved` is compared with a number: a column of another type would be compiled for again."""
+def test_columns_of_origins_have_the_types_that_kernels_take() -> None:
+    """`moved` is compared with a number: another type would need another compilation."""
     assert Group(1, ORIGIN_COLUMNS).moved.dtype == np.uint16
