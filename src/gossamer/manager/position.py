@@ -14,7 +14,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.base.askable import is_due_again, is_new, is_suspended, is_to_be_retried, may_be_fetched_again
+from gossamer.base.askable import (
+    REVISITED,
+    is_due_again,
+    is_new,
+    is_suspended,
+    is_to_be_retried,
+    may_be_fetched_again,
+)
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.base.outcomes import FOR_GOOD
 from gossamer.manager.strategies import (
@@ -84,7 +91,7 @@ def standing_of(
     sites = known.site.count
     suspended = is_suspended(known.site.refused[:sites], known.site.next[:sites], wall + horizon)
     site = int(known.origin.site[known.page.origin[page]])
-    fetched = bool(known.page.state[page] == State.DONE and may_be_fetched_again(0, known.page.outcome[page]))
+    fetched = bool(known.page.state[page] == State.DONE and int(known.page.outcome[page]) in REVISITED)
     age = max(0.0, wall - float(known.page.due[page]))
     quality, fresh = float(alone.quality()[0]), float(np.exp(-age / value.change_period)) if fetched else 0.0
     in_index = fetched and known.page.outcome[page] == Outcome.OK
@@ -124,7 +131,7 @@ def _closed(known: Known, terms: Terms, page: int) -> str:
         return "it waits for its next try"
     if state != State.DONE:
         return ""
-    if not may_be_fetched_again(0, pages.outcome[page]):
+    if int(pages.outcome[page]) not in REVISITED:
         return "it is done"
     if terms.min_period == np.inf:
         return "it was fetched, and pages are fetched only once (manager.min_period)"

@@ -12,7 +12,7 @@ from gossamer.alike import RECENT, Alike, look_at, said_in
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag
 from gossamer.collection.columns import Columns
 from gossamer.collection.probes import NEAR, said
-from tests.desk.test_kernels import COUNTS, PAGES, SEEDS, SITES, made_visits
+from tests.support.visits import COUNTS, PAGES, SEEDS, SITES, made_visits
 
 Array = npt.NDArray[Any]
 
