@@ -226,8 +226,9 @@ class SiteQueue:
         `now` may be a moment ahead: then `times_of` gives the time before which each must not be requested, and
         `begins` is the wall time by which all requests will have begun. The sites are in flight until `done` or `skip`,
         and their pages get the flag ASSIGNED. If the robots.txt rules of an origin are not valid until then, robots.txt
-        is requested instead, and the page stays first in its slice. With a `period`, a page that is done may be
-        requested again when so many seconds have passed and no `page_reason` forbids it.
+        is requested instead, and the page stays first in its slice. With a `period`, which needs
+        `page_reason`, a page that is done may be requested again when so many seconds have passed and no reason forbids
+        it.
         """
         k = max(0, k)
         sites, pages, asks = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k, np.uint8)
