@@ -32,7 +32,9 @@ from gossamer.harvester.harvest import Harvest
 from gossamer.manager.due import soonest_due
 from gossamer.manager.pages import Pages
 from gossamer.manager.planner import Planner
-from gossamer.seeder.seed import Limits, Planted, enlist, plant
+from gossamer.seeder.listed import enlist
+from gossamer.seeder.pages import Limits
+from gossamer.seeder.seed import Planted, plant
 from gossamer.web.message import Results
 from gossamer.web.names.guard import Watched
 from gossamer.web.seam import Answer, Names, Web

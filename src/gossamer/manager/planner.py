@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.askable import is_suspended
 from gossamer.base.model import Reason, State, VerdictFlag
 from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.store import Store
@@ -135,7 +136,7 @@ class Planner:
         desk, manager = self._desk, self._desk.settings.manager
         known, site = desk.columns.page.count, desk.columns.site
         used = slice(0, site.count)
-        aside = np.flatnonzero((site.refused[used] != 0) | (site.next[used] > wall + self._horizon))
+        aside = np.flatnonzero(is_suspended(site.refused[used], site.next[used], wall + self._horizon))
         plan = make_plan(
             desk.columns,
             desk[Pages].policy,
