@@ -23,12 +23,13 @@ import numpy.typing as npt
 from bench.links import DATA
 from gossamer.laboratory.graphs.make import make
 from gossamer.laboratory.graphs.webgraph import WebGraph, load
-from gossamer.laboratory.simulate.measures import average_by_time, average_cumulative
-from gossamer.laboratory.simulate.run import simulate
+from gossamer.laboratory.simulate.measures import average_cumulative
+from gossamer.laboratory.simulate.run import Run, simulate
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 from gossamer.rank.graph import Csr
 from gossamer.rank.pagerank import pagerank
 
+F64 = npt.NDArray[np.float64]
 U32 = npt.NDArray[np.uint32]
 
 KNOWN: Final = (
@@ -109,15 +110,21 @@ def order_alone(graph: WebGraph, quick: bool) -> None:
     print(f"  {OURS} less {best}: {lead:+.3f}, less the oracle: {lag:+.3f}")
 
 
+def average_by_time(run: Run, worth: F64, seconds: float) -> float:
+    """The mean share of PageRank over the first `seconds`: later pages add nothing, a crawl that ended stays at 1."""
+    gains = worth[run.order] / worth[run.order].sum()
+    return float((gains * np.maximum(0.0, seconds - run.time)).sum() / seconds) if seconds > 0 else 1.0
+
+
 def polite(graph: WebGraph, quick: bool) -> None:
     worth = pagerank(graph.links, tolerance=1e-8).values
     found = {name: list[tuple[float, float]]() for name in POLITE}
     sets = starts(graph, 2 if quick else 5)
     for start in sets:
         runs = [simulate(graph, name, CLOCK, start=start, worth=worth) for name in POLITE]
-        end = max(run.seconds for run in runs)
+        end = max(run.totals.seconds for run in runs)
         for run in runs:
-            found[run.strategy].append((average_by_time(run, worth, end), run.seconds / 3600))
+            found[run.strategy].append((average_by_time(run, worth, end), run.totals.seconds / 3600))
     print(f"{graph.name or 'made'}: r = 64, w = 15 s, {len(sets)} start sets", flush=True)
     for name, each in found.items():
         areas, hours = np.array(each).T

@@ -19,7 +19,7 @@ import numpy as np
 from bench.bounds import Figure, judge
 from gossamer.cli.progress import Progress
 from gossamer.laboratory.compare import missing
-from gossamer.laboratory.compare.requests import History, read_history
+from gossamer.laboratory.compare.requests import RunHistory, read_history
 from gossamer.laboratory.compare.shortest import groups
 from gossamer.laboratory.findings.table import as_text
 from gossamer.run import Plea, run
@@ -29,7 +29,7 @@ LEAST = 0.95
 PATIENCE = 5.0
 
 
-def least_gap(history: History) -> float:
+def least_gap(history: RunHistory) -> float:
     """Seconds beyond its rest after which any site was asked again; negative: too soon."""
     requests = history.requests
     gaps = [

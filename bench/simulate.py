@@ -43,12 +43,12 @@ def main(pages: int) -> None:
     for what, strategy, scenario, bound in MEASURED:
         simulate(small, strategy, scenario)
         run = simulate(graph, strategy, scenario)
-        wrong = bound and run.cpu > bound * pages / 1e6
+        wrong = bound and run.totals.cpu > bound * pages / 1e6
         missed += bool(wrong)
         verdict = f"bound {bound:g} s{': MISSED' if wrong else ''}" if bound else ""
         print(
-            f"  {what:<28} {strategy:<20} {run.cpu:6.1f} s  {verdict:<18} {len(run.order):>9,} pages fetched, "
-            f"{run.seconds / 3600:,.1f} virtual hours",
+            f"  {what:<28} {strategy:<20} {run.totals.cpu:6.1f} s  {verdict:<18} {len(run.order):>9,} pages fetched, "
+            f"{run.totals.seconds / 3600:,.1f} virtual hours",
             flush=True,
         )
     if (Path(DATA) / "graphs" / "debian-docs.npz").exists():

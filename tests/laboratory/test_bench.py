@@ -24,12 +24,12 @@ def subject() -> Subject:
 
 
 def same(a: Measured, b: Measured) -> bool:
-    return (a.strategy, a.average, a.tau, a.reach, a.seconds) == (
+    return (a.strategy, a.average, a.tau, a.reach, a.totals.seconds) == (
         b.strategy,
         b.average,
         b.tau,
         b.reach,
-        b.seconds,
+        b.totals.seconds,
     ) and (np.array_equal(a.curve, b.curve) and np.array_equal(a.active, b.active) and np.array_equal(a.order, b.order))
 
 
@@ -97,7 +97,7 @@ def test_a_curve_begins_at_nothing_and_ends_at_all(subject: Subject) -> None:
     assert run.bound[POINTS // 2] == pytest.approx(np.sort(subject.worth)[::-1][: run.pages // 2].sum(), abs=0.002)
     assert run.at(0.5) == pytest.approx(run.curve[POINTS // 2])
     assert run.average == pytest.approx(run.curve.mean(), abs=0.002)
-    assert run.speed == pytest.approx(run.pages / run.seconds)
+    assert run.speed == pytest.approx(run.pages / run.totals.seconds)
     assert len(run.order) == 0
 
 

@@ -18,14 +18,13 @@ from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate.history import earlier_crawl
 from gossamer.laboratory.simulate.measures import (
     average_cumulative,
-    by_time,
     cumulative,
     index_value,
     kendall,
     optimum,
     pages_to_reach,
 )
-from gossamer.laboratory.simulate.run import Run, simulate
+from gossamer.laboratory.simulate.run import Run, Totals, simulate
 from gossamer.laboratory.simulate.scenario import Scenario, Servers, changed
 from gossamer.manager.policies import SEED_CASH
 from gossamer.manager.strategies import STRATEGIES
@@ -90,7 +89,7 @@ def test_every_page_that_can_be_reached_is_fetched_exactly_once(seed: int, strat
     run = simulate(graph, strategy, scenario, history=history_of(graph, random))
     assert sorted(run.order.tolist()) == sorted(reachable(graph))
     assert (np.diff(run.time) >= 0).all()
-    assert run.bytes == graph.size[run.order].sum()
+    assert run.totals.bytes == graph.size[run.order].sum()
 
 
 @settings(max_examples=100, deadline=None)
@@ -113,7 +112,7 @@ def test_never_two_requests_in_flight_to_a_site_never_before_its_time(seed: int,
     for times in ends.values():
         assert (np.diff(times) >= scenario.wait + 0.5 - 1e-9).all()
     assert run.active[:, 1].max() <= scenario.connections
-    assert optimum(run).seconds <= run.seconds + 1e-9
+    assert optimum(run).seconds <= run.totals.seconds + 1e-9
 
 
 @settings(max_examples=30, deadline=None)
@@ -222,7 +221,7 @@ def test_a_turn_of_several_pages_waits_only_once() -> None:
 
 def test_more_connections_than_sites_are_of_no_use() -> None:
     graph, slow = star(120, 4), Servers(latency=1.0)
-    seconds = {r: simulate(graph, "opic", Scenario(connections=r, servers=slow)).seconds for r in (1, 2, 4, 100)}
+    seconds = {r: simulate(graph, "opic", Scenario(connections=r, servers=slow)).totals.seconds for r in (1, 2, 4, 100)}
     assert seconds == {1: 121.0, 2: 61.0, 4: 31.0, 100: 31.0}
 
 
@@ -230,18 +229,18 @@ def test_an_address_is_asked_by_one_of_its_sites_at_a_time() -> None:
     graph, slow = star(120, 4), Servers(latency=1.0)
     for shared, seconds in ((1, 31.0), (2, 61.0), (4, 121.0)):
         run = simulate(graph, "opic", Scenario(connections=100, servers=slow, sites_an_address=shared))
-        assert run.seconds == seconds
+        assert run.totals.seconds == seconds
     waits = Scenario(connections=100, servers=slow, sites_an_address=4, address_wait=2.0)
-    assert simulate(graph, "opic", waits).seconds == 121.0 + 120 * 2.0
+    assert simulate(graph, "opic", waits).totals.seconds == 121.0 + 120 * 2.0
 
 
 def test_transfers_share_the_line() -> None:
     """Alone a page takes a second of latency and one of transfer; four at a time on a line for two take two."""
     graph = star(4, 4, size=1000)
     fast = Servers(latency=1.0, speed=1000.0)
-    assert simulate(graph, "opic", Scenario(connections=4, servers=fast)).seconds == pytest.approx(4.0)
+    assert simulate(graph, "opic", Scenario(connections=4, servers=fast)).totals.seconds == pytest.approx(4.0)
     run = simulate(graph, "opic", Scenario(connections=4, servers=fast, bandwidth=2000.0))
-    assert run.seconds == pytest.approx(2.0 + 1.0 + 2.0)
+    assert run.totals.seconds == pytest.approx(2.0 + 1.0 + 2.0)
     assert optimum(run).seconds == pytest.approx(2.5)
     assert optimum(run).wasted == pytest.approx(0.5)
 
@@ -250,14 +249,14 @@ def test_dead_sites_are_tried_three_times_and_given_up() -> None:
     dead = Servers(dead=1.0, connect_timeout=30.0)
     for batch in (1, 10):
         run = simulate(star(3, 3), "opic", Scenario(servers=dead, batch=batch))
-        assert (len(run.order), run.requests, run.failed) == (0, 3, 3)
-        assert run.seconds == pytest.approx(2 * 12 * 3600 + 3 * 30, abs=3)
+        assert (len(run.order), run.totals.requests, run.totals.failed) == (0, 3, 3)
+        assert run.totals.seconds == pytest.approx(2 * 12 * 3600 + 3 * 30, abs=3)
 
 
 def test_requests_that_bring_no_page_are_counted() -> None:
     run = simulate(star(2000, 50), "breadth-first", Scenario(servers=Servers(failing=0.2), random_seed=4))
-    assert run.requests == len(run.order) + run.failed
-    assert 300 < run.failed < 500
+    assert run.totals.requests == len(run.order) + run.totals.failed
+    assert 300 < run.totals.failed < 500
 
 
 def test_transfers_take_what_the_thesis_measured() -> None:
@@ -292,14 +291,12 @@ def test_measures_of_known_orders() -> None:
     assert kendall(best[::-1], worth) == pytest.approx(-1.0)
     assert kendall(best, np.array([1.0, 1.0, 1.0, 1.0])) == 0.0
     assert pages_to_reach(best, worth, 0.7) == 0.5
-    run = Run("", Scenario(), best, np.array([1.0, 2.0, 3.0, 4.0]), np.zeros((0, 2)), 4, 0, 4, 4.0, 0.0)
-    assert by_time(run, worth, np.array([0.5, 2.0, 9.0])) == pytest.approx([0.0, 0.7, 1.0])
 
 
 def test_the_value_of_the_index_falls_with_the_age_of_its_pages() -> None:
     worth = np.array([0.5, 0.5])
     both = np.arange(2, dtype=np.uint32)
-    run = Run("", Scenario(), both, np.array([0.0, 10.0]), np.zeros((0, 2)), 2, 0, 2, 10.0, 0.0)
+    run = Run("", Scenario(), both, np.array([0.0, 10.0]), np.zeros((0, 2)), Totals(2, 0, 2, 10.0, 0.0))
     one = index_value(replace(run, order=both[1:], time=run.time[1:]), worth, 10.0)
     assert 0 < one < 1
     assert index_value(run, worth, 10.0) == pytest.approx(one * (1 + np.exp(-1.0)))

@@ -52,6 +52,10 @@ class Outcome(IntEnum):
         return self.name.lower()
 
 
+NO_OUTCOME: Final = 255
+"""The outcome column of a page that was never requested."""
+
+
 class Again(Enum):
     """Whether a page is asked for again after an outcome."""
 

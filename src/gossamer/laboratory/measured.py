@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate import measures
-from gossamer.laboratory.simulate.run import Run, simulate
+from gossamer.laboratory.simulate.run import Run, Totals, simulate
 from gossamer.laboratory.simulate.scenario import Scenario
 
 F64 = npt.NDArray[np.float64]
@@ -62,12 +62,7 @@ class Measured:
     """Virtual seconds at the same points."""
     active: F64
     """Rows of time and open connections: a step function."""
-    requests: int
-    failed: int
-    bytes: int
-    seconds: float
-    """Virtual, to the end."""
-    cpu: float
+    totals: Totals
     wasted: float
     """Share of the bandwidth that was not used until the end, against T* of 3.1; of an unlimited one all."""
     value: float
@@ -78,7 +73,7 @@ class Measured:
     @property
     def speed(self) -> float:
         """Pages a virtual second."""
-        return self.pages / self.seconds if self.seconds > 0 else float("inf")
+        return self.pages / self.totals.seconds if self.totals.seconds > 0 else float("inf")
 
     @property
     def share_of_pages(self) -> F64:
@@ -96,14 +91,14 @@ class Measured:
             "average": self.average,
             "tau": self.tau,
             "pages_to_reach": {f"{share:g}": part for share, part in self.reach.items()},
-            "seconds": self.seconds,
+            "seconds": self.totals.seconds,
             "pages_a_second": self.speed if np.isfinite(self.speed) else None,
-            "requests": self.requests,
-            "failed": self.failed,
-            "bytes": self.bytes,
+            "requests": self.totals.requests,
+            "failed": self.totals.failed,
+            "bytes": self.totals.bytes,
             "wasted_bandwidth": self.wasted,
             "index_value": self.value,
-            "cpu_seconds": round(self.cpu, 3),
+            "cpu_seconds": round(self.totals.cpu, 3),
         }
 
 
@@ -128,11 +123,7 @@ def measure(run: Run, worth: F64, keep_order: bool = False, seed: int = 1) -> Me
         sampled(measures.cumulative(best, worth)),
         sampled(run.time),
         thinned(run.active),
-        run.requests,
-        run.failed,
-        run.bytes,
-        float(run.seconds),
-        float(run.cpu),
+        run.totals,
         measures.optimum(run).wasted,
         measures.index_value(run, worth, CHANGE_PERIOD),
         order if keep_order else np.zeros(0, np.uint32),

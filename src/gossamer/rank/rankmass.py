@@ -34,11 +34,6 @@ class RankMass:
     """What the lower bounds of all pages lack of their ranks together, at most; with no `crawled`, exactly."""
     turns: int
 
-    @property
-    def mass(self) -> float:
-        """The rank that the crawled pages hold at least, of 1."""
-        return float(self.lower.sum())
-
 
 def rankmass(
     links: Csr,

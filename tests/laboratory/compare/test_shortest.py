@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Outcome
 from gossamer.laboratory.compare import missing
-from gossamer.laboratory.compare.discovery import Known, soonest
+from gossamer.laboratory.compare.discovery import CrawlFacts, soonest
 from gossamer.laboratory.compare.requests import read_history
-from gossamer.laboratory.compare.shortest import Requests, Rules, limits
+from gossamer.laboratory.compare.shortest import Constraints, Requests, limits
 from gossamer.tools.compile import warm
 from gossamer.webs.simulated import Reply
 from tests.support.world import World
 
-MANY = Rules(connections=1000)
+MANY = Constraints(connections=1000)
 
 
 def made(*rows: tuple[int, int, float, float, float], received: int = 0) -> Requests:
@@ -31,7 +31,7 @@ def made(*rows: tuple[int, int, float, float, float], received: int = 0) -> Requ
     return Requests(sites, address.astype(np.int64), none, np.zeros(len(rows)), took, rest, rest, when, none + received)
 
 
-def longest(requests: Requests, rules: Rules = MANY) -> dict[str, float]:
+def longest(requests: Requests, rules: Constraints = MANY) -> dict[str, float]:
     return {each.kind: round(each.seconds, 9) for each in limits(requests, rules)}
 
 
@@ -63,14 +63,14 @@ def test_domains_count_where_there_is_a_limit() -> None:
 
 def test_connections_and_bandwidth_are_shared() -> None:
     four = made(*((site, site, 3, 0, 1) for site in range(4)), received=1000)
-    found = longest(four, Rules(connections=2, bandwidth=500))
+    found = longest(four, Constraints(connections=2, bandwidth=500))
     assert (found["connections"], found["bandwidth"]) == (7, 9)
 
 
 def test_within_a_turn_only_the_pause_counts() -> None:
     five = replace(made(*((0, 0, 1, 10, 0),) * 5), within=np.full(5, 2.0))
-    assert longest(five, Rules(1000, per_turn=2))["site"] == 5 + 4 * 2 + 2 * 8
-    assert longest(five, Rules(1000, per_turn=5))["site"] == 5 + 4 * 2
+    assert longest(five, Constraints(1000, per_turn=2))["site"] == 5 + 4 * 2 + 2 * 8
+    assert longest(five, Constraints(1000, per_turn=5))["site"] == 5 + 4 * 2
 
 
 def test_no_requests_have_no_bound() -> None:
@@ -82,11 +82,11 @@ def test_no_requests_have_no_bound() -> None:
 # --- discovery -----------------------------------------------------------------------------------------------
 
 
-def known(given_: list[bool], links: list[tuple[int, int]], robots: list[float], origin: list[int]) -> Known:
+def known(given_: list[bool], links: list[tuple[int, int]], robots: list[float], origin: list[int]) -> CrawlFacts:
     ends = np.array(links, np.int64).reshape(-1, 2)
     none = np.zeros(0, np.int64)
     pages = len(given_)
-    return Known(
+    return CrawlFacts(
         np.array(given_),
         np.array(origin),
         np.ones(pages),
@@ -121,7 +121,7 @@ def test_what_a_sitemap_lists_is_known_when_one_can_be_read() -> None:
 # --- never above what a crawl takes ----------------------------------------------------------------------------
 
 
-def crawl(seed: int, sites: int, addresses: int, rules: Rules, pages: int) -> Requests:
+def crawl(seed: int, sites: int, addresses: int, rules: Constraints, pages: int) -> Requests:
     """A crawl in any order that the rules allow: one request after another begins as soon as it may, or later."""
     rng = random.Random(seed)
     site = [rng.randrange(sites) for _ in range(pages)]
@@ -153,7 +153,7 @@ def crawl(seed: int, sites: int, addresses: int, rules: Rules, pages: int) -> Re
     ends = np.array(links, np.int64).reshape(-1, 2)
     none = np.zeros(0, np.int64)
     found = soonest(
-        Known(
+        CrawlFacts(
             np.array([p < 0 for p in parent]),
             np.array(site),
             np.array(took),
@@ -191,7 +191,7 @@ def crawl(seed: int, sites: int, addresses: int, rules: Rules, pages: int) -> Re
 def test_no_crawl_is_shorter_than_its_bound(
     seed: int, sites: int, addresses: int, connections: int, per_turn: int, address_wait: float, pages: int
 ) -> None:
-    rules = Rules(connections, per_turn, address_wait)
+    rules = Constraints(connections, per_turn, address_wait)
     requests = crawl(seed, sites, addresses, rules, pages)
     for limit in limits(requests, rules):
         assert limit.seconds <= requests.end.max() + 1e-9, limit

@@ -107,16 +107,16 @@ def test_the_figures_of_a_small_graph_are_right() -> None:
     site = np.array([0, 0, 0, 1, 1, 2], np.uint32)
     found = figures(WebGraph(links, site, np.arange(6, dtype=np.uint32), np.array([0, 3], np.uint32)))
     assert (found.pages, found.links, found.sites, found.start) == (6, 4, 3, 2)
-    assert (found.dangling, found.inside) == (2 / 6, 2 / 4)
-    assert (found.linked, found.linking, found.site_links) == (2 / 3, 2 / 3, 2)
-    assert found.single == 1 / 3
-    assert found.reached == 4 / 6
-    assert found.depth == (2, 1, 1)
-    assert found.depth_in_site == (2, 1, 1)
-    assert found.deepest_of_site == (2 + 0) / 2
-    assert (found.components, found.largest_component) == (3, 4)
-    assert found.parts["main_norm"] == 4
-    assert found.site_parts["main_norm"] == 2
+    assert (found.linkage.dangling, found.linkage.inside) == (2 / 6, 2 / 4)
+    assert (found.by_site.linked, found.by_site.linking, found.by_site.site_links) == (2 / 3, 2 / 3, 2)
+    assert found.by_site.single == 1 / 3
+    assert found.depths.reached == 4 / 6
+    assert found.depths.depth == (2, 1, 1)
+    assert found.depths.depth_in_site == (2, 1, 1)
+    assert found.depths.deepest_of_site == (2 + 0) / 2
+    assert (found.connected.components, found.connected.largest_component) == (3, 4)
+    assert found.connected.parts["main_norm"] == 4
+    assert found.connected.site_parts["main_norm"] == 2
     assert found.size == 2.5
     assert as_plain(found)["depth"] == [2, 1, 1]
 
@@ -133,6 +133,6 @@ def test_the_figures_of_a_real_web_are_found() -> None:
 
     found = figures(load(graph_file("debian-docs")))
     assert (found.pages, found.links, found.sites) == (689920, 13259807, 2584)
-    assert found.in_degree is not None
-    assert 1.5 < found.in_degree.exponent < 3.5
-    assert sum(found.parts.values()) == found.pages
+    assert found.linkage.in_degree is not None
+    assert 1.5 < found.linkage.in_degree.exponent < 3.5
+    assert sum(found.connected.parts.values()) == found.pages

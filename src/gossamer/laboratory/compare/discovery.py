@@ -17,7 +17,7 @@ from gossamer.laboratory.compare.shortest import F64, I64
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CrawlFacts:
     """What a crawl was about: arrays by page, by link and by origin."""
 
     given: npt.NDArray[np.bool_]
@@ -46,7 +46,7 @@ class Soonest:
     """By origin: when one of its pages can be known. 0, as of a page, where no way to it is recorded."""
 
 
-def soonest(known: Known) -> Soonest:
+def soonest(known: CrawlFacts) -> Soonest:
     """Rounds over all links until nothing gets sooner: as many as the longest chain of discoveries has pages."""
     page = np.where(known.given, 0.0, np.inf)
     while True:

@@ -21,7 +21,7 @@ from gossamer.laboratory.compare.requests import read_history
 from gossamer.laboratory.findings.finding import Finding, Sentence
 from gossamer.laboratory.findings.runs import by_pages, by_time, scores
 from gossamer.laboratory.measured import measure
-from gossamer.laboratory.simulate.run import Run
+from gossamer.laboratory.simulate.run import Run, Totals
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 
 
@@ -57,11 +57,13 @@ def as_run(crawled: Crawled) -> Run:
         order=crawled.order,
         time=crawled.time,
         active=active(begun, ended),
-        requests=len(begun),
-        failed=max(0, len(begun) - len(crawled.order)),
-        bytes=int(crawled.graph.size.astype(np.int64).sum()),
-        seconds=float(ended.max()),
-        cpu=0.0,
+        totals=Totals(
+            requests=len(begun),
+            failed=max(0, len(begun) - len(crawled.order)),
+            bytes=int(crawled.graph.size.astype(np.int64).sum()),
+            seconds=float(ended.max()),
+            cpu=0.0,
+        ),
     )
 
 
@@ -112,7 +114,7 @@ def _said(names: Sequence[str], found: Sequence[Measured]) -> list[Sentence]:
             Sentence(
                 f"By pages the crawl is {abs(real.average - each.average):.3f} {better} {name} "
                 f"({real.average:.3f} and {each.average:.3f}); the curves are {apart:.3f} apart on average. "
-                f"It took {human_time(real.seconds)}, the simulation {human_time(each.seconds)}."
+                f"It took {human_time(real.totals.seconds)}, the simulation {human_time(each.totals.seconds)}."
             )
         )
         if each.pages < real.pages:

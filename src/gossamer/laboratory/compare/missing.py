@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.units import human_time, plural, thousands
-from gossamer.laboratory.compare.requests import History
-from gossamer.laboratory.compare.shortest import F64, I64, Limit, Requests, limits
+from gossamer.laboratory.compare.requests import RunHistory
+from gossamer.laboratory.compare.shortest import F64, I64, Requests, TimeBound, limits
 from gossamer.laboratory.findings.finding import Column, Sentence, Table
 
 PARTS: Final = ("beginning", "unknown", "address", "late", "end")
@@ -29,7 +29,7 @@ PARTS: Final = ("beginning", "unknown", "address", "late", "end")
 class Closeness:
     seconds: float
     """From the beginning to the last answer."""
-    limits: tuple[Limit, ...]
+    limits: tuple[TimeBound, ...]
     """The longest first."""
     missing: dict[str, float]
     """Seconds beyond durations and rests, by part, at the site that binds or that was asked last."""
@@ -46,7 +46,7 @@ class Closeness:
         return self.bound / self.seconds if self.seconds > 0 else 1.0
 
 
-def closeness(history: History) -> Closeness:
+def closeness(history: RunHistory) -> Closeness:
     requests = history.requests
     found = tuple(limits(requests, history.rules))
     of_sites = next(each for each in found if each.kind == "site")
@@ -85,19 +85,19 @@ def _others(requests: Requests, mine: I64, begin: F64, end: F64) -> F64:
     return out
 
 
-def table(history: History, found: Closeness) -> Table:
+def table(history: RunHistory, found: Closeness) -> Table:
     columns = (Column("what"), Column("which"), Column("requests", ",d"), Column("seconds at least", ".2f"))
     rows = tuple((each.kind, _which(history, each), each.requests, each.seconds) for each in found.limits)
     return Table("compare-shortest", "The shortest possible time, by what limits it", columns, rows)
 
 
-def account(history: History, found: Closeness) -> Table:
+def account(history: RunHistory, found: Closeness) -> Table:
     columns = (Column("part"), Column("seconds", ".3f"), Column("of the whole", ".1%"))
     rows = tuple((part, seconds, seconds / found.seconds) for part, seconds in found.missing.items())
     return Table("compare-missing", f"Beyond durations and rests, at {_name(history, found.site)}", columns, rows)
 
 
-def sentences(history: History, found: Closeness) -> list[Sentence]:
+def sentences(history: RunHistory, found: Closeness) -> list[Sentence]:
     first, late = found.limits[0], found.missing["late"]
     said = [
         Sentence(
@@ -118,7 +118,7 @@ def sentences(history: History, found: Closeness) -> list[Sentence]:
     return said
 
 
-def _which(history: History, limit: Limit) -> str:
+def _which(history: RunHistory, limit: TimeBound) -> str:
     if limit.kind == "site":
         return _name(history, limit.number)
     if limit.kind == "address":
@@ -126,5 +126,5 @@ def _which(history: History, limit: Limit) -> str:
     return history.domains[limit.number] if limit.kind == "domain" else ""
 
 
-def _name(history: History, site: int) -> str:
+def _name(history: RunHistory, site: int) -> str:
     return history.names.get(site, str(site))

@@ -25,9 +25,9 @@ from gossamer.config.presets import in_force
 from gossamer.desk import READABLE
 from gossamer.hours import Hours
 from gossamer.laboratory.compare.crawled import settings_of
-from gossamer.laboratory.compare.discovery import Known, Soonest, soonest
-from gossamer.laboratory.compare.shortest import F64, I64, Requests, Rules, groups
-from gossamer.patience import Answers, Clocks, rests_after
+from gossamer.laboratory.compare.discovery import CrawlFacts, Soonest, soonest
+from gossamer.laboratory.compare.shortest import F64, I64, Constraints, Requests, groups
+from gossamer.patience import Answers, Clocks, Waits, rests_after, waits_at
 from gossamer.read.sql.database import Database, Row
 from gossamer.read.sql.sources import find
 
@@ -47,12 +47,12 @@ _NAMES: Final = "select site, max(name) from stored.sites group by site order by
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class RunHistory:
     """A run, as far as its duration goes. Seconds count from its first tick, when its seeds are planted."""
 
     requests: Requests
     """In the order in which they began."""
-    rules: Rules
+    rules: Constraints
     names: dict[int, str]
     """Of sites."""
     addresses: list[str]
@@ -61,7 +61,7 @@ class History:
     """By request: when its page became known; of robots.txt, sitemaps and probes, -inf."""
 
 
-def read_history(folder: Path) -> History:
+def read_history(folder: Path) -> RunHistory:
     settings = settings_of(folder)
     database = Database(find(folder), settings)
     try:
@@ -93,7 +93,7 @@ def _history(
     names: list[Row],
     tick: int,
     monotonic: float,
-) -> History:
+) -> RunHistory:
     columns = _Visits(visits)
     site_of = np.array([row[0] for row in origins], np.int64)
     found = np.array(pages, np.float64).reshape(-1, 6)
@@ -124,7 +124,7 @@ def _history(
         when[order],
         columns.received[kept],
     )
-    rules = Rules(
+    rules = Constraints(
         harvester.connections,
         harvester.per_turn,
         float(harvester.address_wait),
@@ -134,7 +134,7 @@ def _history(
     offset = columns.time[kept] - columns.end[kept] + monotonic
     page = columns.page[kept]
     became = np.where(page >= 0, found[np.maximum(page, 0), 5] - offset, -np.inf) if len(found) else np.zeros(0)
-    return History(requests, rules, of_site, addresses, domains, became)
+    return RunHistory(requests, rules, of_site, addresses, domains, became)
 
 
 class _Visits:
@@ -161,9 +161,15 @@ class _Visits:
 
 
 def _waits(sizes: I64, settings: Settings) -> F64:
-    """By site: the least that the settings ask for."""
-    wait, large = float(settings.harvester.wait), float(settings.harvester.wait_large)
-    return np.where(sizes > settings.harvester.large_site, min(wait, large), wait)
+    """By site: the shortest wait that the settings allow. It is the crawl's own rule (`patience.waits_at`) with two
+    differences: the site has its final size from the start, so a large site gets the shorter of the two waits; and the
+    Crawl-delay is left out, as it changes during a run: `_delays` gives it by visit."""
+    harvester = settings.harvester
+    wait, large = float(harvester.wait), min(float(harvester.wait), float(harvester.wait_large))
+    no_delay = np.zeros(len(sizes), np.float32)
+    waits = Waits(sizes.astype(np.uint32), no_delay, int(harvester.large_site), wait, large)
+    by_site: F64 = waits_at(waits, np.arange(len(sizes), dtype=np.uint32))
+    return by_site
 
 
 def _delays(visits: _Visits, site_of: I64) -> F64:
@@ -212,7 +218,9 @@ def _rests(visits: _Visits, sizes: I64, delay: F64, settings: Settings) -> F64:
     return found
 
 
-def _known(visits: _Visits, mine: I64, pages: F64, links: list[Row], site_of: I64, within: F64, tick: int) -> Known:
+def _known(
+    visits: _Visits, mine: I64, pages: F64, links: list[Row], site_of: I64, within: F64, tick: int
+) -> CrawlFacts:
     seed = pages[:, 2].astype(np.int64) & int(PageFlag.SEED) != 0
     took = np.full(len(pages), np.inf)
     asked = mine[visits.page[mine] >= 0]
@@ -229,7 +237,7 @@ def _known(visits: _Visits, mine: I64, pages: F64, links: list[Row], site_of: I6
     named[np.unique(visits.site[sitemaps])] = True
     site = pages[:, 1].astype(np.int64)
     ends = np.array(links, np.int64).reshape(-1, 2)
-    return Known(
+    return CrawlFacts(
         seed | (pages[:, 4] < tick),
         pages[:, 0].astype(np.int64),
         took,

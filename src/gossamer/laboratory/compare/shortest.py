@@ -59,7 +59,7 @@ class Requests:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Constraints:
     connections: int
     per_turn: int = 1
     address_wait: float = 0.0
@@ -70,7 +70,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class TimeBound:
     """What keeps every crawl from being shorter than `seconds`."""
 
     kind: str
@@ -81,7 +81,7 @@ class Limit:
     requests: int
 
 
-def limits(requests: Requests, rules: Rules) -> list[Limit]:
+def limits(requests: Requests, rules: Constraints) -> list[TimeBound]:
     """The longest of each kind, the longest first; none without requests."""
     if not len(requests):
         return []
@@ -90,7 +90,7 @@ def limits(requests: Requests, rules: Rules) -> list[Limit]:
         _longest("site", requests.site, requests, requests.within, requests.rest - requests.within, rules.per_turn),
         _longest("address", requests.address, requests, np.broadcast_to(wait, len(requests)).astype(np.float64)),
         _shared("connections", requests.soonest, requests.took / max(1, rules.connections)),
-        Limit("discovery", 0, float((requests.soonest + requests.took).max()), 1),
+        TimeBound("discovery", 0, float((requests.soonest + requests.took).max()), 1),
     ]
     if rules.domain_wait > 0:
         waits = np.full(len(requests), rules.domain_wait)
@@ -102,9 +102,9 @@ def limits(requests: Requests, rules: Rules) -> list[Limit]:
 
 def _longest(
     kind: str, holder: I64, requests: Requests, gap: F64, extra: F64 | None = None, per_turn: int = 1
-) -> Limit:
+) -> TimeBound:
     """One at a time at each holder, `gap` apart; and `extra` more after all but one of `per_turn`."""
-    found = Limit(kind, 0, 0.0, 0)
+    found = TimeBound(kind, 0, 0.0, 0)
     for number, mine in groups(holder):
         order = mine[np.argsort(-requests.soonest[mine], kind="stable")]
         lasts = requests.soonest[order] + np.cumsum(requests.took[order] + gap[order])
@@ -112,7 +112,7 @@ def _longest(
         if extra is not None and per_turn > 1:
             lasts += _rests(extra[order], per_turn)
         if (longest := float(lasts.max())) > found.seconds:
-            found = Limit(kind, number, longest, len(mine))
+            found = TimeBound(kind, number, longest, len(mine))
     return found
 
 
@@ -125,10 +125,10 @@ def _rests(extra: F64, per_turn: int) -> F64:
     return np.where(np.isfinite(least), np.maximum(0, ends - free) * np.where(np.isfinite(least), least, 0), 0.0)
 
 
-def _shared(kind: str, soonest: F64, each: F64) -> Limit:
+def _shared(kind: str, soonest: F64, each: F64) -> TimeBound:
     """What all requests share: so much of it for each."""
     order = np.argsort(-soonest, kind="stable")
-    return Limit(kind, 0, float((soonest[order] + np.cumsum(each[order])).max()), len(soonest))
+    return TimeBound(kind, 0, float((soonest[order] + np.cumsum(each[order])).max()), len(soonest))
 
 
 def groups(keys: I64) -> Iterator[tuple[int, I64]]:

@@ -78,16 +78,7 @@ def fig_4_2(lab: Lab) -> Finding:
 
 
 def fig_4_9(lab: Lab) -> Finding:
-    return _distribution(lab, "fig-4.9", "Figure 4.9: pages of a batch by site", "Thesis, figure 4.9, page 67")
-
-
-def fig_000_6_7(lab: Lab) -> Finding:
-    return _distribution(
-        lab, "fig-000-6.7", "Figure 6.7 of 000: pages of a batch by site (as figure 4.9)", "000, figure 6.7, 6.4"
-    )
-
-
-def _distribution(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.9"
     subject = lab.with_sites
     graph, size = subject.graph, max(1, subject.graph.pages // paper.COLLECTION_BATCHES)
     order = _breadth_first(lab, subject)
@@ -127,8 +118,8 @@ def _distribution(lab: Lab, name: str, title: str, source: str) -> Finding:
     )
     return Finding(
         name,
-        title,
-        source,
+        "Figure 4.9: pages of a batch by site",
+        "Thesis, figure 4.9, page 67",
         f"{DEPTH}, the batch in the middle, K = 1/35 of all. {subject.described}.",
         (Table(f"{name}-skew", "", columns, rows),),
         (plot,),
@@ -185,20 +176,6 @@ def fig_4_11(lab: Lab) -> Finding:
     )
 
 
-def fig_000_6_8(lab: Lab) -> Finding:
-    return _active(lab, "fig-000-6.8", "Figure 6.8 of 000: active robots (as figure 4.10)", "000, figure 6.8, 6.4", 1)
-
-
-def fig_000_6_9(lab: Lab) -> Finding:
-    return _active(
-        lab,
-        "fig-000-6.9",
-        "Figure 6.9 of 000: active robots, 100 pages a connection (as figure 4.11)",
-        "000, figure 6.9, 6.4",
-        _KEPT_ALIVE,
-    )
-
-
 def middle_batch(subject: Subject, order: U32, volume: int) -> Subject:
     """Pages around the middle of the crawl, of at most that many bytes, as a Web of their own without links."""
     size = subject.graph.size[order].astype(np.int64)
@@ -240,7 +217,9 @@ def _active(lab: Lab, name: str, title: str, source: str, per_turn: int) -> Find
         for b, run in shown.items()
     )
     plot = Plot(name, f"Active robots of {ROBOTS}, c = {per_turn}", "hours", "active robots", lines)
-    rows = [(f"{human_size(b)}/s", paper.BATCH_HOURS[b, per_turn], run.seconds / 3600) for b, run in shown.items()]
+    rows = [
+        (f"{human_size(b)}/s", paper.BATCH_HOURS[b, per_turn], run.totals.seconds / 3600) for b, run in shown.items()
+    ]
     volume = human_size(int(batch.graph.size.sum()))
     return Finding(
         name,
@@ -282,7 +261,7 @@ def _of_batch(found: Runs, per_turn: int) -> list[Sentence]:
 def _saved(found: Runs, bandwidth: int) -> Sentence:
     said = paper.BATCH_HOURS
     theirs = 1 - said[bandwidth, _KEPT_ALIVE] / said[bandwidth, 1]
-    one, many = found[bandwidth, 1].seconds, found[bandwidth, _KEPT_ALIVE].seconds
+    one, many = found[bandwidth, 1].totals.seconds, found[bandwidth, _KEPT_ALIVE].totals.seconds
     ours = 1 - many / one if one > 0 else 0.0
     return says(
         f"100 pages a connection shorten the batch from {said[bandwidth, 1]:.0f} to "

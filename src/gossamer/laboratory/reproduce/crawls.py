@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import gc
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import is_collection
+from gossamer.crawl import Crawl
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.compare import Crawled, read
 from gossamer.laboratory.compare.crawled import settings_of
@@ -22,6 +24,8 @@ from gossamer.manager.strategies import LIVE, strategy_named
 from gossamer.run import Plea, run
 from gossamer.webs.demo import DemoWeb
 
+SHOW_EVERY: Final = 0.2
+"""Seconds between reports of progress."""
 PATIENCE: Final = 5.0
 """Seconds: what is due later is left."""
 
@@ -61,15 +65,12 @@ class Crawls:
         folder = self._place() / strategy
         if is_collection(folder):
             return folder
-        watcher = _Watcher(f"crawling the demonstration Web by {strategy}", self.show)
-        changes = (order_of(strategy), *self._settings)
+        plea = Plea(folder, demo=self._web, changes=(order_of(strategy), *self._settings), patience=PATIENCE)
         try:
-            report = run(Plea(folder, demo=self._web, changes=changes, patience=PATIENCE), watcher)
-        finally:
-            gc.unfreeze()  # a run freezes what is loaded, as it is usually the last thing that a process does
-        if report.interrupted:
-            disk.remove(folder)  # half of a crawl would be taken for a whole one the next time
-            raise KeyboardInterrupt
+            crawl(plea, self.show, f"crawling the demonstration Web by {strategy}")
+        except KeyboardInterrupt:
+            disk.remove(folder)  # the next run would read an unfinished crawl as a finished one
+            raise
         return folder
 
     def _place(self) -> Path:
@@ -89,17 +90,39 @@ def order_of(strategy: str) -> str:
     return f"manager.policy={strategy_named(strategy, LIVE).name}"
 
 
-class _Watcher:
-    """Hands the crawl's figures on as progress: pages done, of those known."""
+def crawl(
+    plea: Plea,
+    show: Show,
+    what: str,
+    begin: Callable[[Crawl], None] | None = None,
+    part: Callable[[], float] | None = None,
+) -> dict[str, Any]:
+    """Runs a crawl and returns its figures. KeyboardInterrupt after Ctrl-C, which ends the crawl cleanly first."""
+    try:
+        report = run(plea, _Watcher(what, show, part), begin)
+    finally:
+        gc.unfreeze()  # a run freezes all loaded objects, as it is usually the last thing that a process does
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return report.figures
 
-    def __init__(self, what: str, show: Show) -> None:
-        self._what, self._show = what, show
+
+class _Watcher:
+    """Reports the progress of a crawl to the laboratory: `part`, or the share of the known pages that are done."""
+
+    def __init__(self, what: str, show: Show, part: Callable[[], float] | None) -> None:
+        self._what, self._show, self._part = what, show, part
+        self._next = 0.0
 
     def due(self) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + SHOW_EVERY
         return True
 
     def show(self, figures: dict[str, Any]) -> None:
-        self._show(self._what, figures["done"] / max(1, figures["known"]))
+        self._show(self._what, self._part() if self._part else figures["done"] / max(1, figures["known"]))
 
     def say(self, line: str) -> None:
         pass

@@ -25,8 +25,13 @@ class Fetchers(Admission):
         super().__init__(sites, adapts=False, enforced=False)
         self.active = 1
         """Fetchers that may be at work."""
-        self.busy = 0
+        self._at_work: set[int] = set()
+        """Sites with an open request, one fetcher each."""
         self._since: tuple[float, int] | None = None
+
+    @property
+    def busy(self) -> int:
+        return len(self._at_work)
 
     @property
     def full(self) -> bool:
@@ -36,11 +41,11 @@ class Fetchers(Admission):
         return _Turn(self, now)
 
     def open(self, site: int, predicted: int) -> None:
-        self.busy += not self._open[site]
+        self._at_work.add(site)
         super().open(site, predicted)
 
     def close(self, sites: npt.NDArray[np.integer]) -> None:
-        self.busy -= int(np.count_nonzero(self._open[sites]))
+        self._at_work.difference_update(sites.tolist())
         super().close(sites)
 
     def observe(self, read: int, now: float) -> float | None:

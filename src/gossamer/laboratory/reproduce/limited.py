@@ -11,7 +11,6 @@ process.
 
 from __future__ import annotations
 
-import gc
 import random
 import shutil
 import tempfile
@@ -29,9 +28,10 @@ from gossamer.base.errors import GossamerError
 from gossamer.crawl import Crawl
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.measured import F64
+from gossamer.laboratory.reproduce.crawls import crawl
 from gossamer.laboratory.reproduce.fetchers import Fetchers
 from gossamer.laboratory.reproduce.servers import DOMAIN, SITES, address, host, served
-from gossamer.run import Plea, run
+from gossamer.run import Plea
 
 SAMPLE: Final = 0.01
 SETTLE: Final = 8.0
@@ -125,7 +125,7 @@ def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Calla
         resolve = ", ".join(f'"{host(site)}" = "{address(site)}:{port}"' for site in range(sites))
         settings = (*_SETTINGS, f'harvester.resolve={{ {resolve}, "*.{DOMAIN}" = "none" }}')
         first = tuple(f"http://{host(site)}/first" for site in range(sites))
-        _crawl(Plea(folder / "first", first, changes=settings, patience=2.0), show, "asking every server once")
+        crawl(Plea(folder / "first", first, changes=settings, patience=2.0), show, "asking every server once")
 
         def crawled(way: Way, limit: int, seconds: float, settle: float = SETTLE) -> Ran:
             begun = folder / "crawl"
@@ -142,16 +142,16 @@ def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Calla
 def _watched(plea: Plea, way: Way, seconds: float, settle: float, show: Show) -> Ran:
     sampler: list[_Sampler] = []
 
-    def begin(crawl: Crawl) -> None:
-        bandwidth = crawl.dispatch.bandwidth
+    def begin(live: Crawl) -> None:
+        bandwidth = live.dispatch.bandwidth
         assert bandwidth is not None
         if way.by_fetchers:
-            bandwidth.admission = Fetchers(crawl.desk.columns.site.limit)
-        sampler.append(_Sampler(crawl, settle + seconds))
+            bandwidth.admission = Fetchers(live.desk.columns.site.limit)
+        sampler.append(_Sampler(live, settle + seconds))
         sampler[0].start()
 
     try:
-        figures = _crawl(plea, show, way.label, begin, lambda: sampler[0].part)
+        figures = crawl(plea, show, way.label, begin, lambda: sampler[0].part)
     finally:
         for each in sampler:
             each.end()
@@ -214,41 +214,3 @@ class _Sampler(threading.Thread):
             figures["run_visits"],
             figures["pending"],
         )
-
-
-def _crawl(
-    plea: Plea,
-    show: Show,
-    what: str,
-    begin: Callable[[Crawl], None] | None = None,
-    part: Callable[[], float] | None = None,
-) -> dict[str, Any]:
-    """Its figures. Ctrl-C ends it cleanly, and is passed on."""
-    try:
-        report = run(plea, _Watcher(what, show, part), begin)
-    finally:
-        gc.unfreeze()  # a run freezes what is loaded, as it is usually the last thing that a process does
-    if report.interrupted:
-        raise KeyboardInterrupt
-    return report.figures
-
-
-class _Watcher:
-    """Hands progress on."""
-
-    def __init__(self, what: str, show: Show, part: Callable[[], float] | None) -> None:
-        self._what, self._show, self._part = what, show, part
-        self._next = 0.0
-
-    def due(self) -> bool:
-        now = time.monotonic()
-        if now < self._next:
-            return False
-        self._next = now + 0.2
-        return True
-
-    def show(self, figures: dict[str, Any]) -> None:
-        self._show(self._what, self._part() if self._part else figures["done"] / max(1, figures["known"]))
-
-    def say(self, line: str) -> None:
-        pass

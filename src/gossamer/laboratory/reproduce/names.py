@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final
 
@@ -26,7 +26,50 @@ class Reproduction:
     on_graphs: bool = True
 
 
-NAMES: Final = {
+_AGAIN: Final = (
+    ("fig-000-6.6", "fig-4.7", "Figure 6.6 of 000: many robots", "000, figure 6.6, 6.3", "000, 6.3"),
+    ("table-000-6.1", "table-4.2", "Table 6.1 of 000: speed-up by more robots", "000, table 6.1", "000, 6.3"),
+    ("fig-000-6.7", "fig-4.9", "Figure 6.7 of 000: pages of a batch by site", "000, figure 6.7, 6.4", "000, 6.4"),
+    ("fig-000-6.8", "fig-4.10", "Figure 6.8 of 000: active robots", "000, figure 6.8, 6.4", "000, 6.4"),
+    (
+        "fig-000-6.9",
+        "fig-4.11",
+        "Figure 6.9 of 000: active robots, 100 pages per connection",
+        "000, figure 6.9, 6.4",
+        "000, 6.4",
+    ),
+    ("fig-000-6.10", "fig-4.12", "Figure 6.10 of 000: PageRank by day", "000, figure 6.10, 6.5", "000, 6.5"),
+    ("fig-000-6.11", "fig-4.13", "Figure 6.11 of 000: average PageRank by day", "000, figure 6.11, 6.5", "000, 6.5"),
+    ("fig-000-6.12", "fig-4.14", "Figure 6.12 of 000: average PageRank by depth", "000, figure 6.12, 6.5", "000, 6.5"),
+    ("fig-000-6.13", "fig-4.15", "Figure 6.13 of 000: crawl and simulation", "000, figure 6.13, 6.5", "000, 6.5"),
+)
+"""Figures of 000 that are figures of the thesis under another number: name, the same as, title, source of the finding,
+section."""
+
+
+def _again(name: str, same_as: str, title: str, source: str, section: str) -> Reproduction:
+    """The same experiment under the number and the title that 000 gives it."""
+    number = same_as.replace("fig-", "figure ").replace("table-", "table ")
+
+    def renumbered(lab: Lab) -> Finding:
+        finding = NAMES[same_as].function(lab)
+
+        def named(part: str) -> str:
+            return name + part.removeprefix(same_as)
+
+        return replace(
+            finding,
+            name=name,
+            title=f"{title} (as {number})",
+            source=source,
+            tables=tuple(replace(table, name=named(table.name)) for table in finding.tables),
+            plots=tuple(replace(plot, name=named(plot.name)) for plot in finding.plots),
+        )
+
+    return Reproduction(f"As {number}.", section, renumbered, same_as)
+
+
+NAMES: Final[dict[str, Reproduction]] = {
     "table-4.1": Reproduction("Eleven strategies, and ours: average PageRank, tau.", "4.3.4", orders.table_4_1),
     "abstract": Reproduction("Half of the pages, 80 % of the PageRank.", "abstract", orders.abstract),
     "fig-4.2": Reproduction("How long sequential downloads take.", "4.2.1", batches.fig_4_2),
@@ -46,15 +89,7 @@ NAMES: Final = {
     "fig-4.15": Reproduction("A crawl beside its simulation.", "4.5.1", real.fig_4_15),
     "fig-4.16": Reproduction("Two crawls: PageRank and pages by time.", "4.5.2", real.fig_4_16),
     "fig-000-6.5": Reproduction("Three sizes of batch; Optimal is overtaken late.", "000, 6.3", earlier.fig_000_6_5),
-    "fig-000-6.6": Reproduction("As figure 4.7.", "000, 6.3", robots.fig_000_6_6, "fig-4.7"),
-    "table-000-6.1": Reproduction("As table 4.2.", "000, 6.3", robots.table_000_6_1, "table-4.2"),
-    "fig-000-6.7": Reproduction("As figure 4.9.", "000, 6.4", batches.fig_000_6_7, "fig-4.9"),
-    "fig-000-6.8": Reproduction("As figure 4.10.", "000, 6.4", batches.fig_000_6_8, "fig-4.10"),
-    "fig-000-6.9": Reproduction("As figure 4.11.", "000, 6.4", batches.fig_000_6_9, "fig-4.11"),
-    "fig-000-6.10": Reproduction("As figure 4.12.", "000, 6.5", real.fig_000_6_10, "fig-4.12"),
-    "fig-000-6.11": Reproduction("As figure 4.13.", "000, 6.5", real.fig_000_6_11, "fig-4.13"),
-    "fig-000-6.12": Reproduction("As figure 4.14.", "000, 6.5", real.fig_000_6_12, "fig-4.14"),
-    "fig-000-6.13": Reproduction("As figure 4.15.", "000, 6.5", real.fig_000_6_13, "fig-4.15"),
+    **{row[0]: _again(*row) for row in _AGAIN},
     "fig-003": Reproduction(
         "Four ways to keep a bandwidth, second by second.", "003, 3", bandwidth.fig_003, on_graphs=False
     ),

@@ -87,8 +87,6 @@ DAYS: Final = 8
 """4.5.1: the length of the crawl."""
 LEVELS: Final = 4
 """4.5.1, page 70: 3 to 4 clicks from the home page PageRank and depth have little to do with one another."""
-EXPERIMENT_2: Final = {"wait": 15.0, "wait_large": 5.0, "large_site": 100, "connections": 1000}
-"""4.5.2, page 72."""
 
 PROCESSES_001: Final = 5
 PAGES_001: Final = 21_000

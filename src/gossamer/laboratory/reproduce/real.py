@@ -55,14 +55,7 @@ def measured(crawled: Crawled) -> Measured:
 
 
 def fig_4_12(lab: Lab) -> Finding:
-    return _by_day(lab, "fig-4.12", "Figure 4.12: PageRank by day", "Thesis, figure 4.12, page 70, and 4.5.1")
-
-
-def fig_000_6_10(lab: Lab) -> Finding:
-    return _by_day(lab, "fig-000-6.10", "Figure 6.10 of 000: PageRank by day (as figure 4.12)", "000, figure 6.10, 6.5")
-
-
-def _by_day(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.12"
     crawled = lab.crawls.get(LENGTH)
     run, day = measured(crawled), days(crawled)
     grid = np.linspace(0, paper.DAYS, 161)
@@ -97,21 +90,18 @@ def _by_day(lab: Lab, name: str, title: str, source: str) -> Finding:
         )
     )
     return Finding(
-        name, title, source, setting(crawled), (beside(f"{name}-shares", "", "", rows),), (plot,), tuple(sentences)
+        name,
+        "Figure 4.12: PageRank by day",
+        "Thesis, figure 4.12, page 70, and 4.5.1",
+        setting(crawled),
+        (beside(f"{name}-shares", "", "", rows),),
+        (plot,),
+        tuple(sentences),
     )
 
 
 def fig_4_13(lab: Lab) -> Finding:
-    return _average(lab, "fig-4.13", "Figure 4.13: average PageRank by day", "Thesis, figure 4.13, page 71")
-
-
-def fig_000_6_11(lab: Lab) -> Finding:
-    return _average(
-        lab, "fig-000-6.11", "Figure 6.11 of 000: average PageRank by day (as figure 4.13)", "000, figure 6.11, 6.5"
-    )
-
-
-def _average(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.13"
     crawled = lab.crawls.get(LENGTH)
     day = np.minimum(days(crawled).astype(np.int64), paper.DAYS - 1)
     worth = crawled.worth[crawled.order] * crawled.graph.pages
@@ -134,21 +124,18 @@ def _average(lab: Lab, name: str, title: str, source: str) -> Finding:
         late < 0.5 * means[0],
     )
     return Finding(
-        name, title, source, setting(crawled), (Table(f"{name}-days", "", columns, rows),), (plot,), (sentence,)
+        name,
+        "Figure 4.13: average PageRank by day",
+        "Thesis, figure 4.13, page 71",
+        setting(crawled),
+        (Table(f"{name}-days", "", columns, rows),),
+        (plot,),
+        (sentence,),
     )
 
 
 def fig_4_14(lab: Lab) -> Finding:
-    return _by_depth(lab, "fig-4.14", "Figure 4.14: average PageRank by depth", "Thesis, figure 4.14, page 71")
-
-
-def fig_000_6_12(lab: Lab) -> Finding:
-    return _by_depth(
-        lab, "fig-000-6.12", "Figure 6.12 of 000: average PageRank by depth (as figure 4.14)", "000, figure 6.12, 6.5"
-    )
-
-
-def _by_depth(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.14"
     crawled = lab.crawls.get(LENGTH)
     depth, worth = crawled.depth.astype(np.int64), crawled.worth * crawled.graph.pages
     counts = np.bincount(depth)
@@ -178,7 +165,13 @@ def _by_depth(lab: Lab, name: str, title: str, source: str) -> Finding:
         ),
     )
     return Finding(
-        name, title, source, setting(crawled), (Table(f"{name}-levels", "", columns, rows),), (plot,), sentences
+        name,
+        "Figure 4.14: average PageRank by depth",
+        "Thesis, figure 4.14, page 71",
+        setting(crawled),
+        (Table(f"{name}-levels", "", columns, rows),),
+        (plot,),
+        sentences,
     )
 
 
@@ -192,16 +185,7 @@ def correlation(depth: np.ndarray[tuple[int], np.dtype[np.int64]], worth: F64) -
 
 
 def fig_4_15(lab: Lab) -> Finding:
-    return _simulated(lab, "fig-4.15", "Figure 4.15: crawl and simulation", "Thesis, figure 4.15, page 72")
-
-
-def fig_000_6_13(lab: Lab) -> Finding:
-    return _simulated(
-        lab, "fig-000-6.13", "Figure 6.13 of 000: crawl and simulation (as figure 4.15)", "000, figure 6.13, 6.5"
-    )
-
-
-def _simulated(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.15"
     crawled = lab.crawls.get(LENGTH)
     real = measured(crawled)
     subject = Subject(crawled.graph, seed=lab.random_seed)
@@ -229,11 +213,17 @@ def _simulated(lab: Lab, name: str, title: str, source: str) -> Finding:
     )
     columns = (Column(""), Column("average", ".4f"), Column("tau", ".4f"), Column("time"))
     rows = tuple(
-        (label, each.average, each.tau, human_time(each.seconds))
+        (label, each.average, each.tau, human_time(each.totals.seconds))
         for label, each in (("crawl", real), ("simulation", simulated))
     )
     return Finding(
-        name, title, source, setting(crawled), (Table(f"{name}-scores", "", columns, rows),), (plot,), sentences
+        name,
+        "Figure 4.15: crawl and simulation",
+        "Thesis, figure 4.15, page 72",
+        setting(crawled),
+        (Table(f"{name}-scores", "", columns, rows),),
+        (plot,),
+        sentences,
     )
 
 

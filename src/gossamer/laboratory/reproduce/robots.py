@@ -38,14 +38,7 @@ def setting(subject: Subject, more: str = "", per_turn: int = 1) -> str:
 
 
 def fig_4_7(lab: Lab) -> Finding:
-    return _many_robots(lab, "fig-4.7", "Figure 4.7: many robots", "Thesis, figure 4.7, page 65")
-
-
-def fig_000_6_6(lab: Lab) -> Finding:
-    return _many_robots(lab, "fig-000-6.6", "Figure 6.6 of 000: many robots (as figure 4.7)", "000, figure 6.6, 6.3")
-
-
-def _many_robots(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.7"
     subject = lab.with_sites
     jobs = [Job(s, scenario(r, lab.random_seed)) for s in (LENGTH, DEPTH) for r in paper.ROBOTS]
     found = lab.run(subject, jobs)
@@ -55,8 +48,8 @@ def _many_robots(lab: Lab, name: str, title: str, source: str) -> Finding:
     rows = tuple((each.strategy, each.scenario.connections, each.average, each.at(0.5)) for each in found)
     return Finding(
         name,
-        title,
-        source,
+        "Figure 4.7: many robots",
+        "Thesis, figure 4.7, page 65",
         setting(subject, ", bandwidth not binding"),
         (Table(f"{name}-scores", subject.name, columns, rows),),
         (plot,),
@@ -100,21 +93,14 @@ def speedups(found: dict[tuple[int, int], Measured], share: float = 1.0) -> Spee
 
 
 def table_4_2(lab: Lab) -> Finding:
-    return _table(lab, "table-4.2", "Table 4.2: speed-up by more robots", "Thesis, table 4.2, page 66")
-
-
-def table_000_6_1(lab: Lab) -> Finding:
-    return _table(lab, "table-000-6.1", "Table 6.1 of 000: speed-up by more robots (as table 4.2)", "000, table 6.1")
-
-
-def _table(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "table-4.2"
     subject = lab.with_sites
     found = _runs(lab, subject)
     first, whole = speedups(found, COMPARED), speedups(found)
     return Finding(
         name,
-        title,
-        source,
+        "Table 4.2: speed-up by more robots",
+        "Thesis, table 4.2, page 66",
         setting(subject, f", {LENGTH}"),
         (
             _beside(f"{name}-first", f"The first {percent(COMPARED)} of the pages", first),
@@ -172,7 +158,7 @@ def _limited(subject: Subject, whole: Speedups) -> Sentence:
 def _full_line(found: dict[tuple[int, int], Measured]) -> Sentence:
     """The optimum T* of 3.1 as a speed-up: what no number of robots can exceed."""
     slowest, base = min(paper.TABLE_4_2), found[_TOP, 1]
-    ceiling = base.seconds / (base.bytes / slowest) if base.bytes else float("inf")
+    ceiling = base.totals.seconds / (base.totals.bytes / slowest) if base.totals.bytes else float("inf")
     _, some, many = paper.TABLE_4_2[slowest]
     said = f"A line of {slowest} B/s that is always full gives a speed-up of {ceiling:.2g} (T* of 3.1)"
     if ceiling < some:

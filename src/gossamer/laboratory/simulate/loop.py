@@ -17,20 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.compiled import inlined, njit
-from gossamer.base.model import NONE, LinkKind, Outcome, PageFlag, Reason, State
+from gossamer.base.model import NONE, Outcome, PageFlag, Reason, State
+from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.harvester.queue.memory import IN_FLIGHT, IN_HEAP, IN_READY, LARGER, LEFT, NOBODY, OUT, Arrays, push
 from gossamer.harvester.queue.page_heaps import insert, raise_key
 from gossamer.harvester.queue.turns import done as queue_done
 from gossamer.harvester.queue.turns import ready as queue_ready
 from gossamer.harvester.queue.turns import touch_site
 from gossamer.laboratory.simulate.flow import NOW, OPEN, Flow, begin, move, next_event, take_ended
-from gossamer.laboratory.simulate.servers import Web, fails, latency_of, speed_of
+from gossamer.laboratory.simulate.servers import ServedWeb, fails, latency_of, speed_of
 from gossamer.manager.learn import _learn, _Links, _Pages, _plant, _Visits
 from gossamer.manager.plan import key_of
 from gossamer.manager.profit import Pages, appraise, simple_score
 from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, MERCATOR, MERIT, RANDOM, VALUE
 from gossamer.manager.value import Terms
-from gossamer.patience import Answers, Clocks, clocks
+from gossamer.patience import Answers, Clocks, Waits, _wait, clocks
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -46,7 +47,6 @@ _EXCLUDED: Final = int(State.EXCLUDED)
 _TOO_DEEP: Final = int(Reason.DEPTH)
 _SEED: Final = int(PageFlag.SEED)
 _ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
-_ANCHOR: Final = np.uint8(LinkKind.ANCHOR)
 _OK: Final = int(Outcome.OK)
 _NOT_FOUND: Final = int(Outcome.NOT_FOUND)
 _SILENT: Final = int(Outcome.CONNECT_FAILED)
@@ -63,7 +63,7 @@ ENDED, PLAN, STEP = 0, 1, 2
 """Why `advance` came back: nothing is left, a plan is wanted, so many pages were fetched as asked for."""
 
 
-class Found(NamedTuple):
+class Discovered(NamedTuple):
     """What the crawl has found. Pages of the graph and known pages have different numbers."""
 
     number: U32
@@ -83,16 +83,13 @@ class Found(NamedTuple):
     counts: I64
 
 
-class Rules(NamedTuple):
+class CrawlRules(NamedTuple):
     """Strategy and limits."""
 
     code: int
     terms: Terms
     given: F32
     """By page of the graph: its merit, where it is given. NaN: what its parent has, over the parent's out-degree."""
-    wait: float
-    wait_large: float
-    large_site: int
     pages_per_site: int
     depth: int
     connections: int
@@ -101,7 +98,7 @@ class Rules(NamedTuple):
     """Wall time at the beginning."""
 
 
-class Desk(NamedTuple):
+class CrawlColumns(NamedTuple):
     """The columns of the crawl, as its kernels get them."""
 
     learned: _Pages
@@ -111,9 +108,10 @@ class Desk(NamedTuple):
     valid: F64
     site_pages: U32
     clocks: Clocks
+    waits: Waits
 
 
-class Scratch(NamedTuple):
+class Buffers(NamedTuple):
     """Arrays of the length that the crawl's kernels want."""
 
     visit: _Visits
@@ -132,7 +130,15 @@ class Scratch(NamedTuple):
 
 @inlined
 def discover(
-    web: Web, rules: Rules, desk: Desk, q: Arrays, found: Found, page: int, source: int, degree: int, seed: bool
+    web: ServedWeb,
+    rules: CrawlRules,
+    desk: CrawlColumns,
+    q: Arrays,
+    found: Discovered,
+    page: int,
+    source: int,
+    degree: int,
+    seed: bool,
 ) -> int:
     """A page of the graph becomes known, found on the known page `source` (NONE: a start page). NONE if it may not."""
     site = web.site[page]
@@ -146,17 +152,15 @@ def discover(
     columns.origin[number] = site
     columns.depth[number] = min(columns.depth[source] + 1, 255) if inside else 0
     columns.flags[number] = _SEED if seed else 0
-    columns.outcome[number] = 255
+    columns.outcome[number] = NO_OUTCOME
     columns.state[number] = _PENDING
     if rules.depth and columns.depth[number] > rules.depth:
         columns.state[number], columns.reason[number] = _EXCLUDED, _TOO_DEEP
     if desk.site_pages[site] == 0:
         q.sites[site].address = site // rules.sites_an_address
-        q.sites[site].wait = rules.wait
         found.counts[SITES] += 1
     desk.site_pages[site] += 1
-    if desk.site_pages[site] > rules.large_site:
-        q.sites[site].wait = rules.wait_large
+    q.sites[site].wait = _wait(desk.waits, site)
     if len(rules.given):
         columns.merit[number] = rules.given[page]
         if np.isnan(rules.given[page]):
@@ -166,7 +170,7 @@ def discover(
 
 
 @njit
-def plant(web: Web, rules: Rules, desk: Desk, q: Arrays, found: Found, pages: U32) -> None:
+def plant(web: ServedWeb, rules: CrawlRules, desk: CrawlColumns, q: Arrays, found: Discovered, pages: U32) -> None:
     """Start pages become known."""
     for page in pages:
         if found.number[page] == NONE:
@@ -174,7 +178,7 @@ def plant(web: Web, rules: Rules, desk: Desk, q: Arrays, found: Found, pages: U3
 
 
 @inlined
-def rate(rules: Rules, desk: Desk, scratch: Scratch, page: int) -> np.uint64:
+def rate(rules: CrawlRules, desk: CrawlColumns, scratch: Buffers, page: int) -> np.uint64:
     """The key of a page in the order."""
     if rules.code == VALUE:
         appraise(desk.planned, rules.terms, page, 1, scratch.way, scratch.score, scratch.values)
@@ -185,7 +189,9 @@ def rate(rules: Rules, desk: Desk, scratch: Scratch, page: int) -> np.uint64:
 
 
 @inlined
-def place(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, page: int, known: bool, now: float) -> bool:
+def place(
+    rules: CrawlRules, desk: CrawlColumns, q: Arrays, scratch: Buffers, page: int, known: bool, now: float
+) -> bool:
     """Puts a page into the heap of its site, or higher if it is `known` and there already. Is it the best there now?"""
     columns = desk.learned
     if columns.state[page] != _PENDING or columns.flags[page] & _ASSIGNED:
@@ -203,7 +209,7 @@ def place(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, page: int, know
 
 
 @inlined
-def _begin(web: Web, desk: Desk, flow: Flow, found: Found, page: int, site: int) -> None:
+def _begin(web: ServedWeb, desk: CrawlColumns, flow: Flow, found: Discovered, page: int, site: int) -> None:
     at, tries, now = found.origin[page], desk.learned.tries[page], flow.clocks[NOW]
     found.counts[REQUESTS] += 1
     if web.dead[site]:
@@ -214,13 +220,13 @@ def _begin(web: Web, desk: Desk, flow: Flow, found: Found, page: int, site: int)
 
 @inlined
 def _absorb(
-    web: Web,
-    rules: Rules,
-    desk: Desk,
+    web: ServedWeb,
+    rules: CrawlRules,
+    desk: CrawlColumns,
     q: Arrays,
     flow: Flow,
-    found: Found,
-    scratch: Scratch,
+    found: Discovered,
+    scratch: Buffers,
     ranks: U32,
     page: int,
     site: int,
@@ -285,7 +291,7 @@ def _absorb(
 
 
 @inlined
-def _is_in(desk: Desk, q: Arrays, page: int) -> bool:
+def _is_in(desk: CrawlColumns, q: Arrays, page: int) -> bool:
     """Is a page that was known before in the heap of its site? Not if it was opened again just now."""
     node = q.nodes[page]
     root = q.sites[desk.learned.origin[page]].begin
@@ -293,7 +299,9 @@ def _is_in(desk: Desk, q: Arrays, page: int) -> bool:
 
 
 @inlined
-def _rest(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, site: int, outcome: int, now: float) -> None:
+def _rest(
+    rules: CrawlRules, desk: CrawlColumns, q: Arrays, scratch: Buffers, site: int, outcome: int, now: float
+) -> None:
     """The site's clock, and its place in the queue."""
     scratch.site[0], scratch.end[0] = site, now
     if outcome == _SILENT:
@@ -314,7 +322,7 @@ def _rest(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, site: int, outc
 
 
 @njit
-def _put_off(found: Found, due: int, page: int) -> None:
+def _put_off(found: Discovered, due: int, page: int) -> None:
     """A page waits until `due`, in whole seconds of wall time."""
     heap, i = found.later, found.counts[LATER]
     found.counts[LATER] += 1
@@ -326,7 +334,9 @@ def _put_off(found: Found, due: int, page: int) -> None:
 
 
 @njit
-def _take_due(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratch, ranks: U32, now: float) -> None:
+def _take_due(
+    rules: CrawlRules, desk: CrawlColumns, q: Arrays, found: Discovered, scratch: Buffers, ranks: U32, now: float
+) -> None:
     """Pages whose time has come go back into the heaps."""
     heap = found.later
     while found.counts[LATER] and np.int64(heap[0] >> np.uint64(32)) <= rules.wall + now:
@@ -351,13 +361,13 @@ def _take_due(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratc
 
 @njit
 def advance(
-    web: Web,
-    rules: Rules,
-    desk: Desk,
+    web: ServedWeb,
+    rules: CrawlRules,
+    desk: CrawlColumns,
     q: Arrays,
     flow: Flow,
-    found: Found,
-    scratch: Scratch,
+    found: Discovered,
+    scratch: Buffers,
     planned: U32,
     ranks: U32,
     stop_at: int,
@@ -417,7 +427,7 @@ def advance(
 
 
 @njit
-def rebuild(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratch, now: float) -> None:
+def rebuild(rules: CrawlRules, desk: CrawlColumns, q: Arrays, found: Discovered, scratch: Buffers, now: float) -> None:
     """All pages get their keys anew."""
     for site in range(len(desk.site_pages)):
         q.sites[site].begin = NOBODY

@@ -73,25 +73,13 @@ def pages_to_reach(order: U32, worth: F64, share: float) -> float:
     return float((np.searchsorted(cumulative(order, worth), share) + 1) / len(order))
 
 
-def by_time(run: Run, worth: F64, times: F64) -> F64:
-    """The share of all worth that has been fetched at each of these times."""
-    sums = np.concatenate([[0.0], cumulative(run.order, worth)])
-    return np.asarray(sums[np.searchsorted(run.time, times, side="right")])
-
-
-def average_by_time(run: Run, worth: F64, seconds: float) -> float:
-    """The mean share over so many seconds: what comes later is worth nothing, a crawl that ended early stays at 1."""
-    gains = worth[run.order] / worth[run.order].sum()
-    return float((gains * np.maximum(0.0, seconds - run.time)).sum() / seconds) if seconds > 0 else 1.0
-
-
 def index_value(run: Run, worth: F64, change_period: float) -> float:
     """V(I) at the end (3.4): the sum over the pages fetched of quality times freshness, with exponents of 1 (7.2.1).
 
     Quality is a page's share of all worth, as a score; freshness the probability that it is still as it was fetched.
     """
     quality = share_score(worth[run.order], len(worth))
-    return float((quality * np.exp((run.time - run.seconds) / change_period)).sum())
+    return float((quality * np.exp((run.time - run.totals.seconds) / change_period)).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,5 +93,5 @@ class Optimum:
 
 
 def optimum(run: Run) -> Optimum:
-    seconds = run.bytes / run.scenario.bandwidth
-    return Optimum(seconds, 1.0 - seconds / run.seconds if run.seconds > 0 else 0.0)
+    seconds, took = run.totals.bytes / run.scenario.bandwidth, run.totals.seconds
+    return Optimum(seconds, 1.0 - seconds / took if took > 0 else 0.0)

@@ -1,7 +1,7 @@
-"""The servers of a simulated Web: latency and speed of each site, drawn once; each answer varies around them.
+"""The servers of a simulated ServedWeb: latency and speed of each site, drawn once; each answer varies around them.
 
 What an answer takes depends on the random seed, the page and the try alone, never on the order of requests: all
-strategies meet the same Web.
+strategies meet the same ServedWeb.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HOURS: Final = 168
 _BUSIEST: Final = 15
 
 
-class Web(NamedTuple):
+class ServedWeb(NamedTuple):
     """The graph and its servers, as the kernels get them."""
 
     offsets: I64
@@ -47,7 +47,7 @@ class Web(NamedTuple):
     seed: int
 
 
-def serve(graph: WebGraph, scenario: Scenario) -> Web:
+def serve(graph: WebGraph, scenario: Scenario) -> ServedWeb:
     servers, rng = scenario.servers, np.random.default_rng([scenario.random_seed, 1])
     sites = graph.sites
     one, other = rng.standard_normal(sites), rng.standard_normal(sites)
@@ -55,7 +55,7 @@ def serve(graph: WebGraph, scenario: Scenario) -> Web:
     latency = servers.latency * np.exp(servers.latency_spread * one)
     speed = np.full(sites, servers.speed) * np.exp(servers.speed_spread * other)
     dead = rng.random(sites) < servers.dead
-    return Web(
+    return ServedWeb(
         graph.links.offsets,
         graph.links.targets,
         graph.site,
@@ -107,7 +107,7 @@ def _bell(seed: int, page: int, tries: int, what: int) -> float:
 
 
 @njit
-def latency_of(web: Web, page: int, tries: int, now: float) -> float:
+def latency_of(web: ServedWeb, page: int, tries: int, now: float) -> float:
     """Seconds until the first byte of the answer to a request at `now`."""
     seconds = web.latency[web.site[page]]
     if web.latency_within > 0:
@@ -116,7 +116,7 @@ def latency_of(web: Web, page: int, tries: int, now: float) -> float:
 
 
 @njit
-def speed_of(web: Web, page: int, tries: int, now: float) -> float:
+def speed_of(web: ServedWeb, page: int, tries: int, now: float) -> float:
     """Bytes a second at which the answer comes, as long as the line is wide enough."""
     speed = web.speed[web.site[page]]
     if web.speed_within > 0 and speed < np.inf:
@@ -125,5 +125,5 @@ def speed_of(web: Web, page: int, tries: int, now: float) -> float:
 
 
 @njit
-def fails(web: Web, page: int, tries: int) -> bool:
+def fails(web: ServedWeb, page: int, tries: int) -> bool:
     return web.failing > 0 and chance(web.seed, page, tries, 4) < web.failing

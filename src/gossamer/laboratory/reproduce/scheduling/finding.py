@@ -18,9 +18,9 @@ from gossamer.base.units import plural, thousands
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table
 from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.lab import Lab, says
-from gossamer.laboratory.reproduce.scheduling.modes import DYNAMIC, STATIC, Crew, Outcome
-from gossamer.laboratory.reproduce.scheduling.server import Running
-from gossamer.laboratory.reproduce.scheduling.web import Web
+from gossamer.laboratory.reproduce.scheduling.modes import DYNAMIC, STATIC, Crew, RunResult
+from gossamer.laboratory.reproduce.scheduling.server import ServerProcess
+from gossamer.laboratory.reproduce.scheduling.web import ExperimentWeb
 
 NAME: Final = "table-001"
 SCALE: Final = 15.0
@@ -34,7 +34,7 @@ MODES: Final = (DYNAMIC, STATIC)
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ExperimentSize:
     """How much of the experiment is run."""
 
     part: int = PART
@@ -42,8 +42,8 @@ class Size:
     scale: float = SCALE
     processes: tuple[int, ...] = PROCESSES
 
-    def web(self, pages: int, seed: int) -> Web:
-        return Web(pages // self.part, self.scale, seed=seed)
+    def web(self, pages: int, seed: int) -> ExperimentWeb:
+        return ExperimentWeb(pages // self.part, self.scale, seed=seed)
 
     def minutes(self, seconds: float) -> float:
         """On the paper's clock."""
@@ -53,18 +53,23 @@ class Size:
         return minutes * 60 / self.scale / self.part
 
 
-WHOLE: Final = Size(part=1)
-Runs = dict[str, list[Outcome]]
+WHOLE: Final = ExperimentSize(part=1)
+Runs = dict[str, list[RunResult]]
 
 
 class Experiment:
-    def __init__(self, lab: Lab, size: Size) -> None:
+    def __init__(self, lab: Lab, size: ExperimentSize) -> None:
         self._lab, self.size = lab, size
 
-    def both(self, what: str, web: Web, runs: int, timeout: float | None = None, seconds: float = np.inf) -> Runs:
+    def both(
+        self, what: str, web: ExperimentWeb, runs: int, timeout: float | None = None, seconds: float = np.inf
+    ) -> Runs:
         """Each mode `runs` times, in turn, with the same server and the same processes."""
         found: Runs = {mode: [] for mode in MODES}
-        with closing(Running(web)) as server, closing(Crew(web, server.port, paper.PROCESSES_001, timeout)) as crew:
+        with (
+            closing(ServerProcess(web)) as server,
+            closing(Crew(web, server.port, paper.PROCESSES_001, timeout)) as crew,
+        ):
             for number in range(runs):
                 for mode in MODES:
 
@@ -74,9 +79,9 @@ class Experiment:
                     found[mode].append(crew.run(mode, seconds=seconds, tell=tell))
         return found
 
-    def by_processes(self, web: Web) -> list[Outcome]:
+    def by_processes(self, web: ExperimentWeb) -> list[RunResult]:
         found = []
-        with closing(Running(web)) as server:
+        with closing(ServerProcess(web)) as server:
             for number, processes in enumerate(self.size.processes):
                 self._show(f"dynamic, {plural(processes, 'process', 'processes')}", number / len(self.size.processes))
                 with closing(Crew(web, server.port, processes)) as crew:
@@ -88,10 +93,10 @@ class Experiment:
 
 
 def table_001(lab: Lab) -> Finding:
-    return reproduced(lab, WHOLE if lab.full else Size())
+    return reproduced(lab, WHOLE if lab.full else ExperimentSize())
 
 
-def reproduced(lab: Lab, size: Size) -> Finding:
+def reproduced(lab: Lab, size: ExperimentSize) -> Finding:
     experiment, seed = Experiment(lab, size), lab.random_seed
     small, large = size.web(paper.PAGES_001, seed), size.web(paper.PAGES_001_TABLE_1, seed)
     time = experiment.both("table 2", small, size.runs)
@@ -120,7 +125,7 @@ def reproduced(lab: Lab, size: Size) -> Finding:
     )
 
 
-def _setting(size: Size, small: Web, large: Web) -> str:
+def _setting(size: ExperimentSize, small: ExperimentWeb, large: ExperimentWeb) -> str:
     part = "" if size.part == 1 else f", pages by {size.part} (--full: all of them)"
     return (
         f"{paper.PROCESSES_001} processes with one request each, {small.sites} sites, {thousands(small.pages)} pages "
@@ -133,12 +138,12 @@ def _setting(size: Size, small: Web, large: Web) -> str:
 # --- what was measured ---------------------------------------------------------------------------------------
 
 
-def _time_at(runs: Sequence[Outcome], share: float) -> float:
+def _time_at(runs: Sequence[RunResult], share: float) -> float:
     """Seconds until that share of the pages was collected, in the mean; of what was collected if that is less."""
     return float(np.mean([each.collected[min(len(each.collected), _count(each, share)) - 1] for each in runs]))
 
 
-def _count(outcome: Outcome, share: float) -> int:
+def _count(outcome: RunResult, share: float) -> int:
     return max(1, round(share * len(outcome.collected)))
 
 
@@ -149,16 +154,21 @@ def _mean(values: Sequence[float]) -> float:
 Steps = dict[int, dict[str, float]]
 
 
-def _table_2(size: Size, steps: Steps) -> Table:
-    columns = (
-        Column("thousands of pages", "d"),
-        Column("dynamic, paper", ".1f"),
-        Column("dynamic, ours", ".1f"),
-        Column("static, paper", ".1f"),
-        Column("static, ours", ".1f"),
+def _columns(first: str, paper: str, ours: str) -> tuple[Column, ...]:
+    """Of both tables: `paper` and `ours` are the formats of the numbers of each mode."""
+    return (
+        Column(first, "d"),
+        Column("dynamic, paper", paper),
+        Column("dynamic, ours", ours),
+        Column("static, paper", paper),
+        Column("static, ours", ours),
         Column("speed-up, paper", ".1f"),
         Column("speed-up, ours", ".1f"),
     )
+
+
+def _table_2(size: ExperimentSize, steps: Steps) -> Table:
+    columns = _columns("thousands of pages", ".1f", ".1f")
     rows = []
     for n, (dynamic, static) in paper.TABLE_001_2.items():
         ours, theirs = size.minutes(steps[n][DYNAMIC]), size.minutes(steps[n][STATIC])
@@ -166,16 +176,8 @@ def _table_2(size: Size, steps: Steps) -> Table:
     return Table(f"{NAME}-time", "Table 2: minutes until so many pages are collected", columns, tuple(rows))
 
 
-def _table_1(size: Size, runs: Runs) -> Table:
-    columns = (
-        Column("minutes", "d"),
-        Column("dynamic, paper", ",d"),
-        Column("dynamic, ours", ",.0f"),
-        Column("static, paper", ",d"),
-        Column("static, ours", ",.0f"),
-        Column("speed-up, paper", ".1f"),
-        Column("speed-up, ours", ".1f"),
-    )
+def _table_1(size: ExperimentSize, runs: Runs) -> Table:
+    columns = _columns("minutes", ",d", ",.0f")
     rows = []
     for minutes, (dynamic, static) in paper.TABLE_001_1.items():
         at = size.seconds(minutes)
@@ -188,7 +190,7 @@ def _table_1(size: Size, runs: Runs) -> Table:
     return Table(f"{NAME}-rate", title, columns, tuple(rows))
 
 
-def _efficiency(runs: Runs, web: Web) -> Table:
+def _efficiency(runs: Runs, web: ExperimentWeb) -> Table:
     columns = (
         Column("mode"),
         Column("URLs", ",d"),
@@ -216,7 +218,7 @@ def _components(runs: Runs) -> Table:
     return Table(f"{NAME}-components", "Where the time of the processes went", columns, rows)
 
 
-def _shares(runs: Sequence[Outcome]) -> tuple[float, float, float, float]:
+def _shares(runs: Sequence[RunResult]) -> tuple[float, float, float, float]:
     whole = [each.processes * each.seconds for each in runs]
 
     def share(values: list[float]) -> float:
@@ -230,7 +232,7 @@ def _shares(runs: Sequence[Outcome]) -> tuple[float, float, float, float]:
     )
 
 
-def _time_outs(size: Size, limits: dict[float, Runs]) -> Table:
+def _time_outs(size: ExperimentSize, limits: dict[float, Runs]) -> Table:
     columns = (
         Column("time-out, s", "g"),
         Column("dynamic, min", ".1f"),
@@ -245,12 +247,12 @@ def _time_outs(size: Size, limits: dict[float, Runs]) -> Table:
     return Table(f"{NAME}-timeouts", title, columns, tuple(rows))
 
 
-def _rates(size: Size, outcome: Outcome) -> tuple[float, float]:
+def _rates(size: ExperimentSize, outcome: RunResult) -> tuple[float, float]:
     """Bytes and pages a second, on the paper's clock."""
     return outcome.bytes / outcome.seconds / size.scale, len(outcome.collected) / outcome.seconds / size.scale
 
 
-def _processes(size: Size, many: Sequence[Outcome]) -> Table:
+def _processes(size: ExperimentSize, many: Sequence[RunResult]) -> Table:
     columns = (
         Column("processes", "d"),
         Column("bytes a second", ",.0f"),
@@ -265,7 +267,7 @@ def _processes(size: Size, many: Sequence[Outcome]) -> Table:
 # --- plots and sentences -------------------------------------------------------------------------------------
 
 
-def _plot(size: Size, runs: Runs) -> Plot:
+def _plot(size: ExperimentSize, runs: Runs) -> Plot:
     points = np.linspace(0.02, 1.0, 50)
     lines = []
     for column, mode in enumerate(MODES):
@@ -276,7 +278,7 @@ def _plot(size: Size, runs: Runs) -> Plot:
     return Plot("fig-001-5", "Collection time by pages (figure 5 of 001)", "pages", "minutes", tuple(lines), y_log=True)
 
 
-def _plots(size: Size, many: Sequence[Outcome]) -> tuple[Plot, Plot]:
+def _plots(size: ExperimentSize, many: Sequence[RunResult]) -> tuple[Plot, Plot]:
     x = [each.processes for each in many]
     raw, pages = zip(*(_rates(size, each) for each in many), strict=True)
     ideal = [pages[0] * n / x[0] for n in x]
@@ -298,7 +300,7 @@ def _plots(size: Size, many: Sequence[Outcome]) -> tuple[Plot, Plot]:
     )
 
 
-def _of_time(size: Size, steps: Steps, runs: Runs) -> list[Sentence]:
+def _of_time(size: ExperimentSize, steps: Steps, runs: Runs) -> list[Sentence]:
     ours = {n: each[STATIC] / each[DYNAMIC] for n, each in steps.items()}
     said = {n: static / dynamic for n, (dynamic, static) in paper.TABLE_001_2.items()}
     first, last = min(ours), max(ours)
@@ -333,7 +335,7 @@ def _of_time(size: Size, steps: Steps, runs: Runs) -> list[Sentence]:
     ]
 
 
-def _of_processes(size: Size, many: Sequence[Outcome]) -> list[Sentence]:
+def _of_processes(size: ExperimentSize, many: Sequence[RunResult]) -> list[Sentence]:
     rate = {each.processes: _rates(size, each)[1] for each in many}
     if not {1, 8, 20, 24} <= rate.keys():
         return []
@@ -356,7 +358,7 @@ def _of_processes(size: Size, many: Sequence[Outcome]) -> list[Sentence]:
     ]
 
 
-def _of_limits(size: Size, limits: dict[float, Runs]) -> list[Sentence]:
+def _of_limits(size: ExperimentSize, limits: dict[float, Runs]) -> list[Sentence]:
     short, long = min(limits), max(limits)
     grew = {mode: limits[long][mode][0].seconds / limits[short][mode][0].seconds for mode in MODES}
     return [

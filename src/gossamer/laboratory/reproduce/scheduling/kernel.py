@@ -31,7 +31,7 @@ from gossamer.worker import Reader
 _PR_SET_PDEATHSIG: Final = 1
 
 
-class Order(NamedTuple):
+class PageRequest(NamedTuple):
     """A page to be asked for."""
 
     number: int
@@ -57,7 +57,7 @@ class Kernel:
         self._epoll = select.epoll()
         self._fetcher, self._reader = Fetcher(settings.harvester, self._epoll), Reader(settings, 1)
 
-    def fetch(self, order: Order) -> Fetched:
+    def fetch(self, order: PageRequest) -> Fetched:
         self._fetcher.start(
             Assignment(order.number, Ask.PAGE, order.number, 0, 0, order.url.encode(), order.address, order.port)
         )
@@ -85,9 +85,9 @@ def serve(wire: Connection, kernel: Kernel) -> None:
     while True:
         what, orders = wire.recv()
         if what == "both":
-            wire.send([tuple(kernel.read(kernel.fetch(Order(*order)))) for order in orders])
+            wire.send([tuple(kernel.read(kernel.fetch(PageRequest(*order)))) for order in orders])
         elif what == "load":
-            kept = [kernel.fetch(Order(*order)) for order in orders]
+            kept = [kernel.fetch(PageRequest(*order)) for order in orders]
             wire.send(
                 [(f.assignment.number, f.failure is None, f.received, [], f.end - f.start, 0.0, f.end) for f in kept]
             )
@@ -96,7 +96,7 @@ def serve(wire: Connection, kernel: Kernel) -> None:
             kept = []
 
 
-class Running:
+class KernelProcess:
     """Such a process, as the scheduler sees it."""
 
     def __init__(self, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""The two ways of scheduling that 001 compares, with one kernel, one Web, and one request at a time to a site.
+"""The two ways of scheduling that 001 compares, with one kernel, one ExperimentWeb, and one request at a time to a site.
 
 *Static*, fork and join: the known pages are dealt to the processes, whole sites, to each about the same number; all
 download, and who is done waits for the last (join); all extract the links of what they have, and wait again; then what
@@ -23,8 +23,8 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.units import Duration
 from gossamer.config import Settings
 from gossamer.config.settings import HarvesterSettings, SeederSettings
-from gossamer.laboratory.reproduce.scheduling.kernel import Done, Order, Running
-from gossamer.laboratory.reproduce.scheduling.web import DOMAIN, Web
+from gossamer.laboratory.reproduce.scheduling.kernel import Done, KernelProcess, PageRequest
+from gossamer.laboratory.reproduce.scheduling.web import DOMAIN, ExperimentWeb
 
 STATIC: Final = "static"
 DYNAMIC: Final = "dynamic"
@@ -32,7 +32,7 @@ _LOST: Final = "A process of the experiment ended before its work did."
 
 
 @dataclass(slots=True)
-class Outcome:
+class RunResult:
     """A run: when each page was collected, and where the time of the processes went."""
 
     processes: int
@@ -55,17 +55,17 @@ class Outcome:
 class _Frontier:
     """Which pages are known (uniqueness), and what becomes of those that were asked for."""
 
-    def __init__(self, web: Web, port: int, outcome: Outcome) -> None:
+    def __init__(self, web: ExperimentWeb, port: int, outcome: RunResult) -> None:
         self._web, self._port, self.outcome = web, port, outcome
         self._sites = {web.host(site): site for site in range(web.sites)}
         self._known: dict[str, int] = {}
         self.site: list[int] = []
         """Of each page."""
 
-    def seeds(self) -> list[Order]:
+    def seeds(self) -> list[PageRequest]:
         return self.add(self._web.url(*seed) for seed in self._web.seeds)
 
-    def add(self, urls: Iterable[str]) -> list[Order]:
+    def add(self, urls: Iterable[str]) -> list[PageRequest]:
         """Those that were not known."""
         begun, new = time.monotonic(), []
         for url in urls:
@@ -73,7 +73,7 @@ class _Frontier:
                 number = self._known[url] = len(self.site)
                 site = self._sites[url.partition("://")[2].partition("/")[0]]
                 self.site.append(site)
-                new.append(Order(number, url, self._web.address(site), self._port))
+                new.append(PageRequest(number, url, self._web.address(site), self._port))
         self.outcome.uniqueness += time.monotonic() - begun
         return new
 
@@ -89,7 +89,7 @@ class _Frontier:
 Tell = Callable[[int], None]
 
 
-def settings_of(web: Web, timeout: float | None = None) -> Settings:
+def settings_of(web: ExperimentWeb, timeout: float | None = None) -> Settings:
     limit = Duration(web.timeout if timeout is None else timeout)
     harvester = HarvesterSettings(
         allow_private=True, first_byte_timeout=limit, connect_timeout=limit, whole_timeout=Duration(10 * limit)
@@ -100,12 +100,12 @@ def settings_of(web: Web, timeout: float | None = None) -> Settings:
 class Crew:
     """So many processes, ready to work; none is left when it is closed."""
 
-    def __init__(self, web: Web, port: int, processes: int, timeout: float | None = None) -> None:
+    def __init__(self, web: ExperimentWeb, port: int, processes: int, timeout: float | None = None) -> None:
         self._web, self._port = web, port
-        self._all: list[Running] = []
+        self._all: list[KernelProcess] = []
         try:
             settings = settings_of(web, timeout)
-            self._all += (Running(settings) for _ in range(processes))
+            self._all += (KernelProcess(settings) for _ in range(processes))
             self._wires = [each.wire for each in self._all]
             for wire in self._wires:
                 _received(wire)
@@ -116,7 +116,7 @@ class Crew:
 
     def _warm_up(self) -> None:
         """Each reads a page that does not count: what is loaded at the first is loaded."""
-        home = Order(0, self._web.url(0, 0), self._web.address(0), self._port)
+        home = PageRequest(0, self._web.url(0, 0), self._web.address(0), self._port)
         for wire in self._wires:
             wire.send(("both", [tuple(home)]))
             _received(wire)
@@ -127,10 +127,10 @@ class Crew:
 
     def run(
         self, mode: str, most: int | None = None, seconds: float = math.inf, tell: Tell = lambda collected: None
-    ) -> Outcome:
+    ) -> RunResult:
         """Until nothing is left, `most` pages are collected or so many seconds have passed: then what is under way, of
         static the round, comes to its end. `tell` is called with the pages collected so far."""
-        outcome = Outcome(len(self._wires))
+        outcome = RunResult(len(self._wires))
         frontier, began = _Frontier(self._web, self._port, outcome), time.monotonic()
         work = self._static if mode == STATIC else self._dynamic
         work(frontier, began, self._web.urls if most is None else most, began + seconds, tell)
@@ -142,10 +142,10 @@ class Crew:
         outcome, free = frontier.outcome, list(self._wires)
         sites: list[tuple[int, int]] = []
         """Heap of those that may be asked, each with the number of its first page: who was found first is first."""
-        pages: dict[int, deque[Order]] = {}
+        pages: dict[int, deque[PageRequest]] = {}
         asking: dict[Connection, int] = {}
 
-        def add(orders: list[Order]) -> None:
+        def add(orders: list[PageRequest]) -> None:
             for order in orders:
                 site = frontier.site[order.number]
                 queue = pages.setdefault(site, deque())
@@ -196,12 +196,12 @@ class Crew:
             orders = frontier.add(links)
 
 
-def dealt(orders: list[Order], site: list[int], processes: int) -> list[list[Order]]:
+def dealt(orders: list[PageRequest], site: list[int], processes: int) -> list[list[PageRequest]]:
     """Whole sites, the largest first, each to the process that has least: about the same number of pages for all."""
-    by_site: dict[int, list[Order]] = {}
+    by_site: dict[int, list[PageRequest]] = {}
     for order in orders:
         by_site.setdefault(site[order.number], []).append(order)
-    shares: list[list[Order]] = [[] for _ in range(processes)]
+    shares: list[list[PageRequest]] = [[] for _ in range(processes)]
     for group in sorted(by_site.values(), key=len, reverse=True):
         min(shares, key=len).extend(group)
     return shares

@@ -1,7 +1,7 @@
-"""The Web of 001's experiment: 177 sites of very different size, answers with a long tail, some sites that are dead.
+"""The ExperimentWeb of 001's experiment: 177 sites of very different size, answers with a long tail, some sites that are dead.
 
 Everything follows from the seed: any process can say what any page holds, and how long its server takes over it. Sizes
-are by a Zipf law, as those of the demonstration Web (figure 4 of 001 has no numbers). A site is a tree: page n > 0 is
+are by a Zipf law, as those of the demonstration ExperimentWeb (figure 4 of 001 has no numbers). A site is a tree: page n > 0 is
 linked from page (n - 1) // BRANCHES, and every page links home. Times are those of the paper divided by `scale`: five
 processes took 21.7 minutes for 20,000 pages, so a page took 0.33 s. They are log-normal over the sites and within each
 (standard deviations of the logarithm `SPREAD`): one in a hundred takes fourteen times the median.
@@ -34,7 +34,7 @@ WORDS: Final = (60, 900)
 
 
 @dataclass(frozen=True)
-class Web:
+class ExperimentWeb:
     pages: int
     scale: float
     """The paper's times are divided by it."""
@@ -102,7 +102,7 @@ class Web:
 
     @cached_property
     def _to_dead(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
-        """Pages that link to pages of dead sites: anywhere, as in a real Web, so that they are found all the time."""
+        """Pages that link to pages of dead sites: anywhere, as in a real ExperimentWeb, so that they are found all the time."""
         found: dict[tuple[int, int], list[tuple[int, int]]] = {}
         dice = Dice(self.seed, "dead")
         everywhere = [(site, page) for site in range(self.alive) for page in range(self.sizes[site])]
