@@ -97,7 +97,7 @@ def test_a_collection_without_links_is_told(tmp_path: Path) -> None:
     for look in (collected, lambda place: analyse_collection(place, {})):
         with pytest.raises(UsageError, match="has no links yet") as raised:
             look(tmp_path / "crawl")
-        assert "Crawl on" in raised.value.cure
+        assert "Resume the crawl" in raised.value.cure
 
 
 def test_every_score_is_computed_stored_and_seen_in_sql(folder: Path) -> None:

@@ -158,7 +158,7 @@ def test_seconds_to_reach_a_share_in_closed_form(crawled: Crawled) -> None:
 def test_collections_that_are_given_are_read(folder: Path) -> None:
     given = Crawls([folder])
     assert given.get("breadth-first").folder == folder
-    with pytest.raises(UsageError, match="none of the collections was crawled by larger-sites-first"):
+    with pytest.raises(UsageError, match="none of the collections was crawled with larger-sites-first"):
         given.get("larger-sites-first")
 
 

@@ -331,7 +331,7 @@ def test_kendall_agrees_with_another_library() -> None:
         ("opic", Scenario(), [], "no start pages"),
         ("opic", Scenario(), [99], "pages 0 to 3"),
         ("opic", Scenario(connections=0), [0], "1 or more"),
-        ("historical-pagerank-zero", Scenario(), [0], "crawl before"),
+        ("historical-pagerank-zero", Scenario(), [0], "earlier crawl"),
     ],
 )
 def test_bad_input_is_a_clear_error(strategy: str, scenario: Scenario, start: list[int], message: str) -> None:

@@ -97,7 +97,7 @@ def test_a_made_web_fits_itself_and_is_reached_from_its_home_pages(pages: int, e
 
 @pytest.mark.parametrize(("pages", "each", "seed"), [(0, 10, 1), (10, 1, 1), (10, 41, 1), (10, 10, -1)])
 def test_a_web_that_cannot_be_made_is_refused(pages: int, each: float, seed: int) -> None:
-    with pytest.raises(UsageError, match="can be made"):
+    with pytest.raises(UsageError, match="cannot make a Web"):
         make(pages, each, seed)
 
 

@@ -128,7 +128,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 def test_an_array_alone_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "g.npy", np.arange(3))
-    with pytest.raises(UsageError, match="one array alone"):
+    with pytest.raises(UsageError, match="a single array"):
         load(tmp_path / "g.npy")
 
 

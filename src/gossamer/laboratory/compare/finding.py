@@ -1,10 +1,10 @@
-"""The crawl that was run beside its simulation: cumulative PageRank by pages and by time (figures 4.12 to 4.16).
+"""Compares a real crawl with its simulation: cumulative PageRank by pages and by time (figures 4.12 to 4.16).
 
-The simulation gets the crawl's own settings (connections, waits, pages a turn, plans), and servers that take as long to
-answer as those of the crawl did on average, the time of our own machine included: all sites alike, as one slow draw for
-the largest site would decide the whole. What differs is what else servers did, and what the simulator leaves out:
-robots.txt, failures, Crawl-delay, addresses that sites share. And beside the shortest time that was possible, with the
-reason for what is missing (`shortest`, `missing`): of the last run.
+The simulation has the crawl's own settings (connections, waits, pages per turn, plans). Its servers answer as slowly as
+those of the crawl did on average, the time of our own machine included. All sites get the same servers, as one slow
+draw for the largest site would dominate the result. Not simulated: other behaviour of servers, robots.txt, failures,
+Crawl-delay, and addresses that several sites share. The last run of the crawl is also compared with the shortest
+possible time, and the difference is explained (`shortest`, `missing`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def scenario_of(crawled: Crawled, random_seed: int = 1) -> Scenario:
 
 
 def servers_of(requests: F64) -> Servers:
-    """Servers whose answers take as long as those of the crawl, and vary as much."""
+    """Servers whose answers take as long as those of the crawl, with the same variation."""
     seconds = np.maximum(requests[:, 1] - requests[:, 0], 0.0)
     mean = float(seconds.mean()) if len(seconds) else 0.0
     return Servers(latency=mean, latency_within=float(seconds.std()) / mean if mean > 0 else 0.0)
@@ -95,7 +95,7 @@ def compare(crawled: Crawled, bench: Bench, strategies: Sequence[str], random_se
     tables = (scores("compare-scores", names, found), missing.table(history, close), missing.account(history, close))
     return Finding(
         "compare",
-        "The crawl beside its simulation",
+        "The crawl and its simulation",
         "Thesis 4.5",
         setting,
         tables,
@@ -118,6 +118,6 @@ def _said(names: Sequence[str], found: Sequence[Measured]) -> list[Sentence]:
             )
         )
         if each.pages < real.pages:
-            said = f"{name} reached {each.pages} of the {real.pages} pages: no link leads to the others."
+            said = f"{name} reached {each.pages} of the {real.pages} pages: no link leads to the other pages."
             sentences.append(Sentence(said))
     return sentences

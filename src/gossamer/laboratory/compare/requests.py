@@ -1,9 +1,9 @@
-"""The requests of a crawl's last run, read from its collection, with the rests that were in force after each.
+"""The requests of the last run of a crawl, read from its collection, with the rest of the site after each.
 
-The rests are computed as the crawl computed them: `patience` once more over all visits, in order. Where a rest could be
-one of two, the shorter is taken: a site that was large in the end counts as large from the start, and what `events` say
-beyond the answers (names that failed, a robots.txt that could not be read) counts nothing. So the bound stays one.
-Requests that came back by our own doing (`returned`) are no requests of another crawl, and are left out.
+The rests are computed as the crawl computed them, by applying `patience` to all visits in order. If two rests are
+possible, the shorter one is taken: a site that is large in the end counts as large from the start, and `events` other
+than answers (failed names, an unreadable robots.txt) add nothing. So the result stays a lower bound. Requests that the
+crawl itself took back (`returned`) would not be part of another crawl, and are left out.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ _NAMES: Final = "select site, max(name) from stored.sites group by site order by
 
 @dataclass(frozen=True, slots=True)
 class RunHistory:
-    """A run, as far as its duration goes. Seconds count from its first tick, when its seeds are planted."""
+    """The requests of a run and the rules for them. Seconds count from its first tick, when its seeds are planted."""
 
     requests: Requests
-    """In the order in which they began."""
+    """In the order of their start."""
     rules: Constraints
     names: dict[int, str]
-    """Of sites."""
+    """By site."""
     addresses: list[str]
     domains: list[str]
     found: F64
-    """By request: when its page became known; of robots.txt, sitemaps and probes, -inf."""
+    """By request: when its page became known; -inf for robots.txt, sitemaps and probes."""
 
 
 def read_history(folder: Path) -> RunHistory:
@@ -73,12 +73,12 @@ def read_history(folder: Path) -> RunHistory:
     finally:
         database.connection.close()
     if begun is None:
-        raise UsageError(f"{folder} has no request yet", "Crawl on, or wait until a segment is sealed.")
+        raise UsageError(f"{folder} has no request yet", "Resume the crawl, or wait until a segment is sealed.")
     return _history(settings, visits, *tables, *begun)
 
 
 def _begun(ticks: list[list[Row]], visits: list[Row]) -> tuple[int, float] | None:
-    """Tick and monotonic time at which the last run begins that asked for anything."""
+    """First tick, and its monotonic time, of the last run that made a request."""
     begun = [(int(rows[0][0]), float(rows[0][1])) for rows in ticks if rows]
     last = int(visits[-1][-1]) if visits else -1
     return next((each for each in reversed(begun) if each[0] <= last), None)
@@ -138,7 +138,7 @@ def _history(
 
 
 class _Visits:
-    """All visits of the collection, in order."""
+    """All visits of the collection, in order, as columns."""
 
     def __init__(self, rows: list[Row]) -> None:
         def whole(column: int) -> I64:
@@ -173,7 +173,7 @@ def _waits(sizes: I64, settings: Settings) -> F64:
 
 
 def _delays(visits: _Visits, site_of: I64) -> F64:
-    """By visit: the longest Crawl-delay of its site's origins that was known when its answer came."""
+    """By visit: the longest Crawl-delay, among the origins of its site, that was known when the answer came."""
     by_origin = np.zeros(len(site_of))
     said: dict[int, list[tuple[int, float]]] = {}
     readable = np.isin(visits.outcome, [int(outcome) for outcome in READABLE])
@@ -251,8 +251,8 @@ def _known(
 
 
 def _soonest(visits: _Visits, mine: I64, known: Soonest, settings: Settings) -> F64:
-    """By request of `mine`. A page that is asked for again is so after its last answer, and the time until it is due;
-    what has opened it sooner (a verdict, another name of its site) counts as the time that passed."""
+    """By request of `mine`: its earliest time. A page that is requested again waits for its last answer and until it is
+    due; if something else reopened it sooner (a verdict, another name of its site), the time that passed counts."""
     page, origin = visits.page[mine], visits.origin[mine]
     out = known.origin[origin]
     asked = page >= 0

@@ -1,4 +1,4 @@
-"""Runs as a finding: the table and the curves that `simulate` and `compare` show."""
+"""The table and the plots of runs, as `simulate` and `compare` show them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Figures of a graph: how many, how linked, how deep, how large (thesis 8.2 to 8.7), and whether a made one has what it
-was made for.
+"""Figures of a graph: counts, links, depths and sizes (thesis 8.2 to 8.7), and a check of generated graphs.
 
-*Depth* is the least number of links from a start page: of the whole Web over all links, and, as 5.2 and 8.4.3 have it,
-within a site, over its own links, from its start pages. Exponents are those of `powerlaw`, each with the least value it
-is claimed for: pages of a site from 1, degrees from 50, sizes from 12,000 to 300,000 bytes. A link of a site to itself
-is not one between sites; links between two sites count once (8.6).
+*Depth* is the least number of links from a start page: over all links of the Web, and, as in 5.2 and 8.4.3, within a
+site over its own links from its start pages. Exponents are computed by `powerlaw`, each from the least value for which
+the thesis claims it: pages per site from 1, degrees from 50, sizes from 12,000 to 300,000 bytes. Links between two
+sites count once, and a link inside a site does not count as a link between sites (8.6).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from gossamer.rank.components import bow_tie
 from gossamer.rank.graph import I64, U32, Csr, crossings, csr
 
 NEVER: Final = np.uint32(0xFFFFFFFF)
-"""Depth of a page that is not reached."""
+"""Depth of an unreachable page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class ComponentFigures:
 
 @dataclass(frozen=True, slots=True)
 class GraphFigures:
-    """All figures of a graph, by subject."""
+    """All figures of a graph, grouped by subject."""
 
     pages: int
     links: int
@@ -171,7 +170,8 @@ def _component_figures(links: Csr, between: Csr) -> ComponentFigures:
 
 
 def depths(links: Csr, start: U32, site: U32 | None = None) -> U32:
-    """By page: links from the start pages; with `site`, over links inside sites only. NEVER where none leads."""
+    """By page: the least number of links from a start page, NEVER if there is no path. With `site`, only links inside
+    sites count."""
     found = np.full(links.pages, NEVER, np.uint32)
     groups = site if site is not None else np.zeros(links.pages, np.uint32)
     _breadth(links.offsets, links.targets, groups, np.unique(start), found, np.empty(links.pages, np.uint32))
@@ -223,6 +223,8 @@ def _breadth(offsets: I64, targets: U32, site: U32, start: U32, depth: U32, queu
 
 @dataclass(frozen=True, slots=True)
 class Check:
+    """One property of a generated graph, compared with the thesis."""
+
     name: str
     wanted: str
     found: float
@@ -251,7 +253,7 @@ _AIMS: Final[tuple[tuple[str, _Reading, float, float], ...]] = (
     ("pages reached from the start pages", lambda f: f.depths.reached, 1.0, 0.0),
 )
 SMALLEST: Final = 100_000
-"""Pages below which chance decides: one large site more or less moves every share of pages."""
+"""Least number of pages for `check`: below it a single large site decides every share of pages."""
 
 
 def check(found: GraphFigures, links_per_page: float | None = None) -> list[Check]:

@@ -1,8 +1,8 @@
-"""Batches (4.2.1, 4.4): figure 4.2, how long downloads take; 4.9, a batch by site; 4.10 and 4.11, active robots.
+"""Batches (4.2.1, 4.4): figure 4.2, duration of downloads; 4.9, a batch by site; 4.10 and 4.11, active robots.
 
-A *typical batch* is the one at the middle of a breadth-first crawl, as it is chosen. For 4.10 and 4.11, whose size is
-not given, as many pages around the middle as pass in the 29 hours that the shortest of its runs at 2 KB/s takes; they
-are fetched as a Web of their own, all known from the beginning. The number of robots is not given either: 64.
+A *typical batch* is the one in the middle of a breadth-first crawl. For 4.10 and 4.11 the thesis does not give its
+size: we take as many pages around the middle as can be received in 29 hours, the shortest of the thesis' runs at 2
+KB/s. They are fetched as a separate Web, all known from the start. The number of robots is not given either; we use 64.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gossamer.rank.graph import Csr
 
 ROBOTS: Final = 64
 TIMED: Final = 50_000
-"""Downloads for figure 4.2."""
+"""Number of downloads for figure 4.2."""
 _KEPT_ALIVE: Final = 100
 
 
@@ -34,7 +34,7 @@ _KEPT_ALIVE: Final = 100
 
 
 def fig_4_2(lab: Lab) -> Finding:
-    """One robot that never waits: the time between two ends is that of a download."""
+    """One robot that never waits: the time between two ends is the duration of a download."""
     subject = lab.with_sites
     alone = Scenario(
         most_pages=min(TIMED, subject.graph.pages), servers=Servers.measured(), random_seed=lab.random_seed
@@ -47,7 +47,7 @@ def fig_4_2(lab: Lab) -> Finding:
     marks = Series("shorter", list(paper.DOWNLOADS), list(paper.DOWNLOADS.values()), "points", paper=True)
     plot = Plot(
         "fig-4.2",
-        "Sequential downloads shorter than a time",
+        "Share of sequential downloads by duration",
         "seconds",
         "share of downloads",
         (series("simulated servers", ordered, np.linspace(0, 1, 501)), marks),
@@ -111,7 +111,7 @@ def fig_4_9(lab: Lab) -> Finding:
             gini(batch) < gini(whole),
         ),
         says(
-            "it is very skewed all the same",
+            "it is still very skewed",
             f"a tenth of its sites has {percent(top_tenth(batch))} of its pages",
             top_tenth(batch) > 0.5,
         ),
@@ -120,7 +120,7 @@ def fig_4_9(lab: Lab) -> Finding:
         name,
         "Figure 4.9: pages of a batch by site",
         "Thesis, figure 4.9, page 67",
-        f"{DEPTH}, the batch in the middle, K = 1/35 of all. {subject.described}.",
+        f"{DEPTH}, the batch in the middle of the crawl, K = 1/35 of all pages. {subject.described}.",
         (Table(f"{name}-skew", "", columns, rows),),
         (plot,),
         sentences,
@@ -134,20 +134,20 @@ def _breadth_first(lab: Lab, subject: Subject) -> U32:
 
 
 def _by_site(graph: WebGraph, pages: U32) -> F64:
-    """Pages of each site that has any, the most first."""
+    """Number of pages of each site, the largest first; sites without pages are left out."""
     counts = np.bincount(graph.site[pages])
     found: F64 = np.sort(counts[counts > 0])[::-1].astype(np.float64)
     return found
 
 
 def _ranked(counts: F64) -> tuple[F64, F64]:
-    """Share of sites and share of pages, at no more than a few hundred ranks."""
+    """Share of sites and share of pages, at a few hundred ranks at most."""
     at = np.unique(np.geomspace(1, len(counts), 300).astype(np.int64)) - 1
     return (at + 1) / len(counts), counts[at] / counts.sum()
 
 
 def gini(counts: F64) -> float:
-    """0: all sites have the same number of pages; towards 1: one has them all."""
+    """Gini coefficient. 0: all sites have the same number of pages; near 1: one site has them all."""
     rising, n = np.sort(counts), len(counts)
     return float((2 * np.arange(1, n + 1) - n - 1) @ rising / (n * rising.sum()))
 
@@ -162,7 +162,11 @@ def top_tenth(counts: F64) -> float:
 
 def fig_4_10(lab: Lab) -> Finding:
     return _active(
-        lab, "fig-4.10", "Figure 4.10: active robots, one page a connection", "Thesis, figure 4.10, page 68, and 4.4", 1
+        lab,
+        "fig-4.10",
+        "Figure 4.10: active robots, one page per connection",
+        "Thesis, figure 4.10, page 68, and 4.4",
+        1,
     )
 
 
@@ -170,14 +174,14 @@ def fig_4_11(lab: Lab) -> Finding:
     return _active(
         lab,
         "fig-4.11",
-        "Figure 4.11: active robots, 100 pages a connection",
+        "Figure 4.11: active robots, 100 pages per connection",
         "Thesis, figure 4.11, page 69, and 4.4",
         _KEPT_ALIVE,
     )
 
 
 def middle_batch(subject: Subject, order: U32, volume: int) -> Subject:
-    """Pages around the middle of the crawl, of at most that many bytes, as a Web of their own without links."""
+    """Pages around the middle of the crawl, at most `volume` bytes, as a separate Web without links."""
     size = subject.graph.size[order].astype(np.int64)
     middle = len(order) // 2
     begin = int(np.searchsorted(np.cumsum(size[:middle][::-1]), volume // 2))
@@ -199,7 +203,7 @@ def middle_batch(subject: Subject, order: U32, volume: int) -> Subject:
 
 
 def _batch(lab: Lab) -> Subject:
-    """The same one for all figures."""
+    """The batch, the same for all figures."""
     if "batch" not in lab.made:
         subject = lab.with_sites
         lab.made["batch"] = middle_batch(subject, _breadth_first(lab, subject), paper.BATCH_BYTES)
@@ -216,7 +220,7 @@ def _active(lab: Lab, name: str, title: str, source: str, per_turn: int) -> Find
         Series(f"{human_size(b)}/s", (run.active[:, 0] / 3600).tolist(), run.active[:, 1].tolist(), "steps")
         for b, run in shown.items()
     )
-    plot = Plot(name, f"Active robots of {ROBOTS}, c = {per_turn}", "hours", "active robots", lines)
+    plot = Plot(name, f"Active robots out of {ROBOTS}, c = {per_turn}", "hours", "active robots", lines)
     rows = [
         (f"{human_size(b)}/s", paper.BATCH_HOURS[b, per_turn], run.totals.seconds / 3600) for b, run in shown.items()
     ]
@@ -250,8 +254,9 @@ def _of_batch(found: Runs, per_turn: int) -> list[Sentence]:
         swing = {c: restless(found[20_000, c].active) for c in (1, per_turn)}
         sentences.append(
             says(
-                "the number of active robots varies much less than with one page a connection",
-                f"at 20 KB/s it changes by {swing[per_turn]:.1f} between two of 500 looks, against {swing[1]:.1f}",
+                "the number of active robots varies much less than with one page per connection",
+                f"at 20 KB/s it changes by {swing[per_turn]:.1f} between two of 500 samples, compared with "
+                f"{swing[1]:.1f}",
                 swing[per_turn] < swing[1],
             )
         )
@@ -264,7 +269,7 @@ def _saved(found: Runs, bandwidth: int) -> Sentence:
     one, many = found[bandwidth, 1].totals.seconds, found[bandwidth, _KEPT_ALIVE].totals.seconds
     ours = 1 - many / one if one > 0 else 0.0
     return says(
-        f"100 pages a connection shorten the batch from {said[bandwidth, 1]:.0f} to "
+        f"100 pages per connection shorten the batch from {said[bandwidth, 1]:.0f} to "
         f"{said[bandwidth, _KEPT_ALIVE]:.0f} h at {bandwidth // 1000} KB/s, by {percent(theirs)}",
         f"from {hours(one)} to {hours(many)}, by {percent(ours)}",
         abs(ours - theirs) < 0.15,
@@ -278,7 +283,7 @@ def busy(active: F64) -> float:
 
 
 def restless(active: F64) -> float:
-    """How much a step function changes, on average, between two of 500 even looks at it."""
+    """Mean change of a step function between two of 500 evenly spaced samples."""
     looks = np.linspace(active[0, 0], active[-1, 0], 500)
     seen = active[np.maximum(0, np.searchsorted(active[:, 0], looks, side="right") - 1), 1]
     return float(np.abs(np.diff(seen)).mean())

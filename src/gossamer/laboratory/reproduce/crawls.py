@@ -1,7 +1,7 @@
-"""Crawls of the demonstration Web for section 4.5: run once for each strategy, here, or read if they are given.
+"""Crawls of the demonstration Web for section 4.5: run once per strategy, or read from given collections.
 
-They go through the ordinary crawl (`run`), politeness, robots.txt and disk included, into a folder that stays only if
-there is one to write to; a crawl that is there already is read.
+They are ordinary crawls (`run`) with politeness, robots.txt and disk. Their folder is removed at the end unless one is
+given; a crawl that already exists there is read.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from gossamer.webs.demo import DemoWeb
 SHOW_EVERY: Final = 0.2
 """Seconds between reports of progress."""
 PATIENCE: Final = 5.0
-"""Seconds: what is due later is left."""
+"""Seconds: pages due later are not awaited."""
 
 
 class Crawls:
+    """The crawls of the demonstration Web, by strategy."""
+
     def __init__(
         self,
         given: Sequence[Path] = (),
@@ -39,7 +41,7 @@ class Crawls:
         show: Show | None = None,
         settings: Sequence[str] = (),
     ) -> None:
-        """`given`: collections to read; `folder`: where new ones stay; `settings`: more of them, KEY=VALUE."""
+        """`given`: collections to read; `folder`: where new ones stay; `settings`: further settings, KEY=VALUE."""
         self._given, self._folder, self._web = given, folder, web or DemoWeb()
         self.show, self._settings = show or (lambda what, part: None), settings
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -57,8 +59,8 @@ class Crawls:
                 return folder
         said = ", ".join(f"{folder} by {policy}" for folder, policy in policies.items())
         raise UsageError(
-            f"none of the collections was crawled by {strategy}: {said}",
-            "Name one with --collection, or leave it out: then the demonstration Web is crawled.",
+            f"none of the collections was crawled with {strategy}: {said}",
+            "Name one with --collection, or omit the option to crawl the demonstration Web.",
         )
 
     def _crawl(self, strategy: str) -> Path:
@@ -67,7 +69,7 @@ class Crawls:
             return folder
         plea = Plea(folder, demo=self._web, changes=(order_of(strategy), *self._settings), patience=PATIENCE)
         try:
-            crawl(plea, self.show, f"crawling the demonstration Web by {strategy}")
+            crawl(plea, self.show, f"crawling the demonstration Web with {strategy}")
         except KeyboardInterrupt:
             disk.remove(folder)  # the next run would read an unfinished crawl as a finished one
             raise
@@ -86,7 +88,7 @@ class Crawls:
 
 
 def order_of(strategy: str) -> str:
-    """The setting that makes a crawl follow it."""
+    """The setting that makes a crawl use the strategy."""
     return f"manager.policy={strategy_named(strategy, LIVE).name}"
 
 

@@ -1,8 +1,8 @@
 """Real crawls (4.5): figures 4.12 to 4.16, and 6.10 to 6.13 of 000, on crawls of the demonstration Web.
 
-A *day* is an eighth of the crawl's time, as the paper's crawl took eight. PageRank is that of the pages that were done,
-on the links between them. Connections and waits are those of the demonstration Web, some hundred times as fast as the
-paper's.
+A *day* is an eighth of the crawl's time, as the paper's crawl took eight days. PageRank is computed over the fetched
+pages and the links between them. Connections and waits are those of the demonstration Web, some hundred times as fast
+as the paper's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gossamer.laboratory.reproduce.lab import PAGERANK, PAGES, Lab, curve, numbe
 LENGTH: Final = "larger-sites-first"
 DEPTH: Final = "breadth-first"
 CONSISTENT: Final = 0.05
-"""Curves that are no more apart on average are called consistent."""
+"""Curves whose mean difference is at most this are called consistent."""
 
 
 def setting(*crawls: Crawled) -> str:
@@ -37,12 +37,12 @@ def setting(*crawls: Crawled) -> str:
 
 
 def days(crawled: Crawled) -> F64:
-    """When each page was done, in eighths of the crawl."""
+    """When each page was fetched, in eighths of the crawl."""
     return paper.DAYS * crawled.time / max(float(crawled.time.max()), 1e-9)
 
 
 def got(crawled: Crawled) -> F64:
-    """Cumulative PageRank, after each page."""
+    """Cumulative PageRank after each page."""
     found: F64 = np.cumsum(crawled.worth[crawled.order]) / crawled.worth.sum()
     return found
 
@@ -84,8 +84,8 @@ def fig_4_12(lab: Lab) -> Finding:
     ]
     sentences.append(
         says(
-            "the share of PageRank is above that of documents during the whole crawl",
-            "so it is" if ahead >= -1e-9 else f"it falls behind by up to {number(-ahead)}",
+            "the share of PageRank is above the share of documents during the whole crawl",
+            "it is" if ahead >= -1e-9 else f"it falls behind by up to {number(-ahead)}",
             ahead >= -1e-9,
         )
     )
@@ -112,7 +112,7 @@ def fig_4_13(lab: Lab) -> Finding:
         name,
         "Average PageRank of the pages of a day",
         "day (eighths of the crawl)",
-        "average PageRank (1: that of all)",
+        "average PageRank (1: mean of all pages)",
         (Series("larger-sites-first", label, means.tolist(), "bars"),),
     )
     columns = (Column("day", "d"), Column("pages", ",d"), Column("average PageRank", ".3f"))
@@ -145,7 +145,7 @@ def fig_4_14(lab: Lab) -> Finding:
         name,
         "Average PageRank by depth",
         "clicks from the start page of the site",
-        "average PageRank (1: that of all)",
+        "average PageRank (1: mean of all pages)",
         (Series(LENGTH, levels.tolist(), means[levels].tolist(), "bars"),),
     )
     columns = (Column("depth", "d"), Column("pages", ",d"), Column("average PageRank", ".3f"))
@@ -155,12 +155,12 @@ def fig_4_14(lab: Lab) -> Finding:
     sentences = (
         says(
             "in the first levels PageRank falls with depth",
-            f"the correlation of depth and the logarithm of PageRank is {first:+.2f} in the first {paper.LEVELS}",
+            f"depth and the logarithm of PageRank have a correlation of {first:+.2f} on the first {paper.LEVELS} levels",
             first < -0.1,
         ),
         says(
             "3 to 4 clicks from the home page the correlation is very low",
-            f"below them it is {rest:+.2f}",
+            f"on deeper levels it is {rest:+.2f}",
             abs(rest) < 0.1,
         ),
     )
@@ -202,7 +202,7 @@ def fig_4_15(lab: Lab) -> Finding:
     sentences = (
         says(
             "crawl and simulation are consistent",
-            f"their curves are {number(apart)} apart on average",
+            f"the mean difference of their curves is {number(apart)}",
             apart <= CONSISTENT,
         ),
         says(
@@ -259,7 +259,7 @@ def fig_4_16(lab: Lab) -> Finding:
 
 
 def reaching(crawled: Crawled) -> tuple[float, ...]:
-    """Seconds to half and to 80 % of the documents, and of the PageRank."""
+    """Seconds to half and to 80 % of the documents, then of the PageRank."""
     time, pagerank = np.sort(crawled.time), got(crawled)
     documents = np.arange(1, len(time) + 1) / len(time)
     return tuple(
@@ -271,7 +271,7 @@ def _faster(halves: dict[str, tuple[float, ...]]) -> list[Sentence]:
     what = ("half of the documents", "80 % of the documents", "half of the PageRank", "80 % of the PageRank")
     return [
         says(
-            f"larger-sites-first has {each} sooner than breadth-first",
+            f"larger-sites-first reaches {each} sooner than breadth-first",
             f"after {length:.2f} s, breadth-first after {depth:.2f} s",
             length <= depth,
         )

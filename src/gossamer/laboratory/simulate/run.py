@@ -1,4 +1,4 @@
-"""From a graph and a strategy to the order in which its pages are fetched, and when."""
+"""Simulates a crawl of a graph by a strategy: the order in which its pages are fetched, and when."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ F32 = npt.NDArray[np.float32]
 U32 = npt.NDArray[np.uint32]
 
 POINTS: Final = 4_000
-"""Of the step function of active connections."""
+"""Most points of the step function of open connections."""
 USUAL: Final = 0.01
-"""Share of the graph after which link scores are computed anew, if the scenario does not say."""
+"""Share of the graph after which link scores are computed again, unless the scenario sets it."""
 STEPS: Final = 100
-"""How often progress is told, about."""
+"""About how often progress is reported."""
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a crawl asked for, received and took, as a whole."""
+    """What a crawl requested, received and took in total."""
 
     requests: int
     failed: int
-    """Requests that brought no page."""
+    """Requests that returned no page."""
     bytes: int
     seconds: float
     """Virtual time until the end."""
@@ -76,11 +76,11 @@ class Run:
     strategy: str
     scenario: Scenario
     order: U32
-    """Pages of the graph, in the order in which they came."""
+    """Pages of the graph in the order in which they were fetched."""
     time: F64
-    """Virtual seconds at which each came."""
+    """Virtual seconds at which each was fetched."""
     active: F64
-    """Rows: time, and requests open then; a step function, thinned."""
+    """Open requests as a step function, thinned: rows of time and number."""
     totals: Totals
 
 
@@ -94,8 +94,8 @@ def simulate(
     history: F64 | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """`worth` is the true PageRank, computed if the strategy needs it; `history` that of a crawl before, by page, NaN
-    for pages that are new."""
+    """Simulates a crawl. `worth` is the true PageRank, computed if the strategy needs it and it is not given; `history`
+    is the PageRank of an earlier crawl by page, NaN for new pages."""
     begun = time.process_time()
     rule = strategy_named(strategy)
     starts = graph.start if start is None else np.asarray(start, np.uint32)
@@ -127,13 +127,13 @@ def _check(graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, his
     if starts.max() >= graph.pages:
         raise UsageError(f"start page {starts.max()}: the graph has pages 0 to {graph.pages - 1}")
     if scenario.connections < 1 or scenario.batch < 1 or scenario.per_turn < 1:
-        raise UsageError("connections, pages of a turn and of a batch are 1 or more")
+        raise UsageError("connections, pages per turn and pages per batch must be 1 or more")
     if rule.given == "history" and history is None:
-        raise UsageError(f"{rule.name} needs the PageRank of a crawl before", "See `gossamer reproduce fig-4.6`.")
+        raise UsageError(f"{rule.name} needs the PageRank of an earlier crawl", "See `gossamer reproduce fig-4.6`.")
 
 
 def _given(graph: WebGraph, rule: Strategy, scenario: Scenario, worth: F64 | None, history: F64 | None) -> F32:
-    """By page of the graph: the merit that strategies are told which know more than a crawl can."""
+    """By page of the graph: the merit that is given to strategies which know more than a crawl can know."""
     if rule.given == "worth" or rule.name == "historical-pagerank-omniscient":
         true = pagerank(graph.links, tolerance=1e-8).values if worth is None else worth
         if rule.given == "history" and history is not None:
@@ -150,7 +150,7 @@ def _given(graph: WebGraph, rule: Strategy, scenario: Scenario, worth: F64 | Non
 
 
 class _Fetched:
-    """The graph known so far, as `rank` wants it."""
+    """The graph of the known pages, in the form that `rank` takes."""
 
     def __init__(self, found: Discovered) -> None:
         self._found = found
@@ -163,7 +163,7 @@ class _Fetched:
 
 @dataclass(frozen=True, slots=True)
 class _Arrays:
-    """The arrays that the kernels of `loop` work on."""
+    """The arrays on which the kernels of `loop` work."""
 
     web: ServedWeb
     desk: CrawlColumns
@@ -200,7 +200,7 @@ def _make_arrays(graph: WebGraph, scenario: Scenario, columns: Columns) -> _Arra
 
 
 def _waits(scenario: Scenario, columns: Columns) -> Waits:
-    """No site of a graph has a robots.txt, so the columns hold no Crawl-delay."""
+    """What `patience` needs to give the wait of a site. A graph has no robots.txt, so no site has a Crawl-delay."""
     large = scenario.wait if scenario.wait_large < 0 else scenario.wait_large
     return Waits(columns.site.pages, columns.site.delay, int(scenario.large_site), float(scenario.wait), float(large))
 
@@ -299,7 +299,7 @@ class _Crawl:
                 self._prepare()
 
     def _every(self, fetched: int) -> int:
-        """After how many pages more scores are computed anew."""
+        """Number of pages after which scores are computed again."""
         every = self.scenario.rank_every
         if not every and self.rule.prepares == "completed":
             return max(LEAST, round(GROWTH * fetched))
@@ -324,7 +324,7 @@ class _Crawl:
         return int(why)
 
     def _plan(self) -> bool:
-        """Are there pages in the next plan?"""
+        """Makes the next plan. Returns whether it has pages, or requests are in flight."""
         if self.rule.prepares:
             self._score()
         self.rules = self._rules()
@@ -345,7 +345,7 @@ class _Crawl:
         return len(plan.pages) > 0 or self.queue.in_flight > 0
 
     def _wait(self) -> bool:
-        """Until the next page is due that waits; False if none does."""
+        """Advances the clock to the next page that is due, and plans. False if no page waits."""
         due = soonest_due(self.columns)
         if due == np.inf:
             return False
@@ -371,7 +371,7 @@ class _Crawl:
             page.merit[: graph.pages] = self.ranks = found.values
 
     def _before(self) -> F64 | None:
-        """The scores as they stand; the completed ones have grown since they were computed."""
+        """The present scores; the completed ones include their growth since they were computed."""
         if self.rule.prepares != "completed":
             return self.ranks
         base, ranked = self.columns.ranking
@@ -407,7 +407,7 @@ def _buffers(graph: WebGraph, scenario: Scenario) -> Buffers:
 
 
 def _reachable(graph: WebGraph, starts: U32) -> U32:
-    """All pages that can be reached, by breadth."""
+    """All pages reachable from the start pages, found breadth-first."""
     known = np.zeros(graph.pages, np.bool_)
     known[starts] = True
     found, front = [np.unique(starts)], np.unique(starts)

@@ -1,8 +1,8 @@
-"""Tables 1 and 2 and figures 5 to 7 of 001: dynamic against static scheduling, and more and more processes.
+"""Tables 1 and 2 and figures 5 to 7 of 001: dynamic and static scheduling, and a growing number of processes.
 
-The paper's experiment took hours. Ours has its processes, its sites and its proportions; times are divided by `SCALE`,
-and unless the whole is asked for the pages by `PART`. Figures are given on the paper's clock: seconds times both. What
-is calibrated is one number, the mean time of a page, by the dynamic run of 20,000 pages; speed-ups are not.
+The paper's experiment took hours. Ours has the same processes, sites and proportions; times are divided by `SCALE`, and
+pages by `PART` unless the full experiment is requested. Figures are converted to the paper's clock: seconds times both.
+One number is calibrated, the mean time of a page, by the dynamic run of 20,000 pages; speed-ups are not.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from gossamer.laboratory.reproduce.scheduling.web import ExperimentWeb
 
 NAME: Final = "table-001"
 SCALE: Final = 15.0
-"""A page then takes 22 ms of a process, and 5 processes ask for 230 pages a second: the processor does not bind."""
+"""With it a page takes 22 ms of a process, and 5 processes request 230 pages per second: CPU is not the limit."""
 PART: Final = 10
 RUNS: Final = 2
 PROCESSES: Final = (1, 2, 4, 8, 12, 16, 20, 24)
 TIMEOUTS: Final = (5.0, 15.0, 45.0)
-"""Seconds on the paper's clock; the second is that of all other runs."""
+"""Seconds on the paper's clock; all other runs use the second."""
 MODES: Final = (DYNAMIC, STATIC)
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSize:
-    """How much of the experiment is run."""
+    """How large the experiment is."""
 
     part: int = PART
     runs: int = RUNS
@@ -46,7 +46,7 @@ class ExperimentSize:
         return ExperimentWeb(pages // self.part, self.scale, seed=seed)
 
     def minutes(self, seconds: float) -> float:
-        """On the paper's clock."""
+        """Converts seconds to minutes on the paper's clock."""
         return seconds * self.scale * self.part / 60
 
     def seconds(self, minutes: float) -> float:
@@ -58,13 +58,15 @@ Runs = dict[str, list[RunResult]]
 
 
 class Experiment:
+    """Runs the modes, and shows progress."""
+
     def __init__(self, lab: Lab, size: ExperimentSize) -> None:
         self._lab, self.size = lab, size
 
     def both(
         self, what: str, web: ExperimentWeb, runs: int, timeout: float | None = None, seconds: float = np.inf
     ) -> Runs:
-        """Each mode `runs` times, in turn, with the same server and the same processes."""
+        """Runs each mode `runs` times, alternately, with the same server and the same processes."""
         found: Runs = {mode: [] for mode in MODES}
         with (
             closing(ServerProcess(web)) as server,
@@ -116,7 +118,7 @@ def reproduced(lab: Lab, size: ExperimentSize) -> Finding:
     )
     return Finding(
         NAME,
-        "Tables 1 and 2 of 001: dynamic against static scheduling",
+        "Tables 1 and 2 of 001: dynamic and static scheduling",
         "001, tables 1 and 2, figures 5 to 7",
         _setting(size, small, large),
         tables,
@@ -126,12 +128,12 @@ def reproduced(lab: Lab, size: ExperimentSize) -> Finding:
 
 
 def _setting(size: ExperimentSize, small: ExperimentWeb, large: ExperimentWeb) -> str:
-    part = "" if size.part == 1 else f", pages by {size.part} (--full: all of them)"
+    part = "" if size.part == 1 else f", pages divided by {size.part} (--full: all pages)"
     return (
         f"{paper.PROCESSES_001} processes with one request each, {small.sites} sites, {thousands(small.pages)} pages "
-        f"({thousands(large.pages)} for table 1), {small.dead} sites dead, time-out {TIMEOUTS[1]:g} s; over sockets on "
+        f"({thousands(large.pages)} for table 1), {small.dead} sites dead, timeout {TIMEOUTS[1]:g} s; over sockets on "
         f"this machine, times divided by {size.scale:g}{part}; means of {plural(size.runs, 'run')}. All times are "
-        "given on the paper's clock."
+        "converted to the paper's clock."
     )
 
 
@@ -139,7 +141,7 @@ def _setting(size: ExperimentSize, small: ExperimentWeb, large: ExperimentWeb) -
 
 
 def _time_at(runs: Sequence[RunResult], share: float) -> float:
-    """Seconds until that share of the pages was collected, in the mean; of what was collected if that is less."""
+    """Mean seconds until this share of the pages was collected, or all that were collected if fewer."""
     return float(np.mean([each.collected[min(len(each.collected), _count(each, share)) - 1] for each in runs]))
 
 
@@ -155,7 +157,7 @@ Steps = dict[int, dict[str, float]]
 
 
 def _columns(first: str, paper: str, ours: str) -> tuple[Column, ...]:
-    """Of both tables: `paper` and `ours` are the formats of the numbers of each mode."""
+    """The columns of both tables; `paper` and `ours` are the number formats of each mode."""
     return (
         Column(first, "d"),
         Column("dynamic, paper", paper),
@@ -173,7 +175,7 @@ def _table_2(size: ExperimentSize, steps: Steps) -> Table:
     for n, (dynamic, static) in paper.TABLE_001_2.items():
         ours, theirs = size.minutes(steps[n][DYNAMIC]), size.minutes(steps[n][STATIC])
         rows.append((n, dynamic, ours, static, theirs, static / dynamic, theirs / ours))
-    return Table(f"{NAME}-time", "Table 2: minutes until so many pages are collected", columns, tuple(rows))
+    return Table(f"{NAME}-time", "Table 2: minutes by pages collected", columns, tuple(rows))
 
 
 def _table_1(size: ExperimentSize, runs: Runs) -> Table:
@@ -186,7 +188,7 @@ def _table_1(size: ExperimentSize, runs: Runs) -> Table:
             for mode in MODES
         )
         rows.append((minutes, dynamic, ours, static, theirs, dynamic / static, ours / theirs if theirs else None))
-    title = "Table 1: pages that are collected within so many minutes"
+    title = "Table 1: pages collected by minutes"
     return Table(f"{NAME}-rate", title, columns, tuple(rows))
 
 
@@ -203,7 +205,8 @@ def _efficiency(runs: Runs, web: ExperimentWeb) -> Table:
         collected = _mean([len(each.collected) for each in runs[mode]])
         failed = _mean([each.failed for each in runs[mode]])
         rows.append((mode, web.urls, collected, failed, collected / web.urls))
-    return Table(f"{NAME}-efficiency", "Collection efficiency: the share of the pages collected", columns, tuple(rows))
+    title = "Collection efficiency: share of the pages that were collected"
+    return Table(f"{NAME}-efficiency", title, columns, tuple(rows))
 
 
 def _components(runs: Runs) -> Table:
@@ -212,7 +215,7 @@ def _components(runs: Runs) -> Table:
         Column("network", ".1%"),
         Column("extraction", ".1%"),
         Column("waiting", ".1%"),
-        Column("uniqueness, of the scheduler's time", ".2%"),
+        Column("uniqueness (share of the scheduler's time)", ".2%"),
     )
     rows = tuple((mode, *_shares(runs[mode])) for mode in MODES)
     return Table(f"{NAME}-components", "Where the time of the processes went", columns, rows)
@@ -234,7 +237,7 @@ def _shares(runs: Sequence[RunResult]) -> tuple[float, float, float, float]:
 
 def _time_outs(size: ExperimentSize, limits: dict[float, Runs]) -> Table:
     columns = (
-        Column("time-out, s", "g"),
+        Column("timeout, s", "g"),
         Column("dynamic, min", ".1f"),
         Column("static, min", ".1f"),
         Column("speed-up", ".2f"),
@@ -243,21 +246,21 @@ def _time_outs(size: ExperimentSize, limits: dict[float, Runs]) -> Table:
     for limit, runs in limits.items():
         ours, theirs = (size.minutes(_mean([each.seconds for each in runs[mode]])) for mode in MODES)
         rows.append((limit, ours, theirs, theirs / ours))
-    title = "The effect of the time-out, which 001 leaves for later: a quarter of the pages, one run"
+    title = "The effect of the timeout, which 001 leaves to future work: a quarter of the pages, one run"
     return Table(f"{NAME}-timeouts", title, columns, tuple(rows))
 
 
 def _rates(size: ExperimentSize, outcome: RunResult) -> tuple[float, float]:
-    """Bytes and pages a second, on the paper's clock."""
+    """Bytes and pages per second, on the paper's clock."""
     return outcome.bytes / outcome.seconds / size.scale, len(outcome.collected) / outcome.seconds / size.scale
 
 
 def _processes(size: ExperimentSize, many: Sequence[RunResult]) -> Table:
     columns = (
         Column("processes", "d"),
-        Column("bytes a second", ",.0f"),
-        Column("pages a second", ".2f"),
-        Column("times as fast as one", ".2f"),
+        Column("bytes per second", ",.0f"),
+        Column("pages per second", ".2f"),
+        Column("speed-up over one process", ".2f"),
     )
     base = _rates(size, many[0])[1]
     rows = tuple((each.processes, *_rates(size, each), _rates(size, each)[1] / base) for each in many)
@@ -287,15 +290,15 @@ def _plots(size: ExperimentSize, many: Sequence[RunResult]) -> tuple[Plot, Plot]
             "fig-001-6",
             "Raw download rate (figure 6 of 001)",
             "processes",
-            "bytes a second",
+            "bytes per second",
             (Series("dynamic", x, raw),),
         ),
         Plot(
             "fig-001-7",
             "Document rate (figure 7 of 001)",
             "processes",
-            "pages a second",
-            (Series("dynamic", x, pages), Series("as many times one process", x, ideal)),
+            "pages per second",
+            (Series("dynamic", x, pages), Series("linear speed-up", x, ideal)),
         ),
     )
 
@@ -325,12 +328,12 @@ def _of_time(size: ExperimentSize, steps: Steps, runs: Runs) -> list[Sentence]:
         ),
         says(
             "the processes of a static schedule idle",
-            f"they wait {waits[STATIC]:.0%} of their time, those of the dynamic one {waits[DYNAMIC]:.0%}",
+            f"they wait {waits[STATIC]:.0%} of their time, those of the dynamic schedule {waits[DYNAMIC]:.0%}",
             waits[STATIC] > 2 * waits[DYNAMIC],
         ),
         Sentence(
-            f"Idling alone explains at most a speed-up of {most}: one of {most} processes is always busy. The paper's "
-            f"{said[last]:.1f} must have other reasons too, which it does not name; our two modes have the same kernel."
+            f"Idle time alone explains a speed-up of at most {most}, as one of {most} processes is always busy. The "
+            f"paper's {said[last]:.1f} must have other causes, which it does not name; our two modes share one kernel."
         ),
     ]
 
@@ -363,7 +366,7 @@ def _of_limits(size: ExperimentSize, limits: dict[float, Runs]) -> list[Sentence
     grew = {mode: limits[long][mode][0].seconds / limits[short][mode][0].seconds for mode in MODES}
     return [
         Sentence(
-            f"With a time-out of {long:g} s in place of {short:g} s dynamic takes {grew[DYNAMIC]:.2f} times as long, "
+            f"With a timeout of {long:g} s instead of {short:g} s, dynamic takes {grew[DYNAMIC]:.2f} times as long, "
             f"static {grew[STATIC]:.2f} times."
         )
     ]

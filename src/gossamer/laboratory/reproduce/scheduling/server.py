@@ -1,4 +1,4 @@
-"""`python -m gossamer.laboratory.reproduce.scheduling.server JSON`: serves a `Web`, until its standard input ends."""
+"""`python -m gossamer.laboratory.reproduce.scheduling.server JSON`: serves the Web until its standard input ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class WebConnection(asyncio.Protocol):
-    """One GET after another; a dead site never answers."""
+    """Answers one GET after another; a dead site never answers."""
 
     def __init__(self, web: ExperimentWeb, sites: dict[str, int], loop: asyncio.AbstractEventLoop) -> None:
         self._web, self._sites, self._loop = web, sites, loop
@@ -66,7 +66,7 @@ def _body(web: ExperimentWeb, site: int, page: int) -> bytes:
 
 
 class ServerProcess:
-    """The server in a process of its own."""
+    """The server in its own process."""
 
     def __init__(self, web: ExperimentWeb) -> None:
         asked = json.dumps({"web": web.as_json(), "parent": os.getpid()})
@@ -81,7 +81,7 @@ class ServerProcess:
         line = self._process.stdout.readline()
         if not line:
             self.close()
-            raise GossamerError("The server of the experiment did not start.", "Its own message stands above.")
+            raise GossamerError("The server of the experiment did not start.", "See its own message above.")
         self.port = int(line)
 
     def close(self) -> None:
