@@ -1,9 +1,9 @@
-"""CPU of all processes for a page of about 25 KB and 75 links, everything on, over loopback HTTP.
+"""CPU of all processes for a page of about 25 KB and 75 links, all features on, over loopback HTTP.
 
     python -m bench.page_cost [PAGES] [--profile FILE]
 
-The demonstration Web in its bulk form serves the pages; its own processor time is not counted. What misses a bound
-ends it with an exit code that is not 0.
+The demonstration Web in its bulk form serves the pages; its own CPU time is not counted. A missed bound ends it with a
+nonzero exit code.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from gossamer.webs.demo import DemoWeb
 
 A_PAGE: Final = 2.0
 OF_THE_DESK: Final = 0.2
-"""Bounds, in ms of processor time a page."""
+"""Bounds in ms of CPU time per page."""
 
 
 class Quiet:
-    """Keeps the figures of the moment when half of the pages were fetched: from there on everything is warm."""
+    """Keeps the figures of the moment when a third of the pages is fetched: from then on everything is warm."""
 
     def __init__(self, pages: int) -> None:
-        self.half = pages // 3
+        self.third = pages // 3
         self.then: dict[str, Any] | None = None
 
     def due(self) -> bool:
         return self.then is None
 
     def show(self, figures: dict[str, Any]) -> None:
-        if figures["visits"] >= self.half:
+        if figures["visits"] >= self.third:
             self.then = figures
 
     def say(self, line: str) -> None:
@@ -62,16 +62,19 @@ def main() -> None:
     visits, seconds = (crawling[name] - then[name] for name in ("run_visits", "seconds"))
     size = (crawling["bytes"] - then["bytes"]) / visits
     print(f"pages {visits}, {size / 1000:.1f} KB each on the wire, {end['known']} known")
-    print(f"{visits / seconds:.0f} pages/s on this machine, server included")
-    print(f"the loop's longest turn: {1000 * crawling['longest_turn']:.0f} ms")
+    print(f"{visits / seconds:.0f} pages/s on this machine, the server included")
+    print(f"longest turn of the loop: {1000 * crawling['longest_turn']:.0f} ms")
     print(f"with start, sealing and image: {1000 * end['cpu_seconds'] / end['run_visits']:.2f} ms")
     judge(costs(then, crawling))
 
 
 def costs(then: dict[str, Any], end: dict[str, Any]) -> Iterator[Figure]:
-    """Between two moments of a run."""
+    """CPU per page between two moments of a run."""
     visits = end["run_visits"] - then["run_visits"]
-    for name, key, bound in (("CPU a page", "cpu_seconds", A_PAGE), ("of it the desk", "desk_seconds", OF_THE_DESK)):
+    for name, key, bound in (
+        ("CPU per page", "cpu_seconds", A_PAGE),
+        ("the desk's share", "desk_seconds", OF_THE_DESK),
+    ):
         yield Figure(name, 1000 * (end[key] - then[key]) / visits, "ms", bound)
 
 

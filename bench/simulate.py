@@ -1,8 +1,7 @@
-"""What simulations cost: `python -m bench.simulate [pages, default 10^6]`
+"""Cost of simulations: `python -m bench.simulate [pages, default 10^6]`
 
-A made Web of 10^6 pages and 10^7 links, one core, seconds of processor time. Bounds: clock and politeness on within
-60 s (aim 10), the order alone within 10 s; debian-docs, where it is, within 2 GB of memory. Kernels are compiled
-before.
+A generated Web of 10^6 pages and 10^7 links, one core, seconds of CPU time. Bounds: with clock and politeness within
+60 s (aim 10), the order alone within 10 s; debian-docs, if present, within 2 GB of memory. Kernels are compiled before.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MEASURED: Final = (
 
 
 def most_memory() -> int:
-    """Bytes."""
+    """Peak memory in bytes."""
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) * 1024
 
 

@@ -1,7 +1,7 @@
 """How fast `gossamer verify` reads an archive: `python -m bench.verify [--megabytes N]` (bound: 100 MB/s on 2 cores).
 
-Makes a whole collection: pages of 25 KB, two in three sent as gzip, archived, journalled and sealed as a crawl does it.
-`make` serves the tests too, with few and small pages.
+Makes a whole collection: pages of 25 KB, two in three sent as gzip, archived, journalled and sealed as by a crawl.
+Tests use `make` too, with few and small pages.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from gossamer.web.fetch.decode import Decoded
 URL_FILE: Final = f"{layout.URLS}/pages.blocks"
 BOUND: Final = 100.0
 MOST_TEXTS: Final = 100
-"""Different texts; pages differ in their number too."""
+"""Number of different texts; pages also differ in their number."""
 START: Final = 1_700_000_000.0
 _WORDS: Final = ("river", "stone", "paper", "winter", "garden", "letter", "window", "market", "bridge", "silver")
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What is in a collection that was made."""
+    """The contents of a generated collection."""
 
     folder: Path
     urls: list[str]
     asked: dict[str, str]
-    """URL of each page that was visited, and as it was asked for."""
+    """URL of each visited page, and the form in which it was requested."""
     bodies: dict[str, str]
     repeats: set[str]
     """URLs whose body is in a revisit record."""
@@ -65,16 +65,16 @@ class Made:
 
 @dataclass(slots=True)
 class Maker:
-    """Visits pages in the order of discovery; each finds two more, and links to them and to one known before."""
+    """Visits pages in the order of discovery; each finds two pages, and links to them and to one known page."""
 
     folder: Path
     words: int = 30
     sites: int = 3
     text: bool = False
     plain: int = 3
-    """One in so many pages is not compressed."""
+    """One in this many pages is not compressed."""
     repeat: int = 5
-    """One in so many has the body of the last such one; 0: none."""
+    """One in this many pages repeats the body of the last such page; 0: none."""
     told: list[str] = field(default_factory=list)
     rng: random.Random = field(default_factory=lambda: random.Random(1))
     urls: list[str] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Maker:
     payloads: Payloads = field(default_factory=Payloads)
 
     def make(self, visits: int, per_segment: int, per_tick: int = 10, unsealed: int = 0) -> Made:
-        """`unsealed`: the last so many visits are committed in the journal only."""
+        """`unsealed`: number of last visits that are only in the journal."""
         shard = layout.shard_folder(self.folder)
         layout.make_folders(shard)
         disk.write_atomic(self.folder / layout.SETTINGS, dump(Settings()).encode())
@@ -124,7 +124,7 @@ class Maker:
         return Effects(self.tick, START + self.tick, float(self.tick), sites, origins, len(self.urls))
 
     def first(self) -> Effects:
-        """Sites, their origins and start pages."""
+        """Adds sites, their origins and start pages."""
         effects = self._effects(0, 0)
         names = [f"site{i}.example" for i in range(self.sites)]
         effects.sites = Texts.join([name.encode() for name in names], "<u2")
@@ -267,7 +267,7 @@ class Maker:
 
 
 def measure(megabytes: int, folder: Path) -> Iterator[tuple[str, float]]:
-    """Of the command as a whole, its start and its processes included."""
+    """Measures the command as a whole, its start and its processes included."""
     pages = megabytes * 132
     made = Maker(folder, words=3_000, repeat=0).make(pages, pages // 4, 50)
     size = sum(path.stat().st_size for path in (made.shard / layout.ARCHIVE).iterdir()) / 1e6
@@ -279,9 +279,9 @@ def measure(megabytes: int, folder: Path) -> Iterator[tuple[str, float]]:
     tables = _verify(folder, "--quick")
     used_for_tables = _processor() - before
     yield "seconds", spent
-    yield "of them for start and tables", tables
-    yield "MB a second of archive", size / (spent - tables)
-    yield "MB a second of processor time", size / (used - used_for_tables)
+    yield "of these for start and tables", tables
+    yield "MB per second of archive", size / (spent - tables)
+    yield "MB per second of CPU time", size / (used - used_for_tables)
 
 
 def _verify(folder: Path, *options: str) -> float:
@@ -302,7 +302,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = dict(measure(parser.parse_args().megabytes, Path(folder)))
     print(json.dumps({name: round(value, 2) for name, value in found.items()}, indent=2))
-    if found["MB a second of archive"] < BOUND:
+    if found["MB per second of archive"] < BOUND:
         raise SystemExit(f"slower than {BOUND:.0f} MB/s")
 
 

@@ -197,12 +197,12 @@ def measured(path: Path) -> dict[str, Any]:
 def test_each_bound_is_missed_by_what_misses_it(tmp_path: Path) -> None:
     found = {f.name: f for f in bound.figures(measured(tmp_path / "r.json"))}
     assert [name for name, f in found.items() if not f.is_good] == [
-        "CPU a page: TLS, ten pages a connection",
-        "a page at 10,000,000 known, to 100,000",
-        "2,000 connections: the longest",
+        "CPU per page: TLS, ten pages per connection",
+        "a page at 10,000,000 known, relative to 100,000",
+        "2,000 connections: longest pause",
     ]
-    assert "15.0 times" in found["CPU a page: real pages"].aside
-    with pytest.raises(SystemExit, match="missed: CPU a page: TLS"):
+    assert "15.0 times" in found["CPU per page: real pages"].aside
+    with pytest.raises(SystemExit, match="missed: CPU per page: TLS"):
         bound.main(tmp_path / "r.json")
 
 
@@ -217,7 +217,7 @@ def test_the_page_says_what_was_measured_and_what_missed_its_bound(tmp_path: Pat
     text = write.page(measured(tmp_path / "r.json"))
     assert re.search(r"\| Scrapy \| 21.00 \|", text)
     assert "| 10,000,000 | 450.0 | 4.50 | 250.0 |" in text
-    assert re.search(r"2,000 connections: the longest \| 220 ms \| 200 ms \| \*\*no\*\*", text)
+    assert re.search(r"2,000 connections: longest pause \| 220 ms \| 200 ms \| \*\*no\*\*", text)
 
 
 def test_the_programs_for_others_know_nothing_of_gossamer() -> None:

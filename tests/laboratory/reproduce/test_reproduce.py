@@ -141,7 +141,7 @@ def test_optimal_is_overtaken_where_another_curve_crosses_it() -> None:
     said = earlier.overtaken(optimal, {"Length": other})
     assert said.agrees
     assert "Length is ahead of it from 70 %" in said.text
-    assert "the most is .050, by Length" in said.text
+    assert "the largest lead is .050, by Length" in said.text
     assert not earlier.overtaken(other, {"Length": flat([0, 0.2, 0.4, 0.6, 1.0])}).agrees
 
 
@@ -225,7 +225,7 @@ def test_one_site_without_start_pages_gets_some_at_random() -> None:
     one = WebGraph(web.links, np.zeros(300, np.uint32), web.size, np.zeros(1, np.uint32), "one")
     found = graphs.subject(one, 1)
     assert len(set(found.graph.start.tolist())) == graphs.STARTS
-    assert "at random" in found.note
+    assert "random start pages" in found.note
     assert "1 site, 50 start pages" in found.described
     assert graphs.subject(one, 1).graph.start.tolist() == found.graph.start.tolist()
 

@@ -1,4 +1,4 @@
-"""Static against dynamic scheduling: the ExperimentWeb of the experiment, both modes over sockets, and what is said of them."""
+"""Static and dynamic scheduling: the Web of the experiment, both modes over sockets, and the finding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.support.crawling import alive, children
 SMALL = ExperimentWeb(60, 200.0, sites=8, dead=2)
 
 
-# --- the ExperimentWeb -------------------------------------------------------------------------------------------------
+# --- the Web -------------------------------------------------------------------------------------------------
 
 
 def test_every_page_can_be_reached_from_the_home_pages() -> None:

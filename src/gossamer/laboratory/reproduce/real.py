@@ -155,7 +155,8 @@ def fig_4_14(lab: Lab) -> Finding:
     sentences = (
         says(
             "in the first levels PageRank falls with depth",
-            f"depth and the logarithm of PageRank have a correlation of {first:+.2f} on the first {paper.LEVELS} levels",
+            f"depth and the logarithm of PageRank have a correlation of {first:+.2f} on the first {paper.LEVELS} "
+            "levels",
             first < -0.1,
         ),
         says(
