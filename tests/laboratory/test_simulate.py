@@ -1,4 +1,4 @@
-"""Simulated crawls: against obvious programs in plain Python, closed forms, and the rules of politeness."""
+"""Simulated crawls, compared with simple programs in plain Python, closed forms, and the rules of politeness."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SLOW = Servers(latency=0.5, speed=10_000.0)
 
 
 def web(random: Random, pages: int = 0, sites: int = 0) -> WebGraph:
-    """A small Web: every page of a site is linked from an earlier one of it, or from elsewhere, but for a few."""
+    """A small Web: almost every page of a site is linked from an earlier page of the site, or from elsewhere."""
     pages, sites = pages or random.randint(1, 40), sites or random.randint(1, 5)
     site = sorted(random.randrange(sites) for _ in range(pages))
     links = {(random.randrange(pages), random.randrange(pages)) for _ in range(random.randint(0, 4 * pages))}
@@ -95,7 +95,7 @@ def test_every_page_that_can_be_reached_is_fetched_exactly_once(seed: int, strat
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 2**32), strategy=st.sampled_from(["opic", "larger-sites-first", "mercator"]))
 def test_never_two_requests_in_flight_to_a_site_never_before_its_time(seed: int, strategy: str) -> None:
-    """An answer takes half a second at least: the ends of two of a site are that and its wait apart."""
+    """An answer takes at least half a second: two ends at a site are this and its wait apart."""
     random = Random(seed)
     graph = web(random)
     scenario = Scenario(
@@ -124,13 +124,13 @@ def test_the_same_seed_gives_the_same_bytes(seed: int, strategy: str) -> None:
     assert runs[0].time.tobytes() == runs[1].time.tobytes()
 
 
-# --- against plain Python -------------------------------------------------------------------------------------------
+# --- compared with plain Python -------------------------------------------------------------------------------------
 
 Score = Callable[[int], float]
 
 
 class Plain:
-    """One page at a time: the best of all pages known, the first found among equals."""
+    """Fetches one page at a time: the best known page, the first found among equals."""
 
     def __init__(self, graph: WebGraph) -> None:
         self.graph = graph
@@ -169,7 +169,7 @@ class Plain:
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32))
-def test_pages_come_in_the_order_that_a_plain_program_gives(seed: int) -> None:
+def test_pages_are_fetched_in_the_order_of_a_plain_program(seed: int) -> None:
     graph = web(Random(seed))
     worth = pagerank(graph.links, tolerance=1e-8).values
     f = np.float32
@@ -187,7 +187,7 @@ def test_pages_come_in_the_order_that_a_plain_program_gives(seed: int) -> None:
 
 
 def test_larger_sites_first_takes_the_site_with_the_most_pending_pages() -> None:
-    """Start pages 0 and 1 of sites 0 and 1; page 1 links to three more of its own, page 0 to one."""
+    """Start pages 0 and 1 of sites 0 and 1; page 1 links to three more pages of its site, page 0 to one."""
     graph = WebGraph(
         csr(6, np.array([0, 1, 1, 1], np.uint32), np.array([2, 3, 4, 5], np.uint32)),
         np.array([0, 1, 0, 1, 1, 1], np.uint32),
@@ -219,13 +219,13 @@ def test_a_turn_of_several_pages_waits_only_once() -> None:
     assert run.time.tolist() == [0, 1, 2, 3, 4, 19, 20, 21, 22, 23]
 
 
-def test_more_connections_than_sites_are_of_no_use() -> None:
+def test_more_connections_than_sites_do_not_help() -> None:
     graph, slow = star(120, 4), Servers(latency=1.0)
     seconds = {r: simulate(graph, "opic", Scenario(connections=r, servers=slow)).totals.seconds for r in (1, 2, 4, 100)}
     assert seconds == {1: 121.0, 2: 61.0, 4: 31.0, 100: 31.0}
 
 
-def test_an_address_is_asked_by_one_of_its_sites_at_a_time() -> None:
+def test_an_address_gets_requests_of_one_site_at_a_time() -> None:
     graph, slow = star(120, 4), Servers(latency=1.0)
     for shared, seconds in ((1, 31.0), (2, 61.0), (4, 121.0)):
         run = simulate(graph, "opic", Scenario(connections=100, servers=slow, sites_an_address=shared))
@@ -234,8 +234,8 @@ def test_an_address_is_asked_by_one_of_its_sites_at_a_time() -> None:
     assert simulate(graph, "opic", waits).totals.seconds == 121.0 + 120 * 2.0
 
 
-def test_transfers_share_the_line() -> None:
-    """Alone a page takes a second of latency and one of transfer; four at a time on a line for two take two."""
+def test_transfers_share_the_bandwidth() -> None:
+    """Alone a page takes a second of latency and one of transfer; four at a time with bandwidth for two take two."""
     graph = star(4, 4, size=1000)
     fast = Servers(latency=1.0, speed=1000.0)
     assert simulate(graph, "opic", Scenario(connections=4, servers=fast)).totals.seconds == pytest.approx(4.0)
@@ -245,7 +245,7 @@ def test_transfers_share_the_line() -> None:
     assert optimum(run).wasted == pytest.approx(0.5)
 
 
-def test_dead_sites_are_tried_three_times_and_given_up() -> None:
+def test_dead_sites_are_tried_three_times() -> None:
     dead = Servers(dead=1.0, connect_timeout=30.0)
     for batch in (1, 10):
         run = simulate(star(3, 3), "opic", Scenario(servers=dead, batch=batch))
@@ -253,14 +253,14 @@ def test_dead_sites_are_tried_three_times_and_given_up() -> None:
         assert run.totals.seconds == pytest.approx(2 * 12 * 3600 + 3 * 30, abs=3)
 
 
-def test_requests_that_bring_no_page_are_counted() -> None:
+def test_requests_that_return_no_page_are_counted() -> None:
     run = simulate(star(2000, 50), "breadth-first", Scenario(servers=Servers(failing=0.2), random_seed=4))
     assert run.totals.requests == len(run.order) + run.totals.failed
     assert 300 < run.totals.failed < 500
 
 
-def test_transfers_take_what_the_thesis_measured() -> None:
-    """Figure 4.2: 90 % below 1.5 s, 95 % below 3 s; of one page a site, on pages of 25 KB in the mean."""
+def test_transfers_take_as_long_as_the_thesis_measured() -> None:
+    """Figure 4.2: 90 % below 1.5 s, 95 % below 3 s; one page per site, pages of 25 KB on average."""
     rng = np.random.default_rng(1)
     graph = star(20_000, 20_000)
     size = np.minimum(rng.lognormal(9.4, 1.0, graph.pages), 400_000).astype(np.uint32)
@@ -272,7 +272,7 @@ def test_transfers_take_what_the_thesis_measured() -> None:
     assert (seconds < 3.0).mean() == pytest.approx(0.95, abs=0.02)
 
 
-def test_limits_of_depth_and_of_pages_a_site_hold() -> None:
+def test_limits_of_depth_and_of_pages_per_site_hold() -> None:
     pages = 10
     chain = csr(pages, np.arange(pages - 1, dtype=np.uint32), np.arange(1, pages, dtype=np.uint32))
     one = np.zeros(pages, np.uint32)
@@ -339,7 +339,7 @@ def test_bad_input_is_a_clear_error(strategy: str, scenario: Scenario, start: li
         simulate(star(3), strategy, scenario, start=np.array(start, np.uint32))
 
 
-def test_an_earlier_crawl_had_the_share_of_pages_and_of_pagerank_that_the_thesis_tells() -> None:
+def test_an_earlier_crawl_has_the_shares_of_pages_and_of_pagerank_of_the_thesis() -> None:
     rng = np.random.default_rng(5)
     pages = 4_000
     targets = (pages * rng.random(40_000) ** 3).astype(np.uint32)

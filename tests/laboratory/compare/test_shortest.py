@@ -1,4 +1,4 @@
-"""The shortest possible time of a crawl: known answers, never above what a crawl took, and read from a collection."""
+"""The shortest possible time of a crawl: known answers, never above the time of a crawl, and read from a collection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MANY = Constraints(connections=1000)
 
 
 def made(*rows: tuple[int, int, float, float, float], received: int = 0) -> Requests:
-    """Rows of site, address, duration, rest and soonest; begun at any time."""
+    """Requests from rows of site, address, duration, rest and earliest start; their actual start is arbitrary."""
     site, address, took, rest, when = (np.array(column, np.float64) for column in zip(*rows, strict=True))
     sites, none = site.astype(np.int64), np.zeros(len(rows), np.int64)
     return Requests(sites, address.astype(np.int64), none, np.zeros(len(rows)), took, rest, rest, when, none + received)
@@ -46,7 +46,7 @@ def test_the_longest_rest_may_come_last() -> None:
     assert longest(made((0, 0, 1, 60, 0), (0, 0, 1, 15, 0), (0, 0, 1, 15, 0)))["site"] == 33
 
 
-def test_what_cannot_begin_sooner_counts_from_there() -> None:
+def test_requests_that_cannot_begin_sooner_count_from_their_earliest_start() -> None:
     assert longest(made((0, 0, 1, 5, 0), (0, 0, 1, 5, 100), (0, 0, 1, 5, 100)))["site"] == 107
 
 
@@ -55,7 +55,7 @@ def test_sites_behind_one_address_wait_for_each_other() -> None:
     assert (found["site"], found["address"]) == (1, 7)
 
 
-def test_domains_count_where_there_is_a_limit() -> None:
+def test_domains_count_if_they_are_limited() -> None:
     three = made((0, 1, 1, 0, 0), (1, 2, 1, 0, 0), (2, 3, 1, 0, 0))
     assert "domain" not in longest(three)
     assert longest(three, replace(MANY, domain_wait=4.0))["domain"] == 11
@@ -99,7 +99,7 @@ def known(given_: list[bool], links: list[tuple[int, int]], robots: list[float],
     )
 
 
-def test_a_page_is_known_by_the_shortest_way_to_it() -> None:
+def test_a_page_is_known_by_the_shortest_path_to_it() -> None:
     found = soonest(known([True, False, False, False], [(0, 1), (1, 2), (2, 3), (0, 3)], [0.0], [0, 0, 0, 0]))
     assert found.page.tolist() == [0, 1, 2, 1]
 
@@ -110,19 +110,19 @@ def test_robots_txt_comes_before_the_pages_of_an_origin() -> None:
     assert found.origin.tolist() == [0, 1.5]
 
 
-def test_what_a_sitemap_lists_is_known_when_one_can_be_read() -> None:
+def test_the_pages_of_a_sitemap_are_known_when_one_can_be_read() -> None:
     base = known([True, False, False], [], [0.5], [0, 0, 0])
     sitemaps = replace(
         base, listed=np.array([False, True, False]), sitemap_origin=np.array([0]), sitemap_took=np.array([3.0])
     )
-    assert soonest(sitemaps).page.tolist() == [0.5, 3.5, 0], "a page to which no way is recorded bounds nothing"
+    assert soonest(sitemaps).page.tolist() == [0.5, 3.5, 0], "a page without a recorded path bounds nothing"
 
 
-# --- never above what a crawl takes ----------------------------------------------------------------------------
+# --- never above the time of a crawl -------------------------------------------------------------------------
 
 
 def crawl(seed: int, sites: int, addresses: int, rules: Constraints, pages: int) -> Requests:
-    """A crawl in any order that the rules allow: one request after another begins as soon as it may, or later."""
+    """A crawl in any order that the rules allow: each request begins as soon as it may, or later."""
     rng = random.Random(seed)
     site = [rng.randrange(sites) for _ in range(pages)]
     took = [rng.choice((0.01, 0.5, 3.0)) * rng.uniform(0.5, 1) for _ in range(pages)]
@@ -206,7 +206,7 @@ def test_the_bound_is_reached_by_one_site_without_idle_time() -> None:
 # --- a collection ----------------------------------------------------------------------------------------------
 
 
-def test_a_crawl_is_not_faster_than_possible_and_no_rest_is_longer_than_what_passed(tmp_path: Path) -> None:
+def test_a_crawl_is_not_faster_than_possible_and_no_rest_is_longer_than_the_time_passed(tmp_path: Path) -> None:
     warm(tmp_path / "crawl", "breadth-first")
     history = read_history(tmp_path / "crawl")
     found = missing.closeness(history)
@@ -218,7 +218,7 @@ def test_a_crawl_is_not_faster_than_possible_and_no_rest_is_longer_than_what_pas
     assert whole + took == pytest.approx(found.seconds), "every second is accounted for"
 
 
-def test_back_off_is_in_the_bound(tmp_path: Path) -> None:
+def test_back_off_is_part_of_the_bound(tmp_path: Path) -> None:
     web = {"http://a.example/robots.txt": Reply(delay=2.0)}
     pages = [f"http://a.example/p{n}" for n in range(12)]
     web["http://a.example/"] = Reply(links=pages, digest=1, seconds=0.5)
@@ -232,7 +232,7 @@ def test_back_off_is_in_the_bound(tmp_path: Path) -> None:
     assert missing.closeness(history).share > 0.9
 
 
-def test_the_bandwidth_of_the_settings_is_in_the_bound(tmp_path: Path) -> None:
+def test_the_bandwidth_of_the_settings_is_part_of_the_bound(tmp_path: Path) -> None:
     world = World(tmp_path / "crawl", {"http://a.example/": Reply(digest=1)}, ("harvester.bandwidth=100KB/s",))
     world.run(["http://a.example/"])
     history = read_history(tmp_path / "crawl")
@@ -240,7 +240,7 @@ def test_the_bandwidth_of_the_settings_is_in_the_bound(tmp_path: Path) -> None:
     assert "bandwidth" in {limit.kind for limit in limits(history.requests, history.rules)}
 
 
-def test_without_a_request_there_is_nothing_to_say(tmp_path: Path) -> None:
+def test_a_collection_without_a_request_is_an_error(tmp_path: Path) -> None:
     world = World(tmp_path / "crawl", {})
     world.run([])
     with pytest.raises(UsageError, match="no request yet"):

@@ -59,15 +59,15 @@ def test_answer_times_have_the_mean_of_the_paper_and_a_long_tail() -> None:
     assert np.quantile(seconds, 0.99) > 5 * np.median(seconds)
 
 
-def test_paths_are_those_of_pages() -> None:
+def test_paths_lead_to_their_pages() -> None:
     web = SMALL
     assert [web.page_of(path) for path in ("/", "/p7.html", "/p07x.html", "/p.html", "/q1.html")] == [0, 7, -1, -1, -1]
 
 
-# --- the papers' tables --------------------------------------------------------------------------------------
+# --- the paper's tables --------------------------------------------------------------------------------------
 
 
-def test_the_papers_tables_fit_what_it_says_of_them() -> None:
+def test_the_papers_tables_agree_with_its_text() -> None:
     dynamic, static = paper.TABLE_001_2[20]
     assert static / dynamic == pytest.approx(9.7, abs=0.05)
     speedups = [b / a for a, b in paper.TABLE_001_2.values()]
@@ -75,10 +75,10 @@ def test_the_papers_tables_fit_what_it_says_of_them() -> None:
     assert max(pages for pages, _ in paper.TABLE_001_1.values()) < paper.PAGES_001_TABLE_1
 
 
-# --- dealing out ---------------------------------------------------------------------------------------------
+# --- distribution to processes -------------------------------------------------------------------------------
 
 
-def test_sites_are_dealt_whole_and_evenly() -> None:
+def test_sites_are_distributed_whole_and_evenly() -> None:
     site = [0] * 5 + [1] * 3 + [2] * 2 + [3]
     shares = dealt([PageRequest(n, "", "", 0) for n in range(len(site))], site, 3)
     assert sorted(map(len, shares)) == [3, 3, 5]
@@ -98,7 +98,7 @@ def ran() -> Iterator[dict[str, RunResult]]:
     assert set(children(os.getpid())) <= before, "a process was left behind"
 
 
-def test_both_modes_collect_all_that_answers(ran: dict[str, RunResult]) -> None:
+def test_both_modes_collect_all_pages_that_answer(ran: dict[str, RunResult]) -> None:
     for outcome in ran.values():
         assert len(outcome.collected) == SMALL.pages
         assert outcome.failed == SMALL.urls - SMALL.pages > 0
@@ -116,13 +116,13 @@ def test_the_time_of_the_processes_is_accounted_for(ran: dict[str, RunResult]) -
         assert outcome.uniqueness > 0
 
 
-def test_a_run_may_end_before_all_is_collected() -> None:
+def test_a_run_may_end_before_all_pages_are_collected() -> None:
     with closing(ServerProcess(SMALL)) as server, closing(Crew(SMALL, server.port, 2)) as crew:
         assert [len(crew.run(mode, most=10).collected) for mode in (DYNAMIC, STATIC)] == [10, 10]
         assert crew.run(DYNAMIC, seconds=0.0).collected == []
 
 
-def test_nothing_is_left_behind_by_ctrl_c(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     program = (
         "from contextlib import closing\n"
         "from gossamer.laboratory.reproduce.scheduling.modes import Crew\n"
@@ -148,10 +148,10 @@ def test_nothing_is_left_behind_by_ctrl_c(tmp_path: Path) -> None:
     assert not any(map(alive, theirs))
 
 
-# --- what is said of it --------------------------------------------------------------------------------------
+# --- the finding ---------------------------------------------------------------------------------------------
 
 
-def test_the_finding_has_the_papers_figures_beside_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_finding_has_the_papers_figures_next_to_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """A four-hundredth of the pages, at a hundredth of the times."""
     size = ExperimentSize(part=400, runs=1, scale=100.0, processes=(1, 2))
     monkeypatch.setattr(
