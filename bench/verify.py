@@ -77,14 +77,14 @@ class Maker:
     """One in this many pages repeats the body of the last such page; 0: none."""
     told: list[str] = field(default_factory=list)
     rng: random.Random = field(default_factory=lambda: random.Random(1))
-    urls: list[str] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
     tick: int = 0
     visited: int = 0
-    asked: dict[str, str] = field(default_factory=dict)
-    bodies: dict[str, str] = field(default_factory=dict)
-    repeats: set[str] = field(default_factory=set)
+    made: Made = field(init=False)
     payloads: Payloads = field(default_factory=Payloads)
+
+    def __post_init__(self) -> None:
+        self.made = Made(self.folder, [], {}, {}, set())
 
     def make(self, visits: int, per_segment: int, per_tick: int = 10, unsealed: int = 0) -> Made:
         """`unsealed`: number of last visits that are only in the journal."""
@@ -112,16 +112,16 @@ class Maker:
                 seal.finish(shard, lines, seal.seal(shard, snapshot.closed))
         for one in (opened, lines, blocks, archive, self.payloads):
             one.close()
-        return Made(self.folder, self.urls, self.asked, self.bodies, self.repeats)
+        return self.made
 
     def _ticks(self, visits: int, per_tick: int, archive: Archive) -> Iterator[Effects]:
         yield self.first()
         while self.visited < visits:
-            yield self.visits(min(per_tick, visits - self.visited, len(self.urls) - self.visited), archive)
+            yield self.visits(min(per_tick, visits - self.visited, len(self.made.urls) - self.visited), archive)
 
     def _effects(self, sites: int, origins: int) -> Effects:
         self.tick += 1
-        return Effects(self.tick, START + self.tick, float(self.tick), sites, origins, len(self.urls))
+        return Effects(self.tick, START + self.tick, float(self.tick), sites, origins, len(self.made.urls))
 
     def first(self) -> Effects:
         """Adds sites, their origins and start pages."""
@@ -142,19 +142,19 @@ class Maker:
             record["source"], record["depth"], record["kind"] = source, depth, 6 if source == NONE else 0
         effects.pages = pages
         effects.urls = Texts.join([url.encode() for _, url, _, _ in found], "<u2")
-        self.urls += [url for _, url, _, _ in found]
+        self.made.urls.extend([url for _, url, _, _ in found])
         self.depths += [depth for _, _, _, depth in found]
 
     def visits(self, count: int, archive: Archive) -> Effects:
         effects = self._effects(self.sites, self.sites)
-        first, found, links = len(self.urls), list[tuple[int, str, int, int]](), list[int]()
+        first, found, links = len(self.made.urls), list[tuple[int, str, int, int]](), list[int]()
         records, texts, seen, anchors = list[Any](), list[bytes](), list[bytes](), list[bytes]()
         if self.visited == 0:
             for site in range(self.sites):
                 url = f"http://site{site}.example/robots.txt"
                 self._visit(records, texts, seen, archive, NONE, site, url, "User-agent: *\nAllow: /\n", Outcome.OK)
         for page in range(self.visited, self.visited + count):
-            url = self.urls[page]
+            url = self.made.urls[page]
             site = int(url.split("site")[1].split(".")[0])
             new = [first + len(found) + i for i in range(2)]
             found += [(site, f"http://site{site}.example/p{n}", page, self.depths[page] + 1) for n in new]
@@ -240,9 +240,9 @@ class Maker:
         texts += own
         seen.append(lines)
         if page != NONE:
-            self.asked[url], self.bodies[url] = asked, body
+            self.made.asked[url], self.made.bodies[url] = asked, body
             if place.repeated:
-                self.repeats.add(url)
+                self.made.repeats.add(url)
 
     def _archive(self, archive: Archive, page: int, asked: str, body: str, outcome: Outcome) -> tuple[Place, int]:
         raw = body.encode()
