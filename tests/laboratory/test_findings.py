@@ -24,13 +24,13 @@ from gossamer.laboratory.findings.finding import (
     Series,
     Table,
     as_json,
-    beside,
+    compared,
     from_json,
 )
 
 NASTY = '<script>alert("x")</script> & $x_1$ | \'=1'
 ROWS = [("opic", 0.6709, 0.6829), ("breadth-first", 0.6424, None), ("own", None, 0.7)]
-TABLE = beside("t", "Averages", "strategy", ROWS)
+TABLE = compared("t", "Averages", "strategy", ROWS)
 CURVES = Plot(
     "curves",
     "Cumulative PageRank",

@@ -28,7 +28,7 @@ from gossamer.rank.pagerank import pagerank
 
 TOLERANCE: Final = 1e-8
 MOST_PROCESSES: Final = 8
-_LOOK_EVERY: Final = 0.05
+_POLL_EVERY: Final = 0.05
 
 Show = Callable[[str, float], None]
 """Shows progress: what is being done, and the share that is finished."""
@@ -93,14 +93,14 @@ class Bench:
         missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in self._done}
         if len(missing) == 1 or self._processes == 1:
             for number, (key, job) in enumerate(missing.items()):
-                self._done[key] = self._here(subject, job, number, len(missing))
+                self._done[key] = self._in_this_process(subject, job, number, len(missing))
         elif missing:
-            for key, found in zip(missing, self._beside(subject, list(missing.values())), strict=True):
+            for key, found in zip(missing, self._in_processes(subject, list(missing.values())), strict=True):
                 self._done[key] = found
         self._stored.setdefault(id(subject), (Path(), subject))  # keeps it alive, so that no other gets its id
         return [self._done[key] for key in keys]
 
-    def _here(self, subject: Subject, job: Job, number: int, count: int) -> Measured:
+    def _in_this_process(self, subject: Subject, job: Job, number: int, count: int) -> Measured:
         history = subject.history if job.historical else None
         said = f"{subject.name}, {job.strategy}"
         return perform(
@@ -111,7 +111,7 @@ class Bench:
             lambda done, of: self._show(said, (number + done / max(1, of)) / count),
         )
 
-    def _beside(self, subject: Subject, jobs: list[Job]) -> list[Measured]:
+    def _in_processes(self, subject: Subject, jobs: list[Job]) -> list[Measured]:
         folder = self._store(subject, any(job.historical for job in jobs))
         found: dict[int, Measured] = {}
         first, ahead = self._numbers, list(enumerate(jobs, self._numbers))
@@ -121,7 +121,7 @@ class Bench:
                 while ahead and len(self._running) < self._processes:
                     number, job = ahead.pop(0)
                     self._running[number] = job, self._begin(folder, number, job)
-                time.sleep(_LOOK_EVERY)
+                time.sleep(_POLL_EVERY)
                 for number, (_, process) in list(self._running.items()):
                     if process.ended:
                         del self._running[number]

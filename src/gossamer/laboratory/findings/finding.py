@@ -87,7 +87,7 @@ class Finding:
     sentences: tuple[Sentence, ...] = ()
 
 
-def beside(
+def compared(
     name: str, title: str, what: str, rows: Iterable[tuple[str, float | None, float | None]], form: str = ".3f"
 ) -> Table:
     """A table of the paper's values, our values and the difference."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from gossamer.base.units import human_size, thousands
 from gossamer.laboratory import Job, Measured, Subject
-from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table, beside
+from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table, compared
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.measured import F64, U32
 from gossamer.laboratory.reproduce import paper
@@ -68,7 +68,7 @@ def fig_4_2(lab: Lab) -> Finding:
         "Figure 4.2: how long downloads take",
         "Thesis, figure 4.2, page 56, and 4.2.1",
         f"{thousands(len(seconds))} downloads in a row, w = 0, servers as in 3.3. {subject.described}.",
-        (beside("fig-4.2-shares", "", "downloads", rows),),
+        (compared("fig-4.2-shares", "", "downloads", rows),),
         (plot,),
         tuple(sentences),
     )
@@ -230,7 +230,7 @@ def _active(lab: Lab, name: str, title: str, source: str, per_turn: int) -> Find
         title,
         source,
         setting(batch, f", r = {ROBOTS}, {DEPTH}, {volume}", per_turn),
-        (beside(f"{name}-hours", "Hours for the batch", "bandwidth", rows, ".1f"),),
+        (compared(f"{name}-hours", "Hours for the batch", "bandwidth", rows, ".1f"),),
         (plot,),
         tuple(_of_batch(found, per_turn)),
     )

@@ -19,7 +19,7 @@ from gossamer.laboratory.collection_graph import open_graph
 from gossamer.laboratory.graphs.webgraph import WebGraph
 
 KNOWN: Final = ("debian-docs.npz", "cnr-2000.npz")
-BESIDE: Final = Path("../shared/data/graphs")
+SHARED: Final = Path("../shared/data/graphs")
 STARTS: Final = 50
 MADE: Final = 100_000
 """Pages of a generated graph."""
@@ -36,7 +36,7 @@ def subjects(paths: Sequence[Path], seed: int, made: int = MADE) -> list[Subject
 
 def known() -> list[Path]:
     folders = [Path(os.environ["GOSSAMER_DATA"])] if os.environ.get("GOSSAMER_DATA") else []
-    for folder in (*folders, BESIDE):
+    for folder in (*folders, SHARED):
         there = [folder / name for name in KNOWN if (folder / name).is_file()]
         if there:
             return there

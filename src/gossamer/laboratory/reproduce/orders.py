@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from gossamer.laboratory import Job, Measured, Subject
-from gossamer.laboratory.findings.finding import Cell, Column, Finding, Sentence, Table, beside
+from gossamer.laboratory.findings.finding import Cell, Column, Finding, Sentence, Table, compared
 from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.lab import Lab, number, percent, says
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
@@ -60,8 +60,8 @@ def table_4_1(lab: Lab) -> Finding:
         )
         for name in strategies
     }
-    averages = beside("table-4.1-average", "Average cumulative PageRank", "strategy", _rows(means, 0), ".4f")
-    taus = beside("table-4.1-tau", "Kendall's tau over 5,000 pages", "strategy", _rows(means, 1), ".4f")
+    averages = compared("table-4.1-average", "Average cumulative PageRank", "strategy", _rows(means, 0), ".4f")
+    taus = compared("table-4.1-tau", "Kendall's tau over 5,000 pages", "strategy", _rows(means, 1), ".4f")
     tables = (averages, taus, *(detail(f"table-4.1-{name}", name, each) for name, each in by_graph.items()))
     return Finding(
         "table-4.1",
@@ -174,7 +174,7 @@ def abstract(lab: Lab) -> Finding:
         ours += percent(at["larger-sites-first"])
         agrees = at[best] >= paper.ABSTRACT.pagerank - 0.01
         sentences.append(says("half of the pages bring 80 % of the PageRank", ours, agrees))
-    table = beside("abstract-half", "PageRank after half of the pages", "graph, strategy", rows)
+    table = compared("abstract-half", "PageRank after half of the pages", "graph, strategy", rows)
     return Finding(
         "abstract",
         "The abstract: half of the pages, 80 % of the PageRank",

@@ -15,7 +15,7 @@ from gossamer.base.units import human_time, thousands
 from gossamer.laboratory import Job, Measured, Subject
 from gossamer.laboratory.compare.crawled import F64, Crawled
 from gossamer.laboratory.compare.finding import as_run, scenario_of
-from gossamer.laboratory.findings.finding import Cell, Column, Finding, Plot, Sentence, Series, Table, beside
+from gossamer.laboratory.findings.finding import Cell, Column, Finding, Plot, Sentence, Series, Table, compared
 from gossamer.laboratory.measured import measure
 from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.lab import PAGERANK, PAGES, Lab, curve, number, percent, says, series
@@ -94,7 +94,7 @@ def fig_4_12(lab: Lab) -> Finding:
         "Figure 4.12: PageRank by day",
         "Thesis, figure 4.12, page 70, and 4.5.1",
         setting(crawled),
-        (beside(f"{name}-shares", "", "", rows),),
+        (compared(f"{name}-shares", "", "", rows),),
         (plot,),
         tuple(sentences),
     )

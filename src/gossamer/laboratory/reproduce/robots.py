@@ -14,7 +14,7 @@ import numpy as np
 
 from gossamer.base.units import human_size, thousands
 from gossamer.laboratory import Job, Measured, Subject
-from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table, beside
+from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table, compared
 from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.lab import PAGERANK, PAGES, Lab, curve, number, percent, says
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
@@ -106,21 +106,21 @@ def table_4_2(lab: Lab) -> Finding:
         "Thesis, table 4.2, page 66",
         setting(subject, f", {LENGTH}"),
         (
-            _beside(f"{name}-first", f"The first {percent(COMPARED)} of the pages", first),
-            _beside(f"{name}-whole", "The whole crawl", whole),
+            _compared(f"{name}-first", f"The first {percent(COMPARED)} of the pages", first),
+            _compared(f"{name}-whole", "The whole crawl", whole),
         ),
         (),
         (*_of_speedups(first), _limited(subject, whole), _full_line(found)),
     )
 
 
-def _beside(name: str, title: str, ours: Speedups) -> Table:
+def _compared(name: str, title: str, ours: Speedups) -> Table:
     rows = [
         (f"{human_size(b)}/s, r = {r}", paper.TABLE_4_2[b][column], ours[b, r])
         for b in sorted(paper.TABLE_4_2, reverse=True)
         for column, r in enumerate(paper.ROBOTS)
     ]
-    return beside(name, title, "bandwidth, robots", rows, ".3g")
+    return compared(name, title, "bandwidth, robots", rows, ".3g")
 
 
 def _of_speedups(ours: Speedups) -> list[Sentence]:
