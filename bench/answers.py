@@ -1,7 +1,8 @@
-"""How soon the commands answer that people wait for, as whole processes: `python -m bench.answers [--visits N]`
+"""How fast the commands answer that people wait for, as whole processes: `python -m bench.answers [--visits N]`
 
-Over a collection of 10^6 visits and 2·10^6 known pages (see `bench.sql`), crawled for a moment and stopped cleanly, as
-it lies there between two runs: with its image, its scores and what `status` reads. The best of some runs counts.
+Measured on a collection of 10^6 visits and 2·10^6 known pages (see `bench.sql`), crawled for a moment and stopped
+cleanly, as it is between two runs: with its image, its scores and the file for `status`. The best of several runs
+counts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SQL: Final = 1.0
 EXPLAIN: Final = 0.5
 STATUS: Final = 0.5
 HELP: Final = 0.5
-"""Bounds, in seconds."""
+"""Bounds in seconds."""
 RUNS: Final = 5
 
 
@@ -43,13 +44,13 @@ class Quiet:
 
 
 def stop_cleanly(folder: Path) -> None:
-    """A run in which nothing can be asked for: no name leads anywhere."""
+    """A run in which nothing can be requested: no name has an address."""
     nowhere = ('harvester.resolve={"*" = "none"}', "harvester.contact=bench@example.org", "harvester.workers=1")
     run(CrawlRequest(folder, changes=nowhere, seconds=1.0, patience=1.0), Quiet())
 
 
 def timed(name: str, bound: float, *arguments: str | Path) -> Figure:
-    """The whole process, the best of some."""
+    """Times the whole process; the best of several runs."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command, spent = [sys.executable, "-m", "gossamer", *map(str, arguments)], []
     for _ in range(RUNS):
@@ -57,7 +58,7 @@ def timed(name: str, bound: float, *arguments: str | Path) -> Figure:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         spent.append((time.perf_counter() - start, _processor() - before))
     by_the_clock, processor = map(min, zip(*spent, strict=True))
-    return Figure(name, by_the_clock, "s", bound, aside=f"{processor:.2f} s of processor time")
+    return Figure(name, by_the_clock, "s", bound, aside=f"{processor:.2f} s of CPU time")
 
 
 def _processor() -> float:
@@ -71,8 +72,8 @@ def url_of(page: int) -> str:
 def measure(folder: Path, visits: int) -> Iterator[Figure]:
     url = url_of(visits // 2)
     yield timed("sql: visits by outcome", SQL, "sql", folder, QUERIES["outcomes"])
-    yield timed("explain: a page that was fetched", EXPLAIN, "explain", folder, url)
-    yield timed("explain: a page that is not known", EXPLAIN, "explain", folder, url + "x")
+    yield timed("explain: a fetched page", EXPLAIN, "explain", folder, url)
+    yield timed("explain: an unknown page", EXPLAIN, "explain", folder, url + "x")
     yield timed("explain: a site", EXPLAIN, "explain", folder, "site7.example")
     yield timed("status", STATUS, "status", folder)
     yield timed("--help", HELP, "--help")

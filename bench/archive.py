@@ -1,4 +1,4 @@
-"""CPU of the archive: writing a page, as a response, with its text, as a repeat; the table of bodies; the index.
+"""CPU of the archive: writing a page as a response, with its text, as a repeat; the table of bodies; the index.
 
 python -m bench.archive [--pages 300] [--repeat 5]
 """
@@ -42,7 +42,7 @@ def exchange(url: str, body: bytes, packed: bool) -> Exchange:
 
 
 def best(repeat: int, count: int, work: Callable[[int], object]) -> float:
-    """Microseconds of CPU a call: the best of several times for each, for others may use this machine too."""
+    """Microseconds of CPU per call: the best of several times for each, as the machine may have other load."""
     least = [float("inf")] * count
     for _ in range(repeat):
         for number in range(count):
@@ -64,7 +64,7 @@ def writing(folder: Path, pages: list[tuple[str, bytes]], packed: bool, repeat: 
     count = len(pages)
     alone = best(repeat, count, lambda i: places.append(plain.write(exchanges[i])))
     print(f"  a response              {alone:7.1f} µs")
-    print(f"  a response, looked for  {best(repeat, count, lambda i: checking.write(exchanges[i])):7.1f} µs")
+    print(f"  a response, checked     {best(repeat, count, lambda i: checking.write(exchanges[i])):7.1f} µs")
     print(f"  with 8 KB of text       {best(repeat, count, lambda i: plain.write(exchanges[i], text)):7.1f} µs")
     first = places[:count]
     sha1 = np.frombuffer(b"".join(place.payload for place in first), np.uint8).reshape(-1, 20)
@@ -87,7 +87,7 @@ def table(repeat: int) -> None:
     digests = [dice.integers(0, 256, (size, 20), np.uint8) for _ in range(count)]
     files, offsets = np.zeros(size, np.uint16), np.arange(1, size + 1)
     each = best(1, count, lambda i: payloads.publish(keys_of(digests[i]), files, offsets)) / size
-    print(f"publish, {size} at a time   {each:7.2f} µs an entry")
+    print(f"publish, {size} at a time   {each:7.2f} µs per entry")
     known = [row.tobytes() for row in digests[-1]]
     start = time.process_time()
     for _ in range(repeat):
@@ -106,7 +106,7 @@ def main() -> None:
     print(f"{len(pages)} pages of {sum(len(body) for _, body in pages) / len(pages) / 1000:.1f} KB")
     with tempfile.TemporaryDirectory() as folder:
         for packed in (True, False):
-            print("that came as gzip:" if packed else "that came plain:")
+            print("received as gzip:" if packed else "received uncompressed:")
             writing(Path(folder), pages, packed, given.repeat)
     table(given.repeat)
 

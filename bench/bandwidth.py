@@ -1,16 +1,16 @@
 """The bandwidth contract, over real sockets: `python -m bench.bandwidth [CASE ...]`, all cases in about eight minutes.
 
-A Web of servers of different speeds on loopback, a third of them slow, some changing; each crawl is `gossamer crawl
---bandwidth L`. What its workers have read from their sockets is sampled every 5 ms from the page that they share
-(`web/limit/bucket.py`), by this process, and must stay within
+The Web consists of servers of different speeds on loopback, a third of them slow, some changing; each crawl is
+`gossamer crawl --bandwidth L`. This process samples every 5 ms, from the page that the workers share
+(`web/limit/bucket.py`), how many bytes they have read from their sockets. This must stay within
 
     every 1 s window     L + max(5 %, 64 KiB)
     every 10 s window    L + 1 %
     while there is work  at least 95 % of L used (aim 98 %)
 
-The count itself is checked at the server: what it sent is read, or lies in buffers. Cases: limits from 2 KB/s to
-10 MB/s, plain and over TLS; one in which a worker is killed (its successor goes on), and one in which the desk is, and
-started again: windows run across the gap.
+The count itself is checked at the server: what it sent was read, or is in buffers. Cases: limits from 2 KB/s to
+10 MB/s, plain and over TLS; one in which a worker is killed (its successor continues), and one in which the desk is
+killed and started again: windows extend across the gap.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from tests.support.crawling import Crawling, kill
 SITES: Final = 300
 SAMPLE: Final = 0.005
 SETTLED: Final = 3.0
-"""Seconds after the first byte from which use is measured: robots.txt is small, and of each site."""
+"""Seconds after the first byte from which on use is measured: before, the crawl fetches the small robots.txt files."""
 WAITS: Final = (
     "harvester.wait=200ms",
     "harvester.wait_large=200ms",
@@ -68,7 +68,7 @@ class Case:
     seconds: float = 15.0
     tls: bool = False
     kill: str = ""
-    """"worker" or "desk", at half time."""
+    """What is killed at half time: "worker" or "desk"."""
 
     @property
     def speed(self) -> int:
@@ -95,7 +95,7 @@ CASES: Final = (
 
 
 def speed_of(site: int, now: float) -> float:
-    """Bytes a second that a server sends at most: a third are slow, a sixth change every five seconds."""
+    """Maximum bytes per second that a server sends: a third are slow, a sixth change every five seconds."""
     fast = float(50_000 << (site % 7))
     if site % 3 == 0:
         return 3_000.0 + 1_000 * (site % 8)
@@ -103,7 +103,7 @@ def speed_of(site: int, now: float) -> float:
 
 
 def page_of(site: int, number: int) -> bytes:
-    """Links to two more; sizes as in the HTTP Archive: half below 35 KB, nine tenths below 152 KB."""
+    """A page with two links; sizes as in the HTTP Archive: half below 35 KB, nine tenths below 152 KB."""
     dice = random.Random(site * 100_003 + number)
     links = "".join(f'<a href="/{2 * number + i}">page {2 * number + i}</a> ' for i in (1, 2))
     words = dice.randbytes(int(4 * min(200_000.0, dice.lognormvariate(8.266, 1.147)))).hex(" ", 4)
@@ -152,22 +152,22 @@ def serve(port: Any, sent: Any, certificate: str, key: str) -> None:
     asyncio.run(run())
 
 
-# --- what was read ------------------------------------------------------------------------------------------------
+# --- what was read -------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Log:
-    """Bytes read so far, at times: of several crawls after one another."""
+    """Bytes read so far, by time, over several crawls in a row."""
 
     before_times: list[float] = field(default_factory=list)
-    """Right before each sample was taken, and in `times` right after: this process may be stopped in between."""
+    """Time just before each sample; `times` is just after it: this process may be suspended in between."""
     times: list[float] = field(default_factory=list)
     read: list[int] = field(default_factory=list)
     before: int = 0
-    """Of crawls that have ended."""
+    """Bytes read by crawls that have ended."""
 
     def sample(self, crawling: Crawling, seconds: float) -> None:
-        """While it runs, for so long from its first byte on."""
+        """Samples a running crawl for `seconds` from its first byte on."""
         path, until = None, time.monotonic() + seconds + 60
         while path is None and not crawling.over:
             path = _line_of(crawling.pid)
@@ -191,13 +191,13 @@ class Log:
         return np.array(self.times), np.array(self.read)
 
     def most(self, window: float) -> int:
-        """Bytes within any window of so many seconds."""
+        """Most bytes within any window of this length."""
         times, read = self.arrays()
         last = np.searchsorted(times, np.array(self.before_times) + window, side="right") - 1
         return int((read[np.maximum(last, np.arange(len(last)))] - read).max())
 
     def used(self, since: float) -> float:
-        """Bytes a second from so many seconds after the first byte to the end."""
+        """Bytes per second, from this many seconds after the first byte to the end."""
         times, read = self.arrays()
         first = int(np.searchsorted(times, times[np.argmax(read > 0)] + since))
         return float((read[-1] - read[first]) / (times[-1] - times[first]))
@@ -214,7 +214,7 @@ def _line_of(pid: int) -> str | None:
 
 
 def measure(case: Case, folder: Path) -> tuple[Log, int, dict[str, Any]]:
-    """What was read, what was sent, and the standing of the crawl at the end."""
+    """Bytes read, bytes sent, and the status of the crawl at the end."""
     certificate = make_certificate([f"s{i}.bench.test" for i in range(SITES)], folder) if case.tls else None
     context = multiprocessing.get_context("spawn")
     port, sent = context.Value("i", 0), context.Value("q", 0)
@@ -265,7 +265,7 @@ def _toml(table: dict[str, str]) -> str:
 
 
 def _desk(said: dict[str, Any]) -> float:
-    """Milliseconds of the desk's processor time a request, start and stop included."""
+    """Milliseconds of the desk's CPU time per request, start and stop included."""
     requests = int(said.get("visits", 0)) + int(said.get("robots_visits", 0))
     return 1000 * float(said.get("desk_seconds", 0.0)) / max(1, requests)
 

@@ -1,4 +1,4 @@
-"""Figures beside their bounds: what misses one ends the benchmark with an exit code that is not 0."""
+"""Measured figures and their bounds: a missed bound ends the benchmark with a nonzero exit code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Figure:
     unit: str
     bound: float
     at_least: bool = False
-    """Whether the bound is the smallest that is good, not the largest."""
+    """Whether the bound is a minimum, not a maximum."""
     aside: str = ""
 
     @property
@@ -29,7 +29,7 @@ class Figure:
 
 
 def judge(figures: Iterable[Figure], file: TextIO | None = None) -> None:
-    """Prints them all, to standard output if nothing else is said; then ends the program if a bound is missed."""
+    """Prints all figures, by default to standard output; then ends the program if a bound is missed."""
     missed = []
     for figure in figures:
         print(figure, file=file, flush=True)
@@ -40,6 +40,6 @@ def judge(figures: Iterable[Figure], file: TextIO | None = None) -> None:
 
 
 def _busy() -> str:
-    """Said where others take the processors too: times by the clock are not those of an idle machine."""
+    """A note for a machine with other load, on which elapsed times are not those of an idle machine."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     return f" (with a load of {load:.1f} on {cores} processors)" if load > cores else ""

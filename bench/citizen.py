@@ -2,12 +2,12 @@
 
     python -m bench.citizen            10^5 requests over real sockets, with twenty restarts by `kill -9`, then
                                        10^6 requests of the whole desk in a simulated Web
-    python -m bench.citizen sockets    either of them alone
+    python -m bench.citizen sockets    only one of the two
     python -m bench.citizen simulated
 
-Both Webs answer 429, 503 and 402 at times, with Retry-After in seconds and as a date; their robots.txt files change and
-fail, move and ask for a Crawl-delay; sites share addresses. The verdict is that of `gossamer check` on the log of the
-server; nothing else is believed. Waits are scaled down over sockets, so that it takes minutes.
+Both Webs sometimes answer 429, 503 and 402, with Retry-After in seconds and as a date; their robots.txt files change,
+fail, move and ask for a Crawl-delay; sites share addresses. Only the verdict of `gossamer check` on the server's log
+counts. Over sockets waits are scaled down, so that it takes minutes.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from tests.support.world import at_processor_speed
 
 REQUESTS, SIMULATED, RESTARTS = 100_000, 1_000_000, 20
 LONGEST: Final = 2_700.0
-"""Seconds after which the crawl over sockets is given up."""
+"""Seconds after which the crawl over sockets is aborted."""
 LOST: Final = 3.0
-"""Seconds before a kill whose answers may be lost: a commit every second, and time for it where the machine is busy."""
+"""Seconds before a kill whose answers may be lost: a commit every second, with time for it on a busy machine."""
 AFTERLIFE: Final = 1.0
-"""Seconds after a kill until which a busy server may read what was sent before: 0.3 was seen. A start takes longer."""
+"""Seconds after a kill in which a busy server may read requests sent before: 0.3 was observed. A start takes longer."""
 WEB: Final = DemoWeb(
     seed=5,
     sites=500,
@@ -90,13 +90,13 @@ SETTINGS: Final = (
 
 @dataclass
 class Proof:
-    """What a log shows."""
+    """The evidence of a log."""
 
     report: checker.PolitenessReport
     restarts: int
     seconds: float
     judged: float
-    """Seconds that the verdict took."""
+    """Seconds that `gossamer check` took."""
     statuses: Counter[int] = field(default_factory=Counter)
     asked_to_wait: int = 0
     robots: Counter[int] = field(default_factory=Counter)
@@ -128,7 +128,7 @@ class Proof:
         print(f"  {self.restarts} restarts by kill -9; {self.asked_to_wait:,} answers with Retry-After")
         print(f"  pages by status: {_told(self.statuses)}\n  robots.txt by status: {_told(self.robots)}")
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"  {self.seconds:.0f} s, judged in {self.judged:.0f} s, at most {memory:.0f} MB here", flush=True)
+        print(f"  {self.seconds:.0f} s, checked in {self.judged:.0f} s, at most {memory:.0f} MB here", flush=True)
         for violation in (*self.report.violations[:5], *self.report.worst.values()):
             print(f"  {violation}")
 
@@ -148,7 +148,7 @@ def _told(counts: Counter[int]) -> str:
 
 
 def sockets(folder: Path, requests: int, restarts: int, web: DemoWeb, *changes: str, seed: int = 1) -> Proof:
-    """A crawl until the server has seen so many requests; on the way it is killed so often."""
+    """Crawls until the server has seen `requests` requests, and kills the crawl `restarts` times."""
     rng, began = random.Random(seed), time.monotonic()
     stops = sorted(rng.uniform(0.01, 0.99) * requests for _ in range(restarts))
     with serve(web, folder, *WAITS, *changes) as served:
@@ -173,7 +173,7 @@ class _Story:
     _at: int = 0
 
     def run(self, stop: int, last: bool = False) -> None:
-        """Until the log has so many lines; then the desk is killed, alone or with all of its processes."""
+        """Waits until the log has so many lines; then kills the desk, alone or with all of its processes."""
         with self.served.begin(self.served.log.parent / "crawl", "--patience", "60s") as crawling:
             self._until(crawling, (self.lines + stop) // 2)
             if workers := crawling.workers():
@@ -226,7 +226,7 @@ class _Killed(Exception):
 
 
 class _Log(list[Asked]):
-    """What the simulated Web is asked goes to an access log, and is not kept."""
+    """Writes the requests to the simulated Web to an access log instead of keeping them."""
 
     def __init__(self, path: Path) -> None:
         self.file, self.requests, self.stop = AccessLog(path, DemoWeb()), 0, 0
@@ -260,7 +260,7 @@ class _Log(list[Asked]):
 
 
 def simulated(folder: Path, requests: int, restarts: int, web: MixedWeb, *changes: str, seed: int = 1) -> Proof:
-    """The whole desk under a virtual clock, killed so often: what is not committed is lost."""
+    """Runs the whole desk under a virtual clock and kills it `restarts` times: uncommitted work is lost."""
     rng, began, clock = random.Random(seed), time.monotonic(), VirtualClock()
     settings = override(Settings(), (*SETTINGS, *changes))
     log, kills = _Log(folder / "access.log"), list[float]()
@@ -294,13 +294,13 @@ def _run(folder: Path, settings: Settings, web: MixedWeb, clock: VirtualClock, l
 
 
 def _keep(folder: Path, kills: Sequence[float]) -> None:
-    """Beside the log: who judges it again has to know them."""
+    """Writes the times of the kills next to the log, for a later check."""
     (folder / "kills").write_text("".join(f"{at:.6f}\n" for at in kills))
 
 
 @contextmanager
 def _folder(keep: Path | None, name: str) -> Iterator[Path]:
-    """A new one, which is removed unless it is to be kept."""
+    """A new folder, removed at the end unless it is to be kept."""
     if keep is not None:
         (keep / name).mkdir(parents=True)
         yield keep / name
@@ -312,7 +312,7 @@ def _folder(keep: Path | None, name: str) -> Iterator[Path]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("which", nargs="?", choices=["sockets", "simulated"])
-    parser.add_argument("--requests", type=int, help="in place of 10^5 or 10^6")
+    parser.add_argument("--requests", type=int, help="instead of 10^5 or 10^6")
     parser.add_argument("--restarts", type=int, default=RESTARTS)
     parser.add_argument("--keep", type=Path, help="folder for the collection, the log and the times of the kills")
     parser.add_argument("--set", action="append", default=[], help="a setting of the crawl: harvester.wait_factor=10")

@@ -1,12 +1,13 @@
-"""How many pages a second the demonstration Web serves from one process.
+"""How many pages per second the demonstration Web serves from one process.
 
     python -m bench.demo_speed [--seconds 2] [--connections 16]
 
-A client of plain sockets on kept-alive connections asks for the pages of several sites, with and without gzip: of the
-usual Web without the latency and speed of its sites (`pace`), which would hide what the server itself costs; of the
-same as it is, on a connection to every plain site; and of the bulk one. Once when every page is made for it ("first"),
-as in a crawl, and once when some are kept ("again"). Home pages are asked for before, so that the layout of the sites
-is known. The client reads lengths, not pages; where `wrk` is installed, its figure for one page comes last.
+A client with plain sockets and persistent connections requests pages of several sites, with and without gzip: of the
+usual Web without the latency and speed of its sites (`pace`), which would hide the cost of the server; of the same Web
+as it is, with a connection to every plain site; and of the bulk Web. Each is measured when every page is generated for
+the client ("first"), as in a crawl, and when some are cached ("again"). Home pages are requested before, so that the
+layout of the sites is known. The client reads lengths, not pages; if `wrk` is installed, its figure for one page comes
+last.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ LENGTH = re.compile(rb"Content-Length: (\d+)")
 
 @dataclass(slots=True)
 class Channel:
-    """One connection, and the targets that are left to ask for over it."""
+    """A connection, and the targets left to request over it."""
 
     socket: socket.socket
     host: str
@@ -148,7 +149,7 @@ def main() -> None:
                     client = time.process_time() - before[1]
                     print(
                         f"{name:>6} {'gzip' if gzip else 'plain':>5} {turn}: {count / spent:7,.0f} pages/s, server "
-                        f"{server / count * 1e6:4.0f} us CPU a page, client {client / count * 1e6:4.0f}"
+                        f"{server / count * 1e6:4.0f} us CPU per page, client {client / count * 1e6:4.0f}"
                     )
                 if shutil.which("wrk"):
                     print(f"              wrk, one page: {wrk(running)}")

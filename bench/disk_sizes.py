@@ -1,8 +1,8 @@
-"""How much disk a crawl needs, and how fast a URL is read: `python -m bench.disk_sizes [--visits N] [--texts N]`
+"""Disk space of a crawl, and the speed of reading a URL: `python -m bench.disk_sizes [--visits N] [--texts N]`
 
-Makes the ticks of a crawl (see `web_sample`), journals and seals them, and prints bytes a known URL (pages table and
-block file), a link, its text, and a visit, archive apart; then URLs by random access (aim 20 µs). What misses a bound
-ends it with an exit code that is not 0.
+Makes the ticks of a crawl (see `web_sample`), journals and seals them, and prints bytes per known URL (pages table and
+block file), per link, per link text, and per visit without the archive; then the time to read a URL at random (aim
+20 µs). A missed bound ends it with a nonzero exit code.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gossamer.collection.journal import journal
 from gossamer.collection.journal.records import Mark
 from gossamer.collection.tables import seal
 
-BOUNDS: Final = {"bytes a known URL": 60.0, "bytes a link": 5.0, "bytes a visit": 300.0}
+BOUNDS: Final = {"bytes per known URL": 60.0, "bytes per link": 5.0, "bytes per visit": 300.0}
 """Aims: 45, 2 and 200. A link is counted without its text."""
 
 
@@ -56,16 +56,16 @@ def sizes(visits: int, folder: Path) -> dict[str, Any]:
         "pages": pages,
         "links": links,
         "ticks": ticks,
-        "bytes a known URL": (table["pages"]["bytes"] + blocks.length) / pages,
-        "of it in the pages table": table["pages"]["bytes"] / pages,
-        "of it in the block file": blocks.length / pages,
-        "bytes a link": table["links"]["bytes"] / links,
-        "bytes a link text": table["anchors"]["bytes"] / table["anchors"]["rows"],
-        "bytes a visit": (table["visits"]["bytes"] + table["ticks"]["bytes"]) / visited,
-        "journal bytes a visit, until sealed": journal_bytes / visited,
-        "journal and URL text, µs a visit": spent / visited * 1e6,
-        "sealing, µs a visit": sealing / visited * 1e6,
-        "effects from the segment, µs a visit": (time.perf_counter() - start) / visited * 1e6,
+        "bytes per known URL": (table["pages"]["bytes"] + blocks.length) / pages,
+        "of these in the pages table": table["pages"]["bytes"] / pages,
+        "of these in the block file": blocks.length / pages,
+        "bytes per link": table["links"]["bytes"] / links,
+        "bytes per link text": table["anchors"]["bytes"] / table["anchors"]["rows"],
+        "bytes per visit": (table["visits"]["bytes"] + table["ticks"]["bytes"]) / visited,
+        "journal bytes per visit, until sealed": journal_bytes / visited,
+        "journal and URL text, µs per visit": spent / visited * 1e6,
+        "sealing, µs per visit": sealing / visited * 1e6,
+        "effects from the segment, µs per visit": (time.perf_counter() - start) / visited * 1e6,
     }
 
 
@@ -93,8 +93,8 @@ def access(texts: int, folder: Path) -> dict[str, Any]:
         "texts": texts,
         "open without offsets, s": search,
         "open with offsets, s": opening,
-        "one text at random, µs": single / len(numbers) * 1e6,
-        "of it CPU, µs": cpu / len(numbers) * 1e6,
+        "one random text, µs": single / len(numbers) * 1e6,
+        "CPU of it, µs": cpu / len(numbers) * 1e6,
     }
 
 

@@ -1,9 +1,9 @@
-"""CPU of a worker for a page of 25 KB and 75 links over loopback HTTP, everything on: fetch, decode, gather, WARC.
+"""CPU of a worker for a page of 25 KB and 75 links over loopback HTTP, all features on: fetch, decode, gather, WARC.
 
     python -m bench.fetch [--pages N] [--profile]
 
-Prints milliseconds of the worker's CPU a page (bound: 0.9), and pages a second. `--profile` runs the worker's parts in
-this process under cProfile instead, to show where the time goes.
+Prints milliseconds of the worker's CPU per page (bound: 0.9), and pages per second. With `--profile` it runs the
+worker's parts in this process under cProfile instead, to show where the time goes.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ async def serve() -> None:
 
 
 def assignment(number: int, port: int) -> Assignment:
-    """Ten pages to a site, one after the other, as in a long turn."""
+    """Ten pages per site, one after the other, as in a long turn."""
     site = number % OPEN
     url = f"http://site{site}.test:{port}/page{number}.html".encode()
     return Assignment(number, Ask.PAGE, number, site, site, url, "127.0.0.1", port)
@@ -113,8 +113,8 @@ def measure(settings: Settings, port: int, pages: int, shard: Path) -> None:
     pool.stop(5)
     pool.close()
     counted = done - warm_done
-    print(f"{received / done / 1000:.1f} KB and {links / done:.1f} links a page, {counted} pages")
-    print(f"worker CPU {cpu / counted * 1000:.3f} ms a page (bound 0.9), {counted / seconds:.0f} pages/s of one worker")
+    print(f"{received / done / 1000:.1f} KB and {links / done:.1f} links per page, {counted} pages")
+    print(f"worker CPU {cpu / counted * 1000:.3f} ms per page (bound 0.9), {counted / seconds:.0f} pages/s per worker")
 
 
 def profile(settings: Settings, port: int, pages: int, shard: Path) -> None:
@@ -134,7 +134,7 @@ def profile(settings: Settings, port: int, pages: int, shard: Path) -> None:
             reader.result(fetched)
             done += 1
     profiler.disable()
-    print(f"{(time.process_time() - cpu) / pages * 1000:.3f} ms a page under the profiler")
+    print(f"{(time.process_time() - cpu) / pages * 1000:.3f} ms per page under the profiler")
     pstats.Stats(profiler).sort_stats("tottime").print_stats(30)
 
 

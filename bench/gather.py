@@ -1,8 +1,9 @@
-"""CPU of gathering a page of about 25 KB and 75 links, and of its parts. Prints milliseconds a page.
+"""CPU of gathering a page of about 25 KB and 75 links, and of its parts, in milliseconds per page.
 
     python -m bench.gather [--pages 200] [--repeat 5] [--seed 1] [--folder /usr/share/doc]
 
-With a folder: its HTML files instead of made pages, and what share of their size the cleaned text is (7.2.3: a third).
+With a folder: its HTML files instead of generated pages, and the share of their size that the cleaned text has (7.2.3:
+a third).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ WORDS = """
 
 
 def page(seed: int, links: int = 75, size: int = 25_000) -> tuple[str, bytes]:
-    """Varied, plain markup: head, menu, articles with lists and tables, footer. The same for the same seed."""
+    """A page of varied, plain markup: head, menu, articles with lists and tables, footer. Equal seeds, equal pages."""
     dice = random.Random(seed)
     url = f"https://www.site{seed % 90}.example/section{seed % 7}/page{seed}.html"
     targets = [_target(dice) for _ in range(links)]
@@ -120,7 +121,7 @@ def _footer(targets: Sequence[str]) -> str:
 
 
 def files(folder: Path, most: int) -> list[Page]:
-    """HTML files of 2 to 200 KB, the same ones every time."""
+    """HTML files of 2 to 200 KB, always the same ones."""
     every = (path for path in sorted(folder.rglob("*.html")) if path.is_file())
     found = [path for path in every if 2_000 < path.stat().st_size < 200_000]
     random.Random(1).shuffle(found)
@@ -128,7 +129,7 @@ def files(folder: Path, most: int) -> list[Page]:
 
 
 def _measure(work: Callable[[Page], object], pages: Sequence[Page], repeat: int) -> float:
-    """Milliseconds of CPU a page: the best of several times for each page, for others may use this machine too."""
+    """Milliseconds of CPU per page: the best of several times for each page, as the machine may have other load."""
     best = [float("inf")] * len(pages)
     for _ in range(repeat):
         for number, each in enumerate(pages):
@@ -179,7 +180,7 @@ def _print_parts(pages: Sequence[Page], repeat: int) -> None:
         "gather with cleaned text": _gathered(replace(DEFAULTS, text=True)),
     }
     for name, work in parts.items():
-        print(f"{name:36} {_measure(work, pages, repeat):.3f} ms a page")
+        print(f"{name:36} {_measure(work, pages, repeat):.3f} ms per page")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What a hostile Web costs in memory, against a friendly one.
+"""Memory for a hostile Web, compared with a friendly one.
 
     python -m bench.hostile
 
 Two whole crawls over real sockets with the same number of answers: of the hostile Web (`gossamer web --hostile`), and
-of one that has good pages only. Memory is the peaks of desk and workers, added up.
+of one with good pages only. Memory is the sum of the peaks of desk and workers.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def main() -> None:
         friendly = _crawled(good, Path(folder) / "friendly")
         figures = [
             Figure(
-                "memory, times that of a friendly crawl",
+                "memory, compared with a friendly crawl",
                 hostile.memory / friendly.memory,
                 "",
                 1.2,
                 aside=f"{hostile.memory / 1e6:.0f} MB, {friendly.memory / 1e6:.0f} MB",
             ),
             Figure(
-                "pages that end as they must not",
+                "pages with a wrong outcome",
                 len(hostile.ends.wrong) + len(hostile.ends.missing),
                 "",
                 0,

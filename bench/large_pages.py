@@ -1,11 +1,10 @@
-"""How long small pages take while pages of 5 MB are read by the same worker: the longest pause of its loop, seen from
-those who wait for it.
+"""Latency of small pages while the same worker reads pages of 5 MB: the longest pause of its loop.
 
     python -m bench.large_pages [--small N] [--large N]
 
 One worker, 50 requests open, one in ten of them for a large page. The server answers at once, so a small page takes as
-long as the loop lets it wait. Prints the median, the 99th percentile and the longest time, from request to end, and the
-worker's processor time a small page.
+long as the loop makes it wait. Prints the median, the 99th percentile and the maximum time from request to end, and the
+worker's CPU time per small page.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ def measure(settings: Settings, port: int, small: int, large: int, shard: Path) 
     middle, high, longest = 1000 * np.quantile(seconds, (0.5, 0.99, 1.0))
     print(f"{len(seconds)} small pages and {larges} of {SIZE / 1e6:.0f} MB in {time.monotonic() - begun:.1f} s")
     print(f"a small page: median {middle:.0f} ms, 99th percentile {high:.0f} ms, longest {longest:.0f} ms")
-    print(f"processor time of the worker: {1000 * cpu / len(seconds):.2f} ms a small page, the large ones included")
+    print(f"CPU time of the worker: {1000 * cpu / len(seconds):.2f} ms per small page, the large ones included")
 
 
 def main() -> None:

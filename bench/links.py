@@ -1,8 +1,8 @@
 """Link analysis and graphs: `python -m bench.links [pages, default 10^6]`
 
-A made Web of 10^6 pages and 2·10^7 links, with its pages in the order of sites, as a crawl numbers them, and with pages
-in no order at all, the worst case for memory. Seconds of processor time, one core. Bounds: PageRank to 1e-8 within 6 s,
-strong components within 4 s, a Web of 10^6 pages and 10^7 links made within 30 s.
+A generated Web of 10^6 pages and 2·10^7 links, once with pages ordered by site, as a crawl numbers them, and once with
+pages in random order, the worst case for memory. Seconds of CPU time on one core. Bounds: PageRank to 1e-8 within 6 s,
+strong components within 4 s, generation of a Web of 10^6 pages and 10^7 links within 30 s.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ def shuffled(links: Csr) -> Csr:
 
 
 def analysed(links: Csr) -> None:
-    turns: Callable[[Any], str] = lambda r: f"{r.iterations} turns"  # noqa: E731
+    turns: Callable[[Any], str] = lambda r: f"{r.iterations} iterations"  # noqa: E731
     measured("  PageRank to 1e-8", lambda: pagerank(links, tolerance=EXACT), 6, turns)
     measured("  strong components", lambda: strong_components(links), 4, lambda c: f"{int(c.max()) + 1:,}")
-    measured("  the same by scipy", lambda: _scipy(links), 0, lambda n: f"{n:,}")
+    measured("  the same with scipy", lambda: _scipy(links), 0, lambda n: f"{n:,}")
     measured("  bow-tie, components included", lambda: bow_tie(links))
     measured("  hubs and authorities to 1e-6", lambda: hubs_and_authorities(links, 1e-6, 200), 0, turns)
     measured("  weighted link rank to 1e-8", lambda: linkrank(links, tolerance=EXACT))
     measured("  OPIC to .01", lambda: opic(links), 0, lambda o: f"{o.rounds} rounds")
-    measured("  RankMass to 1e-8", lambda: rankmass(links, tolerance=EXACT), 0, lambda m: f"{m.turns} turns")
+    measured("  RankMass to 1e-8", lambda: rankmass(links, tolerance=EXACT), 0, lambda m: f"{m.turns} iterations")
 
 
 def _scipy(links: Csr) -> int:
@@ -74,12 +74,12 @@ def main(pages: int) -> None:
     small = csr(3, np.array([0, 1]), np.array([1, 2]))
     for warm in (pagerank, hubs_and_authorities, linkrank, opic, rankmass):
         warm(small)
-    made = measured(f"{pages:,} pages, 10 links each, made", lambda: make(pages), 30)
+    made = measured(f"{pages:,} pages with 10 links each, generated", lambda: make(pages), 30)
     measured("  their figures", lambda: figures(made))
-    web = measured(f"{pages:,} pages, 20 links each, made", lambda: make(pages, 20), 30)
-    print(f"{len(web.links.targets):,} links, in the order of sites")
+    web = measured(f"{pages:,} pages with 20 links each, generated", lambda: make(pages, 20), 30)
+    print(f"{len(web.links.targets):,} links, ordered by site")
     analysed(web.links)
-    print("the same links, pages in no order")
+    print("the same links, pages in random order")
     analysed(shuffled(web.links))
     for name in ("cnr-2000", "debian-docs"):
         path = DATA / "graphs" / f"{name}.npz"

@@ -1,8 +1,9 @@
-"""Robots.txt files as sites have them, made up: what `bench.robots` and the comparison with protego read.
+"""Generated robots.txt files, similar to real ones, for `bench.robots` and the comparison with protego.
 
-Shares are those of the HTTP Archive (2025): 85 % of sites have one, 13 % answer 404, the others fail or refuse; 1.8 %
-of the files are empty, 0.1 % larger than 500 KB. What stands in them is what content management systems write and what
-people add to it. How often each is there, how much is added and how long large files are is assumed, not counted.
+Shares are those of the HTTP Archive (2025): 85 % of sites have a file, 13 % answer 404, the others fail or refuse;
+1.8 % of the files are empty, 0.1 % larger than 500 KB. Their contents are what content management systems write and
+what people add to it. The frequency of each, the amount added and the length of large files are assumptions, not
+counts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ FOUND: Final = 0.85
 EMPTY: Final = 0.018
 HUGE: Final = 0.001
 LARGE: Final = 0.01
-"""Files of hundreds or thousands of lines: shops and old, large sites."""
+"""Share of files with hundreds or thousands of lines: shops and old, large sites."""
 AS_DELIVERED: Final = 0.45
 
 
@@ -76,7 +77,7 @@ SYSTEMS: Final = (
     (4, _SQUARE),
     (4, _WIX),
 )
-"""How often, and what: the file that a system writes by itself."""
+"""Weight and content: the file that a system writes by default."""
 
 _ROBOTS: Final = (
     "GPTBot",
@@ -106,7 +107,7 @@ _PARAMETERS: Final = _words("sort order page q s filter sid PHPSESSID ref utm_so
 
 
 def made(dice: random.Random) -> bytes | None:
-    """The robots.txt of some site; None if it has none that says anything."""
+    """The robots.txt of a random site; None if the site has no readable file."""
     if dice.random() >= FOUND:
         return None
     roll = dice.random()
@@ -124,7 +125,7 @@ def made(dice: random.Random) -> bytes | None:
 
 
 def _adapted(dice: random.Random, base: str) -> str:
-    """By people: a group for some robot, lines of their own, a sitemap, preferences."""
+    """What people add: a group for a robot, their own rules, a sitemap, preferences."""
     lines = base.rstrip("\n").split("\n") + [rule(dice) for _ in range(1 + int(dice.expovariate(1 / 4)))]
     if dice.random() < 0.12:
         lines.insert(1 if len(lines) > 1 else 0, f"Crawl-delay: {dice.choice((1, 2, 5, 10, 20, 60))}")
@@ -142,7 +143,7 @@ def rule(dice: random.Random) -> str:
 
 
 def path(dice: random.Random) -> str:
-    """As in a rule: with or without wildcards."""
+    """A random path of a rule, with or without wildcards."""
     words = [dice.choice(_WORDS) + (str(dice.randrange(10_000)) if dice.random() < 0.2 else "") for _ in range(3)]
     name = dice.choice(_PARAMETERS)
     return dice.choices(
@@ -166,7 +167,7 @@ def path(dice: random.Random) -> str:
 
 
 def long_file(dice: random.Random, size: int) -> bytes:
-    """Of at least that many bytes."""
+    """A file of at least this many bytes."""
     lines, length = ["User-agent: *"], 0
     while length < size:
         lines.append(rule(dice))

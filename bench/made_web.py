@@ -1,9 +1,9 @@
-"""A made-up Web, as large as one likes, whose results cost next to nothing to make: what `bench.scale` feeds a desk.
+"""A generated Web of any size whose results cost almost nothing: the input of `bench.scale`.
 
-A page is a site and its place there. Its URL (about 65 bytes) and its fingerprint follow from these two numbers by
-compiled arithmetic, so nothing is kept but how many pages of each site are known. Sizes of sites follow a power law
-(thesis 8.3), up to `largest`. A page has 75 links: so many to pages that nobody knows yet, the others mostly to its own
-site, its first pages before all, and a fifth to pages of other sites. Seeds are the home pages of all sites.
+A page is a site and a position there. Its URL (about 65 bytes) and its fingerprint are computed from these two numbers
+by compiled arithmetic, so only the number of known pages of each site is kept. Sizes of sites follow a power law
+(thesis 8.3), up to `largest`. A page has 75 links: some to unknown pages; of the others most to its own site, above all
+to its first pages, and a fifth to pages of other sites. Seeds are the home pages of all sites.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ Array = npt.NDArray[Any]
 
 LINKS: Final = 75
 _VOCABULARY: Final = 60
-"""Words that the URLs of a site are made of."""
+"""Number of words from which the URLs of a site are made."""
 _LONGEST: Final = 160
-"""Bytes of a URL at most."""
+"""Maximum bytes of a URL."""
 _ROBOTS: Final = b"User-agent: *\nDisallow: /cgi-bin/\nDisallow: /search\nDisallow: /*/print$\nAllow: /search/about\n"
 _ANCHORS: Final = [f"{'The ' * (i % 3 == 0)}text of link {i}".encode() if i % 10 else b"" for i in range(400)]
-"""Texts of links: 18 bytes in the mean, a tenth have none."""
+"""Link texts: 18 bytes on average, a tenth are empty."""
 _SEEN: Final = b"image\tpng\tsite.example\t8\nout_of_scope\t\telsewhere.example\t4\nout_of_scope\t\tother.example\t1\n"
 _SYLLABLES: Final = [c + v + e for c in "bcdfglmnprstv" for v in "aeiou" for e in ("", "n", "r", "s", "l")]
 
 
 class MadeWeb:
     def __init__(self, pages: int, largest: int, seed: int, half: bool = False, sites: int = 0) -> None:
-        """Room for `pages` and a quarter more; with `half`, one site has half of all; `sites`: so many, all alike."""
+        """Room for `pages` and a quarter more. `half`: one site has half of all pages; `sites`: so many equal sites."""
         self._rng = np.random.default_rng(1)
         total = pages * 5 // 4
         self._sizes = np.full(sites, total // sites, np.int64) if sites else _sizes(total, largest)
@@ -59,7 +59,7 @@ class MadeWeb:
         return "".join(_SYLLABLES[i] for i in self._rng.integers(0, len(_SYLLABLES), syllables))
 
     def robots(self, sites: Array, origins: Array, now: float) -> list[bytes]:
-        """Results of asking for robots.txt, of origin i at site i."""
+        """Results of the requests for robots.txt, of origin i at site i."""
         visits = self._visits(sites, origins, np.full(len(sites), NONE, np.uint32), now)
         visits["ask"], visits["digest"], visits["flags"], visits["out_degree"] = Ask.ROBOTS, 0, 0, 0
         rules = Rules.parse(_ROBOTS, "Gossamer").compiled()
@@ -68,14 +68,14 @@ class MadeWeb:
         return [visits[i : i + 1].tobytes() + b"".join(texts) for i in range(len(visits))]
 
     def names(self, sites: Array, wall: float) -> Array:
-        """Events: every site has an address of its own."""
+        """Events that give every site its own address."""
         events = np.zeros(len(sites), SITE_EVENT)
         events["site"], events["event"], events["time"], events["until"] = sites, SiteEvent.RESOLVED, wall, wall + 1e6
         events["address"] = [list(pack(f"20.{s >> 16 & 255}.{s >> 8 & 255}.{s & 255}")) for s in sites.tolist()]
         return events
 
     def results(self, columns: Columns, count: int, new: int, now: float) -> list[bytes]:
-        """RESULT frames without their heads: visits of `count` random pages, each with `new` links to unknown ones."""
+        """RESULT frames without headers: visits of `count` random pages, each with `new` links to unknown pages."""
         drawn = np.unique(self._rng.integers(0, columns.page.count, 4 * count))
         pages = self._rng.permutation(drawn[columns.page.state[drawn] == State.PENDING])[:count].astype(np.uint32)
         origins = columns.page.origin[pages]
@@ -163,7 +163,7 @@ class MadeWeb:
 
 
 def _sizes(total: int, largest: int) -> Array:
-    """Pages of each site: a power law cut off at `largest`, about 150 in the mean."""
+    """Number of pages of each site: a power law cut off at `largest`, about 150 on average."""
     falling = np.arange(1, max(20, total // 150) + 1) ** -0.8
     scale = float(total)
     found = np.clip(falling * scale, 2, largest)
@@ -198,7 +198,7 @@ def _make_links(
     lengths: Array,
     buffer: Array,
 ) -> Array:
-    """Fills the links of all visits; returns where the texts of each visit end."""
+    """Fills the links of all visits; returns where the link texts of each visit end."""
     at = 0
     found = np.empty(len(sites), np.int64)
     for v in range(len(sites)):
@@ -209,7 +209,7 @@ def _make_links(
             site, place = _target(sites[v], fresh, _mix(noise[link]), known, sizes, ends)
             fingerprint[link] = homes[site] if place == 0 else _mix(np.uint64((site << 32) | place))
             for before in range(first, link):
-                if not fresh and fingerprint[before] == fingerprint[link]:  # links are distinct: another one
+                if not fresh and fingerprint[before] == fingerprint[link]:  # links are distinct, so draw again
                     site, place = _target(NONE, False, _mix(noise[link] + np.uint64(1)), known, sizes, ends)
                     fingerprint[link] = homes[site] if place == 0 else _mix(np.uint64((site << 32) | place))
                     break
@@ -224,7 +224,7 @@ def _make_links(
 
 @inlined
 def _mix(x: np.uint64) -> np.uint64:
-    """A random-looking number for each number (the finaliser of splitmix64)."""
+    """A pseudo-random number for each number (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -232,7 +232,7 @@ def _mix(x: np.uint64) -> np.uint64:
 
 @njit
 def _target(own: int, fresh: bool, noise: np.uint64, known: Array, sizes: Array, ends: Array) -> tuple[int, int]:
-    """Site and place of the page that a link leads to. Four of five stay at the site, as far as it goes."""
+    """Site and position of the target of a link. Four of five stay at the site, if it has enough pages."""
     site = own if own != NONE and noise % np.uint64(5) else _any_site(noise, ends)
     if not fresh:
         return site, int(known[site] * (float(noise & np.uint64(0xFFFFFF)) / 2**24) ** 3)
@@ -247,7 +247,7 @@ def _target(own: int, fresh: bool, noise: np.uint64, known: Array, sizes: Array,
 
 @njit
 def _any_site(noise: np.uint64, ends: Array) -> int:
-    """Large ones more often."""
+    """A random site; large sites are more likely."""
     found: int = np.searchsorted(ends, np.int64((noise >> np.uint64(20)) % np.uint64(ends[-1])), "right")  # type: ignore
     return found
 

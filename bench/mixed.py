@@ -1,8 +1,8 @@
-"""A simulated Web with moods: all that a polite crawl has to put up with, as a function of URL and time.
+"""A simulated Web with moods: everything that a polite crawl must cope with, as a function of URL and time.
 
-By the number of the site: robots.txt that fails (5xx, 429, no answer), that changes, that asks for a Crawl-delay (some
-for more than anyone honours), that moved to another site, that is not there; and, independently, pages that answer 429,
-503, 500 or 402 at times, with Retry-After or without. Of eight sites four share an address; two sites are of one
+Depending on the number of the site, its robots.txt fails (5xx, 429, no answer), changes, asks for a Crawl-delay (some
+for more than any crawler honours), has moved to another site, or does not exist. Independently, pages sometimes answer
+429, 503, 500 or 402, with or without Retry-After. Four of eight sites share an address; two sites belong to one
 registrable domain.
 """
 
@@ -22,16 +22,16 @@ from gossamer.webs.simulated import Reply
 AGENT: Final = "Gossamer"
 _MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
 _PAGES: Final = ((429, -1.0), (429, 30.0), (503, -1.0), (503, 60.0), (503, 400.0), (500, -1.0), (402, -1.0))
-"""Status and Retry-After, when a site is cross."""
+"""Status and Retry-After of pages while a site is in a bad mood."""
 _FILES: Final = (503, 500, 429, 0, -1)
-"""Of a robots.txt that fails; 0: no answer in time, -1: the connection broke off."""
+"""Status of a failing robots.txt; 0: no answer in time, -1: the connection broke."""
 _NO_ANSWER: Final = {0: Outcome.TIMED_OUT, -1: Outcome.BROKEN_OFF}
 _CROSS: Final = 1 / 7
-"""Share of a period."""
+"""Share of a period in which a site is in a bad mood."""
 
 
 def unit(*key: int) -> float:
-    """A number in [0, 1) for a key."""
+    """A pseudo-random number in [0, 1) for a key."""
     x = 0x9E37_79B9_7F4A_7C15
     for part in key:
         x = (x ^ part) * 0xBF58_476D_1CE4_E5B9 & _MASK
@@ -43,10 +43,10 @@ def unit(*key: int) -> float:
 class MixedWeb:
     sites: int
     pages: int
-    """Of each site."""
+    """Pages per site."""
     seed: int = 1
     mood: float = 600.0
-    """Seconds after which sites change their minds."""
+    """Seconds after which sites change their mood."""
 
     @property
     def seeds(self) -> list[str]:
@@ -80,7 +80,7 @@ class MixedWeb:
         return Reply(links=links, digest=site * self.pages + page + 1, seconds=seconds)
 
     def robots(self, host: str, at: float) -> bytes:
-        """What robots.txt says where it answers with 200."""
+        """The content of robots.txt when it answers with 200."""
         site, period = _number(host), self._period(at)
         match site % 12:
             case 2 | 3:
@@ -116,7 +116,7 @@ class MixedWeb:
         return _PAGES[int(len(_PAGES) * unit(self.seed, 7, site, period))]
 
     def _period(self, at: float) -> int:
-        """As the log has the time: to the microsecond."""
+        """The time as in the log, to the microsecond."""
         return int(round(at, 6) // self.mood)
 
 

@@ -1,12 +1,12 @@
-"""Which strategy collects PageRank soonest, on graphs of many kinds: `python -m bench.orders [--quick] [NAME ...]`
+"""Which strategy collects PageRank soonest, on many graphs: `python -m bench.orders [--quick] [NAME ...]`
 
 Without a clock (r = 1, w = 0): the average of cumulative PageRank over the whole crawl, mean and spread over five sets
-of start pages. With one (r = 64, w = 15 s, 5 s at sites of over 100 pages, servers as measured): the mean share of
-PageRank over the time until the last of the strategies ended; `--polite`: only that.
+of start pages. With a clock (r = 64, w = 15 s, 5 s at sites of over 100 pages, servers as measured): the mean share of
+PageRank over the time until the last strategy has ended; `--polite`: only this.
 
-Graphs: the real ones where they are (`GOSSAMER_DATA`, or shared/data beside the repository), parts of them, and made
-ones. Start sets: cnr-2000 has none of its own, so 50 pages at random; the others all their start pages, halves of them,
-and 20. `--quick`: two sets and smaller graphs. docs/decisions.md has what came out.
+Graphs: real ones if present (in `GOSSAMER_DATA`, or shared/data next to the repository), parts of them, and generated
+ones. Start sets: cnr-2000 has none, so 50 random pages; for the others all their start pages, halves of them, and 20.
+`--quick`: two sets and smaller graphs. The results are in docs/decisions.md.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ import numpy.typing as npt
 from bench.links import DATA
 from gossamer.laboratory.graphs.make import make
 from gossamer.laboratory.graphs.webgraph import WebGraph, load
-from gossamer.laboratory.simulate.measures import average_by_time, average_cumulative
-from gossamer.laboratory.simulate.run import simulate
+from gossamer.laboratory.simulate.measures import average_cumulative
+from gossamer.laboratory.simulate.run import Run, simulate
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 from gossamer.rank.graph import Csr
 from gossamer.rank.pagerank import pagerank
 
+F64 = npt.NDArray[np.float64]
 U32 = npt.NDArray[np.uint32]
 
 KNOWN: Final = (
@@ -48,7 +49,7 @@ CLOCK: Final = Scenario(connections=64, wait=15.0, wait_large=5.0, servers=Serve
 
 
 def part(graph: WebGraph, share: float, seed: int) -> WebGraph:
-    """The pages of some of the sites, with the links between them."""
+    """The pages of a random share of the sites, with the links between them."""
     rng = np.random.default_rng(seed)
     sites = rng.random(graph.sites) < share
     kept = np.flatnonzero(sites[graph.site])
@@ -103,10 +104,16 @@ def order_alone(graph: WebGraph, quick: bool) -> None:
             pages += len(run.order)
         found[name] = float(np.mean(areas))
         cost = (time.process_time() - begun) / max(1, pages) * 1e6
-        print(f"  {name:<22} {np.mean(areas):.3f} ± {np.std(areas):.3f}   {cost:5.1f} µs a page", flush=True)
+        print(f"  {name:<22} {np.mean(areas):.3f} ± {np.std(areas):.3f}   {cost:5.1f} µs per page", flush=True)
     best = max(KNOWN, key=lambda name: found.get(name, 0.0))
     lead, lag = found[OURS] - found[best], found[OURS] - found[ORACLE]
-    print(f"  {OURS} less {best}: {lead:+.3f}, less the oracle: {lag:+.3f}")
+    print(f"  {OURS} minus {best}: {lead:+.3f}, minus the oracle: {lag:+.3f}")
+
+
+def average_by_time(run: Run, worth: F64, seconds: float) -> float:
+    """The mean share of PageRank over the first `seconds`: later pages add nothing, a crawl that ended stays at 1."""
+    gains = worth[run.order] / worth[run.order].sum()
+    return float((gains * np.maximum(0.0, seconds - run.time)).sum() / seconds) if seconds > 0 else 1.0
 
 
 def polite(graph: WebGraph, quick: bool) -> None:
@@ -115,9 +122,9 @@ def polite(graph: WebGraph, quick: bool) -> None:
     sets = starts(graph, 2 if quick else 5)
     for start in sets:
         runs = [simulate(graph, name, CLOCK, start=start, worth=worth) for name in POLITE]
-        end = max(run.seconds for run in runs)
+        end = max(run.totals.seconds for run in runs)
         for run in runs:
-            found[run.strategy].append((average_by_time(run, worth, end), run.seconds / 3600))
+            found[run.strategy].append((average_by_time(run, worth, end), run.totals.seconds / 3600))
     print(f"{graph.name or 'made'}: r = 64, w = 15 s, {len(sets)} start sets", flush=True)
     for name, each in found.items():
         areas, hours = np.array(each).T

@@ -1,9 +1,9 @@
-"""CPU of all processes for a page of about 25 KB and 75 links, everything on, over loopback HTTP.
+"""CPU of all processes for a page of about 25 KB and 75 links, all features on, over loopback HTTP.
 
     python -m bench.page_cost [PAGES] [--profile FILE]
 
-The demonstration Web in its bulk form serves the pages; its own processor time is not counted. What misses a bound
-ends it with an exit code that is not 0.
+The demonstration Web in its bulk form serves the pages; its own CPU time is not counted. A missed bound ends it with a
+nonzero exit code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gossamer.webs.local import served
 
 A_PAGE: Final = 2.0
 OF_THE_DESK: Final = 0.2
-"""Bounds, in ms of processor time a page."""
+"""Bounds in ms of CPU time per page."""
 
 
 class Quiet:

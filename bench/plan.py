@@ -1,4 +1,4 @@
-"""How long a plan takes: python -m bench.plan [greatest number of pages, default 10^7]
+"""Duration of a plan: python -m bench.plan [largest number of pages, default 10^7]
 
 Bound: 10^7 known pages in 0.25 s on one thread, also when one site holds half of them.
 """
@@ -29,7 +29,7 @@ def sites_of(kind: str, known: int, sites: int, rng: np.random.Generator) -> np.
     if kind == "zipf 1.77":
         return np.minimum(rng.zipf(1.77, known) - 1, sites - 1)
     uniform = rng.integers(0, sites, known)
-    return np.where(rng.random(known) < 0.5, 0, uniform) if kind == "one holds half" else uniform
+    return np.where(rng.random(known) < 0.5, 0, uniform) if kind == "one has half" else uniform
 
 
 def make_columns(known: int, kind: str, rng: np.random.Generator) -> Columns:
@@ -47,7 +47,7 @@ def make_columns(known: int, kind: str, rng: np.random.Generator) -> Columns:
 
 
 def row(name: str, columns: Columns, policy: str, value: Value = DEFAULT) -> None:
-    """By the clock, and of processor time, which is what counts on a busy machine; the median of five."""
+    """Prints elapsed time and CPU time (which counts on a busy machine): the median of five."""
     plans, spent = [], []
     for _ in range(5):
         start = time.thread_time()
@@ -65,23 +65,23 @@ def main(most: int) -> None:
     make_plan(make_columns(200_000, "uniform", rng), LIVE["opic"], WALL, BATCH, PER_SITE)
     known = 100_000
     while known <= most:
-        for kind in ("uniform", "zipf 1.77", "one holds half"):
+        for kind in ("uniform", "zipf 1.77", "one has half"):
             columns = make_columns(known, kind, rng)
             for policy in LIVE:
                 row(f"{kind} sites, {policy}", columns, policy)
-        row("one holds half, value, all scores", columns, "value", Value(EVERYTHING))
+        row("one has half, value, all scores", columns, "value", Value(EVERYTHING))
         columns.page.cash[:].sort()
-        row("one holds half, opic, cash rising", columns, "opic")
+        row("one has half, opic, cash rising", columns, "opic")
         columns.page.cash[:] = 7
-        row("one holds half, opic, all cash equal", columns, "opic")
+        row("one has half, opic, all cash equal", columns, "opic")
         columns.page.cash[:] = rng.integers(0, 2**40, known)
         columns.page.state[: int(known * 0.9)] = State.DONE
         columns.page.outcome[:] = Outcome.OK
         columns.page.due[:] = WALL - rng.integers(0, int(90 * DAY), known)
         for policy in LIVE:
-            row(f"one holds half, {policy}, 90 % done", columns, policy)
+            row(f"one has half, {policy}, 90 % done", columns, policy)
         again = Value(EVERYTHING, alpha=0.5, gamma=2.0, min_period=DAY)
-        row("the same, all scores, news, pages fetched again", columns, "value", again)
+        row("the same, all scores, news, pages to refetch", columns, "value", again)
         known *= 10
 
 

@@ -1,13 +1,12 @@
-"""What link scores cost beside a crawl: `python -m bench.rank [most visits, default 10^6] [--pages N]`
+"""CPU of link scores during a crawl: `python -m bench.rank [most visits, default 10^6] [--pages N]`
 
-Two measurements, each of the processor time of all computations of scores against that of the crawl without them, and
-both with the scheduler that a crawl has (`gossamer.manager.scores.schedule`). What misses the bound ends it with an
-exit code that is not 0.
+Two measurements. Each compares the CPU time of all computations of scores with that of the crawl without them; both
+use the scheduler of a crawl (`gossamer.manager.scores.schedule`). A missed bound ends it with a nonzero exit code.
 
-1. A whole crawl over loopback HTTP of the demonstration Web in its bulk form (pages of 25 KB and 75 links), everything
-   on. Its log says what each computation took. Segments are sealed every 10,000 visits, so that there are several.
-2. The scheduler alone, fed as by a crawl of 10^6 visits: a collection of 75 links and ten known pages a visit grows by
-   real segments of 100,000 visits, and each visit is taken to have cost what one did in the first measurement.
+1. A whole crawl over loopback HTTP of the demonstration Web in its bulk form (pages of 25 KB and 75 links), all
+   features on. Its log has the time of each computation. Segments are sealed every 10,000 visits, so there are several.
+2. The scheduler alone, fed as by a crawl of 10^6 visits: a collection with 75 links and ten known pages per visit grows
+   by real segments of 100,000 visits; each visit counts with the cost measured in 1.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ SEGMENT: Final = 100_000
 TICK: Final = 2_000
 NEW, MENU, NEAR, FAVOURITES, ABROAD = 10, 26, 20, 15, 4
 SITE: Final = 300
-"""Pages of a site: neighbours by number."""
+"""Pages per site; their numbers are consecutive."""
 BOUND: Final = 5.0
-"""Percent of the processor time of the crawl."""
+"""Percent of the CPU time of the crawl."""
 PAGES: Final = 60_000
 
 
 def links_of(first: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Of `TICK` pages from `first` on, fetched in the order of discovery: a row each."""
+    """Columns of `TICK` pages from `first` on, fetched in the order of discovery."""
     page = np.arange(first, first + TICK)[:, None]
     known, home = first * NEW + 1, page // SITE * SITE
     new = known + (page - first) * NEW + np.arange(NEW)
@@ -113,14 +112,14 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of processor time."""
+    """Seconds of CPU time."""
 
     crawl: float
     scores: list[float]
     visits: int
 
     def figure(self, name: str) -> Figure:
-        """No computation at all would prove nothing."""
+        """The figure of this cost. Ends the program if scores were never computed, as that would prove nothing."""
         if not self.scores:
             raise SystemExit(f"{name}: link scores were never computed")
         aside = f"{len(self.scores)} times, {sum(self.scores):.1f} s of {self.crawl:.1f} s"
@@ -145,14 +144,14 @@ def crawl(folder: Path, pages: int) -> Cost:
 
 
 def computations(log: Path) -> Iterator[float]:
-    """What each took, by the log of the crawl."""
+    """CPU time of each computation, from the log of the crawl."""
     for line in log.read_text().splitlines():
         if '"scores"' in line and (event := json.loads(line))["event"] == "scores":
             yield float(event["cpu"])
 
 
 def schedule(folder: Path, most: int, a_visit: float) -> Cost:
-    """`a_visit`: seconds of processor time."""
+    """Runs the scheduler over growing segments. `a_visit`: seconds of CPU time per visit."""
     collection, every = Collection(folder), Settings().manager.rank_every
     scorer = Scorer(collection.shard, {"pagerank": 1.0}, every)
     scores: list[float] = []
@@ -167,7 +166,7 @@ def schedule(folder: Path, most: int, a_visit: float) -> Cost:
 
 
 def _taken(scorer: Scorer) -> dict[str, Any]:
-    """Waits for the computation that runs."""
+    """Waits for the running computation."""
     while scorer.poll() is None:
         if scorer.warnings:
             raise SystemExit(scorer.warnings[0])
@@ -178,9 +177,9 @@ def _taken(scorer: Scorer) -> dict[str, Any]:
 def row(collection: Collection, said: dict[str, Any]) -> None:
     print(
         f"  {collection.segments * SEGMENT:>10,} visits {said['pages']:>11,} pages {said['links']:>12,} links "
-        f"{said['iterations']:>3} iterations {said['cpu']:6.1f} s of processor, {said['memory'] / 1e6:6.0f} MB; "
-        f"rows {collection.bytes_in('graph') / said['links']:.2f} B a link, "
-        f"scores {collection.bytes_in('scores') / said['pages']:.1f} B a page",
+        f"{said['iterations']:>3} iterations {said['cpu']:6.1f} s of CPU, {said['memory'] / 1e6:6.0f} MB; "
+        f"rows {collection.bytes_in('graph') / said['links']:.2f} B per link, "
+        f"scores {collection.bytes_in('scores') / said['pages']:.1f} B per page",
         flush=True,
     )
 

@@ -1,8 +1,8 @@
 """Robots rules: python -m bench.robots [sites, default 10^5]
 
-Memory for the rules of made-up sites with files as sites have them (`made_robots`), each parsed as a worker does and
-placed as the desk does; the same after all have changed; and what a verdict costs, for a usual URL, for the worst rule
-that could be thought of, and for the worst files. Times are of processor time.
+Memory for the rules of generated sites with realistic files (`made_robots`), each parsed as a worker does and stored as
+the desk does; the same after all have changed; and the cost of a verdict for a usual URL, for the worst rules that we
+could think of, and for the worst files. All times are CPU times.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from gossamer.robots.match import verdicts
 from gossamer.robots.parse import LIMIT
 
 A_SITE: Final = 300.0
-"""Bytes."""
+"""Bound, in bytes."""
 A_RULE: Final = 50.0
-"""µs, for a URL of 2,000 bytes."""
+"""Bound, in µs, for a URL of 2,000 bytes."""
 CHANGES: Final = 1
-"""How often each site has got other rules in the end."""
+"""How often the rules of each site change."""
 HOST: Final = "https://example.org/"
 GROUP: Final = b"User-agent: *\n"
 WORST: Final = {
     "many stars": (b"Disallow: /" + b"*a" * 900 + b"$", "a" * 1979 + "b"),
-    "a long part, found nowhere": (b"Disallow: /*" + b"a" * 990 + b"b", "a" * 1980),
+    "a long part, never found": (b"Disallow: /*" + b"a" * 990 + b"b", "a" * 1980),
     "a long part, escaped": (b"Disallow: /*" + b"%2F" * 650 + b"b", "?" + "/" * 1979),
-    "many parts, the last found nowhere": (b"Disallow: /" + b"*ab" * 600 + b"*c", "ab" * 990),
+    "many parts, the last never found": (b"Disallow: /" + b"*ab" * 600 + b"*c", "ab" * 990),
     "two long parts": (b"Disallow: /*" + b"a" * 700 + b"*" + b"a" * 640 + b"b", "a" * 1980),
 }
 """A rule, and a URL that is hard for it."""
 
 
 def files_of(rules: bytes) -> bytes:
-    """As many lines of that kind as are read of a file; %d is numbered."""
+    """A file with as many lines of this kind as are read; %d is replaced by numbers."""
     lines, size = [GROUP], 0
     while size < LIMIT - 2 * len(rules):
         lines.append(rules % len(lines))
@@ -55,7 +55,7 @@ def files_of(rules: bytes) -> bytes:
 
 
 def microseconds(compiled: bytes, url: str, at_once: int = 50) -> float:
-    """Of processor time for a verdict, in a tick of so many; the best of some, for others use the processor too."""
+    """CPU time of a verdict, in a tick of `count`; the best of several runs, as the machine may have other load."""
     texts = np.frombuffer(url.encode() * at_once, np.uint8)
     offsets = np.arange(at_once + 1, dtype=np.int64) * len(url)
     rules, best = np.frombuffer(compiled, np.uint8), float("inf")
@@ -68,7 +68,7 @@ def microseconds(compiled: bytes, url: str, at_once: int = 50) -> float:
 
 
 def parsed(dice: random.Random, sites: int, file: Path) -> Path:
-    """What workers would send, in a file: the memory that parsing takes is not the desk's."""
+    """The rules that workers would send, in a file: the memory for parsing is not the desk's."""
     with file.open("wb") as out:
         for _ in range(sites):
             compiled = Rules.parse(made(dice) or b"", "Gossamer").compiled()
@@ -86,7 +86,7 @@ def memory(sites: int, folder: Path) -> list[Figure]:
     dice, process = random.Random(1), psutil.Process()
     book = RuleBook(sites, 1, folder)
     starts, ends = np.zeros(sites, np.uint32), np.zeros(sites, np.uint32)
-    book.pack(starts[:1], ends[:1])  # compiled before anything is measured
+    book.pack(starts[:1], ends[:1])  # compile before measuring
     made_up = [parsed(dice, sites, folder / str(turn)) for turn in range(1 + CHANGES)]
     before, figures = process.memory_info().rss, list[Figure]()
     for turn, file in enumerate(made_up):
@@ -97,10 +97,10 @@ def memory(sites: int, folder: Path) -> list[Figure]:
         columns = sum(np.dtype(kind).itemsize for kind in LAYOUT["origin"].values())
         accounted = columns + book.in_memory / sites
         grown = columns + (process.memory_info().rss - before - starts.nbytes - ends.nbytes) / sites
-        when = f"after {turn} change of each" if turn else "of files as sites have them"
+        when = f"after {turn} change of each" if turn else "of realistic files"
         aside = f"on disk {book.on_disk / sites:,.0f}"
-        figures.append(Figure(f"memory, accounted, {when}", accounted, "bytes a site", A_SITE, aside=aside))
-        figures.append(Figure(f"memory, grown by, {when}", grown, "bytes a site", A_SITE))
+        figures.append(Figure(f"memory, accounted, {when}", accounted, "bytes per site", A_SITE, aside=aside))
+        figures.append(Figure(f"memory, growth of the process, {when}", grown, "bytes per site", A_SITE))
     return figures
 
 

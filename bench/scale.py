@@ -1,11 +1,11 @@
 """The desk at 10^7 known pages, measured: `python -m bench.scale [known pages] [--half]`
 
-A collection is built through the real path (identify, journal, apply, commits, sealing) from the results of a made-up
-Web, then: processor time and pauses of a tick, memory, plans, clean stop, start, texts at random, sizes. Takes some
-four minutes and 3 GB of a temporary folder at 10^7. With --half one site holds half of all pages.
+It builds a collection along the real path (identify, journal, apply, commits, sealing) from the results of a generated
+Web. Then it measures CPU time and pauses of a tick, memory, plans, clean stop, start, random texts, and sizes. At 10^7
+it takes about four minutes and 3 GB of a temporary folder. With --half one site has half of all pages.
 
 The table of digests is filled before memory and starts are measured, as if every known page had been fetched: the worst
-case. Times of the desk are of its thread's processor time, without making the results; pauses are by the clock.
+case. Times of the desk are CPU times of its thread without making the results; pauses are elapsed times.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from gossamer.seeder.seed import identify, plant
 from gossamer.web.message import decode_results
 
 VISITS: Final = 100
-"""Results of a tick."""
+"""Results per tick."""
 GROWTH: Final = 40
-"""New links of a result while the collection grows: 4,000 a tick, the most that a tick takes."""
+"""New links per result while the collection grows: 4,000 per tick, the most that a tick takes."""
 ALLOWANCE: Final = 250e6
 JOURNALLED: Final = 50_000
-"""Visits after the last segment when the crawl is killed."""
+"""Visits since the last segment when the crawl is killed."""
 TINY: Final = 20_000
 SMALL: Final = 100_000
 MIDDLE: Final = 1_000_000
@@ -68,7 +68,7 @@ def settings_for(known: int, half: bool) -> Settings:
 
 
 class Build:
-    """A desk and its store, and what each step of their ticks took."""
+    """A desk and its store, and the time of each step of their ticks."""
 
     def __init__(self, folder: Path, known: int, half: bool, sites: int = 0) -> None:
         self.folder, self.clock = folder, RealClock()
@@ -78,14 +78,14 @@ class Build:
         self.limits = Limits.of(self.settings)
         self.steps: Counter[str] = Counter()
         self.pauses: list[tuple[float, float]] = []
-        """Seconds of each tick: by the clock, of processor time."""
+        """Seconds of each tick: elapsed, CPU."""
 
     @property
     def known(self) -> int:
         return self.desk.columns.page.count
 
     def begin(self) -> None:
-        """Home pages as seeds, addresses, robots.txt."""
+        """Plants home pages as seeds, and gives all sites addresses and robots.txt."""
         desk, texts = self.desk, self.web.seeds
         for i in range(0, len(texts), 4_000):
             effects = self._effects()
@@ -102,7 +102,7 @@ class Build:
         self.absorb(self.web.results(self.desk.columns, VISITS, new, self.clock.monotonic()))
 
     def absorb(self, bodies: list[bytes]) -> None:
-        """As `Crawl.turn` does with what came back, the queue apart."""
+        """Absorbs results as `Crawl.turn` does, without the queue."""
         desk, steps = self.desk, self.steps
         begun, at = time.perf_counter(), [time.thread_time()]
         results = decode_results(bodies)
@@ -137,12 +137,12 @@ class Build:
     def grow(self, known: int) -> None:
         while self.known < known:
             self.tick(GROWTH)
-        while len(journal_files(self.store.shard)) > 1:  # until sealing has caught up: it would take our processor
+        while len(journal_files(self.store.shard)) > 1:  # wait for sealing to catch up: it would use our CPU
             self.store.turn()
             time.sleep(0.05)
 
     def usual(self, ticks: int) -> dict[str, float]:
-        """µs of processor time a page, by step, of ticks of the usual kind: of 75 links one is new."""
+        """µs of CPU time per page, by step, of usual ticks: one of 75 links is new."""
         for _ in range(5):
             self.tick(1)
         self.steps.clear()
@@ -168,14 +168,14 @@ def peak() -> int:
 
 
 def say_peak(what: str, build: Build) -> None:
-    say(what, f"{(peak() - ALLOWANCE) / build.known:.1f} B a page", "bound 64")
+    say(what, f"{(peak() - ALLOWANCE) / build.known:.1f} B per page", "bound 64")
 
 
 def say_pauses(what: str, pauses: list[tuple[float, float]]) -> None:
     clock, cpu = (np.array(x) * 1e3 for x in zip(*pauses, strict=True))
-    say(f"{what}: mean tick", f"{clock.mean():.1f} ms", f"processor {cpu.mean():.1f}")
-    say(f"{what}: p99.9", f"{np.quantile(clock, 0.999):.1f} ms", f"processor {np.quantile(cpu, 0.999):.1f}")
-    say(f"{what}: longest pause", f"{clock.max():.1f} ms", f"processor {cpu.max():.1f}")
+    say(f"{what}: mean tick", f"{clock.mean():.1f} ms", f"CPU {cpu.mean():.1f}")
+    say(f"{what}: p99.9", f"{np.quantile(clock, 0.999):.1f} ms", f"CPU {np.quantile(cpu, 0.999):.1f}")
+    say(f"{what}: longest pause", f"{clock.max():.1f} ms", f"CPU {cpu.max():.1f}")
 
 
 def say_memory(desk: Desk, offsets: int, known: int) -> None:
@@ -193,8 +193,8 @@ def say_memory(desk: Desk, offsets: int, known: int) -> None:
         + sum(c.nbytes for g in (columns.site, columns.origin) for c in g.used().values()),
     }
     for name, size in parts.items():
-        say(f"memory: {name}", f"{size / known:.1f} B a page")
-    say("memory: the rest, Python and libraries included", f"{(peak() - sum(parts.values())) / 1e6:.0f} MB")
+        say(f"memory: {name}", f"{size / known:.1f} B per page")
+    say("memory: other, Python and libraries included", f"{(peak() - sum(parts.values())) / 1e6:.0f} MB")
 
 
 def say_plans(desk: Desk, what: str) -> None:
@@ -216,8 +216,8 @@ def say_texts(build: Build) -> None:
         read(number)
         took.append(time.perf_counter() - start)
     cpu = time.thread_time() - cpu
-    say("a URL's text at random: median", f"{np.median(took) * 1e6:.1f} µs", "bound 20")
-    say("  of it processor time, in the mean", f"{cpu / len(numbers) * 1e6:.1f} µs")
+    say("a random URL text: median", f"{np.median(took) * 1e6:.1f} µs", "bound 20")
+    say("  CPU of it, on average", f"{cpu / len(numbers) * 1e6:.1f} µs")
 
 
 def say_start(what: str, folder: Path, known: int, half: bool, bound: str) -> None:
@@ -232,7 +232,7 @@ def say_start(what: str, folder: Path, known: int, half: bool, bound: str) -> No
         say(
             "  imports, opening, queue",
             f"{found['imports']:.2f}, {found['open']:.2f}, {found['queue']:.2f} s",
-            f"processor {found['cpu']:.2f}; peak {found['peak'] / 1e6:.0f} MB",
+            f"CPU {found['cpu']:.2f}; peak {found['peak'] / 1e6:.0f} MB",
         )
 
 
@@ -250,7 +250,7 @@ def start_of_copy(build: Build, known: int, half: bool) -> None:
 
 
 def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None:
-    """An image is made beside, as `Imager` does once a segment is sealed; then visits that only the journal has."""
+    """Makes an image in the background, as `Imager` does after sealing; then adds visits to the journal only."""
     build.store.commit(rotate=True)
     while build.store.busy:
         build.store.turn()
@@ -258,7 +258,7 @@ def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None
     command = [sys.executable, "-m", "gossamer.crawl.snapshots", str(build.store.shard)]
     start = time.perf_counter()
     made = subprocess.run(command, input=to_json(build.settings).encode(), stdout=subprocess.PIPE, check=True)
-    say("an image made while the crawl runs", f"{time.perf_counter() - start:.1f} s", "in a process beside")
+    say("an image made while the crawl runs", f"{time.perf_counter() - start:.1f} s", "in the background")
     build.store.take_image(json.loads(made.stdout))
     before = build.desk[Account].visits
     for _ in range(min(JOURNALLED, known // 20) // VISITS):
@@ -271,7 +271,7 @@ def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None
 
 
 def sizes(build: Build) -> tuple[float, float]:
-    """Bytes a known page in tables and block files without links and visits, and in the image."""
+    """Bytes per known page in tables and block files without links and visits, and in the image."""
     shard, known = build.store.shard, build.known
     size = Counter({f: sum(p.stat().st_size for p in (shard / f).rglob("*")) for f in (*TABLES, "urls", "image")})
     return (size["pages"] + size["urls"]) / known, size["image"] / known
@@ -295,7 +295,7 @@ def measure(folder: Path, known: int, half: bool) -> None:
     build.usual(min(1_000, known // 2_000))
     say_pauses("ticks of 100 results, 100 new pages", build.pauses)
     say_pauses("ticks of 100 results, 4,000 new pages", growing)
-    say_plans(desk, ", one site holds half" if half else "")
+    say_plans(desk, ", one site has half" if half else "")
     measure_memory(build)
     say_texts(build)
     start_after_kill(build, folder, known, half)
@@ -305,11 +305,11 @@ def measure(folder: Path, known: int, half: bool) -> None:
     measure_folder(build, known, half)
     if not half:
         desk.columns.page.origin[: build.known : 2] = 0
-        say_plans(desk, ", as if one site held half")
+        say_plans(desk, ", as if one site had half")
 
 
 def measure_ticks(build: Build, folder: Path) -> None:
-    """In turns with a small collection, so that whatever else the machine does weighs on both alike."""
+    """Alternates with a small collection, so that other load on the machine affects both alike."""
     small = Build(folder, 2 * SMALL, False)
     small.begin()
     small.grow(SMALL)
@@ -320,7 +320,7 @@ def measure_ticks(build: Build, folder: Path) -> None:
         middle = sorted((pages[i] for pages in rounds), key=lambda page: sum(page.values()))[3]
         steps = ", ".join(f"{step} {µs:.0f}" for step, µs in middle.items())
         say(f"absorbing a page, {name}: {known:,} known", f"{sum(middle.values()):.1f} µs", f"{steps}; bound 200")
-    say("  large against small, median of 7", f"{np.median(np.divide(cost[1], cost[0])):.2f}")
+    say("  large compared with small, median of 7", f"{np.median(np.divide(cost[1], cost[0])):.2f}")
 
 
 def measure_memory(build: Build) -> None:
@@ -332,8 +332,8 @@ def measure_memory(build: Build) -> None:
 
 def measure_folder(build: Build, known: int, half: bool) -> None:
     of_tables, of_image = sizes(build)
-    say("disk: pages table and URL text", f"{of_tables:.1f} B a page", "aim 45")
-    say("disk: image", f"{of_image:.1f} B a page")
+    say("disk: pages table and URL text", f"{of_tables:.1f} B per page", "aim 45")
+    say("disk: image", f"{of_image:.1f} B per page")
     bound = "bound 8" if known > MIDDLE else "bound 2"
     say_start(f"start at {build.known:,} known", build.folder, known, half, bound)
     shutil.rmtree(build.store.shard / "image")
@@ -345,8 +345,8 @@ def main() -> None:
     parser.add_argument("known", nargs="?", type=lambda text: int(float(text)), default=10_000_000)
     parser.add_argument("--half", action="store_true")
     given = parser.parse_args()
-    print(f"{given.known:,} known pages{', one site holds half' if given.half else ''}; load {os.getloadavg()[0]:.1f}")
-    if given.known > TINY:  # so that all is compiled and in numba's cache: compiling takes memory
+    print(f"{given.known:,} known pages{', one site has half' if given.half else ''}; load {os.getloadavg()[0]:.1f}")
+    if given.known > TINY:  # fills numba's cache first, as compiling takes memory
         subprocess.run([sys.executable, "-m", "bench.scale", str(TINY)], check=True, stdout=subprocess.DEVNULL)
     with tempfile.TemporaryDirectory() as folder:
         measure(Path(folder), given.known, given.half)

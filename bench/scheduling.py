@@ -1,9 +1,8 @@
-"""Static against dynamic scheduling (001): the experiment of `gossamer reproduce table-001`, as a benchmark.
+"""Static and dynamic scheduling (001): the experiment of `gossamer reproduce table-001`, as a benchmark.
 
     python -m bench.scheduling [--full]
 
-The static mode lives in `gossamer.laboratory.reproduce.scheduling`, since an installed Gossamer reproduces the table
-too.
+The static mode is in `gossamer.laboratory.reproduce.scheduling`, since an installed Gossamer reproduces the table too.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from gossamer.laboratory.reproduce.scheduling.finding import table_001
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--full", action="store_true", help="all its pages: most of an hour")
+    parser.add_argument("--full", action="store_true", help="all pages of the experiment: most of an hour")
     asked = parser.parse_args()
     with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
         finding = table_001(Lab(bench, (), Crawls(), full=asked.full))

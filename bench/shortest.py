@@ -2,9 +2,9 @@
 
     python -m bench.shortest [--collection DIR] [--bound 0.95]
 
-The bound is that of `gossamer compare`: no crawl that makes the same requests under the same rules is shorter. It fails
-below 95 %, and if any site was asked sooner than its rest allows. Takes three minutes and wants an idle machine: the
-whole demonstration Web is served by the same processors.
+The bound is that of `gossamer compare`: no crawl with the same requests under the same rules is shorter. The benchmark
+fails below 95 %, and if any site was requested before its rest was over. It takes three minutes and needs an idle
+machine: the same CPUs serve the whole demonstration Web.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bench.bounds import Figure, judge
 from gossamer.cli.progress import Progress
 from gossamer.crawl.run import CrawlRequest, run
 from gossamer.laboratory.compare import missing
-from gossamer.laboratory.compare.requests import History, read_history
+from gossamer.laboratory.compare.requests import RunHistory, read_history
 from gossamer.laboratory.compare.shortest import groups
 from gossamer.laboratory.findings.table import as_text
 from gossamer.webs.demo import DemoWeb
@@ -31,8 +31,8 @@ LEAST = 0.95
 PATIENCE = 5.0
 
 
-def least_gap(history: History) -> float:
-    """Seconds beyond its rest after which any site was asked again; negative: too soon."""
+def least_gap(history: RunHistory) -> float:
+    """Least seconds between the end of a site's rest and its next request; negative: too early."""
     requests = history.requests
     gaps = [
         requests.start[mine][1:] - (requests.end[mine] + requests.within[mine])[:-1]
@@ -43,7 +43,7 @@ def least_gap(history: History) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--collection", type=Path, help="a crawl that was run already")
+    parser.add_argument("--collection", type=Path, help="an existing crawl")
     parser.add_argument("--bound", type=float, default=LEAST)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -58,8 +58,8 @@ def main() -> None:
         print(sentence.text)
     judge(
         [
-            Figure("of the shortest possible time", 100 * found.share, "%", 100 * asked.bound, at_least=True),
-            Figure("asked after its rest, soonest", 1000 * least_gap(history), "ms", 0, at_least=True),
+            Figure("share of the possible speed", 100 * found.share, "%", 100 * asked.bound, at_least=True),
+            Figure("requested after its rest, earliest", 1000 * least_gap(history), "ms", 0, at_least=True),
         ]
     )
 

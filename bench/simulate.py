@@ -1,8 +1,7 @@
-"""What simulations cost: `python -m bench.simulate [pages, default 10^6]`
+"""Cost of simulations: `python -m bench.simulate [pages, default 10^6]`
 
-A made Web of 10^6 pages and 10^7 links, one core, seconds of processor time. Bounds: clock and politeness on within
-60 s (aim 10), the order alone within 10 s; debian-docs, where it is, within 2 GB of memory. Kernels are compiled
-before.
+A generated Web of 10^6 pages and 10^7 links, one core, seconds of CPU time. Bounds: with clock and politeness within
+60 s (aim 10), the order alone within 10 s; debian-docs, if present, within 2 GB of memory. Kernels are compiled before.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MEASURED: Final = (
 
 
 def most_memory() -> int:
-    """Bytes."""
+    """Peak memory in bytes."""
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) * 1024
 
 
@@ -43,12 +42,12 @@ def main(pages: int) -> None:
     for what, strategy, scenario, bound in MEASURED:
         simulate(small, strategy, scenario)
         run = simulate(graph, strategy, scenario)
-        wrong = bound and run.cpu > bound * pages / 1e6
+        wrong = bound and run.totals.cpu > bound * pages / 1e6
         missed += bool(wrong)
         verdict = f"bound {bound:g} s{': MISSED' if wrong else ''}" if bound else ""
         print(
-            f"  {what:<28} {strategy:<20} {run.cpu:6.1f} s  {verdict:<18} {len(run.order):>9,} pages fetched, "
-            f"{run.seconds / 3600:,.1f} virtual hours",
+            f"  {what:<28} {strategy:<20} {run.totals.cpu:6.1f} s  {verdict:<18} {len(run.order):>9,} pages fetched, "
+            f"{run.totals.seconds / 3600:,.1f} virtual hours",
             flush=True,
         )
     if (Path(DATA) / "graphs" / "debian-docs.npz").exists():

@@ -1,8 +1,8 @@
-"""What the site queue costs a request: python -m bench.site_queue
+"""Cost of the site queue per request: python -m bench.site_queue
 
-A request is one hand-out by `ready` and one answer by `done`, in batches as a tick of a busy crawl has them. Waits are
-zero, so that every site is always due: the heap and the lines are as full as they can be. Where few addresses let only
-few sites be asked at a time, the figure is mostly that of the two calls from Python.
+A request is one hand-out by `ready` and one answer by `done`, in batches like those of a tick of a busy crawl. Waits
+are zero, so that every site is always due: the heap and the queues are as full as possible. If few addresses allow only
+few sites at a time, the figure is mostly the cost of the two calls from Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def measure(sites: int, per_address: int, requests: int = 200_000) -> str:
 
 
 def cost(sites: int, per_address: int, requests: int = 200_000) -> tuple[float, float]:
-    """ns a request, and requests at a time."""
+    """ns per request, and requests at a time."""
     addresses = max(1, sites // per_address)
     queue = SiteQueue(sites, addresses, wait=0.0, address_wait=0.0)
     known = sites * PER_SITE
@@ -56,8 +56,8 @@ def cost(sites: int, per_address: int, requests: int = 200_000) -> tuple[float, 
 
 def main() -> None:
     measure(10, 1, 100)
-    print("ns a request, ready and done (in brackets: requests at a time)")
-    print(f"{'sites':>8}  {'1 site an address':>18}  {'1,000 an address':>18}")
+    print("ns per request, ready and done (in brackets: requests at a time)")
+    print(f"{'sites':>8}  {'1 per address':>18}  {'1,000 per address':>18}")
     for sites in (100, 1_000, 10_000, 100_000):
         print(f"{sites:>8,}  {measure(sites, 1):>18}  {measure(sites, 1_000):>18}")
 

@@ -3,9 +3,10 @@
     python -m bench.soak [--minutes 30] [--requests 333333] [--keep FOLDER]
 
 Every third site has one of the behaviours of the hostile Web (`gossamer web --hostile`) on a quarter of its pages; the
-others are good. Shown, with bounds: that memory is flat once the crawl is under way, that no rule of politeness is
-broken (by `gossamer check`'s verdict on the log of the server), and that every page is accounted for: each request of
-the log is a visit of the collection, each visit a request, and each known page in one state. Then all is verified.
+other sites are good. It shows, with bounds, that memory is flat once the crawl is running, that no rule of politeness
+is broken (according to `gossamer check` on the server's log), and that every page is accounted for: each request of the
+log is a visit of the collection, each visit a request, and each known page has exactly one state. Finally the
+collection is verified.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ from tests.support.crawling import Crawling, children, gossamer
 
 MINUTES, REQUESTS = 30.0, 333_333
 FLAT: Final = 1.05
-"""Peak of memory in the last third of the time beside that in the middle third, without what known pages take."""
+"""Peak memory in the last third of the time, relative to the middle third, without the memory for known pages."""
 A_PAGE: Final = 64
-"""Bytes that a known page may take."""
+"""Bytes allowed per known page."""
 SETTINGS: Final = (
     "harvester.wait=1500ms",
     "harvester.wait_large=1500ms",
@@ -72,7 +73,7 @@ _LEFT: Final = 499
 class SoakWeb:
     sites: int = 600
     pages: int = 1_500
-    """Of each site."""
+    """Pages per site."""
 
     changing = False
 
@@ -97,7 +98,7 @@ class SoakWeb:
         return self.robots(request.host.partition(":")[0]) if request.origin else None
 
     def target(self, behaviour: Behaviour | None, number: int) -> str:
-        """Of a page; a quarter of those of a bad site are bad."""
+        """The behaviour of a page; a quarter of the pages of a bad site are bad."""
         if behaviour is None or number % 4 != 3:
             return f"/p/{number}"
         bad = behaviour.targets[number // 4 % len(behaviour.targets)]
@@ -126,11 +127,11 @@ class SoakWeb:
 
 @lru_cache(maxsize=1)
 def bad_behaviours() -> list[Behaviour]:
-    """Those that need no certificate or address of their own."""
+    """Behaviours that need no certificate or address of their own."""
     return [b for b in BEHAVIOURS.values() if b.door is Door.OPEN and not b.whole and not b.places]
 
 
-# --- the server, a process of its own
+# --- the server, in its own process
 
 
 async def _serve(web: SoakWeb, log: AccessLog) -> None:
@@ -157,7 +158,7 @@ def _protocol(web: SoakWeb, log: AccessLog, address: str) -> asyncio.Protocol:
 
 @contextmanager
 def served(web: SoakWeb, log: Path) -> Iterator[int]:
-    """The port."""
+    """Runs the server in its own process and yields its port."""
     command = [sys.executable, "-m", "bench.soak", "--serve", str(log), json.dumps([web.sites, web.pages])]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -170,7 +171,7 @@ def served(web: SoakWeb, log: Path) -> Iterator[int]:
 
 @dataclass
 class Watch:
-    """Memory of desk and workers together, every few seconds."""
+    """Samples the memory of desk and workers together, every few seconds."""
 
     crawling: Crawling
     began: float
@@ -184,7 +185,7 @@ class Watch:
             self.samples.append((time.monotonic() - self.began, sum(map(_memory, pids)) / 1e6))
 
     def third(self, which: int) -> float:
-        """The most in a third of the time: plans and commits come and go."""
+        """The peak in a third of the time: plans and commits come and go."""
         end = self.samples[-1][0]
         return max(mb for at, mb in self.samples if which <= 3 * at / end <= which + 1)
 
@@ -194,13 +195,13 @@ class Watch:
 
 
 def _memory(pid: int) -> float:
-    """Bytes that are its own, and its share of what it shares with others."""
+    """Memory of a process: its private bytes, and its share of what it shares with others."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def crawl(folder: Path, web: SoakWeb, minutes: float, requests: int) -> tuple[Watch, dict[str, Any]]:
-    """At least so long, and at least so many requests, unless it ends before."""
+    """Runs the crawl for at least this time and this many requests, unless it ends before."""
     log, began = folder / "access.log", time.monotonic()
     with served(web, log) as port:
         settings = demo_settings({host: f"{at}:{port}" for host, at in web.addresses.items()}, (DOMAIN,))
@@ -222,7 +223,7 @@ def crawl(folder: Path, web: SoakWeb, minutes: float, requests: int) -> tuple[Wa
             ended = crawling.ended()
             left = [pid for pid in children(crawling.pid) if pid]
     if ended.code or left:
-        raise SystemExit(f"the crawl ended with {ended.code}, and left {left}: {ended.errors}")
+        raise SystemExit(f"the crawl ended with exit code {ended.code}, and left {left}: {ended.errors}")
     return watch, ended.figures
 
 
@@ -291,18 +292,18 @@ def soak(folder: Path, web: SoakWeb, minutes: float, requests: int) -> None:
         [
             Figure("requests", report.requests, "", requests, at_least=True),
             Figure("minutes", seconds / 60, "", minutes, at_least=True),
-            Figure("share of the sites that misbehave", bad / web.sites, "", 0.33, at_least=True),
+            Figure("share of sites that misbehave", bad / web.sites, "", 0.33, at_least=True),
             Figure("violations of politeness", report.total, "", 0),
             Figure(
-                "peak of memory, last third to middle third",
+                "peak memory, last third to middle third",
                 (watch.third(2) - grown) / watch.third(1),
                 "",
                 FLAT,
                 aside=f"{watch.third(0):.0f}, {watch.third(1):.0f}, {watch.third(2):.0f} MB, {grown:.0f} for pages",
             ),
-            Figure("requests that are no visits, or the reverse", abs(report.requests - visits), "", 0),
-            Figure("known pages in no state", figures["known"] - sum(row["n"] for row in states), "", 0),
-            Figure("faults that `gossamer verify` found", unverified.code, "", 0),
+            Figure("requests without a visit, or the reverse", abs(report.requests - visits), "", 0),
+            Figure("known pages without a state", figures["known"] - sum(row["n"] for row in states), "", 0),
+            Figure("faults found by `gossamer verify`", unverified.code, "", 0),
         ]
     )
 

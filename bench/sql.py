@@ -1,6 +1,6 @@
-"""How long `gossamer sql` takes as a whole process, over 10^6 visits: `python -m bench.sql [--visits N]` (bound: 1 s).
+"""Duration of `gossamer sql` as a whole process, over 10^6 visits: `python -m bench.sql [--visits N]` (bound: 1 s).
 
-Visits are journalled and sealed as a crawl does it, 100,000 a segment; it could go on from there (`bench.answers`).
+Visits are journalled and sealed as by a crawl, 100,000 per segment; a crawl could resume from there (`bench.answers`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ QUERIES: Final = {
 
 
 def ticks(visits: int) -> Iterator[Effects]:
-    """Each visit finds `FOUND` pages and links to `LINKS`; titles and outcomes vary as in a crawl."""
+    """Effects of visits, each of which finds `FOUND` pages and has `LINKS` links; titles and outcomes vary."""
     rng = np.random.default_rng(1)
     first = Effects(1, START, 1.0, pages=np.zeros(PER_TICK, PAGE), origins=np.zeros(SITES, ORIGIN))
     first.sites = Texts.join([b"site%d.example" % i for i in range(SITES)], "<u2")
@@ -110,7 +110,7 @@ def make(folder: Path, visits: int, per_segment: int = 100_000) -> None:
 
 
 def times(folder: Path, runs: int = 3) -> Iterator[tuple[str, float]]:
-    """Seconds of the whole process, the best of some runs."""
+    """Seconds of the whole process, the best of several runs."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     for name, query in QUERIES.items():
         spent = []

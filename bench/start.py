@@ -1,4 +1,4 @@
-"""One start of a collection in a process of its own, for `bench.scale`: prints what it took as JSON.
+"""Starts a collection once in its own process, for `bench.scale`, and prints the cost as JSON.
 
 python -m bench.start FOLDER PAGES [--half]
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def main(folder: Path, known: int, half: bool) -> dict[str, Any]:
-    """Imports, opening, and the queue with its clocks: all that a crawl does before its first request."""
+    """Measures imports, opening, and the queue with its clocks: everything before the first request of a crawl."""
     at = [time.perf_counter()]
     from bench.scale import peak, settings_for
     from gossamer.base.clock import RealClock, VirtualClock
@@ -26,7 +26,7 @@ def main(folder: Path, known: int, half: bool) -> dict[str, Any]:
     clock = RealClock()
     store, desk, _ = open_collection(folder, settings_for(known, half), clock)
     at.append(time.perf_counter())
-    web = SimulatedWeb(lambda url: Reply(), VirtualClock(), desk.seed)  # nothing will be asked of it
+    web = SimulatedWeb(lambda url: Reply(), VirtualClock(), desk.seed)  # receives no request
     crawl = Crawl(desk, store, web, SimulatedNames(lambda host: None), clock, Bounds())
     crawl.harvest.resume(0.0)
     at.append(time.perf_counter())

@@ -1,7 +1,7 @@
-"""The known-page table: python -m bench.table [greatest number of entries, default 10^7]
+"""The known-page table: python -m bench.table [largest number of entries, default 10^7]
 
-Fingerprints are random, in batches as a tick has them. ns are of processor time; `bytes` is what the process grew by,
-for each entry.
+Fingerprints are random, in batches like those of a tick. ns are CPU time; `bytes` is the growth of the process per
+entry.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BATCH = 2_000
 
 
 def per_item(table: Table, keys: np.ndarray, numbers: np.ndarray | None = None) -> float:
-    """ns of processor time for each of `keys`: looked up, or added with its number."""
+    """ns of CPU time per key, to look it up, or to add it with its number."""
     start = time.process_time()
     for at in range(0, len(keys), BATCH):
         if numbers is None:

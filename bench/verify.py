@@ -1,7 +1,7 @@
 """How fast `gossamer verify` reads an archive: `python -m bench.verify [--megabytes N]` (bound: 100 MB/s on 2 cores).
 
-Makes a whole collection: pages of 25 KB, two in three sent as gzip, archived, journalled and sealed as a crawl does it.
-`make` serves the tests too, with few and small pages.
+Makes a whole collection: pages of 25 KB, two in three sent as gzip, archived, journalled and sealed as by a crawl.
+Tests use `make` too, with few and small pages.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from gossamer.web.fetch.decode import Decoded
 URL_FILE: Final = f"{layout.URLS}/pages.blocks"
 BOUND: Final = 100.0
 MOST_TEXTS: Final = 100
-"""Different texts; pages differ in their number too."""
+"""Number of different texts; pages also differ in their number."""
 START: Final = 1_700_000_000.0
 _WORDS: Final = ("river", "stone", "paper", "winter", "garden", "letter", "window", "market", "bridge", "silver")
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What is in a collection that was made."""
+    """The contents of a generated collection."""
 
     folder: Path
     urls: list[str]
     asked: dict[str, str]
-    """URL of each page that was visited, and as it was asked for."""
+    """URL of each visited page, and the form in which it was requested."""
     bodies: dict[str, str]
     repeats: set[str]
     """URLs whose body is in a revisit record."""
@@ -65,29 +65,29 @@ class Made:
 
 @dataclass(slots=True)
 class Maker:
-    """Visits pages in the order of discovery; each finds two more, and links to them and to one known before."""
+    """Visits pages in the order of discovery; each finds two pages, and links to them and to one known page."""
 
     folder: Path
     words: int = 30
     sites: int = 3
     text: bool = False
     plain: int = 3
-    """One in so many pages is not compressed."""
+    """One in this many pages is not compressed."""
     repeat: int = 5
-    """One in so many has the body of the last such one; 0: none."""
+    """One in this many pages repeats the body of the last such page; 0: none."""
     told: list[str] = field(default_factory=list)
     rng: random.Random = field(default_factory=lambda: random.Random(1))
-    urls: list[str] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
     tick: int = 0
     visited: int = 0
-    asked: dict[str, str] = field(default_factory=dict)
-    bodies: dict[str, str] = field(default_factory=dict)
-    repeats: set[str] = field(default_factory=set)
+    made: Made = field(init=False)
     payloads: Payloads = field(default_factory=Payloads)
 
+    def __post_init__(self) -> None:
+        self.made = Made(self.folder, [], {}, {}, set())
+
     def make(self, visits: int, per_segment: int, per_tick: int = 10, unsealed: int = 0) -> Made:
-        """`unsealed`: the last so many visits are committed in the journal only."""
+        """`unsealed`: number of last visits that are only in the journal."""
         shard = layout.shard_folder(self.folder)
         layout.make_folders(shard)
         disk.write_atomic(self.folder / layout.SETTINGS, dump(Settings()).encode())
@@ -112,19 +112,19 @@ class Maker:
                 seal.finish(shard, lines, seal.seal(shard, snapshot.closed))
         for one in (opened, lines, blocks, archive, self.payloads):
             one.close()
-        return Made(self.folder, self.urls, self.asked, self.bodies, self.repeats)
+        return self.made
 
     def _ticks(self, visits: int, per_tick: int, archive: Archive) -> Iterator[Effects]:
         yield self.first()
         while self.visited < visits:
-            yield self.visits(min(per_tick, visits - self.visited, len(self.urls) - self.visited), archive)
+            yield self.visits(min(per_tick, visits - self.visited, len(self.made.urls) - self.visited), archive)
 
     def _effects(self, sites: int, origins: int) -> Effects:
         self.tick += 1
-        return Effects(self.tick, START + self.tick, float(self.tick), sites, origins, len(self.urls))
+        return Effects(self.tick, START + self.tick, float(self.tick), sites, origins, len(self.made.urls))
 
     def first(self) -> Effects:
-        """Sites, their origins and start pages."""
+        """Adds sites, their origins and start pages."""
         effects = self._effects(0, 0)
         names = [f"site{i}.example" for i in range(self.sites)]
         effects.sites = Texts.join([name.encode() for name in names], "<u2")
@@ -142,19 +142,19 @@ class Maker:
             record["source"], record["depth"], record["kind"] = source, depth, 6 if source == NONE else 0
         effects.pages = pages
         effects.urls = Texts.join([url.encode() for _, url, _, _ in found], "<u2")
-        self.urls += [url for _, url, _, _ in found]
+        self.made.urls.extend([url for _, url, _, _ in found])
         self.depths += [depth for _, _, _, depth in found]
 
     def visits(self, count: int, archive: Archive) -> Effects:
         effects = self._effects(self.sites, self.sites)
-        first, found, links = len(self.urls), list[tuple[int, str, int, int]](), list[int]()
+        first, found, links = len(self.made.urls), list[tuple[int, str, int, int]](), list[int]()
         records, texts, seen, anchors = list[Any](), list[bytes](), list[bytes](), list[bytes]()
         if self.visited == 0:
             for site in range(self.sites):
                 url = f"http://site{site}.example/robots.txt"
                 self._visit(records, texts, seen, archive, NONE, site, url, "User-agent: *\nAllow: /\n", Outcome.OK)
         for page in range(self.visited, self.visited + count):
-            url = self.urls[page]
+            url = self.made.urls[page]
             site = int(url.split("site")[1].split(".")[0])
             new = [first + len(found) + i for i in range(2)]
             found += [(site, f"http://site{site}.example/p{n}", page, self.depths[page] + 1) for n in new]
@@ -240,9 +240,9 @@ class Maker:
         texts += own
         seen.append(lines)
         if page != NONE:
-            self.asked[url], self.bodies[url] = asked, body
+            self.made.asked[url], self.made.bodies[url] = asked, body
             if place.repeated:
-                self.repeats.add(url)
+                self.made.repeats.add(url)
 
     def _archive(self, archive: Archive, page: int, asked: str, body: str, outcome: Outcome) -> tuple[Place, int]:
         raw = body.encode()
@@ -267,7 +267,7 @@ class Maker:
 
 
 def measure(megabytes: int, folder: Path) -> Iterator[tuple[str, float]]:
-    """Of the command as a whole, its start and its processes included."""
+    """Measures the command as a whole, its start and its processes included."""
     pages = megabytes * 132
     made = Maker(folder, words=3_000, repeat=0).make(pages, pages // 4, 50)
     size = sum(path.stat().st_size for path in (made.shard / layout.ARCHIVE).iterdir()) / 1e6
@@ -279,9 +279,9 @@ def measure(megabytes: int, folder: Path) -> Iterator[tuple[str, float]]:
     tables = _verify(folder, "--quick")
     used_for_tables = _processor() - before
     yield "seconds", spent
-    yield "of them for start and tables", tables
-    yield "MB a second of archive", size / (spent - tables)
-    yield "MB a second of processor time", size / (used - used_for_tables)
+    yield "of these for start and tables", tables
+    yield "MB per second of archive", size / (spent - tables)
+    yield "MB per second of CPU time", size / (used - used_for_tables)
 
 
 def _verify(folder: Path, *options: str) -> float:
@@ -302,7 +302,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = dict(measure(parser.parse_args().megabytes, Path(folder)))
     print(json.dumps({name: round(value, 2) for name, value in found.items()}, indent=2))
-    if found["MB a second of archive"] < BOUND:
+    if found["MB per second of archive"] < BOUND:
         raise SystemExit(f"slower than {BOUND:.0f} MB/s")
 
 

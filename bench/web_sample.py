@@ -1,8 +1,8 @@
-"""Ticks of a made-up crawl, with the skew of a real one: what the disk benchmarks measure on.
+"""Ticks of a generated crawl, as skewed as a real one: the input of the disk benchmarks.
 
-Sites have sizes, sections and URL styles of their own; a page links to its site's menu, its section's list, its
-neighbours, favourites of its site, and a few other sites: 75 links, most of them known already. Sites are visited in
-turn, as the site queue does. URLs are canonical ones of 35 to 120 bytes.
+Each site has its own size, sections and style of URLs; a page links to the menu of its site, the list of its section,
+its neighbours, favourites of its site, and a few other sites: 75 links, most of them already known. Sites are visited
+in turn, as by the site queue. URLs are canonical, of 35 to 120 bytes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from gossamer.collection.journal.effects import ORIGIN, PAGE, Effects
 
 PER_TICK: Final = 20
 SITE_SIZES: Final = (300, 1.1)
-"""Median known pages of a site, and sigma of their logarithm."""
+"""Median number of known pages of a site, and sigma of its logarithm."""
 MENU, LIST, NEAR, FAVOURITES, ABROAD = 26, 20, 26, 18, 4
-"""Links of a page, repeats among them: 75 are left."""
+"""Links of a page by kind, with repeats: 75 are distinct."""
 
 _SYLLABLES: Final = [c + v + e for c in "bcdfglmnprstv" for v in "aeiou" for e in ("", "n", "r", "s", "l")]
 _STYLES: Final = (
@@ -44,7 +44,7 @@ class Site:
     words: list[str]
     secure: bool
     etags: int
-    """0: sends no validators; 1: ETag and Last-Modified; 2: Last-Modified only."""
+    """0: no validators; 1: ETag and Last-Modified; 2: Last-Modified only."""
 
     def url(self, local: int) -> bytes:
         base = f"http{'s' if self.secure else ''}://{self.name}"
@@ -81,7 +81,7 @@ def make_sites(pages: int, rng: np.random.Generator) -> list[Site]:
 
 
 def _links(site: Site, local: int, sites: list[Site], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Global page numbers that a page links to, distinct, in the order of the page."""
+    """Numbers of the pages that a page links to, distinct, in the order of the page."""
     menu = np.arange(MENU) * 3 % site.size
     section = (local % 12 + 12 * (1 + np.arange(LIST))) % site.size
     near = (local + rng.integers(-30, 60, NEAR)) % site.size
@@ -99,7 +99,7 @@ def _others(n: int, rng: np.random.Generator) -> list[int]:
 
 
 class Crawl:
-    """Which page of the Web has which number, and which pages wait at which site."""
+    """The numbers of the known pages, and the pages that wait at each site."""
 
     def __init__(self, visits: int, seed: int = 1, known_per_visit: int = 10) -> None:
         self.rng = np.random.default_rng(seed)
@@ -149,7 +149,7 @@ class Crawl:
         return effects
 
     def _anchor(self, effects: Effects, targets: npt.NDArray[np.int64]) -> None:
-        """A link's text mostly follows from its target: the words of its URL's site; a tenth have none."""
+        """The text of a link. It mostly follows from the target: words of its site; a tenth have none."""
         texts = []
         for page in targets.tolist():
             words = self.sites[self.site_of[page]].words

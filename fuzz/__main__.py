@@ -12,12 +12,12 @@ from fuzz.watch import Watch
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m fuzz", description="Looks for inputs that break what reads them.")
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description="Searches for inputs that break a reader.")
     parser.add_argument("target", choices=["all", *TARGETS], help="; ".join(t.__doc__ or "" for t in TARGETS.values()))
-    parser.add_argument("files", nargs="*", type=Path, help="inputs to try, instead of looking for others")
-    parser.add_argument("--minutes", type=float, default=10.0, help="for each target")
+    parser.add_argument("files", nargs="*", type=Path, help="inputs to try, instead of a search")
+    parser.add_argument("--minutes", type=float, default=10.0, help="minutes per target")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=Path, default=Path("fuzz-found"), help="where inputs that break something go")
+    parser.add_argument("--folder", type=Path, default=Path("fuzz-found"), help="folder for failing inputs")
     given = parser.parse_args()
     names = list(TARGETS) if given.target == "all" else [given.target]
     if given.files:
@@ -35,7 +35,7 @@ def _again(name: str, path: Path) -> int:
     target = TARGETS[name]()
     finding = tried(target, path.read_bytes())
     target.close()
-    print(f"{name}: {path}: {finding.told if finding else 'all is well'}")
+    print(f"{name}: {path}: {finding.told if finding else 'no failure'}")
     return 1 if finding else 0
 
 

@@ -1,8 +1,8 @@
-"""The hunt: change an input, try it, keep it if it reached a new line, note it if it broke something.
+"""The hunt: mutate an input, try it, keep it if it reached a new line, report it if it broke something.
 
 Deterministic by target, seed and number of inputs, as far as the target is. An input breaks something if its check
-raises, takes more processor time than the target grants (twice in a row, the second time undisturbed), or drives the
-peak of memory beyond what the seeds needed by more than the target grants.
+raises, if it takes more CPU time than the target allows (twice in a row, the second time alone), or if peak memory
+exceeds that of the seeds by more than the target allows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fuzz.mutate import mutated
 from fuzz.target import Target
 
 _SHRINKING: Final = 5.0
-"""Seconds for making a finding shorter."""
+"""Seconds for shortening an input that breaks something."""
 
 
 class TooSlowError(Exception):
@@ -33,7 +33,9 @@ class TooMuchMemoryError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Failure:
+    """An input that breaks something."""
+
     data: bytes
     key: str
     """The same for inputs that break the same thing."""
@@ -41,14 +43,16 @@ class Finding:
 
 
 class Hunt:
+    """Mutates and tries the inputs of one target."""
+
     def __init__(self, target: Target, seed: int, trying: Callable[[bytes], None] = lambda data: None) -> None:
-        """`trying` is told of each input before it is tried."""
+        """`trying` is called with each input before it is tried."""
         self._target = target
         self._dice = Random(seed)
         self._lines = Lines(target.parts)
         self._trying = trying
         self._kept: list[bytes] = []
-        self.findings: dict[str, Finding] = {}
+        self.findings: dict[str, Failure] = {}
         self.tried = 0
         for data in target.seeds():
             self._try(data, None)
@@ -57,11 +61,11 @@ class Hunt:
 
     @property
     def reached(self) -> int:
-        """Lines."""
+        """Number of lines reached."""
         return len(self._lines.seen)
 
-    def once(self) -> Finding | None:
-        """One more input; what it broke, if nothing broke so before."""
+    def once(self) -> Failure | None:
+        """Tries one more input; returns what it broke, unless that broke before."""
         dice, kept = self._dice, self._kept
         data = mutated(dice, dice.choice(kept), self._target.words, dice.choice(kept), self._target.longest)
         found = self._try(data, self._most)
@@ -72,7 +76,7 @@ class Hunt:
         self.findings[found.key] = shorter = self._shortened(found)
         return shorter
 
-    def _try(self, data: bytes, most: int | None) -> Finding | None:
+    def _try(self, data: bytes, most: int | None) -> Failure | None:
         self.tried += 1
         self._trying(data)
         with self._lines:
@@ -83,8 +87,8 @@ class Hunt:
             self._most = peak() + (self._target.megabytes << 20)
         return found
 
-    def _shortened(self, found: Finding) -> Finding:
-        """Halves, quarters, … left out, as long as the same breaks."""
+    def _shortened(self, found: Failure) -> Failure:
+        """Leaves out halves, quarters, … as long as the same thing breaks."""
         end, size = time.monotonic() + _SHRINKING, len(found.data) // 2
         while size and time.monotonic() < end and found.key not in _BY_AMOUNT:
             at = 0
@@ -103,18 +107,18 @@ class Hunt:
 _BY_AMOUNT: Final = (TooSlowError.__name__, TooMuchMemoryError.__name__)
 
 
-def tried(target: Target, data: bytes, most: int | None = None) -> Finding | None:
-    """What an input breaks. `most`: bytes of memory, at its peak."""
+def tried(target: Target, data: bytes, most: int | None = None) -> Failure | None:
+    """What an input breaks, or None. `most`: bytes of peak memory allowed."""
     start = time.process_time()
     try:
         target.check(data)
         took = time.process_time() - start
         if took > target.seconds:
-            raise TooSlowError(f"{took:.1f} s of processor time")
+            raise TooSlowError(f"{took:.1f} s of CPU time")
         if most is not None and peak() > most:
             raise TooMuchMemoryError(f"a peak of {peak() >> 20} MB")
     except Exception as error:
-        return Finding(data, _key(error), "".join(traceback.format_exception(error)))
+        return Failure(data, _key(error), "".join(traceback.format_exception(error)))
     return None
 
 
@@ -127,5 +131,5 @@ def _key(error: Exception) -> str:
 
 
 def peak() -> int:
-    """Bytes of memory that this process has had at most."""
+    """Peak memory of this process in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

@@ -1,4 +1,4 @@
-"""Which lines of a target's parts have been reached, by `sys.settrace`: all that is needed to prefer new ground."""
+"""Records which lines of a target's parts have been reached, with `sys.settrace`: enough to prefer new inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROOT = Path(gossamer.__file__).parent
 
 
 class Lines:
-    """Within `with`, lines are noted; `fresh` says whether any was new, and forgets it."""
+    """Records lines within `with`; `fresh` returns whether any line was new, and resets this."""
 
     def __init__(self, parts: Sequence[str]) -> None:
         self._within = tuple(str(_ROOT / part) for part in parts)

@@ -1,4 +1,4 @@
-"""Inputs from inputs: what is likely to upset a reader, done to bytes that it can read."""
+"""Mutations: changes that are likely to upset a reader, applied to bytes that it can read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 _ODD: Final = b"\0\1\7\t\n\v\f\r\x1b\x1c \"#%&',/:;<=>?@[\\]`{}\x7f\x80\x85\x9b\xa0\xad\xc0\xc2\xe2\xed\xf0\xf4\xfe\xff"
 _MOST: Final = 1 << 18
-"""Bytes that a part repeated takes."""
+"""Maximum bytes of a repeated part."""
 _WORDS: Final = (
     b"\r\n",
     b"\n\n",
@@ -34,14 +34,14 @@ _Change = Callable[[Random, bytes, Sequence[bytes], bytes], bytes]
 
 
 def mutated(dice: Random, data: bytes, words: Sequence[bytes], other: bytes, longest: int) -> bytes:
-    """`data` after one to a dozen changes; `other` is another input, of which parts may be taken."""
+    """`data` after one to a dozen changes; `other` is another input, parts of which may be inserted."""
     for _ in range(min(12, 1 + int(dice.expovariate(0.5)))):
         data = dice.choice(_CHANGES)(dice, data, words, other)[:longest]
     return data
 
 
 def _slice(dice: Random, data: bytes) -> tuple[int, int]:
-    """Mostly short ones."""
+    """A random slice, mostly short."""
     start = dice.randrange(len(data) + 1)
     return start, min(len(data), start + int(len(data) ** dice.random()))
 
@@ -76,7 +76,7 @@ def _elsewhere(dice: Random, data: bytes, words: Sequence[bytes], other: bytes) 
 
 
 def _many(dice: Random, data: bytes, words: Sequence[bytes], other: bytes) -> bytes:
-    """What costs the square of its number shows here."""
+    """Repeats a part many times, which reveals quadratic cost."""
     start, end = _slice(dice, data)
     part = data[start:end] if dice.random() < 0.5 else dice.choice(words)
     return data[:end] + part * min(1 << dice.randrange(17), 1 + _MOST // (1 + len(part))) + data[end:]

@@ -1,4 +1,4 @@
-"""What a target is."""
+"""The interface of a target."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import ClassVar
 
 
 class Target(ABC):
-    """Something that reads bytes from outside. Made once for many inputs."""
+    """A reader of bytes from outside. It is made once for many inputs."""
 
     name: ClassVar[str]
     parts: ClassVar[tuple[str, ...]]
-    """Files and folders of `gossamer` whose lines are to be reached."""
+    """Files and folders of `gossamer` whose lines should be reached."""
     words: ClassVar[tuple[bytes, ...]]
-    """What means something to the reader: put in here and there."""
+    """Words with a meaning to the reader, inserted at random."""
     longest: ClassVar[int] = 1 << 17
-    """Bytes of an input."""
+    """Maximum bytes of an input."""
     seconds: ClassVar[float] = 2.0
-    """Of processor time that an input may take."""
+    """CPU time that an input may take."""
     megabytes: ClassVar[int] = 64
-    """By which the peak of memory may outgrow that of the seeds."""
+    """By how much peak memory may exceed that of the seeds."""
 
     @abstractmethod
     def seeds(self) -> list[bytes]: ...
 
     @abstractmethod
     def check(self, data: bytes) -> None:
-        """Returns if all is as it must be; raises whatever it raises if not."""
+        """Returns if everything holds; raises any exception if not."""
 
     def close(self) -> None:  # noqa: B027  # most have nothing to close
         pass

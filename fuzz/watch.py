@@ -1,7 +1,7 @@
-"""A hunt in a process of its own, watched: it may crash or hang, and the input that did it is known.
+"""A hunt in its own process, watched: if it crashes or hangs, the input that caused this is known.
 
-The input under trial lies in memory that both share. A process that dies, or spends on one input more than `_PATIENCE`
-times the processor time that the target grants, or a minute by the clock, has found something; another goes on.
+The current input is in shared memory. A process that dies, or that spends on one input more than `_PATIENCE` times the
+CPU time that the target allows, or a minute of elapsed time, has found something; another process continues.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from fuzz.hunt import Finding, Hunt
+from fuzz.hunt import Failure, Hunt
 from fuzz.targets import TARGETS
 
 _HEAD: Final = struct.Struct("<QQQI")  # inputs, lines, findings, length of the input that follows
@@ -70,10 +70,10 @@ class Watch:
             self.found += 1
             data = self._shared[_HEAD.size : _HEAD.size + length]
             key = hung or f"died-{os.waitstatus_to_exitcode(status)}"
-            self._keep(Finding(data, f"{key}-{self.found}", f"{key}\n"))
+            self._keep(Failure(data, f"{key}-{self.found}", f"{key}\n"))
 
     def _hunt(self, end: float, seed: int, parent: int) -> int:
-        """In the child."""
+        """The hunt, in the child process."""
         tried = reached = found = 0
 
         def trying(data: bytes) -> None:
@@ -93,7 +93,7 @@ class Watch:
         target.close()
         return 0
 
-    def _keep(self, finding: Finding) -> None:
+    def _keep(self, finding: Failure) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / finding.key
         path.write_bytes(finding.data)

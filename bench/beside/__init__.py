@@ -1,1 +1,1 @@
-"""Gossamer beside other crawlers, over the same pages, from the same seeds, on the same machine: `make bench`."""
+"""Compares Gossamer with other crawlers, on the same pages, from the same seeds, on the same machine: `make bench`."""

@@ -1,10 +1,10 @@
-"""Runs the crawlers beside one another and keeps what was measured; `bench.beside.write` makes a page of it.
+"""Runs the crawlers one after another and stores the measurements; `bench.beside.write` makes a page of them.
 
     python -m bench.beside [--quick] [--webs a,b,c10,c1] [--crawlers gossamer,scrapy,crawlee,wget2] [--repeats 3]
 
-The Webs: (a) the demonstration Web at the sizes of the HTTP Archive; (b) real pages; (c10) the same over TLS, ten pages
-a connection; (c1) one page a connection. Everything goes over 127.0.0.0/8. A crawler that is not ready after `--most`
-seconds is stopped, and its figures are of what it did until then.
+The Webs: (a) the demonstration Web with the page sizes of the HTTP Archive; (b) real pages; (c10) the same over TLS,
+ten pages per connection; (c1) one page per connection. All traffic is on 127.0.0.0/8. A crawler that has not finished
+after `--most` seconds is stopped, and its figures are those up to then.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ DEMO: Final = DemoWeb(
     old=0,
     twins=0,
 )
-"""Without what takes time in place of work, what has no end, and what the settings of others leave out."""
+"""Features switched off: those that only wait, those without end, and those that the settings of others exclude."""
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def served(web: str, pages: Path, folder: Path, quick: bool) -> Iterator[Served]
 
 
 def sizes(web: DemoWeb) -> str:
-    """Of the pages that it serves, as they are."""
+    """The distribution of the sizes of the pages that it serves."""
     found = sorted(len(render(web, s, n).plain) for s in web.all_sites for n in range(s.pages))
     at = (found[int(q * len(found))] / 1000 for q in (0.1, 0.5, 0.9, 0.99))
     return "{} pages: 10 % below {:.0f} KB, half below {:.0f}, 90 % below {:.0f}, 99 % below {:.0f}".format(
@@ -82,7 +82,7 @@ def one(web: str, crawler: str, pages: Path, most: float, quick: bool) -> dict[s
         if not cost.pages:
             print((folder / "output").read_text()[-2000:])
     print(
-        f"{web:<4}{crawler:<9} {cost.ms:7.3f} ms of CPU a page ({cost.whole_ms:.3f} with start and end), "
+        f"{web:<4}{crawler:<9} {cost.ms:7.3f} ms of CPU per page ({cost.whole_ms:.3f} with start and end), "
         f"{cost.rate:6.1f} pages/s, {cost.peak / 1e6:5.0f} MB, {verdict.found:,} of {verdict.there:,} pages, "
         f"{verdict.impolite:,} of {verdict.requests:,} requests impolite {verdict.kinds or ''}"
         f"{' (stopped)' if cost.stopped else ''}",
@@ -105,16 +105,16 @@ def main() -> None:
     parser.add_argument("--webs", default=",".join(WEBS))
     parser.add_argument("--crawlers", default=",".join(CRAWLERS))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--most", type=float, default=60.0, help="seconds of a run")
+    parser.add_argument("--most", type=float, default=60.0, help="maximum seconds of a run")
     parser.add_argument("--quick", action="store_true", help="a fifth of the sites, one repeat")
-    parser.add_argument("--pages", type=Path, default=Path(".bench-pages"), help="where the real pages are, or are put")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where figures are added")
+    parser.add_argument("--pages", type=Path, default=Path(".bench-pages"), help="folder of the real pages")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file to which figures are added")
     given = parser.parse_args()
     given.pages.mkdir(parents=True, exist_ok=True)
     versions = available()
     for name in CRAWLERS:
         if name not in versions:
-            print(f"{name} is not there, and left out")
+            print(f"{name} is not installed, and is left out")
     runs: list[dict[str, object]] = []
     about = {
         "machine": machine(),

@@ -1,11 +1,11 @@
-"""One crawl with so many connections open at a time, against servers that take their time.
+"""One crawl with a given number of open connections, against slow servers.
 
     python -m bench.beside.connected CONNECTIONS [SECONDS]
 
-Each site has an address of its own (127.8.x.y) and answers after CONNECTIONS / RATE seconds: about RATE pages a second
-come in however many connections are open, so that what differs is the connections alone. Prints a JSON object: CPU a
-page from the second third of the time on, how long the loop was deaf (each turn, from what came back to the next wait),
-and memory of all processes along the time.
+Each site has its own address (127.8.x.y) and answers after CONNECTIONS / RATE seconds: about RATE pages per second
+arrive for any number of open connections, so that only this number differs. Prints a JSON object: CPU per page from the
+second third of the time on, how long the loop did not poll (each turn, from the results to the next wait), and memory
+of all processes over time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RATE: Final = 300
 PAGES: Final = 60
-"""Of a site."""
+"""Pages per site."""
 SIZE: Final = 25_000
 LINKS: Final = 75
 _WORDS: Final = "the quick brown fox jumps over a lazy dog while rain falls on hills and rivers rise "
@@ -39,7 +39,7 @@ def address(number: int) -> str:
 
 
 def body(number: int) -> bytes:
-    """A page links to most others of its site; its text is its own."""
+    """A page with its own text that links to most other pages of its site."""
     links = "".join(f'<li><a href="/p/{(number * 7 + k) % PAGES}.html">entry {k}</a>\n' for k in range(LINKS))
     turn = number * 13 % len(_WORDS)
     text = (_WORDS[turn:] + _WORDS[:turn]) * (SIZE // len(_WORDS))
@@ -47,7 +47,7 @@ def body(number: int) -> bytes:
 
 
 class Slow(asyncio.Protocol):
-    """HTTP/1.1, one request at a time, answered after a while."""
+    """HTTP/1.1, one request at a time, answered after a delay."""
 
     def __init__(self, latency: float) -> None:
         self.latency, self.read = latency, b""
@@ -76,7 +76,7 @@ ANSWERS: dict[str, bytes] = {}
 
 
 async def serve(sites: int, latency: float) -> None:
-    """Until standard input ends."""
+    """Serves until standard input ends."""
     ANSWERS.update({str(n): body(n) for n in range(PAGES)})
     loop = asyncio.get_running_loop()
     port = 0
@@ -88,7 +88,7 @@ async def serve(sites: int, latency: float) -> None:
 
 
 class Watcher:
-    """Looks once a second."""
+    """Samples the crawl once per second."""
 
     def __init__(self) -> None:
         self.next, self.seen = 0.0, list[dict[str, float]]()
@@ -124,7 +124,7 @@ def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int)
     absorb = Crawl.absorb
 
     def timed(self: Crawl, *given: Any) -> Any:
-        """A turn begins with this, once it has waited for results."""
+        """The part of a turn after the wait for results."""
         begun[:] = [(time.perf_counter(), time.thread_time())]
         return absorb(self, *given)
 

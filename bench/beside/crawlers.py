@@ -1,8 +1,8 @@
-"""The crawlers: how each is started on a Web that is served, all with the same politeness.
+"""The crawlers: how each is started on a served Web, all with the same politeness.
 
-That is: one request at a time to a site, `WAIT` seconds apart, robots.txt obeyed, no page outside of the sites. Each
-gets the settings that its documentation recommends for crawls of many sites; nothing is stored, unless it is Gossamer,
-which stores all. Each finds its pages itself, from the same seeds.
+This means: one request at a time to a site, `WAIT` seconds apart, robots.txt obeyed, no page outside the sites. Each
+crawler gets the settings that its documentation recommends for crawls of many sites. Only Gossamer stores anything, and
+it stores everything. Each discovers the pages itself, from the same seeds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench.beside.serve import Served
 
 WAIT: Final = 0.05
 CONNECTIONS: Final = 100
-"""Requests at a time: one for each site."""
+"""Requests at a time: one per site."""
 CONTACT: Final = "bench@gossamer.test"
 OTHERS: Final = Path(__file__).parent / "others"
 
@@ -34,7 +34,7 @@ class Start:
 
 
 def gossamer(served: Served, folder: Path, *changes: str) -> Start:
-    """All settings but these are the defaults: archive, texts of links, language, duplicates, soft 404, sitemaps."""
+    """All other settings are defaults: archive, link texts, language, duplicates, soft 404, sitemaps."""
     wait = f'"{round(1000 * WAIT)}ms"'
     rows = "".join(f'"{host}" = "{place}"\n' for host, place in served.resolve.items())
     (folder / "crawl.toml").write_text(
@@ -56,13 +56,13 @@ def scrapy(served: Served, folder: Path) -> Start:
 
 
 def crawlee(served: Served, folder: Path) -> Start:
-    """Its client knows no certificates but the system's, so that it is told not to look."""
+    """Its client knows only the certificates of the system, so verification is switched off."""
     program = _other("with_crawlee.py", served, folder)
     return _named(served, [*program, *(["unverified"] if served.trusted else [])], {})
 
 
 def wget2(served: Served, folder: Path) -> Start:
-    """A thread for each site. It waits between the downloads of a thread: it has no wait of a site."""
+    """One thread per site. Its wait is between the downloads of a thread: it has no wait per site."""
     program: list[str | Path] = [
         shutil.which("wget2") or "wget2",
         "--recursive",
@@ -84,7 +84,7 @@ def wget2(served: Served, folder: Path) -> Start:
 
 
 def _named(served: Served, program: Sequence[str | Path], environment: dict[str, str]) -> Start:
-    """With a file of names in place of /etc/hosts, which this process alone sees."""
+    """Runs the command with a file of names in place of /etc/hosts, visible to this process alone."""
     if served.names is None:
         return Start(program, environment)
     swap = f'mount --bind {served.names} /etc/hosts && exec "$@"'
@@ -119,7 +119,7 @@ CRAWLERS: Final[dict[str, Callable[[Served, Path], Start]]] = {
 
 
 def available() -> dict[str, str]:
-    """The crawlers that are here, with their versions."""
+    """The installed crawlers, with their versions."""
     found = {"gossamer": version("gossamer")}
     if others_python().exists():
         for name in ("scrapy", "crawlee"):

@@ -1,4 +1,4 @@
-"""What a page costs Gossamer alone, in (b) and (c): the command to profile with.
+"""Cost of a page for Gossamer alone, on (b) and (c): the command to profile with.
 
 python -m bench.beside.gossamer_alone --pages FOLDER [--tls] [--keep 10] [--repeats 3] [--set KEY=VALUE]
 """
@@ -18,10 +18,10 @@ from bench.beside.watch import watch
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pages", type=Path, required=True, help="where the pages are, or are put")
+    parser.add_argument("--pages", type=Path, required=True, help="folder of the pages")
     parser.add_argument("--sites", type=int, default=100)
     parser.add_argument("--tls", action="store_true")
-    parser.add_argument("--keep", type=int, default=1000, help="requests of a connection")
+    parser.add_argument("--keep", type=int, default=1000, help="requests per connection")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
@@ -36,7 +36,7 @@ def main() -> None:
                 start = gossamer(served, folder, *given.set)
                 cost = watch(start.command, pages.count, folder, 200.0, start.environment)
             print(
-                f"{cost.ms:.3f} ms of CPU a page warm (desk {cost.first_ms:.3f}), {cost.whole_ms:.3f} in all; "
+                f"{cost.ms:.3f} ms of CPU per page warm (desk {cost.first_ms:.3f}), {cost.whole_ms:.3f} in total; "
                 f"{cost.rate:.0f} pages/s; {cost.pages:,} pages; {cost.peak / 1e6:.0f} MB",
                 flush=True,
             )

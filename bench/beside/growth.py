@@ -1,13 +1,13 @@
-"""How the cost of a page grows, for Gossamer alone.
+"""How the cost of a page grows with size, for Gossamer alone.
 
     python -m bench.beside.growth [known] [sites] [workers] [connections] [--quick]
 
-known        pages known, 10^5 to 10^7: what absorbing a result costs the desk (`bench.scale`), and a plan
-sites        10^2 to 10^5, with 3·10^5 pages known: absorbing, and a hand-out and answer of the site queue
+known        known pages, 10^5 to 10^7: cost of absorbing a result (`bench.scale`), and of a plan
+sites        10^2 to 10^5, with 3·10^5 known pages: absorbing, and a hand-out and answer of the site queue
 workers      1 and 2, on the real pages
 connections  10 to 2,000 open at a time: `bench.beside.connected`
 
-Sizes are compared in turns with the smallest, so that whatever else the machine does weighs on both alike.
+Each size is measured in alternation with the smallest, so that other load on the machine affects both alike.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Point = dict[str, Any]
 
 SMALL: Final = 100_000
 OF_SITES: Final = 300_000
-"""Pages known where the number of sites differs."""
+"""Known pages in the measurements by number of sites."""
 ROUNDS, TICKS = 7, 30
 
 
 def compared(small: Any, large: Any) -> tuple[float, float, float]:
-    """µs of the desk a page, of the small and of the large, and the median of their ratios."""
+    """µs of the desk per page, for the small and the large size, and the median of their ratios."""
     rounds = [(sum(small.usual(TICKS).values()), sum(large.usual(TICKS).values())) for _ in range(ROUNDS)]
     return median(a for a, _ in rounds), median(b for _, b in rounds), median(b / a for a, b in rounds)
 

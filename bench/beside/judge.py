@@ -1,7 +1,8 @@
-"""What the server's log says of a run: pages, and requests that broke politeness.
+"""What the server's log shows of a run: the pages, and the requests that broke politeness.
 
-The rule is the same for all, and `gossamer check` judges by it: one request at a time to a site, `WAIT` seconds from
-the end of an answer to the next request (5 ms are forgiven), robots.txt first and obeyed. Who asks is not judged.
+The rule is the same for all, and `gossamer check` applies it: one request at a time to a site, `WAIT` seconds from the
+end of an answer to the next request (with a tolerance of 5 ms), robots.txt first and obeyed. The user agent is not
+judged.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ NOT_JUDGED: Final = (Fault.NAMELESS, Fault.METHOD)
 
 
 class Pages:
-    """Counts answers that are pages, while the log grows."""
+    """Counts the answers that are pages while the log grows."""
 
     def __init__(self, log: Path, is_page: Callable[[bytes], bool]) -> None:
         self._log, self._is_page, self._at, self._pages = log, is_page, 0, 0
@@ -39,10 +40,10 @@ class Pages:
 class Verdict:
     requests: int
     found: int
-    """Distinct pages, of those that are there."""
+    """Distinct pages, out of those that exist."""
     there: int
     impolite: int
-    """Requests, by the rule; one that breaks it in two ways counts twice."""
+    """Requests that break the rule; a request that breaks it in two ways counts twice."""
     kinds: dict[str, int]
 
 

@@ -1,4 +1,4 @@
-"""On what it was measured."""
+"""The machine on which the figures were measured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def machine() -> dict[str, str]:
-    """Processor, memory, system and load, in words."""
+    """CPU, memory, system and load, in words."""
     cpu = Path("/proc/cpuinfo").read_text().partition("model name")[2].partition("\n")[0].lstrip("\t :")
     memory = int(Path("/proc/meminfo").read_text().split()[1]) / 1024**2
     return {

@@ -2,12 +2,13 @@
 
     python -m bench.beside.pages FOLDER
 
-The packages that `packages.txt` names are downloaded (`apt-get download`, which needs no rights) and unpacked into a
-folder of their own; nothing is installed. They were drawn from all packages named `-doc` of 0.12 to 2.5 MB whose pages,
-30 to 260 of them, are linked from their start page, so that the mean page has 25 KB and 75 links.
+Downloads the packages named in `packages.txt` (`apt-get download`, which needs no privileges) and unpacks each into its
+own folder; nothing is installed. They were drawn from all packages named `-doc` of 0.12 to 2.5 MB that have 30 to 260
+pages linked from their start page, such that the mean page has 25 KB and 75 links.
 
-What is there is found out by reading the files, by no crawler: pages of a site that links in `a`, `area`, `frame` and
-`iframe` lead to, from its start page on. Every file is compressed beside itself, so that the server need not do it.
+The list of pages is made by reading the files, not by a crawler: the pages of a site reachable from its start page
+through links in `a`, `area`, `frame` and `iframe`. Every file is stored with a compressed copy, so that the server need
+not compress it.
 """
 
 from __future__ import annotations
@@ -35,23 +36,23 @@ _HERE: Final = "http://site.test"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What lies in a package."""
+    """The contents of a package."""
 
     name: str
     root: str
-    """Folder of its pages, from the folder of all."""
+    """Folder of its pages, relative to the folder of all packages."""
     start: str
-    """Path of the page to begin with."""
+    """Path of the start page."""
     pages: list[str]
-    """Paths of all that are reached from there."""
+    """Paths of all pages reachable from there."""
     size: int
-    """Bytes of these pages together."""
+    """Total bytes of these pages."""
     links: int
-    """Links of these pages together, repeats included."""
+    """Total number of links of these pages, repeats included."""
 
 
 def prepare(folder: Path, most: int = 100) -> list[Site]:
-    """The sites, made once: what is in `folder` already is taken as it is."""
+    """The sites. Existing ones in `folder` are used unchanged."""
     sites = []
     for name in PACKAGES.read_text().split()[:most]:
         told = folder / f"{name}.json"
@@ -65,7 +66,7 @@ def prepare(folder: Path, most: int = 100) -> list[Site]:
 
 
 def _fetch(name: str, folder: Path) -> None:
-    """Unpacks a package, if this Debian has it; otherwise its folder is empty."""
+    """Unpacks a package if this Debian has it; otherwise its folder stays empty."""
     target, room = folder / name, folder / "downloading"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
@@ -99,7 +100,7 @@ def look(name: str, folder: Path) -> Site | None:
 
 
 def _targets(data: bytes, path: str) -> Iterator[str]:
-    """For each link the path of the file that it names at its own site, or nothing."""
+    """The paths of the files of this site that the links lead to."""
     for node in LexborHTMLParser(data.decode("utf-8", "replace")).css(LINKS):
         written = node.attributes.get("href") or node.attributes.get("src") or ""
         try:
@@ -110,7 +111,7 @@ def _targets(data: bytes, path: str) -> Iterator[str]:
 
 
 def file_of(target: str) -> str:
-    """The path of the file that a server answers with."""
+    """The path of the file that a server would return."""
     path = unquote(target.split("#")[0].split("?")[0])
     return path + "index.html" if path.endswith("/") else path
 
@@ -122,7 +123,7 @@ def _compress(path: Path, data: bytes) -> None:
 def told(sites: Sequence[Site]) -> str:
     pages = sum(len(s.pages) for s in sites)
     size, links = (sum(getattr(s, what) for s in sites) / max(1, pages) for what in ("size", "links"))
-    return f"{len(sites)} sites, {pages:,} pages, in the mean {size / 1000:.1f} KB and {links:.0f} links"
+    return f"{len(sites)} sites, {pages:,} pages, on average {size / 1000:.1f} KB and {links:.0f} links"
 
 
 if __name__ == "__main__":

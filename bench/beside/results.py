@@ -1,4 +1,4 @@
-"""What was measured, in one file, so that parts can be measured apart and one page is made of all.
+"""The measurements, in one file: parts can be measured separately, and one page is made of all.
 
 {"machine", "versions", "pages", "sizes", "wait", "runs": [a run of a crawler], "growth": {name: [a point]}}
 """
@@ -19,7 +19,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def add(path: Path, runs: list[dict[str, Any]], growth: dict[str, list[dict[str, Any]]], **told: Any) -> None:
-    """Runs of the same crawler on the same Web, and points of the same name, take the place of those before."""
+    """Adds results. They replace earlier runs of the same crawler on the same Web, and points of the same name."""
     found = load(path)
     new = {(run["web"], run["crawler"]) for run in runs}
     found["runs"] = [run for run in found["runs"] if (run["web"], run["crawler"]) not in new] + runs

@@ -1,7 +1,7 @@
-"""The sites served by nginx: each at an address of this machine's own (127.7.x.y), all at one port, plain or over TLS.
+"""Serves the sites with nginx: each at its own loopback address (127.7.x.y), all at one port, plain or over TLS.
 
-URLs name addresses, so that no crawler has to look up a name, and none does. `keep`: requests that a connection takes
-before the server closes it, whoever asks.
+URLs name addresses, so that no crawler has to resolve a name. `keep`: number of requests after which the server closes
+a connection.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ _ANSWER: Final = re.compile(rb'"GET (\S+) HTTP/[^"]*" 200 ')
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A Web that listens: whom to ask, what is there, and what it saw."""
+    """A running Web: its sites, its pages and its log."""
 
     hosts: list[str]
-    """A site each, without port."""
+    """One per site, without port."""
     seeds: list[str]
     log: Path
     is_page: Callable[[bytes], bool]
-    """Whether a line of the log is an answer that is a page."""
+    """Whether a line of the log is an answer with a page."""
     page_of: Callable[[str, str], str]
-    """A name for what host and target lead to."""
+    """The name of the page for a host and a target."""
     there: frozenset[str]
-    """These names, of all pages that can be reached."""
+    """The names of all reachable pages."""
     robots_of: checker.RobotsOf
     trusted: Path | None = None
-    """Certificate to trust."""
+    """The certificate to trust."""
     names: Path | None = None
-    """A file of names and addresses, as /etc/hosts, for crawlers that cannot be told otherwise."""
+    """A file of names and addresses like /etc/hosts, for crawlers that have no such setting."""
     resolve: dict[str, str] = field(default_factory=dict)
     """The same for the setting `harvester.resolve`."""
 
@@ -65,10 +65,10 @@ def program() -> str | None:
 
 @contextmanager
 def serve(sites: Sequence[Site], pages: Path, folder: Path, tls: bool = False, keep: int = 1000) -> Iterator[Served]:
-    """nginx from here to the end of the block; its files lie in `folder`."""
+    """Runs nginx until the end of the block; its files are in `folder`."""
     found, port = program(), _free_port()
     if found is None:
-        raise SystemExit("no nginx (on Debian: apt-get install nginx-light)")
+        raise SystemExit("nginx is not installed (on Debian: apt-get install nginx-light)")
     (folder / "robots").mkdir(parents=True)
     (folder / "robots" / "robots.txt").write_text(ROBOTS)
     certificate = make_certificate([address(i) for i in range(len(sites))], folder) if tls else None
@@ -81,7 +81,7 @@ def serve(sites: Sequence[Site], pages: Path, folder: Path, tls: bool = False, k
         f"server {{ {at}; server_name {address(i)}; root {pages.absolute() / site.root}; {robots} }}\n"
         for i, (at, site) in enumerate(zip(listen, sites, strict=True))
     )
-    user = "user root; " if os.geteuid() == 0 else ""  # the folders of a run are open to nobody else
+    user = "user root; " if os.geteuid() == 0 else ""  # the folders of a run are readable by their owner only
     (folder / "nginx.conf").write_text(
         f"{user}daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log;\n"
         "events { worker_connections 8192; }\n"
@@ -119,7 +119,7 @@ def _is_page(line: bytes) -> bool:
 
 @contextmanager
 def serve_demo(web: DemoWeb, folder: Path) -> Iterator[Served]:
-    """The demonstration Web at port 80 of its addresses, for URLs name no port. What may not be had there is said."""
+    """Runs the demonstration Web at port 80 of its addresses, as URLs name no port. SystemExit if it cannot."""
     folder.mkdir(parents=True)
     try:
         running = demo.start(web, port=80, log=folder / "access.log")

@@ -1,8 +1,9 @@
-"""What a crawler costs, measured from outside, for all of them alike.
+"""The cost of a crawler, measured from outside in the same way for all.
 
-Processor time is that of its process and of all below it, those that have ended included; memory is the sum of what
-each of them has for itself and its share of the rest (PSS). Pages are counted in the server's log. The *warm* part of a
-run goes from when a third of the pages was served to when the last one was: it has no start and no end of a program.
+CPU time is that of its process and of all its descendants, ended ones included; memory is the sum over these processes
+of their private memory and their share of shared memory (PSS). Pages are counted in the server's log. The *warm* part
+of a run is from the time when a third of the pages was served to the last page: it excludes the start and the end of
+the program.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ import psutil
 
 EVERY: Final = 0.2
 MEMORY_EVERY: Final = 5
-"""Samples after which memory is looked at: it takes longer than the rest."""
+"""Number of samples after which memory is sampled: it takes longer than the rest."""
 TICK: Final = os.sysconf("SC_CLK_TCK")
 STOPPING: Final = 60.0
-"""Seconds that a crawler may take to end once it was asked to."""
+"""Seconds that a crawler may take to end after a request to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +33,29 @@ class Sample:
     at: float
     cpu: float
     first: float
-    """Of `cpu`, that of the first process alone: Gossamer's desk."""
+    """The part of `cpu` of the first process alone: Gossamer's desk."""
     pages: int
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one run."""
+    """The cost of one run."""
 
     pages: int
-    """Answers that were pages."""
+    """Answers with a page."""
     seconds: float
     """From the start of the process to the last page."""
     cpu: float
-    """Seconds of processor time of the whole run."""
+    """Seconds of CPU time of the whole run."""
     warm_pages: int
     warm_seconds: float
     warm_cpu: float
     warm_first: float
-    """Of `warm_cpu`, that of the first process."""
+    """The part of `warm_cpu` of the first process."""
     peak: int
-    """Bytes."""
+    """Peak memory in bytes."""
     stopped: bool
-    """Whether it was stopped because its time was over."""
+    """Whether it was stopped at the end of its time."""
 
     @property
     def rate(self) -> float:
@@ -62,7 +63,7 @@ class Cost:
 
     @property
     def ms(self) -> float:
-        """Of processor time a page, warm."""
+        """ms of CPU time per page, warm."""
         return 1000 * self.warm_cpu / max(1, self.warm_pages)
 
     @property
@@ -81,7 +82,7 @@ def watch(
     most: float,
     environment: dict[str, str] | None = None,
 ) -> Cost:
-    """Runs a crawler to its end, or for `most` seconds. `pages`: how many the server has answered with so far."""
+    """Runs a crawler to its end, or for `most` seconds. `pages`: returns the number of pages served so far."""
     with (folder / "output").open("wb") as output:
         began = time.monotonic()
         process = subprocess.Popen(
@@ -134,7 +135,7 @@ def _cost(samples: list[Sample], pages: int, cpu: float, peak: int, stopped: boo
 
 
 def tree_cpu(pid: int) -> tuple[float, float]:
-    """Seconds of processor time of a process and all below it, those that were waited for too; and of it alone."""
+    """Seconds of CPU time of a process and its descendants, reaped ones included; and of the process alone."""
     total = first = 0.0
     for one in _tree(pid):
         with suppress(OSError):

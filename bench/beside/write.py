@@ -1,4 +1,4 @@
-"""Makes docs/benchmarks.md and its plots of what was measured: `python -m bench.beside.write [RESULTS] [FOLDER]`"""
+"""Makes docs/benchmarks.md and its plots of the results: `python -m bench.beside.write [RESULTS] [FOLDER]`"""
 
 from __future__ import annotations
 
@@ -14,37 +14,39 @@ from gossamer.laboratory.findings.finding import Column, Plot, Series, Table
 from gossamer.laboratory.findings.table import as_markdown
 
 WEBS: Final = {
-    "a": "(a) the demonstration Web at the sizes of the HTTP Archive",
+    "a": "(a) the demonstration Web with the page sizes of the HTTP Archive",
     "b": "(b) real pages",
-    "c10": "(c) real pages over TLS, ten pages a connection",
-    "c1": "(c) real pages over TLS, one page a connection",
+    "c10": "(c) real pages over TLS, ten pages per connection",
+    "c1": "(c) real pages over TLS, one page per connection",
 }
 CRAWLERS: Final = {"gossamer": "Gossamer", "scrapy": "Scrapy", "crawlee": "Crawlee", "wget2": "wget2"}
 HOW: Final = """\
-All crawlers get the same pages from the same seeds on the same machine, one after the other, and find the pages
-themselves. The politeness that they are given is the same: one request at a time to a site, {wait} ms apart, robots.txt
-obeyed. `gossamer check` judges the server's log by one rule for all: not two requests at a time to a site or address,
-{wait} ms from the end of an answer to the next request (5 ms are forgiven), robots.txt first and obeyed.
+All crawlers get the same pages from the same seeds on the same machine, one after the other, and discover the pages
+themselves. All are configured with the same politeness: one request at a time to a site, {wait} ms apart, robots.txt
+obeyed. `gossamer check` judges the server's log by the same rule for all: no two requests at a time to a site or
+address, {wait} ms from the end of an answer to the next request (with a tolerance of 5 ms), robots.txt first and
+obeyed.
 
-- *CPU a page* is processor time of the crawler's processes, children included, the server's not; from when a third of
-  the pages was served to the last page. *With start and end* is that of the whole run.
-- *Memory* is the most that all of its processes had together (PSS).
-- *Pages* are distinct ones, of those that links lead to. A run ends after {most:.0f} s, ready or not (*).
-- **Gossamer** does everything that it does by default: it archives, keeps the texts of links, finds languages,
-  duplicates and soft 404, reads sitemaps, commits every second, and makes its tables when it stops. **The others store
-  nothing.**
+- *CPU per page* is the CPU time of the crawler's processes, children included, without the server; from the time when
+  a third of the pages was served to the last page. *With start and end* is that of the whole run.
+- *Memory* is the peak of all its processes together (PSS).
+- *Pages* are distinct pages, out of those that links lead to. A run ends after {most:.0f} s, finished or not (*).
+- **Gossamer** does everything that it does by default: it archives, keeps link texts, detects languages, duplicates and
+  soft 404, reads sitemaps, commits every second, and makes its tables when it stops. **The others store nothing.**
 - **Scrapy** has the settings of its page "Broad Crawls": `DownloaderAwarePriorityQueue`, 100 requests at a time, no
   cookies, retries or redirects, log level INFO; and a `DOWNLOAD_DELAY` with one request to a domain at a time. The
   delay counts from the start of a request.
 - **Crawlee** is its `ParselCrawler`, up to 100 tasks, storage in memory, and a `ThrottlingRequestManager` for the
-  delay. It does not verify certificates here: its client knows the system's only.
-- **wget2** has 100 threads. Its `--wait` is a thread's, not a site's: it cannot be told to be polite to many sites.
+  delay. It does not verify certificates here: its client knows only those of the system.
+- **wget2** has 100 threads. Its `--wait` is per thread, not per site: it cannot be configured to be polite to many
+  sites.
 
 The Webs:
 
-- (a) {sizes}; served by `gossamer web` with what takes time in place of work, or has no end, switched off.
-- (b) {pages}: documentation packages of Debian, a site each, as they are; served by nginx at 127.7.x.y, compressed.
-- (c) the same over TLS, with an authority made for the run; the server closes a connection after so many requests."""
+- (a) {sizes}; served by `gossamer web` without the features that only wait or have no end.
+- (b) {pages}: documentation packages of Debian, each a site, unchanged; served by nginx at 127.7.x.y, compressed.
+- (c) the same over TLS, with an authority made for the run; the server closes a connection after ten requests, or after
+  one."""
 
 
 def page(found: dict[str, Any]) -> str:
@@ -52,7 +54,7 @@ def page(found: dict[str, Any]) -> str:
     lines = [
         "# Benchmarks",
         "",
-        "Gossamer beside other crawlers, and how its cost grows. Made by `make bench`; do not edit.",
+        "Gossamer compared with other crawlers, and how its cost grows. Made by `make bench`; do not edit.",
         "",
         f"{told['processor']}, {told['memory']}, {told['system']}; {told['date']}, load {told['load']} at the start. "
         + ", ".join(f"{CRAWLERS[name]} {version}" for name, version in found["versions"].items())
@@ -60,7 +62,7 @@ def page(found: dict[str, Any]) -> str:
         + (" *Quick: a fifth of the sites, one repeat.*" if found.get("quick") else ""),
         *(["", found["note"]] if found.get("note") else []),
         "",
-        "## Beside others",
+        "## Comparison",
         "",
         HOW.format(wait=round(1000 * found["wait"]), most=found["most"], sizes=found["sizes"], pages=found["pages"]),
     ]
@@ -68,7 +70,7 @@ def page(found: dict[str, Any]) -> str:
         if any(of(found, web, crawler) for crawler in CRAWLERS):
             lines += ["", f"### {name}", "", as_markdown(beside(found, web))]
     if found["runs"]:
-        lines += ["", "![CPU a page](benchmarks/beside.svg)"]
+        lines += ["", "![CPU per page](benchmarks/beside.svg)"]
     if found["growth"]:
         lines += ["", "## How the cost of a page grows", "", *grown(found["growth"])]
     lines += ["", "## Bounds", "", as_markdown(bounds(found))]
@@ -78,7 +80,7 @@ def page(found: dict[str, Any]) -> str:
 def beside(found: dict[str, Any], web: str) -> Table:
     columns = (
         Column("crawler"),
-        Column("CPU ms a page", ".2f"),
+        Column("CPU ms per page", ".2f"),
         Column("from – to"),
         Column("with start and end", ".2f"),
         Column("pages/s", ",.0f"),
@@ -111,41 +113,41 @@ def beside(found: dict[str, Any], web: str) -> Table:
 
 def grown(growth: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     for name, what, more, label in (
-        ("known", "Pages known", "plan_ms", "a plan, ms of CPU"),
-        ("sites", "Sites", "queue_us", "site queue, µs a request"),
+        ("known", "Known pages", "plan_ms", "a plan, ms of CPU"),
+        ("sites", "Sites", "queue_us", "site queue, µs per request"),
     ):
         if points := growth.get(name):
             columns = [
                 (what.lower(), ",", name),
-                ("desk, µs a page", ".1f", "us"),
-                ("to the smallest", ".2f", "ratio"),
+                ("desk, µs per page", ".1f", "us"),
+                ("relative to the smallest", ".2f", "ratio"),
                 (label, ".1f", more),
             ]
             yield f"### {what}\n\n{as_markdown(_table(columns, points))}\n\n![{what}](benchmarks/{name}.svg)\n"
     if points := growth.get("workers"):
-        columns = [("workers", "", "workers"), ("CPU ms a page", ".2f", "ms"), ("to one", ".2f", "ratio")]
+        columns = [("workers", "", "workers"), ("CPU ms per page", ".2f", "ms"), ("relative to one", ".2f", "ratio")]
         yield f"### Workers\n\nOn (b).\n\n{as_markdown(_table(columns, points))}\n"
     if points := growth.get("connections"):
         columns = [
             ("connections", ",", "connections"),
-            ("open, in the mean", ",.0f", "open"),
-            ("CPU ms a page", ".2f", "ms"),
+            ("open, on average", ",.0f", "open"),
+            ("CPU ms per page", ".2f", "ms"),
             ("pages/s", ".0f", "rate"),
             ("pause p99.9, ms", ".0f", "pause_p99.9"),
             ("longest", ".0f", "pause_longest"),
-            ("of CPU", ".0f", "pause_cpu"),
+            ("its CPU", ".0f", "pause_cpu"),
             ("memory by thirds, MB", "", "thirds"),
         ]
         points = [p | {"thirds": ", ".join(f"{m / 1e6:.0f}" for m in p["memory"])} for p in points]
         yield (
-            "### Connections\n\nServers take the longer to answer the more there are: pages come at the same rate."
-            " Pauses of the loop are by the clock; *of CPU* is the most processor time that one of them took."
+            "### Connections\n\nServers answer more slowly the more connections there are: pages arrive at the same "
+            "rate. Pauses of the loop are elapsed times; *its CPU* is the most CPU time that one of them took."
             f"\n\n{as_markdown(_table(columns, points))}\n\n![Connections](benchmarks/connections.svg)"
         )
 
 
 def _table(columns: list[tuple[str, str, str]], points: list[dict[str, Any]]) -> Table:
-    """A row a point; of each column its title, its form, and the name of the figure."""
+    """A table with one row per point; each column has a title, a format, and the name of its figure."""
     rows = tuple(tuple(point[key] for _, _, key in columns) for point in points)
     return Table("", "", tuple(Column(title, form) for title, form, _ in columns), rows)
 
@@ -177,16 +179,16 @@ def plots(found: dict[str, Any]) -> Iterator[Plot]:
     )
     if webs:
         which = ", ".join(f"{i}: {web}" for i, web in enumerate(webs))
-        yield Plot("beside", "Processor time a page", which, "ms", tuple(s for s in series if s.x), y_log=True)
+        yield Plot("beside", "CPU time per page", which, "ms", tuple(s for s in series if s.x), y_log=True)
     growth = found["growth"]
-    for name, what in (("known", "Pages known"), ("sites", "Sites")):
+    for name, what in (("known", "Known pages"), ("sites", "Sites")):
         if points := growth.get(name):
             desk = Series("desk", [p[name] for p in points], [p["us"] for p in points])
-            yield Plot(name, f"{what}: the desk's time a page", what, "µs", (desk,), x_log=True)
+            yield Plot(name, f"{what}: the desk's time per page", what, "µs", (desk,), x_log=True)
     if points := growth.get("connections"):
         x = [p["connections"] for p in points]
-        cost = Series("CPU a page, ms", x, [p["ms"] for p in points])
-        pause = Series("the loop's pause p99.9, ms", x, [p["pause_p99.9"] for p in points])
+        cost = Series("CPU per page, ms", x, [p["ms"] for p in points])
+        pause = Series("pause of the loop p99.9, ms", x, [p["pause_p99.9"] for p in points])
         yield Plot("connections", "Connections open", "connections", "ms", (cost, pause), x_log=True, y_log=True)
 
 

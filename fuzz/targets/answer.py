@@ -43,7 +43,7 @@ _URL: Final = b"http://example.org/page"
 
 
 class AnswerTarget(Target):
-    """whole answers, over a socket: the first byte chooses what was asked for, the rest is what the server sends."""
+    """whole answers, over a socket: the first byte chooses what is requested, the rest is what the server sends."""
 
     name = "answer"
     parts = (
@@ -79,7 +79,7 @@ class AnswerTarget(Target):
         b"cf-mitigated: challenge\r\n",
     )
     seconds = 4.0
-    megabytes = 400  # a sitemap may take 50 MB, and is text four bytes a character then
+    megabytes = 400  # a sitemap may take 50 MB, and then becomes text with four bytes per character
 
     def __init__(self) -> None:
         harvester = HarvesterSettings(contact="a@example.org", allow_private=True)
@@ -139,7 +139,7 @@ class AnswerTarget(Target):
         self._reader.archive = Archive(0, self._appender, self._reader.max_stored)
 
     def _fetched(self, ask: Ask, answer: bytes) -> Fetched:
-        """Asked for over a socket, by libcurl; the server is in this very thread."""
+        """Requests the answer over a socket with libcurl; the server runs in the same thread."""
         self._number += 1
         port = self._listener.getsockname()[1]
         self._fetcher.start(Assignment(self._number, ask, 1, 1, 1, _URL, "127.0.0.1", port))
@@ -161,7 +161,7 @@ class AnswerTarget(Target):
 
     @staticmethod
     def _served(line: socket.socket, answer: bytes) -> bytes:
-        """What is left to send. Closed behind its end, when the request was read."""
+        """Sends a part and returns the rest. The socket is closed at the end, when the request has been read."""
         with contextlib.suppress(BlockingIOError):
             try:
                 line.recv(1 << 16)
@@ -180,7 +180,7 @@ class AnswerTarget(Target):
 
 
 def _check_records(packed: bytes) -> None:
-    """Whole WARC records, and nothing that a server said among their own fields."""
+    """Checks for whole WARC records, with no text of the server among their own fields."""
     while packed:
         stream = zlib.decompressobj(wbits=31)
         record = stream.decompress(packed)
@@ -199,7 +199,7 @@ def _check_records(packed: bytes) -> None:
 
 
 def _check_http(block: bytes) -> None:
-    """Head and body as every reader parts them."""
+    """Checks that every reader separates head and body in the same way."""
     head, end, body = block.partition(b"\r\n\r\n")
     assert end
     lines = head.split(b"\r\n")[1:]

@@ -1,4 +1,4 @@
-"""Heads and encodings of answers, without a socket: quick, and as broken as can be."""
+"""Heads and encodings of answers, without a socket: fast, and as broken as possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recovery: journals that a disk has damaged, or that are none at all."""
+"""Recovery: journals that a disk has damaged, and files that are no journals."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from gossamer.collection.repair import repair
 from gossamer.collection.tables import seal
 
 _MARKED: Final = 3
-"""Records from mark to mark."""
+"""Records between two marks."""
 _SEALED: Final = 6
 """Records in segments."""
 _DAMAGE: Final = struct.Struct("<BBIH")  # how, which file, where, how much
 
 
 class JournalTarget(Target):
-    """journals: the first byte chooses; a list of damages to a real one, a whole file, or the body of a record."""
+    """journals: the first byte chooses: a list of damages to a real journal, a whole file, or the body of a record."""
 
     name = "journal"
     parts = (
@@ -73,7 +73,7 @@ class JournalTarget(Target):
         self._files.append(self._paths[-1].read_bytes())
 
     def _seal(self) -> dict[Path, bytes]:
-        """Two segments of three records each and an image of them; returns their files."""
+        """Makes two segments of three records each and an image of them; returns their files."""
         lines = manifest.Manifest.open(self._shard)
         for number, first in ((1, 1), (2, 4)):
             path = layout.journal_path(self._shard, number)
@@ -118,7 +118,7 @@ class JournalTarget(Target):
             assert found is None or len(found) % _MARKED == 0
 
     def _recovered(self, files: list[bytes]) -> list[bytes] | None:
-        """Bodies of records, found again after the cut; None if the damage is named. None of them was never written."""
+        """Bodies of the records found after the cut, each of which was written; None if the damage is reported."""
         for path in set(self._shard.rglob("*")) - set(self._paths):
             if path.is_file():
                 path.unlink()
@@ -135,7 +135,7 @@ class JournalTarget(Target):
             except GossamerError:
                 return None
         found = [effects.encode() for effects in recovered.effects()]
-        assert len(found) >= _SEALED, "nothing that was sealed is gone without a word"
+        assert len(found) >= _SEALED, "no sealed record is lost silently"
         assert recovered.mark.record == len(found)
         assert set(found) <= set(self._bodies)
         cut(recovered, recovered.patience[:1]).close()
@@ -144,7 +144,7 @@ class JournalTarget(Target):
         return found
 
     def _read(self) -> Recovered:
-        """From the segments."""
+        """Reads the segments."""
         recovered = replace(recover(self._shard), image=None)
         for _ in recovered.effects():
             pass
@@ -170,11 +170,11 @@ def _damaged(files: list[bytes], damages: bytes) -> list[bytes]:
 
 
 def _journal(bodies: list[bytes], first: int, last: int) -> bytes:
-    """A file of these records, with a mark behind every third."""
+    """A file of these records, with a mark after every third."""
     parts = [records.header(0, first, salt := 7 * first)]
     for number in range(first, last + 1):
         parts.append(records.encode(Kind.EFFECTS, bodies[number - 1], salt))
-        covered = number if number == last else number - 1  # the loop goes on while a commit is made
+        covered = number if number == last else number - 1  # the loop continues while a commit is made
         if covered >= first and covered % _MARKED == 0:
             parts.append(records.encode(Kind.MARK, Mark(covered, covered).encode(), salt))
     return b"".join(parts)

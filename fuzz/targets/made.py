@@ -1,4 +1,4 @@
-"""What seeds are made of: the demonstration Web, small."""
+"""The material of seeds: a small demonstration Web."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gossamer.webs.demo.sitemaps import sitemap_place
 from gossamer.webs.demo.web import DemoWeb
 
 LONGEST = 1 << 14
-"""Bytes of a body."""
+"""Maximum bytes of a body."""
 
 
 @cache
 def bodies(kind: str, most: int) -> list[tuple[bytes, str]]:
-    """Bodies of the demonstration Web whose type begins so, with their types: home pages and first sitemaps."""
+    """Bodies of the demonstration Web with a type that begins with `kind`: home pages and first sitemaps."""
     web = DemoWeb()
     answers = DemoAnswers(web)
     found = []

@@ -1,4 +1,4 @@
-"""Answers of name servers: whatever they say, the resolver gives an address that may be visited, or says why not."""
+"""Answers of name servers: for any answer the resolver gives an address that may be visited, or a reason why not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gossamer.web.names.resolver import Resolver
 
 _A, _CNAME, _AAAA = 1, 5, 28
 _FORGOTTEN: Final = 5_000
-"""Names after which the resolver's memory of them is emptied: it keeps 200,000, which is no finding."""
+"""Names after which the resolver's cache is emptied: it keeps 200,000, which is not a finding."""
 _HEAD: Final = struct.Struct(">HHHHH")
 _RECORD: Final = struct.Struct(">HHHIH")
 
@@ -27,7 +27,7 @@ def _reply(*records: tuple[int, bytes], flags: int = 0x8180) -> bytes:
 
 
 class NamesTarget(Target):
-    """answers of name servers: a message without its number and its question, which are those that were asked."""
+    """answers of name servers: a message without its number and its question, which are copied from the query."""
 
     name = "names"
     parts = ("web/names/resolver.py", "web/names/nameserver.py", "web/addresses.py")

@@ -1,4 +1,4 @@
-"""robots.txt: rules read, stored and matched, by Python and by the kernel alike."""
+"""robots.txt: rules parsed, stored and matched, with the same result from Python and from the kernel."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gossamer.robots.rules import Rules
 from gossamer.urls import canonical
 
 _BY_PYTHON: Final = 1 << 13
-"""Bytes of a file up to which plain Python matches, too."""
+"""Maximum bytes of a file that plain Python matches too."""
 
 
 class RobotsTarget(Target):
-    """robots.txt files: the first line is the path that is asked about, the rest the file."""
+    """robots.txt files: the first line is the path to match, the rest is the file."""
 
     name = "robots"
     parts = ("robots",)

@@ -1,4 +1,4 @@
-"""Sitemaps: of every format, in every charset, broken in every way."""
+"""Sitemaps of every format, in every charset, broken in every way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""References and bases: the canonical form, and all that is done with it."""
+"""References and bases: the canonical form, and everything that is done with it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SEEDS: Final = (
 
 
 class UrlsTarget(Target):
-    """URLs: a base and a reference, parted by a zero byte."""
+    """URLs: a base and a reference, separated by a zero byte."""
 
     name = "urls"
     parts = ("urls",)

@@ -1,4 +1,4 @@
-"""The benchmark beside others: what it counts, what it costs, what it says; crawlers of others are not run here."""
+"""The comparison with other crawlers: what it counts, what it costs, what it prints. Other crawlers are not run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINE = (
 
 
 def made(folder: Path, **pages: str) -> Site:
-    """A package with pages of these texts."""
+    """A package with pages of these contents."""
     root = folder / "some-doc" / "usr" / "share" / "doc" / "html"
     root.mkdir(parents=True)
     for name, text in pages.items():
@@ -40,7 +40,7 @@ def made(folder: Path, **pages: str) -> Site:
     return site
 
 
-def test_the_pages_of_a_package_are_those_that_links_lead_to(tmp_path: Path) -> None:
+def test_the_pages_of_a_package_are_those_reachable_by_links(tmp_path: Path) -> None:
     site = made(
         tmp_path,
         index='<a href="a.html#x">1</a><a href=b.html?y>2</a><a href="http://other.test/c.html">3</a>',
@@ -53,12 +53,12 @@ def test_the_pages_of_a_package_are_those_that_links_lead_to(tmp_path: Path) -> 
     assert not (tmp_path / site.root / "c.html.gz").exists()
 
 
-def test_a_package_without_a_start_page_is_no_site(tmp_path: Path) -> None:
+def test_a_package_without_a_start_page_is_not_a_site(tmp_path: Path) -> None:
     (tmp_path / "empty-doc").mkdir()
     assert look("empty-doc", tmp_path) is None
 
 
-def test_a_target_names_the_file_that_answers() -> None:
+def test_a_target_names_the_file_of_its_answer() -> None:
     assert [file_of(t) for t in ("/", "/a%20b/?q#f", "/c.html?x=1")] == ["/index.html", "/a b/index.html", "/c.html"]
 
 
@@ -87,7 +87,7 @@ def test_pages_are_counted_while_the_log_grows(tmp_path: Path) -> None:
     assert (pages.count(), pages.count()) == (2, 2)
 
 
-def test_all_are_judged_by_one_rule_whoever_they_are(tmp_path: Path) -> None:
+def test_all_crawlers_are_judged_by_the_same_rule(tmp_path: Path) -> None:
     polite = (("/robots.txt", 200, 1.0), ("/", 200, 1.1), ("/index.html", 200, 1.2), ("/x.html", 404, 1.3))
     verdict = judge(log_of(tmp_path, *polite), 0.05)
     assert (verdict.found, verdict.there, verdict.impolite, verdict.requests) == (1, 2, 0, 4)
@@ -96,7 +96,7 @@ def test_all_are_judged_by_one_rule_whoever_they_are(tmp_path: Path) -> None:
     assert verdict.kinds == {"site_early": 1, "forbidden": 1}
 
 
-def test_the_warm_part_has_no_start_and_no_end() -> None:
+def test_the_warm_part_excludes_start_and_end() -> None:
     samples = [Sample(0, 0, 0, 0), Sample(2, 3, 1, 30), Sample(4, 4, 1.5, 100), Sample(6, 9, 2, 100)]
     cost = _cost(samples, 100, 10.0, 5, False)
     assert (cost.warm_pages, cost.warm_seconds, cost.warm_cpu, cost.warm_first) == (0, 0, 0, 0)
@@ -106,7 +106,7 @@ def test_the_warm_part_has_no_start_and_no_end() -> None:
     assert cost.ms == pytest.approx(1000 * 2 / 60)
 
 
-def test_processor_time_of_children_counts_and_who_does_not_end_is_stopped(tmp_path: Path) -> None:
+def test_cpu_time_of_children_counts_and_a_crawler_that_does_not_end_is_stopped(tmp_path: Path) -> None:
     spin = "import subprocess,sys,time; subprocess.run([sys.executable,'-c','for i in range(10**6): pass'])"
     cost = watch([sys.executable, "-c", spin], lambda: 1, tmp_path, 60.0)
     assert (cost.pages, cost.stopped) == (1, False)
@@ -117,7 +117,7 @@ def test_processor_time_of_children_counts_and_who_does_not_end_is_stopped(tmp_p
 
 @needed("nginx", bool(program()), "apt-get install nginx-light")
 @pytest.mark.parametrize("tls", [False, True])
-def test_sites_are_served_at_addresses_of_their_own(tls: bool, tmp_path: Path) -> None:
+def test_each_site_is_served_at_its_own_address(tls: bool, tmp_path: Path) -> None:
     site = made(tmp_path, index='<a href="a.html">1</a>', a="text")
     with serve([site, site], tmp_path, tmp_path / "web", tls) as served:
         trust = ssl.create_default_context(cafile=served.trusted) if served.trusted else None
@@ -132,7 +132,7 @@ def test_sites_are_served_at_addresses_of_their_own(tls: bool, tmp_path: Path) -
     assert Pages(served.log, served.is_page).count() == 2
 
 
-def test_every_crawler_gets_the_seeds_and_its_own_names_where_it_needs_them(tmp_path: Path) -> None:
+def test_every_crawler_gets_the_seeds_and_a_file_of_names_if_it_needs_one(tmp_path: Path) -> None:
     served = log_of(tmp_path)
     for start in (make(served, tmp_path) for make in CRAWLERS.values()):
         assert any(str(tmp_path / "seeds") in str(word) for word in start.command)
@@ -194,33 +194,33 @@ def measured(path: Path) -> dict[str, Any]:
     return results.load(path)
 
 
-def test_each_bound_is_missed_by_what_misses_it(tmp_path: Path) -> None:
+def test_only_the_bounds_that_are_exceeded_are_missed(tmp_path: Path) -> None:
     found = {f.name: f for f in bound.figures(measured(tmp_path / "r.json"))}
     assert [name for name, f in found.items() if not f.is_good] == [
-        "CPU a page: TLS, ten pages a connection",
-        "a page at 10,000,000 known, to 100,000",
-        "2,000 connections: the longest",
+        "CPU per page: TLS, ten pages per connection",
+        "a page at 10,000,000 known, relative to 100,000",
+        "2,000 connections: longest pause",
     ]
-    assert "15.0 times" in found["CPU a page: real pages"].aside
-    with pytest.raises(SystemExit, match="missed: CPU a page: TLS"):
+    assert "15.0 times" in found["CPU per page: real pages"].aside
+    with pytest.raises(SystemExit, match="missed: CPU per page: TLS"):
         bound.main(tmp_path / "r.json")
 
 
-def test_a_run_takes_the_place_of_those_before(tmp_path: Path) -> None:
+def test_a_run_replaces_earlier_runs(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     for ms in (3.0, 1.0):
         results.add(path, [RUN | {"web": "b", "crawler": "gossamer", "ms": ms}], {})
     assert results.middle(results.load(path), "b", "gossamer", "ms") == 1.0
 
 
-def test_the_page_says_what_was_measured_and_what_missed_its_bound(tmp_path: Path) -> None:
+def test_the_page_shows_the_measurements_and_the_missed_bounds(tmp_path: Path) -> None:
     text = write.page(measured(tmp_path / "r.json"))
     assert re.search(r"\| Scrapy \| 21.00 \|", text)
     assert "| 10,000,000 | 450.0 | 4.50 | 250.0 |" in text
-    assert re.search(r"2,000 connections: the longest \| 220 ms \| 200 ms \| \*\*no\*\*", text)
+    assert re.search(r"2,000 connections: longest pause \| 220 ms \| 200 ms \| \*\*no\*\*", text)
 
 
-def test_the_programs_for_others_know_nothing_of_gossamer() -> None:
+def test_the_programs_for_other_crawlers_do_not_import_gossamer() -> None:
     for path in (Path(write.__file__).parent / "others").glob("with_*.py"):
         assert not re.search(r"^(?:from|import) (?:gossamer|bench)", path.read_text(), re.MULTILINE)
         assert os.access(path, os.R_OK)

@@ -1,4 +1,4 @@
-"""Benchmarks with a bound fail when it is missed, and `make bounds` runs them."""
+"""Benchmarks with a bound fail if it is missed, and `make bounds` runs them."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from tests.support.crawling import gossamer
 from tests.support.paths import ROOT
 
 
-def test_a_figure_stands_beside_its_bound(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_figure_is_printed_with_its_bound(capsys: pytest.CaptureFixture[str]) -> None:
     judge([Figure("time", 0.5, "s", 0.5), Figure("speed", 120.0, "MB/s", 100, at_least=True, aside="busy")])
     one, two = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"time +0.5 s \(bound: at most 0.5\)", one)
     assert re.fullmatch(r"speed +120 MB/s \(bound: at least 100\); busy", two)
 
 
-def test_a_missed_bound_ends_the_program_when_all_figures_are_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missed_bound_ends_the_program_after_all_figures_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="missed: speed, time") as raised:
         judge([Figure("speed", 99, "MB/s", 100, at_least=True), Figure("time", 0.6, "s", 0.5), Figure("x", 1, "", 2)])
     assert raised.value.code not in (0, None)
     assert [line.endswith("MISSED") for line in capsys.readouterr().out.splitlines()] == [True, True, False]
 
 
-def test_page_cost_is_held_against_its_bounds() -> None:
+def test_page_cost_is_compared_with_its_bounds() -> None:
     then = Statistics.from_json({"run_visits": 100, "cpu_seconds": 1.0, "desk_seconds": 0.1})
     end = Statistics.from_json({"run_visits": 1_100, "cpu_seconds": 2.9, "desk_seconds": 0.35})
     assert [f.is_good for f in page_cost.costs(then, end)] == [True, False]
     assert (page_cost.A_PAGE, page_cost.OF_THE_DESK) == (2.0, 0.2)
 
 
-def test_the_cost_of_scores_is_held_against_its_bound() -> None:
+def test_the_cost_of_scores_is_compared_with_its_bound() -> None:
     assert rank.Cost(100.0, [2.0, 2.9], 50_000).figure("scores").is_good
     assert not rank.Cost(100.0, [2.0, 3.1], 50_000).figure("scores").is_good
     with pytest.raises(SystemExit, match="never computed"):
         rank.Cost(100.0, [], 50_000).figure("scores")
 
 
-def test_the_log_of_a_crawl_says_what_its_computations_took(tmp_path: Path) -> None:
+def test_the_cost_of_computations_is_read_from_the_log_of_a_crawl(tmp_path: Path) -> None:
     log = EventLog(tmp_path / "log", Level.INFO, print)
     log.event("start", folder="scores")
     log.event("scores", cpu=1.5, pages=10)
@@ -56,7 +56,7 @@ def test_the_log_of_a_crawl_says_what_its_computations_took(tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("missed", [None, *disk_sizes.BOUNDS])
-def test_disk_sizes_fails_when_a_bound_is_missed(missed: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_sizes_fails_if_a_bound_is_missed(missed: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["disk_sizes", "--visits", "300", "--texts", "1000"])
     if missed is None:
         disk_sizes.main()
@@ -67,7 +67,7 @@ def test_disk_sizes_fails_when_a_bound_is_missed(missed: str | None, monkeypatch
 
 
 @pytest.mark.slow
-def test_answers_asks_a_collection_that_was_stopped_cleanly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_uses_a_collection_that_was_stopped_cleanly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "RUNS", 1)
     make(tmp_path, 10_000)
     answers.stop_cleanly(tmp_path)

@@ -1,4 +1,4 @@
-"""Fuzzing: a short hunt at each target, what once broke something, and that a hunt finds what there is to find."""
+"""Fuzzing: a short hunt for each target, the inputs that once broke something, and a check that hunts find failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECONDS: Final = 1.5
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_short_hunt_finds_nothing(name: str) -> None:
-    """The same inputs each time, as many as there is time for. `make fuzz` goes on for ten minutes."""
+    """Tries the same inputs each time, as many as there is time for. `make fuzz` runs for ten minutes."""
     target = TARGETS[name]()
     hunt = Hunt(target, 6)
     end = time.monotonic() + SECONDS
@@ -36,7 +36,7 @@ def test_a_short_hunt_finds_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(ONCE.glob("*/*")), ids=lambda path: f"{path.parent.name}: {path.name}")
-def test_what_once_broke_something_does_so_no_more(path: Path) -> None:
+def test_inputs_that_once_broke_something_do_so_no_more(path: Path) -> None:
     target = TARGETS[path.parent.name]()
     found = tried(target, path.read_bytes(), peak() + (target.megabytes << 20))
     target.close()
@@ -44,12 +44,12 @@ def test_what_once_broke_something_does_so_no_more(path: Path) -> None:
 
 
 def _below_the_peak() -> int:
-    """Bytes that this process may take again without a new peak: other tests may have needed them."""
+    """Bytes that this process may allocate without a new peak: other tests may have needed more."""
     return max(0, peak() - int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
 
 
 class Planted(Target):
-    """Breaks in every way, by what it is given."""
+    """Breaks in every way, depending on its input."""
 
     name = "planted"
     parts = ("units.py",)
@@ -77,7 +77,7 @@ class Deadly(Planted):
     seconds = 0.02
 
 
-def test_a_hunt_finds_what_raises_what_is_slow_and_what_grows() -> None:
+def test_a_hunt_finds_exceptions_slow_inputs_and_memory_growth() -> None:
     hunt = Hunt(Planted(), 1)
     for _ in range(2_000):
         hunt.once()

@@ -1,4 +1,4 @@
-"""Runs side by side in processes, and what is kept of each."""
+"""Runs in parallel processes, and the measures of each."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def subject() -> Subject:
 
 
 def same(a: Measured, b: Measured) -> bool:
-    return (a.strategy, a.average, a.tau, a.reach, a.seconds) == (
+    return (a.strategy, a.average, a.tau, a.reach, a.totals.seconds) == (
         b.strategy,
         b.average,
         b.tau,
         b.reach,
-        b.seconds,
+        b.totals.seconds,
     ) and (np.array_equal(a.curve, b.curve) and np.array_equal(a.active, b.active) and np.array_equal(a.order, b.order))
 
 
-def test_processes_give_what_one_gives(subject: Subject) -> None:
+def test_several_processes_give_the_results_of_one(subject: Subject) -> None:
     jobs = [Job("opic", POLITE, True), Job("breadth-first", POLITE), Job("historical-pagerank-zero", Scenario())]
     with Bench(2) as two, Bench(1) as one:
         assert all(map(same, two.run(subject, jobs), one.run(subject, jobs)))
 
 
-def test_nothing_is_run_twice(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_job_runs_twice(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     with Bench(1) as bench:
         first = bench.run(subject, [Job("opic", Scenario()), Job("opic", Scenario())])
         monkeypatch.setattr("gossamer.laboratory.bench.perform", None)
@@ -53,7 +53,7 @@ def test_another_graph_is_another_subject(subject: Subject) -> None:
     assert runs[0].pages > runs[1].pages
 
 
-def test_what_fails_in_a_process_is_an_error_here(subject: Subject) -> None:
+def test_an_error_in_a_process_is_raised_here(subject: Subject) -> None:
     with Bench(2) as bench, pytest.raises(GossamerError):
         bench.run(subject, [Job("no-such", Scenario()), Job("neither", Scenario())])
 
@@ -77,7 +77,7 @@ def test_an_interrupted_bench_leaves_no_process_and_no_file(subject: Subject) ->
             os.kill(pid, 0)
 
 
-def test_progress_is_shown_and_ends_at_all(subject: Subject) -> None:
+def test_progress_is_shown_and_ends_at_1(subject: Subject) -> None:
     seen: list[tuple[str, float]] = []
     with Bench(2, lambda what, part: seen.append((what, part))) as bench:
         bench.run(subject, [Job("opic", Scenario()), Job("breadth-first", Scenario())])
@@ -86,7 +86,7 @@ def test_progress_is_shown_and_ends_at_all(subject: Subject) -> None:
     assert "2 of 2 runs" in seen[-1][0]
 
 
-def test_a_curve_begins_at_nothing_and_ends_at_all(subject: Subject) -> None:
+def test_a_curve_begins_at_0_and_ends_at_1(subject: Subject) -> None:
     run = perform(Job("opic", POLITE), subject.graph, subject.worth, None)
     assert len(run.curve) == len(run.clock) == POINTS + 1
     assert (run.curve[0], run.clock[0]) == (0, 0)
@@ -97,7 +97,7 @@ def test_a_curve_begins_at_nothing_and_ends_at_all(subject: Subject) -> None:
     assert run.bound[POINTS // 2] == pytest.approx(np.sort(subject.worth)[::-1][: run.pages // 2].sum(), abs=0.002)
     assert run.at(0.5) == pytest.approx(run.curve[POINTS // 2])
     assert run.average == pytest.approx(run.curve.mean(), abs=0.002)
-    assert run.speed == pytest.approx(run.pages / run.seconds)
+    assert run.speed == pytest.approx(run.pages / run.totals.seconds)
     assert len(run.order) == 0
 
 
@@ -122,7 +122,7 @@ def test_thinning_keeps_the_ends() -> None:
 
 
 def test_a_bench_starts_processes_at_once(subject: Subject) -> None:
-    """A pool that waits for one before it starts the next would take twice as long."""
+    """A pool that waits for one process before it starts the next would take twice as long."""
     most = 0
 
     def look(what: str, part: float) -> None:

@@ -1,4 +1,4 @@
-"""The graph of a collection, every link score stored with it, and what SQL and the command line show of both."""
+"""The graph of a collection, the link scores stored with it, and how SQL and the command line show both."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def web(url: str) -> Reply:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crawl of two sites that came to its end."""
+    """A crawl of two sites that has ended."""
     place = tmp_path_factory.mktemp("crawled") / "crawl"
     world = World(place, web, ("manager.weights={opic=1.0, pagerank=1.0, linkrank=1.0}",))
     world.run(["http://a.example/"])
@@ -60,7 +60,7 @@ def named(folder: Path, known: bool = False) -> set[tuple[str, str]]:
     return {(urls[s], urls[t]) for s, t in zip(sources.tolist(), found.graph.links.targets.tolist(), strict=True)}
 
 
-def test_the_graph_of_a_collection_has_the_pages_that_were_fetched(folder: Path) -> None:
+def test_the_graph_of_a_collection_has_the_fetched_pages(folder: Path) -> None:
     found = collected(folder)
     assert set(found.urls(np.arange(found.graph.pages))) == set(LINKS)
     assert named(folder) == {(p, t) for p, of in LINKS.items() for t in of if t in LINKS}
@@ -70,13 +70,13 @@ def test_the_graph_of_a_collection_has_the_pages_that_were_fetched(folder: Path)
     assert found.graph.name == "crawl"
 
 
-def test_with_known_pages_there_are_all(folder: Path) -> None:
+def test_with_known_pages_the_graph_has_all(folder: Path) -> None:
     assert named(folder, known=True) == {(p, t) for p, of in LINKS.items() for t in of}
     known = collected(folder, known=True)
     assert (known.page == np.arange(known.graph.pages)).all()
 
 
-def test_a_place_is_opened_by_what_it_is(folder: Path, tmp_path: Path) -> None:
+def test_graph_files_and_collections_are_opened(folder: Path, tmp_path: Path) -> None:
     save(tmp_path / "g.npz", make(100))
     assert open_graph(tmp_path / "g.npz").pages == 100
     assert open_graph(folder).pages == len(LINKS)
@@ -91,16 +91,16 @@ def test_a_place_is_opened_by_what_it_is(folder: Path, tmp_path: Path) -> None:
         assert raised.value.cure
 
 
-def test_a_collection_without_links_is_told(tmp_path: Path) -> None:
+def test_a_collection_without_links_is_an_error(tmp_path: Path) -> None:
     world = World(tmp_path / "crawl", lambda _: Reply(outcome=Outcome.NOT_FOUND, status=404))
     world.run(["http://a.example/"])
     for look in (collected, lambda place: analyse_collection(place, {})):
         with pytest.raises(UsageError, match="has no links yet") as raised:
             look(tmp_path / "crawl")
-        assert "Crawl on" in raised.value.cure
+        assert "Resume the crawl" in raised.value.cure
 
 
-def test_every_score_is_computed_stored_and_seen_in_sql(folder: Path) -> None:
+def test_every_score_is_computed_stored_and_visible_in_sql(folder: Path) -> None:
     steps: list[str] = []
     found = analyse_collection(folder, {"pagerank": 1.0}, steps.append)
     assert "components" in steps
@@ -124,7 +124,7 @@ def test_every_score_is_computed_stored_and_seen_in_sql(folder: Path) -> None:
     ]
 
 
-def test_what_the_desk_knows_is_seen_in_sql(folder: Path) -> None:
+def test_the_state_of_the_desk_is_visible_in_sql(folder: Path) -> None:
     rows = ask(folder, "select url, current_depth, opic, boost, quality, value from pages order by page")
     for url, depth, opic, boost, quality, value in rows:
         said = explain_page(folder, url)
@@ -136,13 +136,13 @@ def test_what_the_desk_knows_is_seen_in_sql(folder: Path) -> None:
     assert ask(folder, "select sum(pending) from sites") == [(0,)]
 
 
-def test_without_an_image_what_the_desk_knows_is_null(tmp_path: Path) -> None:
+def test_without_an_image_the_state_of_the_desk_is_null(tmp_path: Path) -> None:
     World(tmp_path / "crawl", web).run(["http://a.example/"], sealed=True)
     assert ask(tmp_path / "crawl", "select count(*) > 0, count(quality), count(opic) from pages") == [(True, 0, 0)]
     assert ask(tmp_path / "crawl", "select count(*) > 0, count(pending) from sites") == [(True, 0)]
 
 
-def test_ranking_waits_for_no_crawl(folder: Path) -> None:
+def test_ranking_fails_while_a_crawl_runs(folder: Path) -> None:
     held = lock.take(shard_folder(folder))
     try:
         with pytest.raises(LockedError):
@@ -151,7 +151,7 @@ def test_ranking_waits_for_no_crawl(folder: Path) -> None:
         held.release()
 
 
-def test_a_graph_is_analysed_and_summed_up() -> None:
+def test_a_graph_is_analysed_and_summarised() -> None:
     graph = make(2_000)
     said = summary(analyse(graph), 5, None)
     assert (said["pages"], said["sites"], len(said["top_pages"])) == (2_000, graph.sites, 5)
@@ -185,7 +185,7 @@ def test_the_commands_show_graphs_and_ranks(folder: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_what_cannot_be_done_ends_with_code_2_and_a_cure(folder: Path, tmp_path: Path) -> None:
+def test_errors_end_with_exit_code_2_and_a_cure(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("0 x\n")
     for arguments, message in (
         (("graph", "make", tmp_path / "web.txt"), "does not end in .npz"),

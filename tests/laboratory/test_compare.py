@@ -1,4 +1,4 @@
-"""A crawl beside its simulation: what is read from a collection, and what is said of it."""
+"""A crawl and its simulation: what is read from a collection, and the statements about it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gossamer.tools.compile import warm
 from gossamer.webs.demo import DemoWeb
 
 FETCHED = "outcome in ('ok', 'duplicate', 'redirect')"
-REAL = [name for name, each in NAMES.items() if each.function.__module__ == real.__name__]
+REAL = [name for name, each in NAMES.items() if NAMES[each.same_as or name].function.__module__ == real.__name__]
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +45,12 @@ def asked(folder: Path, query: str) -> list[tuple[object, ...]]:
 
 
 def numbers(folder: Path) -> dict[object, int]:
-    """Pages that were fetched to their numbers in the graph."""
+    """Fetched pages to their numbers in the graph."""
     done = asked(folder, f"select page from pages where {FETCHED} order by 1")
     return {row[0]: number for number, row in enumerate(done)}
 
 
-def test_the_pages_are_those_that_were_fetched(folder: Path, crawled: Crawled) -> None:
+def test_the_pages_are_the_fetched_ones(folder: Path, crawled: Crawled) -> None:
     done = asked(folder, f"select page, depth, kind from pages where {FETCHED} order by page")
     assert crawled.graph.pages == len(done) > 30
     assert sorted(crawled.order.tolist()) == list(range(len(done)))
@@ -59,7 +59,7 @@ def test_the_pages_are_those_that_were_fetched(folder: Path, crawled: Crawled) -
     assert crawled.graph.sites == 2
 
 
-def test_the_links_are_those_between_them(folder: Path, crawled: Crawled) -> None:
+def test_the_links_are_those_between_fetched_pages(folder: Path, crawled: Crawled) -> None:
     number = numbers(folder)
     links = asked(folder, "select distinct source, target from links")
     expected = {(number[a], number[b]) for a, b in links if a in number and b in number}
@@ -78,10 +78,10 @@ def test_the_order_is_that_of_the_visits(folder: Path, crawled: Crawled) -> None
     assert crawled.worth.sum() == pytest.approx(1)
 
 
-def test_the_crawl_is_measured_as_a_simulation_is(crawled: Crawled) -> None:
+def test_the_crawl_is_measured_like_a_simulation(crawled: Crawled) -> None:
     run = as_run(crawled)
     assert (run.strategy, len(run.order)) == ("breadth-first (crawl)", crawled.graph.pages)
-    assert run.requests == len(crawled.requests) > len(run.order), "robots.txt too"
+    assert run.totals.requests == len(crawled.requests) > len(run.order), "robots.txt too"
     assert run.active[:, 1].min() >= 0
     assert run.active[-1, 1] == 0
 
@@ -105,7 +105,7 @@ def test_the_simulation_has_the_settings_of_the_crawl(crawled: Crawled) -> None:
     assert scenario.random_seed == 5
 
 
-def test_a_comparison_has_both_curves_and_says_how_far_they_are_apart(crawled: Crawled) -> None:
+def test_a_comparison_has_both_curves_and_states_their_difference(crawled: Crawled) -> None:
     with Bench(1) as bench:
         found = compare(crawled, bench, ["breadth-first", "opic"])
     assert [row[0] for row in found.tables[0].rows] == [
@@ -127,7 +127,7 @@ def test_a_collection_without_pages_is_an_error(tmp_path: Path) -> None:
 
 
 class Given(Crawls):
-    """The same crawl, whatever is asked for."""
+    """Returns the same crawl for every strategy."""
 
     def __init__(self, crawled: Crawled) -> None:
         super().__init__()
@@ -155,15 +155,15 @@ def test_seconds_to_reach_a_share_in_closed_form(crawled: Crawled) -> None:
     assert more == most == np.ceil(n * 0.8)
 
 
-def test_collections_that_are_given_are_read(folder: Path) -> None:
+def test_given_collections_are_read(folder: Path) -> None:
     given = Crawls([folder])
     assert given.get("breadth-first").folder == folder
-    with pytest.raises(UsageError, match="none of the collections was crawled by larger-sites-first"):
+    with pytest.raises(UsageError, match="none of the collections was crawled with larger-sites-first"):
         given.get("larger-sites-first")
 
 
 @pytest.mark.slow
-def test_the_demonstration_web_is_crawled_for_them(tmp_path: Path) -> None:
+def test_the_demonstration_web_is_crawled_for_the_figures(tmp_path: Path) -> None:
     small = ("collection.max_pages=100000", "collection.max_sites=1000", "harvester.workers=1")
     web = DemoWeb(sites=8, pages=200, slow=0, delays=0, busy=0.0)
     with Bench(1) as bench:

@@ -1,4 +1,4 @@
-"""Findings as text, CSV, HTML, SVG and PNG, and the folder that they go to."""
+"""Findings as text, CSV, HTML, SVG and PNG, and the folder to which they are written."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from gossamer.laboratory.findings.finding import (
     Series,
     Table,
     as_json,
-    beside,
+    compared,
     from_json,
 )
 
 NASTY = '<script>alert("x")</script> & $x_1$ | \'=1'
 ROWS = [("opic", 0.6709, 0.6829), ("breadth-first", 0.6424, None), ("own", None, 0.7)]
-TABLE = beside("t", "Averages", "strategy", ROWS)
+TABLE = compared("t", "Averages", "strategy", ROWS)
 CURVES = Plot(
     "curves",
     "Cumulative PageRank",
@@ -70,7 +70,7 @@ def test_csv_has_all_digits_and_empty_cells() -> None:
     assert rows[2] == ["breadth-first", "0.6424", "", ""]
 
 
-def test_a_text_in_csv_is_no_formula() -> None:
+def test_a_text_in_csv_is_never_a_formula() -> None:
     risky = Table("t", "", (Column("a"),), (("=1+1",), ("@x",), ("fine",)))
     assert table.as_csv(risky).splitlines() == ["a", "'=1+1", "'@x", "fine"]
 
@@ -104,14 +104,14 @@ def test_an_svg_is_xml_with_every_label_as_text() -> None:
     assert all(label in text for label in (*labels, "half (paper)", "random (diagonal)", CURVES.title, "pages"))
 
 
-def test_labels_are_texts_and_no_formulas() -> None:
+def test_labels_are_texts_not_formulas() -> None:
     nasty = Plot("p", NASTY, NASTY, NASTY, (Series(NASTY, [1], [1]), Series("$", [1], [1], "points")))
     text = "".join(ElementTree.fromstring(plot.as_svg(nasty)).itertext())
     assert NASTY in text
 
 
 @pytest.mark.parametrize("kind", ["line", "steps", "points", "bars"])
-def test_every_kind_of_series_is_drawn_ours_and_the_papers(kind: str) -> None:
+def test_every_kind_of_series_is_drawn_for_us_and_for_the_paper(kind: str) -> None:
     series = [Series(f"s{n}", [1, 2, 3], [1, 10, 100], kind, n % 2 == 1) for n in range(20)]  # type: ignore[arg-type]
     drawn = Plot("p", "", "x", "y", tuple(series), x_log=True, y_log=True)
     assert ElementTree.fromstring(plot.as_svg(drawn)) is not None
@@ -159,7 +159,7 @@ class Tags(HTMLParser):
         self.text += data
 
 
-def test_the_page_is_whole_in_itself_and_escapes_everything() -> None:
+def test_the_page_is_self_contained_and_escapes_everything() -> None:
     nasty = Finding(
         NASTY,
         NASTY,
@@ -184,12 +184,12 @@ def test_a_finding_survives_json() -> None:
     assert [p.name for p in again.plots] == ["curves"]
 
 
-def test_what_is_no_number_is_null_in_json() -> None:
+def test_infinite_and_undefined_numbers_are_null_in_json() -> None:
     odd = Finding("x", "", tables=(Table("t", "", (Column("a"),), ((float("nan"),), (float("inf"),), (None,))),))
     assert as_json(odd)["tables"][0]["rows"] == [[None], [None], [None]]
 
 
-def test_the_folder_shows_all_findings_that_went_into_it(tmp_path: Path) -> None:
+def test_the_folder_shows_all_findings_ever_added(tmp_path: Path) -> None:
     out = tmp_path / "a" / "out"
     folder.prepare(out)
     folder.add(out, finding("fig-4.3"))
@@ -223,14 +223,14 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path: Path, m
     assert path.read_text() == "old"
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
+def test_a_file_is_refused_as_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="is a file"):
         folder.prepare(tmp_path / "file")
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", ".hidden", "", "x\x00y", "ein Name"])
-def test_names_of_files_stay_in_the_folder(name: str) -> None:
+def test_file_names_stay_in_the_folder(name: str) -> None:
     made = for_file(name)
     assert made == Path(made).name
     assert not made.startswith(".")

@@ -1,4 +1,4 @@
-"""Simulated crawls: against obvious programs in plain Python, closed forms, and the rules of politeness."""
+"""Simulated crawls, compared with simple programs in plain Python, closed forms, and the rules of politeness."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate.history import earlier_crawl
 from gossamer.laboratory.simulate.measures import (
     average_cumulative,
-    by_time,
     cumulative,
     index_value,
     kendall,
     optimum,
     pages_to_reach,
 )
-from gossamer.laboratory.simulate.run import Run, simulate
+from gossamer.laboratory.simulate.run import Run, Totals, simulate
 from gossamer.laboratory.simulate.scenario import Scenario, Servers, changed
 from gossamer.manager.policies import SEED_CASH
 from gossamer.manager.strategies import STRATEGIES
@@ -36,7 +35,7 @@ SLOW = Servers(latency=0.5, speed=10_000.0)
 
 
 def web(random: Random, pages: int = 0, sites: int = 0) -> WebGraph:
-    """A small Web: every page of a site is linked from an earlier one of it, or from elsewhere, but for a few."""
+    """A small Web: almost every page of a site is linked from an earlier page of the site, or from elsewhere."""
     pages, sites = pages or random.randint(1, 40), sites or random.randint(1, 5)
     site = sorted(random.randrange(sites) for _ in range(pages))
     links = {(random.randrange(pages), random.randrange(pages)) for _ in range(random.randint(0, 4 * pages))}
@@ -90,13 +89,13 @@ def test_every_page_that_can_be_reached_is_fetched_exactly_once(seed: int, strat
     run = simulate(graph, strategy, scenario, history=history_of(graph, random))
     assert sorted(run.order.tolist()) == sorted(reachable(graph))
     assert (np.diff(run.time) >= 0).all()
-    assert run.bytes == graph.size[run.order].sum()
+    assert run.totals.bytes == graph.size[run.order].sum()
 
 
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 2**32), strategy=st.sampled_from(["opic", "larger-sites-first", "mercator"]))
 def test_never_two_requests_in_flight_to_a_site_never_before_its_time(seed: int, strategy: str) -> None:
-    """An answer takes half a second at least: the ends of two of a site are that and its wait apart."""
+    """An answer takes at least half a second: two ends at a site are this and its wait apart."""
     random = Random(seed)
     graph = web(random)
     scenario = Scenario(
@@ -113,7 +112,7 @@ def test_never_two_requests_in_flight_to_a_site_never_before_its_time(seed: int,
     for times in ends.values():
         assert (np.diff(times) >= scenario.wait + 0.5 - 1e-9).all()
     assert run.active[:, 1].max() <= scenario.connections
-    assert optimum(run).seconds <= run.seconds + 1e-9
+    assert optimum(run).seconds <= run.totals.seconds + 1e-9
 
 
 @settings(max_examples=30, deadline=None)
@@ -125,13 +124,13 @@ def test_the_same_seed_gives_the_same_bytes(seed: int, strategy: str) -> None:
     assert runs[0].time.tobytes() == runs[1].time.tobytes()
 
 
-# --- against plain Python -------------------------------------------------------------------------------------------
+# --- compared with plain Python -------------------------------------------------------------------------------------
 
 Score = Callable[[int], float]
 
 
 class Plain:
-    """One page at a time: the best of all pages known, the first found among equals."""
+    """Fetches one page at a time: the best known page, the first found among equals."""
 
     def __init__(self, graph: WebGraph) -> None:
         self.graph = graph
@@ -170,7 +169,7 @@ class Plain:
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32))
-def test_pages_come_in_the_order_that_a_plain_program_gives(seed: int) -> None:
+def test_pages_are_fetched_in_the_order_of_a_plain_program(seed: int) -> None:
     graph = web(Random(seed))
     worth = pagerank(graph.links, tolerance=1e-8).values
     f = np.float32
@@ -188,7 +187,7 @@ def test_pages_come_in_the_order_that_a_plain_program_gives(seed: int) -> None:
 
 
 def test_larger_sites_first_takes_the_site_with_the_most_pending_pages() -> None:
-    """Start pages 0 and 1 of sites 0 and 1; page 1 links to three more of its own, page 0 to one."""
+    """Start pages 0 and 1 of sites 0 and 1; page 1 links to three more pages of its site, page 0 to one."""
     graph = WebGraph(
         csr(6, np.array([0, 1, 1, 1], np.uint32), np.array([2, 3, 4, 5], np.uint32)),
         np.array([0, 1, 0, 1, 1, 1], np.uint32),
@@ -220,48 +219,48 @@ def test_a_turn_of_several_pages_waits_only_once() -> None:
     assert run.time.tolist() == [0, 1, 2, 3, 4, 19, 20, 21, 22, 23]
 
 
-def test_more_connections_than_sites_are_of_no_use() -> None:
+def test_more_connections_than_sites_do_not_help() -> None:
     graph, slow = star(120, 4), Servers(latency=1.0)
-    seconds = {r: simulate(graph, "opic", Scenario(connections=r, servers=slow)).seconds for r in (1, 2, 4, 100)}
+    seconds = {r: simulate(graph, "opic", Scenario(connections=r, servers=slow)).totals.seconds for r in (1, 2, 4, 100)}
     assert seconds == {1: 121.0, 2: 61.0, 4: 31.0, 100: 31.0}
 
 
-def test_an_address_is_asked_by_one_of_its_sites_at_a_time() -> None:
+def test_an_address_gets_requests_of_one_site_at_a_time() -> None:
     graph, slow = star(120, 4), Servers(latency=1.0)
     for shared, seconds in ((1, 31.0), (2, 61.0), (4, 121.0)):
         run = simulate(graph, "opic", Scenario(connections=100, servers=slow, sites_an_address=shared))
-        assert run.seconds == seconds
+        assert run.totals.seconds == seconds
     waits = Scenario(connections=100, servers=slow, sites_an_address=4, address_wait=2.0)
-    assert simulate(graph, "opic", waits).seconds == 121.0 + 120 * 2.0
+    assert simulate(graph, "opic", waits).totals.seconds == 121.0 + 120 * 2.0
 
 
-def test_transfers_share_the_line() -> None:
-    """Alone a page takes a second of latency and one of transfer; four at a time on a line for two take two."""
+def test_transfers_share_the_bandwidth() -> None:
+    """Alone a page takes a second of latency and one of transfer; four at a time with bandwidth for two take two."""
     graph = star(4, 4, size=1000)
     fast = Servers(latency=1.0, speed=1000.0)
-    assert simulate(graph, "opic", Scenario(connections=4, servers=fast)).seconds == pytest.approx(4.0)
+    assert simulate(graph, "opic", Scenario(connections=4, servers=fast)).totals.seconds == pytest.approx(4.0)
     run = simulate(graph, "opic", Scenario(connections=4, servers=fast, bandwidth=2000.0))
-    assert run.seconds == pytest.approx(2.0 + 1.0 + 2.0)
+    assert run.totals.seconds == pytest.approx(2.0 + 1.0 + 2.0)
     assert optimum(run).seconds == pytest.approx(2.5)
     assert optimum(run).wasted == pytest.approx(0.5)
 
 
-def test_dead_sites_are_tried_three_times_and_given_up() -> None:
+def test_dead_sites_are_tried_three_times() -> None:
     dead = Servers(dead=1.0, connect_timeout=30.0)
     for batch in (1, 10):
         run = simulate(star(3, 3), "opic", Scenario(servers=dead, batch=batch))
-        assert (len(run.order), run.requests, run.failed) == (0, 3, 3)
-        assert run.seconds == pytest.approx(2 * 12 * 3600 + 3 * 30, abs=3)
+        assert (len(run.order), run.totals.requests, run.totals.failed) == (0, 3, 3)
+        assert run.totals.seconds == pytest.approx(2 * 12 * 3600 + 3 * 30, abs=3)
 
 
-def test_requests_that_bring_no_page_are_counted() -> None:
+def test_requests_that_return_no_page_are_counted() -> None:
     run = simulate(star(2000, 50), "breadth-first", Scenario(servers=Servers(failing=0.2), random_seed=4))
-    assert run.requests == len(run.order) + run.failed
-    assert 300 < run.failed < 500
+    assert run.totals.requests == len(run.order) + run.totals.failed
+    assert 300 < run.totals.failed < 500
 
 
-def test_transfers_take_what_the_thesis_measured() -> None:
-    """Figure 4.2: 90 % below 1.5 s, 95 % below 3 s; of one page a site, on pages of 25 KB in the mean."""
+def test_transfers_take_as_long_as_the_thesis_measured() -> None:
+    """Figure 4.2: 90 % below 1.5 s, 95 % below 3 s; one page per site, pages of 25 KB on average."""
     rng = np.random.default_rng(1)
     graph = star(20_000, 20_000)
     size = np.minimum(rng.lognormal(9.4, 1.0, graph.pages), 400_000).astype(np.uint32)
@@ -273,7 +272,7 @@ def test_transfers_take_what_the_thesis_measured() -> None:
     assert (seconds < 3.0).mean() == pytest.approx(0.95, abs=0.02)
 
 
-def test_limits_of_depth_and_of_pages_a_site_hold() -> None:
+def test_limits_of_depth_and_of_pages_per_site_hold() -> None:
     pages = 10
     chain = csr(pages, np.arange(pages - 1, dtype=np.uint32), np.arange(1, pages, dtype=np.uint32))
     one = np.zeros(pages, np.uint32)
@@ -292,14 +291,12 @@ def test_measures_of_known_orders() -> None:
     assert kendall(best[::-1], worth) == pytest.approx(-1.0)
     assert kendall(best, np.array([1.0, 1.0, 1.0, 1.0])) == 0.0
     assert pages_to_reach(best, worth, 0.7) == 0.5
-    run = Run("", Scenario(), best, np.array([1.0, 2.0, 3.0, 4.0]), np.zeros((0, 2)), 4, 0, 4, 4.0, 0.0)
-    assert by_time(run, worth, np.array([0.5, 2.0, 9.0])) == pytest.approx([0.0, 0.7, 1.0])
 
 
 def test_the_value_of_the_index_falls_with_the_age_of_its_pages() -> None:
     worth = np.array([0.5, 0.5])
     both = np.arange(2, dtype=np.uint32)
-    run = Run("", Scenario(), both, np.array([0.0, 10.0]), np.zeros((0, 2)), 2, 0, 2, 10.0, 0.0)
+    run = Run("", Scenario(), both, np.array([0.0, 10.0]), np.zeros((0, 2)), Totals(2, 0, 2, 10.0, 0.0))
     one = index_value(replace(run, order=both[1:], time=run.time[1:]), worth, 10.0)
     assert 0 < one < 1
     assert index_value(run, worth, 10.0) == pytest.approx(one * (1 + np.exp(-1.0)))
@@ -334,7 +331,7 @@ def test_kendall_agrees_with_another_library() -> None:
         ("opic", Scenario(), [], "no start pages"),
         ("opic", Scenario(), [99], "pages 0 to 3"),
         ("opic", Scenario(connections=0), [0], "1 or more"),
-        ("historical-pagerank-zero", Scenario(), [0], "crawl before"),
+        ("historical-pagerank-zero", Scenario(), [0], "earlier crawl"),
     ],
 )
 def test_bad_input_is_a_clear_error(strategy: str, scenario: Scenario, start: list[int], message: str) -> None:
@@ -342,7 +339,7 @@ def test_bad_input_is_a_clear_error(strategy: str, scenario: Scenario, start: li
         simulate(star(3), strategy, scenario, start=np.array(start, np.uint32))
 
 
-def test_an_earlier_crawl_had_the_share_of_pages_and_of_pagerank_that_the_thesis_tells() -> None:
+def test_an_earlier_crawl_has_the_shares_of_pages_and_of_pagerank_of_the_thesis() -> None:
     rng = np.random.default_rng(5)
     pages = 4_000
     targets = (pages * rng.random(40_000) ** 3).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""No test is left out unseen."""
+"""A test that needs a missing program is skipped with a reason, or fails in CI."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("ci", ["", "true"])
-def test_what_is_there_is_used(ci: str, prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_installed_is_used(ci: str, prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", ci)
     assert needed("nginx", True, "apt-get").args == (False,)
 
 
-def test_what_is_missing_is_skipped_with_a_reason(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_program_skips_the_test_with_a_reason(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
     mark = needed("nginx", False, "apt-get")
     assert (mark.args, mark.kwargs) == ((True,), {"reason": "nginx is not installed (apt-get)"})
 
 
-def test_in_ci_it_is_an_error_unless_make_said_that_it_cannot_be_installed(
+def test_in_ci_a_missing_program_is_an_error_unless_make_said_that_it_cannot_be_installed(
     prefix: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CI", "true")

@@ -259,7 +259,7 @@ class Changed(Maker):
         yield from Maker._ticks(self, visits, per_tick, archive)
         effects = self._effects(self.sites, self.sites)
         effects.visits = np.zeros(1, VISIT)
-        site = int(self.urls[3].split("site")[1].split(".")[0])
+        site = int(self.made.urls[3].split("site")[1].split(".")[0])
         said = {
             "page": 3,
             "site": site,

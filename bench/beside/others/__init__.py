@@ -1,1 +1,1 @@
-"""Programs for other crawlers, run by the Python of `.venv-bench`; they know nothing of Gossamer."""
+"""Programs for other crawlers, run by the Python of `.venv-bench`; they do not import Gossamer."""

@@ -1,7 +1,7 @@
 """Crawlee with its fastest parser and nothing on disk: `python with_crawlee.py SEEDS WAIT CONNECTIONS [TRUSTED]`
 
 Its guides name `ParselCrawler` as the fastest, `ConcurrencySettings` to scale, `ThrottlingRequestManager` for a delay
-of each domain, and `MemoryStorageClient` where nothing need be kept.
+per domain, and `MemoryStorageClient` if nothing need be stored.
 """
 
 from __future__ import annotations

@@ -52,6 +52,10 @@ class Outcome(IntEnum):
         return self.name.lower()
 
 
+NO_OUTCOME: Final = 255
+"""The outcome column of a page that was never requested."""
+
+
 class Again(Enum):
     """Whether a page is asked for again after an outcome."""
 
@@ -157,8 +161,6 @@ BACK_AS_BEFORE: Final = frozenset(outcome for outcome, follows in TREATMENTS.ite
 DAY: Final = 86_400.0
 LONGEST_PAUSE: Final = 7 * DAY
 """Seconds: however long a Retry-After, we come back after a week."""
-NO_OUTCOME: Final = 255
-"""In the column `outcome`: the page was never visited."""
 FOR_GOOD: Final = 32_503_680_000.0
 """Wall time, the year 3000: a site that is left alone until then is not asked any more."""
 

@@ -8,29 +8,39 @@ from typing import TYPE_CHECKING
 from gossamer.base.units import human_size, thousands
 
 if TYPE_CHECKING:
-    from gossamer.laboratory.graphs.figures import Figures, Verdict
+    from gossamer.laboratory.graphs.figures import Check, GraphFigures
     from gossamer.laboratory.graphs.powerlaw import Fit
 
 
-def figure_lines(f: Figures) -> list[str]:
+def figure_lines(f: GraphFigures) -> list[str]:
+    links, sites, depths, whole = f.linkage, f.by_site, f.depths, f.connected
     rows = [
         ("pages", thousands(f.pages)),
-        ("links", f"{thousands(f.links)}, {f.links_per_page:.1f} a page; {_part(f.inside)} inside the site"),
-        ("sites", f"{thousands(f.sites)}; {_part(f.single)} of one page, the largest of {thousands(f.largest_site)}"),
-        ("pages of a site", f"exponent {_fit(f.pages_per_site)}; the largest tenth has {_part(f.top_tenth)}"),
-        ("without links", f"{_part(f.dangling)} of the pages"),
-        ("out-degree", f"at most {thousands(f.most_out)}; exponent from 50 on {_fit(f.out_degree)}"),
-        ("in-degree", f"at most {thousands(f.most_in)}; exponent from 50 on {_fit(f.in_degree)}"),
+        ("links", f"{thousands(f.links)}, {links.links_per_page:.1f} a page; {_part(links.inside)} inside the site"),
+        (
+            "sites",
+            f"{thousands(f.sites)}; {_part(sites.single)} of one page, the largest of {thousands(sites.largest_site)}",
+        ),
+        ("pages of a site", f"exponent {_fit(sites.pages_per_site)}; the largest tenth has {_part(sites.top_tenth)}"),
+        ("without links", f"{_part(links.dangling)} of the pages"),
+        ("out-degree", f"at most {thousands(links.most_out)}; exponent from 50 on {_fit(links.out_degree)}"),
+        ("in-degree", f"at most {thousands(links.most_in)}; exponent from 50 on {_fit(links.in_degree)}"),
         ("size", f"{human_size(f.size)} on average; exponent from 12 KB on {_fit(f.size_tail)}"),
-        ("linked sites", f"{_part(f.linked)} from others, {_part(f.linking)} to others; {f.site_links:,} pairs"),
-        ("reached", f"{_part(f.reached)} of the pages, from {thousands(f.start)} start pages"),
-        ("depth", _depths(f.depth)),
-        ("depth in the site", f"{_depths(f.depth_in_site)}; the deepest page of a site {f.deepest_of_site:.1f}"),
-        ("components", f"{thousands(f.components)}; the largest {thousands(f.largest_component)} pages"),
-        ("of sites", f"{thousands(f.site_components)} components"),
+        (
+            "linked sites",
+            f"{_part(sites.linked)} from others, {_part(sites.linking)} to others; {sites.site_links:,} pairs",
+        ),
+        ("reached", f"{_part(depths.reached)} of the pages, from {thousands(f.start)} start pages"),
+        ("depth", _depths(depths.depth)),
+        (
+            "depth in the site",
+            f"{_depths(depths.depth_in_site)}; the deepest page of a site {depths.deepest_of_site:.1f}",
+        ),
+        ("components", f"{thousands(whole.components)}; the largest {thousands(whole.largest_component)} pages"),
+        ("of sites", f"{thousands(whole.site_components)} components"),
     ]
     width = max(len(name) for name, _ in rows)
-    return [*(f"{name:<{width}}  {value}" for name, value in rows), "", *part_lines(f.parts, f.site_parts)]
+    return [*(f"{name:<{width}}  {value}" for name, value in rows), "", *part_lines(whole.parts, whole.site_parts)]
 
 
 def part_lines(pages: Mapping[str, int], sites: Mapping[str, int]) -> list[str]:
@@ -44,7 +54,7 @@ def part_lines(pages: Mapping[str, int], sites: Mapping[str, int]) -> list[str]:
     return [f"{'bow-tie':<13}  {'pages':>11}  {'':>6}  {'sites':>9}", *rows]
 
 
-def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
+def verdict_lines(verdicts: Sequence[Check]) -> list[str]:
     if not verdicts:
         return ["Too small to be checked."]
     width = max(len(v.name) for v in verdicts)

@@ -114,7 +114,7 @@ def _show(subject: Subject, found: list[Measured], out: Path | None, quiet: bool
         print(table.as_text(scores))
     if out is not None:
         plots = [runs.by_pages("simulate-pages", names, found)]
-        if any(each.seconds > 0 for each in found):
+        if any(each.totals.seconds > 0 for each in found):
             plots += [runs.by_time("simulate-time", names, found), runs.active("simulate-active", names, found)]
         title = f"Simulated crawls of {subject.name}"
         shown = Finding("simulate", title, "", subject.described, (scores,), tuple(plots))

@@ -1,4 +1,4 @@
-"""Experiments with the simulator: many runs on one graph, side by side in processes, and what is kept of each."""
+"""Experiments with the simulator: many runs on one graph, in parallel processes, and the measures of each run."""
 
 from gossamer.laboratory.bench import Bench, Subject
 from gossamer.laboratory.measured import Job, Measured

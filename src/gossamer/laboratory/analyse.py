@@ -1,10 +1,12 @@
-"""Every link score of a graph or of a collection at once, for `gossamer rank`.
+"""All link scores of a graph or of a collection, for `gossamer rank`.
 
-A graph: PageRank, in-degree, SiteRank, HITS, OPIC, RankMass (which trusts the start pages), components. It has no texts
-of links: weighted link rank would be PageRank, and is left out. A collection: what `scores.compute` has, over all known
-pages, stored with it, so that SQL sees the scores; they stay until a crawl computes its own anew.
+A graph gets PageRank, in-degree, SiteRank, HITS, OPIC, RankMass (which trusts the start pages) and components. A graph
+has no anchor texts, so its weighted link rank would equal PageRank and is left out. A collection gets the scores of
+`scores.compute` over all known pages. They are stored with the collection, so that SQL shows them, and stay until a
+crawl computes its own scores.
 
-All to 1e-8, but OPIC, whose error falls as slowly as 1/rounds: to .01. Hubs and authorities end after a thousand turns.
+All scores are computed to 1e-8, except OPIC, whose error falls only as 1/rounds: it is computed to .01. Hubs and
+authorities end after at most a thousand iterations.
 """
 
 from __future__ import annotations
@@ -41,8 +43,10 @@ _OF_SITES: Final = ("siterank", "pagerank", "indegree")
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
+    """Link scores and components of a graph."""
+
     by_page: dict[str, Array]
-    """Scores by name, `component` and `part` (a number of PARTS)."""
+    """Scores by name, and `component` and `part` (an index of PARTS)."""
     by_site: dict[str, Array]
     links: int
 
@@ -64,7 +68,7 @@ def _counted(part: Array) -> dict[str, int]:
 
 
 def analyse(graph: WebGraph, step: Step = lambda _: None) -> Analysis:
-    """`step` hears what comes next."""
+    """Computes all scores of a graph. `step` is called with the name of each step before it begins."""
     links, site = graph.links, graph.site
     step("PageRank")
     ranks = pagerank(links, tolerance=EXACT)
@@ -99,7 +103,7 @@ def analyse(graph: WebGraph, step: Step = lambda _: None) -> Analysis:
 
 
 def analyse_collection(folder: Path, weights: dict[str, float], step: Step = lambda _: None) -> Analysis:
-    """Computes and stores. LockedError while a crawl runs, as it stores its own; UsageError without links."""
+    """Computes and stores the scores. LockedError while a crawl runs (it stores its own); UsageError without links."""
     require_collection(folder)
     shard = shard_folder(folder)
     held = lock.take(shard)
@@ -112,7 +116,7 @@ def analyse_collection(folder: Path, weights: dict[str, float], step: Step = lam
 
 
 def summary(analysis: Analysis, top: int, urls: Callable[[Array], list[str]] | None) -> Said:
-    """What the command shows: one object for JSON. `urls` names pages, where they have names."""
+    """What the command shows, as one object for JSON. `urls` returns the URLs of pages; None if the graph has none."""
     pages, sites = analysis.by_page, analysis.by_site
     best = np.argsort(-pages["pagerank"], kind="stable")[:top]
     named = urls(best) if urls else [None] * len(best)

@@ -1,8 +1,8 @@
-"""The bench on which runs are made: several at a time, each in a process of its own, and none twice.
+"""The bench runs jobs: several at a time, each in its own process, and no job twice.
 
-A process is a fresh interpreter (`gossamer.base.process`): it dies with this one and never sees Ctrl-C. The graph, the
-true PageRank and that of the earlier crawl lie in a folder that is gone when the bench is closed; a process reads them,
-runs one job and leaves the result there. Memory: each process holds the graph once more.
+A process is a fresh interpreter (`gossamer.base.process`): it dies with its parent and never receives Ctrl-C. The
+graph, its true PageRank and the PageRank of the earlier crawl are files in a folder that is removed when the bench is
+closed. A process reads them, runs one job and writes the result there. Memory: each process holds a copy of the graph.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from gossamer.rank.pagerank import pagerank
 
 TOLERANCE: Final = 1e-8
 MOST_PROCESSES: Final = 8
-_LOOK_EVERY: Final = 0.05
+_POLL_EVERY: Final = 0.05
 
 Show = Callable[[str, float], None]
-"""What is being done, and how much of it is."""
+"""Shows progress: what is being done, and the share that is finished."""
 
 
 class Subject:
-    """A graph to experiment with, its true PageRank, and what an earlier crawl would have found of it."""
+    """A graph to experiment with, its true PageRank, and the PageRank that an earlier crawl would have found."""
 
     def __init__(self, graph: WebGraph, note: str = "", seed: int = 1) -> None:
         self.graph, self.note, self.seed = graph, note, seed
@@ -66,8 +66,10 @@ class Subject:
 
 
 class Bench:
+    """Runs jobs on subjects, in this process or in several, and keeps the results."""
+
     def __init__(self, processes: int = 0, show: Show | None = None) -> None:
-        """`processes`: 0 for one a core."""
+        """`processes`: at most so many at a time; 0: one per core."""
         self._processes = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
         self.show = self._show = show or (lambda what, part: None)
         self._folder = tempfile.TemporaryDirectory(prefix="gossamer-")
@@ -86,19 +88,19 @@ class Bench:
         self._folder.cleanup()
 
     def run(self, subject: Subject, jobs: Sequence[Job]) -> list[Measured]:
-        """In the order of `jobs`. What was run before on the same subject is not run again."""
+        """Returns the results in the order of `jobs`. A job that already ran on the same subject does not run again."""
         keys = [(id(subject), pickle.dumps(job)) for job in jobs]
         missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in self._done}
         if len(missing) == 1 or self._processes == 1:
             for number, (key, job) in enumerate(missing.items()):
-                self._done[key] = self._here(subject, job, number, len(missing))
+                self._done[key] = self._in_this_process(subject, job, number, len(missing))
         elif missing:
-            for key, found in zip(missing, self._beside(subject, list(missing.values())), strict=True):
+            for key, found in zip(missing, self._in_processes(subject, list(missing.values())), strict=True):
                 self._done[key] = found
-        self._stored.setdefault(id(subject), (Path(), subject))  # so that its number is not given to another
+        self._stored.setdefault(id(subject), (Path(), subject))  # keeps it alive, so that no other gets its id
         return [self._done[key] for key in keys]
 
-    def _here(self, subject: Subject, job: Job, number: int, count: int) -> Measured:
+    def _in_this_process(self, subject: Subject, job: Job, number: int, count: int) -> Measured:
         history = subject.history if job.historical else None
         said = f"{subject.name}, {job.strategy}"
         return perform(
@@ -109,7 +111,7 @@ class Bench:
             lambda done, of: self._show(said, (number + done / max(1, of)) / count),
         )
 
-    def _beside(self, subject: Subject, jobs: list[Job]) -> list[Measured]:
+    def _in_processes(self, subject: Subject, jobs: list[Job]) -> list[Measured]:
         folder = self._store(subject, any(job.historical for job in jobs))
         found: dict[int, Measured] = {}
         first, ahead = self._numbers, list(enumerate(jobs, self._numbers))
@@ -119,7 +121,7 @@ class Bench:
                 while ahead and len(self._running) < self._processes:
                     number, job = ahead.pop(0)
                     self._running[number] = job, self._begin(folder, number, job)
-                time.sleep(_LOOK_EVERY)
+                time.sleep(_POLL_EVERY)
                 for number, (_, process) in list(self._running.items()):
                     if process.ended:
                         del self._running[number]
@@ -137,7 +139,7 @@ class Bench:
     def _result(self, folder: Path, number: int, process: Process) -> Measured:
         path = folder / f"{number}.result"
         if process.code or not path.exists():
-            raise GossamerError(f"a simulation failed: {process.failure}", "Run it alone to see where.")
+            raise GossamerError(f"a simulation failed: {process.failure}", "Run it alone to see the error.")
         result = pickle.loads(path.read_bytes())
         if isinstance(result, GossamerError):
             raise result
@@ -150,7 +152,7 @@ class Bench:
         self._show(f"{subject.name}, {done} of {count} runs ({each})", (done + sum(parts.values())) / count)
 
     def _store(self, subject: Subject, with_history: bool) -> Path:
-        """Where the processes find it."""
+        """Writes the arrays that the processes read, and returns their folder."""
         folder, _ = self._stored.get(id(subject), (Path(), subject))
         if folder == Path():
             folder = Path(self._folder.name) / str(len(self._stored))
@@ -177,5 +179,5 @@ class Bench:
 
 
 def with_start(graph: WebGraph, start: U32) -> WebGraph:
-    """The same graph, begun elsewhere."""
+    """The same graph with other start pages."""
     return WebGraph(graph.links, graph.site, graph.size, start, graph.name)

@@ -1,6 +1,6 @@
-"""One run, in a process of its own: `python -m gossamer.laboratory.child FOLDER NUMBER`, the job on standard input.
+"""A process that runs one job: `python -m gossamer.laboratory.child FOLDER NUMBER`, the job on standard input.
 
-Reads the graph from FOLDER, tells how far it is in NUMBER.progress, and leaves what it measured in NUMBER.result.
+It reads the graph from FOLDER, writes its progress to NUMBER.progress, and its result to NUMBER.result.
 """
 
 from __future__ import annotations

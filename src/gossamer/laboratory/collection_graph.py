@@ -1,12 +1,12 @@
-"""The graph of a collection as a `WebGraph`, to be analysed, simulated or shown; and any graph by where it lies.
+"""Opens graphs: a collection as a `WebGraph`, to be analysed, simulated or shown, or a graph file.
 
-Pages in it are those that were *fetched*: a request for them brought a page (ok, or a duplicate) or led on (redirect).
-Of these all links are known, and their size. A page that is only known has no links yet and no size, and there are
-often ten times as many: in a simulation they would be a Web of dead ends that never was. `known=True` takes them all
-the same, each of the mean size: PageRank as the crawl computes it is over all known pages.
+The pages of the graph are the *fetched* pages: a request for them returned a page (ok, or a duplicate) or a redirect.
+Their links and their sizes are known. A page that is only known has no links and no size yet, and there are often ten
+times as many: a simulation would take them for dead ends that the Web does not have. `known=True` includes them, each
+with the mean size, because the crawl computes PageRank over all known pages.
 
-Pages are numbered anew, in the order of discovery; `page` has their numbers in the collection. They begin (`start`)
-with the seeds and what else no page links to when it was found; without any that was fetched, with the first page.
+Pages are renumbered in the order of discovery; `page` holds their numbers in the collection. The start pages (`start`)
+are the seeds and all other pages that were not found on a page; if none of these was fetched, the first page.
 """
 
 from __future__ import annotations
@@ -35,19 +35,21 @@ _BROUGHT: Final = np.isin(np.arange(len(Outcome)), [Outcome.OK, Outcome.DUPLICAT
 
 @dataclass(frozen=True, slots=True)
 class Collected:
+    """The graph of a collection, and the numbers that its pages have there."""
+
     graph: WebGraph
     page: U32
-    """By page of the graph: its local number in the collection; rising."""
+    """By page of the graph: its local number in the collection; ascending."""
     folder: Path
     shard: int
 
     def urls(self, pages: Sequence[int] | npt.NDArray[Any]) -> list[str]:
-        """Of pages of the graph. Reads the texts of the segments that they are in: for a few, or for all."""
+        """URLs of pages of the graph. Reads all URLs of the segments concerned, so ask for few pages or for all."""
         return known_urls(self.folder, self.page[np.asarray(pages, np.int64)], self.shard)
 
 
 def known_urls(folder: Path, pages: npt.NDArray[Any], shard: int = 0) -> list[str]:
-    """Of pages by their local numbers in the collection."""
+    """URLs of pages by their local numbers in the collection."""
     wanted = pages.astype(np.int64)
     found = np.full(len(wanted), "", object)
     first, place = 0, shard_folder(folder, shard)
@@ -63,7 +65,7 @@ def known_urls(folder: Path, pages: npt.NDArray[Any], shard: int = 0) -> list[st
 
 
 def open_graph(path: str | Path) -> WebGraph:
-    """Of an .npz file or of a collection's folder."""
+    """Opens an .npz file or the folder of a collection."""
     path = Path(path)
     if path.is_dir():
         if not is_collection(path):
@@ -75,7 +77,7 @@ def open_graph(path: str | Path) -> WebGraph:
     if path.exists() and path.suffix != SUFFIX:
         raise UsageError(
             f"{path} is neither a graph ({SUFFIX}) nor the folder of a collection",
-            "Lists of URLs and of links become a graph by `gossamer graph convert`.",
+            "To make a graph of lists of URLs and links, use `gossamer graph convert`.",
         )
     return load(path)
 
@@ -89,7 +91,7 @@ def collected(folder: Path, *, known: bool = False, shard: int = 0) -> Collected
     require_links(folder, len(links.targets))
     kept = np.flatnonzero(fetched | known).astype(np.uint32)
     if not len(kept):
-        raise UsageError(f"{folder} has no page that was fetched", "Crawl on: `gossamer status` says what goes wrong.")
+        raise UsageError(f"{folder} has no fetched page", "Resume the crawl; `gossamer status` shows what goes wrong.")
     mean = int(received[fetched].mean()) if fetched.any() else SIZE
     size = np.where(fetched, np.maximum(received, 1), mean)[kept].astype(np.uint32)
     start = np.flatnonzero(first[kept]).astype(np.uint32)
@@ -108,7 +110,7 @@ def require_links(folder: Path, links: int) -> None:
     if not links:
         raise UsageError(
             f"{folder} has no links yet",
-            "Crawl on, or wait until a segment is sealed (collection.seal_every); a stop seals what there is.",
+            "Resume the crawl, or wait until a segment is sealed (collection.seal_every); stopping a crawl seals too.",
         )
 
 
@@ -135,7 +137,7 @@ def _pages(shard: Path, pages: int) -> tuple[I64, npt.NDArray[np.bool_], npt.NDA
 
 
 def _restricted(links: Csr, kept: U32) -> Csr:
-    """To links between the pages of `kept`, which are numbered anew."""
+    """Keeps the links between the pages of `kept`, and renumbers them."""
     if len(kept) == links.pages:
         return links
     new = np.full(links.pages, NONE, np.uint32)

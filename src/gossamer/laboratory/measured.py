@@ -1,7 +1,7 @@
-"""What is kept of a run: the measures of 4.3.4, and curves of a thousand points instead of a million pages.
+"""The measures of a run (4.3.4), with curves of a thousand points instead of a million pages.
 
-A run on a graph of 690,000 pages holds 8 MB; what is kept of it some 50 KB, so that all runs of a chapter fit in memory
-and travel between processes.
+A run on a graph of 690,000 pages holds 8 MB, its measures about 50 KB: all runs of a chapter fit in memory and can be
+sent between processes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate import measures
-from gossamer.laboratory.simulate.run import Run, simulate
+from gossamer.laboratory.simulate.run import Run, Totals, simulate
 from gossamer.laboratory.simulate.scenario import Scenario
 
 F64 = npt.NDArray[np.float64]
@@ -24,15 +24,17 @@ U32 = npt.NDArray[np.uint32]
 POINTS: Final = 1000
 SHARES: Final = (0.5, 0.8, 0.9)
 SAMPLE: Final = 5000
-"""Pages for Kendall's tau (4.3.4)."""
+"""Pages sampled for Kendall's tau (4.3.4)."""
 CHANGE_PERIOD: Final = 60 * 86_400.0
-"""Seconds: the default of manager.change_period."""
+"""Seconds: the default of `manager.change_period`."""
 STEPS: Final = 2000
-"""Of the curve of open connections."""
+"""Most points of the curve of open connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
+    """A simulation to run: a strategy and a scenario."""
+
     strategy: str
     scenario: Scenario
     keep_order: bool = False
@@ -45,65 +47,62 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
+    """The measures of one run, simulated or real."""
+
     strategy: str
     scenario: Scenario
     pages: int
-    """That were reached."""
+    """Pages reached."""
     average: float
-    """Mean of the cumulative PageRank, as a share of that of all pages reached."""
+    """Mean of the cumulative PageRank; 1 is the PageRank of all pages reached."""
     tau: float
     reach: dict[float, float]
-    """Share of PageRank to the share of pages that it took."""
+    """Share of PageRank to the share of pages needed for it."""
     curve: F64
     """Cumulative PageRank at 0, 1/1000, 2/1000 … of the pages."""
     bound: F64
-    """What no order of the same pages can exceed: theirs by PageRank (figure 4.3)."""
+    """Upper bound of `curve`: the same pages in the order of their PageRank (figure 4.3)."""
     clock: F64
     """Virtual seconds at the same points."""
     active: F64
-    """Rows of time and open connections: a step function."""
-    requests: int
-    failed: int
-    bytes: int
-    seconds: float
-    """Virtual, to the end."""
-    cpu: float
+    """Open connections as a step function: rows of time and number."""
+    totals: Totals
     wasted: float
-    """Share of the bandwidth that was not used until the end, against T* of 3.1; of an unlimited one all."""
+    """Share of the bandwidth left unused until the end, compared with T* of 3.1; 1 if the bandwidth is unlimited."""
     value: float
     """V(I) at the end (3.4)."""
     order: U32
-    """Pages in the order of download; empty unless it was asked for."""
+    """Pages in the order of download; empty unless the job keeps it."""
 
     @property
     def speed(self) -> float:
-        """Pages a virtual second."""
-        return self.pages / self.seconds if self.seconds > 0 else float("inf")
+        """Pages per virtual second."""
+        return self.pages / self.totals.seconds if self.totals.seconds > 0 else float("inf")
 
     @property
     def share_of_pages(self) -> F64:
         return np.linspace(0.0, 1.0, len(self.curve))
 
     def at(self, share: float) -> float:
-        """Cumulative PageRank after a share of the pages."""
+        """Cumulative PageRank after this share of the pages."""
         return float(np.interp(share, self.share_of_pages, self.curve))
 
     def summary(self) -> dict[str, Any]:
-        """For JSON."""
+        """The measures as a flat object for JSON."""
         return {
             "strategy": self.strategy,
             "pages": self.pages,
             "average": self.average,
             "tau": self.tau,
             "pages_to_reach": {f"{share:g}": part for share, part in self.reach.items()},
-            "seconds": self.seconds,
+            "seconds": self.totals.seconds,
             "pages_a_second": self.speed if np.isfinite(self.speed) else None,
-            "requests": self.requests,
-            "failed": self.failed,
-            "bytes": self.bytes,
+            "requests": self.totals.requests,
+            "failed": self.totals.failed,
+            "bytes": self.totals.bytes,
             "wasted_bandwidth": self.wasted,
             "index_value": self.value,
-            "cpu_seconds": round(self.cpu, 3),
+            "cpu_seconds": round(self.totals.cpu, 3),
         }
 
 
@@ -128,11 +127,7 @@ def measure(run: Run, worth: F64, keep_order: bool = False, seed: int = 1) -> Me
         sampled(measures.cumulative(best, worth)),
         sampled(run.time),
         thinned(run.active),
-        run.requests,
-        run.failed,
-        run.bytes,
-        float(run.seconds),
-        float(run.cpu),
+        run.totals,
         measures.optimum(run).wasted,
         measures.index_value(run, worth, CHANGE_PERIOD),
         order if keep_order else np.zeros(0, np.uint32),
@@ -140,13 +135,13 @@ def measure(run: Run, worth: F64, keep_order: bool = False, seed: int = 1) -> Me
 
 
 def sampled(values: F64) -> F64:
-    """By page, read at 0, 1/1000, 2/1000 … of the pages; 0 before the first."""
+    """Reads values by page at 0, 1/1000, 2/1000 … of the pages; 0 before the first page."""
     at = np.rint(np.linspace(0, len(values), POINTS + 1)).astype(np.int64)
     return np.concatenate([[0.0], values])[at]
 
 
 def thinned(steps: F64) -> F64:
-    """At most so many rows, evenly, the first and the last among them."""
+    """Keeps at most STEPS rows, evenly spaced, with the first and the last."""
     if len(steps) <= STEPS:
         return steps
     return steps[np.unique(np.linspace(0, len(steps) - 1, STEPS).astype(np.int64))]

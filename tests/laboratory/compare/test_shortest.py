@@ -1,4 +1,4 @@
-"""The shortest possible time of a crawl: known answers, never above what a crawl took, and read from a collection."""
+"""The shortest possible time of a crawl: known answers, never above the time of a crawl, and read from a collection."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from hypothesis import strategies as st
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Outcome
 from gossamer.laboratory.compare import missing
-from gossamer.laboratory.compare.discovery import Known, soonest
+from gossamer.laboratory.compare.discovery import CrawlFacts, soonest
 from gossamer.laboratory.compare.requests import read_history
-from gossamer.laboratory.compare.shortest import Requests, Rules, limits
+from gossamer.laboratory.compare.shortest import Constraints, Requests, limits
 from gossamer.tools.compile import warm
 from gossamer.webs.simulated import Reply
 from tests.support.world import World
 
-MANY = Rules(connections=1000)
+MANY = Constraints(connections=1000)
 
 
 def made(*rows: tuple[int, int, float, float, float], received: int = 0) -> Requests:
-    """Rows of site, address, duration, rest and soonest; begun at any time."""
+    """Requests from rows of site, address, duration, rest and earliest start; their actual start is arbitrary."""
     site, address, took, rest, when = (np.array(column, np.float64) for column in zip(*rows, strict=True))
     sites, none = site.astype(np.int64), np.zeros(len(rows), np.int64)
     return Requests(sites, address.astype(np.int64), none, np.zeros(len(rows)), took, rest, rest, when, none + received)
 
 
-def longest(requests: Requests, rules: Rules = MANY) -> dict[str, float]:
+def longest(requests: Requests, rules: Constraints = MANY) -> dict[str, float]:
     return {each.kind: round(each.seconds, 9) for each in limits(requests, rules)}
 
 
@@ -46,7 +46,7 @@ def test_the_longest_rest_may_come_last() -> None:
     assert longest(made((0, 0, 1, 60, 0), (0, 0, 1, 15, 0), (0, 0, 1, 15, 0)))["site"] == 33
 
 
-def test_what_cannot_begin_sooner_counts_from_there() -> None:
+def test_requests_that_cannot_begin_sooner_count_from_their_earliest_start() -> None:
     assert longest(made((0, 0, 1, 5, 0), (0, 0, 1, 5, 100), (0, 0, 1, 5, 100)))["site"] == 107
 
 
@@ -55,7 +55,7 @@ def test_sites_behind_one_address_wait_for_each_other() -> None:
     assert (found["site"], found["address"]) == (1, 7)
 
 
-def test_domains_count_where_there_is_a_limit() -> None:
+def test_domains_count_if_they_are_limited() -> None:
     three = made((0, 1, 1, 0, 0), (1, 2, 1, 0, 0), (2, 3, 1, 0, 0))
     assert "domain" not in longest(three)
     assert longest(three, replace(MANY, domain_wait=4.0))["domain"] == 11
@@ -63,14 +63,14 @@ def test_domains_count_where_there_is_a_limit() -> None:
 
 def test_connections_and_bandwidth_are_shared() -> None:
     four = made(*((site, site, 3, 0, 1) for site in range(4)), received=1000)
-    found = longest(four, Rules(connections=2, bandwidth=500))
+    found = longest(four, Constraints(connections=2, bandwidth=500))
     assert (found["connections"], found["bandwidth"]) == (7, 9)
 
 
 def test_within_a_turn_only_the_pause_counts() -> None:
     five = replace(made(*((0, 0, 1, 10, 0),) * 5), within=np.full(5, 2.0))
-    assert longest(five, Rules(1000, per_turn=2))["site"] == 5 + 4 * 2 + 2 * 8
-    assert longest(five, Rules(1000, per_turn=5))["site"] == 5 + 4 * 2
+    assert longest(five, Constraints(1000, per_turn=2))["site"] == 5 + 4 * 2 + 2 * 8
+    assert longest(five, Constraints(1000, per_turn=5))["site"] == 5 + 4 * 2
 
 
 def test_no_requests_have_no_bound() -> None:
@@ -82,11 +82,11 @@ def test_no_requests_have_no_bound() -> None:
 # --- discovery -----------------------------------------------------------------------------------------------
 
 
-def known(given_: list[bool], links: list[tuple[int, int]], robots: list[float], origin: list[int]) -> Known:
+def known(given_: list[bool], links: list[tuple[int, int]], robots: list[float], origin: list[int]) -> CrawlFacts:
     ends = np.array(links, np.int64).reshape(-1, 2)
     none = np.zeros(0, np.int64)
     pages = len(given_)
-    return Known(
+    return CrawlFacts(
         np.array(given_),
         np.array(origin),
         np.ones(pages),
@@ -99,7 +99,7 @@ def known(given_: list[bool], links: list[tuple[int, int]], robots: list[float],
     )
 
 
-def test_a_page_is_known_by_the_shortest_way_to_it() -> None:
+def test_a_page_is_known_by_the_shortest_path_to_it() -> None:
     found = soonest(known([True, False, False, False], [(0, 1), (1, 2), (2, 3), (0, 3)], [0.0], [0, 0, 0, 0]))
     assert found.page.tolist() == [0, 1, 2, 1]
 
@@ -110,19 +110,19 @@ def test_robots_txt_comes_before_the_pages_of_an_origin() -> None:
     assert found.origin.tolist() == [0, 1.5]
 
 
-def test_what_a_sitemap_lists_is_known_when_one_can_be_read() -> None:
+def test_the_pages_of_a_sitemap_are_known_when_one_can_be_read() -> None:
     base = known([True, False, False], [], [0.5], [0, 0, 0])
     sitemaps = replace(
         base, listed=np.array([False, True, False]), sitemap_origin=np.array([0]), sitemap_took=np.array([3.0])
     )
-    assert soonest(sitemaps).page.tolist() == [0.5, 3.5, 0], "a page to which no way is recorded bounds nothing"
+    assert soonest(sitemaps).page.tolist() == [0.5, 3.5, 0], "a page without a recorded path bounds nothing"
 
 
-# --- never above what a crawl takes ----------------------------------------------------------------------------
+# --- never above the time of a crawl -------------------------------------------------------------------------
 
 
-def crawl(seed: int, sites: int, addresses: int, rules: Rules, pages: int) -> Requests:
-    """A crawl in any order that the rules allow: one request after another begins as soon as it may, or later."""
+def crawl(seed: int, sites: int, addresses: int, rules: Constraints, pages: int) -> Requests:
+    """A crawl in any order that the rules allow: each request begins as soon as it may, or later."""
     rng = random.Random(seed)
     site = [rng.randrange(sites) for _ in range(pages)]
     took = [rng.choice((0.01, 0.5, 3.0)) * rng.uniform(0.5, 1) for _ in range(pages)]
@@ -153,7 +153,7 @@ def crawl(seed: int, sites: int, addresses: int, rules: Rules, pages: int) -> Re
     ends = np.array(links, np.int64).reshape(-1, 2)
     none = np.zeros(0, np.int64)
     found = soonest(
-        Known(
+        CrawlFacts(
             np.array([p < 0 for p in parent]),
             np.array(site),
             np.array(took),
@@ -191,7 +191,7 @@ def crawl(seed: int, sites: int, addresses: int, rules: Rules, pages: int) -> Re
 def test_no_crawl_is_shorter_than_its_bound(
     seed: int, sites: int, addresses: int, connections: int, per_turn: int, address_wait: float, pages: int
 ) -> None:
-    rules = Rules(connections, per_turn, address_wait)
+    rules = Constraints(connections, per_turn, address_wait)
     requests = crawl(seed, sites, addresses, rules, pages)
     for limit in limits(requests, rules):
         assert limit.seconds <= requests.end.max() + 1e-9, limit
@@ -206,7 +206,7 @@ def test_the_bound_is_reached_by_one_site_without_idle_time() -> None:
 # --- a collection ----------------------------------------------------------------------------------------------
 
 
-def test_a_crawl_is_not_faster_than_possible_and_no_rest_is_longer_than_what_passed(tmp_path: Path) -> None:
+def test_a_crawl_is_not_faster_than_possible_and_no_rest_is_longer_than_the_time_passed(tmp_path: Path) -> None:
     warm(tmp_path / "crawl", "breadth-first")
     history = read_history(tmp_path / "crawl")
     found = missing.closeness(history)
@@ -218,7 +218,7 @@ def test_a_crawl_is_not_faster_than_possible_and_no_rest_is_longer_than_what_pas
     assert whole + took == pytest.approx(found.seconds), "every second is accounted for"
 
 
-def test_back_off_is_in_the_bound(tmp_path: Path) -> None:
+def test_back_off_is_part_of_the_bound(tmp_path: Path) -> None:
     web = {"http://a.example/robots.txt": Reply(delay=2.0)}
     pages = [f"http://a.example/p{n}" for n in range(12)]
     web["http://a.example/"] = Reply(links=pages, digest=1, seconds=0.5)
@@ -232,7 +232,7 @@ def test_back_off_is_in_the_bound(tmp_path: Path) -> None:
     assert missing.closeness(history).share > 0.9
 
 
-def test_the_bandwidth_of_the_settings_is_in_the_bound(tmp_path: Path) -> None:
+def test_the_bandwidth_of_the_settings_is_part_of_the_bound(tmp_path: Path) -> None:
     world = World(tmp_path / "crawl", {"http://a.example/": Reply(digest=1)}, ("harvester.bandwidth=100KB/s",))
     world.run(["http://a.example/"])
     history = read_history(tmp_path / "crawl")
@@ -240,7 +240,7 @@ def test_the_bandwidth_of_the_settings_is_in_the_bound(tmp_path: Path) -> None:
     assert "bandwidth" in {limit.kind for limit in limits(history.requests, history.rules)}
 
 
-def test_without_a_request_there_is_nothing_to_say(tmp_path: Path) -> None:
+def test_a_collection_without_a_request_is_an_error(tmp_path: Path) -> None:
     world = World(tmp_path / "crawl", {})
     world.run([])
     with pytest.raises(UsageError, match="no request yet"):

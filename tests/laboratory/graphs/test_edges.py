@@ -34,18 +34,18 @@ def test_numbers_and_a_list_of_urls_make_sites_of_hosts(tmp_path: Path) -> None:
     graph = from_edges(file(tmp_path, "e.txt", "# some\n0 1\n1\t2\n\n2 0\r\n2 0\n"), file(tmp_path, "u.txt", URLS))
     assert pairs(graph) == {(0, 1), (1, 2), (2, 0)}
     assert graph.site.tolist() == [0, 0, 1, 2]
-    assert graph.start.tolist() == [1, 2, 3], "the home page, else the first"
+    assert graph.start.tolist() == [1, 2, 3], "the home page, else the first page"
     assert graph.name == "e"
 
 
-def test_urls_in_pairs_are_numbered_as_they_come(tmp_path: Path) -> None:
+def test_urls_in_pairs_are_numbered_in_their_order(tmp_path: Path) -> None:
     text = "http://a.example/1 http://b.example/\nhttp://b.example/\thttp://www.A.example/1#top\n"
     graph = from_edges(file(tmp_path, "e.txt", text))
     assert pairs(graph) == {(0, 1), (1, 0)}, "two spellings of a URL are one page"
     assert graph.site.tolist() == [0, 1]
 
 
-def test_numbers_alone_make_one_site(tmp_path: Path) -> None:
+def test_page_numbers_without_urls_make_one_site(tmp_path: Path) -> None:
     graph = from_edges(file(tmp_path, "e.csv", "0,3\n3,1"))
     assert pairs(graph) == {(0, 3), (3, 1)}
     assert graph.pages == 4
@@ -74,7 +74,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
-def test_a_line_that_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_the_error_names_a_bad_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=r"e\.txt") as raised:
         from_edges(file(tmp_path, "e.txt", text), file(tmp_path, "u.txt", URLS))
     assert message in raised.value.message
@@ -90,25 +90,25 @@ def test_a_line_that_is_wrong_is_named(tmp_path: Path, text: str, message: str) 
         ("http://a.example/ \xff\n", "line 1"),
     ],
 )
-def test_a_url_that_is_none_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_the_error_names_a_bad_url(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError) as raised:
         from_edges(file(tmp_path, "e.txt", text.encode("latin-1")))
     assert message in raised.value.message
 
 
-def test_a_list_of_urls_with_a_wrong_line_is_told(tmp_path: Path) -> None:
+def test_the_error_names_a_bad_line_of_a_list_of_urls(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"u\.txt, line 2"):
         from_edges(file(tmp_path, "e.txt", "0 0\n"), file(tmp_path, "u.txt", "http://a.example/\n\n"))
 
 
-def test_files_that_are_not_there_are_told(tmp_path: Path) -> None:
+def test_missing_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no file"):
         from_edges(tmp_path / "none")
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), min_size=1, max_size=80), st.integers(1, 40))
-def test_links_are_the_same_however_the_file_is_cut(
+def test_links_do_not_depend_on_where_the_file_is_cut(
     tmp_path_factory: pytest.TempPathFactory, links: list[tuple[int, int]], chunk: int
 ) -> None:
     path = file(tmp_path_factory.mktemp("cut"), "e.txt", "\n".join(f"{p}\t{t}" for p, t in links))
@@ -117,7 +117,7 @@ def test_links_are_the_same_however_the_file_is_cut(
         assert pairs(from_edges(path)) == set(links)
 
 
-def test_many_links_are_read_as_they_are(tmp_path: Path) -> None:
+def test_many_links_are_read_correctly(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     ends = rng.integers(0, 10**6, (10**5, 2))
     path = file(tmp_path, "e.txt", "\n".join(f"{p} {t}" for p, t in ends.tolist()))

@@ -1,4 +1,4 @@
-"""Graphs as files: what is written is read again, and what does not fit is refused with a cure."""
+"""Graphs as files: a written graph can be read again, and an inconsistent one is refused with a cure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GOOD: dict[str, Any] = {
 
 
 def written(path: Path, **arrays: Any) -> Path:
-    """GOOD with changes; None leaves an array out."""
+    """A file of GOOD with changes; None leaves out an array."""
     said = {name: np.asarray(a) for name, a in (GOOD | arrays).items() if a is not None}
     np.savez(path, allow_pickle=False, **said)
     return path
@@ -56,7 +56,7 @@ def test_a_graph_is_read_as_it_was_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int16", "uint32", "int64", "uint64", ">i4"])
-def test_whole_numbers_of_any_type_are_taken(tmp_path: Path, kind: str) -> None:
+def test_integers_of_any_type_are_accepted(tmp_path: Path, kind: str) -> None:
     graph = load(written(tmp_path / "g.npz", **{name: np.array(a).astype(kind) for name, a in GOOD.items()}))
     assert graph.links.offsets.dtype == np.int64
     assert graph.links.targets.dtype == graph.site.dtype == graph.size.dtype == graph.start.dtype == np.uint32
@@ -92,7 +92,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "message"), WRONG)
-def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_inconsistent_arrays_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     path = written(tmp_path / "g.npz", **changes)
     with pytest.raises(UsageError) as raised:
         load(path)
@@ -103,14 +103,14 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str, A
 
 
 @pytest.mark.parametrize("content", [b"", b"not a graph", b"PK\x03\x04 nor this", b"\x93NUMPY"])
-def test_what_is_not_an_npz_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_npz_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "g.npz"
     path.write_bytes(content)
     with pytest.raises(UsageError, match="is not a graph"):
         load(path)
 
 
-def test_a_file_that_is_cut_off_or_damaged_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_or_damaged_file_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "g.npz")
     whole = path.read_bytes()
     for cut in range(0, len(whole), 97):
@@ -119,16 +119,16 @@ def test_a_file_that_is_cut_off_or_damaged_is_refused(tmp_path: Path) -> None:
             load(path)
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no file"):
         load(tmp_path / "none.npz")
     with pytest.raises(UsageError, match="cannot read"):
         load(tmp_path)
 
 
-def test_an_array_alone_is_refused(tmp_path: Path) -> None:
+def test_a_single_array_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "g.npy", np.arange(3))
-    with pytest.raises(UsageError, match="one array alone"):
+    with pytest.raises(UsageError, match="a single array"):
         load(tmp_path / "g.npy")
 
 
@@ -148,7 +148,7 @@ def test_an_interrupted_save_leaves_the_old_file_and_nothing_else(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         save(tmp_path / "no" / "g.npz", load(written(tmp_path / "g.npz")))
 

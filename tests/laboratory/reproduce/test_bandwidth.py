@@ -1,6 +1,6 @@
-"""The reproduction of 003: what is said follows from the samples, and a short run over real sockets.
+"""The reproduction of 003: its sentences follow from the samples, and a short run over real sockets.
 
-No test looks at how fast this machine is: speeds are those of made samples, or only their signs matter.
+No test depends on the speed of this machine: speeds are those of generated samples, or only their signs matter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LIMIT = 140_000
 
 
 def ran(speeds: list[float], predicted: float = LIMIT, inversions: int = 0) -> Ran:
-    """A run that reads at these speeds, a second each."""
+    """A run that reads at these speeds, one second each."""
     times = np.arange(100 * len(speeds) + 1) / 100
     read = np.concatenate([[0.0], np.cumsum(np.repeat(speeds, 100) / 100)])
     return Ran(times, read, np.full(len(times), predicted), inversions, 0, 10, 1)
@@ -44,7 +44,7 @@ def four(**other: Ran) -> dict[str, Ran]:
     return {names[name]: each for name, each in (usual | other).items()}
 
 
-# --- what is computed ----------------------------------------------------------------------------------------
+# --- computations --------------------------------------------------------------------------------------------
 
 
 def test_seconds_means_and_windows_are_those_of_the_samples() -> None:
@@ -65,7 +65,7 @@ def test_a_window_may_begin_between_two_seconds() -> None:
     assert Ran(times, burst, times, 0, 0, 0, 0).measured_by_second().max() == pytest.approx(500)
 
 
-def test_what_agrees_follows_from_the_runs() -> None:
+def test_agreement_follows_from_the_runs() -> None:
     said = [s.agrees for s in bandwidth.sentences(four(), LIMIT)]
     assert said == [True, True, True, True, True, True, True, None]
     other = four(
@@ -76,7 +76,7 @@ def test_what_agrees_follows_from_the_runs() -> None:
     assert [s.agrees for s in bandwidth.sentences(other, LIMIT)] == [False] * 7 + [None]
 
 
-def test_the_finding_has_a_row_for_each_way_and_the_papers_means_beside_ours() -> None:
+def test_the_finding_has_a_row_for_each_way_and_the_papers_means_next_to_ours() -> None:
     found = bandwidth.finding(four(), LIMIT)
     ways, means = found.tables
     assert [row[0] for row in ways.rows] == [OURS, DEEP, SHALLOW, FETCHERS]
@@ -89,7 +89,7 @@ def test_the_finding_has_a_row_for_each_way_and_the_papers_means_beside_ours() -
     as_json(found)
 
 
-def test_the_runs_are_the_papers() -> None:
+def test_the_runs_are_those_of_the_paper() -> None:
     assert (paper.BANDWIDTH_LIMIT, paper.BANDWIDTH_SECONDS) == (140_000, 40)
     by_label = {way.label: way for way in bandwidth.WAYS}
     assert by_label[OURS].changes == ()
@@ -106,7 +106,7 @@ def test_the_runs_are_the_papers() -> None:
 
 
 def offered(fetchers: Admission, sites: list[int]) -> list[int]:
-    """Which of them were started."""
+    """The sites that were started."""
     search, taken = fetchers.search(0.0), 0
     while taken < len(sites) and (width := search.width):
         some = np.array(sites[taken : taken + width], np.uint32)
@@ -130,13 +130,13 @@ def test_a_fetcher_is_started_below_the_limit_and_stopped_above_it() -> None:
     fetchers.observe(25_000, 2.0)
     assert fetchers.active == 1
     fetchers.close(np.array([1]))
-    assert offered(fetchers, [3]) == [], "one is busy still, and one may be"
+    assert offered(fetchers, [3]) == [], "one is still busy, and one is allowed"
     fetchers.close(np.array([2]))
     assert (fetchers.busy, fetchers.predicted) == (0, 0)
     assert offered(fetchers, [3, 4]) == [3]
 
 
-def test_fetchers_without_work_do_not_become_more_and_one_always_stays() -> None:
+def test_idle_fetchers_do_not_increase_and_one_always_stays() -> None:
     fetchers = Fetchers(100)
     fetchers.limit = 10
     for second in range(10):
@@ -173,7 +173,7 @@ def test_the_queue_is_the_same_for_all_and_longer_than_any_run() -> None:
 
 
 def test_two_ways_over_real_sockets() -> None:
-    """Fast servers, few of them, and a limit below what they give: judged by what was counted."""
+    """Fast servers, few of them, and a limit below their speed: judged by the counts."""
     shown: list[str] = []
     ways = {way.label: way for way in bandwidth.WAYS}
     with warmed(lambda what, part: shown.append(what), sites=12, hurry=10.0) as crawled:

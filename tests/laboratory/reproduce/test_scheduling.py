@@ -1,4 +1,4 @@
-"""Static against dynamic scheduling: the Web of the experiment, both modes over sockets, and what is said of them."""
+"""Static and dynamic scheduling: the Web of the experiment, both modes over sockets, and the finding."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.crawls import Crawls
 from gossamer.laboratory.reproduce.lab import Lab
 from gossamer.laboratory.reproduce.scheduling import finding
-from gossamer.laboratory.reproduce.scheduling.finding import Size
-from gossamer.laboratory.reproduce.scheduling.kernel import Order
-from gossamer.laboratory.reproduce.scheduling.modes import DYNAMIC, STATIC, Crew, Outcome, dealt
-from gossamer.laboratory.reproduce.scheduling.server import Running
-from gossamer.laboratory.reproduce.scheduling.web import PAGE_SECONDS, Web
+from gossamer.laboratory.reproduce.scheduling.finding import ExperimentSize
+from gossamer.laboratory.reproduce.scheduling.kernel import PageRequest
+from gossamer.laboratory.reproduce.scheduling.modes import DYNAMIC, STATIC, Crew, RunResult, dealt
+from gossamer.laboratory.reproduce.scheduling.server import ServerProcess
+from gossamer.laboratory.reproduce.scheduling.web import PAGE_SECONDS, ExperimentWeb
 from tests.support.crawling import alive, children
 
-SMALL = Web(60, 200.0, sites=8, dead=2)
+SMALL = ExperimentWeb(60, 200.0, sites=8, dead=2)
 
 
 # --- the Web -------------------------------------------------------------------------------------------------
 
 
 def test_every_page_can_be_reached_from_the_home_pages() -> None:
-    web = Web(500, 15.0)
+    web = ExperimentWeb(500, 15.0)
     seen, todo = set(web.seeds), list(web.seeds)
     while todo:
         site, page = todo.pop()
@@ -48,26 +48,26 @@ def test_every_page_can_be_reached_from_the_home_pages() -> None:
 
 
 def test_the_web_follows_from_its_seed() -> None:
-    assert Web(200, 15.0).body(3, 0) == Web(200, 15.0).body(3, 0)
-    assert Web(200, 15.0).sizes != Web(200, 15.0, seed=2).sizes
+    assert ExperimentWeb(200, 15.0).body(3, 0) == ExperimentWeb(200, 15.0).body(3, 0)
+    assert ExperimentWeb(200, 15.0).sizes != ExperimentWeb(200, 15.0, seed=2).sizes
 
 
 def test_answer_times_have_the_mean_of_the_paper_and_a_long_tail() -> None:
-    web = Web(4000, 15.0)
+    web = ExperimentWeb(4000, 15.0)
     seconds = np.array([web.seconds(site, page) for site in range(web.alive) for page in range(web.sizes[site])])
     assert seconds.mean() == pytest.approx(PAGE_SECONDS / 15, rel=0.15)
     assert np.quantile(seconds, 0.99) > 5 * np.median(seconds)
 
 
-def test_paths_are_those_of_pages() -> None:
+def test_paths_lead_to_their_pages() -> None:
     web = SMALL
     assert [web.page_of(path) for path in ("/", "/p7.html", "/p07x.html", "/p.html", "/q1.html")] == [0, 7, -1, -1, -1]
 
 
-# --- the papers' tables --------------------------------------------------------------------------------------
+# --- the paper's tables --------------------------------------------------------------------------------------
 
 
-def test_the_papers_tables_fit_what_it_says_of_them() -> None:
+def test_the_papers_tables_agree_with_its_text() -> None:
     dynamic, static = paper.TABLE_001_2[20]
     assert static / dynamic == pytest.approx(9.7, abs=0.05)
     speedups = [b / a for a, b in paper.TABLE_001_2.values()]
@@ -75,12 +75,12 @@ def test_the_papers_tables_fit_what_it_says_of_them() -> None:
     assert max(pages for pages, _ in paper.TABLE_001_1.values()) < paper.PAGES_001_TABLE_1
 
 
-# --- dealing out ---------------------------------------------------------------------------------------------
+# --- distribution to processes -------------------------------------------------------------------------------
 
 
-def test_sites_are_dealt_whole_and_evenly() -> None:
+def test_sites_are_distributed_whole_and_evenly() -> None:
     site = [0] * 5 + [1] * 3 + [2] * 2 + [3]
-    shares = dealt([Order(n, "", "", 0) for n in range(len(site))], site, 3)
+    shares = dealt([PageRequest(n, "", "", 0) for n in range(len(site))], site, 3)
     assert sorted(map(len, shares)) == [3, 3, 5]
     assert sorted(order.number for share in shares for order in share) == list(range(len(site)))
     for number in range(4):
@@ -91,14 +91,14 @@ def test_sites_are_dealt_whole_and_evenly() -> None:
 
 
 @pytest.fixture(scope="module")
-def ran() -> Iterator[dict[str, Outcome]]:
+def ran() -> Iterator[dict[str, RunResult]]:
     before = set(children(os.getpid()))
-    with closing(Running(SMALL)) as server, closing(Crew(SMALL, server.port, 2)) as crew:
+    with closing(ServerProcess(SMALL)) as server, closing(Crew(SMALL, server.port, 2)) as crew:
         yield {mode: crew.run(mode) for mode in (DYNAMIC, STATIC)}
     assert set(children(os.getpid())) <= before, "a process was left behind"
 
 
-def test_both_modes_collect_all_that_answers(ran: dict[str, Outcome]) -> None:
+def test_both_modes_collect_all_pages_that_answer(ran: dict[str, RunResult]) -> None:
     for outcome in ran.values():
         assert len(outcome.collected) == SMALL.pages
         assert outcome.failed == SMALL.urls - SMALL.pages > 0
@@ -107,7 +107,7 @@ def test_both_modes_collect_all_that_answers(ran: dict[str, Outcome]) -> None:
     assert ran[STATIC].bytes == ran[DYNAMIC].bytes > 0
 
 
-def test_the_time_of_the_processes_is_accounted_for(ran: dict[str, Outcome]) -> None:
+def test_the_time_of_the_processes_is_accounted_for(ran: dict[str, RunResult]) -> None:
     for outcome in ran.values():
         parts = outcome.network + outcome.extraction + outcome.waiting
         assert parts == pytest.approx(outcome.processes * outcome.seconds, rel=0.05)
@@ -116,20 +116,20 @@ def test_the_time_of_the_processes_is_accounted_for(ran: dict[str, Outcome]) -> 
         assert outcome.uniqueness > 0
 
 
-def test_a_run_may_end_before_all_is_collected() -> None:
-    with closing(Running(SMALL)) as server, closing(Crew(SMALL, server.port, 2)) as crew:
+def test_a_run_may_end_before_all_pages_are_collected() -> None:
+    with closing(ServerProcess(SMALL)) as server, closing(Crew(SMALL, server.port, 2)) as crew:
         assert [len(crew.run(mode, most=10).collected) for mode in (DYNAMIC, STATIC)] == [10, 10]
         assert crew.run(DYNAMIC, seconds=0.0).collected == []
 
 
-def test_nothing_is_left_behind_by_ctrl_c(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     program = (
         "from contextlib import closing\n"
         "from gossamer.laboratory.reproduce.scheduling.modes import Crew\n"
-        "from gossamer.laboratory.reproduce.scheduling.server import Running\n"
-        "from gossamer.laboratory.reproduce.scheduling.web import Web\n"
-        "web = Web(2000, 1.0, sites=8, dead=2)\n"
-        "with closing(Running(web)) as server, closing(Crew(web, server.port, 2)) as crew:\n"
+        "from gossamer.laboratory.reproduce.scheduling.server import ServerProcess\n"
+        "from gossamer.laboratory.reproduce.scheduling.web import ExperimentWeb\n"
+        "web = ExperimentWeb(2000, 1.0, sites=8, dead=2)\n"
+        "with closing(ServerProcess(web)) as server, closing(Crew(web, server.port, 2)) as crew:\n"
         "    print('ready', flush=True)\n"
         "    crew.run('dynamic')\n"
     )
@@ -148,13 +148,15 @@ def test_nothing_is_left_behind_by_ctrl_c(tmp_path: Path) -> None:
     assert not any(map(alive, theirs))
 
 
-# --- what is said of it --------------------------------------------------------------------------------------
+# --- the finding ---------------------------------------------------------------------------------------------
 
 
-def test_the_finding_has_the_papers_figures_beside_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_finding_has_the_papers_figures_next_to_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """A four-hundredth of the pages, at a hundredth of the times."""
-    size = Size(part=400, runs=1, scale=100.0, processes=(1, 2))
-    monkeypatch.setattr(Size, "web", lambda self, pages, seed: Web(max(16, pages // self.part), 100.0, 8, 2, seed))
+    size = ExperimentSize(part=400, runs=1, scale=100.0, processes=(1, 2))
+    monkeypatch.setattr(
+        ExperimentSize, "web", lambda self, pages, seed: ExperimentWeb(max(16, pages // self.part), 100.0, 8, 2, seed)
+    )
     shown: list[tuple[str, float]] = []
     with Bench(1, show=lambda what, part: shown.append((what, part))) as bench:
         lab = Lab(bench, [Subject(make(pages=50, seed=1))], Crawls())

@@ -1,8 +1,8 @@
-"""A crawl as it was run, read from its collection: which page was fetched when, and the graph of these pages.
+"""A real crawl, read from its collection: which page was fetched when, and the graph of these pages.
 
-The graph is that of `collected`: pages that were fetched or led on, and the links between them. PageRank is computed on
-it, so crawl and simulation end with the same pages: 1 is all that the crawl got, as in 4.5.1. A page counts from its
-first such answer on. Only what is sealed is read, so a crawl may run.
+The graph is that of `collected`: the pages that were fetched or redirected, and the links between them. PageRank is
+computed on it, so crawl and simulation end with the same pages, and 1 is all that the crawl got, as in 4.5.1. A page
+counts from its first such answer. Only sealed segments are read, so the crawl may be running.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ U32 = npt.NDArray[np.uint32]
 
 TOLERANCE: Final = 1e-8
 _LOCAL: Final = (1 << 40) - 1
-"""The part of a page number that counts within a shard."""
+"""The part of a page number that is local to a shard."""
 _FETCHED: Final = f"""
 select v.page & {_LOCAL} as page, epoch(min(v.time)) as time, min(p.depth) as depth
 from stored.visits v join stored.pages p on p.page = v.page
@@ -45,18 +45,20 @@ from stored.visits order by tick, number
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
+    """A real crawl: its graph, the order and the times of its pages, and its requests."""
+
     folder: Path
     graph: WebGraph
-    """Of the pages that were fetched, numbered anew in the order in which they were found."""
+    """The graph of the fetched pages, renumbered in the order of discovery."""
     worth: F64
     order: U32
     """Pages in the order in which they were fetched."""
     time: F64
-    """Seconds from the first request for a page until each was."""
+    """Seconds from the first request for a page until each page was fetched."""
     depth: U32
-    """By page: clicks from the start page of its site, when it was found."""
+    """By page: clicks from the start page of its site, at discovery."""
     requests: F64
-    """Rows of begin and end, in the same seconds; robots.txt included."""
+    """All requests, robots.txt included: rows of start and end, in the same seconds."""
     settings: Settings
 
     @property
@@ -78,7 +80,7 @@ def read(folder: Path) -> Crawled:
 
 
 def _visits(folder: Path, settings: Settings) -> tuple[list[Row], F64]:
-    """Of pages that were fetched, in the order in which they were; and of all requests: begin, end, for a page?"""
+    """Rows of the fetched pages in order, and of all requests: start, end, whether for a page."""
     database = Database(find(folder), settings)
     try:
         return database.run(_FETCHED), np.array(database.run(_REQUESTS), np.float64).reshape(-1, 3)
@@ -87,7 +89,7 @@ def _visits(folder: Path, settings: Settings) -> tuple[list[Row], F64]:
 
 
 def settings_of(folder: Path) -> Settings:
-    """Those of the last run; crawl.toml, if that was of another version."""
+    """The settings of the last run; those of crawl.toml if another version wrote them."""
     try:
         return config.from_json(json.dumps(runs(shard_folder(folder))[-1]["settings"]))
     except (IndexError, UsageError):

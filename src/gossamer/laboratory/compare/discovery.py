@@ -1,9 +1,9 @@
-"""The soonest that a page can be known, whatever order a crawl takes: a lower bound.
+"""The earliest time at which a page can be known, in any order of crawling: a lower bound.
 
-A page is known at the beginning (a seed, or a page of an earlier run), or as soon as any page that links to it was
-read, or any sitemap: not the one that named it first in the crawl that was run, for another order finds it by another.
-No page is asked for before robots.txt of its origin was, which in turn nobody asks for before a page of the origin is
-known. Nothing here waits for anything else: politeness, which only makes it later, is counted in `shortest`.
+A page is known from the start (a seed, or a page of an earlier run), or as soon as any page that links to it was read,
+or any sitemap: not only the page or sitemap that named it first in this crawl, as another order would discover it
+through another page. No page is requested before the robots.txt of its origin, and no robots.txt before a page of its
+origin is known. Politeness, which only delays requests, is not part of this bound; `shortest` adds it.
 """
 
 from __future__ import annotations
@@ -17,37 +17,40 @@ from gossamer.laboratory.compare.shortest import F64, I64
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What a crawl was about: arrays by page, by link and by origin."""
+class CrawlFacts:
+    """What the crawl found and how long it took: arrays by page, by link and by origin."""
 
     given: npt.NDArray[np.bool_]
-    """By page: known at the beginning."""
+    """By page: whether it is known from the start."""
     origin: I64
-    """Of each page."""
+    """By page."""
     took: F64
-    """By page: seconds that reading it takes at least; inf if it was never read."""
+    """By page: least seconds that reading it takes; inf if it was never read."""
     source: I64
     target: I64
-    """By link."""
+    """By link: the page that has it, and the page that it leads to."""
     robots: F64
-    """By origin: seconds that asking for its robots.txt takes, with the rest after it; 0 if its rules were known."""
+    """By origin: seconds for its robots.txt, with the rest after it; 0 if its rules were known before."""
     listed: npt.NDArray[np.bool_]
-    """By page: a sitemap may have named it."""
+    """By page: whether a sitemap may have named it."""
     sitemap_origin: I64
     sitemap_took: F64
-    """By sitemap that was read: whose rules had to be known first, and how long it took."""
+    """By sitemap that was read: the origin whose rules had to be known first, and its duration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Soonest:
+    """Earliest times, in seconds from the start of the crawl."""
+
     page: F64
-    """By page: when it can be asked for."""
+    """By page: when it can be requested."""
     origin: F64
-    """By origin: when one of its pages can be known. 0, as of a page, where no way to it is recorded."""
+    """By origin: when one of its pages can be known. 0 if no path to it is recorded; likewise for a page."""
 
 
-def soonest(known: Known) -> Soonest:
-    """Rounds over all links until nothing gets sooner: as many as the longest chain of discoveries has pages."""
+def soonest(known: CrawlFacts) -> Soonest:
+    """Repeats a pass over all links until no time falls: as many passes as the longest chain of discoveries has
+    pages."""
     page = np.where(known.given, 0.0, np.inf)
     while True:
         first = np.full(len(known.robots), np.inf)

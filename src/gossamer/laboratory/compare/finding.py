@@ -1,10 +1,10 @@
-"""The crawl that was run beside its simulation: cumulative PageRank by pages and by time (figures 4.12 to 4.16).
+"""Compares a real crawl with its simulation: cumulative PageRank by pages and by time (figures 4.12 to 4.16).
 
-The simulation gets the crawl's own settings (connections, waits, pages a turn, plans), and servers that take as long to
-answer as those of the crawl did on average, the time of our own machine included: all sites alike, as one slow draw for
-the largest site would decide the whole. What differs is what else servers did, and what the simulator leaves out:
-robots.txt, failures, Crawl-delay, addresses that sites share. And beside the shortest time that was possible, with the
-reason for what is missing (`shortest`, `missing`): of the last run.
+The simulation has the crawl's own settings (connections, waits, pages per turn, plans). Its servers answer as slowly as
+those of the crawl did on average, the time of our own machine included. All sites get the same servers, as one slow
+draw for the largest site would dominate the result. Not simulated: other behaviour of servers, robots.txt, failures,
+Crawl-delay, and addresses that several sites share. The last run of the crawl is also compared with the shortest
+possible time, and the difference is explained (`shortest`, `missing`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gossamer.laboratory.compare.requests import read_history
 from gossamer.laboratory.findings.finding import Finding, Sentence
 from gossamer.laboratory.findings.runs import by_pages, by_time, scores
 from gossamer.laboratory.measured import measure
-from gossamer.laboratory.simulate.run import Run
+from gossamer.laboratory.simulate.run import Run, Totals
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 
 
@@ -42,7 +42,7 @@ def scenario_of(crawled: Crawled, random_seed: int = 1) -> Scenario:
 
 
 def servers_of(requests: F64) -> Servers:
-    """Servers whose answers take as long as those of the crawl, and vary as much."""
+    """Servers whose answers take as long as those of the crawl, with the same variation."""
     seconds = np.maximum(requests[:, 1] - requests[:, 0], 0.0)
     mean = float(seconds.mean()) if len(seconds) else 0.0
     return Servers(latency=mean, latency_within=float(seconds.std()) / mean if mean > 0 else 0.0)
@@ -57,11 +57,13 @@ def as_run(crawled: Crawled) -> Run:
         order=crawled.order,
         time=crawled.time,
         active=active(begun, ended),
-        requests=len(begun),
-        failed=max(0, len(begun) - len(crawled.order)),
-        bytes=int(crawled.graph.size.astype(np.int64).sum()),
-        seconds=float(ended.max()),
-        cpu=0.0,
+        totals=Totals(
+            requests=len(begun),
+            failed=max(0, len(begun) - len(crawled.order)),
+            bytes=int(crawled.graph.size.astype(np.int64).sum()),
+            seconds=float(ended.max()),
+            cpu=0.0,
+        ),
     )
 
 
@@ -93,7 +95,7 @@ def compare(crawled: Crawled, bench: Bench, strategies: Sequence[str], random_se
     tables = (scores("compare-scores", names, found), missing.table(history, close), missing.account(history, close))
     return Finding(
         "compare",
-        "The crawl beside its simulation",
+        "The crawl and its simulation",
         "Thesis 4.5",
         setting,
         tables,
@@ -112,10 +114,10 @@ def _said(names: Sequence[str], found: Sequence[Measured]) -> list[Sentence]:
             Sentence(
                 f"By pages the crawl is {abs(real.average - each.average):.3f} {better} {name} "
                 f"({real.average:.3f} and {each.average:.3f}); the curves are {apart:.3f} apart on average. "
-                f"It took {human_time(real.seconds)}, the simulation {human_time(each.seconds)}."
+                f"It took {human_time(real.totals.seconds)}, the simulation {human_time(each.totals.seconds)}."
             )
         )
         if each.pages < real.pages:
-            said = f"{name} reached {each.pages} of the {real.pages} pages: no link leads to the others."
+            said = f"{name} reached {each.pages} of the {real.pages} pages: no link leads to the other pages."
             sentences.append(Sentence(said))
     return sentences

@@ -1,13 +1,14 @@
-"""How close a crawl came to its bound, and where the rest of the time went.
+"""How close a crawl came to its lower bound, and where the rest of the time went.
 
-The site that binds was asked one page after another. From the crawl's beginning to its own last answer, its time is
-made of durations and rests, which the bound has too, and of the following, which it has not, or only in part:
+The binding site (the one that sets the bound) was requested one page after another. From the start of the crawl to its
+last answer, its time consists of durations and rests, which are part of the bound, and of the following parts, which
+are not, or only partly:
 
-    beginning    before its first request: names, the first plan, workers that start
-    unknown      none of the pages that it was asked for later was known
-    address      another site had its address
-    late         it might have been asked, and was not: ticks, plans, no free connection, a busy machine
-    end          others went on after its last answer
+    beginning    before its first request: names, the first plan, start of the workers
+    unknown      none of the pages requested later was known yet
+    address      another site used its IP address
+    late         it could have been requested and was not: ticks, plans, no free connection, a busy machine
+    end          other sites continued after its last answer
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.units import human_time, plural, thousands
-from gossamer.laboratory.compare.requests import History
-from gossamer.laboratory.compare.shortest import F64, I64, Limit, Requests, limits
+from gossamer.laboratory.compare.requests import RunHistory
+from gossamer.laboratory.compare.shortest import F64, I64, Requests, TimeBound, limits
 from gossamer.laboratory.findings.finding import Column, Sentence, Table
 
 PARTS: Final = ("beginning", "unknown", "address", "late", "end")
@@ -27,15 +28,17 @@ PARTS: Final = ("beginning", "unknown", "address", "late", "end")
 
 @dataclass(frozen=True, slots=True)
 class Closeness:
+    """The duration of a crawl, its lower bounds, and the parts of the difference."""
+
     seconds: float
-    """From the beginning to the last answer."""
-    limits: tuple[Limit, ...]
-    """The longest first."""
+    """From the start to the last answer."""
+    limits: tuple[TimeBound, ...]
+    """Lower bounds, the longest first."""
     missing: dict[str, float]
-    """Seconds beyond durations and rests, by part, at the site that binds or that was asked last."""
+    """Seconds beyond durations and rests, by part, at the binding site, or else at the site that answered last."""
     site: int
     gaps: F64
-    """Of that site: seconds by which each request but the first came after the site's rest was over."""
+    """By request of that site except the first: seconds between the end of the site's rest and the request."""
 
     @property
     def bound(self) -> float:
@@ -46,7 +49,7 @@ class Closeness:
         return self.bound / self.seconds if self.seconds > 0 else 1.0
 
 
-def closeness(history: History) -> Closeness:
+def closeness(history: RunHistory) -> Closeness:
     requests = history.requests
     found = tuple(limits(requests, history.rules))
     of_sites = next(each for each in found if each.kind == "site")
@@ -61,7 +64,7 @@ def _beyond(requests: Requests, mine: I64, found: F64) -> tuple[F64, dict[str, f
     free = end[:-1] + requests.within[mine][:-1]
     gaps = start[1:] - free
     known = np.minimum.accumulate(found[::-1])[::-1][1:]
-    """By gap: when the first of the pages that were asked for after it was known."""
+    """By gap: when the first of the pages requested after it was known."""
     unknown = np.clip(known - free, 0.0, np.maximum(gaps, 0.0))
     others = _others(requests, mine, free + unknown, start[1:])
     parts = (
@@ -75,7 +78,7 @@ def _beyond(requests: Requests, mine: I64, found: F64) -> tuple[F64, dict[str, f
 
 
 def _others(requests: Requests, mine: I64, begin: F64, end: F64) -> F64:
-    """By gap: seconds for which other sites had the address."""
+    """By gap: seconds during which other sites used the address."""
     at = requests.address == requests.address[mine[0]]
     at[mine] = False
     theirs = np.flatnonzero(at)
@@ -85,40 +88,41 @@ def _others(requests: Requests, mine: I64, begin: F64, end: F64) -> F64:
     return out
 
 
-def table(history: History, found: Closeness) -> Table:
+def table(history: RunHistory, found: Closeness) -> Table:
     columns = (Column("what"), Column("which"), Column("requests", ",d"), Column("seconds at least", ".2f"))
     rows = tuple((each.kind, _which(history, each), each.requests, each.seconds) for each in found.limits)
     return Table("compare-shortest", "The shortest possible time, by what limits it", columns, rows)
 
 
-def account(history: History, found: Closeness) -> Table:
+def account(history: RunHistory, found: Closeness) -> Table:
     columns = (Column("part"), Column("seconds", ".3f"), Column("of the whole", ".1%"))
     rows = tuple((part, seconds, seconds / found.seconds) for part, seconds in found.missing.items())
     return Table("compare-missing", f"Beyond durations and rests, at {_name(history, found.site)}", columns, rows)
 
 
-def sentences(history: History, found: Closeness) -> list[Sentence]:
+def sentences(history: RunHistory, found: Closeness) -> list[Sentence]:
     first, late = found.limits[0], found.missing["late"]
     said = [
         Sentence(
-            f"The crawl took {human_time(found.seconds)} to its last answer. No crawl that makes the same "
+            f"The crawl took {human_time(found.seconds)} to its last answer. No crawl with the same "
             f"{thousands(len(history.requests))} requests under the same rules takes less than "
             f"{human_time(first.seconds)} ({f'{first.kind} {_which(history, first)}'.rstrip()}): "
-            f"it is {found.share:.1%} as fast as possible."
+            f"it reached {found.share:.1%} of the possible speed."
         ),
     ]
     longest = max(found.missing, key=lambda part: found.missing[part])
     each = f", {1000 * late / len(found.gaps):.1f} ms before each request" if len(found.gaps) else ""
     said.append(
         Sentence(
-            f"Most of what is missing: {longest}, {found.missing[longest]:.2f} s at {_name(history, found.site)} "
-            f"({plural(len(found.gaps) + 1, 'request')}); late in all {late:.2f} s{each}."
+            f"The largest part of the difference: {longest}, {found.missing[longest]:.2f} s at "
+            f"{_name(history, found.site)} ({plural(len(found.gaps) + 1, 'request')}); "
+            f"late in total {late:.2f} s{each}."
         )
     )
     return said
 
 
-def _which(history: History, limit: Limit) -> str:
+def _which(history: RunHistory, limit: TimeBound) -> str:
     if limit.kind == "site":
         return _name(history, limit.number)
     if limit.kind == "address":
@@ -126,5 +130,5 @@ def _which(history: History, limit: Limit) -> str:
     return history.domains[limit.number] if limit.kind == "domain" else ""
 
 
-def _name(history: History, site: int) -> str:
+def _name(history: RunHistory, site: int) -> str:
     return history.names.get(site, str(site))

@@ -1,9 +1,9 @@
-"""The requests of a crawl's last run, read from its collection, with the rests that were in force after each.
+"""The requests of the last run of a crawl, read from its collection, with the rest of the site after each.
 
-The rests are computed as the crawl computed them: `patience` once more over all visits, in order. Where a rest could be
-one of two, the shorter is taken: a site that was large in the end counts as large from the start, and what `events` say
-beyond the answers (names that failed, a robots.txt that could not be read) counts nothing. So the bound stays one.
-Requests that came back by our own doing (`returned`) are no requests of another crawl, and are left out.
+The rests are computed as the crawl computed them, by applying `patience` to all visits in order. If two rests are
+possible, the shorter one is taken: a site that is large in the end counts as large from the start, and `events` other
+than answers (failed names, an unreadable robots.txt) add nothing. So the result stays a lower bound. Requests that the
+crawl itself took back (`returned`) would not be part of another crawl, and are left out.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs
 from gossamer.config import Settings
 from gossamer.config.presets import in_force
-from gossamer.harvester.backoff import Answers, Clocks, rests_after
+from gossamer.harvester.backoff import Answers, Clocks, Waits, rests_after, waits_at
 from gossamer.harvester.bandwidth.schedule import Hours
 from gossamer.harvester.robots import READABLE
 from gossamer.laboratory.compare.crawled import settings_of
-from gossamer.laboratory.compare.discovery import Known, Soonest, soonest
-from gossamer.laboratory.compare.shortest import F64, I64, Requests, Rules, groups
+from gossamer.laboratory.compare.discovery import CrawlFacts, Soonest, soonest
+from gossamer.laboratory.compare.shortest import F64, I64, Constraints, Requests, groups
 from gossamer.read.sql.database import Database, Row
 from gossamer.read.sql.sources import find
 
@@ -47,21 +47,21 @@ _NAMES: Final = "select site, max(name) from stored.sites group by site order by
 
 
 @dataclass(frozen=True, slots=True)
-class History:
-    """A run, as far as its duration goes. Seconds count from its first tick, when its seeds are planted."""
+class RunHistory:
+    """The requests of a run and the rules for them. Seconds count from its first tick, when its seeds are planted."""
 
     requests: Requests
-    """In the order in which they began."""
-    rules: Rules
+    """In the order of their start."""
+    rules: Constraints
     names: dict[int, str]
-    """Of sites."""
+    """By site."""
     addresses: list[str]
     domains: list[str]
     found: F64
-    """By request: when its page became known; of robots.txt, sitemaps and probes, -inf."""
+    """By request: when its page became known; -inf for robots.txt, sitemaps and probes."""
 
 
-def read_history(folder: Path) -> History:
+def read_history(folder: Path) -> RunHistory:
     settings = settings_of(folder)
     database = Database(find(folder), settings)
     try:
@@ -73,12 +73,12 @@ def read_history(folder: Path) -> History:
     finally:
         database.connection.close()
     if begun is None:
-        raise UsageError(f"{folder} has no request yet", "Crawl on, or wait until a segment is sealed.")
+        raise UsageError(f"{folder} has no request yet", "Resume the crawl, or wait until a segment is sealed.")
     return _history(settings, visits, *tables, *begun)
 
 
 def _begun(ticks: list[list[Row]], visits: list[Row]) -> tuple[int, float] | None:
-    """Tick and monotonic time at which the last run begins that asked for anything."""
+    """First tick, and its monotonic time, of the last run that made a request."""
     begun = [(int(rows[0][0]), float(rows[0][1])) for rows in ticks if rows]
     last = int(visits[-1][-1]) if visits else -1
     return next((each for each in reversed(begun) if each[0] <= last), None)
@@ -93,7 +93,7 @@ def _history(
     names: list[Row],
     tick: int,
     monotonic: float,
-) -> History:
+) -> RunHistory:
     columns = _Visits(visits)
     site_of = np.array([row[0] for row in origins], np.int64)
     found = np.array(pages, np.float64).reshape(-1, 6)
@@ -124,7 +124,7 @@ def _history(
         when[order],
         columns.received[kept],
     )
-    rules = Rules(
+    rules = Constraints(
         harvester.connections,
         harvester.per_turn,
         float(harvester.address_wait),
@@ -134,11 +134,11 @@ def _history(
     offset = columns.time[kept] - columns.end[kept] + monotonic
     page = columns.page[kept]
     became = np.where(page >= 0, found[np.maximum(page, 0), 5] - offset, -np.inf) if len(found) else np.zeros(0)
-    return History(requests, rules, of_site, addresses, domains, became)
+    return RunHistory(requests, rules, of_site, addresses, domains, became)
 
 
 class _Visits:
-    """All visits of the collection, in order."""
+    """All visits of the collection, in order, as columns."""
 
     def __init__(self, rows: list[Row]) -> None:
         def whole(column: int) -> I64:
@@ -161,13 +161,19 @@ class _Visits:
 
 
 def _waits(sizes: I64, settings: Settings) -> F64:
-    """By site: the least that the settings ask for."""
-    wait, large = float(settings.harvester.wait), float(settings.harvester.wait_large)
-    return np.where(sizes > settings.harvester.large_site, min(wait, large), wait)
+    """By site: the shortest wait that the settings allow. It is the crawl's own rule (`patience.waits_at`) with two
+    differences: the site has its final size from the start, so a large site gets the shorter of the two waits; and the
+    Crawl-delay is left out, as it changes during a run: `_delays` gives it by visit."""
+    harvester = settings.harvester
+    wait, large = float(harvester.wait), min(float(harvester.wait), float(harvester.wait_large))
+    no_delay = np.zeros(len(sizes), np.float32)
+    waits = Waits(sizes.astype(np.uint32), no_delay, int(harvester.large_site), wait, large)
+    by_site: F64 = waits_at(waits, np.arange(len(sizes), dtype=np.uint32))
+    return by_site
 
 
 def _delays(visits: _Visits, site_of: I64) -> F64:
-    """By visit: the longest Crawl-delay of its site's origins that was known when its answer came."""
+    """By visit: the longest Crawl-delay, among the origins of its site, that was known when the answer came."""
     by_origin = np.zeros(len(site_of))
     said: dict[int, list[tuple[int, float]]] = {}
     readable = np.isin(visits.outcome, [int(outcome) for outcome in READABLE])
@@ -212,7 +218,9 @@ def _rests(visits: _Visits, sizes: I64, delay: F64, settings: Settings) -> F64:
     return found
 
 
-def _known(visits: _Visits, mine: I64, pages: F64, links: list[Row], site_of: I64, within: F64, tick: int) -> Known:
+def _known(
+    visits: _Visits, mine: I64, pages: F64, links: list[Row], site_of: I64, within: F64, tick: int
+) -> CrawlFacts:
     seed = pages[:, 2].astype(np.int64) & int(PageFlag.SEED) != 0
     took = np.full(len(pages), np.inf)
     asked = mine[visits.page[mine] >= 0]
@@ -229,7 +237,7 @@ def _known(visits: _Visits, mine: I64, pages: F64, links: list[Row], site_of: I6
     named[np.unique(visits.site[sitemaps])] = True
     site = pages[:, 1].astype(np.int64)
     ends = np.array(links, np.int64).reshape(-1, 2)
-    return Known(
+    return CrawlFacts(
         seed | (pages[:, 4] < tick),
         pages[:, 0].astype(np.int64),
         took,
@@ -243,8 +251,8 @@ def _known(visits: _Visits, mine: I64, pages: F64, links: list[Row], site_of: I6
 
 
 def _soonest(visits: _Visits, mine: I64, known: Soonest, settings: Settings) -> F64:
-    """By request of `mine`. A page that is asked for again is so after its last answer, and the time until it is due;
-    what has opened it sooner (a verdict, another name of its site) counts as the time that passed."""
+    """By request of `mine`: its earliest time. A page that is requested again waits for its last answer and until it is
+    due; if something else reopened it sooner (a verdict, another name of its site), the time that passed counts."""
     page, origin = visits.page[mine], visits.origin[mine]
     out = known.origin[origin]
     asked = page >= 0

@@ -1,24 +1,24 @@
 """The shortest time in which any crawl could make the same requests under the same rules: a lower bound.
 
-What is held fixed is what was observed. A request takes as long as it took, its answer asks its site to be left in
-peace for as long as it did (wait, Crawl-delay, Retry-After, back-off: `patience`), and it cannot begin before its page
-can be known (`discovery`). Free is everything that a crawl decides: which site, which of its pages, when. In another
-order answers, and so back-offs, may be others; that is another history, which has a bound of its own.
+Observations are fixed: a request takes as long as it took, its site rests afterwards for as long as it had to (wait,
+Crawl-delay, Retry-After, back-off: `patience`), and no request begins before its page can be known (`discovery`). All
+decisions of a crawl are free: which site, which of its pages, when. In another order, answers and back-offs may differ;
+that is another history, with its own bound.
 
-No crawl is shorter than any of the following, so none is shorter than the longest of them:
+No crawl is shorter than any of the following bounds, so none is shorter than the longest of them:
 
-- *site*: its requests come one after another. Take those of them that cannot begin before some time t: the first begins
-  at t or later, each takes its time, and after each but the last the site rests, so it lasts at least
-  t + durations + rests - longest rest. The best t is tried. Of several requests a turn (c > 1) only every c-th is
-  followed by the whole rest, whichever these are: the shortest are counted, the others with the pause of a turn.
-- *address*, and *domain* where there is a limit: the same with their waits, whatever sites the requests are for.
-- *connections*: requests in flight at a time are at most so many, so from t on it takes their durations divided by it.
-- *bandwidth*: from t on it takes their bytes divided by the limit.
-- *discovery*: the longest chain of pages each of which had to be read to know of the next.
+- *site*: its requests come one after another. Take the requests that cannot begin before some time t: the first begins
+  at t or later, each takes its time, and after each except the last the site rests. So they last at least
+  t + durations + rests - longest rest. The best t is used. With c > 1 requests per turn, only every c-th is followed by
+  the whole rest, whichever these are: the shortest rests are counted, the other requests with the pause within a turn.
+- *address*, and *domain* if it is limited: the same with their waits, for the requests of all their sites.
+- *connections*: their number limits the requests in flight, so from t on it takes all durations divided by it.
+- *bandwidth*: from t on it takes all bytes divided by the limit.
+- *discovery*: the longest chain of pages each of which had to be read to discover the next.
 
-The bound is tight where one site has most of the work and is never without a known page; it is not the optimum of a
-schedule in which several of these bind in turn. The processor counts nowhere: a crawl that lacks it stays behind its
-bound. Its requests get longer too, though, and that is in the bound: `end` is when a worker had read the answer.
+The bound is tight if one site has most of the work and always has a known page; it is not the optimum of a schedule in
+which several of these bind in turn. CPU time is not part of it: a crawl that lacks CPU stays behind its bound. But its
+requests take longer too, and that is part of the bound: `end` is when a worker had read the answer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ I64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Parallel arrays over requests. Seconds count from the beginning of the crawl."""
+    """Requests as parallel arrays. Seconds count from the start of the crawl."""
 
     site: I64
     address: I64
@@ -43,11 +43,11 @@ class Requests:
     start: F64
     end: F64
     rest: F64
-    """Seconds that the site is left in peace after the answer, if its turn ends there."""
+    """Seconds that the site rests after the answer if its turn ends."""
     within: F64
-    """The same if its turn goes on: less than `rest` only where a turn has several requests."""
+    """The same if its turn continues: less than `rest` only with several requests per turn."""
     soonest: F64
-    """Before which it cannot begin, in any order."""
+    """Earliest start, in any order."""
     received: I64
 
     def __len__(self) -> int:
@@ -59,30 +59,32 @@ class Requests:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Constraints:
+    """The settings that limit every crawl."""
+
     connections: int
     per_turn: int = 1
     address_wait: float = 0.0
     domain_wait: float = 0.0
-    """0: no limit by domain."""
+    """0: no limit per domain."""
     bandwidth: float = 0.0
-    """Bytes a second; 0: no limit."""
+    """Bytes per second; 0: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """What keeps every crawl from being shorter than `seconds`."""
+class TimeBound:
+    """A lower bound: no crawl takes less than `seconds`."""
 
     kind: str
     """site, address, domain, connections, bandwidth or discovery."""
     number: int
-    """Of the site, address or domain; 0 for others."""
+    """The number of the site, address or domain; 0 for other kinds."""
     seconds: float
     requests: int
 
 
-def limits(requests: Requests, rules: Rules) -> list[Limit]:
-    """The longest of each kind, the longest first; none without requests."""
+def limits(requests: Requests, rules: Constraints) -> list[TimeBound]:
+    """The longest bound of each kind, the longest first; empty without requests."""
     if not len(requests):
         return []
     wait = np.minimum(requests.within, rules.address_wait) if rules.per_turn > 1 else rules.address_wait
@@ -90,7 +92,7 @@ def limits(requests: Requests, rules: Rules) -> list[Limit]:
         _longest("site", requests.site, requests, requests.within, requests.rest - requests.within, rules.per_turn),
         _longest("address", requests.address, requests, np.broadcast_to(wait, len(requests)).astype(np.float64)),
         _shared("connections", requests.soonest, requests.took / max(1, rules.connections)),
-        Limit("discovery", 0, float((requests.soonest + requests.took).max()), 1),
+        TimeBound("discovery", 0, float((requests.soonest + requests.took).max()), 1),
     ]
     if rules.domain_wait > 0:
         waits = np.full(len(requests), rules.domain_wait)
@@ -102,9 +104,10 @@ def limits(requests: Requests, rules: Rules) -> list[Limit]:
 
 def _longest(
     kind: str, holder: I64, requests: Requests, gap: F64, extra: F64 | None = None, per_turn: int = 1
-) -> Limit:
-    """One at a time at each holder, `gap` apart; and `extra` more after all but one of `per_turn`."""
-    found = Limit(kind, 0, 0.0, 0)
+) -> TimeBound:
+    """The bound of the holder with the longest: one request at a time, `gap` apart, and `extra` more after all but one
+    of `per_turn`."""
+    found = TimeBound(kind, 0, 0.0, 0)
     for number, mine in groups(holder):
         order = mine[np.argsort(-requests.soonest[mine], kind="stable")]
         lasts = requests.soonest[order] + np.cumsum(requests.took[order] + gap[order])
@@ -112,27 +115,27 @@ def _longest(
         if extra is not None and per_turn > 1:
             lasts += _rests(extra[order], per_turn)
         if (longest := float(lasts.max())) > found.seconds:
-            found = Limit(kind, number, longest, len(mine))
+            found = TimeBound(kind, number, longest, len(mine))
     return found
 
 
 def _rests(extra: F64, per_turn: int) -> F64:
-    """At least so many seconds more for the first 1, 2, 3 ... of these: turns end after `per_turn` at most, and most
-    cheaply where nothing more is due."""
+    """Least additional seconds for the first 1, 2, 3 ... requests: a turn ends after at most `per_turn` requests,
+    preferably where nothing is added."""
     ends = np.ceil(np.arange(1, len(extra) + 1) / per_turn) - 1
     free = np.cumsum(extra <= 0)
     least = np.minimum.accumulate(np.where(extra > 0, extra, np.inf))
     return np.where(np.isfinite(least), np.maximum(0, ends - free) * np.where(np.isfinite(least), least, 0), 0.0)
 
 
-def _shared(kind: str, soonest: F64, each: F64) -> Limit:
-    """What all requests share: so much of it for each."""
+def _shared(kind: str, soonest: F64, each: F64) -> TimeBound:
+    """The bound of a resource that all requests share: `each` is what a request takes of it."""
     order = np.argsort(-soonest, kind="stable")
-    return Limit(kind, 0, float((soonest[order] + np.cumsum(each[order])).max()), len(soonest))
+    return TimeBound(kind, 0, float((soonest[order] + np.cumsum(each[order])).max()), len(soonest))
 
 
 def groups(keys: I64) -> Iterator[tuple[int, I64]]:
-    """Each key, and where it stands, in order."""
+    """Each key, and its positions in order."""
     order = np.argsort(keys, kind="stable")
     for mine in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
         if len(mine):

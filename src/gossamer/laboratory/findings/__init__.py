@@ -1,1 +1,1 @@
-"""What the laboratory hands over: findings as tables, plots and sentences, on the screen and in a folder."""
+"""The results of the laboratory: findings as tables, plots and sentences, on the screen and in a folder."""

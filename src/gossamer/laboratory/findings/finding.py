@@ -1,7 +1,7 @@
-"""A finding: what one experiment showed, as tables, plots and sentences; the value that everything here shows.
+"""A finding: the result of one experiment, as tables, plots and sentences.
 
-It holds numbers, not pictures: `table`, `plot`, `page` and `folder` turn it into text, CSV, SVG, PNG and HTML. As JSON
-it is whole but for the points of its plots, which stand in CSV files beside it.
+It holds numbers, not pictures: `table`, `plot`, `page` and `folder` turn it into text, CSV, SVG, PNG and HTML. Its JSON
+is complete except for the points of its plots, which are in CSV files in the same folder.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ Kind = Literal["line", "steps", "points", "bars"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """A column of a table."""
+
     name: str
     form: str = ""
-    """How its numbers are written: a format as in ".3f"; texts stay as they are."""
+    """Format of its numbers, such as ".3f"; texts are shown unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """A table of a finding."""
+
     name: str
-    """Of its file."""
+    """Name of its file, without suffix."""
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -33,18 +37,22 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Series:
+    """A curve, a step function, points or bars of a plot."""
+
     label: str
     x: Sequence[float]
     y: Sequence[float]
     kind: Kind = "line"
     paper: bool = False
-    """A reading of the paper: drawn dashed, or as hollow marks, so that it is never taken for ours."""
+    """Whether these are values of the paper: drawn dashed, or as hollow marks, to distinguish them from ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
+    """A plot of a finding."""
+
     name: str
-    """Of its files."""
+    """Name of its files, without suffix."""
     title: str
     x: str
     y: str
@@ -52,18 +60,22 @@ class Plot:
     x_log: bool = False
     y_log: bool = False
     diagonal: bool = False
-    """With the line of a crawl in random order, from (0, 0) to (1, 1)."""
+    """Whether to draw the line of a crawl in random order, from (0, 0) to (1, 1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
+    """A statement of a finding."""
+
     text: str
     agrees: bool | None = None
-    """With the paper; None: it says something else."""
+    """Whether our result agrees with the paper; None: it is not a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """The result of one experiment."""
+
     name: str
     title: str
     source: str = ""
@@ -75,10 +87,10 @@ class Finding:
     sentences: tuple[Sentence, ...] = ()
 
 
-def beside(
+def compared(
     name: str, title: str, what: str, rows: Iterable[tuple[str, float | None, float | None]], form: str = ".3f"
 ) -> Table:
-    """The paper's figures beside ours beside the difference."""
+    """A table of the paper's values, our values and the difference."""
     columns = (Column(what), Column("paper", form), Column("ours", form), Column("difference", f"+{form}"))
     return Table(name, title, columns, tuple((label, paper, ours, _less(ours, paper)) for label, paper, ours in rows))
 
@@ -108,7 +120,7 @@ def as_json(finding: Finding) -> dict[str, Any]:
 
 
 def from_json(raw: dict[str, Any]) -> Finding:
-    """What `as_json` gave; plots come without their points. Of anything else: KeyError, TypeError or ValueError."""
+    """Reads the output of `as_json`; plots have no points. KeyError, TypeError or ValueError for other input."""
     tables = tuple(
         Table(t["name"], t["title"], tuple(Column(*c) for c in t["columns"]), tuple(map(tuple, t["rows"])))
         for t in raw["tables"]
@@ -119,7 +131,7 @@ def from_json(raw: dict[str, Any]) -> Finding:
 
 
 def plain(cell: Cell) -> Cell:
-    """As JSON has it: what is no number is null; numpy's numbers become Python's."""
+    """The cell for JSON: infinite and undefined numbers become null, numpy's numbers become Python's."""
     if cell is None or isinstance(cell, str):
         return cell
     if isinstance(cell, int):

@@ -1,12 +1,12 @@
-"""The folder that `--out` names: CSV, SVG and PNG files, and a page that shows all findings that ever went into it.
+"""The folder of `--out`: CSV, SVG and PNG files, and a page that shows all findings ever added to the folder.
 
-    NAME.json                    a finding; the page is made from all that are there
+    NAME.json                    a finding; the page is made from all of them
     TABLE.csv  PLOT.csv          all numbers
     PLOT.svg  PLOT.png
-    index.html  report.md        everything, made anew each time, last
+    index.html  report.md        all findings; written again each time, last
 
-Invariant: a file is there whole or not at all, whenever the program is interrupted; the finding is written after what
-it refers to, the pages after the findings.
+Invariant: a file is complete or absent, whenever the program is interrupted. A finding is written after the files it
+refers to, the pages after the findings.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ REPORT: Final = "report.md"
 
 
 def prepare(folder: Path) -> None:
-    """Whether findings can be written there: asked before a long run, not after it."""
+    """Checks, before a long run, that findings can be written to the folder."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file", "Name a folder: a new one, or one with findings of before.")
+        raise UsageError(f"{folder} is a file", "Name a folder: a new one, or one with earlier findings.")
     plot.check()
     disk.make_directory(folder.absolute())
 
 
 def add(folder: Path, finding: Finding) -> None:
-    """Writes the files of a finding. `finish` brings the pages up to date."""
+    """Writes the files of a finding. Call `finish` to update the pages."""
     for each in finding.tables:
         write(folder / f"{for_file(each.name)}.csv", table.as_csv(each))
     for drawn in finding.plots:
@@ -47,7 +47,7 @@ def add(folder: Path, finding: Finding) -> None:
 
 
 def finish(folder: Path, title: str, order: Sequence[str] = ()) -> None:
-    """The pages, of all findings that are there: those named in `order` first, in that order."""
+    """Writes the pages of all findings in the folder; the findings named in `order` come first, in that order."""
     found = read(folder)
     place = {name: number for number, name in enumerate(order)}
     found.sort(key=lambda f: (place.get(f.name, len(place)), f.name))
@@ -56,7 +56,7 @@ def finish(folder: Path, title: str, order: Sequence[str] = ()) -> None:
 
 
 def read(folder: Path) -> list[Finding]:
-    """All findings in the folder; other files are none of our business."""
+    """All findings in the folder; other files are ignored."""
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
@@ -67,7 +67,7 @@ def read(folder: Path) -> list[Finding]:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Whole or not at all."""
+    """Writes a file atomically."""
     path = path.absolute()
     try:
         disk.write_atomic(path, content.encode() if isinstance(content, str) else content)

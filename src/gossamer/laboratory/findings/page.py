@@ -1,7 +1,7 @@
-"""One HTML page, and one Markdown file, that show findings: sentences, tables and plots, in order.
+"""Pages that show findings, one in HTML and one in Markdown: sentences, tables and plots, in order.
 
-The HTML page is whole in itself: plots are in it as images, which run no scripts, and nothing is loaded from elsewhere.
-Every text is escaped, whatever it came from.
+The HTML page is self-contained: plots are embedded as images, which run no scripts, and nothing is loaded from
+elsewhere. Every text is escaped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gossamer.laboratory.findings.finding import Finding, Sentence
 from gossamer.laboratory.findings.table import markdown as safe
 
 Picture = Callable[[str], bytes | None]
-"""The SVG of a plot by its name; None if there is none."""
+"""Returns the SVG of a plot by its name, or None."""
 
 _STYLE: Final = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
@@ -79,6 +79,6 @@ def marked(sentence: Sentence) -> str:
 
 
 def _tally(findings: Sequence[Finding]) -> str:
-    """How often we agree with the paper, of what it says."""
+    """How many statements of the paper our results agree with."""
     said = [s.agrees for f in findings for s in f.sentences if s.agrees is not None]
     return f"{sum(said)} of {len(said)} statements agree with the paper." if said else ""

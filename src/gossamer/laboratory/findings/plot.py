@@ -1,11 +1,11 @@
-"""Plots as SVG and PNG, without a display.
+"""Draws plots as SVG and PNG, without a display.
 
-The same plot gives the same bytes: no date, fixed identifiers. Colours are those of Okabe and Ito (2008), which people
-who are colour-blind can tell apart; the eighth series takes the first colour again with another dash. What the paper
-says is dashed lines and hollow marks, in the colour of our series of the same name, else black. Texts are shown as they
-are, never read as formulas.
+The same plot gives the same bytes: no date, fixed identifiers. The colours are those of Okabe and Ito (2008), which
+colour-blind people can distinguish; the eighth series uses the first colour again with another dash. Values of the
+paper are dashed lines and hollow marks, in the colour of our series of the same name, else black. Texts are never
+interpreted as formulas.
 
-Cost: 0.5 s for the import of matplotlib, 0.1 to 0.3 s a plot.
+Cost: 0.5 s to import matplotlib, 0.1 to 0.3 s per plot.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def as_png(plot: Plot) -> bytes:
 
 
 def as_csv(plot: Plot) -> str:
-    """All its points: series, x, y."""
+    """All points of the plot: series, x, y."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(["series", plot.x, plot.y])
@@ -65,7 +65,7 @@ def as_csv(plot: Plot) -> str:
 
 
 def check() -> None:
-    """Whether plots can be made: asked before a long run, not after it."""
+    """Checks, before a long run, that plots can be made."""
     with _library():
         import matplotlib.figure  # noqa: F401
 
@@ -181,7 +181,7 @@ def _add_paper(axes: Axes, series: Series, number: int, colour: str) -> None:
 
 
 def _plain_powers(axis: Axis) -> None:
-    """Labels such as 0.1, 100 and 10⁶: matplotlib's own would be formulas."""
+    """Labels such as 0.1, 100 and 10⁶; matplotlib's own labels would be formulas."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))

@@ -1,4 +1,4 @@
-"""Runs as a finding: the table and the curves that `simulate` and `compare` show."""
+"""The table and the plots of runs, as `simulate` and `compare` show them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def scores(name: str, labels: Sequence[str], found: Sequence[Measured]) -> Table
             each.tau,
             *(each.reach[share] for share in SHARES),
             each.pages,
-            human_time(each.seconds),
-            each.speed if each.seconds > 0 else None,
+            human_time(each.totals.seconds),
+            each.speed if each.totals.seconds > 0 else None,
         )
         for label, each in zip(labels, found, strict=True)
     ]

@@ -1,7 +1,7 @@
-"""One table, written for a terminal, for a spreadsheet (CSV), for Markdown and for HTML: the same rows and figures.
+"""Writes a table for a terminal, for a spreadsheet (CSV), in Markdown and in HTML.
 
-In CSV numbers have all their digits; elsewhere they are rounded as their column says. A cell without a value is a dash
-for people and empty in CSV.
+In CSV numbers have all their digits; elsewhere they are rounded as their column says. A missing value is a dash for
+people and empty in CSV.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gossamer.laboratory.findings.finding import Cell, Table
 
 NONE: Final = "–"
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet take a text for a formula."""
+"""A text that begins with one of these is a formula to a spreadsheet."""
 
 
 def as_text(table: Table) -> str:
-    """Aligned: texts to the left, numbers to the right."""
+    """Aligned columns: texts to the left, numbers to the right."""
     cells = [[column.name for column in table.columns], *_written(table)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     right = _numeric(table)
@@ -63,7 +63,7 @@ def as_html(table: Table) -> str:
 
 
 def markdown(text: str) -> str:
-    """A text that stays a text in Markdown: no tags, no cells, no links."""
+    """Escapes a text for Markdown: no tags, no cells, no links."""
     shown = for_screen(text)
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("[", "\\[")
 
@@ -81,7 +81,7 @@ def _written(table: Table) -> list[list[str]]:
 
 
 def _numeric(table: Table) -> list[bool]:
-    """Of each column: whether it has numbers, and no texts."""
+    """By column: whether it has numbers and no texts."""
     columns = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
     return [any(cell is not None for cell in c) and not any(isinstance(cell, str) for cell in c) for c in columns]
 

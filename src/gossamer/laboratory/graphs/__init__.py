@@ -1,1 +1,1 @@
-"""Graphs of a Web outside a crawl: read and written, made, converted and measured. Link analysis is in `rank`."""
+"""Graphs of a Web outside a crawl: read, written, generated, converted and measured. Link analysis is in `rank`."""

@@ -1,15 +1,15 @@
-"""Graphs from text files, as most public ones come: an edge list, and perhaps a list of URLs.
+"""Graphs from text files, the form of most public graphs: an edge list, and optionally a list of URLs.
 
-    edges     a link a line: two page numbers, or two URLs, between them tabs or blanks (or a comma for numbers)
-    urls      a URL a line; the number of a line, from 0 on, is that of the page
+    edges     one link per line: two page numbers, or two URLs, separated by tabs or blanks (or a comma for numbers)
+    urls      one URL per line; the number of the line, from 0, is the number of the page
 
-Lines that are empty or begin with # are left out; in the list of URLs they count, as every line has a number. Files
-may be compressed (.gz). A page's site is the host of its URL, in canonical form and without `www.` (`gossamer.urls`);
-numbers alone make one site. A crawl begins with each site's page "/", or its first one. A link that is there twice
-counts once.
+Empty lines and lines that begin with # are skipped; in the list of URLs they count, as every line has a number. Files
+may be compressed (.gz). The site of a page is the host of its URL, in canonical form and without `www.`
+(`gossamer.urls`); page numbers without URLs make one site. A crawl begins with the page "/" of each site, or with its
+first page. A repeated link counts once.
 
-Read as a stream: numbers are parsed by a kernel, 16 MB at a time, some 20 million links a second; URLs one by one, some
-100,000 links a second, and every distinct spelling is looked at once. Whatever is wrong is told with file and line.
+Files are read as a stream. A kernel parses numbers, 16 MB at a time, about 20 million links per second. URLs are parsed
+one by one, about 100,000 links per second, each distinct spelling once. Errors name the file and the line.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DIGITS: Final = b"0123456789"
 
 
 def from_edges(edges: Path, urls: Path | None = None) -> WebGraph:
-    """`edges` has numbers if `urls` is given or its first link begins with a digit, else URLs."""
+    """Reads `edges` as page numbers if `urls` is given or its first link begins with a digit, else as URLs."""
     name = edges.name.partition(".")[0]
     if urls is not None:
         sites = _Sites()
@@ -49,7 +49,7 @@ def from_edges(edges: Path, urls: Path | None = None) -> WebGraph:
         return _joined(*_numbers(edges, sites.count), sites.count, sites, name)
     first = next((line.strip() for line in _lines(edges) if _counts(line)), b"")
     if not first:
-        raise UsageError(f"{edges} has no links", "An edge list has a link a line: two page numbers, or two URLs.")
+        raise UsageError(f"{edges} has no links", "An edge list has one link per line: two page numbers, or two URLs.")
     if first[:1] in _DIGITS:
         sources, targets = _numbers(edges, _MOST)
         return _joined(sources, targets, int(max(sources.max(), targets.max())) + 1, None, name)
@@ -60,7 +60,7 @@ def from_edges(edges: Path, urls: Path | None = None) -> WebGraph:
         if _counts(line):
             parts = line.split()
             if len(parts) != 2:
-                raise _wrong(edges, number, f"{len(parts)} words", "a link is two URLs, with a tab or a blank between")
+                raise _wrong(edges, number, f"{len(parts)} words", "a link is two URLs, separated by a tab or a blank")
             for part, found in zip(parts, (found_sources, found_targets), strict=True):
                 page = pages.get(part)
                 if page is None:
@@ -70,12 +70,12 @@ def from_edges(edges: Path, urls: Path | None = None) -> WebGraph:
 
 
 class _Sites:
-    """Pages by URL, and the site and start page that follow from it."""
+    """The pages by URL, the site of each page and the start page of each site."""
 
     def __init__(self) -> None:
         self.site = array("I")
         self.start: list[int] = []
-        """By site."""
+        """The start page of each site."""
         self._sites: dict[str, int] = {}
         self._pages: dict[str, int] = {}
 
@@ -94,7 +94,7 @@ class _Sites:
         return page
 
     def add_once(self, url: str) -> int:
-        """Two spellings of one URL are one page."""
+        """Adds a page unless its URL is known: two spellings of one URL are one page."""
         page = self._pages.get(url)
         if page is None:
             page = self._pages[url] = self.add(url)
@@ -126,7 +126,7 @@ def _url(path: Path, number: int, text: bytes) -> str:
 
 
 def _wrong(path: Path, number: int, what: str, wanted: str) -> UsageError:
-    return UsageError(f"{path}, line {number + 1}: {what}", f"Mend that line: {wanted}.")
+    return UsageError(f"{path}, line {number + 1}: {what}", f"Correct this line: {wanted}.")
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}", "Name an edge list, and with --urls a list of URLs.") from None
     except (EOFError, zlib.error, OSError) as error:
-        raise UsageError(f"cannot read {path}: {error}", "Is it whole? It is text, or text in a .gz file.") from error
+        raise UsageError(f"cannot read {path}: {error}", "Is it complete? It must be text, or gzipped text.") from error
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -155,7 +155,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """Whole lines."""
+    """Reads the file in chunks of whole lines."""
     with _opened(path) as file:
         rest = b""
         while piece := file.read(_CHUNK):
@@ -170,7 +170,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def _numbers(path: Path, limit: int) -> tuple[U32, U32]:
-    """Sources and targets, all below `limit`."""
+    """Sources and targets of all links, all below `limit`."""
     found: list[U32] = []
     before = 0
     for chunk in _chunks(path):
@@ -179,19 +179,19 @@ def _numbers(path: Path, limit: int) -> tuple[U32, U32]:
         count, lines, wrong = _parse(raw, limit, pairs)
         if wrong != _NONE:
             line = chunk.split(b"\n")[lines].decode(errors="replace").strip()[:80]
-            known = f" below {limit}, as there are so many URLs" if limit < _MOST else ""
+            known = f" below {limit}, the number of URLs" if limit < _MOST else ""
             raise _wrong(path, before + int(lines), repr(line), f"a link is two page numbers{known}")
         found.append(pairs[:count])
         before += int(lines)
     if not sum(map(len, found)):
-        raise UsageError(f"{path} has no links", "An edge list has a link a line: two page numbers, or two URLs.")
+        raise UsageError(f"{path} has no links", "An edge list has one link per line: two page numbers, or two URLs.")
     every = np.concatenate(found)
     return every[:, 0], every[:, 1]
 
 
 @njit
 def _parse(raw: U8, limit: int, pairs: npt.NDArray[np.uint32]) -> tuple[int, int, int]:
-    """Links and lines read, and the line that is wrong, or -1: two numbers a line, or none."""
+    """Numbers of links and of lines read, and the first bad line or -1. A line has two numbers or none."""
     count = lines = at = 0
     while at < len(raw):
         fields, digits, value = 0, 0, 0

@@ -1,13 +1,14 @@
-"""The links inside the sites of a made Web: a tree from each home page, and then the rest of the links.
+"""The links inside the sites of a generated Web: a tree from each home page, then the remaining links.
 
-Given for each page, in the order of its site: how many links it has and how many should lead to it. A site's pages are
-laid out level by level: as many on each as `depths` wants and the links of the level above can carry. So every page
-is reached from the home page of its site. The links that are left are matched with what is still wanted of each page,
-those that most is wanted of first, round by round (each page's first link, then each page's second, ...), so hardly a
-link comes twice. No link may lead more than one level down, or depths would fall: such a link changes targets with
-another one of the site where both then may, and if none is found leads to a page above its target instead.
+Input, for each page in the order of its site: how many links it has and how many should lead to it. The pages of a site
+are laid out level by level, on each level as many as `depths` asks for and as the links of the level above can reach.
+So every page is reachable from the home page of its site. The remaining links are matched with the in-degree that is
+still missing, the pages that miss most first, in rounds (each page's first link, then each page's second, ...), so that
+hardly any link is repeated. No link may lead more than one level down, as this would reduce depths: such a link swaps
+targets with another link of the site if both are then allowed; if no such link is found, it leads to an ancestor of its
+target instead.
 
-Every kernel takes one pass; random numbers are numba's own, seeded, so the same seed gives the same links.
+Every kernel takes one pass; random numbers come from numba's generator with a seed: equal seeds give equal links.
 """
 
 from __future__ import annotations
@@ -22,14 +23,13 @@ U32 = npt.NDArray[np.uint32]
 F64 = npt.NDArray[np.float64]
 
 TRIES = 24
-"""Of changing targets."""
+"""Attempts to swap targets."""
 
 
 @njit
 def links_inside(begins: I64, degree: I64, wanted: I64, depths: F64, seed: int, sources: U32, targets: U32) -> int:
-    """Site s has the pages from begins[s] to begins[s + 1], its home page first. Returns how many links were made.
-
-    There has to be room for as many links as all degrees and all pages together.
+    """Makes the links inside all sites and returns their number. Site s has the pages from begins[s] to begins[s + 1],
+    its home page first. `sources` and `targets` must have room for the sum of all degrees plus one link per page.
     """
     np.random.seed(seed)
     made = 0
@@ -54,7 +54,7 @@ def links_inside(begins: I64, degree: I64, wanted: I64, depths: F64, seed: int, 
 
 @njit
 def _plant(degree: I64, depths: F64, level: I64, parent: I64, left: I64) -> None:
-    """Levels in the order of pages, a parent for each on the level above, and the links that each has left."""
+    """Sets the level of each page, its parent on the level above, and the links that each page has left."""
     n = len(degree)
     for p in range(n):
         left[p] = min(degree[p], n - 1)
@@ -105,7 +105,7 @@ def _match(left: I64, wanted: I64, level: I64, parent: I64, sources: U32, target
 
 @njit
 def _line_up(left: I64, sources: U32) -> I64:
-    """Every page's first link, then every page's second, ...; returns where each round ends."""
+    """Lists every page's first link, then every page's second, ...; returns where each round ends."""
     order = np.random.permutation(len(left))
     rounds = np.zeros(left.max() + 1, np.int64)
     count, still = 0, len(left)
@@ -123,8 +123,8 @@ def _line_up(left: I64, sources: U32) -> I64:
 
 @njit
 def _aim(rounds: I64, wanted: I64, targets: U32) -> int:
-    """Each page gets its part of the links, but of no page two: what is too much goes to the next. One less is wanted
-    of all but the home page, as they have one from their parent."""
+    """Deals the links out to the pages by their wanted in-degree, but no page twice in a round: the excess goes to the
+    next page. All pages except the home page want one link less, as they have one from their parent."""
     n, count = len(wanted), rounds[-1]
     total = 0
     for p in range(n):

@@ -1,21 +1,21 @@
-"""A made Web with the distributions of a national one (thesis, chapter 8, read as the list of its slips has it).
+"""Generates a Web with the distributions of a national Web (thesis, chapter 8, with its errata).
 
-| property | as in | how it is made |
+| property | value | how it is generated |
 |---|---|---|
-| pages of a site | exponent 1.77 from 1 on, at most 20,000 (8.4.1, 8.2) | drawn |
-| out-degree | tail 2.8 from 50 on (8.7.2) | drawn, with 2.65; below 50 the power that gives the mean asked for |
-| in-degree | tail 2.3 from 50 on (8.7.2) | wanted of each page; drawn with 2.2, as small sites have no room for it |
+| pages per site | exponent 1.77 from 1, at most 20,000 (8.4.1, 8.2) | drawn |
+| out-degree | tail 2.8 from 50 (8.7.2) | drawn with 2.65; below 50, the power that gives the requested mean |
+| in-degree | tail 2.3 from 50 (8.7.2) | a target for each page, drawn with 2.2, as small sites have no room for it |
 | links inside the site | 94 % (8.5.3: 2.2 of some 35 million lead to other sites) | a share of each page's links |
-| sites without links from others | 64 % (table 8.3) | 36 % have one, 28 % give one, 47 % either |
-| size | peak at 12 KB, tail 3.54, cut at 300 KB (8.3.2, 8.7.1) | drawn; more links, larger page (8.5.1) |
-| depth | most pages on the fifth level of their site, at most 15 down (8.3.4) | see `inside` |
+| sites without links from others | 64 % (table 8.3) | 36 % get links, 28 % give links, 47 % either |
+| size | peak at 12 KB, tail 3.54, cut at 300 KB (8.3.2, 8.7.1) | drawn; pages with more links are larger (8.5.1) |
+| depth | most pages on the fifth level of their site, at most 15 levels (8.3.4) | see `inside` |
 
-Which sites give and get links: the larger, the likelier. A link to another site leads to its home page six times of
-ten. Pages are numbered site by site, home pages first; all home pages are start pages, as the crawls of chapter 8 had
-the list of all domains. `figures.check` says whether a Web came out as it should: from 10^5 pages on it does.
+Large sites are more likely to give and to get links. A link to another site leads to its home page six times out of
+ten. Pages are numbered site by site, the home page first; all home pages are start pages, as the crawls of chapter 8
+had the list of all domains. `figures.check` verifies a generated Web; from 10^5 pages on all checks hold.
 
-Deterministic: the same settings give the same bytes. 10^6 pages and 10^7 links: see `bench/links.py`.
-Refused: preferential attachment and copying (2.1.3): one exponent for all, no sites, and page by page.
+Deterministic: the same settings give the same bytes. Cost for 10^6 pages and 10^7 links: see `bench/links.py`.
+Refused: preferential attachment and copying (2.1.3): one exponent for all degrees, no sites, and page by page.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ OUT_TAIL_DRAWN: Final = 2.65
 IN_TAIL_DRAWN: Final = 2.2
 MOST_LINKS: Final = 2_000
 WITHOUT_LINKS: Final = 0.1
-"""Of the pages."""
+"""Share of pages without links."""
 INSIDE: Final = 0.94
 LINKED, LINKING, EITHER = 0.36, 0.28, 0.47
-"""Of the sites: with a link from another, to another, with either."""
+"""Shares of sites: with a link from another site, with a link to another site, with either."""
 TWICE: Final = 0.07
-"""Of the links inside sites: made twice, which counts once."""
+"""Share of the links inside sites that are drawn twice and count once."""
 POPULAR: Final = 2.1
-"""Exponent of the links that sites get."""
+"""Exponent of the number of links that a site gets."""
 TO_HOME: Final = 0.6
 SIZE_PEAK, SIZE_TAIL, SIZE_MOST = 12_000, 3.54, 300_000
 DEEPEST: Final = 15
 LEVEL: Final = 4
-"""Where most pages are; the home page's is 0."""
+"""Level with most pages; the home page is on level 0."""
 
 
 def make(pages: int, links_per_page: float = 10.0, seed: int = 1, name: str = "") -> WebGraph:
     if pages < 1 or not 1.5 <= links_per_page <= 40 or seed < 0:
         raise UsageError(
-            f"no Web of {pages} pages with {links_per_page} links each and seed {seed} can be made",
-            "At least one page, 1.5 to 40 links a page, and a seed from 0 on.",
+            f"cannot make a Web of {pages} pages with {links_per_page} links per page and seed {seed}",
+            "Give at least one page, 1.5 to 40 links per page, and a seed of 0 or more.",
         )
     rng = np.random.default_rng([seed, pages])
     counts = _sites(rng, pages)
@@ -83,7 +83,7 @@ def make(pages: int, links_per_page: float = 10.0, seed: int = 1, name: str = ""
 
 
 def _sites(rng: np.random.Generator, pages: int) -> I64:
-    """Pages of each site; the last one is cut so that the sum is right."""
+    """Number of pages of each site; the last site is cut to make the sum right."""
     weights = np.concatenate([[0.0], np.arange(1, LARGEST_SITE + 1) ** -SITE_EXPONENT])
     found = np.zeros(0, np.int64)
     while found.sum() < pages:
@@ -96,7 +96,7 @@ def _sites(rng: np.random.Generator, pages: int) -> I64:
 
 
 def _degrees(rng: np.random.Generator, mean: float, of_site: I64) -> I64:
-    """Links of each page. A page links to no more than its site has, so more are asked for than are meant."""
+    """Number of links of each page. More are drawn than needed: no page links to more pages than its site has."""
     asked = mean / (1 - WITHOUT_LINKS)
     for _ in range(3):
         degree = draw(rng, bent(asked, TAIL_FROM, OUT_TAIL_DRAWN, MOST_LINKS), len(of_site))
@@ -106,7 +106,7 @@ def _degrees(rng: np.random.Generator, mean: float, of_site: I64) -> I64:
 
 
 def _home_has_most(degree: I64, begins: I64, site: I64) -> None:
-    """The home page changes degrees with the page of its site that has most."""
+    """Swaps the degree of each home page with the largest degree of its site."""
     most = np.maximum.reduceat(degree, begins[:-1])
     at = np.flatnonzero(degree == most[site])
     _, first = np.unique(site[at], return_index=True)
@@ -115,7 +115,7 @@ def _home_has_most(degree: I64, begins: I64, site: I64) -> None:
 
 
 def _classes(rng: np.random.Generator, counts: I64) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """By site: whether it is linked from others, and whether it links to others."""
+    """By site: whether other sites link to it, and whether it links to other sites."""
     n = len(counts)
     order = np.argsort(rng.exponential(1, n) / np.sqrt(counts))
     both, linked, either = (round(share * n) for share in (LINKED + LINKING - EITHER, LINKED, EITHER))
@@ -127,7 +127,7 @@ def _classes(rng: np.random.Generator, counts: I64) -> tuple[npt.NDArray[np.bool
 
 
 def _abroad(rng: np.random.Generator, degree: I64, begins: I64, may: npt.NDArray[np.bool_], number: float) -> I64:
-    """How many links of each page lead to other sites: about `number`, and at least one of each site that `may`."""
+    """Number of links of each page to other sites: about `number` in all, and at least one per site where `may`."""
     linking = may[begins[:-1]]
     share = min(1.0, number / max(1, degree[may].sum()))
     abroad = np.where(may, rng.binomial(degree, share), 0)
@@ -143,7 +143,7 @@ def _abroad(rng: np.random.Generator, degree: I64, begins: I64, may: npt.NDArray
 def _between(
     rng: np.random.Generator, abroad: I64, site: I64, begins: I64, linked: npt.NDArray[np.bool_]
 ) -> tuple[U32, U32]:
-    """Each linked site gets a link, and the rest as they are popular. A site has no link to itself here."""
+    """Links between sites: every linked site gets one, the others are drawn by popularity; no site links to itself."""
     sources = rng.permutation(np.repeat(np.arange(len(abroad)), abroad))
     choice = np.flatnonzero(linked)
     if not len(sources) or not len(choice):
@@ -165,7 +165,7 @@ def _between(
 
 
 def _depths() -> F64:
-    """Share of each level: Poisson's about LEVEL, one down."""
+    """Share of each level: a Poisson distribution around LEVEL, shifted down by one."""
     depths = np.zeros(DEEPEST + 1)
     depths[1] = np.exp(-(LEVEL - 1.0))
     for k in range(2, DEEPEST + 1):
@@ -175,7 +175,7 @@ def _depths() -> F64:
 
 
 def _sizes(rng: np.random.Generator, degree: npt.NDArray[Any]) -> U32:
-    """Rising up to the peak, then falling by the power; both meet there, which gives the share of each."""
+    """Sizes: rising up to the peak, then falling by a power. Both parts meet at the peak, which sets their shares."""
     n = len(degree)
     beyond = 2 / (SIZE_TAIL + 1)
     body = SIZE_PEAK * np.sqrt(rng.random(n))

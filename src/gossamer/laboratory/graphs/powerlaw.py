@@ -1,14 +1,14 @@
-"""Power laws of whole numbers: drawing from one, and finding the exponent of a sample.
+"""Power laws of integers: drawing from them, and estimating the exponent of a sample.
 
     Pr(x) = x^-a / (zeta(a, least) - zeta(a, most + 1)),     least <= x <= most
 
-`exponent` takes the a under which the sample is likeliest (Clauset, Shalizi and Newman 2009, section 3, discrete). Its
-standard error is 1 / sqrt(n times the variance of ln x under a). `least` is given, not searched: which range of a Web's
-degrees a power law is claimed for belongs to the claim (ERRATA of thesis 8.7.2: the exponent "depends a lot" on it).
+`exponent` is the maximum-likelihood estimate of a (Clauset, Shalizi and Newman 2009, section 3, discrete). Its standard
+error is 1 / sqrt(n times the variance of ln x under a). `least` is given, not searched: the range of degrees for which
+a power law holds is part of the claim (ERRATA of thesis 8.7.2: the exponent "depends a lot" on it).
 
-Refused: a straight line through the logarithms of a histogram: on samples of 20,000 it finds 1.1 for 2.3 and .7 for
-1.77, and says nothing of its error; the continuous formula 1 + n / sum ln(x/(least - 1/2)): as good from 50 on, but it
-finds 1.65 for 1.77 and 2.1 for 2.8 where least = 1.
+Refused: a straight line through the logarithms of a histogram (on samples of 20,000 it finds 1.1 for 2.3 and .7 for
+1.77, and gives no error); the continuous formula 1 + n / sum ln(x/(least - 1/2)) (as good from 50 on, but it finds 1.65
+for 1.77 and 2.1 for 2.8 where least = 1).
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ _FIRST, _LAST = 1.01, 12.0
 
 @dataclass(frozen=True, slots=True)
 class Fit:
+    """An estimated exponent."""
+
     exponent: float
     error: float
     """Standard error."""
     number: int
-    """Of the sample, those between least and most."""
+    """Values of the sample between least and most."""
 
 
 def exponent(sample: Whole, least: int = 1, most: int | None = None) -> Fit | None:
-    """None where fewer than ten numbers, or only one value, are in the range."""
+    """Estimates the exponent. None if the range holds fewer than ten values, or only one distinct value."""
     kept = sample[(sample >= least) & ((sample <= most) if most is not None else True)]
     if len(kept) < 10 or kept.min() == kept.max():
         return None
@@ -54,20 +56,20 @@ def exponent(sample: Whole, least: int = 1, most: int | None = None) -> Fit | No
 
 
 def _mean_log(a: float, least: int, most: int | None) -> float:
-    """Mean of ln x: the slope of -ln of the sum of x^-a."""
+    """Mean of ln x under a: the slope of -ln of the sum of x^-a."""
     step = 1e-5
     ratio = _total(a - step, least, most) / _total(a + step, least, most)
     return float(np.log(ratio) / (2 * step) + np.log(least))
 
 
 def _total(a: float, least: int, most: int | None) -> float:
-    """Sum of x^-a from least to most. Relative to that of least, which keeps it in range."""
+    """Sum of x^-a from least to most, relative to least^-a to stay in range."""
     beyond = zeta(a, most + 1) if most is not None else 0.0
     return float((zeta(a, least) - beyond) * least**a)
 
 
 def zeta(a: float, first: int) -> float:
-    """Sum of x^-a over x >= first (Hurwitz), to 12 digits: 30 terms, and Euler and Maclaurin for the rest."""
+    """Sum of x^-a over x >= first (Hurwitz zeta), to 12 digits: 30 terms, and Euler-Maclaurin for the rest."""
     terms = 30
     x = first + np.arange(terms, dtype=np.float64)
     q = float(first + terms)
@@ -77,14 +79,14 @@ def zeta(a: float, first: int) -> float:
 
 
 def draw(rng: np.random.Generator, weights: F64, number: int) -> I64:
-    """Numbers from 0 on, each as often as its weight says."""
+    """Draws `number` integers from 0 to len(weights) - 1, each in proportion to its weight."""
     heights = np.cumsum(weights)
     found = np.searchsorted(heights, rng.random(number) * heights[-1], side="right")
     return np.asarray(np.minimum(found, len(weights) - 1))
 
 
 def bent(mean: float, bend: int, tail: float, most: int) -> F64:
-    """Weights of 0 to `most`: x^-tail from `bend` on; below, the power that gives the whole the mean; none for 0."""
+    """Weights of 0 to `most`: x^-tail from `bend` on; below it the power that gives the required mean; 0 gets none."""
     x = np.arange(1, most + 1, dtype=np.float64)
     beyond = (np.maximum(x, bend) / bend) ** -tail
     low, high = -3.0, 6.0

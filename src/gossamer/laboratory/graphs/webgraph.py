@@ -1,18 +1,18 @@
-"""A Web held in memory: who links to whom, which site each page is of, how large it is, and where a crawl begins.
+"""A Web in memory: the links, the site and the size of each page, and the start pages of a crawl.
 
-On disk it is an `.npz` file, which numpy and everyone else can read, with these arrays of whole numbers of any type:
+On disk it is an `.npz` file, which numpy and many others can read, with these arrays of integers of any type:
 
     offsets   pages + 1 numbers: the targets of page p are targets[offsets[p]:offsets[p + 1]]
-    targets   a page each
-    site      of each page; left out: all pages are of one site
-    size      of each page in bytes; left out: 10,000 each
-    start     the pages a crawl begins with; left out: page 0
+    targets   the page that each link leads to
+    site      the site of each page; if missing, all pages are of one site
+    size      the size of each page in bytes; if missing, 10,000 each
+    start     the pages with which a crawl begins; if missing, page 0
 
-Invariant: a `WebGraph` that `load` returns fits itself, so kernels may index by it and look at no bounds. Of a file
-that does not fit it says which array is wrong, and what would mend it.
+Invariant: a `WebGraph` returned by `load` is consistent, so kernels index it without checking bounds. For an
+inconsistent file the error names the wrong array and the cure.
 
-Cost: 4 bytes a link and 16 a page in memory; a file of 690,000 pages and 13 million links is read in half a second,
-most of it decompression. Refused: a format of our own (2 bytes a link instead of .7, but nobody else could read it).
+Cost: 4 bytes per link and 16 per page in memory; a file of 690,000 pages and 13 million links is read in half a second,
+most of it decompression. Refused: our own format (2 bytes per link instead of .7, and readable by us alone).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gossamer.base.errors import UsageError
 from gossamer.rank.graph import Csr
 
 SIZE: Final = 10_000
-"""Bytes of a page where the file does not say."""
+"""Bytes of a page if the file has no sizes."""
 SUFFIX: Final = ".npz"
 _TOO_LARGE: Final = 1 << 32
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, NotImplementedError, MemoryError)
@@ -46,13 +46,15 @@ Place = str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class WebGraph:
+    """The graph of a Web."""
+
     links: Csr
     site: U32
-    """By page; numbers from 0 on."""
+    """By page; sites are numbered from 0."""
     size: U32
     """By page, in bytes."""
     start: U32
-    """The pages a crawl begins with, in their order."""
+    """The start pages of a crawl, in order."""
     name: str = ""
 
     @property
@@ -83,7 +85,7 @@ def load(path: Place) -> WebGraph:
         if len(values) != pages:
             raise UsageError(
                 f"{path}: `{name}` has {len(values)} numbers for {pages} pages",
-                f"`{name}` needs one number a page, and `offsets` one more than there are pages.",
+                f"`{name}` needs one number per page, and `offsets` one more than there are pages.",
             )
     if not len(start):
         raise UsageError(f"{path}: `start` is empty", "Name at least one start page, or leave `start` out for page 0.")
@@ -92,15 +94,15 @@ def load(path: Place) -> WebGraph:
 
 
 def check_name(path: Place) -> None:
-    """Before long work: what is written under another name could not be opened again."""
+    """Checks the name of the output before long work: a file with another suffix could not be opened again."""
     if Path(path).suffix != SUFFIX:
         raise UsageError(f"{path} does not end in {SUFFIX}", f"Name the graph as in web{SUFFIX}.")
     if not Path(path).absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {Path(path).parent}", "Make it first, or name another.")
+        raise UsageError(f"there is no folder {Path(path).parent}", "Create it first, or name another.")
 
 
 def save(path: Place, graph: WebGraph) -> None:
-    """Whoever opens the file, whenever this is interrupted, finds the old one or all of the new one."""
+    """Writes the file atomically: after an interruption a reader finds the old file or all of the new one."""
     path = Path(path)
     offsets: Array = graph.links.offsets
     if offsets[-1] < _TOO_LARGE:
@@ -116,7 +118,7 @@ def save(path: Place, graph: WebGraph) -> None:
         raise
 
 
-_FORMAT: Final = "A graph is an .npz file with arrays offsets, targets and, if you like, site, size, start."
+_FORMAT: Final = "A graph is an .npz file with the arrays offsets and targets, and optionally site, size and start."
 
 
 def _read(path: Path) -> Mapping[str, Array]:
@@ -125,7 +127,7 @@ def _read(path: Path) -> Mapping[str, Array]:
         with open(path, "rb") as file:
             found = np.load(file, allow_pickle=False)
             if not isinstance(found, np.lib.npyio.NpzFile):
-                raise ValueError("one array alone")
+                raise ValueError("a single array")
             return {name: found[name] for name in wanted if name in found.files}
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}", "Name a graph, or make one with `gossamer graph make`.") from None
@@ -141,7 +143,7 @@ def _whole(path: Path, name: str, values: Array) -> Array:
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise UsageError(
             f"{path}: `{name}` is an array of {values.ndim} dimensions of {values.dtype}",
-            "Every array of a graph is one row of whole numbers: store it as uint32 or int64.",
+            "Every array of a graph has one dimension and holds integers: store it as uint32 or int64.",
         )
     return values
 
@@ -153,17 +155,17 @@ def _check_offsets(path: Path, offsets: Array, links: int) -> None:
     if len(falls):
         raise UsageError(
             f"{path}: `offsets` falls after page {falls[0]}, from {offsets[falls[0]]} to {offsets[falls[0] + 1]}",
-            "The targets of a page end where those of the next begin: offsets never fall.",
+            "The targets of a page end where the targets of the next page begin: offsets never decrease.",
         )
     if offsets[0] != 0 or offsets[-1] != links:
         raise UsageError(
             f"{path}: `offsets` runs from {offsets[0]} to {offsets[-1]}; `targets` has {links} numbers",
-            "`offsets` has to begin with 0 and to end with the length of `targets`.",
+            "`offsets` must begin with 0 and end with the length of `targets`.",
         )
 
 
 def _check_below(path: Path, name: str, values: Array, limit: int) -> None:
-    """One pass for the smallest and one for the largest; only a wrong array is looked at more closely."""
+    """One pass for the minimum and one for the maximum; only a wrong array is searched for the bad value."""
     if not len(values) or (values.min() >= 0 and int(values.max()) < limit):
         return
     at = int(np.flatnonzero((values < 0) | (values >= limit))[0])
@@ -179,7 +181,7 @@ def _u32(values: Array) -> U32:
 
 
 def offsets_of(degrees: npt.NDArray[np.integer[Any]]) -> I64:
-    """Where the links of each page begin, and at last where all end."""
+    """Where the links of each page begin, and finally where the last ones end."""
     offsets = np.zeros(len(degrees) + 1, np.int64)
     np.cumsum(degrees, out=offsets[1:])
     return offsets

@@ -1,8 +1,9 @@
-"""Bounded bandwidth (003): its figures 1 to 3 made again over real sockets, and our own way beside them.
+"""Bounded bandwidth (003): its figures 1 to 3 recomputed over real sockets, and our own way next to them.
 
-Four crawls of the same queue (`limited.py`): ours; 003's prediction alone, with its max_d of 6 and of 2, without the
-hard limit and without adapting; and fetchers started and stopped by the measured total (`fetchers.py`). 003 measured
-servers of 2004 that it does not describe; ours are made (`servers.py`): means cannot be compared, but who is ahead can.
+Four crawls of the same queue (`limited.py`): our own way; 003's prediction alone, with its max_d of 6 and of 2, without
+the hard limit and without adaptation; and fetchers started and stopped by the measured total (`fetchers.py`). 003
+measured servers of 2004 that it does not describe; ours are generated (`servers.py`). So means cannot be compared, but
+the ranking can.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gossamer.laboratory.reproduce.servers import SITES
 OURS: Final = "ours"
 DEEP: Final = "prediction alone, max_d = 6"
 SHALLOW: Final = "prediction alone, max_d = 2"
-FETCHERS: Final = "fetchers by the measured total"
+FETCHERS: Final = "control by fetchers"
 _ALONE: Final = ("harvester.bandwidth_adapts=false", "harvester.bandwidth_enforced=false")
 WAYS: Final = (
     Way(OURS),
@@ -31,7 +32,7 @@ WAYS: Final = (
     Way(FETCHERS, _ALONE, by_fetchers=True),
 )
 CLOSE: Final = 0.15
-"""Of the limit: predicted and measured bandwidth that are no further apart in the mean second are called close."""
+"""Share of the limit: predicted and measured bandwidth are called close if their mean difference is at most this."""
 _KB: Final = 1000.0
 SECOND, BANDWIDTH = "second", "KB/s"
 
@@ -48,12 +49,12 @@ def finding(ran: dict[str, Ran], limit: int) -> Finding:
     setting = (
         f"L = {limit / _KB:.0f} KB/s; {ran[OURS].seconds} s of each crawl, from {SETTLE:.0f} s after its first byte; "
         f"k = .3, sigma = 120 min, T = 5 s. {SITES} servers on loopback, a third of them at 5 to 13 KB/s, one in "
-        "fifteen at 250 KB/s, a sixth changing every 5 s; for all the same queue of pages of 10 KB (median), and the "
-        "same estimates to begin with: each server had been asked twice."
+        "fifteen at 250 KB/s, a sixth changing every 5 s; the same queue for all, with pages of 10 KB (median), and "
+        "the same initial estimates: each server had been requested twice."
     )
     return Finding(
         "fig-003",
-        "Figures 1 to 3 of 003: four ways to keep a bandwidth",
+        "Figures 1 to 3 of 003: four ways to limit the bandwidth",
         "003, section 3, figures 1 to 3",
         setting,
         (_compared(ran, limit), _means(ran)),
@@ -66,12 +67,12 @@ def _compared(ran: dict[str, Ran], limit: int) -> Table:
     columns = (
         Column("way"),
         Column("mean, bytes/s", ",.0f"),
-        Column("used of L", ".1%"),
-        Column("greatest 1 s window, of L", ".1%"),
+        Column("share of L used", ".1%"),
+        Column("largest 1 s window, share of L", ".1%"),
         Column("overshoot, bytes", ",.0f"),
         Column("seconds above L", "d"),
         Column("standard deviation, bytes/s", ",.0f"),
-        Column("predicted and measured apart, bytes/s", ",.0f"),
+        Column("difference of predicted and measured, bytes/s", ",.0f"),
         Column("inversions", ",d"),
         Column("pages", ",d"),
     )
@@ -111,7 +112,7 @@ def _above(measured: F64, limit: int) -> int:
 
 
 def apart(ran: Ran) -> float:
-    """How far predicted and measured bandwidth are apart, in the mean second."""
+    """Mean difference of predicted and measured bandwidth, over the seconds."""
     return float(np.abs(ran.predicted_by_second() - ran.measured_by_second()).mean())
 
 
@@ -157,17 +158,18 @@ def sentences(ran: dict[str, Ran], limit: int) -> tuple[Sentence, ...]:
     return (
         says(
             "the predicted bandwidth is close to the measured one (figure 1, max_d = 6)",
-            f"in the mean second they are {_bytes(apart(deep))} apart, {percent(apart(deep) / limit)} of L",
+            f"their mean difference in a second is {_bytes(apart(deep))}, {percent(apart(deep) / limit)} of L",
             apart(deep) <= CLOSE * limit,
         ),
         says(
-            "it is always below the limit (figure 1), if the predicted one is meant",
-            f"it is {_bytes(most)} at most, L is {_bytes(limit)}",
+            "the bandwidth is always below the limit (figure 1), if this means the predicted one",
+            f"its maximum is {_bytes(most)}; L is {_bytes(limit)}",
             most <= limit,
         ),
         says(
-            "it is always below the limit (figure 1), if the measured one is meant",
-            f"it is above it in {above} of {deep.seconds} seconds; the fullest has {percent(deep.most() / limit)} of L",
+            "the bandwidth is always below the limit (figure 1), if this means the measured one",
+            f"it is above L in {above} of {deep.seconds} seconds; the fullest second has "
+            f"{percent(deep.most() / limit)} of L",
             above == 0,
         ),
         says(
@@ -176,7 +178,7 @@ def sentences(ran: dict[str, Ran], limit: int) -> tuple[Sentence, ...]:
             found > 0,
         ),
         says(
-            "with a larger max_d more pages come before better ones",
+            "with a larger max_d more pages are fetched before better ones",
             f"{thousands(deep.inversions)} inversions with 6, {thousands(shallow.inversions)} with 2",
             deep.inversions > shallow.inversions,
         ),
@@ -188,22 +190,21 @@ def sentences(ran: dict[str, Ran], limit: int) -> tuple[Sentence, ...]:
         ),
         says(
             "control by the number of fetchers is less accurate than prediction",
-            f"the mean second is {_bytes(_off(measured[FETCHERS], limit))} from L, with prediction (max_d = 6) "
-            f"{_bytes(_off(measured[DEEP], limit))}; the fullest has {percent(fetchers.most() / limit)} of L and "
-            f"{percent(deep.most() / limit)}",
+            f"the mean distance of a second from L is {_bytes(_off(measured[FETCHERS], limit))}, with prediction "
+            f"(max_d = 6) {_bytes(_off(measured[DEEP], limit))}; the fullest second has "
+            f"{percent(fetchers.most() / limit)} of L and {percent(deep.most() / limit)}",
             _off(measured[FETCHERS], limit) > _off(measured[DEEP], limit),
         ),
         Sentence(
-            f"Our own way, prediction with a threshold that adapts over a hard limit, uses "
-            f"{ours.mean / limit:.1%} of L and has {ours.most() / limit:.1%} of it in its fullest second; "
-            f"its standard deviation is {_bytes(restless[OURS])}, at the price of {thousands(ours.inversions)} "
-            "inversions."
+            f"Our own way, prediction with an adaptive threshold and a hard limit, uses "
+            f"{ours.mean / limit:.1%} of L, and {ours.most() / limit:.1%} in its fullest second; "
+            f"its standard deviation is {_bytes(restless[OURS])}. It costs {thousands(ours.inversions)} inversions."
         ),
     )
 
 
 def _off(measured: F64, limit: int) -> float:
-    """How far from the limit, in the mean second: too much and too little alike."""
+    """Mean distance of a second from the limit, above or below."""
     return float(np.abs(measured - limit).mean())
 
 

@@ -1,8 +1,8 @@
-"""Batches (4.2.1, 4.4): figure 4.2, how long downloads take; 4.9, a batch by site; 4.10 and 4.11, active robots.
+"""Batches (4.2.1, 4.4): figure 4.2, duration of downloads; 4.9, a batch by site; 4.10 and 4.11, active robots.
 
-A *typical batch* is the one at the middle of a breadth-first crawl, as it is chosen. For 4.10 and 4.11, whose size is
-not given, as many pages around the middle as pass in the 29 hours that the shortest of its runs at 2 KB/s takes; they
-are fetched as a Web of their own, all known from the beginning. The number of robots is not given either: 64.
+A *typical batch* is the one in the middle of a breadth-first crawl. For 4.10 and 4.11 the thesis does not give its
+size: we take as many pages around the middle as can be received in 29 hours, the shortest of the thesis' runs at 2
+KB/s. They are fetched as a separate Web, all known from the start. The number of robots is not given either; we use 64.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from gossamer.base.units import human_size, thousands
 from gossamer.laboratory import Job, Measured, Subject
-from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table, beside
+from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table, compared
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.measured import F64, U32
 from gossamer.laboratory.reproduce import paper
@@ -26,7 +26,7 @@ from gossamer.rank.graph import Csr
 
 ROBOTS: Final = 64
 TIMED: Final = 50_000
-"""Downloads for figure 4.2."""
+"""Number of downloads for figure 4.2."""
 _KEPT_ALIVE: Final = 100
 
 
@@ -34,7 +34,7 @@ _KEPT_ALIVE: Final = 100
 
 
 def fig_4_2(lab: Lab) -> Finding:
-    """One robot that never waits: the time between two ends is that of a download."""
+    """One robot that never waits: the time between two ends is the duration of a download."""
     subject = lab.with_sites
     alone = Scenario(
         most_pages=min(TIMED, subject.graph.pages), servers=Servers.measured(), random_seed=lab.random_seed
@@ -47,7 +47,7 @@ def fig_4_2(lab: Lab) -> Finding:
     marks = Series("shorter", list(paper.DOWNLOADS), list(paper.DOWNLOADS.values()), "points", paper=True)
     plot = Plot(
         "fig-4.2",
-        "Sequential downloads shorter than a time",
+        "Share of sequential downloads by duration",
         "seconds",
         "share of downloads",
         (series("simulated servers", ordered, np.linspace(0, 1, 501)), marks),
@@ -68,7 +68,7 @@ def fig_4_2(lab: Lab) -> Finding:
         "Figure 4.2: how long downloads take",
         "Thesis, figure 4.2, page 56, and 4.2.1",
         f"{thousands(len(seconds))} downloads in a row, w = 0, servers as in 3.3. {subject.described}.",
-        (beside("fig-4.2-shares", "", "downloads", rows),),
+        (compared("fig-4.2-shares", "", "downloads", rows),),
         (plot,),
         tuple(sentences),
     )
@@ -78,16 +78,7 @@ def fig_4_2(lab: Lab) -> Finding:
 
 
 def fig_4_9(lab: Lab) -> Finding:
-    return _distribution(lab, "fig-4.9", "Figure 4.9: pages of a batch by site", "Thesis, figure 4.9, page 67")
-
-
-def fig_000_6_7(lab: Lab) -> Finding:
-    return _distribution(
-        lab, "fig-000-6.7", "Figure 6.7 of 000: pages of a batch by site (as figure 4.9)", "000, figure 6.7, 6.4"
-    )
-
-
-def _distribution(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.9"
     subject = lab.with_sites
     graph, size = subject.graph, max(1, subject.graph.pages // paper.COLLECTION_BATCHES)
     order = _breadth_first(lab, subject)
@@ -120,16 +111,16 @@ def _distribution(lab: Lab, name: str, title: str, source: str) -> Finding:
             gini(batch) < gini(whole),
         ),
         says(
-            "it is very skewed all the same",
+            "it is still very skewed",
             f"a tenth of its sites has {percent(top_tenth(batch))} of its pages",
             top_tenth(batch) > 0.5,
         ),
     )
     return Finding(
         name,
-        title,
-        source,
-        f"{DEPTH}, the batch in the middle, K = 1/35 of all. {subject.described}.",
+        "Figure 4.9: pages of a batch by site",
+        "Thesis, figure 4.9, page 67",
+        f"{DEPTH}, the batch in the middle of the crawl, K = 1/35 of all pages. {subject.described}.",
         (Table(f"{name}-skew", "", columns, rows),),
         (plot,),
         sentences,
@@ -143,20 +134,20 @@ def _breadth_first(lab: Lab, subject: Subject) -> U32:
 
 
 def _by_site(graph: WebGraph, pages: U32) -> F64:
-    """Pages of each site that has any, the most first."""
+    """Number of pages of each site, the largest first; sites without pages are left out."""
     counts = np.bincount(graph.site[pages])
     found: F64 = np.sort(counts[counts > 0])[::-1].astype(np.float64)
     return found
 
 
 def _ranked(counts: F64) -> tuple[F64, F64]:
-    """Share of sites and share of pages, at no more than a few hundred ranks."""
+    """Share of sites and share of pages, at a few hundred ranks at most."""
     at = np.unique(np.geomspace(1, len(counts), 300).astype(np.int64)) - 1
     return (at + 1) / len(counts), counts[at] / counts.sum()
 
 
 def gini(counts: F64) -> float:
-    """0: all sites have the same number of pages; towards 1: one has them all."""
+    """Gini coefficient. 0: all sites have the same number of pages; near 1: one site has them all."""
     rising, n = np.sort(counts), len(counts)
     return float((2 * np.arange(1, n + 1) - n - 1) @ rising / (n * rising.sum()))
 
@@ -171,7 +162,11 @@ def top_tenth(counts: F64) -> float:
 
 def fig_4_10(lab: Lab) -> Finding:
     return _active(
-        lab, "fig-4.10", "Figure 4.10: active robots, one page a connection", "Thesis, figure 4.10, page 68, and 4.4", 1
+        lab,
+        "fig-4.10",
+        "Figure 4.10: active robots, one page per connection",
+        "Thesis, figure 4.10, page 68, and 4.4",
+        1,
     )
 
 
@@ -179,28 +174,14 @@ def fig_4_11(lab: Lab) -> Finding:
     return _active(
         lab,
         "fig-4.11",
-        "Figure 4.11: active robots, 100 pages a connection",
+        "Figure 4.11: active robots, 100 pages per connection",
         "Thesis, figure 4.11, page 69, and 4.4",
         _KEPT_ALIVE,
     )
 
 
-def fig_000_6_8(lab: Lab) -> Finding:
-    return _active(lab, "fig-000-6.8", "Figure 6.8 of 000: active robots (as figure 4.10)", "000, figure 6.8, 6.4", 1)
-
-
-def fig_000_6_9(lab: Lab) -> Finding:
-    return _active(
-        lab,
-        "fig-000-6.9",
-        "Figure 6.9 of 000: active robots, 100 pages a connection (as figure 4.11)",
-        "000, figure 6.9, 6.4",
-        _KEPT_ALIVE,
-    )
-
-
 def middle_batch(subject: Subject, order: U32, volume: int) -> Subject:
-    """Pages around the middle of the crawl, of at most that many bytes, as a Web of their own without links."""
+    """Pages around the middle of the crawl, at most `volume` bytes, as a separate Web without links."""
     size = subject.graph.size[order].astype(np.int64)
     middle = len(order) // 2
     begin = int(np.searchsorted(np.cumsum(size[:middle][::-1]), volume // 2))
@@ -222,7 +203,7 @@ def middle_batch(subject: Subject, order: U32, volume: int) -> Subject:
 
 
 def _batch(lab: Lab) -> Subject:
-    """The same one for all figures."""
+    """The batch, the same for all figures."""
     if "batch" not in lab.made:
         subject = lab.with_sites
         lab.made["batch"] = middle_batch(subject, _breadth_first(lab, subject), paper.BATCH_BYTES)
@@ -239,15 +220,17 @@ def _active(lab: Lab, name: str, title: str, source: str, per_turn: int) -> Find
         Series(f"{human_size(b)}/s", (run.active[:, 0] / 3600).tolist(), run.active[:, 1].tolist(), "steps")
         for b, run in shown.items()
     )
-    plot = Plot(name, f"Active robots of {ROBOTS}, c = {per_turn}", "hours", "active robots", lines)
-    rows = [(f"{human_size(b)}/s", paper.BATCH_HOURS[b, per_turn], run.seconds / 3600) for b, run in shown.items()]
+    plot = Plot(name, f"Active robots out of {ROBOTS}, c = {per_turn}", "hours", "active robots", lines)
+    rows = [
+        (f"{human_size(b)}/s", paper.BATCH_HOURS[b, per_turn], run.totals.seconds / 3600) for b, run in shown.items()
+    ]
     volume = human_size(int(batch.graph.size.sum()))
     return Finding(
         name,
         title,
         source,
         setting(batch, f", r = {ROBOTS}, {DEPTH}, {volume}", per_turn),
-        (beside(f"{name}-hours", "Hours for the batch", "bandwidth", rows, ".1f"),),
+        (compared(f"{name}-hours", "Hours for the batch", "bandwidth", rows, ".1f"),),
         (plot,),
         tuple(_of_batch(found, per_turn)),
     )
@@ -271,8 +254,9 @@ def _of_batch(found: Runs, per_turn: int) -> list[Sentence]:
         swing = {c: restless(found[20_000, c].active) for c in (1, per_turn)}
         sentences.append(
             says(
-                "the number of active robots varies much less than with one page a connection",
-                f"at 20 KB/s it changes by {swing[per_turn]:.1f} between two of 500 looks, against {swing[1]:.1f}",
+                "the number of active robots varies much less than with one page per connection",
+                f"at 20 KB/s it changes by {swing[per_turn]:.1f} between two of 500 samples, compared with "
+                f"{swing[1]:.1f}",
                 swing[per_turn] < swing[1],
             )
         )
@@ -282,10 +266,10 @@ def _of_batch(found: Runs, per_turn: int) -> list[Sentence]:
 def _saved(found: Runs, bandwidth: int) -> Sentence:
     said = paper.BATCH_HOURS
     theirs = 1 - said[bandwidth, _KEPT_ALIVE] / said[bandwidth, 1]
-    one, many = found[bandwidth, 1].seconds, found[bandwidth, _KEPT_ALIVE].seconds
+    one, many = found[bandwidth, 1].totals.seconds, found[bandwidth, _KEPT_ALIVE].totals.seconds
     ours = 1 - many / one if one > 0 else 0.0
     return says(
-        f"100 pages a connection shorten the batch from {said[bandwidth, 1]:.0f} to "
+        f"100 pages per connection shorten the batch from {said[bandwidth, 1]:.0f} to "
         f"{said[bandwidth, _KEPT_ALIVE]:.0f} h at {bandwidth // 1000} KB/s, by {percent(theirs)}",
         f"from {hours(one)} to {hours(many)}, by {percent(ours)}",
         abs(ours - theirs) < 0.15,
@@ -299,7 +283,7 @@ def busy(active: F64) -> float:
 
 
 def restless(active: F64) -> float:
-    """How much a step function changes, on average, between two of 500 even looks at it."""
+    """Mean change of a step function between two of 500 evenly spaced samples."""
     looks = np.linspace(active[0, 0], active[-1, 0], 500)
     seen = active[np.maximum(0, np.searchsorted(active[:, 0], looks, side="right") - 1), 1]
     return float(np.abs(np.diff(seen)).mean())

@@ -1,14 +1,15 @@
-"""Crawls of the demonstration Web for section 4.5: run once for each strategy, here, or read if they are given.
+"""Crawls of the demonstration Web for section 4.5: run once per strategy, or read from given collections.
 
-They go through the ordinary crawl (`run`), politeness, robots.txt and disk included, into a folder that stays only if
-there is one to write to; a crawl that is there already is read.
+They are ordinary crawls (`run`) with politeness, robots.txt and disk. Their folder is removed at the end unless one is
+given; a crawl that already exists there is read.
 """
 
 from __future__ import annotations
 
 import gc
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,7 @@ from typing import Final
 from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import is_collection
+from gossamer.crawl.loop import Crawl
 from gossamer.crawl.run import CrawlRequest, run
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.compare import Crawled, read
@@ -25,11 +27,15 @@ from gossamer.observe.statistics import Statistics
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.local import served
 
+SHOW_EVERY: Final = 0.2
+"""Seconds between reports of progress."""
 PATIENCE: Final = 5.0
-"""Seconds: what is due later is left."""
+"""Seconds: pages due later are not awaited."""
 
 
 class Crawls:
+    """The crawls of the demonstration Web, by strategy."""
+
     def __init__(
         self,
         given: Sequence[Path] = (),
@@ -38,7 +44,7 @@ class Crawls:
         show: Show | None = None,
         settings: Sequence[str] = (),
     ) -> None:
-        """`given`: collections to read; `folder`: where new ones stay; `settings`: more of them, KEY=VALUE."""
+        """`given`: collections to read; `folder`: where new ones stay; `settings`: further settings, KEY=VALUE."""
         self._given, self._folder, self._web = given, folder, web or DemoWeb()
         self.show, self._settings = show or (lambda what, part: None), settings
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -56,25 +62,21 @@ class Crawls:
                 return folder
         said = ", ".join(f"{folder} by {policy}" for folder, policy in policies.items())
         raise UsageError(
-            f"none of the collections was crawled by {strategy}: {said}",
-            "Name one with --collection, or leave it out: then the demonstration Web is crawled.",
+            f"none of the collections was crawled with {strategy}: {said}",
+            "Name one with --collection, or omit the option to crawl the demonstration Web.",
         )
 
     def _crawl(self, strategy: str) -> Path:
         folder = self._place() / strategy
         if is_collection(folder):
             return folder
-        watcher = _Watcher(f"crawling the demonstration Web by {strategy}", self.show)
         changes = (order_of(strategy), *self._settings)
+        request = CrawlRequest(folder, serve=partial(served, self._web), changes=changes, patience=PATIENCE)
         try:
-            report = run(
-                CrawlRequest(folder, serve=partial(served, self._web), changes=changes, patience=PATIENCE), watcher
-            )
-        finally:
-            gc.unfreeze()  # a run freezes what is loaded, as it is usually the last thing that a process does
-        if report.interrupted:
-            disk.remove(folder)  # half of a crawl would be taken for a whole one the next time
-            raise KeyboardInterrupt
+            crawl(request, self.show, f"crawling the demonstration Web with {strategy}")
+        except KeyboardInterrupt:
+            disk.remove(folder)  # the next run would read an unfinished crawl as a finished one
+            raise
         return folder
 
     def _place(self) -> Path:
@@ -90,21 +92,44 @@ class Crawls:
 
 
 def order_of(strategy: str) -> str:
-    """The setting that makes a crawl follow it."""
+    """The setting that makes a crawl use the strategy."""
     return f"manager.policy={strategy_named(strategy, LIVE).name}"
 
 
-class _Watcher:
-    """Passes the statistics of the crawl on as progress: the share of known pages that are done."""
+def crawl(
+    request: CrawlRequest,
+    show: Show,
+    what: str,
+    begin: Callable[[Crawl], None] | None = None,
+    part: Callable[[], float] | None = None,
+) -> Statistics:
+    """Runs a crawl and returns its statistics. KeyboardInterrupt after Ctrl-C, which ends the crawl cleanly first."""
+    try:
+        report = run(request, _Watcher(what, show, part), begin)
+    finally:
+        gc.unfreeze()  # a run freezes all loaded objects, as it is usually the last thing that a process does
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return report.statistics
 
-    def __init__(self, what: str, show: Show) -> None:
-        self._what, self._show = what, show
+
+class _Watcher:
+    """Reports the progress of a crawl to the laboratory: `part`, or the share of the known pages that are done."""
+
+    def __init__(self, what: str, show: Show, part: Callable[[], float] | None) -> None:
+        self._what, self._show, self._part = what, show, part
+        self._next = 0.0
 
     def due(self) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + SHOW_EVERY
         return True
 
     def show(self, statistics: Statistics) -> None:
-        self._show(self._what, statistics.pages.done / max(1, statistics.pages.known))
+        pages = statistics.pages
+        self._show(self._what, self._part() if self._part else pages.done / max(1, pages.known))
 
     def say(self, line: str) -> None:
         pass

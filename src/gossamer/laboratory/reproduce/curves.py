@@ -1,7 +1,7 @@
 """The curves of 4.3.4: figure 4.3, the bound; 4.4 and 4.5, all strategies on two Webs; 4.6, with an earlier crawl.
 
-Each statement of the text is turned into a number of the curves, given beside it; what is called close, early or late
-is set down here once, before any result.
+Each statement of the text is compared with a number computed from the curves. What counts as close, early or late was
+fixed here before any result was known.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from gossamer.laboratory.reproduce.orders import (
 )
 
 CLOSE: Final = 0.02
-"""Curves that differ by no more are called close."""
+"""Curves that differ by at most this are called close."""
 LATE: Final = 0.8
-"""From this share of the pages on it is late in a crawl."""
+"""Share of the pages from which on a crawl is called late."""
 _HIGH: Final = 0.85
-"""A high coverage."""
+"""Share of the pages that is called a high coverage."""
 
 
 def fig_4_3(lab: Lab) -> Finding:
-    """Of the pages that can be reached, as for all strategies."""
+    """The bound over the pages that can be reached, as for all strategies."""
     found = {s.name: runs(lab, s, ("opic", "omniscient")) for s in lab.subjects}
     bounds = {name: each["omniscient"].bound for name, each in found.items()}
     x = np.linspace(0, 1, len(next(iter(bounds.values()))))
@@ -50,8 +50,8 @@ def fig_4_3(lab: Lab) -> Finding:
     if len(bounds) > 1:
         first, second = list(bounds)[:2]
         apart = float(np.abs(bounds[first] - bounds[second]).max())
-        ours = f"the curves of {first} and {second} are {number(apart)} apart at most"
-        sentences.insert(0, says("PageRank of two Webs is distributed almost alike", ours, apart < 0.1))
+        ours = f"the curves of {first} and {second} differ by at most {number(apart)}"
+        sentences.insert(0, says("the PageRank of two Webs has almost the same distribution", ours, apart < 0.1))
     return Finding(
         "fig-4.3",
         "Figure 4.3: the upper bound",
@@ -84,7 +84,7 @@ def fig_4_4(lab: Lab) -> Finding:
 
 
 def fig_4_5(lab: Lab) -> Finding:
-    """On the second graph, if there is one."""
+    """The same on the second graph, if there is one."""
     return _curves(
         lab,
         lab.subjects[-1],
@@ -114,10 +114,10 @@ def _of_curves(found: dict[str, Measured]) -> list[Sentence]:
     known = {name: found[name] for name in WITHOUT_HISTORY}
     best = max(known, key=lambda n: known[n].average)
     sentences = [
-        says("omniscient is best", f"{best} is, with {number(known[best].average)}", best == "omniscient"),
+        says("omniscient is best", f"{best} is best, with {number(known[best].average)}", best == "omniscient"),
         says(
             "by its last stages omniscient performs close to random",
-            f"over the last fifth of the pages its curve rises {number(bend(known['omniscient'].curve, LATE))} of the "
+            f"over the last fifth of the pages its curve lies {number(bend(known['omniscient'].curve, LATE))} of its "
             "height above a straight line",
             bend(known["omniscient"].curve, LATE) < 0.1,
         ),

@@ -58,20 +58,20 @@ def _of_000(found: dict[str, Measured]) -> list[Sentence]:
     best = max(others, key=lambda label: others[label].average)
     sentences = [
         says(
-            "Length is more efficient than Depth and all that compute PageRank",
-            f"Length has {number(length.average)}, the best of the others, {best}, {number(others[best].average)}",
+            "Length is more efficient than Depth and all strategies that compute PageRank",
+            f"Length has {number(length.average)}; the best other strategy, {best}, has {number(others[best].average)}",
             length.average > others[best].average,
         ),
         overtaken(optimal, {label: each for label, each in found.items() if label != "Optimal"}),
     ]
     late = np.array([each.curve[round(LATE * (len(each.curve) - 1)) :] for each in others.values()])
     apart = float((late.max(axis=0) - late.min(axis=0)).max())
-    ours = f"over the last fifth of the pages they are up to {number(apart)} apart"
-    return [*sentences, says("all but Length and Optimal perform alike at the end", ours, apart < 2 * CLOSE)]
+    ours = f"over the last fifth of the pages they differ by up to {number(apart)}"
+    return [*sentences, says("all except Length and Optimal perform alike at the end", ours, apart < 2 * CLOSE)]
 
 
 def overtaken(optimal: Measured, others: dict[str, Measured]) -> Sentence:
-    """The claim that Optimal, too greedy, is surpassed late."""
+    """The claim that Optimal is too greedy and is overtaken late."""
     lead = {label: each.curve - optimal.curve for label, each in others.items()}
     passed = {label: np.flatnonzero(over > 1e-4) for label, over in lead.items()}
     there = {label: at for label, at in passed.items() if len(at)}
@@ -82,7 +82,7 @@ def overtaken(optimal: Measured, others: dict[str, Measured]) -> Sentence:
     share = there[first][0] / (len(optimal.curve) - 1)
     return says(
         "Optimal is too greedy and is overtaken late",
-        f"{first} is ahead of it from {percent(share)} of the pages on; the most is "
+        f"{first} is ahead of it from {percent(share)} of the pages on; the largest lead is "
         f"{number(float(lead[top].max()))}, by {top}",
         share > 0.3,
     )

@@ -1,11 +1,11 @@
-"""The bandwidth kept by starting and stopping fetchers, as 003 compares with (its figure 3, after PolyBot).
+"""A bandwidth limit by starting and stopping fetchers, the method that 003 compares with (its figure 3, after PolyBot).
 
 "Stopping a fetcher when the actual bandwidth is above the limit and starting a new one when it is below." 003 says no
-more; our reading: the total is measured every second, as in 003's plots, and one fetcher is started or stopped at each
-measure. A fetcher that is stopped ends its page first: to break it off would waste what was sent, and be rude.
+more; our reading: the total is measured every second, as in 003's plots, and one fetcher is started or stopped after
+each measurement. A stopped fetcher completes its page first: to abort it would waste what was sent, and be rude.
 
-It has the methods of `Admission`, whose place it takes, and looks at no prediction; `predicted` is their sum all the
-same, to be drawn beside what was measured.
+`Fetchers` replaces `Admission` in a crawl and overrides only its public methods. It ignores predictions; `predicted`
+is still their sum, to be drawn next to the measured bandwidth.
 """
 
 from __future__ import annotations
@@ -21,12 +21,19 @@ MEASURE: Final = 1.0
 
 
 class Fetchers(Admission):
+    """Admits as many requests at a time as there are active fetchers."""
+
     def __init__(self, sites: int) -> None:
         super().__init__(sites, adapts=False, enforced=False)
         self.active = 1
-        """Fetchers that may be at work."""
-        self.busy = 0
+        """Most fetchers that may work at a time."""
+        self._at_work: set[int] = set()
+        """Sites with an open request, one fetcher each."""
         self._since: tuple[float, int] | None = None
+
+    @property
+    def busy(self) -> int:
+        return len(self._at_work)
 
     @property
     def full(self) -> bool:
@@ -36,11 +43,11 @@ class Fetchers(Admission):
         return _Turn(self, now)
 
     def open(self, site: int, predicted: int) -> None:
-        self.busy += not self._open[site]
+        self._at_work.add(site)
         super().open(site, predicted)
 
     def close(self, sites: npt.NDArray[np.integer]) -> None:
-        self.busy -= int(np.count_nonzero(self._open[sites]))
+        self._at_work.difference_update(sites.tolist())
         super().close(sites)
 
     def observe(self, read: int, now: float) -> float | None:
@@ -59,7 +66,7 @@ class Fetchers(Admission):
 
 
 class _Turn(Search):
-    """The next pages of the queue, as many as there are fetchers without work."""
+    """Starts the next pages of the queue, as many as there are free fetchers."""
 
     def __init__(self, fetchers: Fetchers, now: float) -> None:
         super().__init__(fetchers, now)

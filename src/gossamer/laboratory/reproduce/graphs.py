@@ -1,7 +1,7 @@
-"""The graphs that reproductions run on: those that are named, else those that are found, else one that is made.
+"""The graphs for reproductions: those that the user names, else those found on disk, else a generated one.
 
-Looked for are `debian-docs.npz` and `cnr-2000.npz`, in the folder that GOSSAMER_DATA names, then in
-`../shared/data/graphs`. A graph of one site that begins at page 0 alone names no start pages: it gets 50 at random.
+It looks for `debian-docs.npz` and `cnr-2000.npz` in the folder of the variable GOSSAMER_DATA, then in
+`../shared/data/graphs`. A graph of one site whose only start page is page 0 names no start pages: it gets 50 at random.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from gossamer.laboratory.collection_graph import open_graph
 from gossamer.laboratory.graphs.webgraph import WebGraph
 
 KNOWN: Final = ("debian-docs.npz", "cnr-2000.npz")
-BESIDE: Final = Path("../shared/data/graphs")
+SHARED: Final = Path("../shared/data/graphs")
 STARTS: Final = 50
 MADE: Final = 100_000
-"""Pages of a graph that is made."""
+"""Pages of a generated graph."""
 
 
 def subjects(paths: Sequence[Path], seed: int, made: int = MADE) -> list[Subject]:
@@ -31,12 +31,12 @@ def subjects(paths: Sequence[Path], seed: int, made: int = MADE) -> list[Subject
         return [subject(open_graph(path), seed) for path in found]
     from gossamer.laboratory.graphs.make import make
 
-    return [Subject(make(pages=made, seed=seed), "made, as no graph was named or found", seed)]
+    return [Subject(make(pages=made, seed=seed), "generated, as no graph was named or found", seed)]
 
 
 def known() -> list[Path]:
     folders = [Path(os.environ["GOSSAMER_DATA"])] if os.environ.get("GOSSAMER_DATA") else []
-    for folder in (*folders, BESIDE):
+    for folder in (*folders, SHARED):
         there = [folder / name for name in KNOWN if (folder / name).is_file()]
         if there:
             return there
@@ -48,4 +48,4 @@ def subject(graph: WebGraph, seed: int) -> Subject:
         return Subject(graph, "", seed)
     count = min(STARTS, graph.pages)
     start = np.random.default_rng(seed).choice(graph.pages, count, replace=False).astype(np.uint32)
-    return Subject(with_start(graph, start), f"{count} start pages at random, as it names none", seed)
+    return Subject(with_start(graph, start), f"{count} random start pages, as it names none", seed)

@@ -1,6 +1,6 @@
-"""What a reproduction works with: graphs, a bench for simulations, crawls of the demonstration Web; and its words.
+"""What a reproduction works with: graphs, a bench for simulations, crawls of the demonstration Web; and its wording.
 
-Curves are read at the same thousand points everywhere (`laboratory.measured`), so that two can be compared point by
+Curves are read at the same thousand points everywhere (`laboratory.measured`), so two curves can be compared point by
 point.
 """
 
@@ -24,25 +24,27 @@ PAGERANK: Final = "share of PageRank"
 
 @dataclass(frozen=True, slots=True)
 class Lab:
+    """The equipment of a reproduction."""
+
     bench: Bench
     subjects: Sequence[Subject]
     crawls: Crawls
     random_seed: int = 1
     seconds: float = paper.BANDWIDTH_SECONDS
-    """Of each crawl within a bandwidth (003)."""
+    """Duration of each crawl with limited bandwidth (003)."""
     full: bool = False
-    """Experiments that take long are run whole."""
+    """Whether long experiments are run in full."""
     made: dict[str, Subject] = field(default_factory=dict)
     """Subjects that several figures share."""
 
     @property
     def subject(self) -> Subject:
-        """For what needs one graph."""
+        """The graph for experiments that need one."""
         return self.subjects[0]
 
     @property
     def with_sites(self) -> Subject:
-        """For what is about sites: the first graph that has many, or else the one with the most."""
+        """The graph for experiments on sites: the first with many sites, or else the one with the most."""
         return max(self.subjects, key=lambda s: min(s.graph.sites, 256))
 
     def run(self, subject: Subject, jobs: Iterable[Job]) -> list[Measured]:
@@ -63,9 +65,9 @@ def series(label: str, x: F64, y: F64, kind: Kind = "line", paper: bool = False)
 
 
 def bend(values: F64, begin: float) -> float:
-    """How far a curve rises above the chord of its last part, in parts of the chord's height; random order: 0.
+    """How far a curve rises above the chord of its last part, as a share of the chord's height; 0 for a random order.
 
-    The mean over that part. A curve that takes the best of what is left first has up to 1.
+    This is the mean over that part. A curve that takes the best remaining pages first has up to 1.
     """
     part = values[round(begin * (len(values) - 1)) :]
     height = part[-1] - part[0]
@@ -76,7 +78,7 @@ def bend(values: F64, begin: float) -> float:
 
 
 def number(x: float, digits: int = 3) -> str:
-    """.682, as the tables have it."""
+    """A number such as .682, in the style of the tables."""
     return f"{x:.{digits}f}".replace("0.", ".", 1) if 0 <= x < 1 else f"{x:.{digits}f}"
 
 

@@ -1,17 +1,16 @@
-"""Crawls within a bandwidth, one after another over the same pages of the same servers, and what each of them read.
+"""Crawls with limited bandwidth, one after another over the same pages of the same servers, and their measurements.
 
-They are ordinary crawls (`run`): desk, a worker, archive, politeness. A first one, without a limit, asks every server
-for robots.txt and a page, so that something is known of each; every other starts from a copy of its collection and gets
-the same queue, pages of all servers shuffled once, which no run comes to the end of. Waits are short: what holds
-requests back is the bandwidth.
+They are ordinary crawls (`run`): desk, a worker, archive, politeness. A first crawl, without a limit, requests
+robots.txt and a page from every server, so that there is an estimate of each. All others start from a copy of its
+collection and get the same queue: the pages of all servers, shuffled once, more than any run can fetch. Waits are
+short, so only the bandwidth holds requests back.
 
-What was read is counted at the worker's sockets (`web/limit/bucket.py`), and sampled every 10 ms by a thread of this
+Received bytes are counted at the worker's sockets (`web/limit/bucket.py`), and sampled every 10 ms by a thread of this
 process.
 """
 
 from __future__ import annotations
 
-import gc
 import random
 import shutil
 import tempfile
@@ -28,20 +27,21 @@ import numpy as np
 from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
 from gossamer.crawl.loop import Crawl
-from gossamer.crawl.run import CrawlRequest, run
+from gossamer.crawl.run import CrawlRequest
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.measured import F64
+from gossamer.laboratory.reproduce.crawls import crawl
 from gossamer.laboratory.reproduce.fetchers import Fetchers
 from gossamer.laboratory.reproduce.servers import DOMAIN, SITES, address, host, served
 from gossamer.observe.statistics import Statistics
 
 SAMPLE: Final = 0.01
 SETTLE: Final = 8.0
-"""Seconds from the first byte to the first that counts: fetchers that are started one a second need them."""
+"""Seconds between the first byte and the first that counts, needed by fetchers that are started one per second."""
 IN_VAIN: Final = 60.0
-"""Seconds after which a crawl that has read nothing is given up."""
+"""Seconds after which a crawl that has received nothing is ended."""
 PAGES: Final = 30
-"""Of each server: more than three times what passes within the limit in a minute."""
+"""Pages per server: more than three times what can be received within the limit in a minute."""
 _SETTINGS: Final = (
     "harvester.wait=100ms",
     "harvester.wait_large=100ms",
@@ -60,7 +60,7 @@ _SETTINGS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How the limit is kept."""
+    """A way to keep the limit."""
 
     label: str
     changes: tuple[str, ...] = ()
@@ -69,20 +69,20 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What one of them did within the time that counts, which begins at 0."""
+    """The measurements of one crawl within the time that counts, which begins at 0."""
 
     times: F64
-    """Of the samples."""
+    """Times of the samples."""
     read: F64
-    """Bytes so far."""
+    """Bytes received so far."""
     predicted: F64
-    """Bytes a second."""
+    """Bytes per second."""
     inversions: int
     capped: int
     pages: int
-    """Of the whole run."""
+    """Pages of the whole run."""
     left: int
-    """Pages of the queue that nobody had asked for at the end."""
+    """Pages of the queue that were not requested by the end."""
 
     @property
     def seconds(self) -> int:
@@ -94,7 +94,7 @@ class Ran:
         return found
 
     def predicted_by_second(self) -> F64:
-        """Means."""
+        """Predicted bandwidth: the mean of each second."""
         second = np.clip(self.times, 0, self.seconds - 1e-6).astype(np.int64)
         counts = np.bincount(second, minlength=self.seconds)
         found: F64 = np.bincount(second, self.predicted, minlength=self.seconds) / np.maximum(counts, 1)
@@ -105,14 +105,14 @@ class Ran:
         return float((self.read[-1] - self.read[0]) / (self.times[-1] - self.times[0]))
 
     def most(self, window: float = 1.0) -> float:
-        """Bytes a second in the fullest window, wherever it begins."""
+        """Bytes per second in the fullest window, wherever it begins."""
         begin = self.times[self.times <= max(0.0, self.times[-1] - window)]
         end = np.minimum(begin + window, self.times[-1])
         return float((np.interp(end, self.times, self.read) - np.interp(begin, self.times, self.read)).max() / window)
 
 
 def queue_of(sites: int, pages: int = PAGES) -> tuple[str, ...]:
-    """The predefined queue: the same every time."""
+    """The predefined queue, the same for every run."""
     all_of_them = [f"http://{host(site)}/{page}" for site in range(sites) for page in range(pages)]
     random.Random(3).shuffle(all_of_them)
     return tuple(all_of_them)
@@ -120,14 +120,16 @@ def queue_of(sites: int, pages: int = PAGES) -> tuple[str, ...]:
 
 @contextmanager
 def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Callable[..., Ran]]:
-    """Servers that run, `hurry` times as fast as usual, and a collection in which something is known of
-    each. Gives a function that crawls."""
+    """Runs servers, `hurry` times as fast as usual, and makes a collection with an estimate of each server. Yields a
+    function that crawls."""
     with served(sites, hurry) as port, tempfile.TemporaryDirectory(prefix="gossamer-") as place:
         folder = Path(place)
         resolve = ", ".join(f'"{host(site)}" = "{address(site)}:{port}"' for site in range(sites))
         settings = (*_SETTINGS, f'harvester.resolve={{ {resolve}, "*.{DOMAIN}" = "none" }}')
         first = tuple(f"http://{host(site)}/first" for site in range(sites))
-        _crawl(CrawlRequest(folder / "first", first, changes=settings, patience=2.0), show, "asking every server once")
+        crawl(
+            CrawlRequest(folder / "first", first, changes=settings, patience=2.0), show, "requesting every server once"
+        )
 
         def crawled(way: Way, limit: int, seconds: float, settle: float = SETTLE) -> Ran:
             begun = folder / "crawl"
@@ -144,16 +146,16 @@ def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Calla
 def _watched(plea: CrawlRequest, way: Way, seconds: float, settle: float, show: Show) -> Ran:
     sampler: list[_Sampler] = []
 
-    def begin(crawl: Crawl) -> None:
-        bandwidth = crawl.harvest.bandwidth
+    def begin(live: Crawl) -> None:
+        bandwidth = live.harvest.bandwidth
         assert bandwidth is not None
         if way.by_fetchers:
-            bandwidth.admission = Fetchers(crawl.desk.columns.site.limit)
-        sampler.append(_Sampler(crawl, settle + seconds))
+            bandwidth.admission = Fetchers(live.desk.columns.site.limit)
+        sampler.append(_Sampler(live, settle + seconds))
         sampler[0].start()
 
     try:
-        statistics = _crawl(plea, show, way.label, begin, lambda: sampler[0].part)
+        statistics = crawl(plea, show, way.label, begin, lambda: sampler[0].part)
     finally:
         for each in sampler:
             each.end()
@@ -161,7 +163,7 @@ def _watched(plea: CrawlRequest, way: Way, seconds: float, settle: float, show: 
 
 
 class _Sampler(threading.Thread):
-    """Writes down what was read and what is predicted, and ends the crawl when it has run for long enough."""
+    """Samples the received bytes and the prediction, and ends the crawl after the given time."""
 
     def __init__(self, crawl: Crawl, seconds: float) -> None:
         super().__init__(daemon=True)
@@ -179,7 +181,7 @@ class _Sampler(threading.Thread):
             until = time.monotonic() + IN_VAIN
             while not self._over.wait(SAMPLE) and self.part < 1 and (self._first or time.monotonic() < until):
                 self._sample()
-        except Exception as error:  # raised where the crawl is waited for
+        except Exception as error:  # raised again by `ran`, in the thread that waits for the crawl
             self._error = error
         self._crawl.stop = Ending.STOPPED
 
@@ -205,7 +207,7 @@ class _Sampler(threading.Thread):
             ending = "" if statistics.ended is None else statistics.ended.ending
             raise GossamerError(
                 f"the crawl ended before anything was measured ({way.label}): {ending}",
-                "Run it again; `gossamer crawl DIR --demo` shows whether crawls work here.",
+                "Run it again; `gossamer crawl DIR --demo` shows whether crawls work on this machine.",
             )
         counted = rows[-1, 3:] - rows[0, 3:]
         return Ran(
@@ -217,42 +219,3 @@ class _Sampler(threading.Thread):
             statistics.run.visits,
             statistics.pages.pending,
         )
-
-
-def _crawl(
-    plea: CrawlRequest,
-    show: Show,
-    what: str,
-    begin: Callable[[Crawl], None] | None = None,
-    part: Callable[[], float] | None = None,
-) -> Statistics:
-    """Its statistics at the end. Ctrl-C ends it cleanly, and is passed on."""
-    try:
-        report = run(plea, _Watcher(what, show, part), begin)
-    finally:
-        gc.unfreeze()  # a run freezes what is loaded, as it is usually the last thing that a process does
-    if report.interrupted:
-        raise KeyboardInterrupt
-    return report.statistics
-
-
-class _Watcher:
-    """Hands progress on."""
-
-    def __init__(self, what: str, show: Show, part: Callable[[], float] | None) -> None:
-        self._what, self._show, self._part = what, show, part
-        self._next = 0.0
-
-    def due(self) -> bool:
-        now = time.monotonic()
-        if now < self._next:
-            return False
-        self._next = now + 0.2
-        return True
-
-    def show(self, statistics: Statistics) -> None:
-        pages = statistics.pages
-        self._show(self._what, self._part() if self._part else pages.done / max(1, pages.known))
-
-    def say(self, line: str) -> None:
-        pass

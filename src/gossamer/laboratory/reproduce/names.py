@@ -1,9 +1,9 @@
-"""What can be reproduced, by name: a sentence, the source and the function of each."""
+"""The reproductions by name, each with a sentence, its source and its function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final
 
@@ -18,15 +18,59 @@ ALL: Final = "all"
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
+    """A table or figure that can be recomputed."""
+
     sentence: str
     source: str
     function: Callable[[Lab], Finding]
     same_as: str = ""
-    """The one that it repeats under another number."""
+    """The name of the reproduction that it repeats under another number."""
     on_graphs: bool = True
 
 
-NAMES: Final = {
+_AGAIN: Final = (
+    ("fig-000-6.6", "fig-4.7", "Figure 6.6 of 000: many robots", "000, figure 6.6, 6.3", "000, 6.3"),
+    ("table-000-6.1", "table-4.2", "Table 6.1 of 000: speed-up by more robots", "000, table 6.1", "000, 6.3"),
+    ("fig-000-6.7", "fig-4.9", "Figure 6.7 of 000: pages of a batch by site", "000, figure 6.7, 6.4", "000, 6.4"),
+    ("fig-000-6.8", "fig-4.10", "Figure 6.8 of 000: active robots", "000, figure 6.8, 6.4", "000, 6.4"),
+    (
+        "fig-000-6.9",
+        "fig-4.11",
+        "Figure 6.9 of 000: active robots, 100 pages per connection",
+        "000, figure 6.9, 6.4",
+        "000, 6.4",
+    ),
+    ("fig-000-6.10", "fig-4.12", "Figure 6.10 of 000: PageRank by day", "000, figure 6.10, 6.5", "000, 6.5"),
+    ("fig-000-6.11", "fig-4.13", "Figure 6.11 of 000: average PageRank by day", "000, figure 6.11, 6.5", "000, 6.5"),
+    ("fig-000-6.12", "fig-4.14", "Figure 6.12 of 000: average PageRank by depth", "000, figure 6.12, 6.5", "000, 6.5"),
+    ("fig-000-6.13", "fig-4.15", "Figure 6.13 of 000: crawl and simulation", "000, figure 6.13, 6.5", "000, 6.5"),
+)
+"""Figures of 000 that the thesis has under another number: name, name in the thesis, title, source, section."""
+
+
+def _again(name: str, same_as: str, title: str, source: str, section: str) -> Reproduction:
+    """The same experiment under the number and the title that 000 gives it."""
+    number = same_as.replace("fig-", "figure ").replace("table-", "table ")
+
+    def renumbered(lab: Lab) -> Finding:
+        finding = NAMES[same_as].function(lab)
+
+        def named(part: str) -> str:
+            return name + part.removeprefix(same_as)
+
+        return replace(
+            finding,
+            name=name,
+            title=f"{title} (as {number})",
+            source=source,
+            tables=tuple(replace(table, name=named(table.name)) for table in finding.tables),
+            plots=tuple(replace(plot, name=named(plot.name)) for plot in finding.plots),
+        )
+
+    return Reproduction(f"As {number}.", section, renumbered, same_as)
+
+
+NAMES: Final[dict[str, Reproduction]] = {
     "table-4.1": Reproduction("Eleven strategies, and ours: average PageRank, tau.", "4.3.4", orders.table_4_1),
     "abstract": Reproduction("Half of the pages, 80 % of the PageRank.", "abstract", orders.abstract),
     "fig-4.2": Reproduction("How long sequential downloads take.", "4.2.1", batches.fig_4_2),
@@ -38,38 +82,30 @@ NAMES: Final = {
     "table-4.2": Reproduction("Speed-up by robots and bandwidth.", "4.3.5", robots.table_4_2),
     "fig-4.8": Reproduction("Speed-up by bandwidth.", "4.3.5", robots.fig_4_8),
     "fig-4.9": Reproduction("Pages of a batch by site.", "4.4", batches.fig_4_9),
-    "fig-4.10": Reproduction("Active robots, one page a connection.", "4.4", batches.fig_4_10),
-    "fig-4.11": Reproduction("Active robots, 100 pages a connection.", "4.4", batches.fig_4_11),
+    "fig-4.10": Reproduction("Active robots, one page per connection.", "4.4", batches.fig_4_10),
+    "fig-4.11": Reproduction("Active robots, 100 pages per connection.", "4.4", batches.fig_4_11),
     "fig-4.12": Reproduction("A crawl: PageRank and pages by day.", "4.5.1", real.fig_4_12),
     "fig-4.13": Reproduction("A crawl: average PageRank by day.", "4.5.1", real.fig_4_13),
     "fig-4.14": Reproduction("A crawl: average PageRank by depth.", "4.5.1", real.fig_4_14),
-    "fig-4.15": Reproduction("A crawl beside its simulation.", "4.5.1", real.fig_4_15),
+    "fig-4.15": Reproduction("A crawl and its simulation.", "4.5.1", real.fig_4_15),
     "fig-4.16": Reproduction("Two crawls: PageRank and pages by time.", "4.5.2", real.fig_4_16),
     "fig-000-6.5": Reproduction("Three sizes of batch; Optimal is overtaken late.", "000, 6.3", earlier.fig_000_6_5),
-    "fig-000-6.6": Reproduction("As figure 4.7.", "000, 6.3", robots.fig_000_6_6, "fig-4.7"),
-    "table-000-6.1": Reproduction("As table 4.2.", "000, 6.3", robots.table_000_6_1, "table-4.2"),
-    "fig-000-6.7": Reproduction("As figure 4.9.", "000, 6.4", batches.fig_000_6_7, "fig-4.9"),
-    "fig-000-6.8": Reproduction("As figure 4.10.", "000, 6.4", batches.fig_000_6_8, "fig-4.10"),
-    "fig-000-6.9": Reproduction("As figure 4.11.", "000, 6.4", batches.fig_000_6_9, "fig-4.11"),
-    "fig-000-6.10": Reproduction("As figure 4.12.", "000, 6.5", real.fig_000_6_10, "fig-4.12"),
-    "fig-000-6.11": Reproduction("As figure 4.13.", "000, 6.5", real.fig_000_6_11, "fig-4.13"),
-    "fig-000-6.12": Reproduction("As figure 4.14.", "000, 6.5", real.fig_000_6_12, "fig-4.14"),
-    "fig-000-6.13": Reproduction("As figure 4.15.", "000, 6.5", real.fig_000_6_13, "fig-4.15"),
+    **{row[0]: _again(*row) for row in _AGAIN},
     "fig-003": Reproduction(
-        "Four ways to keep a bandwidth, second by second.", "003, 3", bandwidth.fig_003, on_graphs=False
+        "Four ways to limit the bandwidth, second by second.", "003, 3", bandwidth.fig_003, on_graphs=False
     ),
     "table-001": Reproduction(
-        "Dynamic against static scheduling, over sockets.", "001, 3", scheduling.table_001, on_graphs=False
+        "Dynamic and static scheduling, over sockets.", "001, 3", scheduling.table_001, on_graphs=False
     ),
 }
 
 
 def named(name: str) -> list[str]:
-    """The names that are meant; `all` leaves out those that repeat another."""
+    """The reproductions with this name; `all` leaves out repetitions."""
     if name == ALL:
         return [each for each, reproduction in NAMES.items() if not reproduction.same_as]
     if name in NAMES:
         return [name]
     near = get_close_matches(name, (*NAMES, ALL), 1, 0.5)
     meant = f"Did you mean {near[0]}? " if near else ""
-    raise UsageError(f"nothing is called {name!r}", f"{meant}There are: {', '.join(NAMES)}, {ALL}.")
+    raise UsageError(f"there is no reproduction {name!r}", f"{meant}There are: {', '.join(NAMES)}, {ALL}.")

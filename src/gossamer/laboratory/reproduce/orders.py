@@ -1,7 +1,7 @@
-"""Which order of pages collects PageRank soonest (4.3): table 4.1, and the claim of the abstract.
+"""The order of pages that collects PageRank soonest (4.3): table 4.1, and the claim of the abstract.
 
-The setting of all: r = 1, w = 15 s, c = 1, bandwidth not binding, servers as measured in 3.3; K = 1/35 of the pages for
-the two strategies that compute PageRank in batches. All others keep their order up to date page by page.
+The same setting for all: r = 1, w = 15 s, c = 1, bandwidth not binding, servers as measured in 3.3; K = 1/35 of the
+pages for the two strategies that compute PageRank in batches. All others update their order after every page.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import Final
 import numpy as np
 
 from gossamer.laboratory import Job, Measured, Subject
-from gossamer.laboratory.findings.finding import Cell, Column, Finding, Sentence, Table, beside
+from gossamer.laboratory.findings.finding import Cell, Column, Finding, Sentence, Table, compared
 from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.lab import Lab, number, percent, says
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 
 OWN: Final = "completed-pagerank"
-"""Our own strategy: it stands beside those of the paper."""
+"""Our own strategy, shown next to those of the paper."""
 WITHOUT_HISTORY: Final = tuple(n for n in paper.TABLE_4_1 if not n.startswith("historical"))
 HISTORICAL: Final = tuple(n for n in paper.TABLE_4_1 if n.startswith("historical"))
 NO_INFORMATION: Final = tuple(n for n in WITHOUT_HISTORY if n != "omniscient")
-"""Those that use nothing from outside the crawl."""
+"""Strategies that use no information from outside the crawl."""
 IN_BATCHES: Final = ("batch-pagerank", "partial-pagerank")
 GOOD: Final = ("batch-pagerank", "larger-sites-first", "opic")
 SETTING: Final = "r = 1, w = 15 s, c = 1, bandwidth not binding, servers as in 3.3, K = 1/35 of the pages"
 
 
 def job(strategy: str, pages: int, seed: int, batches: int = paper.COLLECTION_BATCHES) -> Job:
-    """In batches of K = `pages` / `batches`: batch-pagerank plans K pages at a time; partial-pagerank computes PageRank
-    every K pages, and in between goes page by page, as all others do."""
+    """The simulation of a strategy, with batches of K = `pages` / `batches`: batch-pagerank plans K pages at a time;
+    partial-pagerank computes PageRank every K pages and otherwise proceeds page by page, as all others do."""
     size = max(1, pages // batches)
     scenario = Scenario(connections=1, wait=paper.WAIT, servers=Servers.measured(), random_seed=seed)
     if strategy == "batch-pagerank":
@@ -60,8 +60,8 @@ def table_4_1(lab: Lab) -> Finding:
         )
         for name in strategies
     }
-    averages = beside("table-4.1-average", "Average cumulative PageRank", "strategy", _rows(means, 0), ".4f")
-    taus = beside("table-4.1-tau", "Kendall's tau over 5,000 pages", "strategy", _rows(means, 1), ".4f")
+    averages = compared("table-4.1-average", "Average cumulative PageRank", "strategy", _rows(means, 0), ".4f")
+    taus = compared("table-4.1-tau", "Kendall's tau over 5,000 pages", "strategy", _rows(means, 1), ".4f")
     tables = (averages, taus, *(detail(f"table-4.1-{name}", name, each) for name, each in by_graph.items()))
     return Finding(
         "table-4.1",
@@ -76,7 +76,7 @@ def table_4_1(lab: Lab) -> Finding:
 
 def _one_site(subjects: Sequence[Subject]) -> list[Sentence]:
     named = [subject.name for subject in subjects if subject.graph.sites == 1]
-    said = "one site only: there larger-sites-first is breadth-first, and lowers the mean of the former."
+    said = "only one site: there larger-sites-first equals breadth-first, which lowers the mean of larger-sites-first."
     return [Sentence(f"{' and '.join(named)} {'has' if len(named) == 1 else 'have'} {said}")] if named else []
 
 
@@ -106,9 +106,13 @@ def _of_table(means: dict[str, tuple[float, float]]) -> list[Sentence]:
     order = concordance(from_paper, ours)
     largest = max(named, key=lambda n: abs(means[n][0] - paper.TABLE_4_1[n].average))
     sentences = [
-        says("a ranking of eleven strategies", f"one with a Kendall's tau of {number(order, 2)} to it", order > 0.5),
+        says(
+            "a ranking of eleven strategies",
+            f"a ranking with a Kendall's tau of {number(order, 2)} to the paper's",
+            order > 0.5,
+        ),
         Sentence(
-            f"The largest difference is that of {largest}: ours {number(means[largest][0])}, the paper "
+            f"The largest difference: {largest}, ours {number(means[largest][0])}, the paper "
             f"{number(paper.TABLE_4_1[largest].average)}."
         ),
     ]
@@ -116,7 +120,7 @@ def _of_table(means: dict[str, tuple[float, float]]) -> list[Sentence]:
     best = max((n for n in NO_INFORMATION), key=lambda n: means[n][0])
     sentences.append(
         says(
-            "without information from outside, larger-sites-first is best (.675), then OPIC (.671)",
+            "without outside information, larger-sites-first is best (.675), then OPIC (.671)",
             f"{best} is best ({number(means[best][0])}); larger-sites-first has "
             f"{number(means['larger-sites-first'][0])}, OPIC {number(means['opic'][0])}",
             best == "larger-sites-first",
@@ -131,7 +135,7 @@ _PAIRS: Final = (
     ("historical-pagerank-zero", "opic"),
     ("historical-pagerank-omniscient", "omniscient"),
 )
-"""Which is above which, in the table."""
+"""Pairs of strategies: in the table, the first is above the second."""
 
 
 def _above(means: dict[str, tuple[float, float]], better: str, worse: str) -> Sentence:
@@ -146,8 +150,8 @@ def _above(means: dict[str, tuple[float, float]], better: str, worse: str) -> Se
 def _own(means: dict[str, tuple[float, float]], best: str) -> Sentence:
     own, omniscient = means[OWN][0], means["omniscient"][0]
     return Sentence(
-        f"Our own strategy has {number(own)}: {own - means[best][0]:+.3f} against {best}, the best of the paper's that "
-        f"need no outside information, and {own - omniscient:+.3f} against omniscient."
+        f"Our own strategy has {number(own)}: {own - means[best][0]:+.3f} compared with {best}, the best strategy of "
+        f"the paper without outside information, and {own - omniscient:+.3f} compared with omniscient."
     )
 
 
@@ -159,7 +163,7 @@ def concordance(a: list[float], b: list[float]) -> float:
 
 
 def abstract(lab: Lab) -> Finding:
-    """Half of the pages, four fifths of the PageRank: simulated. Figure 4.12 has the real crawl."""
+    """Half of the pages, four fifths of the PageRank: simulated. Figure 4.12 is about the real crawl."""
     strategies, rows, sentences = (*GOOD, "breadth-first", OWN), [], []
     for subject in lab.subjects:
         found = runs(lab, subject, strategies)
@@ -170,7 +174,7 @@ def abstract(lab: Lab) -> Finding:
         ours += percent(at["larger-sites-first"])
         agrees = at[best] >= paper.ABSTRACT.pagerank - 0.01
         sentences.append(says("half of the pages bring 80 % of the PageRank", ours, agrees))
-    table = beside("abstract-half", "PageRank after half of the pages", "graph, strategy", rows)
+    table = compared("abstract-half", "PageRank after half of the pages", "graph, strategy", rows)
     return Finding(
         "abstract",
         "The abstract: half of the pages, 80 % of the PageRank",

@@ -1,7 +1,7 @@
-"""What the sources say, as data: every figure that a reproduction is compared with, and where it stands.
+"""The figures of the sources with which reproductions are compared, and where each is found.
 
-Pages are those of the thesis; "000" is the earlier form of its chapter 4, "003" the paper on bounded bandwidth. Only
-what text, tables and captions say is here: nothing was read off a printed curve.
+Page numbers are those of the thesis; "000" is the earlier form of its chapter 4, "003" the paper on bounded bandwidth.
+Only text, tables and captions are used: nothing was read off a printed curve.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 
 
 class Score(NamedTuple):
+    """A row of table 4.1."""
+
     average: float
     """Average cumulative PageRank."""
     tau: float
@@ -48,15 +50,15 @@ TABLE_4_2: Final = {
     2_000_000: (1.0, 54.3, 204.3),
     20_000_000: (1.0, 54.6, 220.1),
 }
-"""Page 66, and table 6.1 of 000: bytes a second to the speed-up with 1, 64 and 256 robots, larger-sites-first. The base
-is one robot at the highest bandwidth."""
+"""Page 66, and table 6.1 of 000: bytes per second to the speed-up with 1, 64 and 256 robots, larger-sites-first. The
+base is one robot at the highest bandwidth."""
 
 HISTORY_PAGES: Final = 0.55
 HISTORY_PAGERANK: Final = 0.72
-"""4.3.4, page 63: the pages known from the earlier crawl, and the PageRank that they hold."""
+"""4.3.4, page 63: the share of pages known from the earlier crawl, and their share of the PageRank."""
 
 HALF_PAGERANK_WITHIN: Final = (0.20, 0.30)
-"""4.3.4, page 62: of the pages, for half of the PageRank, by batch-pagerank, larger-sites-first and OPIC."""
+"""4.3.4, page 62: share of the pages for half of the PageRank, by batch-pagerank, larger-sites-first and OPIC."""
 BREADTH_FIRST_GOOD_UNTIL: Final = 0.25
 """4.3.4: breadth-first is close to the best for the first 20 to 30 % of the pages."""
 
@@ -66,14 +68,15 @@ ALMOST_ALL_DOWNLOADS: Final = 10.0
 """4.2.1, after Liu 1998: seconds."""
 
 BATCH_HOURS: Final = {(2_000, 1): 33.0, (20_000, 1): 9.0, (2_000, 100): 29.0, (20_000, 100): 3.0}
-"""4.4, page 67, figures 4.10 and 4.11: bytes a second and pages a connection to the hours that a batch takes."""
+"""4.4, page 67, figures 4.10 and 4.11: bytes per second and pages per connection to the hours of a batch."""
 BATCH_BYTES: Final = 29 * 3600 * 2_000
-"""What passes in 29 hours at most: the batch is not larger. Its size is not given; this is about 9,000 pages."""
+"""The most that can be received in 29 hours: the batch is not larger. Its size is not given; this is about 9,000 pages.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """A point of a crawl: so many pages, so much PageRank."""
+    """A point of a crawl: a share of the pages and the share of PageRank that they hold."""
 
     when: str
     pages: float
@@ -82,18 +85,16 @@ class Milestone:
 
 ABSTRACT: Final = Milestone("abstract", 0.50, 0.80)
 REAL: Final = (Milestone("end of day 2", 0.50, 0.80), Milestone("end of day 4", 0.80, 0.95))
-"""4.5.1, page 69: more than .95 at the second."""
+"""4.5.1, page 69: more than .95 at the second milestone."""
 DAYS: Final = 8
 """4.5.1: the length of the crawl."""
 LEVELS: Final = 4
-"""4.5.1, page 70: 3 to 4 clicks from the home page PageRank and depth have little to do with one another."""
-EXPERIMENT_2: Final = {"wait": 15.0, "wait_large": 5.0, "large_site": 100, "connections": 1000}
-"""4.5.2, page 72."""
+"""4.5.1, page 70: from 3 to 4 clicks from the home page on, PageRank and depth are hardly correlated."""
 
 PROCESSES_001: Final = 5
 PAGES_001: Final = 21_000
 PAGES_001_TABLE_1: Final = 40_000
-"""001, section 3: URLs on 177 hosts. Table 1 counts up to 36,022 pages, so it needs a Web of more."""
+"""001, section 3: URLs on 177 hosts. Table 1 counts up to 36,022 pages, so it needs a larger Web."""
 TABLE_001_1: Final = {
     10: (10_449, 1_805),
     20: (19_563, 2_886),
@@ -114,8 +115,8 @@ TABLE_001_2: Final = {
     18: (19.8, 175.0),
     20: (21.7, 210.0),
 }
-"""001, table 2: thousands of pages to the minutes with dynamic and with static scheduling (its second 6 is 8; the
-speed-ups printed for 12 and 14 should be 6.7 and 7.1)."""
+"""001, table 2: thousands of pages to the minutes with dynamic and with static scheduling (its second 6 is read as 8;
+the speed-ups printed for 12 and 14 should be 6.7 and 7.1)."""
 
 NAMES_OF_000: Final = {
     "omniscient": "Optimal",
@@ -124,12 +125,12 @@ NAMES_OF_000: Final = {
     "batch-pagerank": "Batch",
     "partial-pagerank": "Partial",
 }
-"""The strategies as the earlier form calls them."""
+"""The names of the strategies in 000."""
 
 BANDWIDTH_LIMIT: Final = 140_000
-"""003, section 3: of its first experiment, bytes a second."""
+"""003, section 3: bytes per second of its first experiment."""
 BANDWIDTH_SECONDS: Final = 40
-"""003, figure 1: the window that is shown."""
+"""003, figure 1: seconds shown."""
 BANDWIDTH_MEANS: Final = {6: 71_788, 2: 64_562}
-"""003, section 3: max_d to the average bandwidth. The limit of that experiment and the unit are not given, so that only
-their ratio can be compared."""
+"""003, section 3: max_d to the average bandwidth. The limit of that experiment and the unit are not given, so only the
+ratio can be compared."""

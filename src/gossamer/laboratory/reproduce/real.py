@@ -1,8 +1,8 @@
 """Real crawls (4.5): figures 4.12 to 4.16, and 6.10 to 6.13 of 000, on crawls of the demonstration Web.
 
-A *day* is an eighth of the crawl's time, as the paper's crawl took eight. PageRank is that of the pages that were done,
-on the links between them. Connections and waits are those of the demonstration Web, some hundred times as fast as the
-paper's.
+A *day* is an eighth of the crawl's time, as the paper's crawl took eight days. PageRank is computed over the fetched
+pages and the links between them. Connections and waits are those of the demonstration Web, some hundred times as fast
+as the paper's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gossamer.base.units import human_time, thousands
 from gossamer.laboratory import Job, Measured, Subject
 from gossamer.laboratory.compare.crawled import F64, Crawled
 from gossamer.laboratory.compare.finding import as_run, scenario_of
-from gossamer.laboratory.findings.finding import Cell, Column, Finding, Plot, Sentence, Series, Table, beside
+from gossamer.laboratory.findings.finding import Cell, Column, Finding, Plot, Sentence, Series, Table, compared
 from gossamer.laboratory.measured import measure
 from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.lab import PAGERANK, PAGES, Lab, curve, number, percent, says, series
@@ -23,7 +23,7 @@ from gossamer.laboratory.reproduce.lab import PAGERANK, PAGES, Lab, curve, numbe
 LENGTH: Final = "larger-sites-first"
 DEPTH: Final = "breadth-first"
 CONSISTENT: Final = 0.05
-"""Curves that are no more apart on average are called consistent."""
+"""Curves whose mean difference is at most this are called consistent."""
 
 
 def setting(*crawls: Crawled) -> str:
@@ -37,12 +37,12 @@ def setting(*crawls: Crawled) -> str:
 
 
 def days(crawled: Crawled) -> F64:
-    """When each page was done, in eighths of the crawl."""
+    """When each page was fetched, in eighths of the crawl."""
     return paper.DAYS * crawled.time / max(float(crawled.time.max()), 1e-9)
 
 
 def got(crawled: Crawled) -> F64:
-    """Cumulative PageRank, after each page."""
+    """Cumulative PageRank after each page."""
     found: F64 = np.cumsum(crawled.worth[crawled.order]) / crawled.worth.sum()
     return found
 
@@ -55,14 +55,7 @@ def measured(crawled: Crawled) -> Measured:
 
 
 def fig_4_12(lab: Lab) -> Finding:
-    return _by_day(lab, "fig-4.12", "Figure 4.12: PageRank by day", "Thesis, figure 4.12, page 70, and 4.5.1")
-
-
-def fig_000_6_10(lab: Lab) -> Finding:
-    return _by_day(lab, "fig-000-6.10", "Figure 6.10 of 000: PageRank by day (as figure 4.12)", "000, figure 6.10, 6.5")
-
-
-def _by_day(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.12"
     crawled = lab.crawls.get(LENGTH)
     run, day = measured(crawled), days(crawled)
     grid = np.linspace(0, paper.DAYS, 161)
@@ -91,27 +84,24 @@ def _by_day(lab: Lab, name: str, title: str, source: str) -> Finding:
     ]
     sentences.append(
         says(
-            "the share of PageRank is above that of documents during the whole crawl",
-            "so it is" if ahead >= -1e-9 else f"it falls behind by up to {number(-ahead)}",
+            "the share of PageRank is above the share of documents during the whole crawl",
+            "it is" if ahead >= -1e-9 else f"it falls behind by up to {number(-ahead)}",
             ahead >= -1e-9,
         )
     )
     return Finding(
-        name, title, source, setting(crawled), (beside(f"{name}-shares", "", "", rows),), (plot,), tuple(sentences)
+        name,
+        "Figure 4.12: PageRank by day",
+        "Thesis, figure 4.12, page 70, and 4.5.1",
+        setting(crawled),
+        (compared(f"{name}-shares", "", "", rows),),
+        (plot,),
+        tuple(sentences),
     )
 
 
 def fig_4_13(lab: Lab) -> Finding:
-    return _average(lab, "fig-4.13", "Figure 4.13: average PageRank by day", "Thesis, figure 4.13, page 71")
-
-
-def fig_000_6_11(lab: Lab) -> Finding:
-    return _average(
-        lab, "fig-000-6.11", "Figure 6.11 of 000: average PageRank by day (as figure 4.13)", "000, figure 6.11, 6.5"
-    )
-
-
-def _average(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.13"
     crawled = lab.crawls.get(LENGTH)
     day = np.minimum(days(crawled).astype(np.int64), paper.DAYS - 1)
     worth = crawled.worth[crawled.order] * crawled.graph.pages
@@ -122,7 +112,7 @@ def _average(lab: Lab, name: str, title: str, source: str) -> Finding:
         name,
         "Average PageRank of the pages of a day",
         "day (eighths of the crawl)",
-        "average PageRank (1: that of all)",
+        "average PageRank (1: mean of all pages)",
         (Series("larger-sites-first", label, means.tolist(), "bars"),),
     )
     columns = (Column("day", "d"), Column("pages", ",d"), Column("average PageRank", ".3f"))
@@ -134,21 +124,18 @@ def _average(lab: Lab, name: str, title: str, source: str) -> Finding:
         late < 0.5 * means[0],
     )
     return Finding(
-        name, title, source, setting(crawled), (Table(f"{name}-days", "", columns, rows),), (plot,), (sentence,)
+        name,
+        "Figure 4.13: average PageRank by day",
+        "Thesis, figure 4.13, page 71",
+        setting(crawled),
+        (Table(f"{name}-days", "", columns, rows),),
+        (plot,),
+        (sentence,),
     )
 
 
 def fig_4_14(lab: Lab) -> Finding:
-    return _by_depth(lab, "fig-4.14", "Figure 4.14: average PageRank by depth", "Thesis, figure 4.14, page 71")
-
-
-def fig_000_6_12(lab: Lab) -> Finding:
-    return _by_depth(
-        lab, "fig-000-6.12", "Figure 6.12 of 000: average PageRank by depth (as figure 4.14)", "000, figure 6.12, 6.5"
-    )
-
-
-def _by_depth(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.14"
     crawled = lab.crawls.get(LENGTH)
     depth, worth = crawled.depth.astype(np.int64), crawled.worth * crawled.graph.pages
     counts = np.bincount(depth)
@@ -158,7 +145,7 @@ def _by_depth(lab: Lab, name: str, title: str, source: str) -> Finding:
         name,
         "Average PageRank by depth",
         "clicks from the start page of the site",
-        "average PageRank (1: that of all)",
+        "average PageRank (1: mean of all pages)",
         (Series(LENGTH, levels.tolist(), means[levels].tolist(), "bars"),),
     )
     columns = (Column("depth", "d"), Column("pages", ",d"), Column("average PageRank", ".3f"))
@@ -168,17 +155,24 @@ def _by_depth(lab: Lab, name: str, title: str, source: str) -> Finding:
     sentences = (
         says(
             "in the first levels PageRank falls with depth",
-            f"the correlation of depth and the logarithm of PageRank is {first:+.2f} in the first {paper.LEVELS}",
+            f"depth and the logarithm of PageRank have a correlation of {first:+.2f} on the first {paper.LEVELS} "
+            "levels",
             first < -0.1,
         ),
         says(
             "3 to 4 clicks from the home page the correlation is very low",
-            f"below them it is {rest:+.2f}",
+            f"on deeper levels it is {rest:+.2f}",
             abs(rest) < 0.1,
         ),
     )
     return Finding(
-        name, title, source, setting(crawled), (Table(f"{name}-levels", "", columns, rows),), (plot,), sentences
+        name,
+        "Figure 4.14: average PageRank by depth",
+        "Thesis, figure 4.14, page 71",
+        setting(crawled),
+        (Table(f"{name}-levels", "", columns, rows),),
+        (plot,),
+        sentences,
     )
 
 
@@ -192,16 +186,7 @@ def correlation(depth: np.ndarray[tuple[int], np.dtype[np.int64]], worth: F64) -
 
 
 def fig_4_15(lab: Lab) -> Finding:
-    return _simulated(lab, "fig-4.15", "Figure 4.15: crawl and simulation", "Thesis, figure 4.15, page 72")
-
-
-def fig_000_6_13(lab: Lab) -> Finding:
-    return _simulated(
-        lab, "fig-000-6.13", "Figure 6.13 of 000: crawl and simulation (as figure 4.15)", "000, figure 6.13, 6.5"
-    )
-
-
-def _simulated(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.15"
     crawled = lab.crawls.get(LENGTH)
     real = measured(crawled)
     subject = Subject(crawled.graph, seed=lab.random_seed)
@@ -218,7 +203,7 @@ def _simulated(lab: Lab, name: str, title: str, source: str) -> Finding:
     sentences = (
         says(
             "crawl and simulation are consistent",
-            f"their curves are {number(apart)} apart on average",
+            f"the mean difference of their curves is {number(apart)}",
             apart <= CONSISTENT,
         ),
         says(
@@ -229,11 +214,17 @@ def _simulated(lab: Lab, name: str, title: str, source: str) -> Finding:
     )
     columns = (Column(""), Column("average", ".4f"), Column("tau", ".4f"), Column("time"))
     rows = tuple(
-        (label, each.average, each.tau, human_time(each.seconds))
+        (label, each.average, each.tau, human_time(each.totals.seconds))
         for label, each in (("crawl", real), ("simulation", simulated))
     )
     return Finding(
-        name, title, source, setting(crawled), (Table(f"{name}-scores", "", columns, rows),), (plot,), sentences
+        name,
+        "Figure 4.15: crawl and simulation",
+        "Thesis, figure 4.15, page 72",
+        setting(crawled),
+        (Table(f"{name}-scores", "", columns, rows),),
+        (plot,),
+        sentences,
     )
 
 
@@ -269,7 +260,7 @@ def fig_4_16(lab: Lab) -> Finding:
 
 
 def reaching(crawled: Crawled) -> tuple[float, ...]:
-    """Seconds to half and to 80 % of the documents, and of the PageRank."""
+    """Seconds to half and to 80 % of the documents, then of the PageRank."""
     time, pagerank = np.sort(crawled.time), got(crawled)
     documents = np.arange(1, len(time) + 1) / len(time)
     return tuple(
@@ -281,7 +272,7 @@ def _faster(halves: dict[str, tuple[float, ...]]) -> list[Sentence]:
     what = ("half of the documents", "80 % of the documents", "half of the PageRank", "80 % of the PageRank")
     return [
         says(
-            f"larger-sites-first has {each} sooner than breadth-first",
+            f"larger-sites-first reaches {each} sooner than breadth-first",
             f"after {length:.2f} s, breadth-first after {depth:.2f} s",
             length <= depth,
         )

@@ -1,8 +1,9 @@
 """More robots (4.3.5): figure 4.7 (figure 6.6 of 000), table 4.2 (table 6.1 of 000) and figure 4.8.
 
-Table 4.2 says nothing of how long was crawled. To the end it cannot have been: a site of 25,000 pages alone takes 104
-hours at w = 15 s, a ninth of what one robot needs for 3.5 million pages at a second each, and the table has a speed-up
-of 220. So the speed-up is given for the first tenth of the pages, which compares with the table, and to the end.
+Table 4.2 does not say how long the crawls ran. They cannot have run to the end: a site of 25,000 pages alone takes 104
+hours at w = 15 s, a ninth of what one robot needs for 3.5 million pages at one second each, and the table has a
+speed-up of 220. So we give the speed-up for the first tenth of the pages, to be compared with the table, and for the
+whole crawl.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from gossamer.base.units import human_size, thousands
 from gossamer.laboratory import Job, Measured, Subject
-from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table, beside
+from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table, compared
 from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.lab import PAGERANK, PAGES, Lab, curve, number, percent, says
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
@@ -21,9 +22,9 @@ from gossamer.laboratory.simulate.scenario import Scenario, Servers
 LENGTH: Final = "larger-sites-first"
 DEPTH: Final = "breadth-first"
 NOT_AFFECTED: Final = 0.01
-"""Averages that differ by no more are the same."""
+"""Averages that differ by at most this count as equal."""
 COMPARED: Final = 0.1
-"""The part of the pages whose time is compared with table 4.2."""
+"""Share of the pages whose time is compared with table 4.2."""
 _TOP: Final = max(paper.TABLE_4_2)
 
 
@@ -38,14 +39,7 @@ def setting(subject: Subject, more: str = "", per_turn: int = 1) -> str:
 
 
 def fig_4_7(lab: Lab) -> Finding:
-    return _many_robots(lab, "fig-4.7", "Figure 4.7: many robots", "Thesis, figure 4.7, page 65")
-
-
-def fig_000_6_6(lab: Lab) -> Finding:
-    return _many_robots(lab, "fig-000-6.6", "Figure 6.6 of 000: many robots (as figure 4.7)", "000, figure 6.6, 6.3")
-
-
-def _many_robots(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "fig-4.7"
     subject = lab.with_sites
     jobs = [Job(s, scenario(r, lab.random_seed)) for s in (LENGTH, DEPTH) for r in paper.ROBOTS]
     found = lab.run(subject, jobs)
@@ -55,8 +49,8 @@ def _many_robots(lab: Lab, name: str, title: str, source: str) -> Finding:
     rows = tuple((each.strategy, each.scenario.connections, each.average, each.at(0.5)) for each in found)
     return Finding(
         name,
-        title,
-        source,
+        "Figure 4.7: many robots",
+        "Thesis, figure 4.7, page 65",
         setting(subject, ", bandwidth not binding"),
         (Table(f"{name}-scores", subject.name, columns, rows),),
         (plot,),
@@ -72,11 +66,13 @@ def _affected(found: list[Measured]) -> list[Sentence]:
     return [
         says(
             "larger-sites-first is not affected by the number of robots",
-            f"averages {listed[LENGTH]} with 1, 64 and 256",
+            f"averages {listed[LENGTH]} with 1, 64 and 256 robots",
             spread <= NOT_AFFECTED,
         ),
         says(
-            "breadth-first improves with the number of robots", f"averages {listed[DEPTH]} with 1, 64 and 256", rise > 0
+            "breadth-first improves with the number of robots",
+            f"averages {listed[DEPTH]} with 1, 64 and 256 robots",
+            rise > 0,
         ),
     ]
 
@@ -84,7 +80,7 @@ def _affected(found: list[Measured]) -> list[Sentence]:
 # --- speed-ups -----------------------------------------------------------------------------------------------
 
 Speedups = dict[tuple[int, int], float]
-"""Bandwidth and robots to the speed-up."""
+"""Speed-up by bandwidth and number of robots."""
 
 
 def _runs(lab: Lab, subject: Subject) -> dict[tuple[int, int], Measured]:
@@ -94,44 +90,37 @@ def _runs(lab: Lab, subject: Subject) -> dict[tuple[int, int], Measured]:
 
 
 def speedups(found: dict[tuple[int, int], Measured], share: float = 1.0) -> Speedups:
-    """Over a share of the pages."""
+    """Speed-ups over the first `share` of the pages."""
     seconds = {k: float(np.interp(share, each.share_of_pages, each.clock)) for k, each in found.items()}
     return {k: seconds[_TOP, 1] / each if each else float("nan") for k, each in seconds.items()}
 
 
 def table_4_2(lab: Lab) -> Finding:
-    return _table(lab, "table-4.2", "Table 4.2: speed-up by more robots", "Thesis, table 4.2, page 66")
-
-
-def table_000_6_1(lab: Lab) -> Finding:
-    return _table(lab, "table-000-6.1", "Table 6.1 of 000: speed-up by more robots (as table 4.2)", "000, table 6.1")
-
-
-def _table(lab: Lab, name: str, title: str, source: str) -> Finding:
+    name = "table-4.2"
     subject = lab.with_sites
     found = _runs(lab, subject)
     first, whole = speedups(found, COMPARED), speedups(found)
     return Finding(
         name,
-        title,
-        source,
+        "Table 4.2: speed-up by more robots",
+        "Thesis, table 4.2, page 66",
         setting(subject, f", {LENGTH}"),
         (
-            _beside(f"{name}-first", f"The first {percent(COMPARED)} of the pages", first),
-            _beside(f"{name}-whole", "To the end", whole),
+            _compared(f"{name}-first", f"The first {percent(COMPARED)} of the pages", first),
+            _compared(f"{name}-whole", "The whole crawl", whole),
         ),
         (),
         (*_of_speedups(first), _limited(subject, whole), _full_line(found)),
     )
 
 
-def _beside(name: str, title: str, ours: Speedups) -> Table:
+def _compared(name: str, title: str, ours: Speedups) -> Table:
     rows = [
         (f"{human_size(b)}/s, r = {r}", paper.TABLE_4_2[b][column], ours[b, r])
         for b in sorted(paper.TABLE_4_2, reverse=True)
         for column, r in enumerate(paper.ROBOTS)
     ]
-    return beside(name, title, "bandwidth, robots", rows, ".3g")
+    return compared(name, title, "bandwidth, robots", rows, ".3g")
 
 
 def _of_speedups(ours: Speedups) -> list[Sentence]:
@@ -145,9 +134,9 @@ def _of_speedups(ours: Speedups) -> list[Sentence]:
             f"{ours[_TOP, 64]:.1f} and {ours[_TOP, many]:.1f}",
             _near(ours[_TOP, 64], said[_TOP][1]) and _near(ours[_TOP, many], said[_TOP][2]),
         ),
-        says("more robots never make it slower", "nor do they here" if grows else "they do, here and there", grows),
+        says("more robots never slow a crawl down", "the same here" if grows else "they do in some cases", grows),
         says(
-            "when the bandwidth is saturated more robots are pointless",
+            "when the bandwidth is saturated, more robots are pointless",
             f"256 robots are {ours[_TOP, many]:.1f} times as fast as one at {human_size(_TOP)}/s, and "
             f"{ours[min(said), many]:.2g} times at {min(said)} B/s",
             saturated,
@@ -156,27 +145,27 @@ def _of_speedups(ours: Speedups) -> list[Sentence]:
 
 
 def _near(ours: float, said: float) -> bool:
-    """Within a quarter."""
+    """Whether they differ by at most a quarter."""
     return 0.75 * said <= ours <= 1.25 * said
 
 
 def _limited(subject: Subject, whole: Speedups) -> Sentence:
-    """What politeness alone allows: the largest site takes its pages times w, and nothing makes it shorter."""
+    """The limit of politeness: the largest site takes its pages times w, and nothing shortens it."""
     largest = int(np.bincount(subject.graph.site).max())
     return Sentence(
-        f"To the end the largest site binds: {thousands(largest)} pages at {paper.WAIT:.0f} s take "
+        f"Over the whole crawl the largest site is the limit: {thousands(largest)} pages at {paper.WAIT:.0f} s take "
         f"{largest * paper.WAIT / 3600:.0f} h, so 256 robots are {whole[_TOP, 256]:.1f} times as fast as one."
     )
 
 
 def _full_line(found: dict[tuple[int, int], Measured]) -> Sentence:
-    """The optimum T* of 3.1 as a speed-up: what no number of robots can exceed."""
+    """The optimum T* of 3.1 as a speed-up, which no number of robots can exceed."""
     slowest, base = min(paper.TABLE_4_2), found[_TOP, 1]
-    ceiling = base.seconds / (base.bytes / slowest) if base.bytes else float("inf")
+    ceiling = base.totals.seconds / (base.totals.bytes / slowest) if base.totals.bytes else float("inf")
     _, some, many = paper.TABLE_4_2[slowest]
-    said = f"A line of {slowest} B/s that is always full gives a speed-up of {ceiling:.2g} (T* of 3.1)"
+    said = f"A bandwidth of {slowest} B/s, always fully used, gives a speed-up of {ceiling:.2g} (T* of 3.1)"
     if ceiling < some:
-        said += f"; the paper has {some} and {many} there, which no line of that bandwidth allows"
+        said += f"; the paper has {some} and {many}, which this bandwidth does not allow"
     return Sentence(f"{said}.")
 
 
@@ -192,7 +181,7 @@ def fig_4_8(lab: Lab) -> Finding:
     plot = Plot(
         "fig-4.8",
         f"Speed-up by bandwidth, {subject.name}",
-        "bytes a second",
+        "bytes per second",
         "speed-up",
         tuple(lines),
         x_log=True,

@@ -1,11 +1,11 @@
-"""Servers of different and changing speeds, over real sockets: the Web of the reproduction of 003, in its own process.
+"""Servers of different and changing speeds, over real sockets: the Web for the reproduction of 003, in its own process.
 
-Site i answers at 127.3.i.1 as `s<i>.bandwidth.test`, at the speed that `speed_of` says: a third are slow, one in
-fifteen is faster than all that the crawl is granted, a sixth change every five seconds. Pages have no links: what is
-fetched is what was given, the paper's "predefined queue". robots.txt allows everything and is as long as a page: a
-short one would be all latency, and teach a speed that the server does not have.
+Site i answers at 127.3.i.1 as `s<i>.bandwidth.test`, at the speed given by `speed_of`: a third of the sites are slow,
+one in fifteen is faster than the limit of the crawl, a sixth change every five seconds. Pages have no links: the crawl
+fetches the given pages, the paper's "predefined queue". robots.txt allows everything and is as long as a page: a short
+one would be all latency, and suggest a speed that the server does not have.
 
-A page is sent in a piece every 50 ms: some 20 wake-ups a second for each transfer, a few percent of a core.
+A page is sent in a piece every 50 ms: about 20 wake-ups per second for each transfer, a few percent of a core.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from gossamer.webs.demo.server import listen
 SITES: Final = 120
 DOMAIN: Final = "bandwidth.test"
 CHANGE: Final = 5.0
-"""Seconds between changes of those that change."""
+"""Seconds between changes of the speed of a changing site."""
 EVERY: Final = 0.05
 LEAST: Final = 256
 SEND_BUFFER: Final = 8_192
-"""Bytes: what a crawler does not read is not sent either."""
+"""Bytes. It is small, so that the server sends only what the crawler reads."""
 _MEDIAN, _SPREAD, _SHORTEST, _LONGEST = 10_000, 0.6, 2_000, 30_000
 _STOP_WITHIN: Final = 5.0
 
 
 def speed_of(site: int, seconds: float) -> float:
-    """Bytes a second that a server sends, so many seconds after it was started."""
+    """Bytes per second that a server sends, `seconds` after its start."""
     if site % 3 == 0:
         return 5_000.0 + 1_000 * (site // 3 % 9)
     if site % 15 == 1:
@@ -64,7 +64,7 @@ def address(site: int) -> str:
 
 
 def page_of(site: int, path: str) -> bytes:
-    """Always the same; lengths are log-normal, 10 KB in the middle. No two are alike."""
+    """The content of a page, always the same and different from all others; lengths are log-normal, median 10 KB."""
     dice = random.Random(f"{site}{path}")
     length = min(_LONGEST, max(_SHORTEST, int(_MEDIAN * dice.lognormvariate(0.0, _SPREAD))))
     words = dice.randbytes(4 * length // 9).hex(" ", 4)
@@ -75,8 +75,8 @@ def page_of(site: int, path: str) -> bytes:
 
 @contextmanager
 def served(sites: int = SITES, hurry: float = 1.0) -> Iterator[int]:
-    """The port at which they listen; all are `hurry` times as fast. The process ends with the
-    block, and with this process whatever happens."""
+    """Runs the servers, all `hurry` times as fast as usual, and yields their port. Their process ends with the block,
+    and in any case with this process."""
     source = str(Path(__file__).parents[3])
     path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH", ""))))
     process = subprocess.Popen(
@@ -89,7 +89,7 @@ def served(sites: int = SITES, hurry: float = 1.0) -> Iterator[int]:
         assert process.stdout
         line = process.stdout.readline()
         if not line:
-            raise GossamerError("the servers did not start", "Their own message stands above.")
+            raise GossamerError("the servers did not start", "See their own message above.")
         yield int(line)
     finally:
         process.terminate()

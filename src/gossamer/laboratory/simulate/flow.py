@@ -1,9 +1,9 @@
-"""Open requests, and the line that their transfers share.
+"""Open requests, and the bandwidth that their transfers share.
 
-A request first waits for its server (latency), then its bytes flow. All flows together take at most the bandwidth: when
-they would take more, every one slows down by the same factor. So there is one clock of *work* that runs slower than
-time while the line is full, and a transfer ends when that clock has gone on by what it would take alone: two heaps, one
-by time and one by work, and O(log r) an event however many transfers are open.
+A request first waits for its server (latency), then its bytes flow. All flows together use at most the bandwidth: if
+they would use more, all slow down by the same factor. So one clock counts *work*: it runs slower than time while the
+bandwidth is full, and a transfer ends when this clock has advanced by the time that the transfer takes alone. Two
+heaps, one by time and one by work, give O(log r) per event for any number r of open transfers.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ U32 = npt.NDArray[np.uint32]
 Records = npt.NDArray[np.void]
 
 REQUEST: Final = np.dtype([("page", "<u4"), ("site", "<u4"), ("rate", "<f8"), ("flow", "<f8")])
-"""`flow`: seconds that its bytes take alone, at `rate`."""
+"""`flow`: seconds that its bytes take at `rate` without other transfers."""
 _EVENT: Final = np.dtype([("time", "<f8"), ("slot", "<i8")])
 
 NOW, WORK, RATE = 0, 1, 2
-"""Of `clocks`: time, work, and the sum of the rates of all flows."""
+"""Indexes of `clocks`: time, work, and the sum of the rates of all flows."""
 OPEN, WAITING, FLOWING = 0, 1, 2
-"""Of `counts`."""
+"""Indexes of `counts`."""
 
 
 class Flow(NamedTuple):
+    """The arrays of the open requests: their records, the free slots, the two heaps, the clocks and the counts."""
+
     requests: Records
     free: I64
     waiting: Records
@@ -63,7 +65,7 @@ def _push(heap: Records, size: int, time: float, slot: int) -> None:
 
 @njit
 def _pop(heap: Records, size: int) -> int:
-    """The slot of the first; `size` counts it."""
+    """Removes the first entry of the heap and returns its slot. `size` includes it."""
     first = heap[0].slot
     time, slot = heap[size - 1].time, heap[size - 1].slot
     i, size = 0, size - 1
@@ -93,7 +95,7 @@ def begin(f: Flow, page: int, site: int, latency: float, rate: float, size: floa
 
 @njit
 def _pace(f: Flow) -> float:
-    """Work done in a second."""
+    """Work per second."""
     return f.bandwidth / f.clocks[RATE] if f.clocks[RATE] > f.bandwidth else 1.0
 
 
@@ -112,7 +114,7 @@ def next_event(f: Flow) -> float:
 
 @njit
 def move(f: Flow, time: float) -> None:
-    """To a time that is not after the next event."""
+    """Advances the clocks to `time`, which must not be after the next event."""
     if time > f.clocks[NOW]:
         if f.counts[FLOWING]:
             f.clocks[WORK] += (time - f.clocks[NOW]) * _pace(f)
@@ -121,7 +123,7 @@ def move(f: Flow, time: float) -> None:
 
 @njit
 def take_ended(f: Flow) -> int:
-    """The slot of a request that has ended by now, or -1. It is free; its record stays until the next one begins."""
+    """The slot of a request that has ended, or -1. The slot is free; its record stays until the next request begins."""
     while f.counts[WAITING] and f.waiting[0].time <= f.clocks[NOW]:
         slot = _pop(f.waiting, f.counts[WAITING])
         f.counts[WAITING] -= 1

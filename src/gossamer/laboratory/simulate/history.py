@@ -1,9 +1,10 @@
-"""An earlier crawl of the same Web, made from the present one (thesis 4.3.2 and 4.3.4, as ERRATA.md reads it).
+"""An earlier crawl of the same Web, derived from the present one (thesis 4.3.2 and 4.3.4, as ERRATA.md reads it).
 
 Of the pages of the Greek crawl 55 % were known four months before, and they held 72 % of the PageRank: old pages have
-more of it. So pages are drawn for the earlier crawl with odds that grow with their PageRank, by a power found such that
-the 55 % drawn hold 72 %. A link of theirs to a page that was not there yet leads to a page, drawn at random, that
-this one links to and that was: sites change by putting pages in between. Without such a page there is no link.
+more PageRank. So the pages of the earlier crawl are drawn with odds that grow with their PageRank, by a power chosen
+such that the 55 % drawn hold 72 %. If an old page links to a page that did not exist yet, the link leads instead to an
+old page, drawn at random, that the new page links to: sites change by inserting pages. If there is none, the link is
+dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ WORTH: Final = 0.72
 
 
 def earlier_crawl(graph: WebGraph, worth: F64, seed: int) -> tuple[WebGraph, F64]:
-    """The earlier Web, and by page of the present one its PageRank there; NaN for pages that were not there."""
+    """The earlier Web, and by page of the present Web its PageRank there; NaN for pages that did not exist."""
     rng = np.random.default_rng([seed, 4])
     old = drawn(worth, rng)
     number = np.cumsum(old) - 1
@@ -48,14 +49,14 @@ def earlier_crawl(graph: WebGraph, worth: F64, seed: int) -> tuple[WebGraph, F64
 
 
 def drawn(worth: F64, rng: np.random.Generator) -> Bools:
-    """`PAGES` of the pages, which hold `WORTH` of all worth as nearly as odds by a power of worth can give."""
+    """Draws `PAGES` of the pages such that they hold `WORTH` of all worth, as closely as a power of worth allows."""
     count = max(1, round(PAGES * len(worth)))
     dice = np.log(-np.log(rng.random(len(worth))))
     scaled = np.log(np.maximum(worth, 1e-300))
     low, high = 0.0, 20.0
     for _ in range(40):
         power = (low + high) / 2
-        # weighted drawing without replacement (Efraimidis and Spirakis 2006)
+        # weighted sampling without replacement (Efraimidis and Spirakis 2006)
         chosen = np.argpartition(dice - power * scaled, count - 1)[:count]
         if worth[chosen].sum() < WORTH * worth.sum():
             low = power
@@ -88,7 +89,7 @@ def _rewired(offsets: I64, targets: U32, old: Bools, number: I64, seed: int) -> 
 
 @njit
 def _beyond(offsets: I64, targets: U32, old: Bools, page: int, dice: int) -> int:
-    """One of the old pages that a new one links to, or -1."""
+    """An old page that the new page links to, or -1."""
     count = 0
     for i in range(offsets[page], offsets[page + 1]):
         count += old[targets[i]]

@@ -1,9 +1,10 @@
 """A crawl of a graph under a virtual clock, compiled: hand out, wait, absorb, as `crawl.Crawl` does.
 
-What decides is the crawl's own code: `learn` for what a page teaches, `policies` and `profit` for what pages are worth,
-the kernels of the site queue for who may be asked, `patience` for sites that fail. Here is only what a crawl has around
-them: an array from pages of the graph to known pages in place of the table, requests that take virtual time, and no
-texts, robots.txt or journal. Pages are numbered as they are found, so ties go in the order of discovery, as in a crawl.
+All decisions are made by the crawl's own code: `learn` for what a page teaches, `policies` and `profit` for what pages
+are worth, the kernels of the site queue for which site may be requested, `patience` for sites that fail. This module
+adds only their surroundings: an array from pages of the graph to known pages in place of the table, requests that take
+virtual time, and no texts, robots.txt or journal. Pages are numbered in the order of discovery, so ties are resolved in
+this order, as in a crawl.
 
 Invariants, each a property test of the same name: every page that can be reached is fetched exactly once; never two
 requests in flight to a site, never before its time; the same seed gives the same bytes.
@@ -17,16 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.compiled import inlined, njit
-from gossamer.base.model import NONE, LinkKind, Outcome, PageFlag, Reason, State
+from gossamer.base.model import NONE, Outcome, PageFlag, Reason, State
 from gossamer.base.outcomes import NO_OUTCOME
-from gossamer.harvester.backoff import Answers, Clocks, clocks
+from gossamer.harvester.backoff import Answers, Clocks, Waits, _wait, clocks
 from gossamer.harvester.queue.memory import IN_FLIGHT, IN_HEAP, IN_READY, LARGER, LEFT, NOBODY, OUT, Arrays, push
 from gossamer.harvester.queue.page_heaps import insert, raise_key
 from gossamer.harvester.queue.turns import done as queue_done
 from gossamer.harvester.queue.turns import ready as queue_ready
 from gossamer.harvester.queue.turns import touch_site
 from gossamer.laboratory.simulate.flow import NOW, OPEN, Flow, begin, move, next_event, take_ended
-from gossamer.laboratory.simulate.servers import Web, fails, latency_of, speed_of
+from gossamer.laboratory.simulate.servers import ServedWeb, fails, latency_of, speed_of
 from gossamer.manager.learn import _learn, _Links, _Pages, _plant, _Visits
 from gossamer.manager.plan import key_of
 from gossamer.manager.profit import Pages, appraise, simple_score
@@ -47,63 +48,59 @@ _EXCLUDED: Final = int(State.EXCLUDED)
 _TOO_DEEP: Final = int(Reason.DEPTH)
 _SEED: Final = int(PageFlag.SEED)
 _ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
-_ANCHOR: Final = np.uint8(LinkKind.ANCHOR)
 _OK: Final = int(Outcome.OK)
 _NOT_FOUND: Final = int(Outcome.NOT_FOUND)
 _SILENT: Final = int(Outcome.CONNECT_FAILED)
 _FIXED: Final = np.array([code in (BREADTH_FIRST, MERCATOR, MERIT, RANDOM) for code in range(MERCATOR + 1)])
-"""By code: links to a page do not change its key."""
+"""By code of a strategy: whether links to a page leave its key unchanged."""
 
 KNOWN, FETCHED, LINKS, SITES, REQUESTS, FAILED, LATER = 0, 1, 2, 3, 4, 5, 6
-"""Of `Found.counts`."""
+"""Indexes of `Discovered.counts`."""
 RETRY: Final = 12 * 3600.0
 TRIES: Final = 3
-"""Of harvester.retry and harvester.tries."""
+"""The defaults of `harvester.retry` and `harvester.tries`."""
 
 ENDED, PLAN, STEP = 0, 1, 2
-"""Why `advance` came back: nothing is left, a plan is wanted, so many pages were fetched as asked for."""
+"""Why `advance` returned: no page is left, a plan is needed, `stop_at` pages were fetched."""
 
 
-class Found(NamedTuple):
-    """What the crawl has found. Pages of the graph and known pages have different numbers."""
+class Discovered(NamedTuple):
+    """What the crawl has discovered. A page has one number in the graph and another as a known page."""
 
     number: U32
     """Page of the graph to known page, or NONE."""
     origin: U32
     """Known page to page of the graph."""
     sources: U32
-    """Pages fetched, in order: known pages; their links in `targets`, those of each up to its `end`."""
+    """Fetched pages in order, by their number as known pages. Their links are in `targets`, each up to its `end`."""
     ends: I64
     targets: U32
     times: F64
-    """When each was fetched."""
+    """When each page was fetched."""
     active: U16
-    """Requests open then."""
+    """Requests open at that time."""
     later: U64
-    """Pages to be tried again, as a heap: when due, in milliseconds, and page."""
+    """Heap of the pages to be tried again: when due, in whole seconds, and page."""
     counts: I64
 
 
-class Rules(NamedTuple):
-    """Strategy and limits."""
+class CrawlRules(NamedTuple):
+    """The strategy and the limits of the crawl."""
 
     code: int
     terms: Terms
     given: F32
-    """By page of the graph: its merit, where it is given. NaN: what its parent has, over the parent's out-degree."""
-    wait: float
-    wait_large: float
-    large_site: int
+    """By page of the graph: its given merit. NaN: the merit of its parent, divided by the parent's out-degree."""
     pages_per_site: int
     depth: int
     connections: int
     sites_an_address: int
     wall: float
-    """Wall time at the beginning."""
+    """Wall time at the start."""
 
 
-class Desk(NamedTuple):
-    """The columns of the crawl, as its kernels get them."""
+class CrawlColumns(NamedTuple):
+    """The columns of the crawl, in the form that its kernels take."""
 
     learned: _Pages
     planned: Pages
@@ -112,10 +109,11 @@ class Desk(NamedTuple):
     valid: F64
     site_pages: U32
     clocks: Clocks
+    waits: Waits
 
 
-class Scratch(NamedTuple):
-    """Arrays of the length that the crawl's kernels want."""
+class Buffers(NamedTuple):
+    """Reusable arrays, in the form that the crawl's kernels take."""
 
     visit: _Visits
     kinds: U8
@@ -133,9 +131,18 @@ class Scratch(NamedTuple):
 
 @inlined
 def discover(
-    web: Web, rules: Rules, desk: Desk, q: Arrays, found: Found, page: int, source: int, degree: int, seed: bool
+    web: ServedWeb,
+    rules: CrawlRules,
+    desk: CrawlColumns,
+    q: Arrays,
+    found: Discovered,
+    page: int,
+    source: int,
+    degree: int,
+    seed: bool,
 ) -> int:
-    """A page of the graph becomes known, found on the known page `source` (NONE: a start page). NONE if it may not."""
+    """Makes a page of the graph known, found on the known page `source` (NONE: a start page). Returns its number, or
+    NONE if its site is full."""
     site = web.site[page]
     if rules.pages_per_site and desk.site_pages[site] >= rules.pages_per_site:
         return NONE
@@ -153,11 +160,9 @@ def discover(
         columns.state[number], columns.reason[number] = _EXCLUDED, _TOO_DEEP
     if desk.site_pages[site] == 0:
         q.sites[site].address = site // rules.sites_an_address
-        q.sites[site].wait = rules.wait
         found.counts[SITES] += 1
     desk.site_pages[site] += 1
-    if desk.site_pages[site] > rules.large_site:
-        q.sites[site].wait = rules.wait_large
+    q.sites[site].wait = _wait(desk.waits, site)
     if len(rules.given):
         columns.merit[number] = rules.given[page]
         if np.isnan(rules.given[page]):
@@ -167,16 +172,16 @@ def discover(
 
 
 @njit
-def plant(web: Web, rules: Rules, desk: Desk, q: Arrays, found: Found, pages: U32) -> None:
-    """Start pages become known."""
+def plant(web: ServedWeb, rules: CrawlRules, desk: CrawlColumns, q: Arrays, found: Discovered, pages: U32) -> None:
+    """Makes the start pages known."""
     for page in pages:
         if found.number[page] == NONE:
             discover(web, rules, desk, q, found, page, NONE, 1, True)
 
 
 @inlined
-def rate(rules: Rules, desk: Desk, scratch: Scratch, page: int) -> np.uint64:
-    """The key of a page in the order."""
+def rate(rules: CrawlRules, desk: CrawlColumns, scratch: Buffers, page: int) -> np.uint64:
+    """The sort key of a page."""
     if rules.code == VALUE:
         appraise(desk.planned, rules.terms, page, 1, scratch.way, scratch.score, scratch.values)
         return key_of(scratch.score[0], page)
@@ -186,8 +191,11 @@ def rate(rules: Rules, desk: Desk, scratch: Scratch, page: int) -> np.uint64:
 
 
 @inlined
-def place(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, page: int, known: bool, now: float) -> bool:
-    """Puts a page into the heap of its site, or higher if it is `known` and there already. Is it the best there now?"""
+def place(
+    rules: CrawlRules, desk: CrawlColumns, q: Arrays, scratch: Buffers, page: int, known: bool, now: float
+) -> bool:
+    """Puts a page into the heap of its site; if it is `known` and already there, raises its key. Returns whether it is
+    the best page of its site now."""
     columns = desk.learned
     if columns.state[page] != _PENDING or columns.flags[page] & _ASSIGNED:
         return False
@@ -204,7 +212,7 @@ def place(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, page: int, know
 
 
 @inlined
-def _begin(web: Web, desk: Desk, flow: Flow, found: Found, page: int, site: int) -> None:
+def _begin(web: ServedWeb, desk: CrawlColumns, flow: Flow, found: Discovered, page: int, site: int) -> None:
     at, tries, now = found.origin[page], desk.learned.tries[page], flow.clocks[NOW]
     found.counts[REQUESTS] += 1
     if web.dead[site]:
@@ -215,13 +223,13 @@ def _begin(web: Web, desk: Desk, flow: Flow, found: Found, page: int, site: int)
 
 @inlined
 def _absorb(
-    web: Web,
-    rules: Rules,
-    desk: Desk,
+    web: ServedWeb,
+    rules: CrawlRules,
+    desk: CrawlColumns,
     q: Arrays,
     flow: Flow,
-    found: Found,
-    scratch: Scratch,
+    found: Discovered,
+    scratch: Buffers,
     ranks: U32,
     page: int,
     site: int,
@@ -270,13 +278,13 @@ def _absorb(
         fixed = rules.depth == 0 and _FIXED[rules.code]
         for target in links:
             if (target < before and fixed) or desk.learned.state[target] != _PENDING:
-                continue  # most of all links, and nothing else of them is looked at
+                continue  # true for most links, which need no further work
             if place(rules, desk, q, scratch, target, target < before and _is_in(desk, q, target), now):
                 touch_site(q, desk.learned.origin[target], ranks, desk.learned.pending)
         if desk.learned.state[page] == _WAITING:
             _put_off(found, desk.learned.due[page], page)
     if q.counts[IN_READY] and q.sites_by == LARGER:
-        last = site  # which is in flight, and contends with nobody
+        last = site  # it is in flight, so it does not compete
         for target in links:
             other = desk.learned.origin[target]
             if other != last:
@@ -286,16 +294,18 @@ def _absorb(
 
 
 @inlined
-def _is_in(desk: Desk, q: Arrays, page: int) -> bool:
-    """Is a page that was known before in the heap of its site? Not if it was opened again just now."""
+def _is_in(desk: CrawlColumns, q: Arrays, page: int) -> bool:
+    """Whether a page that was known before is in the heap of its site. It is not if it was reopened just now."""
     node = q.nodes[page]
     root = q.sites[desk.learned.origin[page]].begin
     return bool(node.before != NOBODY or root == page)
 
 
 @inlined
-def _rest(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, site: int, outcome: int, now: float) -> None:
-    """The site's clock, and its place in the queue."""
+def _rest(
+    rules: CrawlRules, desk: CrawlColumns, q: Arrays, scratch: Buffers, site: int, outcome: int, now: float
+) -> None:
+    """Sets the clock of the site and its place in the queue."""
     scratch.site[0], scratch.end[0] = site, now
     if outcome == _SILENT:
         scratch.one[0] = q.sites[site].wait
@@ -315,8 +325,8 @@ def _rest(rules: Rules, desk: Desk, q: Arrays, scratch: Scratch, site: int, outc
 
 
 @njit
-def _put_off(found: Found, due: int, page: int) -> None:
-    """A page waits until `due`, in whole seconds of wall time."""
+def _put_off(found: Discovered, due: int, page: int) -> None:
+    """Puts off a page until `due`, in whole seconds of wall time."""
     heap, i = found.later, found.counts[LATER]
     found.counts[LATER] += 1
     key = np.uint64(due) << np.uint64(32) | np.uint64(page)
@@ -327,8 +337,10 @@ def _put_off(found: Found, due: int, page: int) -> None:
 
 
 @njit
-def _take_due(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratch, ranks: U32, now: float) -> None:
-    """Pages whose time has come go back into the heaps."""
+def _take_due(
+    rules: CrawlRules, desk: CrawlColumns, q: Arrays, found: Discovered, scratch: Buffers, ranks: U32, now: float
+) -> None:
+    """Puts the pages that are due back into the heaps."""
     heap = found.later
     while found.counts[LATER] and np.int64(heap[0] >> np.uint64(32)) <= rules.wall + now:
         page = int(heap[0] & np.uint64(0xFFFFFFFF))
@@ -352,21 +364,21 @@ def _take_due(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratc
 
 @njit
 def advance(
-    web: Web,
-    rules: Rules,
-    desk: Desk,
+    web: ServedWeb,
+    rules: CrawlRules,
+    desk: CrawlColumns,
     q: Arrays,
     flow: Flow,
-    found: Found,
-    scratch: Scratch,
+    found: Discovered,
+    scratch: Buffers,
     planned: U32,
     ranks: U32,
     stop_at: int,
     plan_after: int,
 ) -> int:
-    """Until `stop_at` pages have been fetched, nothing is left, or a plan is wanted: when the sites left in the present
-    one cannot keep the connections busy, but not before `plan_after` pages have been fetched, unless all stands
-    still."""
+    """Crawls until `stop_at` pages are fetched, no page is left, or a plan is needed. A plan is needed when the sites
+    left in the present plan cannot keep the connections busy, but not before `plan_after` pages are fetched, unless
+    nothing can be requested."""
     heaps, columns = len(q.nodes) > 0, desk.learned
     while found.counts[FETCHED] < stop_at:
         now = flow.clocks[NOW]
@@ -418,8 +430,8 @@ def advance(
 
 
 @njit
-def rebuild(rules: Rules, desk: Desk, q: Arrays, found: Found, scratch: Scratch, now: float) -> None:
-    """All pages get their keys anew."""
+def rebuild(rules: CrawlRules, desk: CrawlColumns, q: Arrays, found: Discovered, scratch: Buffers, now: float) -> None:
+    """Computes the keys of all pages again."""
     for site in range(len(desk.site_pages)):
         q.sites[site].begin = NOBODY
     q.counts[LEFT] = 0

@@ -1,6 +1,6 @@
-"""How good an order of pages was (thesis 4.3.4): all from the order, the times and what the pages are worth.
+"""How good an order of pages is (thesis 4.3.4), from the order, the times and the worth (PageRank) of the pages.
 
-Everything is normalised by the worth of the pages that were fetched, so that a crawl that reaches all it can ends at 1.
+All measures are normalised by the worth of the fetched pages: a crawl that reaches all it can ends at 1.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ U32 = npt.NDArray[np.uint32]
 
 
 def cumulative(order: U32, worth: F64) -> F64:
-    """The share of all worth that has been fetched, after each page."""
+    """The share of all worth that is fetched, after each page."""
     sums = np.cumsum(worth[order])
     return np.asarray(sums / sums[-1]) if len(sums) else sums
 
 
 def average_cumulative(order: U32, worth: F64) -> float:
-    """The mean of that: the area under the curve of figures 4.4 and 4.5, the first column of table 4.1."""
+    """The mean of `cumulative`: the area under the curves of figures 4.4 and 4.5, the first column of table 4.1."""
     return float(cumulative(order, worth).mean()) if len(order) else 0.0
 
 
 def kendall(order: U32, worth: F64, sample: int = 5_000, seed: int = 1) -> float:
-    """Kendall's tau (b, for ties in worth) of the order against that by worth, over a sample of the pages fetched."""
+    """Kendall's tau (b, for ties in worth) of the order and the order by worth, over a sample of the fetched pages."""
     at = np.sort(np.random.default_rng(seed).choice(len(order), min(sample, len(order)), replace=False))
     values = -worth[order[at]]
     ranks = np.unique(values, return_inverse=True)[1].astype(np.int64)
@@ -47,7 +47,7 @@ def kendall(order: U32, worth: F64, sample: int = 5_000, seed: int = 1) -> float
 
 @njit
 def _inversions(values: I64, other: I64) -> int:
-    """Pairs in which the first is larger: counted by merging."""
+    """Number of pairs in which the first value is larger, counted by a merge sort."""
     n, width, found = len(values), 1, 0
     while width < n:
         for low in range(0, n, 2 * width):
@@ -67,43 +67,31 @@ def _inversions(values: I64, other: I64) -> int:
 
 
 def pages_to_reach(order: U32, worth: F64, share: float) -> float:
-    """The fraction of the pages after which this share of the worth has been fetched."""
+    """The share of the pages after which this share of the worth is fetched."""
     if not len(order):
         return 0.0
     return float((np.searchsorted(cumulative(order, worth), share) + 1) / len(order))
 
 
-def by_time(run: Run, worth: F64, times: F64) -> F64:
-    """The share of all worth that has been fetched at each of these times."""
-    sums = np.concatenate([[0.0], cumulative(run.order, worth)])
-    return np.asarray(sums[np.searchsorted(run.time, times, side="right")])
-
-
-def average_by_time(run: Run, worth: F64, seconds: float) -> float:
-    """The mean share over so many seconds: what comes later is worth nothing, a crawl that ended early stays at 1."""
-    gains = worth[run.order] / worth[run.order].sum()
-    return float((gains * np.maximum(0.0, seconds - run.time)).sum() / seconds) if seconds > 0 else 1.0
-
-
 def index_value(run: Run, worth: F64, change_period: float) -> float:
-    """V(I) at the end (3.4): the sum over the pages fetched of quality times freshness, with exponents of 1 (7.2.1).
+    """V(I) at the end (3.4): the sum, over the fetched pages, of quality times freshness, with exponents of 1 (7.2.1).
 
-    Quality is a page's share of all worth, as a score; freshness the probability that it is still as it was fetched.
+    Quality is a page's share of all worth, as a score; freshness is the probability that it is unchanged since then.
     """
     quality = share_score(worth[run.order], len(worth))
-    return float((quality * np.exp((run.time - run.seconds) / change_period)).sum())
+    return float((quality * np.exp((run.time - run.totals.seconds) / change_period)).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """Of 3.1: all bandwidth used all the time."""
+    """The optimum of 3.1: the whole bandwidth is used all the time."""
 
     seconds: float
-    """T*: all bytes over the bandwidth; 0 where that is not limited."""
+    """T*: all bytes divided by the bandwidth; 0 if it is unlimited."""
     wasted: float
-    """Share of the bandwidth that was not used until the end."""
+    """Share of the bandwidth left unused until the end."""
 
 
 def optimum(run: Run) -> Optimum:
-    seconds = run.bytes / run.scenario.bandwidth
-    return Optimum(seconds, 1.0 - seconds / run.seconds if run.seconds > 0 else 0.0)
+    seconds, took = run.totals.bytes / run.scenario.bandwidth, run.totals.seconds
+    return Optimum(seconds, 1.0 - seconds / took if took > 0 else 0.0)

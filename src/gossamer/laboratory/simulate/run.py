@@ -1,4 +1,4 @@
-"""From a graph and a strategy to the order in which its pages are fetched, and when."""
+"""Simulates a crawl of a graph by a strategy: the order in which its pages are fetched, and when."""
 
 from __future__ import annotations
 
@@ -13,14 +13,24 @@ import numpy.typing as npt
 from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, VISIT
 from gossamer.crawl.parts import new_columns
-from gossamer.harvester.backoff import Clocks
+from gossamer.desk.columns import Columns
+from gossamer.harvester.backoff import Clocks, Waits
 from gossamer.harvester.queue.queue import SITES_BY, SiteQueue
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate import loop
-from gossamer.laboratory.simulate.flow import NOW, make_flow
-from gossamer.laboratory.simulate.loop import FAILED, FETCHED, KNOWN, REQUESTS, Desk, Found, Rules, Scratch
+from gossamer.laboratory.simulate.flow import NOW, Flow, make_flow
+from gossamer.laboratory.simulate.loop import (
+    FAILED,
+    FETCHED,
+    KNOWN,
+    REQUESTS,
+    Buffers,
+    CrawlColumns,
+    CrawlRules,
+    Discovered,
+)
 from gossamer.laboratory.simulate.scenario import Scenario
-from gossamer.laboratory.simulate.servers import serve
+from gossamer.laboratory.simulate.servers import ServedWeb, serve
 from gossamer.manager import learn
 from gossamer.manager.due import soonest_due
 from gossamer.manager.plan import make_plan
@@ -38,12 +48,26 @@ F32 = npt.NDArray[np.float32]
 U32 = npt.NDArray[np.uint32]
 
 POINTS: Final = 4_000
-"""Of the step function of active connections."""
+"""Most points of the step function of open connections."""
 USUAL: Final = 0.01
-"""Share of the graph after which link scores are computed anew, if the scenario does not say."""
+"""Share of the graph after which link scores are computed again, unless the scenario sets it."""
 STEPS: Final = 100
-"""How often progress is told, about."""
+"""About how often progress is reported."""
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a crawl requested, received and took in total."""
+
+    requests: int
+    failed: int
+    """Requests that returned no page."""
+    bytes: int
+    seconds: float
+    """Virtual time until the end."""
+    cpu: float
+    """Seconds of CPU time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +77,12 @@ class Run:
     strategy: str
     scenario: Scenario
     order: U32
-    """Pages of the graph, in the order in which they came."""
+    """Pages of the graph in the order in which they were fetched."""
     time: F64
-    """Virtual seconds at which each came."""
+    """Virtual seconds at which each was fetched."""
     active: F64
-    """Rows: time, and requests open then; a step function, thinned."""
-    requests: int
-    failed: int
-    """Requests that brought no page."""
-    bytes: int
-    seconds: float
-    """Virtual, until the end."""
-    cpu: float
-    """Seconds of processor time."""
+    """Open requests as a step function, thinned: rows of time and number."""
+    totals: Totals
 
 
 def simulate(
@@ -78,15 +95,15 @@ def simulate(
     history: F64 | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """`worth` is the true PageRank, computed if the strategy needs it; `history` that of a crawl before, by page, NaN
-    for pages that are new."""
+    """Simulates a crawl. `worth` is the true PageRank, computed if the strategy needs it and it is not given; `history`
+    is the PageRank of an earlier crawl by page, NaN for new pages."""
     begun = time.process_time()
     rule = strategy_named(strategy)
     starts = graph.start if start is None else np.asarray(start, np.uint32)
     _check(graph, rule, scenario, starts, history)
     crawl = _Crawl(graph, rule, scenario, starts, _given(graph, rule, scenario, worth, history))
     crawl.run(progress)
-    found, counts = crawl.found, crawl.found.counts
+    found, counts = crawl.arrays.found, crawl.arrays.found.counts
     n = int(counts[FETCHED])
     order = found.origin[found.sources[:n]]
     return Run(
@@ -95,11 +112,13 @@ def simulate(
         order,
         found.times[:n].copy(),
         _thinned(found.times[:n], found.active[:n]),
-        int(counts[REQUESTS]),
-        int(counts[FAILED]),
-        int(graph.size[order].sum(dtype=np.int64)),
-        float(crawl.flow.clocks[NOW]),
-        time.process_time() - begun,
+        Totals(
+            int(counts[REQUESTS]),
+            int(counts[FAILED]),
+            int(graph.size[order].sum(dtype=np.int64)),
+            float(crawl.arrays.flow.clocks[NOW]),
+            time.process_time() - begun,
+        ),
     )
 
 
@@ -109,13 +128,13 @@ def _check(graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, his
     if starts.max() >= graph.pages:
         raise UsageError(f"start page {starts.max()}: the graph has pages 0 to {graph.pages - 1}")
     if scenario.connections < 1 or scenario.batch < 1 or scenario.per_turn < 1:
-        raise UsageError("connections, pages of a turn and of a batch are 1 or more")
+        raise UsageError("connections, pages per turn and pages per batch must be 1 or more")
     if rule.given == "history" and history is None:
-        raise UsageError(f"{rule.name} needs the PageRank of a crawl before", "See `gossamer reproduce fig-4.6`.")
+        raise UsageError(f"{rule.name} needs the PageRank of an earlier crawl", "See `gossamer reproduce fig-4.6`.")
 
 
 def _given(graph: WebGraph, rule: Strategy, scenario: Scenario, worth: F64 | None, history: F64 | None) -> F32:
-    """By page of the graph: the merit that strategies are told which know more than a crawl can."""
+    """By page of the graph: the merit that is given to strategies which know more than a crawl can know."""
     if rule.given == "worth" or rule.name == "historical-pagerank-omniscient":
         true = pagerank(graph.links, tolerance=1e-8).values if worth is None else worth
         if rule.given == "history" and history is not None:
@@ -132,9 +151,9 @@ def _given(graph: WebGraph, rule: Strategy, scenario: Scenario, worth: F64 | Non
 
 
 class _Fetched:
-    """The graph known so far, as `rank` wants it."""
+    """The graph of the known pages, in the form that `rank` takes."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Discovered) -> None:
         self._found = found
         self.pages = int(found.counts[KNOWN])
 
@@ -143,12 +162,58 @@ class _Fetched:
         yield Block(self._found.sources[:n], self._found.ends[:n], 0, self._found.targets)
 
 
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """The arrays on which the kernels of `loop` work."""
+
+    web: ServedWeb
+    desk: CrawlColumns
+    flow: Flow
+    found: Discovered
+    buffers: Buffers
+
+
+def _make_arrays(graph: WebGraph, scenario: Scenario, columns: Columns) -> _Arrays:
+    pages, links = graph.pages, len(graph.links.targets)
+    found = Discovered(
+        number=np.full(pages, NONE, np.uint32),
+        origin=np.zeros(pages, np.uint32),
+        sources=np.zeros(pages, np.uint32),
+        ends=np.zeros(pages, np.int64),
+        targets=np.zeros(links, np.uint32),
+        times=np.zeros(pages),
+        active=np.zeros(pages, np.uint16),
+        later=np.zeros(pages, np.uint64),
+        counts=np.zeros(7, np.int64),
+    )
+    desk = CrawlColumns(
+        learn._pages(columns),
+        pages_of(columns),
+        new_totals(),
+        learn.new_counts(),
+        np.full(graph.sites, np.inf),
+        columns.site.pages,
+        Clocks.of(columns.site),
+        _waits(scenario, columns),
+    )
+    flow = make_flow(scenario.connections, scenario.bandwidth)
+    return _Arrays(serve(graph, scenario), desk, flow, found, _buffers(graph, scenario))
+
+
+def _waits(scenario: Scenario, columns: Columns) -> Waits:
+    """What `harvester/backoff.py` needs to give the wait of a site. A graph has no robots.txt, so no site has a Crawl-delay."""
+    large = scenario.wait if scenario.wait_large < 0 else scenario.wait_large
+    return Waits(columns.site.pages, columns.site.delay, int(scenario.large_site), float(scenario.wait), float(large))
+
+
 class _Crawl:
+    """One simulated crawl: its arrays, its plans and its link scores."""
+
     def __init__(self, graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, given: F32) -> None:
         self.graph, self.rule, self.scenario = graph, rule, scenario
         self.value = Value()
-        pages, sites, links = graph.pages, graph.sites, len(graph.links.targets)
-        self.columns = columns = new_columns(pages, sites)
+        sites = graph.sites
+        self.columns = columns = new_columns(graph.pages, sites)
         columns.site.count = columns.origin.count = sites
         columns.origin.site[:sites] = np.arange(sites)
         columns.site.slow[:sites] = columns.site.stretch[:sites] = 1.0
@@ -162,48 +227,25 @@ class _Crawl:
             pause=scenario.pause,
             sites_by=SITES_BY[rule.sites_by],
             pending=columns.site.pending,
-            pages=pages if self.heaps else 0,
+            pages=graph.pages if self.heaps else 0,
         )
-        self.web = serve(graph, scenario)
-        self.flow = make_flow(scenario.connections, scenario.bandwidth)
-        self.found = Found(
-            np.full(pages, NONE, np.uint32),
-            np.zeros(pages, np.uint32),
-            np.zeros(pages, np.uint32),
-            np.zeros(pages, np.int64),
-            np.zeros(links, np.uint32),
-            np.zeros(pages),
-            np.zeros(pages, np.uint16),
-            np.zeros(pages, np.uint64),
-            np.zeros(7, np.int64),
-        )
-        self.desk = Desk(
-            learn._pages(columns),
-            pages_of(columns),
-            new_totals(),
-            learn.new_counts(),
-            np.full(sites, np.inf),
-            columns.site.pages,
-            Clocks.of(columns.site),
-        )
+        self.arrays = _make_arrays(graph, scenario, columns)
         self.given = given
         self.rules = self._rules()
-        self.scratch = _scratch(graph, scenario)
         self.ranks: F64 | None = None
         self.planned, self.places = np.zeros(0, np.uint32), np.zeros(0, np.uint32)
-        self._plant(starts)
+        self.starts = self._plant(starts)
+        if self.heaps:
+            self._rekey()
 
-    def _rules(self) -> Rules:
+    def _rules(self) -> CrawlRules:
         s = self.scenario
-        self.columns.page.count = int(self.found.counts[KNOWN])
-        terms = terms_of(self.columns, self.rule.code, self.value, int(self.desk.totals[TOTAL]), self._now)
-        return Rules(
+        self.columns.page.count = int(self.arrays.found.counts[KNOWN])
+        terms = terms_of(self.columns, self.rule.code, self.value, self._total, self._now)
+        return CrawlRules(
             self.rule.code,
             terms,
             self.given,
-            s.wait,
-            s.wait if s.wait_large < 0 else s.wait_large,
-            s.large_site,
             s.pages_per_site,
             s.depth,
             s.connections,
@@ -212,18 +254,25 @@ class _Crawl:
         )
 
     @property
-    def _now(self) -> float:
-        return float(self.flow.clocks[NOW])
+    def _total(self) -> int:
+        return int(self.arrays.desk.totals[TOTAL])
 
-    def _plant(self, starts: U32) -> None:
-        """Start pages become known; under `random`, all pages that can be reached from them do, in a random order."""
+    @property
+    def _fetched(self) -> int:
+        return int(self.arrays.found.counts[FETCHED])
+
+    @property
+    def _now(self) -> float:
+        return float(self.arrays.flow.clocks[NOW])
+
+    def _plant(self, starts: U32) -> U32:
+        """Makes the start pages known; with `random`, all pages reachable from them, in random order. Returns them."""
         if self.rule.given == "all pages":
             starts = _reachable(self.graph, starts)
             starts = np.random.default_rng([self.scenario.random_seed, 3]).permutation(starts)
-        loop.plant(self.web, self.rules, self.desk, self.queue.arrays, self.found, starts.astype(np.uint32))
-        self.starts = np.arange(int(self.found.counts[KNOWN]), dtype=np.uint32)
-        if self.heaps:
-            self._rekey()
+        own = self.arrays
+        loop.plant(own.web, self.rules, own.desk, self.queue.arrays, own.found, starts.astype(np.uint32))
+        return np.arange(int(own.found.counts[KNOWN]), dtype=np.uint32)
 
     def run(self, progress: Progress | None) -> None:
         pages, most = self.graph.pages, self.scenario.most_pages or self.graph.pages
@@ -234,11 +283,11 @@ class _Crawl:
         elif prepares:
             self._prepare()
         while True:
-            fetched = int(self.found.counts[FETCHED])
+            fetched = self._fetched
             step = self._every(fetched) if prepares and self.heaps else max(1, pages // STEPS)
             gap = min(max(1, self.scenario.batch // 20), max(1, len(self.planned) // 2))
             why = self._advance(min(most, fetched + step), fetched if last_plan < 0 else last_plan + gap)
-            fetched = int(self.found.counts[FETCHED])
+            fetched = self._fetched
             if progress is not None:
                 progress(fetched, most)
             if fetched >= most or why == loop.ENDED:
@@ -251,7 +300,7 @@ class _Crawl:
                 self._prepare()
 
     def _every(self, fetched: int) -> int:
-        """After how many pages more scores are computed anew."""
+        """Number of pages after which scores are computed again."""
         every = self.scenario.rank_every
         if not every and self.rule.prepares == "completed":
             return max(LEAST, round(GROWTH * fetched))
@@ -259,14 +308,15 @@ class _Crawl:
         return max(1, round(every if every >= 1 else every * self.graph.pages))
 
     def _advance(self, stop_at: int, plan_after: int) -> int:
+        own = self.arrays
         why = loop.advance(
-            self.web,
+            own.web,
             self.rules,
-            self.desk,
+            own.desk,
             self.queue.arrays,
-            self.flow,
-            self.found,
-            self.scratch,
+            own.flow,
+            own.found,
+            own.buffers,
             self.planned,
             self.places,
             stop_at,
@@ -275,7 +325,7 @@ class _Crawl:
         return int(why)
 
     def _plan(self) -> bool:
-        """Are there pages in the next plan?"""
+        """Makes the next plan. Returns whether it has pages, or requests are in flight."""
         if self.rule.prepares:
             self._score()
         self.rules = self._rules()
@@ -288,7 +338,7 @@ class _Crawl:
             cap,
             np.inf,
             self.value,
-            int(self.desk.totals[TOTAL]),
+            self._total,
         )
         self.queue.install(plan)
         self.queue.enter(plan.sites, self._now)
@@ -296,11 +346,11 @@ class _Crawl:
         return len(plan.pages) > 0 or self.queue.in_flight > 0
 
     def _wait(self) -> bool:
-        """Until the next page is due that waits; False if none does."""
+        """Advances the clock to the next page that is due, and plans. False if no page waits."""
         due = soonest_due(self.columns)
         if due == np.inf:
             return False
-        self.flow.clocks[NOW] = max(self._now, due)
+        self.arrays.flow.clocks[NOW] = max(self._now, due)
         return self._plan()
 
     def _prepare(self) -> None:
@@ -310,9 +360,9 @@ class _Crawl:
         self._rekey()
 
     def _score(self) -> None:
-        graph, page = _Fetched(self.found), self.columns.page
+        graph, page = _Fetched(self.arrays.found), self.columns.page
         fetched = np.zeros(graph.pages, np.bool_)
-        fetched[self.found.sources[: self.found.counts[FETCHED]]] = True
+        fetched[self.arrays.found.sources[: self._fetched]] = True
         known = Known(graph, page.origin[: graph.pages], fetched, self.starts)
         found = PREPARED[self.rule.prepares](known, self._before())
         if self.rule.prepares == "completed":
@@ -322,25 +372,26 @@ class _Crawl:
             page.merit[: graph.pages] = self.ranks = found.values
 
     def _before(self) -> F64 | None:
-        """The scores as they stand; the completed ones have grown since they were computed."""
+        """The present scores; the completed ones include their growth since they were computed."""
         if self.rule.prepares != "completed":
             return self.ranks
         base, ranked = self.columns.ranking
-        values = self.columns.page.completed[: int(self.found.counts[KNOWN])].astype(np.float64)
+        values = self.columns.page.completed[: int(self.arrays.found.counts[KNOWN])].astype(np.float64)
         values[int(ranked) :] += base
         return values
 
     def _rekey(self) -> None:
-        loop.rebuild(self.rules, self.desk, self.queue.arrays, self.found, self.scratch, self._now)
+        own = self.arrays
+        loop.rebuild(self.rules, own.desk, self.queue.arrays, own.found, own.buffers, self._now)
         self.queue.touch()
 
 
-def _scratch(graph: WebGraph, scenario: Scenario) -> Scratch:
+def _buffers(graph: WebGraph, scenario: Scenario) -> Buffers:
     visits = np.zeros(1, VISIT)
     visits["retry_after"] = -1.0
     longest = int(np.diff(graph.links.offsets).max(initial=0))
     r = scenario.connections
-    return Scratch(
+    return Buffers(
         learn._Visits(*(np.array(visits[name]) for name in learn._Visits._fields)),
         np.zeros(longest, np.uint8),
         np.zeros(1, np.uint32),
@@ -357,7 +408,7 @@ def _scratch(graph: WebGraph, scenario: Scenario) -> Scratch:
 
 
 def _reachable(graph: WebGraph, starts: U32) -> U32:
-    """All pages that can be reached, by breadth."""
+    """All pages reachable from the start pages, found breadth-first."""
     known = np.zeros(graph.pages, np.bool_)
     known[starts] = True
     found, front = [np.unique(starts)], np.unique(starts)

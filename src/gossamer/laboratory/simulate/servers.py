@@ -1,7 +1,7 @@
-"""The servers of a simulated Web: latency and speed of each site, drawn once; each answer varies around them.
+"""The servers of a simulated Web: latency and speed of each site are drawn once; each answer varies around them.
 
-What an answer takes depends on the random seed, the page and the try alone, never on the order of requests: all
-strategies meet the same Web.
+The duration of an answer depends only on the random seed, the page and the number of the try, never on the order of
+requests: all strategies meet the same Web.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ HOURS: Final = 168
 _BUSIEST: Final = 15
 
 
-class Web(NamedTuple):
-    """The graph and its servers, as the kernels get them."""
+class ServedWeb(NamedTuple):
+    """The graph and its servers, in the form that the kernels take."""
 
     offsets: I64
     targets: U32
@@ -35,19 +35,19 @@ class Web(NamedTuple):
     latency: F64
     """Seconds, by site."""
     speed: F64
-    """Bytes a second, by site."""
+    """Bytes per second, by site."""
     dead: U8
     week: F64
-    """By hour of the week: latency is multiplied with it, speed divided by it."""
+    """By hour of the week: latency is multiplied by it, speed is divided by it."""
     latency_within: float
     speed_within: float
-    """Deviations of logarithms."""
+    """Standard deviations of the logarithms."""
     failing: float
     connect_timeout: float
     seed: int
 
 
-def serve(graph: WebGraph, scenario: Scenario) -> Web:
+def serve(graph: WebGraph, scenario: Scenario) -> ServedWeb:
     servers, rng = scenario.servers, np.random.default_rng([scenario.random_seed, 1])
     sites = graph.sites
     one, other = rng.standard_normal(sites), rng.standard_normal(sites)
@@ -55,7 +55,7 @@ def serve(graph: WebGraph, scenario: Scenario) -> Web:
     latency = servers.latency * np.exp(servers.latency_spread * one)
     speed = np.full(sites, servers.speed) * np.exp(servers.speed_spread * other)
     dead = rng.random(sites) < servers.dead
-    return Web(
+    return ServedWeb(
         graph.links.offsets,
         graph.links.targets,
         graph.site,
@@ -73,14 +73,14 @@ def serve(graph: WebGraph, scenario: Scenario) -> Web:
 
 
 def _week(servers: Servers) -> F64:
-    """It begins on a Monday at midnight."""
+    """The factor of each hour of the week, which begins on Monday at midnight."""
     hours = np.arange(HOURS)
     day = 1 + servers.day * np.cos((hours % 24 - _BUSIEST) * (2 * np.pi / 24))
     return np.asarray(np.where(hours >= 120, day * (1 - servers.weekend), day))
 
 
 def _sigma(relative: float) -> float:
-    """Of the logarithm of a log-normal variable that deviates by so much of its mean."""
+    """Standard deviation of the logarithm of a log-normal variable, from its deviation relative to its mean."""
     return math.sqrt(math.log1p(relative**2))
 
 
@@ -93,7 +93,7 @@ def _stir(x: np.uint64) -> np.uint64:
 
 @njit
 def chance(seed: int, page: int, tries: int, what: int) -> float:
-    """Between 0 and 1, the same for the same four numbers."""
+    """A random number between 0 and 1, the same for the same four arguments."""
     x = _stir(np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(page))
     x = _stir(x + np.uint64(tries) * np.uint64(0xD1342543DE82EF95) + np.uint64(what))
     return (np.int64(x >> np.uint64(11)) + 0.5) / 2.0**53
@@ -101,13 +101,13 @@ def chance(seed: int, page: int, tries: int, what: int) -> float:
 
 @njit
 def _bell(seed: int, page: int, tries: int, what: int) -> float:
-    """Standard normal (Box and Muller 1958)."""
+    """A standard normal number (Box and Muller 1958)."""
     radius = math.sqrt(-2.0 * math.log(chance(seed, page, tries, what)))
     return radius * math.cos(2.0 * math.pi * chance(seed, page, tries, what + 1))
 
 
 @njit
-def latency_of(web: Web, page: int, tries: int, now: float) -> float:
+def latency_of(web: ServedWeb, page: int, tries: int, now: float) -> float:
     """Seconds until the first byte of the answer to a request at `now`."""
     seconds = web.latency[web.site[page]]
     if web.latency_within > 0:
@@ -116,8 +116,8 @@ def latency_of(web: Web, page: int, tries: int, now: float) -> float:
 
 
 @njit
-def speed_of(web: Web, page: int, tries: int, now: float) -> float:
-    """Bytes a second at which the answer comes, as long as the line is wide enough."""
+def speed_of(web: ServedWeb, page: int, tries: int, now: float) -> float:
+    """Bytes per second of the answer to a request at `now`, while the bandwidth is not full."""
     speed = web.speed[web.site[page]]
     if web.speed_within > 0 and speed < np.inf:
         speed *= math.exp(web.speed_within * _bell(web.seed, page, tries, 2) - web.speed_within**2 / 2)
@@ -125,5 +125,5 @@ def speed_of(web: Web, page: int, tries: int, now: float) -> float:
 
 
 @njit
-def fails(web: Web, page: int, tries: int) -> bool:
+def fails(web: ServedWeb, page: int, tries: int) -> bool:
     return web.failing > 0 and chance(web.seed, page, tries, 4) < web.failing

@@ -1,8 +1,8 @@
-"""Tables 1 and 2 and figures 5 to 7 of 001: dynamic against static scheduling, and more and more processes.
+"""Tables 1 and 2 and figures 5 to 7 of 001: dynamic and static scheduling, and a growing number of processes.
 
-The paper's experiment took hours. Ours has its processes, its sites and its proportions; times are divided by `SCALE`,
-and unless the whole is asked for the pages by `PART`. Figures are given on the paper's clock: seconds times both. What
-is calibrated is one number, the mean time of a page, by the dynamic run of 20,000 pages; speed-ups are not.
+The paper's experiment took hours. Ours has the same processes, sites and proportions; times are divided by `SCALE`, and
+pages by `PART` unless the full experiment is requested. Figures are converted to the paper's clock: seconds times both.
+One number is calibrated, the mean time of a page, by the dynamic run of 20,000 pages; speed-ups are not.
 """
 
 from __future__ import annotations
@@ -18,53 +18,60 @@ from gossamer.base.units import plural, thousands
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table
 from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.lab import Lab, says
-from gossamer.laboratory.reproduce.scheduling.modes import DYNAMIC, STATIC, Crew, Outcome
-from gossamer.laboratory.reproduce.scheduling.server import Running
-from gossamer.laboratory.reproduce.scheduling.web import Web
+from gossamer.laboratory.reproduce.scheduling.modes import DYNAMIC, STATIC, Crew, RunResult
+from gossamer.laboratory.reproduce.scheduling.server import ServerProcess
+from gossamer.laboratory.reproduce.scheduling.web import ExperimentWeb
 
 NAME: Final = "table-001"
 SCALE: Final = 15.0
-"""A page then takes 22 ms of a process, and 5 processes ask for 230 pages a second: the processor does not bind."""
+"""With it a page takes 22 ms of a process, and 5 processes request 230 pages per second: CPU is not the limit."""
 PART: Final = 10
 RUNS: Final = 2
 PROCESSES: Final = (1, 2, 4, 8, 12, 16, 20, 24)
 TIMEOUTS: Final = (5.0, 15.0, 45.0)
-"""Seconds on the paper's clock; the second is that of all other runs."""
+"""Seconds on the paper's clock; all other runs use the second."""
 MODES: Final = (DYNAMIC, STATIC)
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
-    """How much of the experiment is run."""
+class ExperimentSize:
+    """How large the experiment is."""
 
     part: int = PART
     runs: int = RUNS
     scale: float = SCALE
     processes: tuple[int, ...] = PROCESSES
 
-    def web(self, pages: int, seed: int) -> Web:
-        return Web(pages // self.part, self.scale, seed=seed)
+    def web(self, pages: int, seed: int) -> ExperimentWeb:
+        return ExperimentWeb(pages // self.part, self.scale, seed=seed)
 
     def minutes(self, seconds: float) -> float:
-        """On the paper's clock."""
+        """Converts seconds to minutes on the paper's clock."""
         return seconds * self.scale * self.part / 60
 
     def seconds(self, minutes: float) -> float:
         return minutes * 60 / self.scale / self.part
 
 
-WHOLE: Final = Size(part=1)
-Runs = dict[str, list[Outcome]]
+WHOLE: Final = ExperimentSize(part=1)
+Runs = dict[str, list[RunResult]]
 
 
 class Experiment:
-    def __init__(self, lab: Lab, size: Size) -> None:
+    """Runs the modes, and shows progress."""
+
+    def __init__(self, lab: Lab, size: ExperimentSize) -> None:
         self._lab, self.size = lab, size
 
-    def both(self, what: str, web: Web, runs: int, timeout: float | None = None, seconds: float = np.inf) -> Runs:
-        """Each mode `runs` times, in turn, with the same server and the same processes."""
+    def both(
+        self, what: str, web: ExperimentWeb, runs: int, timeout: float | None = None, seconds: float = np.inf
+    ) -> Runs:
+        """Runs each mode `runs` times, alternately, with the same server and the same processes."""
         found: Runs = {mode: [] for mode in MODES}
-        with closing(Running(web)) as server, closing(Crew(web, server.port, paper.PROCESSES_001, timeout)) as crew:
+        with (
+            closing(ServerProcess(web)) as server,
+            closing(Crew(web, server.port, paper.PROCESSES_001, timeout)) as crew,
+        ):
             for number in range(runs):
                 for mode in MODES:
 
@@ -74,9 +81,9 @@ class Experiment:
                     found[mode].append(crew.run(mode, seconds=seconds, tell=tell))
         return found
 
-    def by_processes(self, web: Web) -> list[Outcome]:
+    def by_processes(self, web: ExperimentWeb) -> list[RunResult]:
         found = []
-        with closing(Running(web)) as server:
+        with closing(ServerProcess(web)) as server:
             for number, processes in enumerate(self.size.processes):
                 self._show(f"dynamic, {plural(processes, 'process', 'processes')}", number / len(self.size.processes))
                 with closing(Crew(web, server.port, processes)) as crew:
@@ -88,10 +95,10 @@ class Experiment:
 
 
 def table_001(lab: Lab) -> Finding:
-    return reproduced(lab, WHOLE if lab.full else Size())
+    return reproduced(lab, WHOLE if lab.full else ExperimentSize())
 
 
-def reproduced(lab: Lab, size: Size) -> Finding:
+def reproduced(lab: Lab, size: ExperimentSize) -> Finding:
     experiment, seed = Experiment(lab, size), lab.random_seed
     small, large = size.web(paper.PAGES_001, seed), size.web(paper.PAGES_001_TABLE_1, seed)
     time = experiment.both("table 2", small, size.runs)
@@ -111,7 +118,7 @@ def reproduced(lab: Lab, size: Size) -> Finding:
     )
     return Finding(
         NAME,
-        "Tables 1 and 2 of 001: dynamic against static scheduling",
+        "Tables 1 and 2 of 001: dynamic and static scheduling",
         "001, tables 1 and 2, figures 5 to 7",
         _setting(size, small, large),
         tables,
@@ -120,25 +127,25 @@ def reproduced(lab: Lab, size: Size) -> Finding:
     )
 
 
-def _setting(size: Size, small: Web, large: Web) -> str:
-    part = "" if size.part == 1 else f", pages by {size.part} (--full: all of them)"
+def _setting(size: ExperimentSize, small: ExperimentWeb, large: ExperimentWeb) -> str:
+    part = "" if size.part == 1 else f", pages divided by {size.part} (--full: all pages)"
     return (
         f"{paper.PROCESSES_001} processes with one request each, {small.sites} sites, {thousands(small.pages)} pages "
-        f"({thousands(large.pages)} for table 1), {small.dead} sites dead, time-out {TIMEOUTS[1]:g} s; over sockets on "
+        f"({thousands(large.pages)} for table 1), {small.dead} sites dead, timeout {TIMEOUTS[1]:g} s; over sockets on "
         f"this machine, times divided by {size.scale:g}{part}; means of {plural(size.runs, 'run')}. All times are "
-        "given on the paper's clock."
+        "converted to the paper's clock."
     )
 
 
 # --- what was measured ---------------------------------------------------------------------------------------
 
 
-def _time_at(runs: Sequence[Outcome], share: float) -> float:
-    """Seconds until that share of the pages was collected, in the mean; of what was collected if that is less."""
+def _time_at(runs: Sequence[RunResult], share: float) -> float:
+    """Mean seconds until this share of the pages was collected, or all that were collected if fewer."""
     return float(np.mean([each.collected[min(len(each.collected), _count(each, share)) - 1] for each in runs]))
 
 
-def _count(outcome: Outcome, share: float) -> int:
+def _count(outcome: RunResult, share: float) -> int:
     return max(1, round(share * len(outcome.collected)))
 
 
@@ -149,33 +156,30 @@ def _mean(values: Sequence[float]) -> float:
 Steps = dict[int, dict[str, float]]
 
 
-def _table_2(size: Size, steps: Steps) -> Table:
-    columns = (
-        Column("thousands of pages", "d"),
-        Column("dynamic, paper", ".1f"),
-        Column("dynamic, ours", ".1f"),
-        Column("static, paper", ".1f"),
-        Column("static, ours", ".1f"),
+def _columns(first: str, paper: str, ours: str) -> tuple[Column, ...]:
+    """The columns of both tables; `paper` and `ours` are the number formats of each mode."""
+    return (
+        Column(first, "d"),
+        Column("dynamic, paper", paper),
+        Column("dynamic, ours", ours),
+        Column("static, paper", paper),
+        Column("static, ours", ours),
         Column("speed-up, paper", ".1f"),
         Column("speed-up, ours", ".1f"),
     )
+
+
+def _table_2(size: ExperimentSize, steps: Steps) -> Table:
+    columns = _columns("thousands of pages", ".1f", ".1f")
     rows = []
     for n, (dynamic, static) in paper.TABLE_001_2.items():
         ours, theirs = size.minutes(steps[n][DYNAMIC]), size.minutes(steps[n][STATIC])
         rows.append((n, dynamic, ours, static, theirs, static / dynamic, theirs / ours))
-    return Table(f"{NAME}-time", "Table 2: minutes until so many pages are collected", columns, tuple(rows))
+    return Table(f"{NAME}-time", "Table 2: minutes by pages collected", columns, tuple(rows))
 
 
-def _table_1(size: Size, runs: Runs) -> Table:
-    columns = (
-        Column("minutes", "d"),
-        Column("dynamic, paper", ",d"),
-        Column("dynamic, ours", ",.0f"),
-        Column("static, paper", ",d"),
-        Column("static, ours", ",.0f"),
-        Column("speed-up, paper", ".1f"),
-        Column("speed-up, ours", ".1f"),
-    )
+def _table_1(size: ExperimentSize, runs: Runs) -> Table:
+    columns = _columns("minutes", ",d", ",.0f")
     rows = []
     for minutes, (dynamic, static) in paper.TABLE_001_1.items():
         at = size.seconds(minutes)
@@ -184,11 +188,11 @@ def _table_1(size: Size, runs: Runs) -> Table:
             for mode in MODES
         )
         rows.append((minutes, dynamic, ours, static, theirs, dynamic / static, ours / theirs if theirs else None))
-    title = "Table 1: pages that are collected within so many minutes"
+    title = "Table 1: pages collected by minutes"
     return Table(f"{NAME}-rate", title, columns, tuple(rows))
 
 
-def _efficiency(runs: Runs, web: Web) -> Table:
+def _efficiency(runs: Runs, web: ExperimentWeb) -> Table:
     columns = (
         Column("mode"),
         Column("URLs", ",d"),
@@ -201,7 +205,8 @@ def _efficiency(runs: Runs, web: Web) -> Table:
         collected = _mean([len(each.collected) for each in runs[mode]])
         failed = _mean([each.failed for each in runs[mode]])
         rows.append((mode, web.urls, collected, failed, collected / web.urls))
-    return Table(f"{NAME}-efficiency", "Collection efficiency: the share of the pages collected", columns, tuple(rows))
+    title = "Collection efficiency: share of the pages that were collected"
+    return Table(f"{NAME}-efficiency", title, columns, tuple(rows))
 
 
 def _components(runs: Runs) -> Table:
@@ -210,13 +215,13 @@ def _components(runs: Runs) -> Table:
         Column("network", ".1%"),
         Column("extraction", ".1%"),
         Column("waiting", ".1%"),
-        Column("uniqueness, of the scheduler's time", ".2%"),
+        Column("uniqueness (share of the scheduler's time)", ".2%"),
     )
     rows = tuple((mode, *_shares(runs[mode])) for mode in MODES)
     return Table(f"{NAME}-components", "Where the time of the processes went", columns, rows)
 
 
-def _shares(runs: Sequence[Outcome]) -> tuple[float, float, float, float]:
+def _shares(runs: Sequence[RunResult]) -> tuple[float, float, float, float]:
     whole = [each.processes * each.seconds for each in runs]
 
     def share(values: list[float]) -> float:
@@ -230,9 +235,9 @@ def _shares(runs: Sequence[Outcome]) -> tuple[float, float, float, float]:
     )
 
 
-def _time_outs(size: Size, limits: dict[float, Runs]) -> Table:
+def _time_outs(size: ExperimentSize, limits: dict[float, Runs]) -> Table:
     columns = (
-        Column("time-out, s", "g"),
+        Column("timeout, s", "g"),
         Column("dynamic, min", ".1f"),
         Column("static, min", ".1f"),
         Column("speed-up", ".2f"),
@@ -241,21 +246,21 @@ def _time_outs(size: Size, limits: dict[float, Runs]) -> Table:
     for limit, runs in limits.items():
         ours, theirs = (size.minutes(_mean([each.seconds for each in runs[mode]])) for mode in MODES)
         rows.append((limit, ours, theirs, theirs / ours))
-    title = "The effect of the time-out, which 001 leaves for later: a quarter of the pages, one run"
+    title = "The effect of the timeout, which 001 leaves to future work: a quarter of the pages, one run"
     return Table(f"{NAME}-timeouts", title, columns, tuple(rows))
 
 
-def _rates(size: Size, outcome: Outcome) -> tuple[float, float]:
-    """Bytes and pages a second, on the paper's clock."""
+def _rates(size: ExperimentSize, outcome: RunResult) -> tuple[float, float]:
+    """Bytes and pages per second, on the paper's clock."""
     return outcome.bytes / outcome.seconds / size.scale, len(outcome.collected) / outcome.seconds / size.scale
 
 
-def _processes(size: Size, many: Sequence[Outcome]) -> Table:
+def _processes(size: ExperimentSize, many: Sequence[RunResult]) -> Table:
     columns = (
         Column("processes", "d"),
-        Column("bytes a second", ",.0f"),
-        Column("pages a second", ".2f"),
-        Column("times as fast as one", ".2f"),
+        Column("bytes per second", ",.0f"),
+        Column("pages per second", ".2f"),
+        Column("speed-up over one process", ".2f"),
     )
     base = _rates(size, many[0])[1]
     rows = tuple((each.processes, *_rates(size, each), _rates(size, each)[1] / base) for each in many)
@@ -265,7 +270,7 @@ def _processes(size: Size, many: Sequence[Outcome]) -> Table:
 # --- plots and sentences -------------------------------------------------------------------------------------
 
 
-def _plot(size: Size, runs: Runs) -> Plot:
+def _plot(size: ExperimentSize, runs: Runs) -> Plot:
     points = np.linspace(0.02, 1.0, 50)
     lines = []
     for column, mode in enumerate(MODES):
@@ -276,7 +281,7 @@ def _plot(size: Size, runs: Runs) -> Plot:
     return Plot("fig-001-5", "Collection time by pages (figure 5 of 001)", "pages", "minutes", tuple(lines), y_log=True)
 
 
-def _plots(size: Size, many: Sequence[Outcome]) -> tuple[Plot, Plot]:
+def _plots(size: ExperimentSize, many: Sequence[RunResult]) -> tuple[Plot, Plot]:
     x = [each.processes for each in many]
     raw, pages = zip(*(_rates(size, each) for each in many), strict=True)
     ideal = [pages[0] * n / x[0] for n in x]
@@ -285,20 +290,20 @@ def _plots(size: Size, many: Sequence[Outcome]) -> tuple[Plot, Plot]:
             "fig-001-6",
             "Raw download rate (figure 6 of 001)",
             "processes",
-            "bytes a second",
+            "bytes per second",
             (Series("dynamic", x, raw),),
         ),
         Plot(
             "fig-001-7",
             "Document rate (figure 7 of 001)",
             "processes",
-            "pages a second",
-            (Series("dynamic", x, pages), Series("as many times one process", x, ideal)),
+            "pages per second",
+            (Series("dynamic", x, pages), Series("linear speed-up", x, ideal)),
         ),
     )
 
 
-def _of_time(size: Size, steps: Steps, runs: Runs) -> list[Sentence]:
+def _of_time(size: ExperimentSize, steps: Steps, runs: Runs) -> list[Sentence]:
     ours = {n: each[STATIC] / each[DYNAMIC] for n, each in steps.items()}
     said = {n: static / dynamic for n, (dynamic, static) in paper.TABLE_001_2.items()}
     first, last = min(ours), max(ours)
@@ -323,17 +328,17 @@ def _of_time(size: Size, steps: Steps, runs: Runs) -> list[Sentence]:
         ),
         says(
             "the processes of a static schedule idle",
-            f"they wait {waits[STATIC]:.0%} of their time, those of the dynamic one {waits[DYNAMIC]:.0%}",
+            f"they wait {waits[STATIC]:.0%} of their time, those of the dynamic schedule {waits[DYNAMIC]:.0%}",
             waits[STATIC] > 2 * waits[DYNAMIC],
         ),
         Sentence(
-            f"Idling alone explains at most a speed-up of {most}: one of {most} processes is always busy. The paper's "
-            f"{said[last]:.1f} must have other reasons too, which it does not name; our two modes have the same kernel."
+            f"Idle time alone explains a speed-up of at most {most}, as one of {most} processes is always busy. The "
+            f"paper's {said[last]:.1f} must have other causes, which it does not name; our two modes share one kernel."
         ),
     ]
 
 
-def _of_processes(size: Size, many: Sequence[Outcome]) -> list[Sentence]:
+def _of_processes(size: ExperimentSize, many: Sequence[RunResult]) -> list[Sentence]:
     rate = {each.processes: _rates(size, each)[1] for each in many}
     if not {1, 8, 20, 24} <= rate.keys():
         return []
@@ -356,12 +361,12 @@ def _of_processes(size: Size, many: Sequence[Outcome]) -> list[Sentence]:
     ]
 
 
-def _of_limits(size: Size, limits: dict[float, Runs]) -> list[Sentence]:
+def _of_limits(size: ExperimentSize, limits: dict[float, Runs]) -> list[Sentence]:
     short, long = min(limits), max(limits)
     grew = {mode: limits[long][mode][0].seconds / limits[short][mode][0].seconds for mode in MODES}
     return [
         Sentence(
-            f"With a time-out of {long:g} s in place of {short:g} s dynamic takes {grew[DYNAMIC]:.2f} times as long, "
+            f"With a timeout of {long:g} s instead of {short:g} s, dynamic takes {grew[DYNAMIC]:.2f} times as long, "
             f"static {grew[STATIC]:.2f} times."
         )
     ]

@@ -1,13 +1,13 @@
 """`python -m gossamer.laboratory.reproduce.scheduling.kernel FD JSON`: one process of a crawler of 001.
 
-It asks for one page at a time with the crawl's own `Fetcher`, and reads it with the crawl's own `Reader`: decoding,
-text, links in canonical form with their fingerprints. Only who decides what is next differs between the two modes:
+It requests one page at a time with the crawl's own `Fetcher`, and reads it with the crawl's own `Reader`: decoding,
+text, links in canonical form with their fingerprints. The two modes differ only in who decides what comes next:
 
-    ("both", [url])    loader and extractor merged (dynamic): each page is fetched, read and told about at once
-    ("load", urls)     the stages apart (static): all pages are fetched and kept;
-    ("extract", None)  then all that were kept are read
+    ("both", [url])    loader and extractor merged (dynamic): each page is fetched, read and reported at once
+    ("load", urls)     separate stages (static): all pages are fetched and kept;
+    ("extract", None)  then all kept pages are read
 
-Each request is answered by one list of `Done`, as plain tuples.
+The answer to each message is a list of `Done`, as plain tuples.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gossamer.gatherer.reader import Reader
 from gossamer.web.fetch.fetch import Fetched, Fetcher
 
 
-class Order(NamedTuple):
-    """A page to be asked for."""
+class PageRequest(NamedTuple):
+    """A page to be requested."""
 
     number: int
     url: str
@@ -39,6 +39,8 @@ class Order(NamedTuple):
 
 
 class Done(NamedTuple):
+    """The result of a page."""
+
     number: int
     ok: bool
     received: int
@@ -47,15 +49,17 @@ class Done(NamedTuple):
     """Seconds."""
     extraction: float
     end: float
-    """Monotonic: when the page was fetched, or given up."""
+    """Monotonic time at which the page was fetched or its request ended."""
 
 
 class Kernel:
+    """Fetches and reads pages, one at a time."""
+
     def __init__(self, settings: Settings) -> None:
         self._epoll = select.epoll()
         self._fetcher, self._reader = Fetcher(settings.harvester, self._epoll), Reader(settings, 1)
 
-    def fetch(self, order: Order) -> Fetched:
+    def fetch(self, order: PageRequest) -> Fetched:
         self._fetcher.start(
             Assignment(order.number, Ask.PAGE, order.number, 0, 0, order.url.encode(), order.address, order.port)
         )
@@ -83,9 +87,9 @@ def serve(wire: Connection, kernel: Kernel) -> None:
     while True:
         what, orders = wire.recv()
         if what == "both":
-            wire.send([tuple(kernel.read(kernel.fetch(Order(*order)))) for order in orders])
+            wire.send([tuple(kernel.read(kernel.fetch(PageRequest(*order)))) for order in orders])
         elif what == "load":
-            kept = [kernel.fetch(Order(*order)) for order in orders]
+            kept = [kernel.fetch(PageRequest(*order)) for order in orders]
             wire.send(
                 [
                     (f.assignment.number, f.failure is None, f.traffic.received, [], f.end - f.start, 0.0, f.end)
@@ -97,8 +101,8 @@ def serve(wire: Connection, kernel: Kernel) -> None:
             kept = []
 
 
-class Running:
-    """Such a process, as the scheduler sees it."""
+class KernelProcess:
+    """A kernel in its own process, as the scheduler sees it."""
 
     def __init__(self, settings: Settings) -> None:
         self.wire, theirs = Pipe()

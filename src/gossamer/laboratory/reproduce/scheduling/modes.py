@@ -1,11 +1,11 @@
 """The two ways of scheduling that 001 compares, with one kernel, one Web, and one request at a time to a site.
 
-*Static*, fork and join: the known pages are dealt to the processes, whole sites, to each about the same number; all
-download, and who is done waits for the last (join); all extract the links of what they have, and wait again; then what
-is new becomes the next round. Processes are not started anew for every stage, which is kind to it.
+*Static* (fork and join): the known pages are distributed to the processes by whole sites, about the same number to
+each. All processes download their pages and wait for the last one (join); all extract the links of their pages and wait
+again; the new pages are the next round. Processes are not restarted for every stage, which favours the static mode.
 
-*Dynamic*: whoever is free takes the page that was found first, of a site that is not being asked; links are known at
-once.
+*Dynamic*: a free process takes the page that was found first among the sites without an open request; its links are
+known at once.
 """
 
 from __future__ import annotations
@@ -23,57 +23,57 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.units import Duration
 from gossamer.config import Settings
 from gossamer.config.settings import HarvesterSettings, SeederSettings
-from gossamer.laboratory.reproduce.scheduling.kernel import Done, Order, Running
-from gossamer.laboratory.reproduce.scheduling.web import DOMAIN, Web
+from gossamer.laboratory.reproduce.scheduling.kernel import Done, KernelProcess, PageRequest
+from gossamer.laboratory.reproduce.scheduling.web import DOMAIN, ExperimentWeb
 
 STATIC: Final = "static"
 DYNAMIC: Final = "dynamic"
-_LOST: Final = "A process of the experiment ended before its work did."
+_LOST: Final = "A process of the experiment ended too early."
 
 
 @dataclass(slots=True)
-class Outcome:
+class RunResult:
     """A run: when each page was collected, and where the time of the processes went."""
 
     processes: int
     seconds: float = 0.0
     collected: list[float] = field(default_factory=list)
-    """Seconds from the beginning to the end of each page that was fetched, rising."""
+    """Seconds from the start to the end of each fetched page, ascending."""
     failed: int = 0
     bytes: int = 0
     network: float = 0.0
     extraction: float = 0.0
     uniqueness: float = 0.0
-    """Seconds of the scheduler; the other two are summed over the processes."""
+    """Seconds of the scheduler; the other two are sums over the processes."""
 
     @property
     def waiting(self) -> float:
-        """Of the processes: neither on the network nor extracting."""
+        """Seconds of the processes that were neither network time nor extraction."""
         return max(0.0, self.processes * self.seconds - self.network - self.extraction)
 
 
 class _Frontier:
-    """Which pages are known (uniqueness), and what becomes of those that were asked for."""
+    """The known pages (uniqueness), and the results of the requested ones."""
 
-    def __init__(self, web: Web, port: int, outcome: Outcome) -> None:
+    def __init__(self, web: ExperimentWeb, port: int, outcome: RunResult) -> None:
         self._web, self._port, self.outcome = web, port, outcome
         self._sites = {web.host(site): site for site in range(web.sites)}
         self._known: dict[str, int] = {}
         self.site: list[int] = []
-        """Of each page."""
+        """By page."""
 
-    def seeds(self) -> list[Order]:
+    def seeds(self) -> list[PageRequest]:
         return self.add(self._web.url(*seed) for seed in self._web.seeds)
 
-    def add(self, urls: Iterable[str]) -> list[Order]:
-        """Those that were not known."""
+    def add(self, urls: Iterable[str]) -> list[PageRequest]:
+        """Adds URLs and returns requests for the new ones."""
         begun, new = time.monotonic(), []
         for url in urls:
             if url not in self._known:
                 number = self._known[url] = len(self.site)
                 site = self._sites[url.partition("://")[2].partition("/")[0]]
                 self.site.append(site)
-                new.append(Order(number, url, self._web.address(site), self._port))
+                new.append(PageRequest(number, url, self._web.address(site), self._port))
         self.outcome.uniqueness += time.monotonic() - begun
         return new
 
@@ -89,7 +89,7 @@ class _Frontier:
 Tell = Callable[[int], None]
 
 
-def settings_of(web: Web, timeout: float | None = None) -> Settings:
+def settings_of(web: ExperimentWeb, timeout: float | None = None) -> Settings:
     limit = Duration(web.timeout if timeout is None else timeout)
     harvester = HarvesterSettings(
         allow_private=True, first_byte_timeout=limit, connect_timeout=limit, whole_timeout=Duration(10 * limit)
@@ -98,14 +98,14 @@ def settings_of(web: Web, timeout: float | None = None) -> Settings:
 
 
 class Crew:
-    """So many processes, ready to work; none is left when it is closed."""
+    """A number of processes, ready to work; all are ended when it is closed."""
 
-    def __init__(self, web: Web, port: int, processes: int, timeout: float | None = None) -> None:
+    def __init__(self, web: ExperimentWeb, port: int, processes: int, timeout: float | None = None) -> None:
         self._web, self._port = web, port
-        self._all: list[Running] = []
+        self._all: list[KernelProcess] = []
         try:
             settings = settings_of(web, timeout)
-            self._all += (Running(settings) for _ in range(processes))
+            self._all += (KernelProcess(settings) for _ in range(processes))
             self._wires = [each.wire for each in self._all]
             for wire in self._wires:
                 _received(wire)
@@ -115,8 +115,8 @@ class Crew:
             raise
 
     def _warm_up(self) -> None:
-        """Each reads a page that does not count: what is loaded at the first is loaded."""
-        home = Order(0, self._web.url(0, 0), self._web.address(0), self._port)
+        """Lets each process read a page that does not count, so that everything is loaded."""
+        home = PageRequest(0, self._web.url(0, 0), self._web.address(0), self._port)
         for wire in self._wires:
             wire.send(("both", [tuple(home)]))
             _received(wire)
@@ -127,10 +127,10 @@ class Crew:
 
     def run(
         self, mode: str, most: int | None = None, seconds: float = math.inf, tell: Tell = lambda collected: None
-    ) -> Outcome:
-        """Until nothing is left, `most` pages are collected or so many seconds have passed: then what is under way, of
-        static the round, comes to its end. `tell` is called with the pages collected so far."""
-        outcome = Outcome(len(self._wires))
+    ) -> RunResult:
+        """Runs until nothing is left, `most` pages are collected, or `seconds` have passed; open requests, or the whole
+        round of the static mode, are completed. `tell` is called with the number of pages collected so far."""
+        outcome = RunResult(len(self._wires))
         frontier, began = _Frontier(self._web, self._port, outcome), time.monotonic()
         work = self._static if mode == STATIC else self._dynamic
         work(frontier, began, self._web.urls if most is None else most, began + seconds, tell)
@@ -141,11 +141,11 @@ class Crew:
     def _dynamic(self, frontier: _Frontier, began: float, most: int, until: float, tell: Tell) -> None:
         outcome, free = frontier.outcome, list(self._wires)
         sites: list[tuple[int, int]] = []
-        """Heap of those that may be asked, each with the number of its first page: who was found first is first."""
-        pages: dict[int, deque[Order]] = {}
+        """Heap of the sites without an open request, each with the number of its first page: first found, first out."""
+        pages: dict[int, deque[PageRequest]] = {}
         asking: dict[Connection, int] = {}
 
-        def add(orders: list[Order]) -> None:
+        def add(orders: list[PageRequest]) -> None:
             for order in orders:
                 site = frontier.site[order.number]
                 queue = pages.setdefault(site, deque())
@@ -196,12 +196,12 @@ class Crew:
             orders = frontier.add(links)
 
 
-def dealt(orders: list[Order], site: list[int], processes: int) -> list[list[Order]]:
-    """Whole sites, the largest first, each to the process that has least: about the same number of pages for all."""
-    by_site: dict[int, list[Order]] = {}
+def dealt(orders: list[PageRequest], site: list[int], processes: int) -> list[list[PageRequest]]:
+    """Distributes whole sites, the largest first, each to the process with the fewest pages."""
+    by_site: dict[int, list[PageRequest]] = {}
     for order in orders:
         by_site.setdefault(site[order.number], []).append(order)
-    shares: list[list[Order]] = [[] for _ in range(processes)]
+    shares: list[list[PageRequest]] = [[] for _ in range(processes)]
     for group in sorted(by_site.values(), key=len, reverse=True):
         min(shares, key=len).extend(group)
     return shares
@@ -211,5 +211,5 @@ def _received(wire: Connection) -> list[Done]:
     try:
         found = [Done(*row) for row in wire.recv()]
     except (EOFError, ConnectionError) as error:
-        raise GossamerError(_LOST, "Its own message stands above, if it had any.") from error
+        raise GossamerError(_LOST, "See its own message above, if there is one.") from error
     return found

@@ -1,4 +1,4 @@
-"""`python -m gossamer.laboratory.reproduce.scheduling.server JSON`: serves a `Web`, until its standard input ends."""
+"""`python -m gossamer.laboratory.reproduce.scheduling.server JSON`: serves the Web until its standard input ends."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from typing import Any, Final, cast
 
 from gossamer.base.errors import GossamerError
 from gossamer.base.process import die_with_parent
-from gossamer.laboratory.reproduce.scheduling.web import Web
+from gossamer.laboratory.reproduce.scheduling.web import ExperimentWeb
 from gossamer.webs.demo.server import end_of_input, listen, unless_the_client_left
 
 STOP_WITHIN: Final = 5.0
 
 
-class Connection(asyncio.Protocol):
-    """One GET after another; a dead site never answers."""
+class WebConnection(asyncio.Protocol):
+    """Answers one GET after another; a dead site never answers."""
 
-    def __init__(self, web: Web, sites: dict[str, int], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, web: ExperimentWeb, sites: dict[str, int], loop: asyncio.AbstractEventLoop) -> None:
         self._web, self._sites, self._loop = web, sites, loop
         self._later: asyncio.TimerHandle | None = None
         self._buffer = b""
@@ -60,14 +60,14 @@ class Connection(asyncio.Protocol):
 
 
 @lru_cache(None)
-def _body(web: Web, site: int, page: int) -> bytes:
+def _body(web: ExperimentWeb, site: int, page: int) -> bytes:
     return web.body(site, page)
 
 
-class Running:
-    """The server in a process of its own."""
+class ServerProcess:
+    """The server in its own process."""
 
-    def __init__(self, web: Web) -> None:
+    def __init__(self, web: ExperimentWeb) -> None:
         asked = json.dumps({"web": web.as_json(), "parent": os.getpid()})
         source = str(Path(__file__).parents[4])
         self._process = subprocess.Popen(
@@ -80,7 +80,7 @@ class Running:
         line = self._process.stdout.readline()
         if not line:
             self.close()
-            raise GossamerError("The server of the experiment did not start.", "Its own message stands above.")
+            raise GossamerError("The server of the experiment did not start.", "See its own message above.")
         self.port = int(line)
 
     def close(self) -> None:
@@ -95,14 +95,14 @@ class Running:
                 pipe.close()
 
 
-async def serve(web: Web) -> None:
+async def serve(web: ExperimentWeb) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(unless_the_client_left)
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_reader(0, end_of_input, stop)
     sites = {web.host(site): site for site in range(web.sites)}
     sockets = listen([web.address(site) for site in range(web.sites)], 0)
-    servers = [await loop.create_server(lambda: Connection(web, sites, loop), sock=each) for each in sockets]
+    servers = [await loop.create_server(lambda: WebConnection(web, sites, loop), sock=each) for each in sockets]
     for site in range(web.alive):
         for page in range(web.sizes[site]):
             _body(web, site, page)
@@ -122,7 +122,7 @@ def main() -> None:
     with contextlib.suppress(ImportError):
         factory = importlib.import_module("uvloop").new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(serve(Web(**asked["web"])))
+        runner.run(serve(ExperimentWeb(**asked["web"])))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""The Web of 001's experiment: 177 sites of very different size, answers with a long tail, some sites that are dead.
+"""The Web of 001's experiment: 177 sites of very different size, answers with a long tail, some dead sites.
 
-Everything follows from the seed: any process can say what any page holds, and how long its server takes over it. Sizes
-are by a Zipf law, as those of the demonstration Web (figure 4 of 001 has no numbers). A site is a tree: page n > 0 is
-linked from page (n - 1) // BRANCHES, and every page links home. Times are those of the paper divided by `scale`: five
-processes took 21.7 minutes for 20,000 pages, so a page took 0.33 s. They are log-normal over the sites and within each
-(standard deviations of the logarithm `SPREAD`): one in a hundred takes fourteen times the median.
+Everything follows from the seed: any process can compute the content of any page and the duration of its answer. Sizes
+follow a Zipf law, as in the demonstration Web (figure 4 of 001 has no numbers). A site is a tree: page n > 0 is linked
+from page (n - 1) // BRANCHES, and every page links to the home page. Times are those of the paper divided by `scale`:
+five processes took 21.7 minutes for 20,000 pages, so a page took 0.33 s. They are log-normal over the sites and within
+each (standard deviations of the logarithm: `SPREAD`); one in a hundred takes fourteen times the median.
 
-Dead sites accept connections and never answer. Other sites link to their pages: `DEAD_URLS` of all.
+Dead sites accept connections and never answer. Other sites link to their pages, which are `DEAD_URLS` of all URLs.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ BRANCHES: Final = 6
 SPREAD: Final = (0.8, 0.8)
 PAGE_SECONDS: Final = 5 * 21.7 * 60 / 20_000
 LARGEST: Final = 0.05
-"""Of the pages, at the largest site: with more, no schedule of 5 processes could keep them busy."""
+"""Share of the pages that the largest site has: with more, no schedule could keep 5 processes busy."""
 WORDS: Final = (60, 900)
 
 
 @dataclass(frozen=True)
-class Web:
+class ExperimentWeb:
     pages: int
     scale: float
-    """The paper's times are divided by it."""
+    """Divisor of the paper's times."""
     sites: int = SITES
     dead: int = DEAD_SITES
     seed: int = 1
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Pages of each site; the last `dead` are dead, and these pages are not among `pages`."""
+        """Pages of each site. The last `dead` sites are dead; their pages are not part of `pages`."""
         largest = max(2, int(self.pages * LARGEST), -(-self.pages // (self.sites - self.dead)))
         alive = sizes(self.sites - self.dead, self.pages, largest)
         each = max(1, round(self.pages * DEAD_URLS / self.dead)) if self.dead else 0
@@ -56,12 +56,12 @@ class Web:
 
     @property
     def urls(self) -> int:
-        """All, those of dead sites included."""
+        """All URLs, those of dead sites included."""
         return sum(self.sizes)
 
     @property
     def seeds(self) -> list[tuple[int, int]]:
-        """Site and page: the home pages of those that answer."""
+        """Site and page: the home pages of the sites that answer."""
         return [(site, 0) for site in range(self.alive)]
 
     @property
@@ -79,7 +79,7 @@ class Web:
         return f"http://{self.host(site)}/" + (f"p{page}.html" if page else "")
 
     def page_of(self, path: str) -> int:
-        """-1: there is none such."""
+        """The number of the page with this path; -1 if there is none."""
         if path == "/":
             return 0
         number = path.removeprefix("/p").removesuffix(".html")
@@ -87,13 +87,13 @@ class Web:
 
     @cached_property
     def _of_sites(self) -> list[float]:
-        """Such that the mean over all pages that answer is 1, whatever the seed."""
+        """Scaled such that the mean over all pages that answer is 1, for any seed."""
         found = [_log_normal(SPREAD[0], self.seed, "site", site) for site in range(self.sites)]
         mean = sum(found[site] * self.sizes[site] for site in range(self.alive)) / self.pages
         return [each / mean for each in found]
 
     def seconds(self, site: int, page: int) -> float:
-        """That the server takes until it answers."""
+        """Seconds until the server answers."""
         return PAGE_SECONDS / self.scale * self._of_sites[site] * _log_normal(SPREAD[1], self.seed, "page", site, page)
 
     def links(self, site: int, page: int) -> list[tuple[int, int]]:
@@ -102,7 +102,7 @@ class Web:
 
     @cached_property
     def _to_dead(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
-        """Pages that link to pages of dead sites: anywhere, as in a real Web, so that they are found all the time."""
+        """Pages that link to pages of dead sites: anywhere, as in a real Web, so that they are found at any time."""
         found: dict[tuple[int, int], list[tuple[int, int]]] = {}
         dice = Dice(self.seed, "dead")
         everywhere = [(site, page) for site in range(self.alive) for page in range(self.sizes[site])]
@@ -124,5 +124,5 @@ class Web:
 
 
 def _log_normal(spread: float, *key: int | str) -> float:
-    """Of mean 1."""
+    """A log-normal number with mean 1."""
     return math.exp(spread * normal(Dice(*key))[0] - spread * spread / 2)
