@@ -7,12 +7,18 @@ from pathlib import Path
 import pytest
 
 from gossamer.base.model import Ask
+from gossamer.cli.status import lines
 from gossamer.collection import image, manifest
 from gossamer.collection.layout import shard_folder
 from gossamer.crawl.parts import PARTS
 from gossamer.crawl.tick import STEPS
 from gossamer.desk.account import Account
 from gossamer.harvester.errands.table import ERRANDS
+from gossamer.observe.crawl_status import CrawlStatus
+from gossamer.observe.listener import DeskView
+from gossamer.observe.measure import statistics_of
+from gossamer.observe.status import site_standing
+from gossamer.read.explain.text import part_lines
 from gossamer.webs.simulated import Reply
 from tests.crawl.extending.errand import IconErrand
 from tests.crawl.extending.part import SentBytes
@@ -32,14 +38,18 @@ def world(tmp_path: Path) -> World:
     )
 
 
-def test_a_part_of_the_state_is_in_image_replay_and_statistics(world: World) -> None:
+def test_a_part_of_the_state_is_in_image_replay_status_and_explain(world: World) -> None:
     desk = world.run([A]).crawl.desk
     part = desk[SentBytes]
     sent = desk.columns.site.sent[:2].tolist()
     assert part.seen[0] > 0
     assert min(sent) > 0
-    assert part.statistics() == {"bytes": sum(sent)}
-    assert part.explain_site(0) == {"sent_bytes": sent[0]}
+    told = statistics_of(desk, world.clock.wall())
+    assert told.parts["sent bytes"] == told.to_json()["parts"]["sent bytes"] == {"bytes": sum(sent)}
+    status = list(lines(CrawlStatus(told, True, 7), world.folder, told.time))
+    assert f"    sent bytes: bytes {sum(sent):,}" in status
+    standing = site_standing(DeskView(desk), world.settings, 1, told.time, 0)
+    assert list(part_lines(standing)) == [f"sent bytes: sent_bytes {sent[0]}"]
     shard = shard_folder(world.folder)
     line = manifest.read(shard).image
     assert line is not None
@@ -58,8 +68,10 @@ def test_an_errand_is_asked_for_in_its_sites_turns_and_politely(world: World) ->
     asked = [asked.url for asked in world.asked if asked.ask is Ask.PROBE]
     assert sorted(asked) == [A + "icon", B + "icon"]
     assert impolite(world.asked, 15.0, 1.0) == []
-    assert icons.statistics() == {"answered": 2}
-    assert icons.explain_site(0) == {"icon": "asked for"}
+    told = statistics_of(crawl.desk, world.clock.wall(), errands=crawl.harvest.errands)
+    assert told.parts[IconErrand.name] == {"answered": 2}
+    standing = site_standing(DeskView(crawl.desk, crawl.harvest.errands), world.settings, 1, told.time, 0)
+    assert standing["parts"][IconErrand.name] == {"icon": "asked for"}
     assert crawl.desk[Account].probe_visits == 2
 
 

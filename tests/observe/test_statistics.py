@@ -148,7 +148,9 @@ class Part:
 
 
 def test_parts_are_shown_by_status_and_json_if_there_are_any() -> None:
-    parts = statistics_of_parts([Part("feeds", read=1234, share=0.5), Part("silent")])
+    parts = statistics_of_parts([Part("feeds", read=1234, lost=0), Part("silent"), Part("idle", waiting=0)])
+    assert parts == {"feeds": {"read": 1234}}
+    parts = statistics_of_parts([Part("feeds", read=1234), Part("feeds", share=0.5)])
     assert parts == {"feeds": {"read": 1234, "share": 0.5}}
     told = replace(some(), parts=parts)
     assert told.to_json()["parts"] == parts

@@ -33,9 +33,7 @@ class History(Part):
 def view_of(folder: Path, *parts: type[Part]) -> tuple[World, DeskView]:
     world = World(folder, {})
     desk = world.run([ROOT, f"{ROOT}other"], turns=0).crawl.desk
-    view = DeskView(desk)
-    view.parts = (*desk.parts, *(part(desk) for part in parts))
-    return world, view
+    return world, DeskView(desk, [part(desk) for part in parts])
 
 
 def test_parts_of_the_desk_add_what_they_know_about_pages_and_sites(tmp_path: Path) -> None:

@@ -62,7 +62,9 @@ _CHUNK: Final = 1 << 18
 MOST_POINTS: Final = 64
 
 
-def statistics_of(desk: Desk, wall: float, dues: Dues | None = None, run: Run | None = None) -> Statistics:
+def statistics_of(
+    desk: Desk, wall: float, dues: Dues | None = None, run: Run | None = None, errands: Iterable[Counting] = ()
+) -> Statistics:
     """Without progress. `dues` as `dues_of` found them; they are looked up now if they are not given."""
     wall, columns = desk.believed(wall), desk.columns
     aside = set_aside(columns.site, wall)
@@ -72,7 +74,7 @@ def statistics_of(desk: Desk, wall: float, dues: Dues | None = None, run: Run | 
         requests_of(desk[Account]),
         sites_of(desk, aside),
         Run() if run is None else run,
-        parts=statistics_of_parts(desk.parts),
+        parts=statistics_of_parts((*desk.parts, *errands)),
     )
 
 
@@ -190,10 +192,9 @@ class Meter:
             self._next = monotonic + LOOK_EVERY
             self._thread = threading.Thread(target=self.look, args=(wall,), name="dues", daemon=True)
             self._thread.start()
-        found = statistics_of(self._desk, wall, self._dues, run)
+        found = statistics_of(self._desk, wall, self._dues, run, self._errands)
         pages = replace(found.pages, dues_at=self._looked)
-        parts = {**found.parts, **statistics_of_parts(self._errands)}
-        return replace(found, pages=pages, parts=parts, progress=self._pace.of(found, monotonic))
+        return replace(found, pages=pages, progress=self._pace.of(found, monotonic))
 
     def look(self, wall: float) -> None:
         """Finds out when waiting pages are due; takes at most a hundredth of the time."""

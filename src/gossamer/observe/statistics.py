@@ -203,7 +203,7 @@ PartStatistics = Mapping[str, Mapping[str, float]]
 
 
 class Counting(Protocol):
-    """A part of the desk that has statistics of its own."""
+    """A part of the desk, or a kind of errand, that has statistics of its own."""
 
     @property
     def name(self) -> str: ...
@@ -211,8 +211,12 @@ class Counting(Protocol):
 
 
 def statistics_of_parts(parts: Iterable[Counting]) -> PartStatistics:
-    """By the name of the part; a part that has nothing to tell is left out."""
-    return {part.name: dict(numbers) for part in parts if (numbers := part.statistics())}
+    """By name. Numbers that are 0 are left out, and so are parts without any other."""
+    found: dict[str, dict[str, float]] = {}
+    for part in parts:
+        if numbers := {word: number for word, number in part.statistics().items() if number}:
+            found[part.name] = found.get(part.name, {}) | numbers
+    return found
 
 
 @dataclass(frozen=True, slots=True)

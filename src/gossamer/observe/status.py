@@ -36,7 +36,7 @@ _CHUNK: Final = 1 << 20
 
 
 class Explaining(Protocol):
-    """A part of the desk that has something to tell about a page or a site."""
+    """A part of the desk, or a kind of errand, that has something to tell about a page or a site."""
 
     @property
     def name(self) -> str: ...
@@ -88,12 +88,15 @@ def page_standing(view: View, settings: Settings, wall: float, page: int, url: s
         "site": clock,
     }
     said["words"] = _state_words(said, wall)
-    return said | _of_parts({part.name: part.explain_page(page) for part in view.parts})
+    return said | _of_parts((part.name, part.explain_page(page)) for part in view.parts)
 
 
-def _of_parts(told: Mapping[str, Mapping[str, object]]) -> Said:
+def _of_parts(told: Iterable[tuple[str, Mapping[str, object]]]) -> Said:
     """Without the parts that have nothing to tell."""
-    parts = {name: dict(values) for name, values in told.items() if values}
+    parts: dict[str, Said] = {}
+    for name, values in told:
+        if values:
+            parts[name] = parts.get(name, {}) | dict(values)
     return {"parts": parts} if parts else {}
 
 
@@ -247,7 +250,7 @@ def site_standing(view: View, settings: Settings, issued: int, wall: float, site
         "origins": [_origin(view, wall, int(origin)) for origin in origins],
         "speeds": _speeds(view, settings, wall, site),
         "sitemap_due": float(due[site]) if (due := getattr(columns.site, "sitemap_due", None)) is not None else None,
-        **_of_parts({part.name: part.explain_site(site) for part in view.parts}),
+        **_of_parts((part.name, part.explain_site(site)) for part in view.parts),
     }
 
 

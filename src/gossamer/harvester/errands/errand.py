@@ -109,7 +109,7 @@ class Errand:
         """After a start: goes on with what the state says."""
 
     def statistics(self) -> Mapping[str, float]:
-        """Its figures for `status` and `--json`, where no other place shows them."""
+        """Its numbers for `status` and `--json`, where no other place shows them; those that are 0 are left out."""
         return {}
 
     def explain_site(self, site: int) -> Mapping[str, object]:

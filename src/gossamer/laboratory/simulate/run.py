@@ -201,7 +201,7 @@ def _make_arrays(graph: WebGraph, scenario: Scenario, columns: Columns) -> _Arra
 
 
 def _waits(scenario: Scenario, columns: Columns) -> Waits:
-    """What `harvester/backoff.py` needs for the wait of a site. A graph has no robots.txt, so there is no Crawl-delay."""
+    """What `harvester/backoff.py` needs for waits. A graph has no robots.txt, so there is no Crawl-delay."""
     large = scenario.wait if scenario.wait_large < 0 else scenario.wait_large
     return Waits(columns.site.pages, columns.site.delay, int(scenario.large_site), float(scenario.wait), float(large))
 

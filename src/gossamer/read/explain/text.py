@@ -101,7 +101,7 @@ def _standing_lines(said: Said, now: float) -> Iterator[str]:
 def part_lines(standing: Said) -> Iterator[str]:
     """What parts of the desk tell about a page or a site (`observe/status.py`)."""
     for name, values in standing.get("parts", {}).items():
-        yield f"{name}: " + ", ".join(f"{word} {value}" for word, value in values.items())
+        yield f"{name}: " + ", ".join(word if value is True else f"{word} {value}" for word, value in values.items())
 
 
 def _robots_words(robots: Said, now: float) -> str:
