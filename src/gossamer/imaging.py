@@ -32,9 +32,10 @@ from gossamer.collection import image, manifest
 from gossamer.collection.blocks import PER_BLOCK, Offsets, offsets_until
 from gossamer.collection.columns import Group
 from gossamer.collection.image import Image, Parts
+from gossamer.collection.layout import URL_FILE
 from gossamer.collection.manifest import Contents, Line
 from gossamer.collection.replay_cost import replay_seconds
-from gossamer.collection.store import URL_FILE, Store
+from gossamer.collection.store import Store
 from gossamer.collection.table import LAYOUT, Table
 from gossamer.collection.tables import seal
 from gossamer.config.settings import Settings

@@ -73,7 +73,7 @@ class Writer:
         rng = random.Random(self.seed * 1000 + len(self.commits))
         held = lock.take(self.shard)
         found = recover(self.shard)
-        learned = [small_effects(rng, found.next_tick, 10**6)] if found.patience else []
+        learned = [small_effects(rng, found.mark.tick + 1, 10**6)] if found.patience else []
         self.begun((*self.commits[-1].effects, *(e.encode() for e in learned)), found.mark.lengths)
         journal = cut(found, learned)
         self.returned()
@@ -86,7 +86,7 @@ class Writer:
         lengths = dict(found.mark.lengths)
         unsealed = found.unsealed
         self.archives[name] = b""
-        for tick in range(found.next_tick + len(learned), found.next_tick + ticks):
+        for tick in range(found.mark.tick + 1 + len(learned), found.mark.tick + 1 + ticks):
             body = gzip.compress(b"<%d %d>" % (tick, rng.random() * 1e9) * rng.randint(1, 9))
             archive.append(body)
             self.archives[name] += body
@@ -289,7 +289,7 @@ def writer(tmp_path: Path) -> Writer:
 
 def test_a_new_collection_is_recovered_as_an_empty_one(writer: Writer) -> None:
     found = recover(writer.shard)
-    assert (found.next_record, found.next_tick, found.next_archive, found.image) == (1, 1, 0, None)
+    assert (found.mark.record, found.mark.tick, found.next_archive, found.image) == (0, 0, 0, None)
     assert (list(found.effects()), found.patience, found.unsealed, found.warnings) == ([], [], [], [])
     cut(found).close()
     assert list(layout.journal_files(writer.shard)) == [1]
@@ -308,9 +308,9 @@ def test_records_behind_the_mark_are_given_for_patience_once(writer: Writer) -> 
     writer.run(8, clean=False)
     found = recover(writer.shard)
     committed = len(writer.commits[-1].effects)
-    assert found.next_record == committed + 1
+    assert found.mark.record == committed
     assert [e.tick for e in found.patience] == [6, 7, 8]
-    learned = small_effects(random.Random(5), found.next_tick, 10**6)
+    learned = small_effects(random.Random(5), found.mark.tick + 1, 10**6)
     cut(found, [learned]).close()
     again = recover(writer.shard)
     assert again.patience == []

@@ -13,16 +13,12 @@ from gossamer import __version__, config
 from gossamer.base.clock import VirtualClock
 from gossamer.base.errors import GossamerError, LockedError, UsageError
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.runs import RUNS, begin_run, runs, settle_run
+from gossamer.collection.runs import RUNS, begin_run, runs, settings_of, settle_run
 from gossamer.config import Settings, override
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.simulated import Reply
 from tests.support.crawling import gossamer, serve
 from tests.support.world import World
-
-
-def settings_of(run: dict[str, Any]) -> Settings:
-    return config.from_json(json.dumps(run["settings"]))
 
 
 def test_every_run_is_stored_with_its_settings_and_what_is_different(tmp_path: Path) -> None:

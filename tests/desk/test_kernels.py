@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.applying import asked_for, enter, spoken_against, tally, unanswered, writable
 from gossamer.base.model import NONE, VISIT, Ask, Counted, LinkFlag, Outcome, PageFlag, Texts, VisitFlag
+from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.collection.columns import ORIGIN_COLUMNS, PAGE_COLUMNS, SITE_COLUMNS, Columns, Group
 from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.config import Settings
@@ -138,7 +139,7 @@ def test_new_pages_enter_with_all_that_is_known_of_them(seed: int, count: int) -
     assert enter(pages, of_sites, writable(journalled), 3) == bool((new["flags"] & PageFlag.JUDGED == 0).any())
     for name in ("origin", "state", "reason", "depth", "flags"):
         assert getattr(pages, name)[3 : 3 + count].tolist() == new[name].tolist()
-    assert (pages.outcome[3 : 3 + count] == 255).all()
+    assert (pages.outcome[3 : 3 + count] == NO_OUTCOME).all()
     assert np.count_nonzero(pages.outcome) == count
     assert of_sites.tolist() == np.bincount(new["site"], minlength=SITES).tolist()
 

@@ -6,9 +6,9 @@ import random
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import strategies as st
 
+from gossamer.base.arrays import Records
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Texts
 from gossamer.collection.journal.effects import HINT, ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects
 
@@ -18,7 +18,7 @@ _NUMBERS = st.integers(0, NONE)
 _SEEN = (b"", b"image\tpng\texample.org\t3\n", b"not_http\tmailto\t\t1\nimage\t\tx\t1\n")
 
 
-def wild_records(draw: st.DrawFn, dtype: np.dtype[np.void], most: int = 4) -> npt.NDArray[np.void]:
+def wild_records(draw: st.DrawFn, dtype: np.dtype[np.void], most: int = 4) -> Records:
     """Records whose bytes are anything at all, or all zero, or all ones."""
     rows = draw(st.integers(0, most))
     size = dtype.itemsize

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from fastwarc.warc import ArchiveIterator as FastIterator
@@ -21,7 +20,9 @@ from fastwarc.warc import WarcRecordType
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer import config
+from gossamer.base.arrays import Records
 from gossamer.base.model import NONE, Ask, LinkFlag, LinkKind, Outcome, State
+from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import archive_files, archive_name, shard_folder
 from gossamer.collection.recovery import recover
@@ -122,7 +123,7 @@ class Found:
         return [url.decode() for e in self.effects for url in e.urls.split()]
 
     @cached_property
-    def visits(self) -> npt.NDArray[np.void]:
+    def visits(self) -> Records:
         return np.concatenate([e.visits for e in self.effects])
 
     @cached_property
@@ -139,7 +140,7 @@ class Found:
     @cached_property
     def states(self) -> dict[str, tuple[State, Outcome | None]]:
         page, count = self.desk.columns.page, len(self.urls)
-        outcomes = [None if o == 255 else Outcome(o) for o in page.outcome[:count].tolist()]
+        outcomes = [None if o == NO_OUTCOME else Outcome(o) for o in page.outcome[:count].tolist()]
         return dict(zip(self.urls, zip(map(State, page.state[:count].tolist()), outcomes, strict=True), strict=True))
 
     @cached_property

@@ -15,6 +15,7 @@ import numpy as np
 from gossamer import imaging, urls
 from gossamer.base.clock import VirtualClock
 from gossamer.base.model import Ask, Outcome, PageFlag, State
+from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.runs import runs
@@ -137,7 +138,7 @@ class World:
         """URL to state, outcome and depth."""
         page = crawl.desk.columns.page
         texts = [t.decode() for t in crawl.store.urls.read_many(list(range(page.count)))]
-        outcomes = [None if o == 255 else Outcome(o) for o in page.outcome[: page.count].tolist()]
+        outcomes = [None if o == NO_OUTCOME else Outcome(o) for o in page.outcome[: page.count].tolist()]
         states = map(State, page.state[: page.count].tolist())
         return dict(zip(texts, zip(states, outcomes, page.depth[: page.count].tolist(), strict=True), strict=True))
 

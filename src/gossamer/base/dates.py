@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+
+from gossamer.base.arrays import F64, Array
 
 DAY: Final = 86_400.0
 OF_THE_WEB: Final = 725_846_400.0
@@ -46,7 +47,7 @@ def http_date(text: str) -> float | None:
     return found if found is not None and abs(found) < _ENDLESS else None
 
 
-def believed(modified: npt.NDArray[Any], now: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def believed(modified: Array, now: Array) -> F64:
     """When pages were changed, as far as their servers can be believed, else NaN. What is older than the Web, or more
     than a day ahead, says nothing; less than a day ahead, a clock is wrong, and now is meant."""
     with np.errstate(invalid="ignore"):

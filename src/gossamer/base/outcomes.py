@@ -52,6 +52,10 @@ class Outcome(IntEnum):
         return self.name.lower()
 
 
+NO_OUTCOME: Final = 255
+"""In a column of outcomes: the page was not requested yet."""
+
+
 class Again(Enum):
     """Whether a page is asked for again after an outcome."""
 

@@ -22,14 +22,14 @@ import struct
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 import zstandard
 
 from gossamer.base import disk
+from gossamer.base.arrays import U64, Array
 from gossamer.base.errors import GossamerError
 
 PER_BLOCK: Final = 64
@@ -43,7 +43,8 @@ _LENGTHS: Final = struct.Struct(f"<{PER_BLOCK}I")
 KEPT: Final = 256
 """Blocks that were read, and are kept in memory: 2 MB as a rule, 33 with URLs of 2,000 bytes."""
 
-Offsets = npt.NDArray[np.uint64]
+Offsets = U64
+"""Where each block starts in the file."""
 
 
 class _State(NamedTuple):
@@ -132,7 +133,7 @@ class BlockFile:
             return _one(*self._block(block, offsets), place)
         return tail[self._in_tail(number, blocks, tail)]
 
-    def read_many(self, numbers: Sequence[int] | npt.NDArray[Any]) -> list[bytes]:
+    def read_many(self, numbers: Sequence[int] | Array) -> list[bytes]:
         """As `read` for each, but each block is read once."""
         blocks, offsets, tail = self._state
         found: dict[int, list[bytes]] = {}

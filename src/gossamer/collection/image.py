@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 
 from gossamer.base import disk
+from gossamer.base.arrays import Array
 from gossamer.base.errors import GossamerError
 from gossamer.collection.layout import IMAGES, image_name
 from gossamer.collection.manifest import Line, Manifest
-
-Array = npt.NDArray[Any]
 
 _META: Final = "meta.json"
 _PIECE: Final = 1 << 24

@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Records
 from gossamer.base.model import VISIT
 from gossamer.collection import manifest
 
 _COLUMNS = ("payload", "flags", "length", "warc_file", "warc_offset", "warc_end")
 
 
-def last_bodies(shard: Path, most: int) -> npt.NDArray[np.void]:
+def last_bodies(shard: Path, most: int) -> Records:
     """At least `most` visits, or all: those of the last segments, in order. Only the fields that say where bodies lie
     are filled. 0.2 s for a million."""
     import pyarrow.parquet as pq  # a third of a second that only a resumed crawl needs, in a thread
 
-    found: list[npt.NDArray[np.void]] = []
+    found: list[Records] = []
     for _, line in sorted(manifest.read(shard).segments.items(), reverse=True):
         if sum(map(len, found)) >= most:
             break
@@ -29,7 +29,7 @@ def last_bodies(shard: Path, most: int) -> npt.NDArray[np.void]:
     return np.concatenate(found[::-1]) if found else np.zeros(0, VISIT)
 
 
-def _visits(table: Any) -> npt.NDArray[np.void]:
+def _visits(table: Any) -> Records:
     from gossamer.collection.tables.forms import Archive, Form, Plain, Raw, one_chunk
 
     visits = np.zeros(len(table), VISIT)

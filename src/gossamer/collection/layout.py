@@ -30,6 +30,8 @@ IMAGES: Final = "image"
 STOPPED: Final = "stopped"
 """In the meta of an image that was written at a clean stop: the number of the last journal file."""
 URLS: Final = "urls"
+URL_FILE: Final = f"{URLS}/pages.blocks"
+"""The URLs of all pages, a block file (`blocks.py`)."""
 ARCHIVE: Final = "warc"
 TABLES: Final = (
     "ticks",

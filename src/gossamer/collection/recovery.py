@@ -87,17 +87,9 @@ class Recovered:
     newest: Line | None = field(repr=False)
 
     @property
-    def next_record(self) -> int:
-        return self.mark.record + 1
-
-    @property
     def stopped(self) -> bool:
         """The last run ended by itself: it absorbed all answers, and no run was begun since (each begins a file)."""
         return self.image is not None and self.image.meta.get(STOPPED, -2) + 1 == self.next_journal
-
-    @property
-    def next_tick(self) -> int:
-        return self.mark.tick + 1
 
     @property
     def next_archive(self) -> int:

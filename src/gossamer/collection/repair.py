@@ -35,6 +35,7 @@ from gossamer.collection.layout import (
     JOURNAL,
     MANIFEST,
     TABLES,
+    URL_FILE,
     archive_files,
     archive_name,
     index_name,
@@ -43,7 +44,6 @@ from gossamer.collection.layout import (
 )
 from gossamer.collection.manifest import Contents
 from gossamer.collection.recovery import recover
-from gossamer.collection.store import URL_FILE
 
 DAMAGED: Final = "damaged"
 

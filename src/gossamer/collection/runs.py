@@ -18,6 +18,7 @@ from gossamer import __version__, config
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.collection import manifest
+from gossamer.collection.layout import SETTINGS, require_collection, shard_folder
 from gossamer.config.settings import Settings
 
 RUNS: Final = "runs.jsonl"
@@ -99,8 +100,23 @@ def sound(line: bytes) -> bool:
 
 
 def settings_of(run: Run) -> Settings:
-    """UsageError: it has a setting that another version had."""
+    """The settings that were in force in this run. UsageError if another version wrote a setting that is unknown."""
     return config.from_json(json.dumps(run["settings"]))
+
+
+def settings_of_last_run(folder: Path) -> Settings:
+    """The settings of the collection's last run; crawl.toml if there is no run, or another version made it."""
+    try:
+        return settings_of(runs(shard_folder(folder))[-1])
+    except (IndexError, UsageError):
+        return config.load(folder / SETTINGS)
+
+
+def stored_settings(folder: Path) -> Settings:
+    """The settings in the collection's crawl.toml, which the next run uses; the defaults if it has none."""
+    require_collection(folder)
+    path = folder / SETTINGS
+    return config.load(path) if path.exists() else Settings()
 
 
 def _differences(

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer.base import disk
+from gossamer.base.arrays import U32, Array, Records
 from gossamer.base.clock import Clock
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.base.model import VISIT
@@ -100,10 +100,10 @@ class Store:
         self._ahead: dict[int, bytes] = {}
         self.standing: Callable[[], dict[str, Any]] | None = None
         """Figures for `gossamer status`, asked for at every commit."""
-        self.committed: Callable[[npt.NDArray[np.void]], None] | None = None
+        self.committed: Callable[[Records], None] | None = None
         """Is told the visits whose commit is synced."""
-        self._uncommitted: list[npt.NDArray[np.void]] = []
-        self._committing: list[npt.NDArray[np.void]] = []
+        self._uncommitted: list[Records] = []
+        self._committing: list[Records] = []
         self.notes: list[str] = []
         """What people should know of what was sealed; whoever says it empties the list."""
         self.commits = 0
@@ -141,7 +141,7 @@ class Store:
             self._imaged = None
         self._seal()
 
-    def texts(self, pages: npt.NDArray[np.uint32]) -> list[bytes]:
+    def texts(self, pages: U32) -> list[bytes]:
         """URLs of these pages: read ahead, or now."""
         self._take_ahead(wait=False)
         numbers = pages.tolist()
@@ -150,7 +150,7 @@ class Store:
             self._ahead.update(zip(missing, self.urls.read_many(missing), strict=True))
         return [self._ahead.pop(p) for p in numbers]
 
-    def read_ahead(self, pages: npt.NDArray[np.uint32]) -> None:
+    def read_ahead(self, pages: U32) -> None:
         """Reads texts that will soon be asked for, in a thread; one batch at a time."""
         self._take_ahead(wait=False)
         if self._reading is None:
@@ -267,9 +267,7 @@ class Store:
 
     # --- the end ------------------------------------------------------------------------------------------------
 
-    def finish(
-        self, arrays: dict[str, npt.NDArray[Any] | image.Parts], meta: dict[str, Any], seal: bool = True
-    ) -> None:
+    def finish(self, arrays: dict[str, Array | image.Parts], meta: dict[str, Any], seal: bool = True) -> None:
         """A clean stop: everything is committed and sealed, and an image is written. Without `seal` the next start
         seals: that takes memory."""
         self.commit(rotate=True)
@@ -304,7 +302,7 @@ class Store:
         self.lock.release()
 
 
-def _joined(visits: list[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
+def _joined(visits: list[Records]) -> Records:
     """Byte by byte: `np.concatenate` compares the types of all of them field by field, 30 µs each."""
     return np.frombuffer(b"".join([some.tobytes() for some in visits]), VISIT)
 

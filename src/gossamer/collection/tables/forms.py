@@ -17,17 +17,16 @@ from enum import IntEnum
 from typing import Any, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gossamer.base.arrays import Array, Records
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import NONE, SHARD_SHIFT, Texts
 from gossamer.collection.layout import archive_name
 from gossamer.collection.tables.text_columns import text_column, texts_of
 
-Values = npt.NDArray[Any]
-Fields = dict[str, Values]
+Fields = dict[str, Array]
 """Fields of a record by name, each an array; one that is an array itself is one entry an element, `name.0` …"""
 
 EXACT: Final = "exact"
@@ -39,7 +38,7 @@ _TEXT_HEAD: Final = struct.Struct("<BI")
 class Form(Protocol):
     def write(self, fields: Fields, name: str) -> pa.Array: ...
 
-    def read(self, column: pa.Array) -> Values: ...
+    def read(self, column: pa.Array) -> Array: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Plain:
         values = fields[name]
         return pa.array(values, mask=None if self.absent is None else values == self.absent)
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         return _filled(column, 0 if self.absent is None else self.absent)
 
 
@@ -66,7 +65,7 @@ class Page:
         local = fields[name]
         return pa.array(local.astype(np.int64) | self.shard << SHARD_SHIFT, mask=local == NONE)
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         numbers = _filled(column, NONE)
         return (numbers & NONE).astype(np.uint32)
 
@@ -85,7 +84,7 @@ class Word:
         names = pa.array([m.name.lower() for m in members])
         return pa.DictionaryArray.from_arrays(pa.array(at, mask=at == len(members)), names)
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         codes = [int(self.words[w.upper()]) for w in column.dictionary.to_pylist()]
         return np.array([*codes, 0], np.uint8)[_filled(column.indices, len(codes))]
 
@@ -100,7 +99,7 @@ class Time:
         micros = np.rint(np.where(good, seconds, 0) * 1e6).astype(np.int64)
         return pa.array(micros, mask=~good).cast(pa.timestamp("us", tz="UTC"))
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         return _filled(column.cast(pa.int64()), 0) / 1e6
 
 
@@ -113,7 +112,7 @@ class Archive:
         paths = pa.array([archive_name(int(n)) for n in used], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(at.astype(np.int32), mask=fields["warc_end"] == 0), paths)
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         numbers = [int(path[-14:-8]) for path in column.dictionary.to_pylist()]
         return np.array([*numbers, 0], np.uint16)[_filled(column.indices, len(numbers))]
 
@@ -133,7 +132,7 @@ class Address:
         address = ipaddress.IPv6Address(raw)
         return None if not any(raw) else str(address.ipv4_mapped or address)
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         known: dict[str | None, bytes] = {None: bytes(16)}
         for text in set(column.to_pylist()) - {None}:
             family, before = (socket.AF_INET6, b"") if ":" in text else (socket.AF_INET, bytes(10) + b"\xff\xff")
@@ -152,7 +151,7 @@ class Raw:
         rows = pa.FixedSizeBinaryArray.from_buffers(pa.binary(self.size), len(values), [None, pa.py_buffer(values)])
         return pc.if_else(pa.array(values.any(axis=1)), rows, pa.nulls(len(values), rows.type))
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         filled = column.fill_null(bytes(self.size)) if column.null_count else column
         if not len(filled):
             return np.zeros((0, self.size), np.uint8)
@@ -169,14 +168,14 @@ class Column:
     form: Form
 
 
-def _filled(column: pa.Array, absent: float) -> Values:
+def _filled(column: pa.Array, absent: float) -> Array:
     if column.null_count:
         column = column.fill_null(pa.scalar(absent, column.type))
-    values: Values = column.to_numpy(zero_copy_only=False)
+    values: Array = column.to_numpy(zero_copy_only=False)
     return values
 
 
-def fields_of(records: npt.NDArray[np.void], split: Sequence[str] = ()) -> Fields:
+def fields_of(records: Records, split: Sequence[str] = ()) -> Fields:
     """The fields of `records`; those named in `split` by element."""
     fields: Fields = {}
     for name in records.dtype.names or ():
@@ -207,7 +206,7 @@ def pack(columns: Sequence[Column], fields: Fields, texts: dict[str, Texts] | No
     return packed
 
 
-def _unlike(a: Values, b: Values) -> list[int]:
+def _unlike(a: Array, b: Array) -> list[int]:
     """Rows whose bytes differ (a NaN equals itself, 0.0 is not -0.0)."""
     same = np.ascontiguousarray(b, a.dtype)
     size = a.dtype.itemsize * (a.shape[1] if a.ndim > 1 else 1)

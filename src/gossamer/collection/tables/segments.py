@@ -25,13 +25,13 @@ a dictionary (1.4 to 1.9), byte streams (1.0 to 1.1, but readers older than two 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv
 
+from gossamer.base.arrays import F64, I64, U8, Array, Records
 from gossamer.base.dates import believed, http_date
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import (
@@ -186,7 +186,7 @@ def tables(effects: Sequence[Effects], shard: int) -> Tables:
     return {name: table for name, columns in made.items() if len(table := pa.table(columns))}
 
 
-def _ticks(effects: Sequence[Effects]) -> npt.NDArray[np.void]:
+def _ticks(effects: Sequence[Effects]) -> Records:
     rows = [
         (
             e.tick,
@@ -211,32 +211,30 @@ def _ticks(effects: Sequence[Effects]) -> npt.NDArray[np.void]:
     return np.array(rows, TICK)
 
 
-def _all(records: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
+def _all(records: Sequence[Records]) -> Records:
     """As `np.concatenate`, which spends a quarter of sealing on comparing the types of every two arrays."""
     return np.frombuffer(b"".join([r.tobytes() for r in records]), records[0].dtype)
 
 
-def _per_row(ticks: npt.NDArray[np.void], what: str, table: str) -> npt.NDArray[Any]:
+def _per_row(ticks: Records, what: str, table: str) -> Array:
     """A field of each tick, for each of its rows in `table`."""
-    repeated: npt.NDArray[Any] = np.repeat(ticks[what], ticks[table])
+    repeated: Array = np.repeat(ticks[what], ticks[table])
     return repeated
 
 
-def _numbers(ticks: npt.NDArray[np.void], first: str, table: str) -> npt.NDArray[np.int64]:
+def _numbers(ticks: Records, first: str, table: str) -> I64:
     """The numbers given to the new rows of each tick."""
     count = ticks[table].astype(np.int64)
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    numbers: npt.NDArray[np.int64] = _per_row(ticks, first, table).astype(np.int64) + within
+    numbers: I64 = _per_row(ticks, first, table).astype(np.int64) + within
     return numbers
 
 
-def _rows(
-    records: npt.NDArray[np.void], columns: Sequence[Column], ticks: npt.NDArray[np.void], table: str
-) -> dict[str, pa.Array]:
+def _rows(records: Records, columns: Sequence[Column], ticks: Records, table: str) -> dict[str, pa.Array]:
     return {"tick": pa.array(_per_row(ticks, "tick", table)), **pack(columns, fields_of(records))}
 
 
-def _pages(effects: Sequence[Effects], ticks: npt.NDArray[np.void], shape: Shape, shard: int) -> dict[str, pa.Array]:
+def _pages(effects: Sequence[Effects], ticks: Records, shape: Shape, shard: int) -> dict[str, pa.Array]:
     records = _all([e.pages for e in effects])
     urls = joined([e.urls for e in effects])
     page = {"page": _numbers(ticks, "first_page", "pages"), "wall": _per_row(ticks, "wall", "pages")}
@@ -248,7 +246,7 @@ def _pages(effects: Sequence[Effects], ticks: npt.NDArray[np.void], shape: Shape
     }
 
 
-def _visits(visits: npt.NDArray[np.void], raw: bytes, ticks: npt.NDArray[np.void], shape: Shape) -> dict[str, pa.Array]:
+def _visits(visits: Records, raw: bytes, ticks: Records, shape: Shape) -> dict[str, pa.Array]:
     texts = by_name(visits["texts"], raw, VISIT_TEXTS)
     rules = texts.pop(_RULES)
     fields = fields_of(visits, ("counted",))
@@ -266,7 +264,7 @@ def _visits(visits: npt.NDArray[np.void], raw: bytes, ticks: npt.NDArray[np.void
     }
 
 
-def _modified(texts: Texts, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _modified(texts: Texts, times: F64) -> F64:
     """Seconds of what Last-Modified says, as far as it can be believed."""
     seconds = np.full(len(times), np.nan)
     for row, said in enumerate(texts.split()):
@@ -275,7 +273,7 @@ def _modified(texts: Texts, times: npt.NDArray[np.float64]) -> npt.NDArray[np.fl
     return believed(seconds, times)
 
 
-def _links(effects: Sequence[Effects], visits: npt.NDArray[np.void], shape: Shape, shard: int) -> dict[str, pa.Array]:
+def _links(effects: Sequence[Effects], visits: Records, shape: Shape, shard: int) -> dict[str, pa.Array]:
     order = link_order(visits)
     kinds = np.concatenate([e.link_kinds for e in effects])[order]
     source = {"page": np.repeat(visits["page"], visits["links"])[order]}
@@ -287,7 +285,7 @@ def _links(effects: Sequence[Effects], visits: npt.NDArray[np.void], shape: Shap
     return {"source": Page(shard).write(source, "page"), **pack(shape.links, fields)}
 
 
-def _anchors(effects: Sequence[Effects], visits: npt.NDArray[np.void], shard: int) -> dict[str, pa.Array]:
+def _anchors(effects: Sequence[Effects], visits: Records, shard: int) -> dict[str, pa.Array]:
     """In the order of `links`, those without a text left out."""
     with_texts = [e if len(e.link_tags) == len(e.link_targets) else _without_anchors(e) for e in effects]
     lengths = np.concatenate([e.anchors.lengths for e in with_texts])
@@ -319,7 +317,7 @@ def _without_anchors(e: Effects) -> Effects:
     )
 
 
-def _counts(visits: npt.NDArray[np.void], seen: bytes) -> dict[str, pa.Array]:
+def _counts(visits: Records, seen: bytes) -> dict[str, pa.Array]:
     """`seen` are lines of class, extension, domain and number, those of a visit after those of the one before."""
     if not seen:
         return {"site": pa.array([], pa.int64())}
@@ -354,14 +352,12 @@ def _hints(effects: Sequence[Effects], shard: int) -> dict[str, pa.Array]:
     }
 
 
-def link_order(visits: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
+def link_order(visits: Records) -> I64:
     """Row of the table to place in the journal: by site of the source, then as they came."""
     return np.argsort(np.repeat(visits["site"], visits["links"]), kind="stable")
 
 
-def _sites(
-    effects: Sequence[Effects], ticks: npt.NDArray[np.void], visits: npt.NDArray[np.void]
-) -> dict[str, pa.Array]:
+def _sites(effects: Sequence[Effects], ticks: Records, visits: Records) -> dict[str, pa.Array]:
     """New sites in order, then those known before that had visits or new pages.
 
     Counts are of this segment alone: pages found (static, dynamic), visits of pages, of them `ok` and failures of the
@@ -376,7 +372,7 @@ def _sites(
     if bad:
         raise GossamerError("a site's name is not UTF-8; names of hosts are ASCII")
 
-    def total(where: npt.NDArray[Any], weight: npt.NDArray[Any] | None = None) -> pa.Array:
+    def total(where: Array, weight: Array | None = None) -> pa.Array:
         used, at = np.unique(where, return_inverse=True)
         sums = np.bincount(at, weight, len(used)).astype(np.int64) if len(where) else np.zeros(0, np.int64)
         known = np.searchsorted(used, sites)
@@ -400,7 +396,7 @@ def _sites(
     }
 
 
-def _www(e: Effects) -> npt.NDArray[np.uint8]:
+def _www(e: Effects) -> U8:
     """Ticks of format 1 say nothing."""
     return e.sites_www if len(e.sites_www) else np.zeros(len(e.sites.lengths), np.uint8)
 
@@ -446,13 +442,13 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
         )
 
 
-def _records(table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
+def _records(table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void]) -> Records:
     return _with_texts(table, columns, dtype, ())[0]
 
 
 def _with_texts(
     table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void], names: Sequence[str]
-) -> tuple[npt.NDArray[np.void], dict[str, Texts]]:
+) -> tuple[Records, dict[str, Texts]]:
     """Texts in the order of `names`."""
     if table is None:
         return np.zeros(0, dtype), {name: Texts.join([]) for name in names}
@@ -472,7 +468,7 @@ def _with_texts(
     return records, {name: texts[name] for name in names}
 
 
-def _names(table: pa.Table | None) -> tuple[Texts, npt.NDArray[np.uint8]]:
+def _names(table: pa.Table | None) -> tuple[Texts, U8]:
     """Of the new sites, and whether they were written with `www.`."""
     if table is None:
         return Texts.join([]), np.zeros(0, "u1")
@@ -483,6 +479,6 @@ def _names(table: pa.Table | None) -> tuple[Texts, npt.NDArray[np.uint8]]:
     return texts_of(one_chunk(table, "name").slice(0, new)), www
 
 
-def _some(texts: Texts, at: npt.NDArray[np.int64], rows: slice) -> Texts:
+def _some(texts: Texts, at: I64, rows: slice) -> Texts:
     """`at` are the offsets of all texts."""
     return Texts(texts.lengths[rows].astype("<u2"), texts.buffer[at[rows.start] : at[rows.stop]])

@@ -6,15 +6,12 @@ An empty text is null in the table. What is not UTF-8 is shown with replacement 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from gossamer.base.arrays import U8, Array
 from gossamer.base.model import Texts
-
-Numbers = npt.NDArray[Any]
 
 
 def binary_column(texts: Texts) -> pa.Array:
@@ -50,7 +47,7 @@ def joined(texts: Sequence[Texts]) -> Texts:
     return Texts(np.concatenate([t.lengths for t in texts]), b"".join([t.buffer for t in texts]))
 
 
-def by_name(lengths: Numbers, buffer: bytes, names: Sequence[str]) -> dict[str, Texts]:
+def by_name(lengths: Array, buffer: bytes, names: Sequence[str]) -> dict[str, Texts]:
     """Texts that lie row by row in one buffer, `lengths[row, name]` bytes each, by name."""
     ends = np.cumsum(lengths.reshape(-1), dtype=np.int64).reshape(lengths.shape)
     raw = np.frombuffer(buffer, np.uint8)
@@ -74,7 +71,7 @@ class ByRow:
         return _taken(self._raw, self._starts[which].reshape(-1), self.lengths[which].reshape(-1))
 
 
-def _taken(raw: npt.NDArray[np.uint8], starts: Numbers, lengths: Numbers) -> bytes:
+def _taken(raw: U8, starts: Array, lengths: Array) -> bytes:
     """The bytes of all these texts, one after the other."""
     ends = np.cumsum(lengths, dtype=np.int64)
     if not len(ends):

@@ -19,12 +19,11 @@ from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, Outcome, PageFlag
 from gossamer.base.outcomes import TREATMENTS, Again
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.runs import runs
+from gossamer.collection.runs import runs, settings_of_last_run
 from gossamer.config import Settings
 from gossamer.config.presets import in_force
 from gossamer.desk import READABLE
 from gossamer.hours import Hours
-from gossamer.laboratory.compare.crawled import settings_of
 from gossamer.laboratory.compare.discovery import Known, Soonest, soonest
 from gossamer.laboratory.compare.shortest import F64, I64, Requests, Rules, groups
 from gossamer.patience import Answers, Clocks, rests_after
@@ -62,7 +61,7 @@ class History:
 
 
 def read_history(folder: Path) -> History:
-    settings = settings_of(folder)
+    settings = settings_of_last_run(folder)
     database = Database(find(folder), settings)
     try:
         run = database.run
