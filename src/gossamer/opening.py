@@ -22,13 +22,19 @@ from gossamer.collection.layout import FORMAT, SETTINGS, URL_FILE, is_collection
 from gossamer.collection.manifest import Manifest, Meta
 from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.runs import begin_run
+from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
 from gossamer.desk import Desk
 
 
 def open_collection(
-    folder: Path, settings: Settings, clock: Clock, toml: bytes | None = None, changed: Sequence[str] | None = None
+    folder: Path,
+    settings: Settings,
+    clock: Clock,
+    toml: bytes | None = None,
+    changed: Sequence[str] | None = None,
+    sealer: Sealer = seal_in_process,
 ) -> tuple[Store, Desk, bool]:
     """The store, the desk with all that was committed, and whether there was a crawl before: one that was killed before
     its first commit may have asked sites too.
@@ -77,6 +83,7 @@ def open_collection(
             recovered.warnings,
             recovered.next_archive,
             recovered.stopped and reckoned,
+            sealer,
         )
     except BaseException:
         held.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.runs import runs
-from gossamer.collection.store import Store
+from gossamer.collection.sealing import Sealer
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, override
 from gossamer.crawl import GRACE, Bounds, Crawl, Ending
@@ -32,13 +33,14 @@ from gossamer.webs.simulated import Asked, Reply, SimulatedNames, SimulatedWeb
 SMALL = ("collection.max_pages=20000", "collection.max_sites=200", "seeder.sitemaps=false")
 
 
-class SealedHere:
-    """A `Process` that is none: a fresh interpreter for each of hundreds of small segments would take too long."""
+@dataclass
+class Sealed:
+    """A `Seal` that has ended."""
 
-    ended, code, failure = True, 0, ""
-
-    def __init__(self, store: Store, number: int) -> None:
-        self.output = json.dumps(seal.seal(store.shard, number))
+    output: str
+    ended: bool = True
+    code: int = 0
+    failure: str = ""
 
     def wait(self) -> None:
         pass
@@ -47,14 +49,20 @@ class SealedHere:
         pass
 
 
+def seal_here(shard: Path, number: int, lock: int) -> Sealed:
+    """A sealer without a process: an interpreter for each of hundreds of small segments would take too long."""
+    return Sealed(json.dumps(seal.seal(shard, number)))
+
+
+def cannot_seal(shard: Path, number: int, lock: int) -> Sealed:
+    """A sealer on a machine where no process can be started."""
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
 @contextmanager
 def at_processor_speed() -> Iterator[None]:
-    """A commit every virtual second would wait for the disk thousands of times."""
-    with (
-        patch.object(os, "fsync", lambda fd: None),
-        patch.object(os, "fdatasync", lambda fd: None),
-        patch.object(Store, "_start_seal", lambda store, number: SealedHere(store, number)),
-    ):
+    """Syncs do nothing: a commit every virtual second would wait for the disk thousands of times."""
+    with patch.object(os, "fsync", lambda fd: None), patch.object(os, "fdatasync", lambda fd: None):
         yield
 
 
@@ -69,6 +77,7 @@ class World:
     ttl: float = 86_400.0
     clock: VirtualClock = field(default_factory=VirtualClock)
     asked: list[Asked] = field(default_factory=list)
+    sealer: Sealer = seal_here
 
     @property
     def settings(self) -> Settings:
@@ -94,7 +103,7 @@ class World:
     ) -> Result:
         """One run to its end, or of so many turns. `clean=False`: it ends as if killed; `commit`: right after one;
         `sealed`: when all is in segments, but before there is an image."""
-        store, desk, resumed = open_collection(self.folder, self.settings, self.clock)
+        store, desk, resumed = open_collection(self.folder, self.settings, self.clock, sealer=self.sealer)
         try:
             web = SimulatedWeb(self.reply, self.clock, desk.seed, www=self.settings.seeder.www, asked=self.asked)
             names = SimulatedNames(self.address, self.ttl)
@@ -115,8 +124,8 @@ class World:
             result = Result(ending, crawl, self.pages(crawl), planted)
             if commit or sealed:
                 store.commit(rotate=sealed)
-            while sealed and store.busy:
-                store._seal(wait=True)
+            if sealed:
+                store.seal_all()
             now = self.clock.monotonic()
             self.asked[:] = [a if a.end <= now else replace(a, end=now) for a in self.asked]
             if clean and not sealed:
