@@ -125,7 +125,7 @@ def web_of(rng: Random, hosts: list[str]) -> dict[str, list[Reply]]:
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32))
-def test_no_site_is_asked_early_however_the_clock_is_set_the_machine_sleeps_and_the_crawl_is_killed(
+def test_no_site_is_requested_early_however_the_clock_is_set_the_machine_sleeps_and_the_crawl_is_killed(
     seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     rng, machine = Random(seed), Machine()

@@ -70,7 +70,7 @@ def test_a_text_for_the_screen_is_one_line_of_printable_characters(text: str) ->
     st.sampled_from([None, 1]),
 )
 @settings(max_examples=60, deadline=None)
-def test_json_is_read_again_as_what_it_was_made_of(value: Any, indent: int | None) -> None:
+def test_json_decodes_to_the_value_it_was_made_from(value: Any, indent: int | None) -> None:
     made = for_json(value, indent=indent)
     assert printable(made)
     assert not any("\ud800" <= c <= "\udfff" for c in made)
@@ -83,7 +83,7 @@ def test_json_is_read_again_as_what_it_was_made_of(value: Any, indent: int | Non
 
 @given(ANYTHING)
 @settings(max_examples=60, deadline=None)
-def test_a_page_shows_the_text_and_nothing_else(text: str) -> None:
+def test_an_html_page_shows_the_text_and_nothing_else(text: str) -> None:
     read = Elements(f'<p title="{for_html(text)}">{for_html(text)}</p>')
     assert read.tags == ["p"]
     assert read.attributes == [("title", for_screen(text))]
@@ -92,13 +92,13 @@ def test_a_page_shows_the_text_and_nothing_else(text: str) -> None:
 
 @given(ANYTHING.filter(lambda text: "\0" not in text and text.encode(errors="ignore").decode() == text))
 @settings(max_examples=60, deadline=None)
-def test_a_statement_has_the_text_and_nothing_else(text: str) -> None:
+def test_an_sql_literal_evaluates_to_the_text_and_nothing_else(text: str) -> None:
     assert duckdb.execute(f"select {for_sql(text)}").fetchall() == [(text,)]
 
 
 @given(ANYTHING)
 @settings(max_examples=60, deadline=None)
-def test_a_file_name_names_a_file_in_the_folder_that_it_is_put_into(text: str) -> None:
+def test_a_file_name_never_leaves_its_folder(text: str) -> None:
     name = for_file(text)
     assert Path("/folder", name).resolve().parent == Path("/folder")
     assert 0 < len(name.encode()) <= 255

@@ -162,7 +162,7 @@ def test_a_process_beside_the_crawl_that_hangs_is_ended_and_says_so(how: str) ->
     while not process.ended:
         pass
     assert process.code == -signal.SIGKILL
-    assert process.failure == "it took longer than 0.20 s, and was ended"
+    assert process.failure == "it took longer than 0.20 s, and was killed"
 
 
 # --- descriptors ---------------------------------------------------------------------------------------------
