@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.errors import GossamerError
-from gossamer.collection.blocks import KEPT, PER_BLOCK, BlockFile
+from gossamer.collection.blocks import CACHED, PER_BLOCK, BlockFile
 
 
 def urls(count: int, start: int = 0) -> list[bytes]:
@@ -117,7 +117,7 @@ def test_damage_and_torn_files_are_named(tmp_path: Path) -> None:
     file.close()
     for torn in (whole[:-1], whole + b"\0\0\0"):
         path.write_bytes(torn)
-        with pytest.raises(GossamerError, match="last block is not whole"):
+        with pytest.raises(GossamerError, match="last block is incomplete"):
             BlockFile(path)
     path.write_bytes(b"something else than texts")
     with pytest.raises(GossamerError, match="not a block file"):
@@ -162,7 +162,7 @@ def test_readers_beside_the_appending_thread_see_every_text(tmp_path: Path) -> N
 def test_blocks_that_are_kept_are_the_same_as_in_the_file(tmp_path: Path) -> None:
     """Also when there are more than are kept, and after a cut with other texts behind it."""
     file = BlockFile(tmp_path / "x")
-    texts = [b"%d" % number for number in range((KEPT + 3) * PER_BLOCK)]
+    texts = [b"%d" % number for number in range((CACHED + 3) * PER_BLOCK)]
     file.append(texts)
     wanted = list(range(0, len(texts), 31))
     for _ in range(2):

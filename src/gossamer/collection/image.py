@@ -1,13 +1,13 @@
-"""Images: the desk's arrays as they were after a tick, so that a start need not replay everything since the first.
+"""Images: snapshots of the desk's arrays after a tick, so that a start need not replay everything since the first tick.
 
-A folder `image/<tick>` has one file an array, raw, and `meta.json` with what the desk adds (`meta`) and the name, type,
-lengths and checksums of each. An array may come in parts that do not lie side by side in memory; in the file they do.
-An image is a cache: it is named in the manifest when it is whole and synced, the older ones are removed then, and one
-that is missing or fails its checksum is left aside; segments have everything too.
+A folder `image/<tick>` has one raw file per array, and `meta.json` with what the desk adds (`meta`) and the name, type,
+lengths and checksums of each array. An array may come in parts that are not adjacent in memory; in the file they are.
+An image is a cache: the manifest names it once it is complete and synced, and then the older ones are removed. An image
+that is missing or fails its checksum is ignored; the segments have everything too.
 
-Arrays are read into memory that is already reserved, not mapped: a page fault inside a compiled loop would stop it.
-Neither writing nor reading takes memory beyond theirs. Checksums are xxh3 of every part, of every 16 MB if it is
-longer: taken while the piece is still in the cache, it takes as long to check as to read.
+Arrays are read into memory that is already reserved, not mapped: a page fault would stop a compiled loop. Writing and
+reading take no memory besides the arrays. Checksums are xxh3 of every part, or of every 16 MB of a longer part:
+computed while the piece is still in the processor's cache, so that checking takes no longer than reading.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ _PIECE: Final = 1 << 24
 
 
 class ImageDamagedError(GossamerError):
-    """The image is not what was written; recovery goes on without it."""
+    """The image is not what was written; recovery continues without it."""
 
 
 Parts = Sequence[Array]
+"""An array in parts that are not adjacent in memory."""
 
 
 def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Parts], meta: Mapping[str, Any]) -> Line:
-    """Writes and syncs the state after `record` of `tick`; returns the line for the manifest (see `finish`)."""
+    """Writes and syncs the state after `record` of `tick`; returns its line for the manifest (see `finish`)."""
     name = _free_name(shard, tick)
     folder = shard / name
     beside = folder.with_name(folder.name + disk.TEMPORARY)
@@ -62,19 +63,20 @@ def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Part
 
 
 def _free_name(shard: Path, tick: int) -> str:
-    """After a run in which nothing happened there is an image of this tick: it stays until the new one counts."""
+    """A folder name for the image. After a run in which nothing happened there is already an image of this tick; it
+    stays until the manifest names the new one."""
     name = image_name(tick)
     return name if not (shard / name).exists() else f"{name}-again"
 
 
 def finish(shard: Path, manifest: Manifest, line: Line) -> None:
-    """The desk's part: the image counts from here on, and older ones are gone."""
+    """The desk's part: names the image in the manifest, and removes the older ones."""
     manifest.append(line)
     clean(shard, line)
 
 
 def clean(shard: Path, newest: Line | None) -> None:
-    """Removes every image but that one."""
+    """Removes every image except `newest`."""
     keep = Path(newest["image"]).name if newest else ""
     found = [p for p in (shard / IMAGES).iterdir() if p.name != keep]
     for path in found:
@@ -90,7 +92,7 @@ def _parts(array: Array | Parts) -> Parts:
 def _write_array(path: Path, parts: Parts) -> dict[str, Any]:
     dtype = parts[0].dtype
     if any(part.ndim != 1 or not part.flags.c_contiguous or part.dtype != dtype for part in parts):
-        raise GossamerError(f"array {path.name} of an image must be rows of neighbouring values, all of one type")
+        raise GossamerError(f"array {path.name} of an image must be one-dimensional, contiguous and of one type")
     raw = [part.view(np.uint8).data for part in parts]
     disk.write_synced(path, *raw)
     return {
@@ -106,23 +108,24 @@ def _pieces(part: memoryview) -> Iterator[memoryview]:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image as found; the arrays are still on disk."""
+    """An image on disk: its description is in memory, its arrays are not."""
 
     folder: Path
     tick: int
     record: int
-    """Number of the last journal record that is in it."""
+    """Number of the last journal record that it covers."""
     meta: dict[str, Any]
     arrays: dict[str, dict[str, Any]]
 
     def length(self, name: str) -> int:
-        """Of an array, in values."""
+        """Number of values of an array."""
         return sum(self.arrays[name]["parts"])
 
     def into(self, name: str, destination: Array | Parts) -> int:
-        """Reads an array into the first values of `destination`, which may be longer, or part by part into several.
+        """Reads an array into the first values of `destination`, which may be longer; each part into the part given for
+        it.
 
-        Returns its length.
+        Returns the array's length.
         """
         said = self.arrays[name]
         dtype, lengths, places = _dtype(said["dtype"]), said["parts"], _parts(destination)
@@ -137,13 +140,13 @@ class Image:
         return self.length(name)
 
     def array(self, name: str) -> Array:
-        """An array that was written in one part."""
+        """Reads an array that was written in one part."""
         found = np.empty(self.length(name), _dtype(self.arrays[name]["dtype"]))
         self.into(name, found)
         return found
 
     def check(self) -> None:
-        """Reads everything once, keeping nothing; ImageDamagedError if anything is not as it was written."""
+        """Reads everything once, keeping nothing; raises ImageDamagedError if anything is not as it was written."""
         scratch = memoryview(bytearray(_PIECE))
         for name, said in self.arrays.items():
             width = _dtype(said["dtype"]).itemsize
@@ -151,7 +154,7 @@ class Image:
             self._read(name, (scratch[: size - at] for size in sizes for at in range(0, size, _PIECE)))
 
     def _read(self, name: str, pieces: Iterator[memoryview]) -> None:
-        """Fills and checks piece after piece."""
+        """Fills and checks each piece."""
         path = self.folder / name
         with disk.naming("read", path), path.open("rb", buffering=0) as file:
             for number, (piece, checksum) in enumerate(zip(pieces, self.arrays[name]["sums"], strict=True)):
@@ -170,15 +173,15 @@ def _fill(file: Any, piece: memoryview) -> bool:
 
 
 def _dtype(said: Any) -> np.dtype[Any]:
-    """JSON makes lists of the pairs that numpy wants as tuples."""
+    """The type described in `meta.json`: JSON turned numpy's tuples into lists."""
     if isinstance(said, str):
         return np.dtype(said)
     return np.dtype([tuple(tuple(x) if isinstance(x, list) else x for x in field) for field in said])
 
 
 def read(shard: Path, line: Line) -> Image:
-    """The image of a manifest's line. ImageDamagedError if it is missing or its description is damaged; the arrays
-    are checked as they are read, or all at once by `check`."""
+    """The image that a line of the manifest names. Raises ImageDamagedError if it is missing or its description is
+    damaged; the arrays are checked as they are read, or all at once by `check`."""
     folder = shard / str(line["image"])
     try:
         body = (folder / _META).read_bytes()

@@ -1,4 +1,4 @@
-"""The bodies that were archived last, from sealed segments: what a new run must know to find repeats of them."""
+"""The bodies archived last, from sealed segments: a resumed run needs them to detect repeated bodies."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _COLUMNS = ("payload", "flags", "length", "warc_file", "warc_offset", "warc_end"
 
 
 def last_bodies(shard: Path, most: int) -> Records:
-    """At least `most` visits, or all: those of the last segments, in order. Only the fields that say where bodies lie
-    are filled. 0.2 s for a million."""
-    import pyarrow.parquet as pq  # a third of a second that only a resumed crawl needs, in a thread
+    """The visits of the last segments, in order: at least `most`, or all. Only the fields that locate bodies are
+    filled. Takes 0.2 s for a million."""
+    import pyarrow.parquet as pq  # takes a third of a second; only a resumed crawl needs it, in a thread
 
     found: list[Records] = []
     for _, line in sorted(manifest.read(shard).segments.items(), reverse=True):

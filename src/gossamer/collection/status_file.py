@@ -1,8 +1,8 @@
-"""Where a crawl stands, in one small JSON file that the commit thread renews: what `status` and `stop` read.
+"""standing.json: the status of a crawl, one small file that the commit thread rewrites; `status` and `stop` read it.
 
-A cache for people, never read by recovery; a run goes on with its curve of V(I) and with what was spent since link
-scores were last computed, and does without if the file is lost. Whether the crawl still runs is decided by the lock's
-holder, not by what the file says.
+It is for people; recovery never reads it. A resumed run continues its curve of V(I) and the processor time spent since
+the last link scores from it, and does without them if the file is lost. The lock's holder decides whether the crawl
+still runs, not this file.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ def write_standing(shard: Path, figures: dict[str, Any]) -> None:
 
 
 def read_standing(folder: Path) -> dict[str, Any]:
-    """The figures as last written, with `running` and `pid` as they are now."""
+    """The figures as last written, with the present `running` and `pid`."""
     require_collection(folder)
     shard = shard_folder(folder)
     try:
         standing: dict[str, Any] = json.loads((shard / STANDING).read_bytes())
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError)
-        why = "it was never crawled for a second" if missing else "it is damaged; the next run writes it anew"
+        why = "no crawl has run for a second yet" if missing else "it is damaged; the next run writes it again"
         raise GossamerError(
             f"{folder} has no readable {STANDING}: {why}",
             f"Start or resume the crawl: gossamer crawl {folder}",
         ) from error
-    found = holder(shard)
-    standing["running"] = found is not None and found.alive
-    standing["pid"] = found.pid if found is not None else None
+    process = holder(shard)
+    standing["running"] = process is not None and process.alive
+    standing["pid"] = process.pid if process is not None else None
     if not standing["running"] and not standing.get("ending"):
-        standing["ending"] = "it was killed; what was committed is intact, and `gossamer crawl` goes on from there"
+        standing["ending"] = "it was killed; what was committed is intact, and `gossamer crawl` resumes from there"
     return standing
 
 
 def read_before(shard: Path) -> dict[str, Any]:
-    """What the last run wrote, for a run that goes on from it; empty if that cannot be read: nothing depends on it."""
+    """The figures of the last run, for a resumed run; empty if they cannot be read: nothing depends on them."""
     try:
-        found = json.loads((shard / STANDING).read_bytes())
+        figures = json.loads((shard / STANDING).read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return figures if isinstance(figures, dict) else {}

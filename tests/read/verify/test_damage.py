@@ -119,7 +119,7 @@ def test_what_the_archive_has_behind_a_cut_journal_is_kept(copy: World) -> None:
     done = repair(shard)
     assert done[0].startswith(f"journal/{path.name}")
     size = len(grown.name) * 9
-    assert done[1] == f"warc/: {size - 7 + size} bytes behind the cut are kept in {DAMAGED}/"
+    assert done[1] == f"warc/: {size - 7 + size} bytes after the cut are kept in {DAMAGED}/"
     assert path.read_bytes() == whole
     assert (shard / DAMAGED / f"{grown.name}.from-7.0").read_bytes() == (grown.name.encode() * 9)[7:]
     assert (shard / DAMAGED / f"{new.name}.0").read_bytes() == new.name.encode() * 9
@@ -274,7 +274,7 @@ def test_urls_are_made_again_from_the_segments(copy: World) -> None:
         path.write_bytes(raw)
         damage(path, dice)
         if path.read_bytes()[:length] != raw[:length]:
-            assert repair(shard) == ["urls/pages.blocks was damaged, and is made again from the segments"]
+            assert repair(shard) == ["urls/pages.blocks was damaged, and was rebuilt from the segments"]
             assert path.read_bytes() == raw[:length]
         assert effects(copy.folder) == before
     path.unlink()

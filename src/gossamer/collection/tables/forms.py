@@ -1,9 +1,9 @@
-"""How the fields of a record become readable columns of a table, and fields again: exactly the same bytes.
+"""Forms: they turn the fields of records into readable columns of a table, and back into exactly the same bytes.
 
-A form writes values as SQL wants them (a word for a code, a timestamp for seconds, null for "none") and reads them
-back. What a form cannot keep (a time between two microseconds, a text that is not UTF-8, a code without a word) goes
-to the column `exact`, null for all other rows: field numbers and raw bytes. So every table is lossless whatever the
-values are, by construction: `pack` reads back what it wrote and compares.
+A form writes values as SQL users expect them (a word for a code, a timestamp for seconds, null for "none") and reads
+them back. Values that a form cannot represent (a time between two microseconds, a text that is not UTF-8, a code
+without a word) go to the column `exact` as field numbers and raw bytes; it is null for all other rows. So every table
+is lossless for all values, by construction: `pack` reads back what it wrote, and compares.
 """
 
 from __future__ import annotations
@@ -27,15 +27,17 @@ from gossamer.collection.layout import archive_name
 from gossamer.collection.tables.text_columns import text_column, texts_of
 
 Fields = dict[str, Array]
-"""Fields of a record by name, each an array; one that is an array itself is one entry an element, `name.0` …"""
+"""Fields of records by name, each an array. A field that is itself an array has one entry per element: `name.0`, …"""
 
 EXACT: Final = "exact"
 _TEXT: Final = 128
-"""Field numbers of texts in `exact` begin here."""
+"""First field number of texts in `exact`."""
 _TEXT_HEAD: Final = struct.Struct("<BI")
 
 
 class Form(Protocol):
+    """How one field is written as a column, and read."""
+
     def write(self, fields: Fields, name: str) -> pa.Array: ...
 
     def read(self, column: pa.Array) -> Array: ...
@@ -43,7 +45,7 @@ class Form(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """The value as it is; `absent` is null."""
+    """The value unchanged; `absent` becomes null."""
 
     absent: float | None = None
 
@@ -57,7 +59,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the shard: shard << 40 | local number; NONE is null. int64, since not every reader knows uint64."""
+    """A page number: shard << 40 | local number; NONE becomes null. int64, because not every reader knows uint64."""
 
     shard: int
 
@@ -72,7 +74,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A member of a closed set, by its name in small letters."""
+    """A member of a closed set, as its name in lower case."""
 
     words: type[IntEnum]
 
@@ -91,7 +93,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """Wall time, to the microsecond: finer is not known to every reader."""
+    """Wall time in microseconds: not every reader knows a finer unit."""
 
     def write(self, fields: Fields, name: str) -> pa.Array:
         seconds = fields[name]
@@ -105,7 +107,7 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The archive file of a visit, by its path; null for a visit that wrote nothing."""
+    """The archive file of a visit, as its path; null for a visit that archived nothing."""
 
     def write(self, fields: Fields, name: str) -> pa.Array:
         used, at = np.unique(fields[name], return_inverse=True)
@@ -119,7 +121,7 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An IP address as text; 16 zeros are null. Of the field's 16 elements, the first stands for all."""
+    """An IP address as text; 16 zero bytes become null."""
 
     def write(self, fields: Fields, name: str) -> pa.Array:
         raw = np.ascontiguousarray(fields[name]).view("V16").reshape(-1)
@@ -142,7 +144,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Bytes of a fixed length; all zeros are null."""
+    """Bytes of a fixed length; all zeros become null."""
 
     size: int
 
@@ -161,10 +163,10 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """A column of a table, and the field of the record that it holds."""
+
     name: str
-    """In the table."""
     field: str
-    """Of the record."""
     form: Form
 
 
@@ -176,7 +178,7 @@ def _filled(column: pa.Array, absent: float) -> Array:
 
 
 def fields_of(records: Records, split: Sequence[str] = ()) -> Fields:
-    """The fields of `records`; those named in `split` by element."""
+    """The fields of `records`; the array fields named in `split` become one entry per element."""
     fields: Fields = {}
     for name in records.dtype.names or ():
         values = records[name]
@@ -188,7 +190,7 @@ def fields_of(records: Records, split: Sequence[str] = ()) -> Fields:
 
 
 def pack(columns: Sequence[Column], fields: Fields, texts: dict[str, Texts] | None = None) -> dict[str, pa.Array]:
-    """Readable columns by name, those of `texts` among them, and `exact`."""
+    """The readable columns by name, including `texts`, and the column `exact`."""
     rows = len(next(iter(fields.values())))
     packed: dict[str, pa.Array] = {}
     exact: dict[int, bytes] = {}
@@ -207,7 +209,7 @@ def pack(columns: Sequence[Column], fields: Fields, texts: dict[str, Texts] | No
 
 
 def _unlike(a: Array, b: Array) -> list[int]:
-    """Rows whose bytes differ (a NaN equals itself, 0.0 is not -0.0)."""
+    """The rows whose bytes differ (a NaN equals itself, 0.0 differs from -0.0)."""
     same = np.ascontiguousarray(b, a.dtype)
     size = a.dtype.itemsize * (a.shape[1] if a.ndim > 1 else 1)
     if a.dtype.kind != "f" and a.ndim == 1:
@@ -219,8 +221,8 @@ def _unlike(a: Array, b: Array) -> list[int]:
 def unpack(
     columns: Sequence[Column], table: pa.Table, dtypes: dict[str, np.dtype[Any]], texts: Sequence[str] = ()
 ) -> tuple[Fields, dict[str, Texts]]:
-    """The fields and texts that `pack` was given. Columns are only ever added: one that is not there is left out, and a
-    text that is not there is empty."""
+    """The inverse of `pack`. Versions only ever add columns: a missing column is left out of the result, and a missing
+    text is empty."""
     there = set(table.column_names)
     fields = {
         c.field: np.array(c.form.read(one_chunk(table, c.name)), dtypes[c.field].base, copy=True)
@@ -228,18 +230,19 @@ def unpack(
         if c.name in there
     }
     empty = Texts(np.zeros(len(table), "<u4"), b"")
-    found = {name: texts_of(one_chunk(table, name)) if name in there else empty for name in texts}
+    by_name = {name: texts_of(one_chunk(table, name)) if name in there else empty for name in texts}
     exact = one_chunk(table, EXACT)
     if exact.null_count < len(exact):
-        items = {name: column.split() for name, column in found.items()}
+        items = {name: column.split() for name, column in by_name.items()}
         for row, raw in enumerate(exact.to_pylist()):
             if raw is not None:
                 _restore(raw, row, columns, fields, list(items.values()))
-        found = {name: Texts.join(column) for name, column in items.items()}
-    return fields, found
+        by_name = {name: Texts.join(column) for name, column in items.items()}
+    return fields, by_name
 
 
 def _restore(raw: bytes, row: int, columns: Sequence[Column], fields: Fields, texts: Sequence[list[bytes]]) -> None:
+    """Replaces values of one row by those stored in its `exact` value, `raw`."""
     at = 0
     while at < len(raw):
         if raw[at] >= _TEXT:
@@ -255,9 +258,10 @@ def _restore(raw: bytes, row: int, columns: Sequence[Column], fields: Fields, te
 
 
 def one_chunk(table: pa.Table, name: str) -> pa.Array:
+    """A column of a table as one array."""
     column = table.column(name).combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         if column.num_chunks > 1:
-            raise GossamerError(f"the column {name} is larger than a segment may be")
+            raise GossamerError(f"the column {name} is too large for a segment")
         return column.chunk(0) if column.num_chunks else pa.array([], column.type)
     return column

@@ -1,25 +1,26 @@
-"""Segments: what a journal file held, as Parquet tables that anyone may read, and the effects again from them.
+"""Segments: the contents of a journal file as Parquet tables that every program can read, and the effects from them.
 
-    ticks     a row a tick: time, numbers reached, rows of each other table
-    pages     a row a known page, when it became known
-    visits    a row a request, with everything that is known about it but the body
-    links     a row a link: source, target, kind, flags
-    sites     a row a site that is new (name, tick) or was active: what this segment adds to its counts
-    origins   a row a new origin
-    events    a row a change of a site's address or patience
-    verdicts  a row a page whose state was decided anew
-    anchors   a row a link that has a text: source, target, text, position, tag
-    counts    what was seen and not fetched: a row for each site, class, extension and target domain, with the number
-    hints     a row a page each time that a sitemap says when it was changed
+    ticks     one row per tick: time, numbers reached, rows of each other table
+    pages     one row per known page, when it became known
+    visits    one row per request, with everything known about it except the body
+    links     one row per link: source, target, kind, flags
+    sites     one row per site that is new (name, tick) or was active: what this segment adds to its counts
+    origins   one row per new origin
+    events    one row per change of a site's address or waits
+    verdicts  one row per page whose state was decided again
+    anchors   one row per link that has a text: source, target, text, position, tag
+    counts    what was seen and not fetched: one row per site, class, extension and target domain, with the number
+    hints     one row per page each time a sitemap gives its date of modification
 
-Lossless: `effects(tables(e)) == e.essential()`, byte for byte of `Effects.encode()` (see `forms` for how). Columns are
-added at the end of the lists of `Shape` only: their places are the field numbers in `exact`.
+Lossless: `effects(tables(e)) == e.essential()`, byte for byte of `Effects.encode()` (see `forms.py`). Columns are only
+added at the end of the lists in `Shape`: their places are the field numbers in `exact`.
 
-*Links* are rows of source and target, not lists: that is what SQL joins and counts. They are ordered by the source's
-site, then by visit: pages of a site repeat their menus, so what repeats lies near, and zstd finds it (1.2 to 1.3 bytes
-a link, 2.1 to 2.6 in the order of visits), and a query about one site reads a small part of the file. `visits` has the
-number of links of each, so a stable sort finds the journal's order again. Refused: delta-packed numbers (1.4 to 1.5),
-a dictionary (1.4 to 1.9), byte streams (1.0 to 1.1, but readers older than two years do not know them for integers).
+*Links* are rows of source and target, not lists, because SQL joins and counts rows. They are ordered by the source's
+site, then by visit: pages of a site repeat their menus, so repetitions are near each other and zstd finds them (1.2 to
+1.3 bytes per link; 2.1 to 2.6 in the order of visits), and a query about one site reads a small part of the file.
+`visits` has the number of links of each visit, so a stable sort restores the journal's order. Refused: delta-packed
+numbers (1.4 to 1.5), a dictionary (1.4 to 1.9), byte streams (1.0 to 1.1, but readers older than two years do not
+support them for integers).
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ TICK: Final = np.dtype(
 LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
 _NO_HINTS: Final = np.zeros(0, HINT)
 _RULES: Final = "rules"
-"""The one text of a visit that is not text."""
+"""The one text of a visit that is binary."""
 
 
 def _plain(*names: str) -> list[Column]:
@@ -165,7 +166,7 @@ class Shape:
 
 
 def tables(effects: Sequence[Effects], shard: int) -> Tables:
-    """Those that have rows. `effects` in the order of the journal."""
+    """The tables that have rows. `effects` are in the order of the journal."""
     shape = Shape(shard)
     ticks = _ticks(effects)
     visits = _all([e.visits for e in effects])
@@ -207,23 +208,23 @@ def _ticks(effects: Sequence[Effects]) -> Records:
     ]
     for e in effects:
         if int(e.visits["links"].sum()) != len(e.link_targets) or len(e.link_targets) != len(e.link_kinds):
-            raise GossamerError(f"the visits of tick {e.tick} do not have the links that they claim")
+            raise GossamerError(f"the number of links in the visits of tick {e.tick} is wrong")
     return np.array(rows, TICK)
 
 
 def _all(records: Sequence[Records]) -> Records:
-    """As `np.concatenate`, which spends a quarter of sealing on comparing the types of every two arrays."""
+    """Like `np.concatenate`, which compares the types of all arrays: a quarter of the time of sealing."""
     return np.frombuffer(b"".join([r.tobytes() for r in records]), records[0].dtype)
 
 
 def _per_row(ticks: Records, what: str, table: str) -> Array:
-    """A field of each tick, for each of its rows in `table`."""
+    """A field of each tick, repeated for each of its rows in `table`."""
     repeated: Array = np.repeat(ticks[what], ticks[table])
     return repeated
 
 
 def _numbers(ticks: Records, first: str, table: str) -> I64:
-    """The numbers given to the new rows of each tick."""
+    """The numbers of the new rows of each tick."""
     count = ticks[table].astype(np.int64)
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     numbers: I64 = _per_row(ticks, first, table).astype(np.int64) + within
@@ -265,11 +266,11 @@ def _visits(visits: Records, raw: bytes, ticks: Records, shape: Shape) -> dict[s
 
 
 def _modified(texts: Texts, times: F64) -> F64:
-    """Seconds of what Last-Modified says, as far as it can be believed."""
+    """The believable values of Last-Modified, in seconds; else NaN."""
     seconds = np.full(len(times), np.nan)
-    for row, said in enumerate(texts.split()):
-        if said and (found := http_date(said.decode("latin-1"))) is not None:
-            seconds[row] = found
+    for row, text in enumerate(texts.split()):
+        if text and (date := http_date(text.decode("latin-1"))) is not None:
+            seconds[row] = date
     return believed(seconds, times)
 
 
@@ -286,7 +287,7 @@ def _links(effects: Sequence[Effects], visits: Records, shape: Shape, shard: int
 
 
 def _anchors(effects: Sequence[Effects], visits: Records, shard: int) -> dict[str, pa.Array]:
-    """In the order of `links`, those without a text left out."""
+    """The links that have a text, in the order of `links`."""
     with_texts = [e if len(e.link_tags) == len(e.link_targets) else _without_anchors(e) for e in effects]
     lengths = np.concatenate([e.anchors.lengths for e in with_texts])
     order = link_order(visits)
@@ -318,7 +319,7 @@ def _without_anchors(e: Effects) -> Effects:
 
 
 def _counts(visits: Records, seen: bytes) -> dict[str, pa.Array]:
-    """`seen` are lines of class, extension, domain and number, those of a visit after those of the one before."""
+    """`seen` has lines of class, extension, domain and number, in the order of the visits."""
     if not seen:
         return {"site": pa.array([], pa.int64())}
     ends = np.cumsum(visits["seen"], dtype=np.int64)
@@ -353,15 +354,15 @@ def _hints(effects: Sequence[Effects], shard: int) -> dict[str, pa.Array]:
 
 
 def link_order(visits: Records) -> I64:
-    """Row of the table to place in the journal: by site of the source, then as they came."""
+    """The order of the table: for each row, its place in the journal. By the source's site, then by place."""
     return np.argsort(np.repeat(visits["site"], visits["links"]), kind="stable")
 
 
 def _sites(effects: Sequence[Effects], ticks: Records, visits: Records) -> dict[str, pa.Array]:
-    """New sites in order, then those known before that had visits or new pages.
+    """New sites in order, then known sites that had visits or new pages.
 
-    Counts are of this segment alone: pages found (static, dynamic), visits of pages, of them `ok` and failures of the
-    site (`errors`), and bytes received, robots.txt included.
+    Counts are those of this segment alone: pages found (static, dynamic), visits of pages, of which `ok` and failures
+    of the site (`errors`), and bytes received, including robots.txt.
     """
     new = _numbers(ticks, "first_site", "sites")
     pages = _all([e.pages for e in effects])
@@ -370,7 +371,7 @@ def _sites(effects: Sequence[Effects], ticks: Records, visits: Records) -> dict[
     sites = np.concatenate([new, active[active != NONE]])
     names, bad = text_column(joined([e.sites for e in effects]))
     if bad:
-        raise GossamerError("a site's name is not UTF-8; names of hosts are ASCII")
+        raise GossamerError("a site's name is not UTF-8, but host names are ASCII")
 
     def total(where: Array, weight: Array | None = None) -> pa.Array:
         used, at = np.unique(where, return_inverse=True)
@@ -397,12 +398,13 @@ def _sites(effects: Sequence[Effects], ticks: Records, visits: Records) -> dict[
 
 
 def _www(e: Effects) -> U8:
-    """Ticks of format 1 say nothing."""
+    """Whether each new site was written with `www.`; ticks of format 1 do not contain it."""
     return e.sites_www if len(e.sites_www) else np.zeros(len(e.sites.lengths), np.uint8)
 
 
 def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effects]:
-    """What `tables` was given. `read` gives a table by name, None if there is none; one is needed at a time."""
+    """The inverse of `tables`. `read` returns a table by name, None if there is none; it is called for one at a
+    time."""
     shape = Shape(shard)
     ticks = _records(read("ticks"), shape.ticks, TICK)
     pages, page_texts = _with_texts(read("pages"), shape.pages, PAGE, ("url",))
@@ -449,7 +451,7 @@ def _records(table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[
 def _with_texts(
     table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void], names: Sequence[str]
 ) -> tuple[Records, dict[str, Texts]]:
-    """Texts in the order of `names`."""
+    """The records of a table, and its texts by name, in the order of `names`."""
     if table is None:
         return np.zeros(0, dtype), {name: Texts.join([]) for name in names}
     kinds = {c.field: dtype[c.field.partition(".")[0]].base for c in columns}
@@ -469,7 +471,7 @@ def _with_texts(
 
 
 def _names(table: pa.Table | None) -> tuple[Texts, U8]:
-    """Of the new sites, and whether they were written with `www.`."""
+    """The names of the new sites, and whether each was written with `www.`."""
     if table is None:
         return Texts.join([]), np.zeros(0, "u1")
     new = int(one_chunk(table, "tick").is_valid().sum().as_py() or 0)
@@ -480,5 +482,5 @@ def _names(table: pa.Table | None) -> tuple[Texts, U8]:
 
 
 def _some(texts: Texts, at: I64, rows: slice) -> Texts:
-    """`at` are the offsets of all texts."""
+    """The texts of these rows; `at` are the offsets of all texts."""
     return Texts(texts.lengths[rows].astype("<u2"), texts.buffer[at[rows.start] : at[rows.stop]])
