@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from bench.bounds import Figure, judge
 from bench.sql import QUERIES, SITES, make
-from gossamer.prepare import Plea
-from gossamer.run import run
+from gossamer.crawl.run import run
+from gossamer.crawl.start import CrawlRequest
 
 SQL: Final = 1.0
 EXPLAIN: Final = 0.5
@@ -44,7 +44,7 @@ class Quiet:
 def stop_cleanly(folder: Path) -> None:
     """A run in which nothing can be asked for: no name leads anywhere."""
     nowhere = ('harvester.resolve={"*" = "none"}', "harvester.contact=bench@example.org", "harvester.workers=1")
-    run(Plea(folder, changes=nowhere, seconds=1.0, patience=1.0), Quiet())
+    run(CrawlRequest(folder, changes=nowhere, seconds=1.0, patience=1.0), Quiet())
 
 
 def timed(name: str, bound: float, *arguments: str | Path) -> Figure:

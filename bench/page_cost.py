@@ -13,13 +13,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from bench.bounds import Figure, judge
-from gossamer.prepare import Plea
-from gossamer.run import run
+from gossamer.crawl.run import run
+from gossamer.crawl.start import CrawlRequest
 from gossamer.webs.demo import DemoWeb
+from gossamer.webs.local import served
 
 A_PAGE: Final = 2.0
 OF_THE_DESK: Final = 0.2
@@ -50,7 +52,9 @@ def main() -> None:
     quiet = Quiet(pages)
     with tempfile.TemporaryDirectory() as folder:
         changes = ("harvester.wait=100ms", "harvester.wait_large=100ms", "harvester.address_wait=10ms")
-        plea = Plea(Path(folder) / "crawl", demo=web, changes=changes, pages=pages, patience=5.0)
+        plea = CrawlRequest(
+            Path(folder) / "crawl", serve=partial(served, web), changes=changes, pages=pages, patience=5.0
+        )
         if "--profile" in sys.argv:
             profile = cProfile.Profile(time.thread_time)
             report = profile.runcall(run, plea, quiet)

@@ -107,9 +107,9 @@ class Watcher:
 
 
 def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int) -> dict[str, Any]:
-    from gossamer.crawl import Crawl
-    from gossamer.prepare import Plea
-    from gossamer.run import run
+    from gossamer.crawl.loop import Crawl
+    from gossamer.crawl.run import run
+    from gossamer.crawl.start import CrawlRequest
 
     pauses: list[tuple[float, float]] = []
     begun: list[tuple[float, float]] = []
@@ -138,7 +138,7 @@ def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int)
         "harvester.soft_404=false",
         f"harvester.first_byte_timeout={60 + 2 * connections // RATE}s",
     )
-    plea = Plea(
+    plea = CrawlRequest(
         folder / "crawl", tuple(f"http://{address(i)}:{port}/" for i in range(sites)), changes=changes, seconds=seconds
     )
     report = run(plea, watcher)

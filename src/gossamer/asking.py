@@ -28,6 +28,10 @@ import numpy as np
 
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import NONE
+from gossamer.desk.places import Places
+from gossamer.desk.rules import Rules
+from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.manager.pages import Pages
 from gossamer.urls import fingerprint
 from gossamer.whereabouts import (
     TOTAL,
@@ -44,7 +48,7 @@ from gossamer.whereabouts import (
 if TYPE_CHECKING:
     from gossamer.base.clock import Clock
     from gossamer.collection.store import Store
-    from gossamer.desk import Desk
+    from gossamer.desk.desk import Desk
     from gossamer.dispatch import Dispatch
     from gossamer.planner import Planner
 
@@ -108,20 +112,20 @@ class DeskView:
         self.columns = desk.columns
 
     def site_name(self, site: int) -> str:
-        return self._desk.names[site]
+        return self._desk[Places].names[site]
 
     def address_of(self, site: int) -> str | None:
-        return None if int(self.columns.site.address[site]) == NONE else self._desk.address(site)
+        return None if int(self.columns.site.address[site]) == NONE else self._desk[Places].address(site)
 
     def speeds_of(self, site: int) -> list[float]:
         number = int(self.columns.site.address[site])
-        return [] if number == NONE else [float(speed) for speed in self._desk.speeds.rows[number + 1]]
+        return [] if number == NONE else [float(speed) for speed in self._desk[ServerSpeeds].speeds.rows[number + 1]]
 
     def rules_of(self, origin: int) -> bytes:
         origins = self.columns.origin
-        with self._desk.rules.lock:
+        with self._desk[Rules].book.lock:
             start, end = int(origins.rules_start[origin]), int(origins.rules_end[origin])
-            return self._desk.rules.buffer[start:end].tobytes()
+            return self._desk[Rules].book.buffer[start:end].tobytes()
 
 
 class Listener:
@@ -211,12 +215,12 @@ class Listener:
         return answer
 
     def _scores(self, page: int, wall: float) -> Said:
-        issued = int(self._desk.totals[TOTAL])
+        issued = int(self._desk[Pages].totals[TOTAL])
         return scores_of(self._desk.columns, self._desk.settings, issued, wall, page)
 
     def _site_of(self, url: str, wall: float) -> Said:
         """Of a page that is not known: is there still room in its site, and what would keep it from being asked for?"""
-        site = self._desk.site(url.partition("://")[2].partition("/")[0].partition(":")[0])
+        site = self._desk[Places].site(url.partition("://")[2].partition("/")[0].partition(":")[0])
         if no_site(self._desk.columns, site):
             return {"sites": self._desk.columns.site.count}
         pages = int(self._desk.columns.site.pages[site])
@@ -241,15 +245,17 @@ class Listener:
         return round(wall + self._dispatch.queue.time_of(site) - self._clock.monotonic(), 3)
 
     def _site(self, name: str, wall: float) -> Said:
-        columns, names = self._desk.columns, self._desk.names
-        site = self._desk.site(name)
+        columns, names = self._desk.columns, self._desk[Places].names
+        site = self._desk[Places].site(name)
         if no_site(columns, site) or names[site] != name:
             return {"site": None}
         planned = self._dispatch.queue.planned(site)
         texts = self._store.urls.read_many(planned[:QUEUE].tolist())
         return {
             "site": site,
-            "standing": site_standing(self._view, self._desk.settings, int(self._desk.totals[TOTAL]), wall, site),
+            "standing": site_standing(
+                self._view, self._desk.settings, int(self._desk[Pages].totals[TOTAL]), wall, site
+            ),
             "planned": len(planned),
             "queue": [
                 {"page": int(page), "url": text.decode(), "depth": int(columns.page.depth[page])}

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.clock import Clock
-from gossamer.desk import Desk
+from gossamer.desk.desk import Desk
 from gossamer.harvester.bandwidth.admission import EVERY as OBSERVE
 from gossamer.harvester.bandwidth.admission import LOOK, Admission
+from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.web.seam import Web
 
 Array = npt.NDArray[Any]
@@ -73,7 +74,7 @@ class Bandwidth:
         self._before = now
         if now >= self._looked + EVERY:
             self._looked = now
-            self.admission.limit = self._desk.hours.granted(self._desk.believed(self._clock.wall()))
+            self.admission.limit = self._desk[ServerSpeeds].hours.granted(self._desk.believed(self._clock.wall()))
             self._web.grant(self.limit if self._enforced else 0)
         if now >= self._observed + OBSERVE:
             self._observed = now
@@ -82,8 +83,8 @@ class Bandwidth:
 
     def admit(self, ready: Ready, most: int) -> Admitted:
         """Of the sites that may be asked, those that fit. They count as open until `settle`."""
-        now, at = self._clock.monotonic(), self._desk.hours.at(self._desk.believed(self._clock.wall()))
-        address, speeds = self._desk.columns.site.address, self._desk.speeds
+        now, at = self._clock.monotonic(), self._desk[ServerSpeeds].hours.at(self._desk.believed(self._clock.wall()))
+        address, speeds = self._desk.columns.site.address, self._desk[ServerSpeeds].speeds
         search, took, back = self.admission.search(now), [], []
         while (width := min(search.width, most)) > 0:
             found = ready(width)

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.applying import asked_for, spoken_against, unanswered
 from gossamer.bandwidth import Bandwidth, Ready
 from gossamer.base.clock import Clock
 from gossamer.base.model import NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, VerdictFlag, VisitFlag
@@ -25,9 +24,16 @@ from gossamer.base.outcomes import DAY
 from gossamer.collection.journal.effects import Effects, SiteEvent
 from gossamer.collection.store import Store
 from gossamer.config.presets import in_force
-from gossamer.desk import Desk
+from gossamer.desk.desk import Desk
+from gossamer.desk.kernels import asked_for, spoken_against, unanswered
+from gossamer.desk.places import Places
+from gossamer.desk.rules import Rules
 from gossamer.eventlog import EventLog
+from gossamer.harvester.backoff import Backoff
+from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.harvester.errands.due_sitemaps import DueSitemaps
 from gossamer.harvester.queue.queue import SITES_BY, SiteQueue
+from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan
 from gossamer.probing import Prober
 from gossamer.rounds import Rounds, site_in
@@ -74,16 +80,16 @@ class Dispatch:
         self._period = float(in_force(desk.settings.manager).min_period)
         self.queue = SiteQueue(
             desk.columns.site.limit,
-            desk.max_addresses,
+            desk[Places].max_addresses,
             wait=harvester.wait,
             address_wait=harvester.address_wait,
             per_turn=harvester.per_turn,
             pause=harvester.pause,
-            sites_by=SITES_BY[desk.policy.sites_by],
+            sites_by=SITES_BY[desk[Pages].policy.sites_by],
             pending=desk.columns.site.pending,
             domain_wait=harvester.domain_wait,
         )
-        self.bandwidth = Bandwidth(desk, web, clock) if desk.hours.limited else None
+        self.bandwidth = Bandwidth(desk, web, clock) if desk[ServerSpeeds].hours.limited else None
         """None: no limit at any hour."""
         self._domains: dict[str, int] | None = {} if harvester.domain_wait > 0 else None
         """Registrable domains to their numbers in the queue; None without a limit by domain."""
@@ -120,21 +126,21 @@ class Dispatch:
         desk, now, wall = self._desk, self._clock.monotonic(), self._wall()
         site, harvester = desk.columns.site, desk.settings.harvester
         sites = np.arange(site.count, dtype=np.uint32)
-        self.queue.set_waits(sites, desk.waits(sites), desk.pauses(sites))
+        self.queue.set_waits(sites, desk[Backoff].waits(sites), desk[Backoff].pauses(sites))
         stored, longest = site.next[: site.count] - wall, max(harvester.address_wait, harvester.domain_wait)
         if not self._store.stopped:
-            stored, longest = np.maximum(desk.rests(sites) - since_start, stored), max(harvester.wait, longest)
+            stored, longest = np.maximum(desk[Backoff].rests(sites) - since_start, stored), max(harvester.wait, longest)
         self.queue.not_before(sites, now + stored)
         self.queue.nobody_before(now + max(0.0, longest - since_start))
         for number in np.flatnonzero(site.address[: site.count] != NONE).tolist():
             self._set_address(number)
-        self.rounds.begin(list(desk.sitemaps))
+        self.rounds.begin(list(desk[DueSitemaps].named))
         site.resolved[: site.count] = 0  # names and what the settings say about them may have changed
 
     def _set_address(self, site: int) -> None:
         """The one that the desk knows."""
         if self._domains is not None:
-            domain = urls.registrable(self._desk.names[site])
+            domain = urls.registrable(self._desk[Places].names[site])
             self.queue.set_domain(site, self._domains.setdefault(domain, len(self._domains)))
         self.queue.set_address(site, int(self._desk.columns.site.address[site]))
 
@@ -159,16 +165,16 @@ class Dispatch:
     def _resolve(self, site: int) -> None:
         if site not in self._asking:
             self._asking.add(site)
-            self._names.ask(site, self._desk.host(site))
+            self._names.ask(site, self._desk[Places].host(site))
 
     def named(self, answers: list[Answer]) -> None:
         """After the answers were applied: their sites have an address, or a time before which they are not asked."""
-        for number in self._desk.recycled:
+        for number in self._desk[Places].recycled:
             self.queue.address_not_before(number, self._clock.monotonic() + self._desk.settings.harvester.address_wait)
-        self._desk.recycled.clear()
+        self._desk[Places].recycled.clear()
         for answer in answers:
             self._asking.discard(answer.site)
-            if answer.host != self._desk.host(answer.site):
+            if answer.host != self._desk[Places].host(answer.site):
                 self._resolve(answer.site)  # it was about the other name
             elif answer.address is None and self._desk.columns.site.name_failures[answer.site] == 0:
                 self._resolve(answer.site)  # by its other name
@@ -180,7 +186,7 @@ class Dispatch:
             else:
                 self._set_address(answer.site)
                 site = np.array([answer.site], np.uint32)
-                self.queue.set_waits(site, self._desk.waits(site), self._desk.pauses(site))
+                self.queue.set_waits(site, self._desk[Backoff].waits(site), self._desk[Backoff].pauses(site))
                 self.enter(site)
 
     # --- requests leave -----------------------------------------------------------------------------------------
@@ -289,7 +295,7 @@ class Dispatch:
         if not len(pages):
             return []
         texts = self._store.texts(pages)
-        allowed = self._desk.allowed(pages, texts)
+        allowed = self._desk[Rules].allowed(pages, texts)
         refused = allowed == 0
         if refused.any():
             self.verdicts += [(p, State.EXCLUDED, Reason.ROBOTS, VerdictFlag.ROBOTS) for p in pages[refused].tolist()]
@@ -306,7 +312,7 @@ class Dispatch:
         ]
 
     def _spelled(self, site: int, text: bytes) -> bytes:
-        return self._desk.asked_as(site, text.decode()).encode()
+        return self._desk[Places].asked_as(site, text.decode()).encode()
 
     def _robots(self, sites: Array, pages: Array) -> list[Assignment]:
         out = []
@@ -314,7 +320,7 @@ class Dispatch:
             errand = self._robots_of(site, page)
             if errand is None:
                 rest = np.array([site], np.uint32)
-                self.queue.not_before(rest, self._clock.monotonic() + self._desk.waits(rest))
+                self.queue.not_before(rest, self._clock.monotonic() + self._desk[Backoff].waits(rest))
                 self.queue.skip(rest, self._clock.monotonic())
             else:
                 out.append(self._assignment(errand.ask, NONE, errand.origin, site, errand.url.encode()))
@@ -332,8 +338,8 @@ class Dispatch:
         return None if origin in self._away else self._own_robots(site, origin)
 
     def _own_robots(self, site: int, origin: int) -> _Errand:
-        url = urls.canonical(self._desk.origin_text(origin) + "/robots.txt") or ""
-        return _Errand(origin, self._desk.asked_as(site, url), 0)
+        url = urls.canonical(self._desk[Places].origin_text(origin) + "/robots.txt") or ""
+        return _Errand(origin, self._desk[Places].asked_as(site, url), 0)
 
     def _next_sitemap(self, site: int) -> _Errand | None:
         """The next sitemap of the site, or the robots.txt that is needed first."""
@@ -349,7 +355,7 @@ class Dispatch:
             return self._own_robots(site, wanted.origin)
         self.rounds.take(wanted, self._number + 1)
         own = self._desk.scope.canonical(wanted.url) or wanted.url
-        return _Errand(wanted.origin, self._desk.asked_as(site, own), 0, Ask.SITEMAP)
+        return _Errand(wanted.origin, self._desk[Places].asked_as(site, own), 0, Ask.SITEMAP)
 
     def _next_probe(self, site: int) -> _Errand | None:
         probe = self.prober.waiting.get(site)
@@ -359,7 +365,7 @@ class Dispatch:
             self.prober.give_up(site)
             return None
         self.prober.take(site, self._number + 1)
-        return _Errand(probe.origin, self._desk.asked_as(site, probe.url), 0, Ask.PROBE)
+        return _Errand(probe.origin, self._desk[Places].asked_as(site, probe.url), 0, Ask.PROBE)
 
     def _next_errand(self, site: int) -> _Errand:
         self._pages_first.add(site)
@@ -369,7 +375,7 @@ class Dispatch:
             del self._errands[site]
         self.queue.set_errand(site, False)
         own = self._desk.scope.canonical(errand.url, None)
-        return errand if own is None else errand._replace(url=self._desk.asked_as(site, own))
+        return errand if own is None else errand._replace(url=self._desk[Places].asked_as(site, own))
 
     def _assignment(self, ask: Ask, page: int, origin: int, site: int, url: bytes) -> Assignment:
         self._number += 1
@@ -384,7 +390,7 @@ class Dispatch:
             origin,
             site,
             url,
-            self._desk.address(site),
+            self._desk[Places].address(site),
             port,
             not_before=self._times.get(site, 0.0),
         )
@@ -400,7 +406,7 @@ class Dispatch:
         moved = np.flatnonzero((visits["ask"] == _ROBOTS) & (visits["outcome"] == _REDIRECT))
         if not len(moved):
             return
-        texts = results.text_of()
+        texts = results.visit_texts().all()
         for i in moved.tolist():
             hops = self._hops.get(int(visits["number"][i]), ROBOTS_REDIRECTS)
             if hops == 0 and visits["flags"][i] & _RESPELLED:
@@ -435,15 +441,15 @@ class Dispatch:
         sites = visits["site"].copy()
         if self.bandwidth is not None:
             self.bandwidth.settle(sites)
-        waits, next_ = self._desk.waits(sites), self._desk.columns.site.next[sites]
-        self.queue.set_waits(sites, waits, self._desk.pauses(sites))
+        waits, next_ = self._desk[Backoff].waits(sites), self._desk.columns.site.next[sites]
+        self.queue.set_waits(sites, waits, self._desk[Backoff].pauses(sites))
         longer = next_ > visits["time"] + waits + 0.001
         if longer.any():
             self.queue.not_before(sites[longer], next_[longer] - effects.wall + effects.monotonic)
         if self._desk.settings.harvester.per_turn > 1:
             self._end_turns(visits, waits)
         self.queue.done(sites, visits["end"].copy(), effects.monotonic)
-        if self._desk.policy.sites_by == "larger":
+        if self._desk[Pages].policy.sites_by == "larger":
             self.queue.touch()
         if unanswered(visits):
             self._try_other_names(visits)
@@ -464,7 +470,7 @@ class Dispatch:
         sites, end = visits["site"].copy(), visits["end"]
         took = self._desk.settings.harvester.wait_factor * (end - visits["start"])
         owed = np.minimum(np.maximum(took, visits["retry_after"]), waits)
-        more = owed > self._desk.pauses(sites)
+        more = owed > self._desk[Backoff].pauses(sites)
         if more.any():
             self.queue.not_before(sites[more], (end + owed)[more])
 
@@ -480,14 +486,14 @@ class Dispatch:
         """Sites that did not answer their very first request are asked by their other name the next time."""
         for visit in visits[np.isin(visits["outcome"], _NO_ANSWER)]:
             site = int(visit["site"])
-            if self._desk.columns.site.asked[site] == 1 and self._desk.may_respell(site):
+            if self._desk.columns.site.asked[site] == 1 and self._desk[Places].may_switch(site):
                 self.events.append((site, SiteEvent.RESPELLED, 0, 0, self._wall(), 0.0, [0] * 16))
 
     def _settle_robots(self, visits: Array) -> None:
         """An answer at one site may be about another's robots.txt: what it asks for, or that it could not be read, is
         for that one."""
         owners = self._desk.columns.origin.site[visits["origin"]]
-        self.queue.set_waits(owners, self._desk.waits(owners), self._desk.pauses(owners))
+        self.queue.set_waits(owners, self._desk[Backoff].waits(owners), self._desk[Backoff].pauses(owners))
         self._rest(owners)
         for number in visits["number"].tolist():
             self._hops.pop(number, None)
@@ -500,7 +506,7 @@ class Dispatch:
         for_others = any(owner[errand.origin] != site for errand in self._errands.get(site, ()))
         rests = columns.next[site] - self._wall()
         nameless = columns.name_failures[site] > 0 and rests > 0
-        too_long = for_others and rests > TOO_LONG + float(self._desk.rests(np.array([site]))[0])
+        too_long = for_others and rests > TOO_LONG + float(self._desk[Backoff].rests(np.array([site]))[0])
         if columns.refused[site] or nameless or too_long:
             self._abandon(site)
         if columns.refused[site]:

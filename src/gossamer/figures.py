@@ -28,14 +28,17 @@ import numpy.typing as npt
 from gossamer.base.model import Reason, State
 from gossamer.base.outcomes import FOR_GOOD, Aside, Outcome
 from gossamer.config.settings import ManagerSettings
+from gossamer.desk.account import Account
+from gossamer.desk.places import Places
 from gossamer.manager.due import soonest_due
 from gossamer.manager.learn import WIDTH
+from gossamer.manager.pages import Pages
 from gossamer.manager.value import Value
 from gossamer.pace import Pace
 from gossamer.whereabouts import set_aside
 
 if TYPE_CHECKING:
-    from gossamer.desk import Desk
+    from gossamer.desk.desk import Desk
 
 Array = npt.NDArray[Any]
 Span = dict[str, Any]
@@ -49,7 +52,7 @@ MOST_POINTS: Final = 64
 def tally_of(columns: Any) -> npt.NDArray[np.int64]:
     """Pages by state (row), and by outcome (waiting, done) or reason (excluded), counted: 0.15 s at 10^7 pages.
 
-    A crawl does not count: `desk.counts` is kept by the kernels. Of an image, and in tests of that, this is.
+    A crawl does not count: `desk[Pages].counts` is kept by the kernels. Of an image, and in tests of that, this is.
     """
     page, tally = columns.page, np.zeros(len(State) * WIDTH, np.int64)
     for at in range(0, page.count, _CHUNK):
@@ -139,7 +142,7 @@ def largest_of(desk: Desk, aside: Array) -> dict[str, Any] | None:
     if not seconds[at]:
         return None
     return {
-        "site": desk.names[at],
+        "site": desk[Places].names[at],
         "pages": int(site.pending[at]),
         "each": round(float(each[at]), 3),
         "seconds": round(float(seconds[at]), 1),
@@ -155,18 +158,18 @@ def _factors(site: Any) -> Array:
 def figures_of(desk: Desk, wall: float, dues: dict[int, tuple[int, int]] | None = None) -> dict[str, Any]:
     """All that the desk knows; `dues` as `dues_of` found them, looked up now if they are not given."""
     wall, columns = desk.believed(wall), desk.columns
-    tally, aside = desk.counts, set_aside(columns.site, wall)
+    tally, aside = desk[Pages].counts, set_aside(columns.site, wall)
     return {
         **parts_of(columns, tally, dues_of(columns) if dues is None else dues, wall, aside),
-        "visits": desk.visits,
-        "robots_visits": desk.robots_visits,
-        "sitemap_visits": desk.sitemap_visits,
-        "probe_visits": desk.probe_visits,
-        "stored": desk.stored,
+        "visits": desk[Account].visits,
+        "robots_visits": desk[Account].robots_visits,
+        "sitemap_visits": desk[Account].sitemap_visits,
+        "probe_visits": desk[Account].probe_visits,
+        "stored": desk[Account].stored,
         "sites": columns.site.count,
         "slowed": int(np.count_nonzero(_factors(columns.site) > 1)),
-        "bytes": desk.bytes,
-        "outcomes": {o.word: int(desk.outcomes[o]) for o in Outcome if desk.outcomes[o]},
+        "bytes": desk[Account].bytes,
+        "outcomes": {o.word: int(desk[Account].outcomes[o]) for o in Outcome if desk[Account].outcomes[o]},
         "largest": largest_of(desk, aside),
         "time": round(wall, 3),
     }

@@ -19,8 +19,10 @@ import numpy.typing as npt
 
 from gossamer.base.model import Reason, State
 from gossamer.collection.store import Store
-from gossamer.desk import Desk
+from gossamer.desk.desk import Desk
+from gossamer.desk.rules import Rules
 from gossamer.manager.history import Past, read_history
+from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.policies import TOTAL
 from gossamer.manager.unjudged import find_unjudged
@@ -103,7 +105,7 @@ class Planner:
     def appraise(self, wall: float) -> tuple[float, int]:
         """V(I) as it stands, and the pages that the index holds: 0.1 s at 10^7 known pages."""
         desk = self._desk
-        plan = make_plan(desk.columns, desk.policy, wall, 1, 1, 0.0, self.value, int(desk.totals[TOTAL]))
+        plan = make_plan(desk.columns, desk[Pages].policy, wall, 1, 1, 0.0, self.value, int(desk[Pages].totals[TOTAL]))
         return plan.index_value, plan.index_pages
 
     def close(self) -> None:
@@ -120,17 +122,17 @@ class Planner:
         aside = np.flatnonzero((site.refused[used] != 0) | (site.next[used] > wall + self._horizon))
         plan = make_plan(
             desk.columns,
-            desk.policy,
+            desk[Pages].policy,
             wall,
             manager.batch_size,
             manager.batch_per_site,
             self._horizon,
             self.value,
-            int(desk.totals[TOTAL]),
+            int(desk[Pages].totals[TOTAL]),
         )
         pages = np.zeros(0, np.uint32)
-        if desk.unjudged:
-            desk.unjudged = False
+        if desk[Rules].unjudged:
+            desk[Rules].unjudged = False
             pages = find_unjudged(desk.columns, wall, AT_ONCE)
         past = Past(
             self.history.last + 1,
@@ -150,7 +152,7 @@ class Planner:
         pages, texts = unjudged
         if not len(pages):
             return []
-        self._desk.unjudged |= len(pages) == AT_ONCE
-        allowed = self._desk.allowed(pages, texts).tolist()
+        self._desk[Rules].unjudged |= len(pages) == AT_ONCE
+        allowed = self._desk[Rules].allowed(pages, texts).tolist()
         yes, no = (State.PENDING, Reason.NONE, 1), (State.EXCLUDED, Reason.ROBOTS, 1)
         return [(page, *(yes if ok else no)) for page, ok in zip(pages.tolist(), allowed, strict=True)]

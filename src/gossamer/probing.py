@@ -21,8 +21,8 @@ than to keep an error: when in doubt it is a page.
 An answer that failed for a moment is none: the probe is repeated when the site is suspected again, `TRIES` times in
 all. Pages that were fetched before the probe stay what they were until they are fetched again.
 
-What probes gave is in the journal as their visits, and at the desk (`collection/probes.py`); what is only suspected is
-forgotten at a stop.
+What probes gave is in the journal as their visits, and at the desk (`harvester/errands/probes.py`); what is only
+suspected is forgotten at a stop.
 
 Invariants, each a test of the same name: a folder is probed once (until it answers); no more probes of a site than
 `MOST`; a probe is asked for by robots.txt and under all clocks; a site that answers honestly has no soft 404.
@@ -37,11 +37,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.alike import Alike, Said, look_at, said_in
 from gossamer.base.model import VISIT_TEXTS, Ask, Outcome, PageFlag, VisitFlag
-from gossamer.collection.probes import MOST, NAME, SAME, Answer, Kind, named, said
 from gossamer.collection.store import Store
-from gossamer.desk import UNANSWERED, Desk
+from gossamer.desk.desk import Desk
+from gossamer.desk.rules import Rules
+from gossamer.harvester.errands.probes import MOST, NAME, SAME, UNANSWERED, Answer, Kind, ProbeAnswers, named, said
+from gossamer.harvester.errands.similar import Alike, Said, look_at, said_in
 from gossamer.web.message import Results
 
 Array = npt.NDArray[Any]
@@ -118,7 +119,9 @@ class Prober:
         return results.with_details(words) if words else results
 
     def _may_be_soft(self, visits: Array, found: Array) -> int:
-        return look_at(visits, self._desk.probes.telling, self._desk.columns.origin.moved, SAME * MANY, found)
+        return look_at(
+            visits, self._desk[ProbeAnswers].probes.telling, self._desk.columns.origin.moved, SAME * MANY, found
+        )
 
     def mark_redirects(self, results: Results) -> None:
         """After links were looked at: these soft 404 are followed as links."""
@@ -131,7 +134,7 @@ class Prober:
         visit = results.visits[i]
         site, page = int(visit["site"]), int(visit["page"])
         title = named(results.text(i, "title"), self._desk.seed)
-        answers = (kept.get((site, answer.folder), answer) for answer in self._desk.probes.of(site))
+        answers = (kept.get((site, answer.folder), answer) for answer in self._desk[ProbeAnswers].probes.of(site))
         found = [answer for answer in answers if answer.repeated_by(visit, value, title)]
         if not any(answer.equals(visit, value) or self._memory.tells(site, answer.title) for answer in found):
             return b""
@@ -154,7 +157,9 @@ class Prober:
         if moved >= SAME * MANY and int(moved_to) == urls.fingerprint(named, desk.seed):
             return _SAYS_MANY
         target = desk.scope.canonical(named.decode()) or ""
-        known = {answer.value for answer in desk.probes.of(int(visit["site"])) if answer.kind is Kind.REDIRECT}
+        known = {
+            answer.value for answer in desk[ProbeAnswers].probes.of(int(visit["site"])) if answer.kind is Kind.REDIRECT
+        }
         return _SAYS_REDIRECT if urls.fingerprint(target, desk.seed) in known else b""
 
     def remember(self, urls: dict[int, bytes]) -> None:
@@ -218,7 +223,7 @@ class Prober:
     def _suspect(self, page: int, visit: Any) -> bool:
         """Whether its folder, or the root of its origin, is to be probed for it."""
         site, desk = int(visit["site"]), self._desk
-        answers, failed = list(desk.probes.of(site)), self._failed.get(site, 0)
+        answers, failed = list(desk[ProbeAnswers].probes.of(site)), self._failed.get(site, 0)
         if failed >= TRIES or len(answers) + failed >= MOST:
             return False
         known = {answer.folder for answer in answers}
@@ -253,7 +258,7 @@ class Prober:
     def allowed(self, probe: Probe) -> bool:
         """By the robots.txt at hand."""
         origins = np.array([probe.origin], np.uint32)
-        return bool(self._desk.allowed_at(origins, [probe.url.encode()])[0])
+        return bool(self._desk[Rules].allowed_at(origins, [probe.url.encode()])[0])
 
     def take(self, site: int, number: int) -> Probe:
         """It is asked for, by this assignment."""

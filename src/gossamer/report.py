@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from gossamer.accounting import account, bandwidth_line
+from gossamer.base.ending import Ending
 from gossamer.base.outcomes import Aside
 from gossamer.base.units import human_size, human_time, plural
 from gossamer.collection.layout import shard_folder
-from gossamer.crawl import Ending
 
 _CURES: Final = {
     Aside.FORBIDDEN_ADDRESS: "for sites of your own: --set harvester.allow_private=true",

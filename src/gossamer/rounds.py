@@ -1,10 +1,11 @@
 """Rounds of sitemaps: which are still to be asked for, on whose behalf, and what they listed and is not taken yet.
 
-A *round* begins when a robots.txt of a site is read and its sitemaps are due (`desk.sitemaps`): those that it names, or
-else the well-known place. Redirects and the sitemaps that an index names belong to it. It ends when all of them were
-read, or it was tried; then they are not asked for again before `seeder.sitemap_every` has passed, or `harvester.retry`
-if one could not be read that may be readable then. A round that a stop or a kill interrupts is begun anew at the start,
-without those in which there was nothing, and those of which all was taken (`desk.spent_sitemaps`).
+A *round* begins when a robots.txt of a site is read and its sitemaps are due (`desk[DueSitemaps].named`): those that it
+names, or else the well-known place. Redirects and the sitemaps that an index names belong to it. It ends when all of
+them were read, or it was tried; then they are not asked for again before `seeder.sitemap_every` has passed, or
+`harvester.retry` if one could not be read that may be readable then. A round that a stop or a kill interrupts is begun
+anew at the start, without those in which there was nothing, and those of which all was taken
+(`desk[DueSitemaps].spent`).
 
 Each sitemap is asked for in the turn of the site that has it, if that site's robots.txt allows it (`dispatch.py`).
 Pages are taken from it only as far as they are of that site, or of the sites whose robots.txt led to it: by naming it
@@ -30,11 +31,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.applying import asked_for
 from gossamer.base.model import NONE, Ask, Outcome, State, Texts
 from gossamer.base.outcomes import TRANSIENT
 from gossamer.collection.journal.effects import ORIGIN, Effects, SiteEvent
-from gossamer.desk import Desk
+from gossamer.desk.desk import Desk
+from gossamer.desk.kernels import asked_for
+from gossamer.desk.places import Places
+from gossamer.desk.rules import Rules
+from gossamer.harvester.errands.due_sitemaps import DueSitemaps
 from gossamer.web.message import Links, Results
 
 Array = npt.NDArray[Any]
@@ -132,7 +136,7 @@ class Rounds:
     def begin(self, sites: Iterable[int]) -> None:
         """For each origin of these sites whose robots.txt has been read, unless its round is under way."""
         for site in sites if self._on else ():
-            for origin, named in self._desk.sitemaps.get(site, {}).items():
+            for origin, named in self._desk[DueSitemaps].named.get(site, {}).items():
                 if origin not in self._rounds:
                     self._begin(origin, [line for line in named.decode(errors="replace").split("\n") if line])
 
@@ -140,7 +144,7 @@ class Rounds:
         site = int(self._desk.columns.origin.site[origin])
         self._rounds[origin] = _Round(left=1)
         self._of_site[site] = self._of_site.get(site, 0) + 1
-        home = self._desk.origin_text(origin) + "/"
+        home = self._desk[Places].origin_text(origin) + "/"
         wanted = self._inside(origin) and not self._lost(np.array([site]))[0]
         for url in (named or [WELL_KNOWN]) if wanted else ():
             self._want(urls.canonical(url, home), Wanted("", {origin}))
@@ -153,7 +157,7 @@ class Rounds:
         own = None if url is None else scope.canonical(url)
         if url is None or own is None or len(url) > seeder.url_length or not scope.admits(own) or scope.shuns(own):
             return
-        if self._is_spent(own, self._desk.site(urls.host(own))):
+        if self._is_spent(own, self._desk[Places].site(urls.host(own))):
             return
         site_of = self._desk.columns.origin.site
         new = {
@@ -175,7 +179,7 @@ class Rounds:
 
     def _is_spent(self, url: str, site: int) -> bool:
         """Whether a round of the site needs it no more."""
-        spent = self._desk.spent_sitemaps.get(site)
+        spent = self._desk[DueSitemaps].spent.get(site)
         return spent is not None and urls.fingerprint(url, self._desk.seed) in spent
 
     def _own(self, wanted: Wanted) -> str:
@@ -238,7 +242,7 @@ class Rounds:
 
     def _allowed(self, wanted: Wanted) -> bool:
         origins = np.array([wanted.origin], np.uint32)
-        return bool(self._desk.allowed_at(origins, [self._own(wanted).encode()])[0])
+        return bool(self._desk[Rules].allowed_at(origins, [self._own(wanted).encode()])[0])
 
     def take(self, wanted: Wanted, number: int) -> None:
         """It is asked for, by this assignment."""
@@ -267,7 +271,7 @@ class Rounds:
         if not asked_for(visits, _SITEMAP):
             return results
         found = np.flatnonzero(visits["ask"] == _SITEMAP)
-        ends, texts = np.cumsum(visits["links"], dtype=np.int64), results.text_of()
+        ends, texts = np.cumsum(visits["links"], dtype=np.int64), results.visit_texts().all()
         kept = np.repeat(visits["ask"] != _SITEMAP, visits["links"])
         for i in found.tolist():
             of_visit = np.zeros(len(kept), np.bool_)
@@ -289,7 +293,7 @@ class Rounds:
             spoken_for, like = self._spoken_for(wanted), replace(wanted, hops=0, level=wanted.level + 1)
             for line in texts["sitemaps"].decode(errors="replace").split("\n"):
                 own = self._desk.scope.canonical(line) if line else None
-                if own is not None and self._desk.site(urls.host(own)) in spoken_for:
+                if own is not None and self._desk[Places].site(urls.host(own)) in spoken_for:
                     self._want(urls.canonical(line), like)
         pieces = links.pieces(PIECE)
         self._pieces += [Piece(piece, wanted, i == len(pieces) - 1) for i, piece in enumerate(pieces)]
@@ -323,7 +327,7 @@ class Rounds:
         if len(unknown):
             rows, at = np.flatnonzero(origins == NONE), links.texts.offsets()
             hosts = [urls.host(links.texts.buffer[at[row] : at[row + 1]].decode()) for row in rows[first].tolist()]
-            own[rows] = np.array([self._desk.site(host) in spoken_for for host in hosts])[back]
+            own[rows] = np.array([self._desk[Places].site(host) in spoken_for for host in hosts])[back]
         return own
 
     def taken(self, piece: Piece) -> None:
@@ -410,7 +414,7 @@ class Rounds:
     def _inside(self, origin: int) -> bool:
         """The origin may be asked, and patterns do not reject all of it: neither its start page nor its sitemap."""
         if not self._places[origin]:
-            scope, home = self._desk.scope, urls.canonical(self._desk.origin_text(origin) + "/") or ""
+            scope, home = self._desk.scope, urls.canonical(self._desk[Places].origin_text(origin) + "/") or ""
             inside = scope.admits(home) and not (scope.shuns(home) and scope.shuns(home[:-1] + WELL_KNOWN))
             self._places[origin] = _INSIDE if inside else _OUTSIDE
         return bool(self._places[origin] == _INSIDE)
@@ -418,7 +422,7 @@ class Rounds:
 
 def site_in(desk: Desk, name: str, www: bool, effects: Effects) -> int:
     """The number of a site that may be new in this tick, or was never heard of: then it is made. NONE: no room."""
-    site = desk.site(name)
+    site = desk[Places].site(name)
     if site == NONE:
         new = effects.sites.split()
         if name.encode() in new:

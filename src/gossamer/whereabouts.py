@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gossamer.base.model import NONE, PageFlag, Reason, State
 from gossamer.base.outcomes import FOR_GOOD, Aside, Outcome
 from gossamer.config.settings import Settings
-from gossamer.hours import Hours
+from gossamer.harvester.bandwidth.schedule import Hours
 from gossamer.manager.position import standing_of
 from gossamer.manager.value import GIVEN, Value
 from gossamer.robots import Rules

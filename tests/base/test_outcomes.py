@@ -24,12 +24,12 @@ from types import SimpleNamespace
 import numpy as np
 from gossamer.base.outcomes import Outcome, TREATMENTS
 TREATMENTS[Outcome.WORKER_LOST] = replace(TREATMENTS[Outcome.WORKER_LOST], after=60.0, tries=2)
-from gossamer.collection.columns import Columns
+from gossamer.crawl.parts import new_columns
 from gossamer.manager.learn import Limits, learn, new_counts
 from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import strategy_named
 from gossamer.base.model import VISIT
-columns = Columns(4, 4)
+columns = new_columns(4, 4)
 columns.page.count = columns.site.count = columns.origin.count = 1
 nothing = np.zeros(0, np.uint32), np.zeros(0, np.uint8)
 for outcome in (Outcome.TIMED_OUT, Outcome.WORKER_LOST):

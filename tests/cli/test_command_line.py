@@ -20,7 +20,7 @@ from gossamer.cli import main
 from gossamer.cli.crawl import user_settings
 from gossamer.collection import manifest
 from gossamer.collection.layout import shard_folder
-from gossamer.prepare import Plea, Prepared, prepare
+from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Crawling, Ended, Served, alive, children, command_line, gossamer, serve
 from tests.support.reading import Found, committed
@@ -163,7 +163,7 @@ def test_a_contact_is_given_in_any_of_four_ways(folder: Path, tmp_path: Path, wa
 
 
 def prepared_for(folder: Path, seed: str = "http://example.org/", **more: object) -> Prepared:
-    return prepare(Plea(folder, (seed,), **more), lambda line: None, None, ())  # type: ignore[arg-type]
+    return prepare(CrawlRequest(folder, (seed,), **more), lambda line: None)  # type: ignore[arg-type]
 
 
 def test_only_what_cannot_leave_this_machine_does_without_a_contact(folder: Path) -> None:

@@ -23,7 +23,7 @@ from gossamer.base.process import Process
 from gossamer.collection.layout import journal_files, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.sealing import Sealer, seal_in_process
-from gossamer.run import Plea, run
+from gossamer.crawl.run import CrawlRequest, run
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Served, children, serve
 from tests.support.pooling import Start, ask, collect, outcomes, server, start
@@ -232,7 +232,7 @@ def test_a_worker_without_descriptors_gives_pages_back_and_goes_on(
 
 def test_sealing_that_cannot_begin_is_tried_again(tmp_path: Path) -> None:
     world = World(tmp_path, lambda url: None)  # type: ignore[arg-type, return-value]
-    from gossamer.opening import open_collection
+    from gossamer.crawl.open import open_collection
 
     sealer: Sealer = cannot_seal
     store, desk, _ = open_collection(
@@ -266,7 +266,7 @@ def opened() -> list[str]:
 
 def test_after_a_run_no_file_connection_process_or_thread_is_left(served: Served, tmp_path: Path) -> None:
     seeds = tuple(Path(served.seeds).read_text().split())
-    plea = Plea(tmp_path / "crawl", seeds, config=served.config, pages=8, patience=5.0, log=tmp_path / "log")
+    plea = CrawlRequest(tmp_path / "crawl", seeds, config=served.config, pages=8, patience=5.0, log=tmp_path / "log")
     gc.collect()  # what other tests have left behind
     before, threads, born = opened(), set(threading.enumerate()), children(os.getpid())
     quiet = Quiet()

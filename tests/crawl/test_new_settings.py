@@ -14,6 +14,7 @@ from gossamer.base.outcomes import Aside, Reason
 from gossamer.collection.journal.effects import SITE_EVENT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs
+from gossamer.crawl.apply import apply
 from gossamer.robots import Rules
 from gossamer.seeder.seed import Planted
 from gossamer.webs.demo import DemoWeb
@@ -160,7 +161,7 @@ def test_a_name_that_is_looked_up_again_takes_no_other_wait_from_its_site(tmp_pa
     ):
         effects = desk.effects(desk.wall, 0.0)
         effects.site_events = np.array([(0, event, 0, 0, effects.wall, until, [0] * 16)], SITE_EVENT)
-        desk.apply(effects)
+        apply(desk, effects)
         assert (desk.columns.site.next[0], desk.columns.site.why[0]) == (next_, why)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from gossamer import urls
+from gossamer.base.ending import Ending
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, LinkKind, Outcome, PageFlag, Reason, State, VisitFlag
 from gossamer.base.outcomes import Aside
@@ -19,8 +20,11 @@ from gossamer.collection.commits import COMMIT_EVERY, Commits
 from gossamer.collection.journal.journal import Journal
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings
-from gossamer.crawl import AHEAD, Crawl, Ending
+from gossamer.crawl.loop import AHEAD, Crawl
+from gossamer.desk.account import Account
+from gossamer.desk.places import Places
 from gossamer.dispatch import Dispatch
+from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan
 from gossamer.planner import Planner, Verdicts
 from gossamer.read.explain.page import explain_page
@@ -243,7 +247,7 @@ def test_nothing_is_the_duplicate_of_a_page_that_says_noindex(tmp_path: Path) ->
     outcomes = [result.pages[f"http://a.example/{n}"][1] for n in (1, 2, 3)]
     assert outcomes == [Outcome.OK, Outcome.OK, Outcome.DUPLICATE]
     assert "http://a.example/4" in result.pages
-    assert result.crawl.desk.stored == 2, "only what was kept counts"
+    assert result.crawl.desk[Account].stored == 2, "only what was kept counts"
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PAYMENT_REQUIRED, Outcome.CHALLENGED])
@@ -334,7 +338,7 @@ def test_a_run_ends_at_the_number_of_pages_or_the_time_asked_for(tmp_path: Path)
     world = World(tmp_path, web)
     result = world.run(seeds, pages=20)
     assert result.ending is Ending.PAGES
-    assert result.crawl.desk.stored == 20
+    assert result.crawl.desk[Account].stored == 20
     before = world.clock.monotonic()
     result = world.run(seconds=100.0)
     assert result.ending is Ending.TIME
@@ -366,7 +370,7 @@ def test_a_crawl_in_many_runs_finds_what_one_run_finds(tmp_path: Path, clean: bo
     assert {u: p[:2] for u, p in result.pages.items()} == {u: p[:2] for u, p in whole.pages.items()}
     assert impolite(world.asked, 5.0, 1.0) == []
     desk = result.crawl.desk
-    assert desk.counts.sum() == desk.columns.page.count == len(whole.pages)
+    assert desk[Pages].counts.sum() == desk.columns.page.count == len(whole.pages)
 
 
 def test_without_its_image_a_collection_is_rebuilt_from_the_segments(tmp_path: Path) -> None:
@@ -382,8 +386,8 @@ def test_without_its_image_a_collection_is_rebuilt_from_the_segments(tmp_path: P
     for name, values in first.crawl.desk.columns.page.used().items():
         np.testing.assert_array_equal(values, again.crawl.desk.columns.page.used()[name], err_msg=name)
     assert again.pages == first.pages
-    assert again.crawl.desk.outcomes.tolist() == first.crawl.desk.outcomes.tolist()
-    assert again.crawl.desk.totals.tolist() == first.crawl.desk.totals.tolist()
+    assert again.crawl.desk[Account].outcomes.tolist() == first.crawl.desk[Account].outcomes.tolist()
+    assert again.crawl.desk[Pages].totals.tolist() == first.crawl.desk[Pages].totals.tolist()
 
 
 def test_a_policy_may_change_between_runs(tmp_path: Path) -> None:
@@ -395,7 +399,7 @@ def test_a_policy_may_change_between_runs(tmp_path: Path) -> None:
     world.changes = ["manager.policy=opic"]
     result = world.run()
     assert result.in_state(State.DONE) == closure(web, seeds)
-    assert result.crawl.desk.totals.sum() > 0
+    assert result.crawl.desk[Pages].totals.sum() > 0
 
 
 def test_addresses_from_the_settings_are_looked_up_again_at_every_start(tmp_path: Path) -> None:
@@ -477,7 +481,7 @@ def test_addresses_that_change_all_the_time_are_forgotten_and_stay_polite(tmp_pa
         world.run(list(web), pages=2)
     result = world.run()
     assert len(result.in_state(State.DONE)) == 24
-    assert len(result.crawl.desk.addresses) <= 8 < next(count)
+    assert len(result.crawl.desk[Places].numbers) <= 8 < next(count)
     assert impolite(world.asked, 5.0, 1.0) == []
 
 

@@ -12,12 +12,12 @@ from gossamer.base.model import NONE, Ask, Assignment, LinkKind, Outcome
 from gossamer.collection.journal.effects import HINT, Effects
 from gossamer.collection.tables import segments
 from gossamer.config import Settings, override
+from gossamer.crawl.worker import Reader
 from gossamer.gatherer import sitemaps
 from gossamer.robots import Rules
 from gossamer.robots.parse import LIMIT
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, Links, Results, decode_results
-from gossamer.worker import Reader
 
 URL = b"http://a.example/sitemap.xml.gz"
 BODY = b"<urlset>" + b"".join(
@@ -63,13 +63,13 @@ def test_a_sitemap_crosses_as_links_however_it_is_packed(body: bytes, headers: d
     assert found.links.texts.split() == [b"http://a.example/%d" % i for i in range(9)]
     assert set(found.links.kind.tolist()) == {LinkKind.SITEMAP}
     assert found.links.anchors.split() == [b"1704067200" if i % 2 else b"" for i in range(9)]
-    assert (found.visits["out_degree"][0], found.text_of()[0]["title"]) == (9, URL)
+    assert (found.visits["out_degree"][0], found.visit_texts().all()[0]["title"]) == (9, URL)
 
 
 def test_a_gzip_file_that_is_cut_or_a_bomb_is_read_as_far_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = result(gzip.compress(BODY)[:-30])
     assert 0 < len(cut.links) <= 9
-    monkeypatch.setattr("gossamer.worker.MOST_BYTES", 300)
+    monkeypatch.setattr("gossamer.crawl.worker.MOST_BYTES", 300)
     monkeypatch.setattr(sitemaps, "MOST_BYTES", 300)
     bomb = result(gzip.compress(BODY + b" " * 10_000_000))
     assert 0 < len(bomb.links) < 9
@@ -103,8 +103,8 @@ def test_of_a_robots_txt_that_is_too_large_or_damaged_behind_them_the_first_500_
     body = head if behind != b"damaged" else head[: len(head) - 9] + b"\xff" * 9
     found = asked(Ask.ROBOTS, body, content_encoding="gzip")
     assert found.visits["outcome"][0] == Outcome.OK
-    assert found.text_of()[0]["rules"] == Rules.parse(text, "Gossamer").compiled()
-    assert found.text_of()[0]["sitemaps"] == b"http://a.example/s.xml"
+    assert found.visit_texts().all()[0]["rules"] == Rules.parse(text, "Gossamer").compiled()
+    assert found.visit_texts().all()[0]["sitemaps"] == b"http://a.example/s.xml"
     damaged = asked(Ask.ROBOTS, body[:5000] + b"\xff" * 99, content_encoding="gzip")
     assert damaged.visits["outcome"][0] == Outcome.BAD_ENCODING
 
@@ -113,12 +113,12 @@ def test_an_index_crosses_as_names_no_more_than_are_asked_for() -> None:
     body = b"".join(b"<sitemap><loc>/part%d.xml</loc></sitemap>" % i for i in range(9))
     found = result(b"<sitemapindex>" + body + b"</sitemapindex>")
     assert len(found.links) == 0
-    assert found.text_of()[0]["sitemaps"].split() == [b"http://a.example/part%d.xml" % i for i in range(3)]
+    assert found.visit_texts().all()[0]["sitemaps"].split() == [b"http://a.example/part%d.xml" % i for i in range(3)]
 
 
 def test_a_redirect_is_named_and_is_no_link() -> None:
     found = result(b"", 301, location="http://www.b.example/x")
-    assert found.text_of()[0]["redirect"] == b"http://www.b.example/x"
+    assert found.visit_texts().all()[0]["redirect"] == b"http://www.b.example/x"
     assert len(found.links) == 0
 
 

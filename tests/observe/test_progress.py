@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from gossamer.accounting import sentence
+from gossamer.base.ending import Ending
 from gossamer.base.model import Reason
 from gossamer.base.outcomes import Aside, Outcome
 from gossamer.cli.progress import Progress, block, errors_of, left_of, line_of
 from gossamer.cli.status import BARS, lines, plot, scores_line, value_line
-from gossamer.crawl import Ending
 from gossamer.report import Report
 from tests.support.timing import takes_less
 

@@ -91,7 +91,7 @@ def collect(pool: Pool, count: int, seconds: float = WITHIN) -> dict[int, tuple[
 
 
 def _pairs(results: Results) -> Iterator[tuple[Any, dict[str, bytes]]]:
-    yield from zip(results.visits, results.text_of(), strict=True)
+    yield from zip(results.visits, results.visit_texts().all(), strict=True)
 
 
 def outcomes(found: dict[int, tuple[Any, dict[str, bytes]]]) -> dict[int, Outcome]:

@@ -3,7 +3,8 @@ sites wait (`Aside`) and why pages are excluded (`Reason`).
 
 Tables, logs, JSON, reports and docs use these words and no others. `TREATMENTS` alone decides which outcomes are
 retried, when and how often, which slow a site down and which suspend it; `ASIDE` alone decides how long a site is
-suspended for each reason. `manager/learn.py`, `patience.py`, `crawl.py` and `desk.py` act on these tables.
+suspended for each reason. `manager/learn.py`, `harvester/backoff.py`, `harvester/robots.py` and the crawl loop act on these
+tables.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Treatment:
     sentence: str
     again: Again = Again.NEVER
     slows: bool = False
-    """The site's factor doubles (`patience.py`)."""
+    """The site's factor doubles (`harvester/backoff.py`)."""
     ends: int = 0
     """After this many consecutive outcomes that slow, the whole site is suspended for harvester.retry; 0: never."""
     after: float = RETRY

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -37,16 +38,17 @@ def crawl(
     as_json: Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")] = False,
 ) -> None:
     """Crawl into DIR: start, or go on where it stopped."""
+    from gossamer.base.ending import Ending
     from gossamer.base.errors import UsageError
-    from gossamer.crawl import Ending
+    from gossamer.crawl.run import CrawlRequest, run
     from gossamer.report import program
-    from gossamer.run import Plea, run
     from gossamer.webs.demo import DemoWeb
     from gossamer.webs.hostile.web import HostileWeb
+    from gossamer.webs.local import served
 
     if demo and hostile:
         raise UsageError("--demo and --hostile are two Webs", "Crawl each into a folder of its own.")
-    served = DemoWeb() if demo else HostileWeb() if hostile else None
+    web = DemoWeb() if demo else HostileWeb() if hostile else None
     changes = list(settings or [])
     if contact is not None:
         changes.append(f"harvester.contact={json.dumps(contact)}")
@@ -54,17 +56,16 @@ def crawl(
         changes.append(f"harvester.workers={workers}")
     if bandwidth is not None:
         changes.append(f"harvester.bandwidth={json.dumps(bandwidth)}")
-    plea = Plea(
+    request = CrawlRequest(
         folder,
         tuple(seed or ()),
         tuple(seeds or ()),
-        served,
+        None if web is None else partial(served, web, log=demo_log),
         config,
         tuple(changes),
         pages,
         None if for_ is None else time_of("--for", for_),
         time_of("--patience", patience),
-        demo_log,
         log,
         log_level,
         user_settings(),
@@ -72,13 +73,13 @@ def crawl(
     from gossamer.cli.progress import Progress
 
     with Progress(sys.stderr) as progress:
-        report = run(plea, progress)
+        report = run(request, progress)
     if as_json:
         print(for_json(report.figures))
     else:
         for line in report.lines():
             print(line, file=sys.stderr)
-        if served is not None and report.figures["visits"]:
+        if web is not None and report.figures["visits"]:
             print(f"  {program()} web {'--hostile ' if hostile else ''}--against {folder}", file=sys.stderr)
     if report.interrupted:
         raise typer.Exit(130)

@@ -47,7 +47,7 @@ TABLES: Final = (
     "hints",
 )
 BIG_RULES: Final = 1 << 31
-"""Values of `origin.rules_start` from here on are places on disk (`rulebook.py`; in an image: "big_rules")."""
+"""Values of `origin.rules_start` from here on are places on disk (`desk/rulebook.py`; in an image: "big_rules")."""
 INDEX: Final = "cdx"
 """CDXJ index of the archive, one file per segment."""
 

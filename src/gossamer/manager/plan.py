@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.compiled import inlined, njit
-from gossamer.collection.columns import Columns
+from gossamer.desk.columns import Columns
 from gossamer.manager.policies import I64, U8, U32, U64
 from gossamer.manager.profit import CLOSED, F64, Pages, appraise, pages_of
 from gossamer.manager.strategies import Strategy

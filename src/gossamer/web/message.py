@@ -19,7 +19,7 @@ end, of class, extension, domain and number, parted by tabs, what they lead to.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import pairwise
@@ -28,7 +28,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.base.model import VISIT, VISIT_TEXTS, Ask, Assignment, Texts, Visits
+from gossamer.base.model import VISIT, VISIT_TEXTS, Ask, Assignment, Texts, Visits, VisitTexts
 
 U8 = npt.NDArray[np.uint8]
 U16 = npt.NDArray[np.uint16]
@@ -212,25 +212,13 @@ class Results:
     def __len__(self) -> int:
         return len(self.visits)
 
-    def text_of(self) -> list[dict[str, bytes]]:
-        """Texts by name, visit by visit."""
-        lengths = self.visits["texts"].reshape(-1)
-        parts = iter(Texts(lengths, self.texts).split())
-        return [{name: next(parts) for name in VISIT_TEXTS} for _ in range(len(self.visits))]
-
-    def texts_at(self, rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, dict[str, bytes]]]:
-        """Of some visits: each place, and its texts by name."""
-        lengths = self.visits["texts"]
-        starts = np.concatenate(([0], np.cumsum(lengths.sum(axis=1, dtype=np.int64))))
-        for i in rows.tolist():
-            parts = Texts(lengths[i], self.texts[starts[i] : starts[i + 1]]).split()
-            yield i, dict(zip(VISIT_TEXTS, parts, strict=True))
+    def visit_texts(self) -> VisitTexts:
+        """The texts by visit and name."""
+        return VisitTexts(self.visits, self.texts)
 
     def text(self, i: int, name: str) -> bytes:
         """One text of visit `i`."""
-        lengths, place = self.visits["texts"], VISIT_TEXTS.index(name)
-        start = int(lengths[:i].sum()) + int(lengths[i, :place].sum())
-        return self.texts[start : start + int(lengths[i, place])]
+        return self.visit_texts().text(i, name)
 
     def detail_of(self, i: int) -> str:
         """What went wrong with visit `i`, in words."""

@@ -13,6 +13,9 @@ from gossamer.bandwidth import Bandwidth
 from gossamer.base.clock import VirtualClock
 from gossamer.base.model import Ask
 from gossamer.cli.progress import bandwidth_of
+from gossamer.desk.account import Account
+from gossamer.desk.places import Places
+from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.webs.demo import DemoWeb
@@ -104,10 +107,10 @@ def test_speeds_are_learned_by_address_and_are_the_same_after_a_replay_and_in_an
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
     result = made.run(SEEDS)
     desk = result.crawl.desk
-    moment = desk.hours.at(made.clock.wall())
+    moment = desk[ServerSpeeds].hours.at(made.clock.wall())
     sites = np.arange(SITES)
-    assert desk.speeds.predict(desk.columns.site.address[sites], moment).tolist() == pytest.approx(
-        [speed_of(int(desk.names[site][1:].split(".")[0])) for site in sites], rel=0.01
+    assert desk[ServerSpeeds].speeds.predict(desk.columns.site.address[sites], moment).tolist() == pytest.approx(
+        [speed_of(int(desk[Places].names[site][1:].split(".")[0])) for site in sites], rel=0.01
     )
     assert state_of(made.replayed()) == state_of(desk)
     again = made.run()
@@ -144,7 +147,7 @@ def test_a_page_faster_than_the_line_is_asked_for_all_the_same(tmp_path: Path) -
     result = made.run(SEEDS[:6], pages=60)
     hosts = {urls.host(each.url) for each in made.asked if each.ask is Ask.PAGE}
     assert len(hosts) == 6
-    assert result.crawl.desk.stored == 60
+    assert result.crawl.desk[Account].stored == 60
 
 
 def test_it_is_said_what_was_used_of_what_was_granted(tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ from gossamer.base.units import human_size
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.lock import LOCK
 from gossamer.config.settings import SeederSettings, Settings
-from gossamer.crawl import Bounds, Crawl
+from gossamer.crawl.loop import Bounds, Crawl
+from gossamer.crawl.open import open_collection
 from gossamer.figures import figures_of
 from gossamer.manager.history import PLANS, History, Past, read_history
 from gossamer.manager.plan import Plan
-from gossamer.opening import open_collection
 from gossamer.read.explain import replayed
 from gossamer.read.explain.address import address_of, scope_verdict
 from gossamer.read.explain.page import _plan_words, explain_page

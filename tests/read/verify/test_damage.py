@@ -18,7 +18,7 @@ from gossamer.collection.layout import MANIFEST, journal_files, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.repair import DAMAGED, repair
 from gossamer.config import Settings
-from gossamer.opening import open_collection
+from gossamer.crawl.open import open_collection
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.read.verify.whole import repaired, verify

@@ -24,6 +24,7 @@ from gossamer.base.model import Ask, Assignment, Counted, Outcome, Texts, VisitF
 from gossamer.base.units import Duration, Size
 from gossamer.collection.tables.segments import _modified
 from gossamer.config import Settings, override
+from gossamer.crawl.worker import Reader
 from gossamer.gatherer.charset import _codec, codec, decode
 from gossamer.web.fetch.decode import decode as undo
 from gossamer.web.fetch.decode import salvaged
@@ -31,7 +32,6 @@ from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.fetch.magic import kind_of
 from gossamer.web.fetch.response import broken, mime, named, part, read_head, retry_after, tls_fault
 from gossamer.web.message import decode_results
-from gossamer.worker import Reader
 from tests.support.faults import Answer, Raw, endless, mute
 from tests.support.paths import DATA
 from tests.support.server import PAGE
@@ -453,7 +453,7 @@ class Reading:
 
     def visit(self, fetched: Fetched) -> tuple[np.void, dict[str, bytes], list[bytes]]:
         results = decode_results([self.reader.result(fetched)[5:]])
-        return results.visits[0], results.text_of()[0], results.links.texts.split()
+        return results.visits[0], results.visit_texts().all()[0], results.links.texts.split()
 
     def outcome(self, fetched: Fetched) -> Outcome:
         return Outcome(self.visit(fetched)[0]["outcome"])
@@ -604,7 +604,7 @@ def test_what_is_too_large_is_not_decoded_twice(packed: dict[str, bytes], monkey
     def never(*_: object) -> bytes:
         raise AssertionError
 
-    monkeypatch.setattr("gossamer.worker.salvaged", never)
+    monkeypatch.setattr("gossamer.crawl.worker.salvaged", never)
     body = gzip.compress(b"User-agent: *\nDisallow: /a\n" + b"# more\n" * 1_000_000, mtime=0)
     visit, texts, _ = Reading("gatherer.max_decoded=1MB").visit(
         fetched(b"Content-Encoding: gzip", body=body, ask=Ask.ROBOTS, url=b"http://site.test/robots.txt")

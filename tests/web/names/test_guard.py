@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.clock import VirtualClock
+from gossamer.base.ending import Ending
 from gossamer.base.model import State
 from gossamer.base.outcomes import Aside
-from gossamer.crawl import Ending
 from gossamer.web.names.guard import LATEST, LEAST_NAMES, LOOKUPS, SHARE, SOONEST, Watched, Window
 from gossamer.web.seam import Answer
 from gossamer.webs.simulated import Reply

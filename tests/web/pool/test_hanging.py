@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.model import Outcome
+from gossamer.crawl.worker import LARGE
 from gossamer.web.pool import pool as pooled
 from gossamer.web.pool.handle import Worker
-from gossamer.worker import LARGE
 from tests.support.pooling import Start, archived, ask, collect, outcomes, server, start
 from tests.support.server import Server
 from tests.support.timing import WITHIN

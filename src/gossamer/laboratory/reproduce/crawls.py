@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,11 +17,12 @@ from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import is_collection
 from gossamer.collection.runs import settings_of_last_run
+from gossamer.crawl.run import CrawlRequest, run
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.compare import Crawled, read
 from gossamer.manager.strategies import LIVE, strategy_named
-from gossamer.run import Plea, run
 from gossamer.webs.demo import DemoWeb
+from gossamer.webs.local import served
 
 PATIENCE: Final = 5.0
 """Seconds: what is due later is left."""
@@ -64,7 +66,9 @@ class Crawls:
         watcher = _Watcher(f"crawling the demonstration Web by {strategy}", self.show)
         changes = (order_of(strategy), *self._settings)
         try:
-            report = run(Plea(folder, demo=self._web, changes=changes, patience=PATIENCE), watcher)
+            report = run(
+                CrawlRequest(folder, serve=partial(served, self._web), changes=changes, patience=PATIENCE), watcher
+            )
         finally:
             gc.unfreeze()  # a run freezes what is loaded, as it is usually the last thing that a process does
         if report.interrupted:

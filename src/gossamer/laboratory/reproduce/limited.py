@@ -26,12 +26,12 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.base.errors import GossamerError
-from gossamer.crawl import Crawl
+from gossamer.crawl.loop import Crawl
+from gossamer.crawl.run import CrawlRequest, run
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.measured import F64
 from gossamer.laboratory.reproduce.fetchers import Fetchers
 from gossamer.laboratory.reproduce.servers import DOMAIN, SITES, address, host, served
-from gossamer.run import Plea, run
 
 SAMPLE: Final = 0.01
 SETTLE: Final = 8.0
@@ -125,13 +125,13 @@ def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Calla
         resolve = ", ".join(f'"{host(site)}" = "{address(site)}:{port}"' for site in range(sites))
         settings = (*_SETTINGS, f'harvester.resolve={{ {resolve}, "*.{DOMAIN}" = "none" }}')
         first = tuple(f"http://{host(site)}/first" for site in range(sites))
-        _crawl(Plea(folder / "first", first, changes=settings, patience=2.0), show, "asking every server once")
+        _crawl(CrawlRequest(folder / "first", first, changes=settings, patience=2.0), show, "asking every server once")
 
         def crawled(way: Way, limit: int, seconds: float, settle: float = SETTLE) -> Ran:
             begun = folder / "crawl"
             shutil.copytree(folder / "first", begun, ignore=shutil.ignore_patterns("lock", "*.sock"))
             try:
-                plea = Plea(begun, queue_of(sites), changes=(*way.changes, f"harvester.bandwidth={limit}B/s"))
+                plea = CrawlRequest(begun, queue_of(sites), changes=(*way.changes, f"harvester.bandwidth={limit}B/s"))
                 return _watched(plea, way, seconds, settle, show)
             finally:
                 shutil.rmtree(begun)
@@ -139,7 +139,7 @@ def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Calla
         yield crawled
 
 
-def _watched(plea: Plea, way: Way, seconds: float, settle: float, show: Show) -> Ran:
+def _watched(plea: CrawlRequest, way: Way, seconds: float, settle: float, show: Show) -> Ran:
     sampler: list[_Sampler] = []
 
     def begin(crawl: Crawl) -> None:
@@ -217,7 +217,7 @@ class _Sampler(threading.Thread):
 
 
 def _crawl(
-    plea: Plea,
+    plea: CrawlRequest,
     show: Show,
     what: str,
     begin: Callable[[Crawl], None] | None = None,

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import NONE, LinkKind, Outcome, PageFlag, Reason, State
 from gossamer.base.outcomes import NO_OUTCOME
+from gossamer.harvester.backoff import Answers, Clocks, clocks
 from gossamer.harvester.queue.memory import IN_FLIGHT, IN_HEAP, IN_READY, LARGER, LEFT, NOBODY, OUT, Arrays, push
 from gossamer.harvester.queue.page_heaps import insert, raise_key
 from gossamer.harvester.queue.turns import done as queue_done
@@ -31,7 +32,6 @@ from gossamer.manager.plan import key_of
 from gossamer.manager.profit import Pages, appraise, simple_score
 from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, MERCATOR, MERIT, RANDOM, VALUE
 from gossamer.manager.value import Terms
-from gossamer.patience import Answers, Clocks, clocks
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from gossamer.base.errors import GossamerError
 from gossamer.collection.manifest import Contents
 from gossamer.collection.replay_cost import PER_BYTE, PER_PAGE, PER_VISIT, replay_seconds
 from gossamer.config import Settings
+from gossamer.crawl.apply import apply
+from gossamer.desk.places import Places
+from gossamer.manager.pages import Pages
 
 if TYPE_CHECKING:
     from gossamer.collection.journal.effects import Effects
-    from gossamer.desk import Desk
+    from gossamer.desk.desk import Desk
 
 MOST: Final = 0.5
 """Seconds of replay."""
@@ -36,12 +39,12 @@ class Replayed:
         self._desk, self.columns, self.record, self.wall = desk, desk.columns, record, desk.wall
         self.site_name, self.address_of, self.rules_of = view.site_name, view.address_of, view.rules_of
         self.speeds_of = view.speeds_of
-        self.issued = int(desk.totals[TOTAL])
+        self.issued = int(desk[Pages].totals[TOTAL])
         self.ranked = ranked
         """Link scores are there, if any were computed: they come with an image only."""
 
     def site_number(self, name: str) -> int:
-        return self._desk.site(name)
+        return self._desk[Places].site(name)
 
 
 def cheap(contents: Contents, journal: list[Effects], with_image: bool = True) -> bool:
@@ -67,19 +70,19 @@ def replay(shard: Path, contents: Contents, journal: list[Effects], settings: Se
 
 
 def _replay(shard: Path, contents: Contents, journal: list[Effects], settings: Settings) -> Replayed | None:
-    from gossamer import imaging
     from gossamer.collection.recovery import recover
-    from gossamer.desk import Desk
+    from gossamer.crawl.parts import new_desk
+    from gossamer.desk import snapshot
 
     recovered = recover(shard)
-    desk: Any = Desk(settings, recovered.meta.seed)
-    if recovered.image is not None and imaging.usable(desk, recovered.image):
-        imaging.load(desk, recovered.image)
+    desk = new_desk(settings, recovered.meta.seed)
+    if recovered.image is not None and snapshot.usable(desk, recovered.image):
+        snapshot.load(desk, recovered.image)
     elif not cheap(contents, journal, with_image=False):
         return None
     else:
         recovered = replace(recovered, image=None)
     for effects in recovered.effects():
-        desk.apply(effects)
+        apply(desk, effects)
     ranked = recovered.image is not None or not any((shard / "scores").glob("*.parquet"))
     return Replayed(desk, recovered.mark.record, ranked)

@@ -47,7 +47,7 @@ class Worker:
         self.slot = Slot(slot)
         inherited = [theirs.fileno(), slot, *(fd for fd in (lock_fd, payloads_fd, line_fd) if fd >= 0)]
         arguments = map(str, (theirs.fileno(), slot, payloads_fd, line_fd, number))
-        command = [sys.executable, "-P", "-m", "gossamer.worker", *arguments]
+        command = [sys.executable, "-P", "-m", "gossamer.crawl.worker", *arguments]
         # a process group of its own: Ctrl-C is for the desk alone, also before the worker can ignore it
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=inherited, process_group=0)
         theirs.close()

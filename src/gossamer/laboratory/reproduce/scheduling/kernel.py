@@ -25,8 +25,8 @@ from typing import Any, Final, NamedTuple
 
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config import Settings, from_json, to_json
+from gossamer.crawl.worker import Reader
 from gossamer.web.fetch.fetch import Fetched, Fetcher
-from gossamer.worker import Reader
 
 _PR_SET_PDEATHSIG: Final = 1
 

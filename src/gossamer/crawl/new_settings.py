@@ -23,8 +23,9 @@ from gossamer.base.model import PageFlag, State, VerdictFlag
 from gossamer.base.outcomes import Reason
 from gossamer.collection.blocks import PER_BLOCK, BlockFile
 from gossamer.collection.runs import ANOTHER_VERSION, setting_of, settle_run
-from gossamer.crawl import Crawl
-from gossamer.desk import Desk
+from gossamer.crawl.loop import Crawl
+from gossamer.desk.desk import Desk
+from gossamer.harvester.naming import failed_names
 from gossamer.urls.classify import LISTS
 
 Array = npt.NDArray[Any]
@@ -72,7 +73,7 @@ def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
         classes = bool(changed & {*_CLASSES, ANOTHER_VERSION})
         found = Settled(True, *crawl.judge_again(reconsider(crawl.desk, store.urls, classes)))
     if changed & OF_NAMES:
-        sites = crawl.desk.failed_names(crawl.clock.wall()).tolist()
+        sites = failed_names(crawl.desk, crawl.clock.wall()).tolist()
         crawl.ask_names_again(sites)
         found = found._replace(names=len(sites))
     if found != Settled():

@@ -10,16 +10,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.base.model import NONE, Outcome, VisitFlag
-from gossamer.collection.columns import Group
+from gossamer.base.model import NONE, Ask, Outcome, VisitFlag
+from gossamer.base.outcomes import TRANSIENT
+from gossamer.collection.image import Image, Parts
+from gossamer.desk.applied import Applied
+from gossamer.desk.columns import Group
+from gossamer.desk.desk import Declared, Desk, Part
 
 Array = npt.NDArray[Any]
+
+UNANSWERED: Final = TRANSIENT | {Outcome.RETURNED, Outcome.CHALLENGED}
+"""Outcomes that say nothing about what a site has and has not."""
+_PAGE: Final = int(Ask.PAGE)
+_REDIRECT, _SOFT = int(Outcome.REDIRECT), int(Outcome.SOFT_404)
+_RESPELLED: Final = int(VisitFlag.RESPELLED)
 
 MOST: Final = 8
 """Probes of a site."""
@@ -217,3 +227,53 @@ def vote(origins: Group, number: int, target: int) -> None:
         origins.moved[number] -= 1
     else:
         origins.moved_to[number], origins.moved[number] = target, SAME
+
+
+class ProbeAnswers(Part):
+    """What probed sites answered, and where the pages of each origin are redirected."""
+
+    name = "probes"
+    columns: ClassVar[Declared] = {
+        "site": {"probe": "<u4"},  # the last row of `Probes` that is about it, counted from 1; 0: none
+        "origin": {
+            "moved_to": "<u8",  # where most of its redirects lead: fingerprint
+            "moved": "<u2",  # by how many more than elsewhere: see `vote`
+        },
+    }
+    needs = ("probes",)
+
+    def __init__(self, desk: Desk) -> None:
+        self.probes = Probes(desk.columns.site.probe)
+
+    def arrays(self) -> dict[str, Array | Parts]:
+        return {"probes": self.probes.dump()}
+
+    def load(self, image: Image) -> None:
+        self.probes.load(image.array("probes"))
+
+
+def take_answer(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
+    """A probe was answered."""
+    if Outcome(int(visit["outcome"])) not in UNANSWERED:
+        desk[ProbeAnswers].probes.add(int(visit["site"]), answer_of(visit, texts, desk.scope, desk.seed))
+
+
+def compare_pages(desk: Desk, applied: Applied) -> None:
+    """Compares pages of probed sites with what the probes were answered."""
+    visits, probes = applied.visits, desk[ProbeAnswers].probes
+    rows = np.flatnonzero((visits["ask"] == _PAGE) & probes.telling[visits["site"]])
+    if len(rows):
+        values = said(visits)
+        for i, texts in applied.effects.texts().at(rows):
+            if Outcome(int(visits["outcome"][i])) not in UNANSWERED:
+                probes.note(visits[i], int(values[i]), named(texts["title"], desk.seed))
+
+
+def count_redirects(desk: Desk, applied: Applied) -> None:
+    """Counts where pages are redirected, by origin."""
+    visits = applied.visits
+    moved = (visits["ask"] == _PAGE) & ((visits["outcome"] == _REDIRECT) | (visits["outcome"] == _SOFT))
+    texts = applied.effects.texts()
+    for i in np.flatnonzero(moved & (visits["flags"] & _RESPELLED == 0)).tolist():
+        if target := texts.text(i, "redirect"):
+            vote(desk.columns.origin, int(visits["origin"][i]), urls.fingerprint(target, desk.seed))

@@ -9,23 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.clock import Clock
+from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, State, VerdictFlag
 from gossamer.base.outcomes import ASIDE, Reason
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
 from gossamer.collection.store import Store
 from gossamer.config.settings import HarvesterSettings
-from gossamer.desk import WHY_ASIDE, Desk
+from gossamer.crawl.apply import apply
+from gossamer.desk.account import Account
+from gossamer.desk.desk import Desk
+from gossamer.desk.places import Places
+from gossamer.desk.rules import Rules
 from gossamer.dispatch import Dispatch
 from gossamer.eventlog import EventLog, Level
+from gossamer.harvester.naming import WHY as WHY_ASIDE
 from gossamer.manager.due import soonest_due
 from gossamer.planner import Planner
+from gossamer.seeder.credits import duplicates_of
 from gossamer.seeder.seed import Limits, Planted, enlist, identify, mark_duplicates, plant
 from gossamer.web.addresses import pack
 from gossamer.web.message import Results
@@ -44,16 +50,6 @@ BUSY: Final = 16
 SEEDS_A_TICK: Final = 4_000
 GRACE: Final = 10.0
 """Seconds that open requests get to end when the crawl stops."""
-
-
-class Ending(Enum):
-    """Why a crawl ended, in words for people."""
-
-    DONE = "nothing is left that may be asked soon"
-    PAGES = "the number of pages asked for is reached"
-    TIME = "the time asked for is over"
-    STOPPED = "stopped on request"
-    MEMORY = "the memory that it may use is used up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +92,7 @@ class Crawl:
         """When the last turn began its work."""
         self.stop_requested = self.memory_used_up = False
         self.started = clock.monotonic()
-        self.stored_before = desk.stored
+        self.stored_before = desk[Account].stored
         self.beside: list[Beside] = []
         self.longest_turn = 0.0
         """Seconds for which the loop was deaf, at most."""
@@ -164,7 +160,7 @@ class Crawl:
         for i in range(0, len(seeds), SEEDS_A_TICK):
             effects = self._effects()
             some, desk = seeds[i : i + SEEDS_A_TICK], self.desk
-            rules = desk.rules.buffer
+            rules = desk[Rules].book.buffer
             planted.append(plant(desk.columns, some, self.limits, desk.scope, desk.seed, rules, effects))
             self._commit(effects)
         return Planted(
@@ -204,11 +200,11 @@ class Crawl:
             results.visits["time"] = np.round(effects.wall - (effects.monotonic - results.visits["end"]), 6)
             results = self.dispatch.prober.mark(results)
             mark_duplicates(self.desk.columns, results, self.desk.seed)
-            identify(self.desk.columns, results, self.limits, self.desk.seed, self.desk.rules.buffer, effects)
+            identify(self.desk.columns, results, self.limits, self.desk.seed, self.desk[Rules].book.buffer, effects)
             self.dispatch.follow(results, effects)
         self.dispatch.place(effects)
         if answers or self.dispatch.events:
-            current = [answer for answer in answers if answer.host == self.desk.host(answer.site)]
+            current = [answer for answer in answers if answer.host == self.desk[Places].host(answer.site)]
             events = [self._event(answer, effects.wall) for answer in current]
             effects.site_events = np.array(events + self.dispatch.events, SITE_EVENT)
             self._open_duplicates([event[0] for event in events if event[1] == SiteEvent.MOVED])
@@ -239,7 +235,7 @@ class Crawl:
             return
         effects, own = self._effects(), rounds.own(piece)
         effects.hinted_by = piece.wanted.url.encode()
-        new = enlist(desk.columns, piece.links, own, self.limits, desk.seed, desk.rules.buffer, effects)
+        new = enlist(desk.columns, piece.links, own, self.limits, desk.seed, desk[Rules].book.buffer, effects)
         self._commit(effects)
         rounds.taken(piece)
         if self.log is not None:
@@ -247,7 +243,7 @@ class Crawl:
 
     def _commit(self, effects: Effects) -> None:
         self.store.append(effects)
-        self.desk.apply(effects)
+        apply(self.desk, effects)
         self.planner.stale = True
 
     def _effects(self) -> Effects:
@@ -256,13 +252,15 @@ class Crawl:
     def _event(self, answer: Answer, wall: float) -> tuple[Any, ...]:
         """A name that failed is tried again as `outcomes.ASIDE` says (A.2.2), its other spelling at once."""
         if answer.address is not None:
-            moved = self.desk.has_moved(answer.site, [pack(each) for each in answer.addresses], wall)
+            moved = self.desk[Places].has_moved(answer.site, [pack(each) for each in answer.addresses], wall)
             event = SiteEvent.MOVED if moved else SiteEvent.RESOLVED
             return answer.site, event, 0, answer.port, wall, wall + answer.ttl, list(pack(answer.address))
         failures = min(250, int(self.desk.columns.site.name_failures[answer.site]) + 1)
         refused = answer.error == "forbidden"
         never_asked = self.desk.columns.site.asked[answer.site] == 0
-        respells = (never_asked and self.desk.may_respell(answer.site)) or self.desk.may_respell_back(answer.site)
+        respells = (never_asked and self.desk[Places].may_switch(answer.site)) or self.desk[Places].may_switch_back(
+            answer.site
+        )
         if respells and not refused:
             return answer.site, SiteEvent.RESPELLED, 0, 0, wall, 0.0, [0] * 16
         event = SiteEvent.FORBIDDEN_ADDRESS if refused else SiteEvent.NAME_FAILED
@@ -273,10 +271,10 @@ class Crawl:
         """Sites that have another address than before may have other contents, too (A.2.4)."""
         if not moved:
             return
-        pages = self.desk.duplicates_of(moved).tolist()
+        pages = duplicates_of(self.desk, moved).tolist()
         self.dispatch.verdicts += [(page, State.PENDING, Reason.NONE, VerdictFlag.AGAIN) for page in pages]
         if self.log is not None:
-            self.log.event("moved", sites=[self.desk.names[site] for site in moved], opened=len(pages))
+            self.log.event("moved", sites=[self.desk[Places].names[site] for site in moved], opened=len(pages))
 
     def _in_flight(self) -> int:
         """As plans see it: where the bandwidth is what holds requests back, another plan would not help."""
@@ -288,7 +286,7 @@ class Crawl:
     def _room(self) -> int:
         room = self.web.free()
         if self.bounds.pages is not None:
-            room = min(room, self.bounds.pages - (self.desk.stored - self.stored_before) - self.web.open)
+            room = min(room, self.bounds.pages - (self.desk[Account].stored - self.stored_before) - self.web.open)
         return room
 
     def _pause(self, ahead: float) -> float:
@@ -320,7 +318,7 @@ class Crawl:
         self.dispatch.release()
         if self.dispatch.rounds.busy:
             return None
-        if bounds.pages is not None and self.desk.stored - self.stored_before >= bounds.pages:
+        if bounds.pages is not None and self.desk[Account].stored - self.stored_before >= bounds.pages:
             return Ending.PAGES
         if self.names.open or not self.planner.idle or self.dispatch.queue.next_time() <= now + bounds.patience:
             return None

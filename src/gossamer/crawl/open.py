@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from gossamer import imaging
 from gossamer.base import disk
 from gossamer.base.clock import Clock
 from gossamer.base.model import NONE, Texts
@@ -25,7 +24,12 @@ from gossamer.collection.runs import begin_run
 from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
-from gossamer.desk import Desk
+from gossamer.crawl.apply import apply
+from gossamer.crawl.parts import new_desk
+from gossamer.desk import snapshot
+from gossamer.desk.desk import Desk
+from gossamer.desk.places import Places
+from gossamer.harvester.lost import patience_after
 
 
 def open_collection(
@@ -58,7 +62,7 @@ def open_collection(
             begin_run(shard, settings, clock.wall())
             Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall()))
             recovered = recover(shard)
-        desk = Desk(settings, recovered.meta.seed, shard)
+        desk = new_desk(settings, recovered.meta.seed, shard)
         texts, offsets = _replay(desk, recovered)
         if not new and toml is not None:  # it has proved to fit
             disk.write_atomic(folder / SETTINGS, toml)
@@ -68,7 +72,7 @@ def open_collection(
         patience = _patience(desk, recovered.patience, clock)
         journal = cut(recovered, [patience] if patience else [])
         if patience:
-            desk.apply(patience)
+            apply(desk, patience)
         urls = BlockFile(shard / URL_FILE, offsets)
         urls.put(desk.columns.page.count - len(texts), texts)
         store = Store(
@@ -96,8 +100,8 @@ def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | No
     the blocks lie that the image knew."""
     last: deque[bytes] = deque(maxlen=PER_BLOCK)
     offsets = None
-    if recovered.image is not None and imaging.usable(desk, recovered.image):
-        last.extend(imaging.load(desk, recovered.image))
+    if recovered.image is not None and snapshot.usable(desk, recovered.image):
+        last.extend(snapshot.load(desk, recovered.image))
         offsets = recovered.image.array("url_offsets")
     elif recovered.image is not None:
         recovered.warnings.append(
@@ -106,7 +110,7 @@ def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | No
         )
         recovered = replace(recovered, image=None)
     for effects in recovered.effects():
-        desk.apply(effects)
+        apply(desk, effects)
         last.extend(effects.urls.last(PER_BLOCK))
     return list(last), offsets
 
@@ -116,15 +120,15 @@ def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:
 
     A site that only these records knew is made again, without pages, so that its clock survives.
     """
-    names: dict[int, str] = dict(enumerate(desk.names))
+    names: dict[int, str] = dict(enumerate(desk[Places].names))
     for effects in lost:
         names.update(enumerate((n.decode() for n in effects.sites.split()), effects.first_site))
-    after = desk.patience_after(lost)
+    after = patience_after(desk, lost)
     learned = {names[site]: after[site] for site in after if site in names}  # its record may be lost
     if not learned:
         return None
     found = desk.effects(clock.wall(), clock.monotonic())
-    sites = {name: desk.site(name) for name in learned}
+    sites = {name: desk[Places].site(name) for name in learned}
     new = [name for name, site in sites.items() if site == NONE]
     sites |= {name: found.first_site + i for i, name in enumerate(new)}
     found.sites = Texts.join([name.encode() for name in new], "<u2")

@@ -1,6 +1,6 @@
 """A worker process: fetches, decodes, gathers, archives.
 
-    python -m gossamer.worker WIRE SLOT PAYLOADS LINE NUMBER        four descriptors (or -1), and its number
+    python -m gossamer.crawl.worker WIRE SLOT PAYLOADS LINE NUMBER        four descriptors (or -1), and its number
 
 It decides what follows from URL and settings alone; all that needs state is the desk's. It lives until it is told to
 stop or the desk is gone: the wire ends, or the kernel kills it with its parent.

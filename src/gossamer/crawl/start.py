@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gossamer import config, urls
 from gossamer.base import disk
 from gossamer.base.errors import UsageError
-from gossamer.base.units import Duration
 from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
 from gossamer.collection.runs import changes, runs
 from gossamer.config.endpoints import endpoint
-from gossamer.config.settings import HarvesterSettings, Settings
+from gossamer.config.settings import Settings
 from gossamer.manager.value import Value
 from gossamer.seeder.seeds import Seeds, read_seeds
 from gossamer.web.fetch.certificates import read_certificates
-from gossamer.webs.demo.web import DemoWeb
-from gossamer.webs.hostile.web import LIMITS, HostileWeb
 
 FIXED: Final = {
     "seeder.session_ids": "the URLs of its pages were made without these parameters",
@@ -31,22 +29,36 @@ FIXED: Final = {
 """Settings that cannot change once there are pages, and why."""
 
 
+Say = Callable[[str], None]
+
+
 @dataclass(frozen=True, slots=True)
-class Plea:
-    """What was asked for on the command line."""
+class LocalWeb:
+    """A Web that is served on this machine for the crawl: the demonstration Web, or the hostile one."""
+
+    settings: Settings
+    """Where its names lead, and its certificates: never stored, since ports change with every start."""
+    seeds: tuple[str, ...] = ()
+    usual: tuple[str, ...] = ()
+    """Names of harvester settings that a new collection takes from `settings`, unless the user has set them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlRequest:
+    """What the user asks for: the arguments of `gossamer crawl`."""
 
     folder: Path
     seeds: tuple[str, ...] = ()
     seed_files: tuple[Path, ...] = ()
-    demo: DemoWeb | HostileWeb | None = None
-    """The demonstration Web, or the hostile one, to serve along with the crawl."""
+    serve: Callable[[Say], AbstractContextManager[LocalWeb]] | None = None
+    """Starts a Web to serve during the crawl, and stops it at the end. It is called when nothing speaks against
+    the crawl any more."""
     config: Path | None = None
     changes: tuple[str, ...] = ()
     """KEY=VALUE."""
     pages: int | None = None
     seconds: float | None = None
     patience: float = 60.0
-    demo_log: Path | None = None
     log: Path | None = None
     """Where events are logged, as JSON lines."""
     log_level: str = "info"
@@ -64,18 +76,19 @@ class Prepared:
     """A line for each setting that is another than before."""
 
 
-def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_seeds: tuple[str, ...]) -> Prepared:
-    """Settings: defaults, crawl.toml, --config, --set; then those of the demonstration Web, which are not stored."""
-    folder, path = plea.folder, plea.folder / SETTINGS
+def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> Prepared:
+    """Settings: defaults, crawl.toml, --config, --set; then those of a Web on this machine, which are not stored."""
+    folder, path = request.folder, request.folder / SETTINGS
     new = not is_collection(folder)
     if new:
         _check_empty(folder)
     stored = _stored(folder, new)
-    settings = config.override(config.load(plea.config, stored) if plea.config else stored, plea.changes)
-    settings = _with_contact(settings, plea.user_settings)
-    if new and demo is not None:
-        settings = _with_waits(settings, demo, _named(plea))
-    seeds = read_seeds((*plea.seeds, *demo_seeds), plea.seed_files, settings.seeder)
+    settings = config.override(config.load(request.config, stored) if request.config else stored, request.changes)
+    settings = _with_contact(settings, request.user_settings)
+    if new and local is not None:
+        settings = _with_usual(settings, local, _named(request))
+    local_seeds = () if local is None else local.seeds
+    seeds = read_seeds((*request.seeds, *local_seeds), request.seed_files, settings.seeder)
     for complaint in seeds.complaints:
         say(f"skipped: {complaint}")
     if new and not seeds.urls:
@@ -85,8 +98,8 @@ def prepare(plea: Plea, say: Callable[[str], None], demo: Settings | None, demo_
         )
     settings = _with_ports(_with_domains(settings, () if new else _domains_before(folder, stored), seeds), seeds)
     _note_outside(settings, seeds, say)
-    effective = _with_trusted(settings if demo is None else _with_addresses(settings, demo), folder)
-    changed = [] if new else _changed(folder, stored, effective, demo)
+    effective = _with_trusted(_with_addresses(settings, local), folder)
+    changed = [] if new else _changed(folder, stored, effective, local)
     if changed:
         _refuse_fixed(changed, folder)
         for line in changed:
@@ -119,10 +132,10 @@ def _stored(folder: Path, new: bool) -> Settings:
     return config.load(path, usual) if path.exists() else usual
 
 
-def _changed(folder: Path, stored: Settings, now: Settings, demo: Settings | None) -> list[str]:
-    """Since the run before, whoever has edited crawl.toml; a demonstration's addresses are no change."""
+def _changed(folder: Path, stored: Settings, now: Settings, local: LocalWeb | None) -> list[str]:
+    """Settings that differ from the last run. Addresses of a local Web do not count."""
     recorded = runs(shard_folder(folder))
-    return changes(recorded, now, stored, lambda before: before if demo is None else _with_addresses(before, demo))
+    return changes(recorded, now, stored, lambda before: _with_addresses(before, local))
 
 
 def _with_domains(settings: Settings, before: tuple[str, ...], seeds: Seeds) -> Settings:
@@ -183,38 +196,25 @@ def _with_trusted(settings: Settings, folder: Path) -> Settings:
     return replace(settings, harvester=replace(settings.harvester, trusted=str(path)))
 
 
-def _with_addresses(settings: Settings, demo: Settings) -> Settings:
-    """Those of the demonstration Web: not stored, they change with every start."""
-    trusted = demo.harvester.trusted or settings.harvester.trusted
-    harvester = replace(settings.harvester, resolve=demo.harvester.resolve, allow_private=True, trusted=trusted)
-    return replace(settings, harvester=harvester)
+def _with_addresses(settings: Settings, local: LocalWeb | None) -> Settings:
+    if local is None:
+        return settings
+    theirs, ours = local.settings.harvester, settings.harvester
+    trusted = theirs.trusted or ours.trusted
+    return replace(settings, harvester=replace(ours, resolve=theirs.resolve, allow_private=True, trusted=trusted))
 
 
-def _with_waits(settings: Settings, demo: Settings, named: set[str]) -> Settings:
-    """The demonstration Web is ours: small waits, unless the user has set others. A resume has those of before."""
-    names = (*DEMO_WAITS, *LIMITS)
-    own = {name: getattr(demo.harvester, name) for name in names if f"harvester.{name}" not in named}
-    return replace(settings, harvester=replace(settings.harvester, **own))
+def _with_usual(settings: Settings, local: LocalWeb, named: set[str]) -> Settings:
+    """A resumed crawl keeps those of its first run."""
+    usual = {name: getattr(local.settings.harvester, name) for name in local.usual if f"harvester.{name}" not in named}
+    return replace(settings, harvester=replace(settings.harvester, **usual))
 
 
-def _named(plea: Plea) -> set[str]:
+def _named(request: CrawlRequest) -> set[str]:
     """Settings that the user has said anything about, be it the default."""
-    files = [path for path in (plea.config, plea.folder / SETTINGS) if path is not None and path.exists()]
-    given = {change.partition("=")[0].strip() for change in plea.changes}
+    files = [path for path in (request.config, request.folder / SETTINGS) if path is not None and path.exists()]
+    given = {change.partition("=")[0].strip() for change in request.changes}
     return given.union(*(config.named(path) for path in files))
-
-
-DEMO_WAITS: Final = {"wait": Duration(0.02), "wait_large": Duration(0.005), "address_wait": Duration(0.005)}
-
-
-def demo_settings(
-    resolve: dict[str, str], domains: tuple[str, ...], trusted: str = "", hostile: bool = False
-) -> Settings:
-    """Names below its domains that it does not have lead nowhere: no resolver is asked about them."""
-    nowhere = {f"*.{domain}": "none" for domain in domains}
-    own: dict[str, Any] = {**DEMO_WAITS, **(LIMITS if hostile else {})}
-    harvester = HarvesterSettings(resolve={**resolve, **nowhere}, allow_private=True, trusted=trusted, **own)
-    return Settings(harvester=harvester)
 
 
 def _check_contact(settings: Settings, seeds: tuple[str, ...]) -> None:

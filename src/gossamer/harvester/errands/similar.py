@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag, Visits
-from gossamer.collection.columns import Columns
-from gossamer.collection.probes import NEAR
+from gossamer.desk.columns import Columns
+from gossamer.harvester.errands.probes import NEAR
 
 Array = npt.NDArray[Any]
 U64 = npt.NDArray[np.uint64]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, Ask, PageFlag, VisitFlag, Visits
 from gossamer.base.outcomes import Outcome
-from gossamer.collection.columns import Group
+from gossamer.desk.columns import Group
 
 Array = npt.NDArray[Any]
 Records = npt.NDArray[np.void]
@@ -51,6 +51,9 @@ class Tally(NamedTuple):
     stored: int
     received: int
     """Bytes."""
+
+
+NO_VISITS: Final = Tally(*(0,) * len(Tally._fields))
 
 
 def writable(records: Records) -> Records:

@@ -30,7 +30,7 @@ from gossamer.base.compiled import njit
 from gossamer.base.errors import StorageError
 from gossamer.base.model import NONE
 from gossamer.collection.layout import BIG_RULES
-from gossamer.collection.table import Table, reserve
+from gossamer.desk.table import Table, reserve
 
 Array = npt.NDArray[Any]
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from gossamer import imaging
 from gossamer.asking import Listener
 from gossamer.base import descriptors, memory, process
 from gossamer.base.clock import RealClock
 from gossamer.base.compiled import KEPT
+from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import Counted
 from gossamer.base.units import human_time, plural, thousands
@@ -27,27 +27,30 @@ from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.status_file import read_before, write_standing
 from gossamer.config.settings import Settings
-from gossamer.crawl import Bounds, Crawl, Ending
+from gossamer.crawl import snapshots
+from gossamer.crawl.loop import Bounds, Crawl
+from gossamer.crawl.new_settings import settle
+from gossamer.crawl.open import open_collection
+from gossamer.crawl.start import CrawlRequest, Prepared, prepare
+from gossamer.desk import snapshot
+from gossamer.desk.account import Account
 from gossamer.eventlog import EventLog, Level
 from gossamer.figures import Curve, Figures, waits_until
+from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.manager.pages import Pages
 from gossamer.manager.scores.compute import Scored
 from gossamer.manager.scores.schedule import Scorer
 from gossamer.manager.value import merit_weights, prepared_for
-from gossamer.opening import open_collection
-from gossamer.prepare import Plea, Prepared, demo_settings, prepare
-from gossamer.reconsider import settle
 from gossamer.report import Report
 from gossamer.web.archive.bodies import Payloads
 from gossamer.web.names.resolver import Resolver
 from gossamer.web.pool.pool import Pool
-from gossamer.webs import demo
-from gossamer.webs.hostile.web import HostileWeb
 
 LOOK_EVERY: Final = 0.5
 MEMORY_EVERY: Final = 1.0
 PLANS_EVERY: Final = 60.0
 """Seconds between writing down the last plans."""
-__all__ = ["Plea", "Report", "Watcher", "run"]
+__all__ = ["CrawlRequest", "Report", "Watcher", "run"]
 
 REMEMBERED: Final = 1_000_000
 """Visits of former runs whose bodies are looked for in new ones."""
@@ -72,47 +75,35 @@ class Watcher(Protocol):
     def say(self, line: str) -> None: ...
 
 
-def run(plea: Plea, watcher: Watcher, begin: Callable[[Crawl], None] | None = None) -> Report:
+def run(request: CrawlRequest, watcher: Watcher, begin: Callable[[Crawl], None] | None = None) -> Report:
     """What can be refused at once is, before a Web is started. `begin` is for experiments: it gets the crawl before its
     first turn, to watch it or to take the place of a part."""
     with ExitStack() as stack:
-        lock.refuse_if_held(shard_folder(plea.folder))
-        log = _log(plea, stack, watcher)
-        demonstration, seeds = _demonstration(plea, stack, watcher)
-        prepared = prepare(plea, watcher.say, demonstration, seeds)
-        return _run(plea, prepared, watcher, stack, log, begin)
+        lock.refuse_if_held(shard_folder(request.folder))
+        log = _log(request, stack, watcher)
+        local = None if request.serve is None else stack.enter_context(request.serve(watcher.say))
+        prepared = prepare(request, watcher.say, local)
+        return _run(request, prepared, watcher, stack, log, begin)
 
 
-def _log(plea: Plea, stack: ExitStack, watcher: Watcher) -> EventLog | None:
-    level = Level.named(plea.log_level)
-    if plea.log is None:
+def _log(request: CrawlRequest, stack: ExitStack, watcher: Watcher) -> EventLog | None:
+    level = Level.named(request.log_level)
+    if request.log is None:
         return None
-    log = EventLog(plea.log, level, watcher.say)
+    log = EventLog(request.log, level, watcher.say)
     stack.callback(log.close)
     return log
 
 
-def _demonstration(plea: Plea, stack: ExitStack, watcher: Watcher) -> tuple[Settings | None, tuple[str, ...]]:
-    if plea.demo is None:
-        return None, ()
-    running = demo.start(plea.demo, log=plea.demo_log)
-    stack.callback(running.stop)
-    sites = plural(len(running.seeds), "site")
-    hostile = isinstance(plea.demo, HostileWeb)
-    name = "hostile Web" if hostile else "demonstration Web"
-    watcher.say(f"the {name} runs on this machine: {sites}, port {running.port}")
-    return demo_settings(running.resolve, tuple(running.domains), running.trusted, hostile), tuple(running.seeds)
-
-
 def _run(
-    plea: Plea,
+    request: CrawlRequest,
     prepared: Prepared,
     watcher: Watcher,
     stack: ExitStack,
     log: EventLog | None,
     begin: Callable[[Crawl], None] | None,
 ) -> Report:
-    running = _Running(plea, prepared, watcher, stack, log)
+    running = _Running(request, prepared, watcher, stack, log)
     if begin is not None:
         begin(running.crawl)
     try:
@@ -127,17 +118,18 @@ class _Running:
     """A crawl with all that stands around it. Whatever is opened is closed by `stack`, in the other order."""
 
     def __init__(
-        self, plea: Plea, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None
+        self, request: CrawlRequest, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None
     ) -> None:
-        self.plea, self.prepared, self.watcher, self.log = plea, prepared, watcher, log
+        self.request, self.prepared, self.watcher, self.log = request, prepared, watcher, log
         self.clock, settings = RealClock(), prepared.settings
         self.begun, self.cpu, self.desk_cpu = self.clock.monotonic(), _cpu_seconds(), time.process_time()
-        self._before = read_before(shard_folder(plea.folder))
+        self._before = read_before(shard_folder(request.folder))
         self.curve = Curve.resumed(settings.manager, self._before)
         self.store, self.desk, self.resumed = open_collection(
-            plea.folder, settings, self.clock, prepared.toml, prepared.changed
+            request.folder, settings, self.clock, prepared.toml, prepared.changed
         )
         store, desk = self.store, self.desk
+        self.limited = desk[ServerSpeeds].hours.limited
         stack.callback(store.close)
         for warning in store.warnings:
             watcher.say(f"warning: {warning}")
@@ -152,17 +144,17 @@ class _Running:
             store.next_archive,
             self.clock,
             payloads,
-            desk.hours.limited,
+            self.limited,
         )
         stack.callback(self.web.close)
         self.web.register(names.fileno())
         store.follow(self.web)
         self.memory = memory.Limit(settings.collection.max_memory, self._memory_used())
-        bounds = Bounds(plea.pages, plea.seconds, plea.patience)
+        bounds = Bounds(request.pages, request.seconds, request.patience)
         self.crawl = Crawl(desk, store, self.web, names, self.clock, bounds, log)
-        self.imager = imaging.Imager(store, settings, self.clock)
+        self.imager = snapshots.Imager(store, settings, self.clock)
         weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}
-        prepare = prepared_for(desk.policy, settings.manager.weights)
+        prepare = prepared_for(desk[Pages].policy, settings.manager.weights)
         self.scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock.fileno(), prepare)
         self.listener = Listener(desk, store, self.crawl.dispatch, self.crawl.planner, self.clock)
         for each in (self.imager, self.scorer, self.listener):
@@ -173,11 +165,11 @@ class _Running:
         self._told = (0, 0)
         self._next_look = self._next_memory = 0.0
         self._next_plans = self.begun + PLANS_EVERY
-        self.before = desk.visits
+        self.before = desk[Account].visits
 
     def _as_far(self, settings: Settings) -> Settings:
         """With as many connections as there may be."""
-        wanted, each = settings.harvester.connections, descriptors.METERED if self.desk.hours.limited else 1
+        wanted, each = settings.harvester.connections, descriptors.METERED if self.limited else 1
         if (some := descriptors.connections(wanted, each)) == wanted:
             return settings
         self.watcher.say(
@@ -205,29 +197,28 @@ class _Running:
         frugal = ending is Ending.MEMORY
         if not frugal:
             self._score_at_end()
-        dumped = imaging.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail())
+        dumped = snapshot.dump(self.desk, self.store.urls.offsets(), self.store.urls.tail())
         self.store.finish(*dumped, seal=not frugal)
         self._figures.look(self.clock.wall())
         final = self.figures() | {"ending": ending.value, "waits_until": waits_until(self.desk, self.clock.wall())}
         write_standing(self.store.shard, final)
         self.crawl.planner.history.write(self.store.shard)
         self._event("stop", ending=ending.value, visits=final["visits"], stored=final["stored"])
-        return Report(final, ending, bool(interrupted), str(self.plea.folder), at_end)
+        return Report(final, ending, bool(interrupted), str(self.request.folder), at_end)
 
     def _begin(self) -> None:
         desk, say = self.desk, self.watcher.say
         if not KEPT.exists():
             say("compiling the kernels, once: about a minute (`make install` does it beforehand)")
-        self._event("start", folder=str(self.plea.folder), resumed=self.resumed, known=desk.columns.page.count)
+        self._event("start", folder=str(self.request.folder), resumed=self.resumed, known=desk.columns.page.count)
         if self.resumed:
             rest = human_time(self.prepared.settings.harvester.wait)
             killed = "" if self.store.stopped else f"; after a kill, sites are asked again when {rest} have passed"
-            say(
-                f"resumed: {plural(desk.columns.page.count, 'page')} known, {plural(desk.visits, 'visit')} made{killed}"
-            )
+            known, made = plural(desk.columns.page.count, "page"), plural(desk[Account].visits, "visit")
+            say(f"resumed: {known} known, {made} made{killed}")
             self._settle()
             self.crawl.dispatch.resume(self.clock.monotonic() - self.store.lock.since)
-            self._take_scored(self.scorer.resume(desk.visits, self._before.get("scores")))
+            self._take_scored(self.scorer.resume(desk[Account].visits, self._before.get("scores")))
         self._plant()
         self.store.standing = self.figures
         self.listener.start()
@@ -263,7 +254,7 @@ class _Running:
         columns = self.desk.columns
         count = min(len(scored.merit), columns.page.count)
         columns.page.merit[:count] = scored.merit[:count]
-        if scored.prepare and scored.prepare == self.desk.policy.prepares:
+        if scored.prepare and scored.prepare == self.desk[Pages].policy.prepares:
             name = "completed" if scored.prepare == "completed" else "merit"
             getattr(columns.page, name)[:count] = scored.prepared[:count]
         if scored.prepare == "completed":
@@ -282,7 +273,7 @@ class _Running:
         """After memory and link scores, at what was made beside, and at the value of the index."""
         self._look_at_memory()
         self._take_scores()
-        self.scorer.begin_if_due(self.desk.visits, self._processor())
+        self.scorer.begin_if_due(self.desk[Account].visits, self._processor())
         told = (self.store.segments, self.imager.made)
         if told != self._told:
             self._told = told
@@ -345,7 +336,7 @@ class _Running:
         self.store.commit(rotate=True)
         self.store.seal_all()
         self._look_at_memory()
-        self.scorer.finish(self.desk.visits, self._processor(), self._look_at_memory)
+        self.scorer.finish(self.desk[Account].visits, self._processor(), self._look_at_memory)
         self._take_scores()
         self.scorer.close()
         self._warn()
@@ -369,7 +360,7 @@ class _Running:
             clock.monotonic(),
             open=self.web.open,
             seconds=round(seconds, 3),
-            run_visits=desk.visits - self.before,
+            run_visits=desk[Account].visits - self.before,
             longest_turn=round(crawl.longest_turn, 4),
             seeds_skipped=self.seeds_skipped,
             value=self.curve.points,
@@ -380,7 +371,7 @@ class _Running:
             rss=self._memory_used(),
             sites_active=crawl.dispatch.queue.queued + crawl.dispatch.queue.in_flight,
             seconds_left=left,
-            pages_left=None if bounds.pages is None else bounds.pages - (desk.stored - crawl.stored_before),
+            pages_left=None if bounds.pages is None else bounds.pages - (desk[Account].stored - crawl.stored_before),
             names_fault=crawl.names.fault,
             bandwidth=None if crawl.dispatch.bandwidth is None else crawl.dispatch.bandwidth.figures(),
         )

@@ -21,7 +21,7 @@ many failures in a row set it aside; a week at most. Invariants, each a property
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,10 @@ import numpy.typing as npt
 from gossamer.base.compiled import njit
 from gossamer.base.model import Ask, Visits
 from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside, Outcome
-from gossamer.collection.columns import Group
 from gossamer.config.settings import HarvesterSettings
+from gossamer.desk.applied import Applied
+from gossamer.desk.columns import Group
+from gossamer.desk.desk import Declared, Desk, Part
 
 Array = npt.NDArray[Any]
 
@@ -54,7 +56,7 @@ _MOST_FAILURES: Final = 16
 
 
 class Clocks(NamedTuple):
-    """Columns by site: see `SITE_COLUMNS`."""
+    """Columns of `Backoff`, by site."""
 
     next: Array
     asked: Array
@@ -244,3 +246,88 @@ def _respond(sites: Clocks, site: int, first: float) -> None:
     usual, lately = float(sites.usual[site]), float(sites.lately[site])
     risen = lately > RISEN * usual and lately > usual + NOTABLE
     sites.stretch[site] = min(MOST_STRETCH, lately / usual) if risen else 1.0
+
+
+class Backoff(Part):
+    """When each site may be asked again, why not sooner, and how it has answered lately."""
+
+    name = "backoff"
+    columns: ClassVar[Declared] = {
+        "site": {
+            "asked": "<u4",  # requests made
+            "failures": "u1",  # requests in a row that speak against the site
+            "next": "<f8",  # wall: not to be asked before
+            "why": "u1",  # Aside: why it is not asked before `next`
+            "rest": "<f8",  # `next` and `why` as they were before its name made it wait longer
+            "rest_why": "u1",
+            "slow": "<f4",  # factor of its wait: doubled by what slows, a tenth less with each good answer, at least 1
+            "stretch": "<f4",  # factor of its wait while its pages come more slowly than they usually do, at least 1
+            "usual": "<f4",  # seconds until the first byte of a page, as a rule; 0 while none has come
+            "lately": "<f4",  # the same of the last few pages
+        }
+    }
+
+    def __init__(self, desk: Desk) -> None:
+        harvester = desk.settings.harvester
+        self._site = desk.columns.site
+        self.clocks, self._waits = Clocks.of(self._site), Waits.of(self._site, harvester)
+        self._pause, self._retry = float(harvester.pause), float(harvester.retry)
+        self._factor = float(harvester.wait_factor)
+
+    def waits(self, sites: Array) -> Array:
+        """Seconds between turns at each of these sites: the setting, or what its robots.txt asks for."""
+        return waits_at(self._waits, np.ascontiguousarray(sites, np.uint32))
+
+    def rests(self, sites: Array) -> Array:
+        """As `waits`, or longer where a site is slowed."""
+        return rests(self.waits(sites), self._site.slow[sites], self._site.stretch[sites])
+
+    def pauses(self, sites: Array) -> Array:
+        """Seconds between the requests of a turn at each of these sites."""
+        return pauses_at(self._waits, np.ascontiguousarray(sites, np.uint32), self._pause)
+
+    def suspend(self, site: int, until: float, why: Aside) -> None:
+        """The site is not asked before `until`, unless it already waits longer. What made it wait before is kept, for
+        the case that its name is looked up again."""
+        columns = self._site
+        if until >= columns.next[site]:
+            if columns.why[site] not in OF_NAMES:
+                columns.rest[site], columns.rest_why[site] = columns.next[site], columns.why[site]
+            columns.next[site] = until
+            columns.why[site] = why
+
+    def after(self, visits: Visits) -> None:
+        """Sets the clocks of the sites that were visited."""
+        clocks_after(visits, self._waits, self.clocks, self._retry, self._factor)
+
+    def would_follow(self, visits: Visits, waits: Array, count: int) -> Array:
+        """`next` of each of `count` sites after visits that are not applied, with these waits by site."""
+        clocks_copy = self.clocks.copy(self._site.count, count)
+        clocks(Answers.of(visits, waits[visits["site"]]), clocks_copy, self._retry, self._factor)
+        return clocks_copy.next
+
+
+OF_NAMES: Final = (int(Aside.NAME_FAILED), int(Aside.FORBIDDEN_ADDRESS))
+"""Reasons to wait that lie in a site's name, and have cost the site nothing."""
+
+
+def add_sites(desk: Desk, applied: Applied) -> None:
+    """Sites that become known have no factor and no stretch."""
+    first, count = applied.effects.first_site, desk.columns.site.count
+    desk.columns.site.slow[first:count] = desk.columns.site.stretch[first:count] = 1.0
+
+
+def set_clocks(desk: Desk, applied: Applied) -> None:
+    desk[Backoff].after(applied.visits)
+
+
+def heed_patience(desk: Desk, event: Any) -> None:
+    """PATIENCE: a request whose record was lost may just have been made."""
+    desk[Backoff].suspend(int(event["site"]), float(event["until"]), Aside.JUST_STARTED)
+
+
+def heed_slowing(desk: Desk, event: Any) -> None:
+    """SLOWED: an answer whose record was lost has doubled the factor."""
+    site = desk.columns.site
+    number = int(event["site"])
+    site.slow[number] = min(2.0 * site.slow[number], MOST_SLOW)
