@@ -10,6 +10,8 @@ import gzip
 import os
 import random
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -302,6 +304,13 @@ def test_after_a_clean_stop_only_the_image_is_read(writer: Writer) -> None:
     assert found.image.record == found.mark.record
     assert list(found.effects()) == []
     assert found.patience == []
+
+
+def test_a_clean_start_does_not_import_pyarrow() -> None:
+    """It takes a third of a second, and tens of megabytes of the desk's memory."""
+    imports = "import gossamer.crawl.run, sys; print('pyarrow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, timeout=600)
+    assert done.stdout.strip() == "False", done.stderr
 
 
 def test_records_after_the_mark_are_returned_for_patience_once(writer: Writer) -> None:

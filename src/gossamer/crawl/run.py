@@ -38,8 +38,8 @@ from gossamer.eventlog import EventLog, Level
 from gossamer.figures import Curve, Figures, waits_until
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.manager.pages import Pages
-from gossamer.manager.scores.compute import Scored
 from gossamer.manager.scores.schedule import Scorer
+from gossamer.manager.scores.stored import Scored
 from gossamer.manager.value import merit_weights, prepared_for
 from gossamer.report import Report
 from gossamer.web.archive.bodies import Payloads

@@ -47,7 +47,7 @@ REST: Final = 10
 
 def make(shard: Path, settings: Settings) -> Line | None:
     """An image of all sealed segments; None if there is nothing after the last one. Returns its manifest line."""
-    from gossamer.collection.tables import seal  # pyarrow takes a third of a second; the desk, which imports this, needs none
+    from gossamer.collection.tables import seal  # the desk imports this module, and needs no pyarrow
 
     contents = manifest.read(shard)
     lines = sorted(contents.segments.values(), key=lambda line: int(line["segment"]))
