@@ -135,7 +135,7 @@ TREATMENTS: Final = {
     Outcome.FORBIDDEN_ADDRESS: Treatment("The host name resolves to an address that must not be visited."),
     Outcome.WORKER_DIED: Treatment("The worker that gathered the page crashed or hung, twice."),
     Outcome.RETURNED: Treatment(
-        "The request was not made, or not completed, for a reason of our own; the page is planned again.", _AT_ONCE
+        "The request was not made, or not completed, for a reason of our own; the page is requested again.", _AT_ONCE
     ),
     Outcome.WORKER_LOST: Treatment(
         "The worker crashed or hung more than once while the page was being fetched.", _LATER
