@@ -71,7 +71,7 @@ def test_a_crawl_without_memory_stops_cleanly_and_the_next_goes_on(served: Serve
     slow = ("--set", "harvester.wait=1s", "--set", "harvester.wait_large=1s")
     ended = served.crawl(folder, *slow, "--set", "collection.max_memory=50MB")
     assert ended.code == StorageError.exit_code, ended.errors
-    assert ended.figures["ending"] == "the memory that it may use is used up"
+    assert ended.figures["ending"] == "the memory limit is reached"
     assert "and may use 50.0 MB (collection.max_memory)" in ended.errors
     assert "Raise collection.max_memory" in ended.errors
     assert "Traceback" not in ended.errors

@@ -73,7 +73,7 @@ def at_processor_speed() -> Iterator[None]:
 
 @dataclass
 class World:
-    """Runs of one collection against one simulated Web; the clock goes on from run to run."""
+    """Runs of one collection against one simulated Web; the clock continues from run to run."""
 
     folder: Path
     replies: Mapping[str, Reply] | Callable[[str], Reply]
@@ -199,7 +199,7 @@ PLACES_IN_MEMORY = (
 
 
 def impolite(asked: Sequence[Asked], wait: float, address_wait: float, www: bool = True) -> list[str]:
-    """Requests that came too early, or beside another, at a site or at an address. `www`: as the setting."""
+    """Requests that began too early, or during another one, at a site or an address. `www`: the setting seeder.www."""
     found = []
     for key, least in (("site", wait), ("address", address_wait)):
         last: dict[object, Asked] = {}
@@ -216,7 +216,7 @@ def impolite(asked: Sequence[Asked], wait: float, address_wait: float, www: bool
 
 
 def robots_first(asked: Sequence[Asked]) -> bool:
-    """Was every origin's robots.txt asked for before its pages?"""
+    """Whether every origin's robots.txt was requested before its pages."""
     seen: set[str] = set()
     for a in asked:
         origin = urls.origin(a.url)

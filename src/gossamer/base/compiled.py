@@ -34,9 +34,9 @@ def _fingerprint() -> str:
 
 def _folder() -> Path:
     """The cache folder: next to the sources if that is writable, else in the user's cache."""
-    beside = PACKAGE / "__pycache__"
-    if os.access(beside if beside.exists() else PACKAGE, os.W_OK):
-        return beside
+    local = PACKAGE / "__pycache__"
+    if os.access(local if local.exists() else PACKAGE, os.W_OK):
+        return local
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gossamer"
 
 

@@ -161,9 +161,9 @@ class Scratch:
 def write_atomic(path: str | os.PathLike[str], *parts: Data) -> None:
     """Creates or replaces a file: a reader finds the old content or all of the new one, also after a power cut."""
     path = Path(path)
-    beside = path.with_name(path.name + TEMPORARY)
-    write_synced(beside, *parts)
-    rename(beside, path)
+    temporary = path.with_name(path.name + TEMPORARY)
+    write_synced(temporary, *parts)
+    rename(temporary, path)
     sync_directory(path.parent)
 
 

@@ -43,14 +43,14 @@ def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Part
     """Writes and syncs the state after `record` of `tick`; returns its line for the manifest (see `finish`)."""
     name = _free_name(shard, tick)
     folder = shard / name
-    beside = folder.with_name(folder.name + disk.TEMPORARY)
-    disk.remove(beside)
-    disk.make_directory(beside)
-    said = {name: _write_array(beside / name, _parts(array)) for name, array in arrays.items()}
-    body = json.dumps({"tick": tick, "record": record, "meta": dict(meta), "arrays": said}).encode()
-    disk.write_synced(beside / _META, body)
-    disk.sync_directory(beside)
-    disk.rename(beside, folder)
+    temporary = folder.with_name(folder.name + disk.TEMPORARY)
+    disk.remove(temporary)
+    disk.make_directory(temporary)
+    descriptions = {name: _write_array(temporary / name, _parts(array)) for name, array in arrays.items()}
+    body = json.dumps({"tick": tick, "record": record, "meta": dict(meta), "arrays": descriptions}).encode()
+    disk.write_synced(temporary / _META, body)
+    disk.sync_directory(temporary)
+    disk.rename(temporary, folder)
     disk.sync_directory(folder.parent)
     size = sum(part.nbytes for array in arrays.values() for part in _parts(array)) + len(body)
     return {
@@ -127,8 +127,8 @@ class Image:
 
         Returns the array's length.
         """
-        said = self.arrays[name]
-        dtype, lengths, places = _dtype(said["dtype"]), said["parts"], _parts(destination)
+        description = self.arrays[name]
+        dtype, lengths, places = _dtype(description["dtype"]), description["parts"], _parts(destination)
         fits = len(places) == len(lengths) and all(len(p) >= n for p, n in zip(places, lengths, strict=True))
         if not fits or any(place.dtype != dtype for place in places):
             raise GossamerError(
@@ -148,9 +148,9 @@ class Image:
     def check(self) -> None:
         """Reads everything once, keeping nothing; raises ImageDamagedError if anything is not as it was written."""
         scratch = memoryview(bytearray(_PIECE))
-        for name, said in self.arrays.items():
-            width = _dtype(said["dtype"]).itemsize
-            sizes = [length * width for length in said["parts"]]
+        for name, description in self.arrays.items():
+            width = _dtype(description["dtype"]).itemsize
+            sizes = [length * width for length in description["parts"]]
             self._read(name, (scratch[: size - at] for size in sizes for at in range(0, size, _PIECE)))
 
     def _read(self, name: str, pieces: Iterator[memoryview]) -> None:
@@ -172,11 +172,11 @@ def _fill(file: Any, piece: memoryview) -> bool:
     return True
 
 
-def _dtype(said: Any) -> np.dtype[Any]:
+def _dtype(description: Any) -> np.dtype[Any]:
     """The type described in `meta.json`: JSON turned numpy's tuples into lists."""
-    if isinstance(said, str):
-        return np.dtype(said)
-    return np.dtype([tuple(tuple(x) if isinstance(x, list) else x for x in field) for field in said])
+    if isinstance(description, str):
+        return np.dtype(description)
+    return np.dtype([tuple(tuple(x) if isinstance(x, list) else x for x in field) for field in description])
 
 
 def read(shard: Path, line: Line) -> Image:
@@ -189,5 +189,5 @@ def read(shard: Path, line: Line) -> Image:
         raise ImageDamagedError(f"{folder} cannot be read: {error.strerror}") from error
     if xxhash.xxh3_64_hexdigest(body) != line["checksum_of_meta"]:
         raise ImageDamagedError(f"{folder / _META} is damaged")
-    said = json.loads(body)
-    return Image(folder, said["tick"], said["record"], said["meta"], said["arrays"])
+    description = json.loads(body)
+    return Image(folder, description["tick"], description["record"], description["meta"], description["arrays"])

@@ -366,7 +366,7 @@ def _sites(effects: Sequence[Effects], ticks: Records, visits: Records) -> dict[
     """
     new = _numbers(ticks, "first_site", "sites")
     pages = _all([e.pages for e in effects])
-    asked = visits[visits["ask"] == Ask.PAGE]
+    of_pages = visits[visits["ask"] == Ask.PAGE]
     active = np.setdiff1d(np.concatenate([pages["site"], visits["site"]]).astype(np.int64), new)
     sites = np.concatenate([new, active[active != NONE]])
     names, bad = text_column(joined([e.sites for e in effects]))
@@ -389,9 +389,9 @@ def _sites(effects: Sequence[Effects], ticks: Records, visits: Records) -> dict[
         "pages": total(pages["site"]),
         "static": total(pages["site"][~dynamic]),
         "dynamic": total(pages["site"][dynamic]),
-        "visits": total(asked["site"]),
-        "ok": total(asked["site"][asked["outcome"] == Outcome.OK]),
-        "errors": total(asked["site"][np.isin(asked["outcome"], list(SITE_FAILURES))]),
+        "visits": total(of_pages["site"]),
+        "ok": total(of_pages["site"][of_pages["outcome"] == Outcome.OK]),
+        "errors": total(of_pages["site"][np.isin(of_pages["outcome"], list(SITE_FAILURES))]),
         "bytes": total(visits["site"], visits["received"].astype(np.float64)),
         "www": pa.array(np.concatenate([*map(_www, effects), np.zeros(len(known), np.uint8)]) != 0),
     }
