@@ -92,7 +92,7 @@ SETTINGS: Final = (
 class Proof:
     """What a log shows."""
 
-    report: checker.Report
+    report: checker.PolitenessReport
     restarts: int
     seconds: float
     judged: float
@@ -110,7 +110,7 @@ class Proof:
         restarts: int,
         seconds: float,
     ) -> Proof:
-        found = Proof(checker.Report(0, 0, 0), restarts, seconds, 0.0)
+        found = Proof(checker.PolitenessReport(0, 0, 0), restarts, seconds, 0.0)
         began = time.monotonic()
         requests = found._counted(checker.read(log))
         found.report = checker.check(requests, settings, robots_of, kills, lost=LOST, afterlife=AFTERLIFE)
@@ -283,7 +283,7 @@ def _run(folder: Path, settings: Settings, web: MixedWeb, clock: VirtualClock, l
         crawl = Crawl(desk, store, served, SimulatedNames(web.address), clock, Bounds(patience=3 * 3_600.0))
         if resumed:
             settle(crawl, runs(store.shard)[-1]["differences"])
-            crawl.dispatch.resume(0.0)
+            crawl.harvest.resume(0.0)
         crawl.plant(web.seeds)
         try:
             crawl.run(log.watch)

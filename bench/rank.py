@@ -140,8 +140,8 @@ def crawl(folder: Path, pages: int) -> Cost:
         Quiet(),
     )
     scores = list(computations(log))
-    figures = report.figures
-    return Cost(figures["cpu_seconds"] - sum(scores), scores, figures["run_visits"])
+    ran = report.statistics.run
+    return Cost(ran.resources.cpu_seconds - sum(scores), scores, ran.visits)
 
 
 def computations(log: Path) -> Iterator[float]:

@@ -19,7 +19,7 @@ from fuzz.targets.made import bodies
 from gossamer.base.disk import Appender
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config.settings import HarvesterSettings, SeederSettings, Settings
-from gossamer.crawl.worker import Reader
+from gossamer.gatherer.reader import Reader
 from gossamer.web.archive.archive import Archive
 from gossamer.web.fetch.fetch import Fetched, Fetcher
 from gossamer.web.message import HEAD, Type, decode_results

@@ -13,7 +13,8 @@ import pytest
 from gossamer.base.outcomes import ASIDE, DAY, FOR_GOOD, RETRY, TREATMENTS, TRIES, Again, Aside, Outcome, Treatment
 from gossamer.collection.journal.effects import SiteEvent
 from gossamer.collection.tables.forms import Word
-from gossamer.figures import figures_of, waits_until
+from gossamer.observe.measure import statistics_of, waits_until
+from gossamer.observe.statistics import Waiting
 from gossamer.tools.reference import reference
 from gossamer.webs.simulated import SimulatedNames
 from tests.support.world import World
@@ -88,8 +89,8 @@ def test_a_dead_name_is_retried_after_a_day_once_more_after_a_week_and_then_neve
     days = np.round(np.diff(asked) / DAY).tolist()
     assert [gap for gap in days if gap] == [1, 7]
     desk = result.crawl.desk
-    waiting = figures_of(desk, world.clock.wall())["why"]["waiting"]
-    assert waiting == {"site: name_failed": {"pages": 1, "first_due": None, "last_due": None}}
+    waiting = statistics_of(desk, world.clock.wall()).pages.why.waiting
+    assert waiting == {"site: name_failed": Waiting(1, None, None)}
     assert waits_until(desk, world.clock.wall()) == "", "nothing will ever be due"
 
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.asking import DeskView
 from gossamer.base.errors import StorageError
 from gossamer.collection import manifest
 from gossamer.collection.layout import BIG_RULES, shard_folder
 from gossamer.desk import rulebook
 from gossamer.desk.places import Places
 from gossamer.desk.rulebook import LARGE, SLACK, RuleBook
-from gossamer.image_view import open_image
+from gossamer.observe.image_view import open_image
+from gossamer.observe.listener import DeskView
 from gossamer.robots import Rules
 from gossamer.robots.match import verdicts_many
 from gossamer.webs.simulated import Reply

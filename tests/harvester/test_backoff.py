@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer import urls
-from gossamer.asking import DeskView
 from gossamer.base.model import VISIT, Ask, Outcome, Texts
 from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside
 from gossamer.config import Settings, override
@@ -22,9 +21,10 @@ from gossamer.crawl.parts import LAYOUT, new_desk
 from gossamer.desk.columns import Group
 from gossamer.harvester.backoff import MOST_SLOW, MOST_STRETCH, Answers, Clocks, clocks, rests
 from gossamer.harvester.lost import patience_after
+from gossamer.observe.listener import DeskView
+from gossamer.observe.status import site_clock
 from gossamer.read.explain.text import clock_lines
 from gossamer.webs.simulated import Asked, Reply
-from gossamer.whereabouts import site_clock
 from tests.support.world import World, impolite
 
 ROOT = "http://a.example/"

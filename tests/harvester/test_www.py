@@ -21,7 +21,7 @@ from gossamer.harvester.errands.probes import NAME
 from gossamer.manager.pages import Pages
 from gossamer.robots import Rules
 from gossamer.webs.demo import DemoWeb
-from gossamer.webs.demo.site import Names
+from gossamer.webs.demo.site import SiteNames
 from gossamer.webs.simulated import Asked, Reply
 from tests.support.crawling import gossamer, serve
 from tests.support.reading import Found
@@ -289,9 +289,11 @@ TWINS = DemoWeb(
 @pytest.mark.slow
 def test_sites_of_the_demonstration_web_with_two_names_are_crawled_by_the_right_one(tmp_path: Path) -> None:
     """Seeds have the name that redirects, or that does not exist, wherever there is one."""
-    twins = [s for s in TWINS.all_sites if s.names is not Names.BARE]
-    assert {s.names for s in twins} == set(Names) - {Names.BARE}
-    wrong = {s.host: f"www.{s.host}" if s.names in (Names.TO_BARE, Names.BOTH) else s.host for s in TWINS.all_sites}
+    twins = [s for s in TWINS.all_sites if s.names is not SiteNames.BARE]
+    assert {s.names for s in twins} == set(SiteNames) - {SiteNames.BARE}
+    wrong = {
+        s.host: f"www.{s.host}" if s.names in (SiteNames.TO_BARE, SiteNames.BOTH) else s.host for s in TWINS.all_sites
+    }
     seeds = tmp_path / "wrong.seeds"
     seeds.write_text("".join(f"http://{wrong[s.host]}/\n" for s in TWINS.all_sites))
     with serve(TWINS, tmp_path) as served:
@@ -310,9 +312,9 @@ def test_sites_of_the_demonstration_web_with_two_names_are_crawled_by_the_right_
     other = ("/maps/", "/sitemap.xml")
     asked = Counter((r.site, r.is_robots) for r in requests if not r.target.startswith(other) and NAME not in r.target)
     for site in twins:
-        right = wrong[site.host] if site.names is Names.BOTH else site.name
+        right = wrong[site.host] if site.names is SiteNames.BOTH else site.name
         other_name = site.host if right != site.host else f"www.{site.host}"
         pages = sum(e.url.startswith(site.home) and not e.excluded for e in expected.values())
         assert (asked[right, False], asked[right, True]) == (pages, 1)
-        redirected = site.names in (Names.TO_WWW, Names.TO_BARE)
+        redirected = site.names in (SiteNames.TO_WWW, SiteNames.TO_BARE)
         assert (asked[other_name, False], asked[other_name, True]) == (0, int(redirected)), site.names

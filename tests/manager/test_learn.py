@@ -16,7 +16,7 @@ from gossamer.base.outcomes import TREATMENTS
 from gossamer.config.accepted import WORDS
 from gossamer.crawl.parts import new_columns
 from gossamer.manager.learn import Limits, learn, new_counts, plant
-from gossamer.manager.policies import DAMPING, KEPT, LOST, SEED_CASH, SPENT, TOTAL, new_totals
+from gossamer.manager.policies import DAMPING, KEPT, LOST, SEED_CASH, SPENT, new_totals
 from gossamer.manager.strategies import (
     BACKLINKS,
     BREADTH_FIRST,
@@ -31,7 +31,7 @@ from gossamer.manager.strategies import (
     VALUE,
     strategy_named,
 )
-from gossamer.manager.value import GIVEN
+from gossamer.manager.value import GIVEN, TOTAL
 
 LIMITS = Limits(depth_static=3, depth_dynamic=1, retry=100.5, tries=3)
 

@@ -28,10 +28,13 @@ from gossamer.crawl.apply import apply
 from gossamer.crawl.loop import GRACE, Bounds, Crawl
 from gossamer.crawl.new_settings import settle
 from gossamer.crawl.open import open_collection
-from gossamer.crawl.parts import new_desk
+from gossamer.crawl.parts import PARTS, new_desk
+from gossamer.crawl.tick import STEPS, Step
 from gossamer.desk import snapshot
-from gossamer.desk.desk import Desk
+from gossamer.desk.desk import Desk, Part
 from gossamer.desk.rules import Rules
+from gossamer.harvester.errands.errand import Errand
+from gossamer.harvester.errands.table import ERRANDS
 from gossamer.seeder.seed import Planted
 from gossamer.webs.simulated import Asked, Reply, SimulatedNames, SimulatedWeb
 
@@ -83,6 +86,9 @@ class World:
     clock: VirtualClock = field(default_factory=VirtualClock)
     asked: list[Asked] = field(default_factory=list)
     sealer: Sealer = seal_here
+    parts: Sequence[type[Part]] = PARTS
+    errands: Sequence[type[Errand]] = ERRANDS
+    steps: Sequence[Step] = STEPS
 
     @property
     def settings(self) -> Settings:
@@ -108,14 +114,17 @@ class World:
     ) -> Result:
         """One run to its end, or of so many turns. `clean=False`: it ends as if killed; `commit`: right after one;
         `sealed`: when all is in segments, but before there is an image."""
-        store, desk, resumed = open_collection(self.folder, self.settings, self.clock, sealer=self.sealer)
+        store, desk, resumed = open_collection(
+            self.folder, self.settings, self.clock, parts=self.parts, sealer=self.sealer
+        )
         try:
             web = SimulatedWeb(self.reply, self.clock, desk.seed, www=self.settings.seeder.www, asked=self.asked)
             names = SimulatedNames(self.address, self.ttl)
-            crawl = Crawl(desk, store, web, names, self.clock, replace(Bounds(), **bounds))  # type: ignore[arg-type]
+            within = replace(Bounds(), **bounds)  # type: ignore[arg-type]
+            crawl = Crawl(desk, store, web, names, self.clock, within, None, self.errands, self.steps)
             if resumed:
                 settle(crawl, runs(store.shard)[-1]["differences"])
-                crawl.dispatch.resume(0.0)
+                crawl.harvest.resume(0.0)
             planted = crawl.plant(list(seeds))
             ending = None
             if turns is None:
@@ -124,7 +133,7 @@ class World:
                 for _ in range(turns):
                     crawl.turn()
                 if clean:
-                    crawl._absorb(web.stop(GRACE), names.answers())
+                    crawl.absorb(web.stop(GRACE), names.answers())
                 crawl.planner.close()
             result = Result(ending, crawl, self.pages(crawl), planted)
             if commit or sealed:
@@ -142,7 +151,7 @@ class World:
     def replayed(self) -> Desk:
         """What all committed effects make of an empty desk: without an image."""
         recovered = replace(recover(shard_folder(self.folder)), image=None)
-        desk = new_desk(self.settings, recovered.meta.seed)
+        desk = new_desk(self.settings, recovered.meta.seed, parts=self.parts)
         for effects in recovered.effects():
             apply(desk, effects)
         return desk

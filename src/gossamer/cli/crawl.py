@@ -41,7 +41,7 @@ def crawl(
     from gossamer.base.ending import Ending
     from gossamer.base.errors import UsageError
     from gossamer.crawl.run import CrawlRequest, run
-    from gossamer.report import program
+    from gossamer.observe.ending import program
     from gossamer.webs.demo import DemoWeb
     from gossamer.webs.hostile.web import HostileWeb
     from gossamer.webs.local import served
@@ -75,11 +75,11 @@ def crawl(
     with Progress(sys.stderr) as progress:
         report = run(request, progress)
     if as_json:
-        print(for_json(report.figures))
+        print(for_json(report.statistics.to_json()))
     else:
         for line in report.lines():
             print(line, file=sys.stderr)
-        if web is not None and report.figures["visits"]:
+        if web is not None and report.statistics.requests.visits:
             print(f"  {program()} web {'--hostile ' if hostile else ''}--against {folder}", file=sys.stderr)
     if report.interrupted:
         raise typer.Exit(130)

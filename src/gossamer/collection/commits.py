@@ -24,7 +24,7 @@ from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.journal import Journal, Syncable
 from gossamer.collection.layout import URL_FILE
-from gossamer.collection.status_file import write_standing
+from gossamer.collection.status_file import write_status
 
 COMMIT_EVERY: Final = 1.0
 """Seconds."""
@@ -117,7 +117,7 @@ class Commits:
         def commit() -> int | None:
             self.journal.commit(snapshot)
             if figures is not None:
-                write_standing(self._shard, figures)
+                write_status(self._shard, figures)
             return snapshot.closed
 
         self._running = self._thread.submit(commit)

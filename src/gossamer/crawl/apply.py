@@ -44,6 +44,8 @@ def apply(desk: Desk, effects: Effects) -> None:
         if section.present(effects):
             for function in section.functions:
                 function(desk, applied)
+    for part in desk.followers:
+        part.follow(applied)
 
 
 # --- visits -------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from gossamer import urls
 from gossamer.base.model import PageFlag, State, VerdictFlag
 from gossamer.base.outcomes import Reason
 from gossamer.collection.blocks import PER_BLOCK, BlockFile
+from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.runs import ANOTHER_VERSION, setting_of, settle_run
 from gossamer.crawl.loop import Crawl
 from gossamer.desk.desk import Desk
@@ -29,7 +30,6 @@ from gossamer.harvester.naming import failed_names
 from gossamer.urls.classify import LISTS
 
 Array = npt.NDArray[Any]
-Verdict = tuple[int, int, int, int]
 
 CONCERNED: Final = frozenset(
     f"seeder.{name}"
@@ -96,9 +96,9 @@ def reconsider(desk: Desk, texts: BlockFile, classes: bool = False) -> list[Verd
         for number, (why, becomes) in zip(pages.tolist(), _judged(desk, pages, texts.read_many(pages)), strict=True):
             before = int(reason[number]) if state[number] == State.EXCLUDED else int(Reason.NONE)
             if ours[number] and why != before:
-                verdicts.append((number, State.EXCLUDED if why else State.PENDING, why, becomes))
+                verdicts.append(Verdict(number, State.EXCLUDED if why else State.PENDING, why, becomes))
             elif becomes:
-                verdicts.append((number, int(state[number]), int(reason[number]), becomes))
+                verdicts.append(Verdict(number, int(state[number]), int(reason[number]), becomes))
     return verdicts
 
 

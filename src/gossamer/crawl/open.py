@@ -16,7 +16,7 @@ from gossamer.base.model import NONE, Texts
 from gossamer.collection import lock
 from gossamer.collection.blocks import PER_BLOCK, BlockFile, Offsets
 from gossamer.collection.clock_file import go_on
-from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteEvent
+from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
 from gossamer.collection.layout import FORMAT, SETTINGS, URL_FILE, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
 from gossamer.collection.recovery import Recovered, cut, recover
@@ -25,9 +25,9 @@ from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
 from gossamer.crawl.apply import apply
-from gossamer.crawl.parts import new_desk
+from gossamer.crawl.parts import PARTS, new_desk
 from gossamer.desk import snapshot
-from gossamer.desk.desk import Desk
+from gossamer.desk.desk import Desk, Part
 from gossamer.desk.places import Places
 from gossamer.harvester.lost import patience_after
 
@@ -39,6 +39,7 @@ def open_collection(
     toml: bytes | None = None,
     changed: Sequence[str] | None = None,
     sealer: Sealer = seal_in_process,
+    parts: Sequence[type[Part]] = PARTS,
 ) -> tuple[Store, Desk, bool]:
     """The store, the desk with all that was committed, and whether there was a crawl before: one that was killed before
     its first commit may have asked sites too.
@@ -62,7 +63,7 @@ def open_collection(
             begin_run(shard, settings, clock.wall())
             Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall()))
             recovered = recover(shard)
-        desk = new_desk(settings, recovered.meta.seed, shard)
+        desk = new_desk(settings, recovered.meta.seed, shard, parts)
         texts, offsets = _replay(desk, recovered)
         if not new and toml is not None:  # it has proved to fit
             disk.write_atomic(folder / SETTINGS, toml)
@@ -133,11 +134,8 @@ def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:
     sites |= {name: found.first_site + i for i, name in enumerate(new)}
     found.sites = Texts.join([name.encode() for name in new], "<u2")
     found.sites_www = np.zeros(len(new), np.uint8)
-    events = [(sites[name], SiteEvent.PATIENCE, until) for name, (until, _) in learned.items()]
+    news = [SiteNews.patience(sites[name], found.wall, until) for name, (until, _) in learned.items()]
     for name, (until, doubled) in learned.items():
-        events += [(sites[name], SiteEvent.SLOWED, until)] * doubled
-    found.site_events = np.zeros(len(events), SITE_EVENT)
-    for column, values in zip(("site", "event", "until"), zip(*events, strict=True), strict=True):
-        found.site_events[column] = values
-    found.site_events["time"] = found.wall
+        news += [SiteNews.slowed(sites[name], found.wall, until)] * doubled
+    found.site_events = np.array(news, SITE_EVENT)
     return found

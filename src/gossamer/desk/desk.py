@@ -20,6 +20,7 @@ from gossamer import urls
 from gossamer.collection.image import Image, Parts
 from gossamer.collection.journal.effects import Effects
 from gossamer.config.settings import Settings
+from gossamer.desk.applied import Applied
 from gossamer.desk.columns import Columns, Layout
 
 Array = npt.NDArray[Any]
@@ -55,8 +56,16 @@ class Part:
     def load(self, image: Image) -> None:
         """Fills the empty part from an image. The columns are there already."""
 
+    def follow(self, applied: Applied) -> None:
+        """Takes from a tick what it needs, after everything else was applied. Most parts are changed by functions in
+        the tables of `crawl/apply.py` instead; this is for a part that nothing else rests on."""
+
     def statistics(self) -> Mapping[str, float]:
-        """Its figures for `status` and `--json`, where no other place shows them."""
+        """Its numbers for `status` and `--json`, where no other place shows them."""
+        return {}
+
+    def explain_page(self, page: int) -> Mapping[str, object]:
+        """What `gossamer explain` says of the page because of this part."""
         return {}
 
     def explain_site(self, site: int) -> Mapping[str, object]:
@@ -79,6 +88,8 @@ class Desk:
         self._parts: dict[type[Part], Part] = {}
         for kind in kinds:
             self._parts[kind] = kind(self)
+        self.followers = tuple(part for part in self._parts.values() if type(part).follow is not Part.follow)
+        """Parts that follow every tick."""
 
     def __getitem__(self, kind: type[P]) -> P:
         return cast(P, self._parts[kind])

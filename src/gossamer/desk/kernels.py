@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, Ask, PageFlag, VisitFlag, Visits
-from gossamer.base.outcomes import Outcome
+from gossamer.base.outcomes import NO_OUTCOME, Outcome
 from gossamer.desk.columns import Group
 
 Array = npt.NDArray[Any]
@@ -28,7 +28,6 @@ _DUPLICATE, _REDIRECT, _SOFT, _RETURNED = (
 _CONNECT_FAILED, _TLS_FAILED = int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED)
 _STORED, _RESPELLED, _OTHER_NAME = int(VisitFlag.STORED), int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
 _JUDGED: Final = int(PageFlag.JUDGED)
-_NO_OUTCOME: Final = 255
 
 
 class Tally(NamedTuple):
@@ -145,7 +144,7 @@ def _enter(pages: _Entered, site_pages: Array, new: Records, first: int) -> bool
         pages.reason[page] = record.reason
         pages.depth[page] = record.depth
         pages.flags[page] = record.flags
-        pages.outcome[page] = _NO_OUTCOME
+        pages.outcome[page] = NO_OUTCOME
         site_pages[record.site] += 1
         unjudged |= record.flags & _JUDGED == 0
     return unjudged

@@ -29,10 +29,11 @@ import numpy.typing as npt
 from gossamer.base.compiled import njit
 from gossamer.base.model import Ask, Visits
 from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside, Outcome
-from gossamer.config.settings import HarvesterSettings
 from gossamer.desk.applied import Applied
 from gossamer.desk.columns import Group
 from gossamer.desk.desk import Declared, Desk, Part
+from gossamer.harvester.waits import Waits as Waits
+from gossamer.harvester.waits import seconds_between
 
 Array = npt.NDArray[Any]
 
@@ -110,26 +111,7 @@ class Answers(NamedTuple):
         )
 
 
-class Waits(NamedTuple):
-    """What the seconds between turns at a site follow from: its size, and what its robots.txt asks for."""
-
-    pages: Array
-    """By site."""
-    delay: Array
-    large_site: int
-    wait: float
-    wait_large: float
-
-    @staticmethod
-    def of(sites: Group, settings: HarvesterSettings) -> Waits:
-        return Waits(
-            sites.pages, sites.delay, int(settings.large_site), float(settings.wait), float(settings.wait_large)
-        )
-
-
-@njit
-def _wait(waits: Waits, site: int) -> float:
-    return max(float(waits.delay[site]), waits.wait_large if waits.pages[site] > waits.large_site else waits.wait)
+_wait = njit(seconds_between)
 
 
 @njit

@@ -77,7 +77,7 @@ def make_plan(
 ) -> Plan:
     """Sites whose address is refused, or that are not to be asked until `wall + horizon`, are set aside.
 
-    `issued` is all cash given out (`policies.TOTAL`).
+    `issued` is all cash given out (`value.TOTAL`).
     """
     start = time.perf_counter()
     page, site = columns.page, columns.site

@@ -13,9 +13,9 @@ from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.desk.account import Account
 from gossamer.harvester.errands.due_sitemaps import DueSitemaps
+from gossamer.harvester.errands.sitemaps import PIECE
 from gossamer.robots import Rules
-from gossamer.rounds import PIECE
-from gossamer.webs.simulated import Reply
+from gossamer.webs.simulated import Reply, Sitemaps
 from tests.support.world import World, impolite, robots_first, state_of
 
 ROOT = "http://a.example/"
@@ -29,7 +29,7 @@ def world(folder: Path, web: dict[str, Reply], *changes: str) -> World:
 
 
 def named(*sitemaps: str, rules: bytes = b"") -> Reply:
-    return Reply(sitemaps=sitemaps, rules=Rules.parse(rules, "Gossamer").compiled())
+    return Reply(sitemaps=Sitemaps(sitemaps), rules=Rules.parse(rules, "Gossamer").compiled())
 
 
 def sitemaps_of(world: World) -> list[str]:
@@ -74,7 +74,7 @@ def test_an_index_leads_to_further_sitemaps_and_no_more_of_a_round_than_the_sett
     web = {
         ROOT: Reply(),
         ROBOTS: named("http://a.example/index.xml"),
-        "http://a.example/index.xml": Reply(sitemaps=parts),
+        "http://a.example/index.xml": Reply(sitemaps=Sitemaps(parts)),
     }
     web |= {part: Reply(links=[f"http://a.example/of{i}"]) for i, part in enumerate(parts)}
     here = world(tmp_path, web, "seeder.sitemaps_per_site=5")
@@ -87,7 +87,7 @@ def test_a_sitemap_is_asked_for_once_a_round(tmp_path: Path) -> None:
     """However often it is named, and though each names the other."""
     one, two = "http://a.example/one.xml", "http://a.example/two.xml"
     web = {ROOT: Reply(), ROBOTS: named(one, one, two, "HTTP://A.example:80/one.xml")}
-    web |= {one: Reply(sitemaps=[two, one]), two: Reply(sitemaps=[one])}
+    web |= {one: Reply(sitemaps=Sitemaps([two, one])), two: Reply(sitemaps=Sitemaps([one]))}
     here = world(tmp_path, web)
     here.run([ROOT])
     assert sorted(sitemaps_of(here)) == [one, two]
@@ -120,7 +120,7 @@ def test_foreign_sitemaps_of_an_index_are_refused(tmp_path: Path) -> None:
     web = {ROOT: Reply(), ROBOTS: named(index), "http://b.example/": Reply()}
     web["http://b.example/robots.txt"] = named(index)
     foreign = ["http://victim.test/feed?x=1", "http://c.example/s.xml"]
-    web[index] = Reply(sitemaps=[*foreign, "http://www.a.example/1.xml", parts[1]])
+    web[index] = Reply(sitemaps=Sitemaps([*foreign, "http://www.a.example/1.xml", parts[1]]))
     web |= {foreign[0]: Reply(links=["http://victim.test/secret"]), "http://c.example/": Reply()}
     web |= {part: Reply(links=[f"http://{host}.example/new"]) for part, host in zip(parts, "ab", strict=True)}
     here = world(tmp_path, web, 'seeder.domains=["*"]')
@@ -192,7 +192,7 @@ def test_a_round_ends_whatever_is_answered(tmp_path: Path) -> None:
             (Reply(outcome=Outcome.SERVER_ERROR, status=500), 1),
             (Reply(outcome=Outcome.TIMED_OUT, status=0), 1),
             (Reply(outcome=Outcome.BAD_ENCODING), 1),
-            (Reply(sitemaps=["", "x", "ftp://a.example/", "http://a.example/" + "x" * 9000]), 1),
+            (Reply(sitemaps=Sitemaps(["", "x", "ftp://a.example/", "http://a.example/" + "x" * 9000])), 1),
         ]
     ):
         web = {
@@ -281,7 +281,7 @@ def test_a_round_that_is_begun_anew_leaves_out_what_was_answered_for_good(
     first = here.run(["http://www.a.example/"], clean=clean, commit=True, seconds=25.0)
     assert parts[0] in sitemaps_of(here)
     assert first.crawl.desk[DueSitemaps].named
-    assert state_of(here.replayed())["spent_sitemaps"] == first.crawl.desk[DueSitemaps].spent
+    assert here.replayed()[DueSitemaps].spent == first.crawl.desk[DueSitemaps].spent
     result = here.run()
     assert sitemaps_of(here).count(parts[0]) == most
     assert not result.crawl.desk[DueSitemaps].spent
@@ -299,9 +299,9 @@ def test_a_replay_makes_the_same_state(tmp_path: Path, seed: int) -> None:
         own = pages(host, 12)
         web |= {f"http://{host}/": Reply(links=rng.sample(own, 2)), **{url: Reply() for url in own}}
         web[f"http://{host}/robots.txt"] = named(f"http://{rng.choice(hosts)}/s.xml", f"http://{host}/t.xml")
-        web[f"http://{host}/s.xml"] = Reply(links=own, changed=["1700000000"] * 12)
+        web[f"http://{host}/s.xml"] = Reply(links=own, sitemaps=Sitemaps(changed=["1700000000"] * 12))
         web[f"http://{host}/t.xml"] = rng.choice(
-            [moved(f"http://{host}/s.xml"), Reply(sitemaps=[f"http://{host}/s.xml"])]
+            [moved(f"http://{host}/s.xml"), Reply(sitemaps=Sitemaps([f"http://{host}/s.xml"]))]
         )
     here = world(tmp_path, web)
     for _ in range(4):
@@ -324,7 +324,10 @@ def test_sitemaps_and_pages_take_turns(tmp_path: Path) -> None:
 
 def test_a_large_sitemap_is_taken_in_pieces(tmp_path: Path) -> None:
     listed = pages("a.example", 2 * PIECE + 7)
-    here = world(tmp_path, {ROOT: Reply(), WELL_KNOWN: Reply(links=listed, changed=["1700000000"] * len(listed))})
+    here = world(
+        tmp_path,
+        {ROOT: Reply(), WELL_KNOWN: Reply(links=listed, sitemaps=Sitemaps(changed=["1700000000"] * len(listed)))},
+    )
     result = here.run([ROOT], seconds=40.0)
     assert set(listed) <= set(result.pages)
     assert result.crawl.desk[DueSitemaps].named == {}
@@ -357,7 +360,7 @@ def test_a_sitemap_out_of_scope_is_not_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_site_that_asks_for_too_long_a_delay_is_not_asked_for_its_sitemaps(tmp_path: Path) -> None:
-    here = world(tmp_path, {ROOT: Reply(), ROBOTS: Reply(delay=1e6, sitemaps=[WELL_KNOWN])})
+    here = world(tmp_path, {ROOT: Reply(), ROBOTS: Reply(delay=1e6, sitemaps=Sitemaps([WELL_KNOWN]))})
     result = here.run([ROOT])
     assert result.ending is Ending.DONE
     assert sitemaps_of(here) == []
@@ -369,7 +372,7 @@ def test_a_sitemap_at_a_port_out_of_scope_is_not_asked_for(tmp_path: Path, way: 
     away, first = "http://a.example:22/s.xml", "http://a.example/first.xml"
     web = {ROOT: Reply(), ROBOTS: named(away, first), first: Reply(links=[ROOT + "1"])}
     if way != "robots.txt":
-        web |= {ROBOTS: named(first), first: Reply(sitemaps=[away]) if way == "index" else moved(away)}
+        web |= {ROBOTS: named(first), first: Reply(sitemaps=Sitemaps([away])) if way == "index" else moved(away)}
     here = world(tmp_path, web)
     result = here.run([ROOT])
     assert sitemaps_of(here) == [first]

@@ -20,17 +20,17 @@ from gossamer.base.ending import Ending
 from gossamer.base.model import NONE, VISIT, Ask, Assignment, LinkKind, Outcome, State, VisitFlag
 from gossamer.config import Settings, override
 from gossamer.crawl.parts import LAYOUT
-from gossamer.crawl.worker import Reader
 from gossamer.desk.account import Account
 from gossamer.desk.columns import Group
+from gossamer.gatherer.reader import Reader
 from gossamer.harvester.errands.probes import MOST, NAME, ROW, SAME, Answer, Kind, ProbeAnswers, Probes, answer_of, vote
-from gossamer.probing import ALIKE, MANY, TRIES
+from gossamer.harvester.errands.soft404 import ALIKE, MANY, TRIES
 from gossamer.read.explain.page import explain_page
 from gossamer.read.explain.text import lines_of
 from gossamer.robots import Rules
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, Results, decode_results
-from gossamer.webs.simulated import Reply
+from gossamer.webs.simulated import Labels, Reply
 from tests.support.world import Result, World, impolite, robots_first, state_of
 
 ROOT = "http://a.example/"
@@ -247,7 +247,7 @@ def test_seeds_and_start_pages_never_are(tmp_path: Path) -> None:
         if "robots" in url:
             return Reply(Outcome.NOT_FOUND, 404)
         links = [f"{ROOT}old{i}" for i in range(12)] if url == ROOT else ()
-        return Reply(sketch=NOTHING, title="Home", links=links, digest=9, flags=VisitFlag.EMPTY)
+        return Reply(sketch=NOTHING, title="Home", links=links, digest=9, labels=Labels(VisitFlag.EMPTY))
 
     here = World(tmp_path, reply, ["manager.min_period=1h", "manager.gamma=1"])
     here.run([ROOT, f"{ROOT}seed"])
@@ -309,7 +309,7 @@ def test_pages_of_a_constant_title_are_pages_unless_they_are_the_same(tmp_path: 
             number = int(re.sub(r"\D", "", url) or 0) if NAME not in url else 0
             dead = number >= 6 or NAME in url
             bits, digest = (0, 77) if dead else (1 << number, 100 + number)
-            return Reply(sketch=NOTHING ^ bits, digest=digest, title=title, flags=flags | VisitFlag.EMPTY)
+            return Reply(sketch=NOTHING ^ bits, digest=digest, title=title, labels=Labels(flags | VisitFlag.EMPTY))
 
         def reply(url: str, title: str = title, missing: Callable[[str], Reply] = missing) -> Reply:
             found = site(missing, dead=16, alive=0)(url)

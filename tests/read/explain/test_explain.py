@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 from gossamer import config, urls
-from gossamer.asking import SOCKET, Listener, ask
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Outcome
 from gossamer.base.units import human_size
@@ -28,9 +27,12 @@ from gossamer.collection.lock import LOCK
 from gossamer.config.settings import SeederSettings, Settings
 from gossamer.crawl.loop import Bounds, Crawl
 from gossamer.crawl.open import open_collection
-from gossamer.figures import figures_of
 from gossamer.manager.history import PLANS, History, Past, read_history
 from gossamer.manager.plan import Plan
+from gossamer.observe.listener import Listener
+from gossamer.observe.measure import statistics_of
+from gossamer.observe.socket import SOCKET, ask
+from gossamer.observe.status import plan_standing
 from gossamer.read.explain import replayed
 from gossamer.read.explain.address import address_of, scope_verdict
 from gossamer.read.explain.page import _plan_words, explain_page
@@ -39,8 +41,7 @@ from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
-from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
-from gossamer.whereabouts import plan_standing
+from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb, Sitemaps
 from tests.crawl.test_simulated_crawl import random_web
 from tests.support.world import World
 
@@ -201,7 +202,7 @@ def test_a_sitemap_that_was_asked_for_is_told_from_a_page_that_is_not_known(tmp_
     """With `www.` or without, from tables and from the journal."""
     read, missing = "http://www.a.example/maps/s.xml", "http://www.a.example/gone.xml"
     web = {"http://www.a.example/": Reply(), read: Reply(links=["http://www.a.example/1"])}
-    web["http://www.a.example/robots.txt"] = Reply(sitemaps=[read, missing])
+    web["http://www.a.example/robots.txt"] = Reply(sitemaps=Sitemaps([read, missing]))
     folder = tmp_path / "crawl"
     world = world_in(folder, web, "seeder.sitemaps=true")
     world.run(["http://www.a.example/"], clean=clean, commit=True)
@@ -350,7 +351,7 @@ def running(world: World, seeds: list[str]) -> Iterator[tuple[Crawl, Listener]]:
     web = SimulatedWeb(world.reply, world.clock, desk.seed, asked=world.asked)
     crawl = Crawl(desk, store, web, SimulatedNames(world.address, world.ttl), world.clock, Bounds())
     crawl.plant(seeds)
-    listener = Listener(desk, store, crawl.dispatch, crawl.planner, world.clock)
+    listener = Listener(desk, store, crawl.harvest, crawl.planner, world.clock)
     listener.start()
     try:
         yield crawl, listener
@@ -481,7 +482,7 @@ def standing(state: str = "pending", **more: Any) -> dict[str, Any]:
         (99, standing("done"), "It is done"),
         (99, standing("waiting", due=200.0), "not due"),
         (99, standing(in_flight=True), "right now"),
-        (99, standing(site={"number": 1, "aside": True}), "set aside"),
+        (99, standing(site={"number": 1, "aside": True}), "backing off"),
         (99, standing(), "batch_per_site = 3"),
         (99, standing(site={"number": 2, "aside": False}), "batch_size = 5"),
     ],
@@ -499,7 +500,7 @@ def test_why_a_page_is_in_the_plan_or_not(page: int, said: dict[str, Any], words
 def test_a_page_that_no_plan_could_have_is_for_the_next(tmp_path: Path) -> None:
     nothing = np.zeros(0, np.uint32)
     plan = Plan(nothing, np.zeros(1, np.int64), nothing, nothing, 0.1, 0, 0.0, 0)
-    assert "the next one" in plan_standing(plan, 100.0, Settings(), standing(), 5)["words"]
+    assert "the next plan" in plan_standing(plan, 100.0, Settings(), standing(), 5)["words"]
 
 
 def test_scores_and_rank_are_told(crawled: Path) -> None:
@@ -518,13 +519,13 @@ SICK = {
 }
 
 
-def test_pages_of_a_site_that_is_left_alone_wait_in_explain_as_in_status(tmp_path: Path) -> None:
+def test_pages_of_a_site_that_is_backing_off_wait_in_explain_as_in_status(tmp_path: Path) -> None:
     with running(world_in(tmp_path / "c", SICK), [ROOT]) as (crawl, listener):
         for _ in range(80):
             crawl.turn()
         wall = crawl.desk.believed(crawl.clock.wall())
-        status = figures_of(crawl.desk, wall)
-        assert status["why"]["waiting"]["site: robots_unreadable"]["pages"] == 2
+        status = statistics_of(crawl.desk, wall).pages.why
+        assert status.waiting["site: robots_unreadable"].pages == 2
         site = listener.answer(b'{"site": "ill.example"}')["standing"]
         assert site["pages"] == {"pending": 0, "waiting": 2, "done": 0, "excluded": 0}
         assert site["why"]["waiting"] == {"site: robots_unreadable": 2}
@@ -532,7 +533,7 @@ def test_pages_of_a_site_that_is_left_alone_wait_in_explain_as_in_status(tmp_pat
         assert (said["standing"]["state"], said["standing"]["held"]) == ("waiting", "robots_unreadable")
         assert said["standing"]["due"] == said["standing"]["site"]["next"]
         text = "\n".join(lines_of(said, wall))
-        assert "may be asked for when its turn comes" not in text
+        assert "requested when its turn comes" not in text
         assert "robots.txt could not be read" in text
 
 

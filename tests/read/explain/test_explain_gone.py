@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gossamer.asking import ask
 from gossamer.base.errors import StorageError
 from gossamer.collection import manifest
 from gossamer.collection.layout import shard_folder
-from gossamer.image_view import Mapped, open_image
+from gossamer.observe.image_view import Mapped, open_image
+from gossamer.observe.socket import ask
 from gossamer.read.explain import collection as explain_collection
 from gossamer.read.explain.page import explain_page
 from gossamer.read.explain.site import explain_site, is_site

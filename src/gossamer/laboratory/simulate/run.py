@@ -24,10 +24,10 @@ from gossamer.laboratory.simulate.servers import serve
 from gossamer.manager import learn
 from gossamer.manager.due import soonest_due
 from gossamer.manager.plan import make_plan
-from gossamer.manager.policies import TOTAL, new_totals
+from gossamer.manager.policies import new_totals
 from gossamer.manager.profit import pages_of
 from gossamer.manager.strategies import Strategy, strategy_named
-from gossamer.manager.value import Value, terms_of
+from gossamer.manager.value import TOTAL, Value, terms_of
 from gossamer.rank.completed import GROWTH, LEAST
 from gossamer.rank.graph import Block
 from gossamer.rank.pagerank import pagerank

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gossamer.asking import ask
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.lock import holder
 from gossamer.config import Settings
-from gossamer.image_view import Mapped, open_image
+from gossamer.observe.image_view import Mapped, open_image
+from gossamer.observe.socket import ask
 from gossamer.read.explain.files import Files
 from gossamer.read.explain.replayed import Replayed, replay
 from gossamer.read.sql.sources import missing

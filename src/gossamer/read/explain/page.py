@@ -12,11 +12,11 @@ from gossamer.base.outcomes import TREATMENTS, Again, Outcome
 from gossamer.collection.runs import stored_settings
 from gossamer.config import Settings
 from gossamer.manager.history import read_history
+from gossamer.observe.status import page_standing, scores_of, unknown_standing
 from gossamer.read.explain.address import address_of, scope_verdict
 from gossamer.read.explain.collection import Opened, opened, steadily
 from gossamer.read.explain.files import Found, Step
 from gossamer.read.explain.visits import probes_of, sitemaps_of, visits_of
-from gossamer.whereabouts import page_standing, scores_of, unknown_standing
 
 Said = dict[str, Any]
 

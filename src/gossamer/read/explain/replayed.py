@@ -16,9 +16,6 @@ from gossamer.base.errors import GossamerError
 from gossamer.collection.manifest import Contents
 from gossamer.collection.replay_cost import PER_BYTE, PER_PAGE, PER_VISIT, replay_seconds
 from gossamer.config import Settings
-from gossamer.crawl.apply import apply
-from gossamer.desk.places import Places
-from gossamer.manager.pages import Pages
 
 if TYPE_CHECKING:
     from gossamer.collection.journal.effects import Effects
@@ -29,22 +26,18 @@ MOST: Final = 0.5
 
 
 class Replayed:
-    """A desk as `whereabouts` sees it, that will never crawl."""
+    """A desk as `observe/status.py` reads it, that will never crawl."""
 
     def __init__(self, desk: Desk, record: int, ranked: bool) -> None:
-        from gossamer.asking import DeskView
-        from gossamer.whereabouts import TOTAL
+        from gossamer.observe.listener import DeskView
 
         view = DeskView(desk)
-        self._desk, self.columns, self.record, self.wall = desk, desk.columns, record, desk.wall
+        self.columns, self.record, self.wall = desk.columns, record, desk.wall
         self.site_name, self.address_of, self.rules_of = view.site_name, view.address_of, view.rules_of
-        self.speeds_of = view.speeds_of
-        self.issued = int(desk[Pages].totals[TOTAL])
+        self.speeds_of, self.parts = view.speeds_of, view.parts
+        self.site_number, self.issued = view.site_number, view.issued
         self.ranked = ranked
         """Link scores are there, if any were computed: they come with an image only."""
-
-    def site_number(self, name: str) -> int:
-        return self._desk[Places].site(name)
 
 
 def cheap(contents: Contents, journal: list[Effects], with_image: bool = True) -> bool:
@@ -71,6 +64,7 @@ def replay(shard: Path, contents: Contents, journal: list[Effects], settings: Se
 
 def _replay(shard: Path, contents: Contents, journal: list[Effects], settings: Settings) -> Replayed | None:
     from gossamer.collection.recovery import recover
+    from gossamer.crawl.apply import apply
     from gossamer.crawl.parts import new_desk
     from gossamer.desk import snapshot
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 from gossamer import urls
 from gossamer.base.model import NONE
 from gossamer.collection.runs import stored_settings
+from gossamer.observe.status import site_standing
 from gossamer.read.explain.collection import Opened, opened, steadily
 from gossamer.read.explain.names import addresses_of
 from gossamer.read.explain.visits import outcomes_of, probes_of, robots_of, sitemaps_of
-from gossamer.whereabouts import site_standing
 
 Said = dict[str, Any]
 

@@ -95,6 +95,13 @@ def _standing_lines(said: Said, now: float) -> Iterator[str]:
         yield f"  plan of {when_of(said['plan']['made'], now)}: {said['plan']['words']}"
     if standing.get("site"):
         yield from clock_lines(standing["site"], said.get("next_turn"), now)
+    yield from part_lines(standing)
+
+
+def part_lines(standing: Said) -> Iterator[str]:
+    """What parts of the desk tell about a page or a site (`observe/status.py`)."""
+    for name, values in standing.get("parts", {}).items():
+        yield f"{name}: " + ", ".join(f"{word} {value}" for word, value in values.items())
 
 
 def _robots_words(robots: Said, now: float) -> str:
@@ -198,6 +205,7 @@ def _site_lines(said: Said, now: float) -> Iterator[str]:
         yield f"scores: {shares['cash']:.3g} of all cash (OPIC), link scores {shares['links']:.4g} in the mean"
         yield from clock_lines(standing["clock"], said.get("next_turn"), now)
         yield from _speed_lines(standing.get("speeds"))
+        yield from part_lines(standing)
     if said["addresses"]:
         yield f"addresses: {len(said['addresses'])}"
         for each in said["addresses"][-MOST_ADDRESSES:]:

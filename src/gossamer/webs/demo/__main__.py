@@ -1,8 +1,7 @@
-"""`python -m gossamer.webs.demo`: the server as `start` starts it, told what to do by one JSON object."""
+"""`python -m gossamer.webs.demo`: the server process that `start` starts; one JSON object tells it what to serve."""
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -10,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from gossamer.base.process import die_with_parent
 from gossamer.webs.demo.access import AccessLog
 from gossamer.webs.demo.certificates import Certificate, certified
 from gossamer.webs.demo.server import run
@@ -18,23 +18,21 @@ from gossamer.webs.hostile import certificates as hostile
 from gossamer.webs.hostile import server as hostile_server
 from gossamer.webs.hostile.web import HostileWeb
 
-PR_SET_PDEATHSIG = 1
-
 
 def main() -> None:
-    asked = json.loads(sys.argv[1])
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != asked["parent"]:
+    order = json.loads(sys.argv[1])
+    die_with_parent(signal.SIGTERM)
+    if os.getppid() != order["parent"]:
         return
-    if asked["ignore_sigint"]:
+    if order["ignore_sigint"]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    log = Path(asked["log"]) if asked["log"] else None
-    if asked["hostile"]:
-        with hostile.certified(HostileWeb.described(asked["web"])) as (bad, wrong):
-            hostile_server.run(bad, asked["port"], AccessLog(log, bad), wrong, _ready(wrong, bad.tls), stdin=True)
+    log = Path(order["log"]) if order["log"] else None
+    if order["hostile"]:
+        with hostile.certified(HostileWeb.described(order["web"])) as (bad, wrong):
+            hostile_server.run(bad, order["port"], AccessLog(log, bad), wrong, _ready(wrong, bad.tls), stdin=True)
     else:
-        with certified(DemoWeb(**asked["web"])) as (web, certificate):
-            run(web, asked["port"], AccessLog(log, web), certificate, _ready(certificate, web.tls), stdin=True)
+        with certified(DemoWeb(**order["web"])) as (web, certificate):
+            run(web, order["port"], AccessLog(log, web), certificate, _ready(certificate, web.tls), stdin=True)
 
 
 def _ready(certificate: Certificate | hostile.Certificates | None, tls: int) -> Callable[[int], None]:

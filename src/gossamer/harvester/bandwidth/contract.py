@@ -18,6 +18,7 @@ from gossamer.desk.desk import Desk
 from gossamer.harvester.bandwidth.admission import EVERY as OBSERVE
 from gossamer.harvester.bandwidth.admission import LOOK, Admission
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.harvester.bandwidth.use import BandwidthUse
 from gossamer.web.seam import Web
 
 Array = npt.NDArray[Any]
@@ -112,19 +113,19 @@ class Bandwidth:
             return 0.0
         return LOOK
 
-    def figures(self) -> dict[str, Any]:
-        """For progress, `status` and the report. `share` is of what was granted since the first request."""
+    def use(self) -> BandwidthUse:
+        """For the statistics of the run."""
         read = self._web.received() - self._read_before
-        return {
-            "granted": self.limit,
-            "used": round(self.measured),
-            "read": read,
-            "share": round(read / self._granted, 4) if self._granted else None,
-            "inversions": self.admission.inversions,
-            "capped": self.admission.capped,
-            "predicted": self.admission.predicted,
-            "threshold": self.admission.threshold,
-        }
+        return BandwidthUse(
+            granted=self.limit,
+            used=round(self.measured),
+            read=read,
+            share=round(read / self._granted, 4) if self._granted else None,
+            inversions=self.admission.inversions,
+            capped=self.admission.capped,
+            predicted=self.admission.predicted,
+            threshold=self.admission.threshold,
+        )
 
 
 _NOTHING: Final = (np.zeros(0, np.uint32), np.zeros(0, np.uint32), np.zeros(0, np.uint8))

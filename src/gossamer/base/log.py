@@ -1,20 +1,20 @@
-"""`--log FILE`: what happens, as JSON lines: at most one event a visit, and those of the crawl itself.
+"""The event log of a crawl, `--log FILE`: JSON lines, at most one event per visit, and events of the crawl itself.
 
-Every line has `time` (wall, seconds), `level` and `event`; the words are those of `outcomes.py`.
+Every line has `time` (wall, seconds), `level` and `event`; outcomes have the words of `outcomes.py`.
 
     visit    info, or warning when it failed by the site's or our own fault; debug when the request was not made
     robots   the same for robots.txt
-    start stop made scores moved    info: written by `event`, with what the caller gives
+    start stop made scores moved    info: written by `event`, with the fields that the caller gives
     plan     debug
-    clock    warning: the clock on the wall was set; `seconds`: so far ahead of the crawl's own
+    clock    warning: the system clock was changed; `seconds`: how far it is ahead of the crawl's clock
     warning  warning
     fault    error
 
-All are written in one form, without spaces, so that a line can be found by its text: "event":"visit".
+All lines have one form, without spaces, so that a line can be found by its text: "event":"visit".
 
-The lines of a tick are written together, whole lines always, so another program may read along. The log is no part of
-the collection: a write that fails is said once, its lines are lost, and the crawl goes on; when writing works again, a
-line says how many are missing. Cost: 6 µs a visit.
+The lines of a tick are written together, always as whole lines, so another program may read the log meanwhile. The log
+is no part of the collection: when a write fails, a message says so once, its lines are lost, and the crawl continues;
+when writing works again, a line says how many are missing. Cost: 6 µs per visit.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
 
 from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json
-from gossamer.base.model import NONE, Ask, Assignment, Visits
+from gossamer.base.model import NONE, Ask, Visits
 from gossamer.base.outcomes import BACK_AS_BEFORE, SITE_FAILURES, TRANSIENT, Outcome
 
 
@@ -82,11 +82,10 @@ _quoted = json.encoder.encode_basestring_ascii
 
 
 class EventLog:
-    """Open from the beginning of a run to its end. `say` tells people what is wrong with it."""
+    """A log file, open from the start of a run to its end. `say` prints a message when it cannot be written."""
 
     def __init__(self, path: Path, level: Level, say: Callable[[str], None]) -> None:
         self._path, self._level, self._say = path, level, say
-        self._urls: dict[int, bytes] = {}
         self._lost = 0
         self._torn = False
         self._said = False
@@ -95,19 +94,16 @@ class EventLog:
         except OSError as error:
             raise UsageError(f"--log {path}: {error.strerror}", "Name a file that can be written to.") from error
 
-    def assigned(self, assignments: Iterable[Assignment]) -> None:
-        """Remembers their URLs, as they were asked for, until the visits come."""
-        self._urls.update((a.number, a.url) for a in assignments)
-
-    def visits(self, visits: Visits, details: Callable[[int], str] | None = None) -> None:
-        """Those of a tick, with time and duplicate filled in; `details` gives what went wrong with visit i, in words.
-
-        It is asked for failures alone.
+    def visits(
+        self, visits: Visits, details: Callable[[int], str] | None = None, urls: Sequence[bytes] | None = None
+    ) -> None:
+        """Logs the visits of a tick, with time and duplicate filled in. `details(i)` says in words what went wrong with
+        visit i; it is called for failures only. `urls`: as they were requested.
         """
         columns = [visits[name].tolist() for name in _FIELDS]
         lines = []
         for i, row in enumerate(zip(*columns, strict=True)):
-            url = self._urls.pop(row[0], b"")
+            url = b"" if urls is None else urls[i]
             outcome = row[3]
             if _LEVELS[outcome] >= self._level:
                 detail = details(i) if details is not None and _LEVELS[outcome] is Level.WARNING else ""
@@ -117,8 +113,8 @@ class EventLog:
 
     def event(self, name: str, level: Level = Level.INFO, wall: float | None = None, **fields: Any) -> None:
         if level >= self._level:
-            said = {"time": round(time.time() if wall is None else wall, 6), "level": level.word, "event": name}
-            self._write([_line(said | fields)])
+            head = {"time": round(time.time() if wall is None else wall, 6), "level": level.word, "event": name}
+            self._write([_line(head | fields)])
 
     def fault(self, error: BaseException, wall: float | None = None) -> None:
         self.event("fault", Level.ERROR, wall, kind=type(error).__name__, message=str(error))
@@ -141,7 +137,9 @@ class EventLog:
             self._lost += len(lines) - (1 if self._lost else 0)
             if not self._said:
                 self._said = True
-                self._say(f"warning: {self._path} cannot be written to ({error.strerror}); the crawl goes on without")
+                self._say(
+                    f"warning: {self._path} cannot be written to ({error.strerror}); the crawl continues without it"
+                )
 
     def _append(self, text: str) -> None:
         rest = memoryview(text.encode())
@@ -151,12 +149,12 @@ class EventLog:
             rest = rest[count:]
 
 
-def _line(said: dict[str, Any]) -> str:
-    return for_json(said, compact=True, default=str) + "\n"
+def _line(event: dict[str, Any]) -> str:
+    return for_json(event, compact=True, default=str) + "\n"
 
 
 def _visit_line(row: tuple[Any, ...], url: bytes, detail: str) -> str:
-    """By hand: json.dumps takes three times as long."""
+    """Written by hand: json.dumps takes three times as long."""
     _, page, ask, outcome, status, when, start, end, received, links, duplicate_of = row
     more = f',"duplicate_of":{duplicate_of}' if duplicate_of != NONE and ask not in _NAMES else ""
     if detail:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from gossamer.base.errors import UsageError
+from gossamer.base.log import EventLog, Level, level_of
 from gossamer.base.model import NONE, VISIT, Ask, Assignment, Outcome, Visits
-from gossamer.eventlog import EventLog, Level, level_of
 
 
 def assignment(number: int, url: str = "http://a.example/", ask: Ask = Ask.PAGE) -> Assignment:
@@ -39,13 +39,11 @@ def ignore(_: str) -> None:
 def test_a_visit_is_one_line_with_its_url_and_outcome(tmp_path: Path) -> None:
     log = EventLog(tmp_path / "log", Level.INFO, ignore)
     url = 'http://a.example/"quoted"\\ü'
-    log.assigned([assignment(0, url), assignment(1)])
-    log.visits(visits(Outcome.OK, Outcome.NOT_FOUND))
+    log.visits(visits(Outcome.OK, Outcome.NOT_FOUND), urls=[url.encode(), b"http://a.example/"])
     first, second = lines(tmp_path / "log")
     assert (first["url"], first["outcome"], first["level"], first["event"]) == (url, "ok", "info", "visit")
     assert (first["time"], first["seconds"], first["page"]) == (1.6e9, 0.25, 0)
     assert second["outcome"] == "not_found"
-    assert not log._urls
 
 
 def test_failures_are_warnings_with_what_went_wrong(tmp_path: Path) -> None:
@@ -149,12 +147,11 @@ def test_a_line_that_was_cut_short_does_not_spoil_the_next(tmp_path: Path, monke
 
 def test_a_visit_costs_at_most_ten_microseconds(tmp_path: Path) -> None:
     log = EventLog(tmp_path / "log", Level.INFO, ignore)
-    batch, assignments = visits(*[Outcome.OK] * 100), [assignment(i, f"http://a.example/{i}") for i in range(100)]
+    batch, urls = visits(*[Outcome.OK] * 100), [f"http://a.example/{i}".encode() for i in range(100)]
     best = 1.0
     for _ in range(50):
         begun = time.thread_time()
-        log.assigned(assignments)
-        log.visits(batch)
+        log.visits(batch, urls=urls)
         best = min(best, time.thread_time() - begun)
     assert best / 100 < 10e-6
 

@@ -1,13 +1,16 @@
-"""Where a page or a site stands now, in words: pure functions over columns, the desk's own or those of an image.
+"""The state of a page or a site, in words: pure functions over columns, of the desk or of an image.
 
-Everything here only reads, and in any thread: what the loop changes meanwhile makes an answer a moment old, not wrong.
-Answers are dictionaries that JSON takes: they cross the desk's socket (`asking.py`), and `explain --json` shows them.
+Everything here only reads, in any thread: a change that the loop makes meanwhile makes an answer outdated, not wrong.
+Answers are dictionaries of plain values: they cross the desk's socket (`socket.py`), and `explain --json` prints them.
+
+Parts of the desk add what they know under the key `parts` (`Explaining`).
 
 numba is not imported: `gossamer explain` reads images without it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Final, Protocol
 
@@ -15,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.model import NONE, PageFlag, Reason, State
-from gossamer.base.outcomes import FOR_GOOD, Aside, Outcome
+from gossamer.base.outcomes import FOR_GOOD, NO_OUTCOME, Aside, Outcome
 from gossamer.config.settings import Settings
 from gossamer.harvester.bandwidth.schedule import Hours
+from gossamer.harvester.waits import Waits, seconds_between
 from gossamer.manager.position import standing_of
 from gossamer.manager.value import GIVEN, Value
 from gossamer.robots import Rules
@@ -26,29 +30,41 @@ Array = npt.NDArray[Any]
 Said = dict[str, Any]
 
 HORIZON: Final = 60.0
-"""Seconds: a site that may be asked sooner is not set aside, as plans see it."""
-TOTAL: Final = 3
-"""Place of all cash given out in the desk's totals (`manager/policies.py`, which needs numba)."""
-_NO_OUTCOME: Final = 255
+"""Seconds. A site that may be requested sooner does not count as backing off, as in plans."""
 _CHUNK: Final = 1 << 20
 
 
+class Explaining(Protocol):
+    """A part of the desk that has something to tell about a page or a site."""
+
+    @property
+    def name(self) -> str: ...
+    def explain_page(self, page: int) -> Mapping[str, object]: ...
+    def explain_site(self, site: int) -> Mapping[str, object]: ...
+
+
 class View(Protocol):
-    """What is asked: the desk, or an image of one."""
+    """The source of an answer: the desk, or an image of one."""
 
     @property
     def columns(self) -> Any:
         """With `page`, `site` and `origin`: a `count` and arrays by name."""
 
+    @property
+    def parts(self) -> Iterable[Explaining]: ...
+
     def site_name(self, site: int) -> str: ...
     def address_of(self, site: int) -> str | None: ...
     def speeds_of(self, site: int) -> list[float]:
-        """Of its address, by the hour, on working days and then on holidays; none, or zeros: not measured."""
+        """Bytes per second of its address, by the hour, on working days and then on holidays. Empty, or zeros: not
+        measured."""
 
-    def rules_of(self, origin: int) -> bytes: ...
+    def rules_of(self, origin: int) -> bytes:
+        """The compiled rules of its robots.txt; the desk's are read under their lock."""
 
 
 def page_standing(view: View, settings: Settings, wall: float, page: int, url: str) -> Said:
+    """The state of a known page."""
     columns = view.columns
     rows, origin = columns.page, int(columns.page.origin[page])
     site = int(columns.origin.site[origin])
@@ -60,7 +76,7 @@ def page_standing(view: View, settings: Settings, wall: float, page: int, url: s
         "state": "waiting" if held else state.name.lower(),
         "held": clock["why"] if held else None,
         "reason": Reason(int(rows.reason[page])).name.lower() if state is State.EXCLUDED else None,
-        "outcome": None if outcome == _NO_OUTCOME else Outcome(outcome).word,
+        "outcome": None if outcome == NO_OUTCOME else Outcome(outcome).word,
         "tries": int(rows.tries[page]),
         "due": float(rows.due[page]) if state is State.WAITING else clock["next"] if held else None,
         "depth": int(rows.depth[page]),
@@ -71,38 +87,44 @@ def page_standing(view: View, settings: Settings, wall: float, page: int, url: s
         "site": clock,
     }
     said["words"] = _state_words(said, wall)
-    return said
+    return said | _of_parts({part.name: part.explain_page(page) for part in view.parts})
+
+
+def _of_parts(told: Mapping[str, Mapping[str, object]]) -> Said:
+    """Without the parts that have nothing to tell."""
+    parts = {name: dict(values) for name, values in told.items() if values}
+    return {"parts": parts} if parts else {}
 
 
 def _state_words(said: Said, wall: float) -> str:
     state, outcome = State[said["state"].upper()], said["outcome"]
     if said["in_flight"]:
-        return "It is being asked for right now."
+        return "It is being requested right now."
     if state is State.EXCLUDED:
         return Reason[said["reason"].upper()].sentence
     if said["held"]:
         return f"Its whole site waits. {said['site']['words']}"
     if outcome is None:
-        return "It may be asked for when its turn comes."
+        return "It will be requested when its turn comes."
     sentence = Outcome[outcome.upper()].sentence
     if state is State.WAITING:
         when = "It is due to be tried again." if said["due"] <= wall else "It will be tried again later."
         return f"{sentence} {when}"
-    return sentence if state is State.DONE else f"{sentence} It is to be asked for again."
+    return sentence if state is State.DONE else f"{sentence} It will be requested again."
 
 
 def unknown_standing(view: View, settings: Settings, wall: float, site: int, url: str) -> Said:
-    """Of a URL that is no page yet, on a site that is known: what robots.txt would say, and the site's clock.
+    """For a URL that is no page yet, on a known site: the verdict of robots.txt, and the site's clock.
 
-    `url` is canonical, so its port is there only if it is not the usual one.
+    `url` is canonical, so it has a port only if that is not the default.
     """
     origins, secure = view.columns.origin, url.startswith("https:")
     _, _, port = url.partition("://")[2].partition("/")[0].rpartition("]")[2].partition(":")
     number = int(port) if port else 443 if secure else 80
     used = slice(0, origins.count)
     same = (origins.site[used] == site) & (origins.port[used] == number) & ((origins.secure[used] != 0) == secure)
-    found = np.flatnonzero(same)
-    robots = _robots(view, wall, int(found[0]), url) if len(found) else _not_read(0, None)
+    origin = np.flatnonzero(same)
+    robots = _robots(view, wall, int(origin[0]), url) if len(origin) else _not_read(0, None)
     return {"robots": robots, "site": site_clock(view, settings, wall, site)}
 
 
@@ -111,10 +133,11 @@ def _not_read(failures: int, again: float | None) -> Said:
 
 
 def _robots(view: View, wall: float, origin: int, url: str) -> Said:
-    """The verdict of the rules at hand. Until there are any, only robots.txt is asked for, `again` if it failed.
+    """The verdict of the current rules. Until there are any, only robots.txt is requested; `again` says when, if it
+    failed.
 
-    One that could be read once, and no longer can, has no verdict either, until its last rules are used again: then
-    `unreachable` says since when it cannot be read.
+    A robots.txt that could be read once, and no longer can, has no verdict either, until its last rules are used again:
+    then `unreachable` says since when it cannot be read.
     """
     origins, sites = view.columns.origin, view.columns.site
     until, failures = float(origins.valid[origin]), int(origins.failures[origin])
@@ -131,15 +154,8 @@ def _robots(view: View, wall: float, origin: int, url: str) -> Said:
     return said
 
 
-def wait_of(columns: Any, settings: Settings, site: int) -> float:
-    """Seconds between turns at the site."""
-    harvester, sites = settings.harvester, columns.site
-    usual = harvester.wait_large if int(sites.pages[site]) > harvester.large_site else harvester.wait
-    return max(float(usual), float(sites.delay[site]))
-
-
 def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
-    """When a site may be asked again, and why not now."""
+    """When a site may be requested again, and why not now."""
     sites = view.columns.site
     refused, next_ = bool(sites.refused[site]), float(sites.next[site])
     why = Aside.DELAY_TOO_LONG if refused else Aside(int(sites.why[site])) if next_ > wall else Aside.NONE
@@ -153,7 +169,7 @@ def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
         "requests": int(sites.asked[site]),
         "failures": int(sites.failures[site]),
         "name_failures": int(sites.name_failures[site]),
-        "wait": round(wait_of(view.columns, settings, site), 3),
+        "wait": round(seconds_between(Waits.of(sites, settings.harvester), site), 3),
         "delay": round(float(sites.delay[site]), 3),
         **_slowness(sites, site),
         "next": None if refused or not next_ or next_ >= FOR_GOOD else next_,
@@ -165,9 +181,9 @@ def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
 
 
 def _slowness(sites: Any, site: int) -> Said:
-    """How many times its wait a site is left in peace, in all and by failures alone, and seconds to the first byte.
+    """By how much the waits of a site are multiplied, in all and by failures alone, and its seconds to the first byte.
 
-    Images of former versions do not have it.
+    Images of earlier versions do not have it.
     """
     try:
         slow, stretch = float(sites.slow[site]), float(sites.stretch[site])
@@ -183,15 +199,15 @@ def _slowness(sites: Any, site: int) -> Said:
 
 
 def set_aside(site: Any, wall: float, horizon: float = HORIZON) -> Array:
-    """For each site, its `Aside`: why its pages wait; NONE if they need not."""
+    """For each site, the `Aside` for which it is backing off; NONE if it is not."""
     used = slice(0, site.count)
-    found: Array = site.why[used] * (site.next[used] > wall + horizon)
-    found[np.flatnonzero(site.refused[used])] = Aside.DELAY_TOO_LONG
-    return found
+    aside: Array = site.why[used] * (site.next[used] > wall + horizon)
+    aside[np.flatnonzero(site.refused[used])] = Aside.DELAY_TOO_LONG
+    return aside
 
 
 def sites_aside(site: Any, wall: float, horizon: float = HORIZON) -> list[tuple[int, str, float | None]]:
-    """Number, why, and until when, of each site that is set aside; None: for as long as that is so."""
+    """Number, reason, and end, of each site that is backing off; None: for as long as the reason holds."""
     aside = set_aside(site, wall, horizon)
     return [
         (number, Aside(int(aside[number])).word, None if site.refused[number] else float(site.next[number]))
@@ -200,9 +216,9 @@ def sites_aside(site: Any, wall: float, horizon: float = HORIZON) -> list[tuple[
 
 
 def site_standing(view: View, settings: Settings, issued: int, wall: float, site: int) -> Said:
-    """Takes a look at all pages: 20 ms at 10^7. `issued` as for `scores_of`.
+    """The state of a site and of its pages. Scans all pages: 20 ms at 10^7. `issued` as for `scores_of`.
 
-    As in `status`, pending pages of a site that is set aside are waiting.
+    As in `status`, pending pages of a site that is backing off are waiting.
     """
     columns = view.columns
     origins = np.flatnonzero(columns.origin.site[: columns.origin.count] == site)
@@ -230,18 +246,19 @@ def site_standing(view: View, settings: Settings, issued: int, wall: float, site
         "origins": [_origin(view, wall, int(origin)) for origin in origins],
         "speeds": _speeds(view, settings, wall, site),
         "sitemap_due": float(due[site]) if (due := getattr(columns.site, "sitemap_due", None)) is not None else None,
+        **_of_parts({part.name: part.explain_site(site) for part in view.parts}),
     }
 
 
 def _speeds(view: View, settings: Settings, wall: float, site: int) -> Said | None:
-    """Bytes a second that its address is expected to give, now and at each hour. None: nothing was measured."""
+    """Bytes per second that its address is expected to give, now and at each hour. None: nothing was measured."""
     nodes = view.speeds_of(site)
     if not nodes or not nodes[0]:
         return None
-    at = Hours.of(settings.harvester).at(wall)
+    now = Hours.of(settings.harvester).at(wall)
     days = nodes[:24], nodes[24:]
-    first, share = int(at.minute // 60) % 24, at.minute / 60 % 1
-    begin, end = days[at.holiday][first], days[at.holiday][(first + 1) % 24]
+    first, share = int(now.minute // 60) % 24, now.minute / 60 % 1
+    begin, end = days[now.holiday][first], days[now.holiday][(first + 1) % 24]
     return {
         "now": round(begin + share * (end - begin)),
         "working_day": [round(speed) for speed in days[0]],
@@ -250,12 +267,12 @@ def _speeds(view: View, settings: Settings, wall: float, site: int) -> Said | No
 
 
 def _pages_of(columns: Any, origins: Array) -> Array:
-    page, found = columns.page, [np.zeros(0, np.int64)]
-    for at in range(0, page.count, _CHUNK):
-        rows = page.origin[at : min(at + _CHUNK, page.count)]
+    page, pages = columns.page, [np.zeros(0, np.int64)]
+    for start in range(0, page.count, _CHUNK):
+        rows = page.origin[start : min(start + _CHUNK, page.count)]
         for origin in origins:
-            found.append(at + np.flatnonzero(rows == origin))
-    return np.concatenate(found)
+            pages.append(start + np.flatnonzero(rows == origin))
+    return np.concatenate(pages)
 
 
 def _words(words: type[Outcome] | type[Reason], codes: Array) -> dict[str, int]:
@@ -283,10 +300,10 @@ def _origin(view: View, wall: float, origin: int) -> Said:
 def scores_of(columns: Any, settings: Settings, issued: int, wall: float, page: int) -> Said:
     """Score, quality and its parts, rank among the pending, and whether the next plan would hold the page.
 
-    `issued` is all cash given out: `totals[TOTAL]` of the desk or of an image.
+    `issued` is all cash given out: `totals[TOTAL]` (`manager/value.py`) of the desk or of an image.
     """
     manager = settings.manager
-    found = standing_of(
+    position = standing_of(
         columns,
         manager.policy,
         Value.of(manager),
@@ -298,18 +315,18 @@ def scores_of(columns: Any, settings: Settings, issued: int, wall: float, page: 
         HORIZON,
     )
     held = int(columns.page.cash[page]) & (GIVEN - 1)
-    return {**asdict(found), "cash": held / issued if issued else 0.0}
+    return {**asdict(position), "cash": held / issued if issued else 0.0}
 
 
 def plan_standing(plan: Any, made: float, settings: Settings, said: Said, page: int) -> Said:
-    """Whether the plan in force has the page, and if not, why: `plan` has sites, offsets and pages."""
-    manager, at = settings.manager, np.flatnonzero(plan.pages == page)
+    """Whether the current plan holds the page, and if not, why. `plan` has sites, offsets and pages."""
+    manager, place = settings.manager, np.flatnonzero(plan.pages == page)
     site = said["site"]["number"]
     of_site = np.flatnonzero(plan.sites == site)
     begin, end = (plan.offsets[of_site[0]], plan.offsets[of_site[0] + 1]) if len(of_site) else (0, 0)
-    answer: Said = {"made": made, "pages": len(plan.pages), "of_site": int(end - begin), "planned": bool(len(at))}
-    if len(at):
-        answer["place_in_site"] = int(at[0] - begin) + 1
+    answer: Said = {"made": made, "pages": len(plan.pages), "of_site": int(end - begin), "planned": bool(len(place))}
+    if len(place):
+        answer["place_in_site"] = int(place[0] - begin) + 1
         answer["words"] = f"It is number {answer['place_in_site']} of the {answer['of_site']} planned for its site."
     else:
         answer["words"] = _why_unplanned(said, answer, manager.batch_per_site, manager.batch_size)
@@ -318,18 +335,18 @@ def plan_standing(plan: Any, made: float, settings: Settings, said: Said, page: 
 
 def _why_unplanned(said: Said, plan: Said, cap: int, batch: int) -> str:
     if said["in_flight"]:
-        return "It is being asked for right now."
+        return "It is being requested right now."
     if said["state"] in ("done", "excluded"):
         return f"It is {said['state']}."
     if said["site"]["aside"]:
-        return "Its whole site is set aside."
+        return "Its whole site is backing off."
     if said["state"] == "waiting" and said["due"] > plan["made"]:
         return "It was not due yet."
     if plan["of_site"] >= cap:
         return f"Better pages of its site filled manager.batch_per_site = {cap}."
     if plan["pages"] >= batch:
         return f"Better pages filled manager.batch_size = {batch}."
-    return "It became known, or could be asked for, only after the plan was made: the next one can have it."
+    return "It became known, or could be requested, only after the plan was made: the next plan can hold it."
 
 
 def no_site(columns: Any, site: int) -> bool:

@@ -38,9 +38,10 @@ import numpy.typing as npt
 
 from gossamer import urls
 from gossamer.base.model import VISIT_TEXTS, Ask, Outcome, PageFlag, VisitFlag
-from gossamer.collection.store import Store
 from gossamer.desk.desk import Desk
+from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
+from gossamer.harvester.errands.errand import Context, Errand, Errands, Request
 from gossamer.harvester.errands.probes import MOST, NAME, SAME, UNANSWERED, Answer, Kind, ProbeAnswers, named, said
 from gossamer.harvester.errands.similar import Alike, Said, look_at, said_in
 from gossamer.web.message import Results
@@ -74,7 +75,7 @@ _TITLE: Final = VISIT_TEXTS.index("title")
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One that is to be asked for, or is on its way."""
+    """A request for a page that cannot exist."""
 
     site: int
     origin: int
@@ -82,29 +83,34 @@ class Probe:
     """In canonical form."""
 
 
-class Prober:
-    def __init__(self, desk: Desk, store: Store) -> None:
-        self._desk, self._store = desk, store
-        self._on = desk.settings.harvester.soft_404
-        self._memory = Alike(desk.columns.site.limit)
-        self._urls: dict[int, bytes] = {}
-        """Of pages in flight: to read one from disk takes 20 µs."""
+class ProbeErrand(Errand):
+    name = "probes"
+
+    def __init__(self, context: Context, others: Errands) -> None:
+        self._desk, self._in_flight, self._texts = context.desk, context.in_flight, context.texts
+        self._on = context.desk.settings.harvester.soft_404
+        self._columns, self._probes = context.desk.columns, context.desk[ProbeAnswers].probes
+        self._memory = Alike(context.desk.columns.site.limit)
         self._alike: dict[int, int] = {}
         """Folders, and how many of their pages resembled an earlier one."""
-        self.waiting: dict[int, Probe] = {}
+        self._waiting: dict[int, Probe] = {}
         """By site: one at a time."""
-        self._asked: dict[int, Probe] = {}
-        """In flight, by assignment."""
         self._failed: dict[int, int] = {}
         """Sites, and how many probes of them failed for a moment."""
         self._led: list[int] = []
-        """Of the tick that is judged: pages that are redirected to where there is nothing."""
+        """In the tick that is judged: visits of pages that are redirected to where there is nothing."""
+
+    def waits_at(self, site: int) -> bool:
+        return site in self._waiting
+
+    def any(self) -> bool:
+        return bool(self._waiting)
 
     # --- judging ------------------------------------------------------------------------------------------------
 
     def mark(self, results: Results) -> Results:
         """Before duplicates are marked: soft 404s among the pages of a tick, each with a word on why."""
-        visits, columns = results.visits, self._desk.columns
+        visits, columns = results.visits, self._columns
         outcome, looked_at = visits["outcome"], np.empty(len(visits), np.bool_)
         if not (self._on and self._may_be_soft(visits, looked_at)):
             return results
@@ -112,16 +118,14 @@ class Prober:
         for i in np.flatnonzero(looked_at).tolist():
             page = int(visits["page"][i])
             why = self._text(results, i, int(values[i]), kept) if outcome[i] == _OK else self._target(results, i)
-            if why and not columns.page.flags[page] & _SEED and not self._is_start(page):
+            if why and not columns.page.flags[page] & _SEED and not self._is_start(self._url_at(visits, i)):
                 words[i] = why
         self._led = [i for i in words if outcome[i] == _REDIRECT]
         outcome[[i for i in words if outcome[i] == _OK]] = _SOFT
         return results.with_details(words) if words else results
 
     def _may_be_soft(self, visits: Array, found: Array) -> int:
-        return look_at(
-            visits, self._desk[ProbeAnswers].probes.telling, self._desk.columns.origin.moved, SAME * MANY, found
-        )
+        return look_at(visits, self._probes.telling, self._columns.origin.moved, SAME * MANY, found)
 
     def mark_redirects(self, results: Results) -> None:
         """After links were looked at: these soft 404 are followed as links."""
@@ -134,22 +138,22 @@ class Prober:
         visit = results.visits[i]
         site, page = int(visit["site"]), int(visit["page"])
         title = named(results.text(i, "title"), self._desk.seed)
-        answers = (kept.get((site, answer.folder), answer) for answer in self._desk[ProbeAnswers].probes.of(site))
+        answers = (kept.get((site, answer.folder), answer) for answer in self._probes.of(site))
         found = [answer for answer in answers if answer.repeated_by(visit, value, title)]
         if not any(answer.equals(visit, value) or self._memory.tells(site, answer.title) for answer in found):
             return b""
         kept |= {(site, answer.folder): answer.keeping(visit, value) for answer in found}
         copies = [kept[site, answer.folder].kept for answer in found]
-        return b"" if page in copies or self._is_led_to(site, page) else _SAYS_TEXT
+        return b"" if page in copies or self._is_led_to(site, page, self._url_at(results.visits, i)) else _SAYS_TEXT
 
-    def _is_led_to(self, site: int, page: int) -> bool:
+    def _is_led_to(self, site: int, page: int, url: str) -> bool:
         """From a seed, or a page that other sites name, or from most pages of an origin of the site."""
         columns = self._desk.columns
         if columns.page.depth[page] == 0 and columns.page.flags[page] & _HOPS:
             return True
         of_site = columns.origin.site[: columns.origin.count] == site
         targets = columns.origin.moved_to[: columns.origin.count][of_site].tolist()
-        return urls.fingerprint(self._url(page), self._desk.seed) in targets
+        return urls.fingerprint(url, self._desk.seed) in targets
 
     def _target(self, results: Results, i: int) -> bytes:
         desk, visit, named = self._desk, results.visits[i], results.text(i, "redirect")
@@ -157,58 +161,62 @@ class Prober:
         if moved >= SAME * MANY and int(moved_to) == urls.fingerprint(named, desk.seed):
             return _SAYS_MANY
         target = desk.scope.canonical(named.decode()) or ""
-        known = {
-            answer.value for answer in desk[ProbeAnswers].probes.of(int(visit["site"])) if answer.kind is Kind.REDIRECT
-        }
+        known = {answer.value for answer in self._probes.of(int(visit["site"])) if answer.kind is Kind.REDIRECT}
         return _SAYS_REDIRECT if urls.fingerprint(target, desk.seed) in known else b""
 
-    def remember(self, urls: dict[int, bytes]) -> None:
-        """By page: these are asked for now."""
-        if self._on:
-            self._urls.update(urls)
+    def _url_at(self, visits: Array, i: int) -> str:
+        """The canonical URL of the page of visit `i`. To read it from disk takes 20 µs: it is in flight."""
+        flight = self._in_flight.get(int(visits["number"][i]))
+        if flight is not None:
+            return flight.canonical.decode()
+        return self._texts(np.array([visits["page"][i]], np.uint32))[0].decode()
 
-    def _url(self, page: int) -> str:
-        known = self._urls.get(page)
-        return known.decode() if known is not None else self._store.texts(np.array([page], np.uint32))[0].decode()
-
-    def _is_start(self, page: int) -> bool:
-        url = self._url(page)
+    @staticmethod
+    def _is_start(url: str) -> bool:
         return url.index("/", 8) == len(url) - 1
 
     # --- suspecting ---------------------------------------------------------------------------------------------
 
-    def follow(self, results: Results) -> set[int]:
-        """After a tick was applied: its probes are answered. Sites that are to be probed since."""
-        visits, said = results.visits, said_in(results.visits)
+    def settle(self, results: Results) -> set[int]:
+        """Takes the answers to probes. Returns sites that are to be probed since."""
+        visits = results.visits
+        if not len(visits):
+            return set()
+        said = said_in(visits)
         if said.probes:
             self._take_answers(visits)
-        found = self._suspected(results, said) if self._on else set()
-        for page in visits["page"].tolist():
-            self._urls.pop(page, None)
-        return found
+        return self._suspected(results, said) if self._on else set()
 
     def _take_answers(self, visits: Array) -> None:
         for i in np.flatnonzero(visits["ask"] == _PROBE).tolist():
-            probe = self._asked.pop(int(visits["number"][i]), None)
-            if probe is not None and visits["outcome"][i] == _RETURNED:
-                self.waiting[probe.site] = probe
-            elif probe is not None and Outcome(int(visits["outcome"][i])) in UNANSWERED:
+            flight = self._in_flight.get(int(visits["number"][i]))
+            if flight is None or not isinstance(flight.errand, Probe):
+                continue
+            probe = flight.errand
+            if visits["outcome"][i] == _RETURNED:
+                self._waiting[probe.site] = probe
+            elif Outcome(int(visits["outcome"][i])) in UNANSWERED:
                 self._failed[probe.site] = self._failed.get(probe.site, 0) + 1
 
     def _suspected(self, results: Results, said: Said) -> set[int]:
         visits, alike = results.visits, self._resembling(results, said)
         found = set[int]()
         if True in alike:
-            asked = {probe.site for probe in self._asked.values()}
+            answered = set(visits["number"].tolist())
+            asked = {flight.site for flight in self._in_flight.asked(Ask.PROBE, answered)}
             for i in np.flatnonzero(alike).tolist():
                 site = int(visits["site"][i])
-                if site not in self.waiting and site not in asked and self._suspect(int(visits["page"][i]), visits[i]):
+                if (
+                    site not in self._waiting
+                    and site not in asked
+                    and self._suspect(self._url_at(visits, i), visits[i])
+                ):
                     found.add(site)
         return found
 
     def _resembling(self, results: Results, said: Said) -> list[bool]:
         """Visits of pages that say what others of their site said, or are redirected to where most are."""
-        visits, columns = results.visits, self._desk.columns
+        visits, columns = results.visits, self._columns
         titles = np.zeros(len(visits), np.uint64)
         for i, start, end in said.titles:
             titles[i] = urls.fingerprint(results.texts[start:end], self._desk.seed)
@@ -220,24 +228,23 @@ class Prober:
                 alike[i] = bool(columns.origin.moved_to[visits["origin"][i]] == target)
         return alike
 
-    def _suspect(self, page: int, visit: Any) -> bool:
+    def _suspect(self, url: str, visit: Any) -> bool:
         """Whether its folder, or the root of its origin, is to be probed for it."""
         site, desk = int(visit["site"]), self._desk
-        answers, failed = list(desk[ProbeAnswers].probes.of(site)), self._failed.get(site, 0)
+        answers, failed = list(self._probes.of(site)), self._failed.get(site, 0)
         if failed >= TRIES or len(answers) + failed >= MOST:
             return False
         known = {answer.folder for answer in answers}
         needed = ALIKE * HONEST ** sum(answer.kind is Kind.NOTHING for answer in answers)
         if len(self._alike) > _MOST_SUSPECTED:
             self._alike.clear()
-        url = self._url(page)
         for folder in dict.fromkeys((urls.folder(url), url[: url.index("/", 8) + 1])):
             number = urls.fingerprint(folder, desk.seed)
             self._alike[number] = self._alike.get(number, 0) + 1
             if self._alike[number] >= needed and number not in known:
                 probe = self._made(site, int(visit["origin"]), folder, number, url)
                 if probe is not None:
-                    self.waiting[site] = probe
+                    self._waiting[site] = probe
                     return True
                 self._alike[number] = _NEVER
         return False
@@ -251,20 +258,21 @@ class Prober:
         longest = self._desk.settings.seeder.url_length
         wanted = url.startswith(folder + NAME) and len(url) <= longest and not scope.shuns(url)
         probe = Probe(site, origin, url)
-        return probe if wanted and self.allowed(probe) else None
+        return probe if wanted and _allowed(self._desk, probe) else None
 
-    # --- asking -------------------------------------------------------------------------------------------------
+    # --- requests -------------------------------------------------------------------------------------------------
 
-    def allowed(self, probe: Probe) -> bool:
-        """By the robots.txt at hand."""
-        origins = np.array([probe.origin], np.uint32)
-        return bool(self._desk[Rules].allowed_at(origins, [probe.url.encode()])[0])
-
-    def take(self, site: int, number: int) -> Probe:
-        """It is asked for, by this assignment."""
-        self._asked[number] = self.waiting[site]
-        return self.waiting.pop(site)
+    def next(self, site: int, begins: float) -> Request | None:
+        probe = self._waiting.pop(site, None)
+        if probe is None or self._columns.origin.valid[probe.origin] <= begins or not _allowed(self._desk, probe):
+            return None
+        return Request(Ask.PROBE, probe.origin, self._desk[Places].asked_as(site, probe.url), probe)
 
     def give_up(self, site: int) -> None:
-        """The site cannot be asked now; if it is still suspected later, it will be."""
-        self.waiting.pop(site, None)
+        """If the site is still suspected later, it will be probed then."""
+        self._waiting.pop(site, None)
+
+
+def _allowed(desk: Desk, probe: Probe) -> bool:
+    """By the robots.txt at hand."""
+    return desk[Rules].allows(probe.origin, probe.url)

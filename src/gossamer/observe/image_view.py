@@ -1,10 +1,11 @@
-"""An image of the columns as `whereabouts` sees it: arrays are mapped, so only the rows that are looked at are read.
+"""An image of the columns, opened read-only: arrays are mapped, so only the rows that are needed are read.
 
-Checksums of arrays are not looked at: that would mean reading all of them. A crawl that starts from the image does.
+Checksums of arrays are not checked: that would read all of them. A crawl that starts from the image checks them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,14 +18,15 @@ from gossamer.collection import image
 from gossamer.collection.image import Image, ImageDamagedError
 from gossamer.collection.layout import BIG_RULES
 from gossamer.collection.manifest import Line
+from gossamer.manager.value import TOTAL
+from gossamer.observe.status import Explaining
 from gossamer.web.addresses import unpack
-from gossamer.whereabouts import TOTAL
 
 Array = npt.NDArray[Any]
 
 
 def open_image(shard: Path, line: Line | None) -> Mapped | None:
-    """The newest image, if there is one that can be read and is of a version with these columns."""
+    """The newest image; None if there is none, it cannot be read, or its version lacks one of these columns."""
     if line is None:
         return None
     try:
@@ -34,29 +36,32 @@ def open_image(shard: Path, line: Line | None) -> Mapped | None:
 
 
 class _Group:
-    """Columns of equal length, mapped when they are first asked for."""
+    """Columns of equal length, mapped at first access."""
 
     def __init__(self, mapped: Mapped, name: str, count: int) -> None:
         self._mapped, self._name, self.count = mapped, name, count
 
     def __getattr__(self, column: str) -> Array:
-        found = self._mapped.array(f"{self._name}.{column}")
-        self.__dict__[column] = found
-        return found
+        array = self._mapped.array(f"{self._name}.{column}")
+        self.__dict__[column] = array
+        return array
 
 
 class Mapped:
+    """The image as `observe/status.py` reads it."""
+
     ranked = True
     """It has link scores, if any were computed."""
+    parts: Iterable[Explaining] = ()
 
-    def __init__(self, found: Image) -> None:
-        self._image = found
-        self.record, self.wall = found.record, float(found.meta["wall"])
+    def __init__(self, opened: Image) -> None:
+        self._image = opened
+        self.record, self.wall = opened.record, float(opened.meta["wall"])
         self.columns = SimpleNamespace(
-            **{name: _Group(self, name, int(found.meta[f"{name}s"])) for name in ("page", "site", "origin")},
+            **{name: _Group(self, name, int(opened.meta[f"{name}s"])) for name in ("page", "site", "origin")},
             ranking=self.array("ranking"),
         )
-        self.array("origin.unreachable")  # the newest column: none of the others is missing then
+        self.array("origin.unreachable")  # the newest column: if it is there, all are
         self.issued = int(self.array("totals")[TOTAL])
         self._names = np.cumsum(self.array("name_lengths"), dtype=np.int64)
 
@@ -91,7 +96,7 @@ class Mapped:
         row = int(self.columns.site.address[site]) + 1
         try:
             return [float(speed) for speed in self.array("speeds")[48 * row : 48 * row + 48]]
-        except AttributeError:  # an image of a former version
+        except AttributeError:  # an image of an earlier version
             return []
 
     def rules_of(self, origin: int) -> bytes:

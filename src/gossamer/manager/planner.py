@@ -17,16 +17,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.base.model import Reason, State
+from gossamer.base.model import Reason, State, VerdictFlag
+from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.store import Store
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
 from gossamer.manager.history import Past, read_history
 from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan, make_plan
-from gossamer.manager.policies import TOTAL
 from gossamer.manager.unjudged import find_unjudged
-from gossamer.manager.value import Value
+from gossamer.manager.value import TOTAL, Value
 
 Array = npt.NDArray[Any]
 
@@ -36,9 +36,27 @@ AT_ONCE: Final = 20_000
 """Pages judged at a time."""
 
 
-class Verdicts(NamedTuple):
+class Unjudged(NamedTuple):
     pages: Array
     texts: list[bytes]
+
+
+class Made(NamedTuple):
+    """The last plan."""
+
+    plan: Plan | None = None
+    at: float = 0.0
+    """Wall time when it was begun."""
+
+    @property
+    def index_value(self) -> float:
+        """V(I) when it was made."""
+        return 0.0 if self.plan is None else self.plan.index_value
+
+    @property
+    def index_pages(self) -> int:
+        """Pages that the index held then."""
+        return 0 if self.plan is None else self.plan.index_pages
 
 
 class Planner:
@@ -46,7 +64,7 @@ class Planner:
         self._desk, self._store, self._horizon = desk, store, horizon
         self.value = Value.of(desk.settings.manager)
         self._thread = ThreadPoolExecutor(1, "plan")
-        self._running: Future[tuple[Plan, Past, Verdicts]] | None = None
+        self._running: Future[tuple[Plan, Past, Unjudged]] | None = None
         self._not_before = self._soonest = 0.0
         self._taken = False
         self._begun = 0.0
@@ -54,13 +72,12 @@ class Planner:
         """Something has changed since the last plan was begun."""
         self.longest = 0.0
         """Seconds of the plan that took longest."""
-        self.index_value = 0.0
-        """V(I) when the last plan was made, and the pages that the index held."""
-        self.index_pages = 0
         self.history = read_history(store.shard)
-        self.last: Plan | None = None
-        self.last_made = 0.0
-        """Wall time when it was begun."""
+        self.made = Made()
+
+    def outdate(self) -> None:
+        """Something has changed."""
+        self.stale = True
 
     @property
     def idle(self) -> bool:
@@ -87,7 +104,7 @@ class Planner:
             self._begun = wall
             self._running = self._thread.submit(self._make, wall)
 
-    def take(self, now: float, wait: bool = False) -> tuple[Plan, list[tuple[int, int, int, int]]] | None:
+    def take(self, now: float, wait: bool = False) -> tuple[Plan, list[Verdict]] | None:
         """A finished plan, and verdicts on pages that were known before the robots rules of their origins were."""
         if self._running is None or not (wait or self._running.done()):
             return None
@@ -97,8 +114,7 @@ class Planner:
         self._not_before = now + (PAUSE if wait or not self._taken else max(PAUSE, 10 * plan.seconds))
         self._taken = True
         self.longest = max(self.longest, plan.seconds)
-        self.index_value, self.index_pages = plan.index_value, plan.index_pages
-        self.last, self.last_made = plan, self._begun
+        self.made = Made(plan, self._begun)
         self.history.add(past)
         return plan, self._judge(unjudged)
 
@@ -115,7 +131,7 @@ class Planner:
         harvester = self._desk.settings.harvester
         return in_flight < min(harvester.least_connections, harvester.connections)
 
-    def _make(self, wall: float) -> tuple[Plan, Past, Verdicts]:
+    def _make(self, wall: float) -> tuple[Plan, Past, Unjudged]:
         desk, manager = self._desk, self._desk.settings.manager
         known, site = desk.columns.page.count, desk.columns.site
         used = slice(0, site.count)
@@ -146,13 +162,14 @@ class Planner:
             plan.pages,
             aside.astype(np.uint32),
         )
-        return plan, past, Verdicts(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
+        return plan, past, Unjudged(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
 
-    def _judge(self, unjudged: Verdicts) -> list[tuple[int, int, int, int]]:
+    def _judge(self, unjudged: Unjudged) -> list[Verdict]:
         pages, texts = unjudged
         if not len(pages):
             return []
         self._desk[Rules].unjudged |= len(pages) == AT_ONCE
         allowed = self._desk[Rules].allowed(pages, texts).tolist()
-        yes, no = (State.PENDING, Reason.NONE, 1), (State.EXCLUDED, Reason.ROBOTS, 1)
-        return [(page, *(yes if ok else no)) for page, ok in zip(pages.tolist(), allowed, strict=True)]
+        flag = VerdictFlag.ROBOTS
+        yes, no = (State.PENDING, Reason.NONE, flag), (State.EXCLUDED, Reason.ROBOTS, flag)
+        return [Verdict(page, *(yes if ok else no)) for page, ok in zip(pages.tolist(), allowed, strict=True)]

@@ -1,15 +1,8 @@
-"""The desk answers questions while it crawls: a Unix socket in the shard's folder, for `gossamer explain`.
+"""The desk's end of the status socket: a thread that answers questions about pages and sites while the crawl runs.
 
-One JSON object in a line, one back, then the connection ends. A thread answers, one question at a time; it reads
-columns and writes nothing, and whatever goes wrong in it becomes an answer, {"error": …}, never an exception in the
-loop. Only the user who runs the crawl may ask (mode 0600).
-
-    {"page": URL}     canonical     {"page": number or null, "wall", "standing", "plan", …}
-    {"site": NAME}                  {"site": number or null, "wall", "standing", "queue", …}
-    {"aside": true}                 {"aside": [[site, why, until or null], …], "wall"}
-
-The socket is bound under /proc/self/fd, because a path of more than 107 bytes does not fit into a socket's address. It
-is no part of the collection: one that a kill left behind is replaced by the next desk, which holds the lock.
+It handles one question at a time, reads columns, and writes nothing. Every error in it becomes an answer,
+{"error": …}, never an exception in the loop. The socket is no part of the collection: the next desk, which holds the
+lock, replaces a socket that a kill left behind.
 """
 
 from __future__ import annotations
@@ -19,9 +12,7 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -32,9 +23,10 @@ from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.manager.pages import Pages
-from gossamer.urls import fingerprint
-from gossamer.whereabouts import (
-    TOTAL,
+from gossamer.manager.value import TOTAL
+from gossamer.observe.socket import SOCKET, path_of, read_line
+from gossamer.observe.status import (
+    Explaining,
     Said,
     no_site,
     page_standing,
@@ -44,60 +36,24 @@ from gossamer.whereabouts import (
     sites_aside,
     unknown_standing,
 )
+from gossamer.urls import fingerprint
 
 if TYPE_CHECKING:
     from gossamer.base.clock import Clock
     from gossamer.collection.store import Store
     from gossamer.desk.desk import Desk
-    from gossamer.dispatch import Dispatch
-    from gossamer.planner import Planner
+    from gossamer.harvester.harvest import Harvest
+    from gossamer.manager.planner import Planner
 
-SOCKET: Final = "desk.sock"
 LONGEST: Final = 1 << 16
-"""Bytes of a question, or of the texts in an answer."""
+"""Bytes of a question."""
 PATIENCE: Final = 2.0
-"""Seconds: for a question to come and its answer to be taken."""
+"""Timeout in seconds, for a question to arrive and for its answer to be read."""
 PAUSE: Final = 0.2
-"""Seconds before the next question is listened for, if one could not be taken."""
+"""Seconds until the next `accept`, if one has failed."""
 QUEUE: Final = 10
-"""Pages of a site's queue that are named."""
+"""How many pages of a site's queue an answer names."""
 _TRIES: Final = 3
-
-
-@contextmanager
-def _reachable(shard: Path) -> Iterator[str]:
-    """A short path to the socket, whatever the length of the folder's."""
-    fd = os.open(shard, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{fd}/{SOCKET}"
-    finally:
-        os.close(fd)
-
-
-def ask(shard: Path, question: Said, patience: float = 5.0) -> Said | None:
-    """What the desk of a running crawl says; None if there is none, or it does not answer."""
-    try:
-        with _reachable(shard) as path, socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(patience)
-            line.connect(path)
-            line.sendall(json.dumps(question).encode() + b"\n")
-            raw = _line(line, 1 << 24)
-    except OSError:
-        return None
-    said = json.loads(raw) if raw else None
-    return said if isinstance(said, dict) else None
-
-
-def _line(connection: socket.socket, most: int) -> bytes:
-    parts, size = [], 0
-    while part := connection.recv(1 << 16):
-        parts.append(part)
-        size += len(part)
-        if size > most:
-            raise OSError("the line is too long")
-        if part.endswith(b"\n"):
-            break
-    return b"".join(parts)
 
 
 def _failure(error: Exception) -> Said:
@@ -105,11 +61,20 @@ def _failure(error: Exception) -> Said:
 
 
 class DeskView:
-    """The desk as `whereabouts` sees it."""
+    """The desk as `observe/status.py` reads it."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, errands: Iterable[Explaining] = ()) -> None:
         self._desk = desk
         self.columns = desk.columns
+        self.parts: Iterable[Explaining] = (*desk.parts, *errands)
+
+    @property
+    def issued(self) -> int:
+        """All cash given out."""
+        return int(self._desk[Pages].totals[TOTAL])
+
+    def site_number(self, name: str) -> int:
+        return self._desk[Places].site(name)
 
     def site_name(self, site: int) -> str:
         return self._desk[Places].names[site]
@@ -129,21 +94,23 @@ class DeskView:
 
 
 class Listener:
-    def __init__(self, desk: Desk, store: Store, dispatch: Dispatch, planner: Planner, clock: Clock) -> None:
-        self._shard, self._desk, self._store, self._dispatch = store.shard, desk, store, dispatch
+    """Answers questions about the crawl, in a thread, from `start` to `close`."""
+
+    def __init__(self, desk: Desk, store: Store, harvest: Harvest, planner: Planner, clock: Clock) -> None:
+        self._shard, self._desk, self._store, self._harvest = store.shard, desk, store, harvest
         self._planner, self._clock = planner, clock
-        self._view = DeskView(desk)
+        self._view = DeskView(desk, harvest.errands)
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
         self.complaint = ""
-        """Why nobody can ask, if so: a file system without sockets is no reason not to crawl."""
+        """Why there is no socket, if so: a file system without sockets is no reason not to crawl."""
 
     def start(self) -> None:
         listening = socket.socket(socket.AF_UNIX)
         try:
             os.fchmod(listening.fileno(), 0o600)  # before it has a name: the file gets this mode
-            with _reachable(self._shard) as path:
+            with path_of(self._shard) as path:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
                 listening.bind(path)
@@ -153,7 +120,7 @@ class Listener:
             self.complaint = f"{self._shard / SOCKET}: {error.strerror}; `gossamer explain` will read files only"
             return
         self._socket = listening
-        self._thread = threading.Thread(target=self._serve, args=(listening,), name="asking", daemon=True)
+        self._thread = threading.Thread(target=self._serve, args=(listening,), name="status socket", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -169,7 +136,7 @@ class Listener:
             os.unlink(self._shard / SOCKET)
 
     def _serve(self, listening: socket.socket) -> None:
-        """Until `close`. Whatever else accept says (no more files can be opened) passes, and the asker waits."""
+        """Runs until `close`. Another error of `accept` (too many open files) passes, and the client waits."""
         while not self._closed.is_set():
             try:
                 connection, _ = listening.accept()
@@ -178,7 +145,7 @@ class Listener:
                 continue
             with contextlib.suppress(OSError), connection:
                 connection.settimeout(PATIENCE)
-                connection.sendall(self.reply(_line(connection, LONGEST)))
+                connection.sendall(self.reply(read_line(connection, LONGEST)))
 
     def reply(self, raw: bytes) -> bytes:
         """The answer as a line. Never raises."""
@@ -207,19 +174,18 @@ class Listener:
         settings = self._desk.settings
         standing = page_standing(self._view, settings, wall, page, url)
         answer: Said = {"page": page, "standing": standing, "scores": self._scores(page, wall)}
-        plan, made = getattr(self._planner, "last", None), getattr(self._planner, "last_made", 0.0)
-        if plan is not None:
-            answer["plan"] = plan_standing(plan, made, settings, standing, page)
+        made = self._planner.made
+        if made.plan is not None:
+            answer["plan"] = plan_standing(made.plan, made.at, settings, standing, page)
             answer["plans"] = self._planner.history.about(page, standing["site"]["number"])
         answer["next_turn"] = self._next_turn(standing["site"]["number"], wall)
         return answer
 
     def _scores(self, page: int, wall: float) -> Said:
-        issued = int(self._desk[Pages].totals[TOTAL])
-        return scores_of(self._desk.columns, self._desk.settings, issued, wall, page)
+        return scores_of(self._desk.columns, self._desk.settings, self._view.issued, wall, page)
 
     def _site_of(self, url: str, wall: float) -> Said:
-        """Of a page that is not known: is there still room in its site, and what would keep it from being asked for?"""
+        """For a page that is not known: whether its site has room for it, and what would prevent a request."""
         site = self._desk[Places].site(url.partition("://")[2].partition("/")[0].partition(":")[0])
         if no_site(self._desk.columns, site):
             return {"sites": self._desk.columns.site.count}
@@ -227,9 +193,10 @@ class Listener:
         return {"site_pages": pages, "would": unknown_standing(self._view, self._desk.settings, wall, site, url)}
 
     def _find(self, url: bytes) -> int:
-        """The loop may be moving a part of the table while it is searched: then it is searched again.
+        """The number of the page; NONE if it is not known.
 
-        A number is believed if its text is the URL.
+        The loop may move a part of the table while it is searched: then it is searched again. A number is believed if
+        its text is the URL.
         """
         key = np.array([fingerprint(url, self._desk.seed)], np.uint64)
         for _ in range(_TRIES):
@@ -241,21 +208,19 @@ class Listener:
         return NONE
 
     def _next_turn(self, site: int, wall: float) -> float:
-        """Wall: when the queue lets the site be asked again."""
-        return round(wall + self._dispatch.queue.time_of(site) - self._clock.monotonic(), 3)
+        """Wall time at which the queue lets the site be requested again."""
+        return round(wall + self._harvest.queue.time_of(site) - self._clock.monotonic(), 3)
 
     def _site(self, name: str, wall: float) -> Said:
         columns, names = self._desk.columns, self._desk[Places].names
         site = self._desk[Places].site(name)
         if no_site(columns, site) or names[site] != name:
             return {"site": None}
-        planned = self._dispatch.queue.planned(site)
+        planned = self._harvest.queue.planned(site)
         texts = self._store.urls.read_many(planned[:QUEUE].tolist())
         return {
             "site": site,
-            "standing": site_standing(
-                self._view, self._desk.settings, int(self._desk[Pages].totals[TOTAL]), wall, site
-            ),
+            "standing": site_standing(self._view, self._desk.settings, self._view.issued, wall, site),
             "planned": len(planned),
             "queue": [
                 {"page": int(page), "url": text.decode(), "depth": int(columns.page.depth[page])}
