@@ -40,7 +40,7 @@ from gossamer.webs.demo.access import AccessLog
 from gossamer.webs.demo.moods import NO_ANSWER
 from gossamer.webs.simulated import Asked, SimulatedNames, SimulatedWeb
 from tests.support.crawling import Crawling, Served, children, kill, serve
-from tests.support.world import at_processor_speed
+from tests.support.world import at_processor_speed, seal_here
 
 REQUESTS, SIMULATED, RESTARTS = 100_000, 1_000_000, 20
 LONGEST: Final = 2_700.0
@@ -277,7 +277,7 @@ def simulated(folder: Path, requests: int, restarts: int, web: MixedWeb, *change
 
 @at_processor_speed()
 def _run(folder: Path, settings: Settings, web: MixedWeb, clock: VirtualClock, log: _Log) -> None:
-    store, desk, resumed = open_collection(folder, settings, clock)
+    store, desk, resumed = open_collection(folder, settings, clock, sealer=seal_here)
     try:
         served = SimulatedWeb(lambda url: web.reply(url, clock.monotonic()), clock, desk.seed, asked=log, gather=0.2)
         crawl = Crawl(desk, store, served, SimulatedNames(web.address), clock, Bounds(patience=3 * 3_600.0))

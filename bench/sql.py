@@ -25,7 +25,7 @@ from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal import journal
 from gossamer.collection.journal.effects import ORIGIN, PAGE, Effects
 from gossamer.collection.journal.records import Mark
-from gossamer.collection.store import URL_FILE
+from gossamer.collection.layout import URL_FILE
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, dump
 from gossamer.urls import fingerprint

@@ -31,6 +31,7 @@ from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal import journal
 from gossamer.collection.journal.effects import ORIGIN, PAGE, VERDICT, Effects
 from gossamer.collection.journal.records import Mark
+from gossamer.collection.layout import URL_FILE
 from gossamer.collection.runs import begin_run
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, dump
@@ -38,7 +39,6 @@ from gossamer.web.archive.archive import Archive, Exchange, Place, warcinfo
 from gossamer.web.archive.bodies import Payloads
 from gossamer.web.fetch.decode import Decoded
 
-URL_FILE: Final = f"{layout.URLS}/pages.blocks"
 BOUND: Final = 100.0
 MOST_TEXTS: Final = 100
 """Number of different texts; pages also differ in their number."""

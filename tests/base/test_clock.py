@@ -1,4 +1,4 @@
-"""Clocks that are set, machines that sleep, crawls that are killed: time goes on, and no site is asked early."""
+"""Clocks: whether they are set, the machine sleeps or the crawl is killed, no site is requested early."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ YEAR = 365 * 86_400.0
 
 
 class Machine(VirtualClock):
-    """Knows what time it really is, which no program on it does: monotonic times to true ones."""
+    """A machine that records the true time, which no program on it knows: it maps monotonic times to true ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ def test_wall_time_never_goes_back_in_a_run_or_between_two(steps: list[tuple[str
         last = max(last, clock.wall())
 
 
-def test_the_real_clock_is_reckoned_from_the_boot_and_goes_on_where_it_was() -> None:
+def test_the_real_clock_counts_from_the_boot_and_continues_the_former_time() -> None:
     clock = RealClock()
     assert abs(clock.wall() - clock.shown()) < 1.0
     assert clock.boot()
@@ -93,7 +93,7 @@ def replace_boot(reckoning: Reckoning) -> Reckoning:
     return reckoning._replace(boot="another")
 
 
-def test_that_a_clock_was_set_is_said_once() -> None:
+def test_a_change_of_the_system_clock_is_reported_once() -> None:
     said: list[str] = []
     events: list[float] = []
     clock = VirtualClock()
@@ -114,7 +114,7 @@ def test_that_a_clock_was_set_is_said_once() -> None:
 
 
 def web_of(rng: Random, hosts: list[str]) -> dict[str, list[Reply]]:
-    """What each page answers, time after time: some ask us to wait first."""
+    """The responses of each page, in order; some ask us to wait first."""
     busy = Reply(outcome=Outcome.TOO_MANY_REQUESTS, status=429, retry_after=40.0, seconds=0.1)
     return {
         f"http://{host}/{n}": [busy, Reply(seconds=0.1)] if rng.random() < 0.2 else [Reply(seconds=0.1)]
@@ -125,7 +125,7 @@ def web_of(rng: Random, hosts: list[str]) -> dict[str, list[Reply]]:
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32))
-def test_no_site_is_asked_early_however_the_clock_is_set_the_machine_sleeps_and_the_crawl_is_killed(
+def test_no_site_is_requested_early_however_the_clock_is_set_the_machine_sleeps_and_the_crawl_is_killed(
     seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     rng, machine = Random(seed), Machine()
@@ -152,7 +152,7 @@ def test_no_site_is_asked_early_however_the_clock_is_set_the_machine_sleeps_and_
     for _ in range(5):
         world.run(list(web), turns=rng.randrange(1, 60), clean=rng.random() < 0.3)
         if rng.random() < 0.3:
-            machine.set(machine.wall() - machine.shown())  # set forward over a boot: nobody can know
+            machine.set(machine.wall() - machine.shown())  # set forward during a boot: this cannot be detected
             machine.reboot(rng.choice([10.0, 1000.0]))
             machine.set(rng.choice([0.0, -YEAR]))
         elif rng.random() < 0.7:
@@ -165,8 +165,8 @@ def test_no_site_is_asked_early_however_the_clock_is_set_the_machine_sleeps_and_
 
 @pytest.mark.parametrize("seconds", [-YEAR, YEAR], ids=["back", "forward"])
 @pytest.mark.parametrize("when", ["in a run", "between runs"])
-def test_a_wall_clock_that_is_set_by_a_year_changes_nothing(tmp_path: Path, seconds: float, when: str) -> None:
-    """A page that failed is tried again after its time, no sooner and no later."""
+def test_setting_the_system_clock_by_a_year_changes_nothing(tmp_path: Path, seconds: float, when: str) -> None:
+    """A page that failed is retried when it is due, neither sooner nor later."""
     failing = [Reply(outcome=Outcome.SERVER_ERROR, status=503, retry_after=100.0), Reply()]
     world = World(tmp_path, {}, ["harvester.retry=200s"])
 
@@ -187,7 +187,7 @@ def test_a_wall_clock_that_is_set_by_a_year_changes_nothing(tmp_path: Path, seco
     assert 200.0 <= second.start - first.end < 205.0
 
 
-def test_after_a_boot_with_a_clock_set_back_waits_end_in_their_time(tmp_path: Path) -> None:
+def test_after_a_boot_with_a_clock_set_back_waits_end_on_time(tmp_path: Path) -> None:
     busy = [Reply(outcome=Outcome.TOO_MANY_REQUESTS, status=429, retry_after=100.0), Reply()]
     world = World(tmp_path, {}, ["harvester.retry=30s"])
     world.replies = lambda url: busy.pop(0) if url == ROOT else Reply(outcome=Outcome.NOT_FOUND, status=404)
@@ -199,7 +199,7 @@ def test_after_a_boot_with_a_clock_set_back_waits_end_in_their_time(tmp_path: Pa
     assert 100.0 <= second.start - first.end < 200.0
 
 
-def test_a_retry_after_that_is_a_date_counts_from_the_date_of_the_answer() -> None:
+def test_a_retry_after_date_is_relative_to_the_date_of_the_response() -> None:
     until, said = "Tue, 17 Nov 2026 05:10:00 GMT", "Tue, 17 Nov 2026 05:00:00 GMT"
     assert retry_after(until, date=said) == 600.0
     assert retry_after(until, now=0.0, date=said) == 600.0, "however wrong our clock is"
@@ -209,7 +209,7 @@ def test_a_retry_after_that_is_a_date_counts_from_the_date_of_the_answer() -> No
 
 
 @pytest.mark.parametrize("text", [None, b"", b"{", b"[]", b'{"boot": "x"}', b'{"boot": "x", "ahead": null}'])
-def test_without_a_reckoning_that_can_be_read_it_is_as_after_a_boot(tmp_path: Path, text: bytes | None) -> None:
+def test_an_unreadable_reckoning_is_treated_like_a_boot(tmp_path: Path, text: bytes | None) -> None:
     world = World(tmp_path, {ROOT: Reply()})
     world.run([ROOT], pages=1)
     path = shard_folder(tmp_path) / CLOCK

@@ -1,4 +1,4 @@
-"""The one module that writes: what it promises callers, what it says when the disk does not play along."""
+"""The one module that writes files: what it guarantees to callers, and what it reports when the disk fails."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_append_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatc
     file.close()
 
 
-def test_a_full_disk_is_a_storage_error_with_path_deed_and_cure() -> None:
+def test_a_full_disk_is_a_storage_error_with_path_operation_and_cure() -> None:
     with pytest.raises(StorageError) as caught:
         disk.write_synced("/dev/full", b"x")
     assert "write /dev/full" in caught.value.message
@@ -68,7 +68,7 @@ def test_a_full_disk_is_a_storage_error_with_path_deed_and_cure() -> None:
 
 
 @pytest.mark.parametrize("code", ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EMFILE", "EIO"])
-def test_every_fault_of_the_system_has_a_sentence_of_its_own(code: str) -> None:
+def test_every_system_error_has_its_own_cure(code: str) -> None:
     with pytest.raises(StorageError) as caught, disk.naming("write", "some/file"):
         raise OSError(getattr(errno, code), os.strerror(getattr(errno, code)))
     assert caught.value.message.startswith("cannot write some/file: ")
@@ -92,13 +92,13 @@ def test_every_fault_of_the_system_has_a_sentence_of_its_own(code: str) -> None:
 def test_every_function_turns_an_oserror_into_a_storage_error(tmp_path: Path, deed: Callable[[Path], None]) -> None:
     (tmp_path / "file").write_bytes(b"")
     if "remove" in (deed.__code__.co_names):
-        deed(tmp_path)  # what is not there needs no removing
+        deed(tmp_path)  # removing a missing file is no error
         return
     with pytest.raises(StorageError):
         deed(tmp_path)
 
 
-def test_a_sync_that_failed_is_never_believed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_never_trusted_again_after_a_failed_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = disk.Appender(tmp_path / "a")
     file.append(b"x")
 
@@ -114,14 +114,14 @@ def test_a_sync_that_failed_is_never_believed_again(tmp_path: Path, monkeypatch:
     file.close()
 
 
-def test_write_atomic_replaces_the_whole_file_and_leaves_nothing_beside(tmp_path: Path) -> None:
+def test_write_atomic_replaces_the_whole_file_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     disk.write_atomic(tmp_path / "a", b"old and long")
     disk.write_atomic(tmp_path / "a", b"new")
     assert (tmp_path / "a").read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_truncate_cuts_but_never_fills_up(tmp_path: Path) -> None:
+def test_truncate_cuts_but_never_extends(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"0123456789")
     disk.truncate(tmp_path / "a", 4)
     disk.truncate(tmp_path / "a", 4)
@@ -130,7 +130,7 @@ def test_truncate_cuts_but_never_fills_up(tmp_path: Path) -> None:
         disk.truncate(tmp_path / "a", 5)
 
 
-def test_folders_are_made_with_those_above_and_removed_with_those_below(tmp_path: Path) -> None:
+def test_folders_are_created_with_their_parents_and_removed_with_their_contents(tmp_path: Path) -> None:
     disk.make_directory(tmp_path / "a" / "b" / "c")
     disk.make_directory(tmp_path / "a" / "b" / "c")
     (tmp_path / "a" / "b" / "x").write_bytes(b"x")
@@ -139,7 +139,7 @@ def test_folders_are_made_with_those_above_and_removed_with_those_below(tmp_path
     assert not (tmp_path / "a").exists()
 
 
-def test_recordings_hold_every_operation_of_every_process_in_order_of_its_end(
+def test_recordings_have_every_operation_of_every_process_ordered_by_end_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, tape = tmp_path / "root", tmp_path / "tape"

@@ -1,7 +1,7 @@
-"""What others say reaches no screen, log line, page, statement or file name as it is: every command, on the worst site.
+"""Untrusted text reaches no screen, log line, page, SQL statement or file name unescaped: every command is run.
 
-`COMMANDS` has the arguments of each command on a collection whose pages, headers, robots.txt and sitemaps say what
-should hurt. A command that is not in it fails `test_every_command_is_tried`.
+`COMMANDS` has the arguments of each command for a collection whose pages, headers, robots.txt and sitemaps contain
+hostile text. A command that is not in it fails `test_every_command_is_tested`.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from tests.support.crawling import gossamer
 from tests.support.statistics import statistics
 
 WORST: Final = "\x1b]0;x\x07\x1b[31m \x9b2J \u202egnp.exe \u2028 \x7f \x85 <script>alert(1)</script> '\"; drop -- ../x"
-"""What a terminal, a log, a page, SQL and a file system would each understand in its own way."""
+"""A text with special characters for terminals, logs, HTML, SQL and file systems."""
 FORGED: Final = "forged: nothing is wrong"
-"""What follows a newline that others sent: it must not become a line of ours."""
+"""The text after a line feed in untrusted text: it must not become a line of our output."""
 ANYTHING: Final = st.text(max_size=20) | st.text([*WORST, "\n", "\0", "\ud800"], max_size=20)
 
 
 def printable(text: str) -> bool:
-    """And no line of it is another's."""
+    """Whether the text is printable, and has no forged line."""
     return all(line.isprintable() and not line.startswith(FORGED) for line in text.split("\n"))
 
 
-# --- one function a place ------------------------------------------------------------------------------------
+# --- one function per place ------------------------------------------------------------------------------------
 
 
 @given(ANYTHING)
@@ -71,7 +71,7 @@ def test_a_text_for_the_screen_is_one_line_of_printable_characters(text: str) ->
     st.sampled_from([None, 1]),
 )
 @settings(max_examples=60, deadline=None)
-def test_json_is_read_again_as_what_it_was_made_of(value: Any, indent: int | None) -> None:
+def test_json_decodes_to_the_value_it_was_made_from(value: Any, indent: int | None) -> None:
     made = for_json(value, indent=indent)
     assert printable(made)
     assert not any("\ud800" <= c <= "\udfff" for c in made)
@@ -84,7 +84,7 @@ def test_json_is_read_again_as_what_it_was_made_of(value: Any, indent: int | Non
 
 @given(ANYTHING)
 @settings(max_examples=60, deadline=None)
-def test_a_page_shows_the_text_and_nothing_else(text: str) -> None:
+def test_an_html_page_shows_the_text_and_nothing_else(text: str) -> None:
     read = Elements(f'<p title="{for_html(text)}">{for_html(text)}</p>')
     assert read.tags == ["p"]
     assert read.attributes == [("title", for_screen(text))]
@@ -93,13 +93,13 @@ def test_a_page_shows_the_text_and_nothing_else(text: str) -> None:
 
 @given(ANYTHING.filter(lambda text: "\0" not in text and text.encode(errors="ignore").decode() == text))
 @settings(max_examples=60, deadline=None)
-def test_a_statement_has_the_text_and_nothing_else(text: str) -> None:
+def test_an_sql_literal_evaluates_to_the_text_and_nothing_else(text: str) -> None:
     assert duckdb.execute(f"select {for_sql(text)}").fetchall() == [(text,)]
 
 
 @given(ANYTHING)
 @settings(max_examples=60, deadline=None)
-def test_a_file_name_names_a_file_in_the_folder_that_it_is_put_into(text: str) -> None:
+def test_a_file_name_never_leaves_its_folder(text: str) -> None:
     name = for_file(text)
     assert Path("/folder", name).resolve().parent == Path("/folder")
     assert 0 < len(name.encode()) <= 255
@@ -129,7 +129,7 @@ class Elements(HTMLParser):
 
 
 class Stream(io.TextIOWrapper):
-    """Standard output as a program has it, or as a terminal."""
+    """Standard output, to a program or to a terminal."""
 
     def __init__(self, terminal: bool = False, encoding: str = "utf-8") -> None:
         super().__init__(io.BytesIO(), encoding=encoding, newline="")
@@ -145,7 +145,7 @@ class Stream(io.TextIOWrapper):
         return buffer.getvalue().decode(self.encoding)
 
 
-def test_what_is_printed_by_anybody_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_printed_is_escaped_whichever_code_prints_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for encoding in ("utf-8", "ascii", "latin-1"):
         stream = Stream(encoding=encoding)
         monkeypatch.setattr(sys, "stdout", stream)
@@ -158,14 +158,14 @@ def test_what_is_printed_by_anybody_is_escaped(monkeypatch: pytest.MonkeyPatch) 
         assert json.loads(programs) == {"title": f"{WORST} 日本"}
 
 
-def test_a_fault_that_nobody_caught_is_escaped() -> None:
+def test_an_uncaught_exception_is_escaped() -> None:
     program = f"from gossamer.base.screen import guard; guard(); raise ValueError({WORST!r})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "ValueError: \\x1b]0;x" in done.stderr
     assert printable(done.stderr)
 
 
-def test_progress_has_no_control_sequences_but_its_own() -> None:
+def test_progress_has_only_its_own_control_sequences() -> None:
     screen = Terminal()
     progress = Progress(screen)
     progress.say(f"warning: {WORST}")
@@ -174,7 +174,7 @@ def test_progress_has_no_control_sequences_but_its_own() -> None:
     assert printable(re.sub(r"\x1b\[(?:\d+F|J|K)", "", screen.getvalue()))
 
 
-def test_reports_show_names_and_run_none() -> None:
+def test_reports_show_names_as_text_and_execute_none() -> None:
     series = Series(WORST, [1, 2], [1, 2])
     drawn = Plot(WORST, WORST, WORST, WORST, (series, Series(WORST, [1], [1], "points", paper=True)))
     shown = Table(WORST, WORST, (Column(WORST), Column("n", ".1f")), ((WORST, 1.0),))
@@ -196,7 +196,7 @@ HOST: Final = "evil.example"
 ROOT: Final = f"http://{HOST}/"
 RAW: Final = WORST.encode().replace(b"\xc2\x85", b"")
 FIELD: Final = WORST.encode("latin-1", "replace").replace(b"\x85", b"")
-"""In a header: libcurl ends a transfer at what it does not take."""
+"""`WORST` for a header field: libcurl would abort the transfer at the other characters."""
 LINKS: Final = (
     "/a\x1b[31m",
     "/<script>",
@@ -275,7 +275,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crawl of the worst site; beside it what the command said, its event log, and an access log."""
+    """A crawl of the hostile site; next to it the output of the command, its event log, and an access log."""
     folder = tmp_path_factory.mktemp("worst")
     with _Server(("127.0.0.1", 0), _Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -320,7 +320,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 COMMANDS: Final[dict[str, list[list[str]]]] = {
-    "crawl": [["DIR/crawl", "--set", WORST], ["DIR/crawl", "--for", WORST]],  # and see the fixture
+    "crawl": [["DIR/crawl", "--set", WORST], ["DIR/crawl", "--for", WORST]],  # see also the fixture
     "status": [["DIR/crawl"], ["DIR/crawl", "--json"], ["DIR/" + WORST.replace("/", "")]],
     "explain": [
         *(["DIR/crawl", ROOT.rstrip("/") + link, *more] for link in ("/", *LINKS[:5]) for more in ((), ("--json",))),
@@ -366,7 +366,7 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
     "graph make": [["DIR/" + WORST.replace("/", "")]],
     "graph convert": [["DIR/crawl", "DIR/made.npz"]],
 }
-"""By name; each is run with each of these arguments."""
+"""Lists of arguments by command; the command is run with each of them."""
 
 
 def names_of(commands: Any, groups: Any) -> set[str]:
@@ -388,19 +388,19 @@ def said(arguments: list[str], folder: Path, terminal: bool = False) -> tuple[st
         return out.written(), errors.written()
 
 
-def test_every_command_is_tried() -> None:
+def test_every_command_is_tested() -> None:
     assert set(COMMANDS) == names_of(app.registered_commands, app.registered_groups)
 
 
-def test_the_collection_has_what_should_hurt(crawled: Path) -> None:
-    """Else nothing below would prove anything."""
+def test_the_collection_contains_hostile_text(crawled: Path) -> None:
+    """Otherwise the tests below would prove nothing."""
     text = json.dumps(json.loads(said(["sql", "DIR/crawl", "select * from visits", "--json"], crawled)[0]))
     for character in ("\\u001b", "\\u202e", "<script>", "\\u2028"):
         assert character in text
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_command_says_what_it_was_told_as_it_is(name: str, crawled: Path) -> None:
+def test_no_command_prints_untrusted_text_unescaped(name: str, crawled: Path) -> None:
     for arguments in COMMANDS[name]:
         whole = [*name.split(), *arguments]
         out, errors = said(whole, crawled, terminal="--csv" in arguments)
@@ -415,14 +415,14 @@ def test_no_command_says_what_it_was_told_as_it_is(name: str, crawled: Path) -> 
             assert all(json.loads(line) for line in out.splitlines())
 
 
-def test_pages_of_the_hostile_web_that_are_missing_are_exit_code_1_and_its_list_has_columns(crawled: Path) -> None:
+def test_missing_pages_of_the_hostile_web_are_exit_code_1_and_its_list_has_columns(crawled: Path) -> None:
     assert gossamer("web", "--hostile", "--against", crawled / "crawl").code == 1
     head, *rows = said(["web", "--hostile", "--list"], crawled)[0].splitlines()
     for at in (head.index("thesis"), head.index("ends as"), head.index("what it is")):
         assert {row[at - 2 : at] for row in rows} == {"  "}
 
 
-def test_csv_for_programs_has_what_was_said(crawled: Path) -> None:
+def test_csv_for_programs_has_the_original_text(crawled: Path) -> None:
     query = "select title from visits where title is not null order by number"
     rows = list(csv.reader(io.StringIO(said(["sql", "DIR/crawl", query, "--csv"], crawled)[0], newline="")))
     told = json.loads(said(["sql", "DIR/crawl", query, "--json"], crawled)[0])
@@ -430,7 +430,7 @@ def test_csv_for_programs_has_what_was_said(crawled: Path) -> None:
     assert any("\x1b" in row[0] for row in rows)
 
 
-def test_the_crawl_itself_and_its_log_say_nothing_as_it_is(crawled: Path) -> None:
+def test_the_crawl_and_its_log_print_no_untrusted_text_unescaped(crawled: Path) -> None:
     said_by_crawl = (crawled / "said.txt").read_text()
     assert said_by_crawl.startswith("0\n"), said_by_crawl
     assert printable(said_by_crawl)
@@ -440,7 +440,7 @@ def test_the_crawl_itself_and_its_log_say_nothing_as_it_is(crawled: Path) -> Non
     assert all(json.loads(line) and printable(line.decode()) for line in lines)
 
 
-def test_files_of_the_collection_are_whole_lines_and_records(crawled: Path) -> None:
+def test_files_of_the_collection_have_complete_lines_and_records(crawled: Path) -> None:
     shard = shard_folder(crawled / "crawl")
     for path in shard.rglob("*"):
         assert re.fullmatch(r"[\w./=-]+", str(path.relative_to(shard))), "names are ours"

@@ -1,4 +1,4 @@
-"""The tables of outcomes and of why sites wait: what they say is what is done."""
+"""The tables of outcomes and of suspended sites: the crawl does what they say."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ for outcome in (Outcome.TIMED_OUT, Outcome.WORKER_LOST):
 """
 
 
-def test_after_how_long_and_how_often_a_page_is_tried_again_is_said_in_the_table() -> None:
-    """Another table, and kernels that are not compiled: those on disk have the table as it is."""
+def test_the_table_decides_when_and_how_often_a_page_is_retried() -> None:
+    """With a changed table, and uncompiled kernels: the compiled ones contain the original table."""
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run([sys.executable, "-c", LEARN], capture_output=True, text=True, env=environment, timeout=60)
     assert done.stdout.splitlines() == ["1 1500", "1 1500", "1 1060", "2 1000"], done.stderr
 
 
-def test_a_treatment_without_numbers_of_its_own_has_those_of_the_settings() -> None:
+def test_a_treatment_without_its_own_numbers_uses_the_settings() -> None:
     own, usual = Treatment("", Again.LATER, after=60.0, tries=2), Treatment("", Again.LATER)
     assert (own.pause(500.0), own.most(5)) == (60.0, 2)
     assert (usual.after, usual.tries) == (RETRY, TRIES)
@@ -60,18 +60,18 @@ def test_a_treatment_without_numbers_of_its_own_has_those_of_the_settings() -> N
     assert all(TREATMENTS[outcome].sentence.endswith(".") for outcome in Outcome)
 
 
-def test_pauses_of_a_site_follow_one_another() -> None:
+def test_each_pause_of_a_site_follows_the_table() -> None:
     names, robots, address = (
         ASIDE[why] for why in (Aside.NAME_FAILED, Aside.ROBOTS_UNREADABLE, Aside.FORBIDDEN_ADDRESS)
     )
     assert [names.until(10.0, times) for times in (1, 2, 3, 250)] == [10 + DAY, 10 + 7 * DAY, FOR_GOOD, FOR_GOOD]
     assert [robots.until(0.0, times, 1000.0) for times in (1, 2, 3)] == [300, 600, 1000]
     assert [address.until(0.0, times) for times in (1, 2, 3)] == [DAY, 7 * DAY, 7 * DAY]
-    assert names.lasts == "1d, then 7d, then for good"
+    assert names.lasts == "1d, then 7d, then permanently"
     assert robots.lasts == "5min, then twice as long each time, up to harvester.retry"
 
 
-def test_a_dead_name_is_tried_again_after_a_day_once_more_after_a_week_and_then_no_more(
+def test_a_dead_name_is_retried_after_a_day_once_more_after_a_week_and_then_never(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[float] = []
@@ -95,14 +95,14 @@ def test_a_dead_name_is_tried_again_after_a_day_once_more_after_a_week_and_then_
     assert waits_until(desk, world.clock.wall()) == "", "nothing will ever be due"
 
 
-def test_the_reference_shows_both_tables() -> None:
+def test_the_reference_prints_both_tables() -> None:
     text = reference()
     assert "| yes | `harvester.retry` | `harvester.tries` | yes | after 10 in a row |" in text
     assert "| at once | its site's next turn | any number | no | no |" in text
-    assert "| 1d, then 7d, then for good |" in text
+    assert "| 1d, then 7d, then permanently |" in text
 
 
-def test_a_word_that_was_changed_is_still_read() -> None:
+def test_a_renamed_word_can_still_be_read() -> None:
     import pyarrow as pa
 
     old = pa.array(["address_refused", "forbidden_address", "resolved"]).dictionary_encode()

@@ -1,3 +1,5 @@
+"""Durations, sizes and numbers: parsing and printing."""
+
 from __future__ import annotations
 
 import pytest
@@ -24,14 +26,14 @@ from gossamer.base.units import Duration, Size, human_size, human_time, plural, 
         ("0s", 0),
     ],
 )
-def test_durations_are_read_with_their_units(text: str | float, seconds: float) -> None:
+def test_durations_are_parsed_with_their_units(text: str | float, seconds: float) -> None:
     assert Duration.parse(text) == seconds
 
 
 @pytest.mark.parametrize(
     "text", ["", "s", "5m", "5 parsecs", "-1s", "1s2", "1_0s", "nan", "1e3s", True, -1, float("inf")]
 )
-def test_what_is_no_duration_is_refused_with_the_units_that_are(text: str | float) -> None:
+def test_a_wrong_duration_is_refused_with_the_valid_units(text: str | float) -> None:
     with pytest.raises(ValueError, match="ms, s, min, h, d"):
         Duration.parse(text)
 
@@ -50,12 +52,12 @@ def test_what_is_no_duration_is_refused_with_the_units_that_are(text: str | floa
         ("1kb", 1000),
     ],
 )
-def test_sizes_are_read_with_their_units(text: str | int, size: int) -> None:
+def test_sizes_are_parsed_with_their_units(text: str | int, size: int) -> None:
     assert Size.parse(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "KB", "5k", "0.5B", "1.0001KB", "-1", "1MB/s", True, -3])
-def test_what_is_no_size_is_refused_with_the_units_that_are(text: str | int) -> None:
+def test_a_wrong_size_is_refused_with_the_valid_units(text: str | int) -> None:
     with pytest.raises(ValueError, match="KiB, MiB, GiB"):
         Size.parse(text)
 

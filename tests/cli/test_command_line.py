@@ -260,7 +260,7 @@ def test_a_killed_crawl_is_said_to_be_killed(served: Served, folder: Path) -> No
 
 def test_a_crawl_ends_when_its_time_is_over(served: Served, folder: Path) -> None:
     ended = served.crawl(folder, *SLOW, "--for", "1500ms")
-    assert (ended.code, ended.figures["ending"]) == (0, "the time asked for is over")
+    assert (ended.code, ended.figures["ending"]) == (0, "the requested time is over")
     assert ended.figures["pending"] > 0
 
 

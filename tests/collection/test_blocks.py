@@ -1,4 +1,4 @@
-"""Block files: every text by its number, at any time, from any thread, after any cut."""
+"""Block files: every text can be read by its number, at any time, from any thread, after any cut."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.errors import GossamerError
-from gossamer.collection.blocks import KEPT, PER_BLOCK, BlockFile
+from gossamer.collection.blocks import CACHED, PER_BLOCK, BlockFile
 
 
 def urls(count: int, start: int = 0) -> list[bytes]:
@@ -34,7 +34,7 @@ def test_every_text_is_read_as_it_was_appended(batches: list[list[bytes]]) -> No
         file.close()
 
 
-def test_only_full_blocks_are_in_the_file_and_a_replay_puts_back_the_rest(tmp_path: Path) -> None:
+def test_only_full_blocks_are_in_the_file_and_a_replay_restores_the_rest(tmp_path: Path) -> None:
     every = urls(1000)
     file = BlockFile(tmp_path / "a.blocks")
     file.append(every)
@@ -71,7 +71,7 @@ def test_a_replay_onto_a_file_cut_to_any_earlier_length_makes_the_same_file(tmp_
         assert (tmp_path / "b.blocks").read_bytes() == whole
 
 
-def test_truncate_goes_back_to_a_length_that_the_file_had(tmp_path: Path) -> None:
+def test_truncate_cuts_to_a_length_that_the_file_once_had(tmp_path: Path) -> None:
     file = BlockFile(tmp_path / "a.blocks")
     file.append(urls(100))
     length, tail = file.length, file.tail()
@@ -85,7 +85,7 @@ def test_truncate_goes_back_to_a_length_that_the_file_had(tmp_path: Path) -> Non
     file.close()
 
 
-def test_offsets_from_an_image_save_the_search_and_need_not_be_the_newest(tmp_path: Path) -> None:
+def test_offsets_from_an_image_save_the_scan_and_need_not_be_the_newest(tmp_path: Path) -> None:
     file = BlockFile(tmp_path / "a.blocks")
     file.append(urls(640))
     early = file.offsets()
@@ -100,7 +100,7 @@ def test_offsets_from_an_image_save_the_search_and_need_not_be_the_newest(tmp_pa
         again.close()
 
 
-def test_damage_and_torn_files_are_named(tmp_path: Path) -> None:
+def test_damaged_and_torn_files_are_reported_by_name(tmp_path: Path) -> None:
     path = tmp_path / "a.blocks"
     file = BlockFile(path)
     file.append(urls(192))
@@ -117,14 +117,14 @@ def test_damage_and_torn_files_are_named(tmp_path: Path) -> None:
     file.close()
     for torn in (whole[:-1], whole + b"\0\0\0"):
         path.write_bytes(torn)
-        with pytest.raises(GossamerError, match="last block is not whole"):
+        with pytest.raises(GossamerError, match="last block is incomplete"):
             BlockFile(path)
     path.write_bytes(b"something else than texts")
     with pytest.raises(GossamerError, match="not a block file"):
         BlockFile(path)
 
 
-def test_a_number_that_was_not_given_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_number_is_refused(tmp_path: Path) -> None:
     file = BlockFile(tmp_path / "a.blocks")
     file.append(urls(70))
     for number in (70, 1000):
@@ -133,7 +133,7 @@ def test_a_number_that_was_not_given_is_refused(tmp_path: Path) -> None:
     file.close()
 
 
-def test_readers_beside_the_appending_thread_see_every_text(tmp_path: Path) -> None:
+def test_readers_in_other_threads_see_every_text(tmp_path: Path) -> None:
     file = BlockFile(tmp_path / "a.blocks")
     every = urls(20_000)
     wrong: list[int] = []
@@ -159,10 +159,10 @@ def test_readers_beside_the_appending_thread_see_every_text(tmp_path: Path) -> N
     assert wrong == []
 
 
-def test_blocks_that_are_kept_are_the_same_as_in_the_file(tmp_path: Path) -> None:
-    """Also when there are more than are kept, and after a cut with other texts behind it."""
+def test_cached_blocks_equal_those_in_the_file(tmp_path: Path) -> None:
+    """Also with more blocks than are cached, and after a cut that is followed by other texts."""
     file = BlockFile(tmp_path / "x")
-    texts = [b"%d" % number for number in range((KEPT + 3) * PER_BLOCK)]
+    texts = [b"%d" % number for number in range((CACHED + 3) * PER_BLOCK)]
     file.append(texts)
     wanted = list(range(0, len(texts), 31))
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The index of the archive: keys as the common package makes them, places as warcio sees them, lines as pywb's."""
+"""The CDXJ index: keys equal those of the `surt` package, offsets those of warcio, lines those of pywb."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ URLS = st.builds(
 
 
 HAS_PYWB = needed("pywb", importlib.util.find_spec("pywb") is not None, "make test")
-"""And `surt`, which comes with it."""
+"""pywb, and the package `surt` that comes with it."""
 
 
 @HAS_PYWB
@@ -112,12 +112,12 @@ def test_surt_equals_the_common_package(url: str) -> None:
         ("not a url", "not a url"),
     ],
 )
-def test_keys_are_reversed_hosts_and_folded_paths(url: str, key: str) -> None:
+def test_keys_are_reversed_hosts_and_normalized_paths(url: str, key: str) -> None:
     assert cdx.surt(url) == key
 
 
 def sample(folder: Path) -> Shard:
-    """Responses of many kinds, redirects, repeats, texts: request and conversion records between them."""
+    """Responses of many kinds, redirects, repeats, texts, with request and conversion records between them."""
     shard = Shard(folder)
     first, second = shard.archives
     html = (b"Content-Type", b"Text/HTML; charset=utf-8")
@@ -155,7 +155,7 @@ def test_the_index_has_a_sorted_line_for_each_response_and_revisit(tmp_path: Pat
     assert {line.split(b" ")[1] for line in made} == {b"20231114221320"}
 
 
-def test_places_and_digests_are_those_that_warcio_sees(tmp_path: Path) -> None:
+def test_offsets_and_digests_equal_those_of_warcio(tmp_path: Path) -> None:
     shard = sample(tmp_path / "shard")
     seen = set()
     for path in shard.paths:
@@ -173,7 +173,7 @@ def test_places_and_digests_are_those_that_warcio_sees(tmp_path: Path) -> None:
 
 @HAS_PYWB
 def test_pywb_makes_the_same_index_of_the_same_files(tmp_path: Path) -> None:
-    """But for the status of a revisit, which it leaves out, and for conversions, which we do."""
+    """Except for the status of a revisit, which pywb leaves out, and for conversions, which we leave out."""
     shard = sample(tmp_path / "shard")
     code = "import sys; from pywb.indexer.cdxindexer import main; main(sys.argv[1:])"
     command = [sys.executable, "-W", "ignore", "-c", code, "-j", "-s", *map(str, shard.paths)]
@@ -193,7 +193,7 @@ def test_pywb_makes_the_same_index_of_the_same_files(tmp_path: Path) -> None:
     assert ours == expected
 
 
-def test_lines_of_stretches_are_those_of_the_whole(tmp_path: Path) -> None:
+def test_the_lines_of_parts_equal_those_of_the_whole_file(tmp_path: Path) -> None:
     shard = sample(tmp_path / "shard")
     for path in shard.paths:
         size = path.stat().st_size
@@ -205,7 +205,7 @@ def test_lines_of_stretches_are_those_of_the_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("feed", "read", "piece"), [(1, 1, 1 << 17), (7, 64, 50), (300, 1000, 1), (1 << 14, 100, 9)])
-def test_members_are_the_same_however_they_are_read(
+def test_members_do_not_depend_on_the_sizes_of_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, feed: int, read: int, piece: int
 ) -> None:
     path = tmp_path / "a.gz"
@@ -220,7 +220,7 @@ def test_members_are_the_same_however_they_are_read(
     assert list(cdx.members(path, 0, path.stat().st_size)) == expected
 
 
-def test_of_a_record_without_end_only_the_beginning_is_kept(tmp_path: Path) -> None:
+def test_only_the_beginning_of_an_endless_record_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(bytes(50_000_000), 1) + gzip.compress(PAGE))
     huge, page = cdx.members(path, 0, path.stat().st_size)
@@ -229,7 +229,7 @@ def test_of_a_record_without_end_only_the_beginning_is_kept(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("how", ["cut", "changed", "no member"])
-def test_a_damaged_file_is_an_error_that_names_file_and_place(tmp_path: Path, how: str) -> None:
+def test_a_damaged_file_is_an_error_with_file_and_offset(tmp_path: Path, how: str) -> None:
     path = tmp_path / "a.gz"
     member = gzip.compress(LONG)
     damaged = {"cut": member[:-3], "changed": member[:-6] + b"?" + member[-5:], "no member": LONG}[how]

@@ -1,4 +1,4 @@
-"""A collection of format 1, as the first version wrote it, is still read: columns are only ever added."""
+"""A collection of format 1, as the first version wrote it, can still be read: columns are only ever added."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def collection(tmp_path: Path) -> Path:
     return tmp_path / "format-1"
 
 
-def test_it_opens_with_all_that_it_had(collection: Path) -> None:
+def test_a_collection_of_format_1_opens_with_all_its_contents(collection: Path) -> None:
     settings = config.load(collection / SETTINGS)
     store, desk, resumed = open_collection(collection, settings, VirtualClock())
     try:
@@ -50,7 +50,7 @@ def test_it_opens_with_all_that_it_had(collection: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "counts"), [(19, {"counted": 14, "texts": 12}), (20, {"counted": 14})], ids=["preferences", "traps"]
 )
-def test_a_journal_from_before_them_is_read(section: int, counts: dict[str, int]) -> None:
+def test_a_journal_without_newer_sections_can_be_read(section: int, counts: dict[str, int]) -> None:
     effects = small_effects(random.Random(5), 3, 10, status=200)
     effects.visits["counted"][:, 14:] = 0
     whole = effects.encode()
@@ -64,7 +64,7 @@ def test_a_journal_from_before_them_is_read(section: int, counts: dict[str, int]
     assert Effects.decode(before).encode() == whole
 
 
-def test_what_it_could_not_know_is_empty(collection: Path) -> None:
+def test_newer_columns_are_empty(collection: Path) -> None:
     shard = shard_folder(collection)
     contents = manifest.read(shard)
     visits = np.concatenate([e.visits for e in seal.effects_of(contents.segments[1], shard, 0)])

@@ -1,7 +1,7 @@
-"""Recovery of the files of a collection, from what any power cut may leave of them.
+"""Recovery of a collection's files from everything that a power cut may leave.
 
-`Writer` does to the files what a crawl does (ticks, commits while the loop goes on, archives, URL blocks, rotations,
-seals, images, stops and kills), and remembers every commit. Its recorded operations are cut off after each one.
+`Writer` does to the files what a crawl does (ticks, commits while the loop runs, archives, URL blocks, rotations,
+seals, images, stops and kills), and remembers every commit. The tests cut its recorded operations off after each one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import gzip
 import os
 import random
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -36,12 +38,12 @@ AHEAD = gzip.compress(b"written ahead by a worker")
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A state that recovery may find: what is committed, and how long the files are."""
+    """A state that recovery may find: the committed effects, and the lengths of the files."""
 
     effects: tuple[bytes, ...]
     lengths: dict[str, int]
     done: int = 0
-    """Monotonic time at which the commit had returned."""
+    """Monotonic time at which the commit returned."""
 
 
 @dataclass(slots=True)
@@ -50,7 +52,7 @@ class Writer:
     seed: int = 1
     commits: list[Commit] = field(default_factory=lambda: [Commit((), {})])
     archives: dict[str, bytes] = field(default_factory=dict)
-    """Everything that was ever written to each archive file."""
+    """Everything ever written to each archive file."""
 
     def __post_init__(self) -> None:
         self.shard = layout.shard_folder(self.root)
@@ -73,7 +75,7 @@ class Writer:
         rng = random.Random(self.seed * 1000 + len(self.commits))
         held = lock.take(self.shard)
         found = recover(self.shard)
-        learned = [small_effects(rng, found.next_tick, 10**6)] if found.patience else []
+        learned = [small_effects(rng, found.mark.tick + 1, 10**6)] if found.patience else []
         self.begun((*self.commits[-1].effects, *(e.encode() for e in learned)), found.mark.lengths)
         journal = cut(found, learned)
         self.returned()
@@ -86,7 +88,7 @@ class Writer:
         lengths = dict(found.mark.lengths)
         unsealed = found.unsealed
         self.archives[name] = b""
-        for tick in range(found.next_tick + len(learned), found.next_tick + ticks):
+        for tick in range(found.mark.tick + 1 + len(learned), found.mark.tick + 1 + ticks):
             body = gzip.compress(b"<%d %d>" % (tick, rng.random() * 1e9) * rng.randint(1, 9))
             archive.append(body)
             self.archives[name] += body
@@ -139,7 +141,7 @@ def replay_urls(urls: BlockFile, effects: list[bytes]) -> int:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Writer, list[disk.Operation]]:
-    """Four runs, two of them killed, and all operations of them."""
+    """Four runs, two of them killed, and all their operations."""
     root, tape = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("tape")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GOSSAMER_RECORD", str(tape))
@@ -151,14 +153,14 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Writer, list[dis
 
 
 def possible(writer: Writer, end: int) -> list[Commit]:
-    """The commits of which recovery must find one when the power goes after `end`: the last that had returned, or one
-    that was under way."""
+    """The commits that recovery may find after a power cut at `end`: the last one that had returned, or one that was
+    running."""
     returned = max(i for i, c in enumerate(writer.commits) if c.done <= end)
     return writer.commits[returned:]
 
 
 def state_of(found: Recovered, writer: Writer) -> Commit:
-    """What recovery gives, the image included; the image must be a true one."""
+    """The state that recovery found, including the image, which must be correct."""
     effects = [e.encode() for e in found.effects()]
     if found.image is not None:
         all_of_them = max((c.effects for c in writer.commits), key=len)
@@ -170,7 +172,7 @@ def state_of(found: Recovered, writer: Writer) -> Commit:
 
 
 def check(folder: Path, writer: Writer, end: int) -> Commit:
-    """Recovers what is in `folder`, cuts it, and compares it with what the writer knows. Returns what was found."""
+    """Recovers the folder, cuts it, and compares it with the writer's commits. Returns the commit found."""
     shard = layout.shard_folder(folder)
     found = recover(shard)
     assert found.warnings == []
@@ -197,7 +199,7 @@ def check(folder: Path, writer: Writer, end: int) -> Commit:
 
 @pytest.fixture
 def scratch() -> Iterator[Path]:
-    """A folder in memory where there is one: thousands of small files are made and thrown away."""
+    """A folder in memory if possible: thousands of small files are created and removed."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder)
@@ -205,14 +207,14 @@ def scratch() -> Iterator[Path]:
 
 @pytest.fixture
 def no_syncs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The power stays on while a test looks at what a cut left: nothing has to reach the disk."""
+    """Syncs do nothing: the power stays on while a test checks what a cut left."""
     monkeypatch.setattr(os, "fsync", lambda fd: None)
     monkeypatch.setattr(os, "fdatasync", lambda fd: None)
 
 
 @pytest.mark.usefixtures("no_syncs")
 @pytest.mark.parametrize("loss", list(Loss), ids=lambda loss: loss.name.lower())
-def test_after_a_power_cut_at_any_operation_all_that_was_committed_is_there_and_nothing_by_halves(
+def test_after_a_power_cut_at_any_operation_everything_committed_is_there_and_nothing_half(
     recorded: tuple[Writer, list[disk.Operation]], scratch: Path, loss: Loss
 ) -> None:
     writer, operations = recorded
@@ -230,13 +232,13 @@ def test_after_a_power_cut_at_any_operation_all_that_was_committed_is_there_and_
             with pytest.raises(UsageError):
                 recover(layout.shard_folder(folder))
         shutil.rmtree(folder)
-    assert refused < 60  # only until the collection is made
+    assert refused < 60  # only until the collection exists
     assert len(found) > 7
 
 
 @pytest.mark.usefixtures("no_syncs")
 def test_idempotent(recorded: tuple[Writer, list[disk.Operation]], scratch: Path) -> None:
-    """A power cut at any operation of the recovery from a power cut changes nothing; nor does a second one."""
+    """A power cut at any operation of a recovery from a power cut changes nothing; neither does a second one."""
     writer, operations = recorded
     model = Disk()
     rng = random.Random(7)
@@ -263,7 +265,7 @@ def test_idempotent(recorded: tuple[Writer, list[disk.Operation]], scratch: Path
 @dataclass(frozen=True, slots=True)
 class Taped:
     found: Path
-    """The folder as it was before."""
+    """The folder before the operations."""
     operations: list[disk.Operation]
 
 
@@ -287,15 +289,15 @@ def writer(tmp_path: Path) -> Writer:
     return made
 
 
-def test_a_new_collection_is_recovered_as_an_empty_one(writer: Writer) -> None:
+def test_a_new_collection_is_recovered_as_empty(writer: Writer) -> None:
     found = recover(writer.shard)
-    assert (found.next_record, found.next_tick, found.next_archive, found.image) == (1, 1, 0, None)
+    assert (found.mark.record, found.mark.tick, found.next_archive, found.image) == (0, 0, 0, None)
     assert (list(found.effects()), found.patience, found.unsealed, found.warnings) == ([], [], [], [])
     cut(found).close()
     assert list(layout.journal_files(writer.shard)) == [1]
 
 
-def test_after_a_clean_stop_the_image_is_all_that_is_read(writer: Writer) -> None:
+def test_after_a_clean_stop_only_the_image_is_read(writer: Writer) -> None:
     writer.run(9, clean=True)
     found = recover(writer.shard)
     assert found.image is not None
@@ -304,20 +306,27 @@ def test_after_a_clean_stop_the_image_is_all_that_is_read(writer: Writer) -> Non
     assert found.patience == []
 
 
-def test_records_behind_the_mark_are_given_for_patience_once(writer: Writer) -> None:
+def test_a_clean_start_does_not_import_pyarrow() -> None:
+    """It takes a third of a second, and tens of megabytes of the desk's memory."""
+    imports = "import gossamer.crawl.run, sys; print('pyarrow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, timeout=600)
+    assert done.stdout.strip() == "False", done.stderr
+
+
+def test_records_after_the_mark_are_returned_for_patience_once(writer: Writer) -> None:
     writer.run(8, clean=False)
     found = recover(writer.shard)
     committed = len(writer.commits[-1].effects)
-    assert found.next_record == committed + 1
+    assert found.mark.record == committed
     assert [e.tick for e in found.patience] == [6, 7, 8]
-    learned = small_effects(random.Random(5), found.next_tick, 10**6)
+    learned = small_effects(random.Random(5), found.mark.tick + 1, 10**6)
     cut(found, [learned]).close()
     again = recover(writer.shard)
     assert again.patience == []
     assert [e.encode() for e in again.effects()] == [*writer.commits[-1].effects, learned.encode()]
 
 
-def test_an_image_that_is_damaged_or_gone_is_left_aside_with_a_warning(writer: Writer) -> None:
+def test_a_damaged_or_missing_image_is_ignored_with_a_warning(writer: Writer) -> None:
     writer.run(9, clean=True)
     folder = next((writer.shard / "image").iterdir())
     for name in ("ticks", "meta.json"):
@@ -366,7 +375,7 @@ def test_a_lost_journal_file_is_damage(writer: Writer) -> None:
         recover(writer.shard)
 
 
-def test_a_committed_file_that_is_shorter_or_missing_is_not_passed_over(writer: Writer) -> None:
+def test_a_committed_file_that_is_too_short_or_missing_is_reported(writer: Writer) -> None:
     writer.run(9, clean=True)
     archive = writer.shard / layout.archive_name(0)
     raw = archive.read_bytes()
@@ -385,7 +394,7 @@ def test_a_committed_file_that_is_shorter_or_missing_is_not_passed_over(writer: 
         cut(recover(writer.shard))
 
 
-def test_segments_read_meanwhile_are_never_changed(writer: Writer) -> None:
+def test_sealed_segments_are_never_changed(writer: Writer) -> None:
     writer.run(16, clean=False)
     tables = {p: (p.read_bytes(), p.stat().st_ino) for p in writer.shard.glob("*/*.parquet")}
     assert tables

@@ -1,4 +1,4 @@
-"""runs.jsonl: a line for every run, with its settings and what was different from the run before."""
+"""runs.jsonl: a line for every run, with its settings and their differences from the run before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gossamer import __version__, config
 from gossamer.base.clock import VirtualClock
 from gossamer.base.errors import GossamerError, LockedError, UsageError
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.runs import RUNS, begin_run, runs, settle_run
+from gossamer.collection.runs import RUNS, begin_run, runs, settings_of, settle_run
 from gossamer.config import Settings, override
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.simulated import Reply
@@ -22,11 +22,7 @@ from tests.support.crawling import gossamer, serve
 from tests.support.world import World
 
 
-def settings_of(run: dict[str, Any]) -> Settings:
-    return config.from_json(json.dumps(run["settings"]))
-
-
-def test_every_run_is_stored_with_its_settings_and_what_is_different(tmp_path: Path) -> None:
+def test_every_run_is_stored_with_its_settings_and_the_differences(tmp_path: Path) -> None:
     first = Settings()
     second = override(first, ["harvester.wait=9s", "seeder.depth_static=3"])
     assert begin_run(tmp_path, first, 100.0) == []
@@ -43,7 +39,7 @@ def test_every_run_is_stored_with_its_settings_and_what_is_different(tmp_path: P
     assert [settings_of(r) for r in found] == [first, first, second]
 
 
-def test_a_setting_that_another_version_had_is_said_and_does_no_harm(tmp_path: Path) -> None:
+def test_a_setting_of_another_version_is_reported_and_harmless(tmp_path: Path) -> None:
     begin_run(tmp_path, Settings(), 1.0)
     run = runs(tmp_path)[0]
     run["settings"]["harvester"]["elbow_grease"] = 3
@@ -54,8 +50,8 @@ def test_a_setting_that_another_version_had_is_said_and_does_no_harm(tmp_path: P
     assert begin_run(tmp_path, Settings(), 3.0) == []
 
 
-def test_what_changed_is_said_until_a_run_with_it_is_settled(tmp_path: Path) -> None:
-    """A run that was killed before that may have begun to judge by its settings: going back is a change too."""
+def test_a_change_is_reported_until_a_run_with_it_is_settled(tmp_path: Path) -> None:
+    """A run killed before that may have begun to apply its settings, so changing them back is a change too."""
     first, second = Settings(), override(Settings(), ["seeder.depth_static=3"])
     begin_run(tmp_path, first, 1.0)
     change = ["seeder.depth_static: 15 -> 3"]
@@ -73,7 +69,7 @@ def test_a_damaged_file_names_the_cure(tmp_path: Path) -> None:
     assert "remove it" in caught.value.cure
 
 
-def test_each_start_of_a_collection_is_a_run_however_it_ended(tmp_path: Path) -> None:
+def test_each_start_of_a_collection_is_a_run_in_whatever_way_it_ends(tmp_path: Path) -> None:
     world = World(tmp_path, {"http://a.example/": Reply()}, clock=VirtualClock())
     starts = []
     for clean, changes in ((True, []), (False, []), (True, ["harvester.tries=5"])):
@@ -88,8 +84,8 @@ def test_each_start_of_a_collection_is_a_run_however_it_ended(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_what_is_stored_as_changed_is_what_was_said(tmp_path: Path) -> None:
-    """The addresses and certificates of a demonstration change at every start, and are no change."""
+def test_the_stored_differences_are_those_that_were_printed(tmp_path: Path) -> None:
+    """The addresses and certificates of a demonstration differ at every start, and do not count as changes."""
     folder = tmp_path / "crawl"
     for changes in ((), (), ("--set", "harvester.tries=5")):
         assert gossamer("crawl", folder, "--demo", "--pages", "1", *changes).code == 0
@@ -103,7 +99,7 @@ WEB = DemoWeb(seed=61, sites=4, pages=30, largest=12, errors=0, busy=0, delays=0
 
 @pytest.mark.slow
 def test_a_resume_with_other_settings_lists_the_differences(tmp_path: Path) -> None:
-    """Whoever changed them: the command line, or somebody who edited crawl.toml meanwhile."""
+    """Whether the command line changed them, or somebody edited crawl.toml."""
     folder = tmp_path / "crawl"
     with serve(WEB, tmp_path) as served:
         assert served.crawl(folder, "--pages", "3").code == 0
@@ -127,7 +123,7 @@ def test_a_resume_with_other_settings_lists_the_differences(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("wrong", ["log", "level", "lock"])
-def test_what_can_be_refused_at_once_is_before_a_web_is_started(
+def test_wrong_arguments_are_refused_before_a_web_is_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
 ) -> None:
     from gossamer.collection import lock

@@ -15,8 +15,8 @@ import pytest
 import xxhash
 
 from gossamer.base.model import Outcome
+from gossamer.collection.commits import MOST_BEHIND
 from gossamer.collection.layout import is_collection
-from gossamer.collection.store import MOST_BEHIND
 from gossamer.manager.pages import Pages
 from gossamer.webs.checker import Request
 from gossamer.webs.demo import DemoWeb

@@ -22,6 +22,7 @@ from gossamer.base.model import Outcome
 from gossamer.base.process import Process
 from gossamer.collection.layout import journal_files, shard_folder
 from gossamer.collection.recovery import recover
+from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.crawl.run import CrawlRequest, run
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Served, children, serve
@@ -29,7 +30,7 @@ from tests.support.pooling import Start, ask, collect, outcomes, server, start
 from tests.support.reading import Found, committed
 from tests.support.server import Server
 from tests.support.timing import wait_for
-from tests.support.world import World
+from tests.support.world import World, cannot_seal
 
 __all__ = ["server", "start"]
 
@@ -70,7 +71,7 @@ def test_a_crawl_out_of_memory_stops_cleanly_and_the_next_run_resumes_it(served:
     slow = ("--set", "harvester.wait=1s", "--set", "harvester.wait_large=1s")
     ended = served.crawl(folder, *slow, "--set", "collection.max_memory=50MB")
     assert ended.code == StorageError.exit_code, ended.errors
-    assert ended.figures["ending"] == "the memory that it may use is used up"
+    assert ended.figures["ending"] == "the memory limit is reached"
     assert "and may use 50.0 MB (collection.max_memory)" in ended.errors
     assert "Raise collection.max_memory" in ended.errors
     assert "Traceback" not in ended.errors
@@ -163,7 +164,7 @@ def test_a_background_process_that_hangs_is_killed_and_reports_it(how: str) -> N
     while not process.ended:
         pass
     assert process.code == -signal.SIGKILL
-    assert process.failure == "it took longer than 0.20 s, and was ended"
+    assert process.failure == "it took longer than 0.20 s, and was killed"
 
 
 # --- descriptors ---------------------------------------------------------------------------------------------
@@ -231,21 +232,22 @@ def test_a_worker_without_descriptors_returns_its_pages_and_continues(
     assert len(os.listdir(f"/proc/{pid}/fd")) <= len(taken) + 3, "no descriptor is leaked"
 
 
-def test_sealing_that_cannot_begin_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sealing_that_cannot_begin_is_retried(tmp_path: Path) -> None:
     world = World(tmp_path, lambda url: None)  # type: ignore[arg-type, return-value]
     from gossamer.crawl.open import open_collection
 
-    store, desk, _ = open_collection(tmp_path, world.settings, world.clock)
+    sealer: Sealer = cannot_seal
+    store, desk, _ = open_collection(
+        tmp_path, world.settings, world.clock, sealer=lambda *arguments: sealer(*arguments)
+    )
     store.append(desk.effects(1.0, 1.0))
-    real = store._start_seal
-    monkeypatch.setattr(store, "_start_seal", lambda number: (_ for _ in ()).throw(OSError(24, "Too many open files")))
     store.commit(rotate=True)
     store.turn()
     assert store.busy
     assert "will be tried again: Too many open files" in store.notes[0]
     with pytest.raises(StorageError, match="could not be sealed"):
         store.seal_all()
-    monkeypatch.setattr(store, "_start_seal", real)
+    sealer = seal_in_process
     world.clock.advance(20.0)
     store.turn()
     store.seal_all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from unittest.mock import patch
@@ -15,8 +16,9 @@ from gossamer.base.ending import Ending
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, LinkKind, Outcome, PageFlag, Reason, State, VisitFlag
 from gossamer.base.outcomes import Aside
+from gossamer.collection.commits import COMMIT_EVERY, Commits
+from gossamer.collection.journal.journal import Journal
 from gossamer.collection.layout import SETTINGS
-from gossamer.collection.store import COMMIT_EVERY, Store
 from gossamer.config import Settings
 from gossamer.crawl.loop import AHEAD, Crawl
 from gossamer.desk.account import Account
@@ -68,14 +70,13 @@ def test_a_commit_is_begun_every_second_of_a_crawl(tmp_path: Path) -> None:
     """So a kill loses the requests of the last second. Later answers are in the next commit."""
     behind = list[float]()
 
-    def turn(store: Store) -> None:
-        since = store._journal.behind_since
-        behind.append(store._clock.monotonic() - since if since is not None else 0.0)
-        turned(store)
+    def turn(commits: Commits, rotates: Callable[[Journal, float], bool]) -> int | None:
+        behind.append(commits.lag())
+        return turned(commits, rotates)
 
-    turned = Store.turn
+    turned = Commits.turn
     world = World(tmp_path, random_web(1), ["harvester.wait=300ms", "harvester.wait_large=300ms"])
-    with patch.object(Store, "turn", turn):
+    with patch.object(Commits, "turn", turn):
         begun = world.clock.monotonic()
         result = world.run([f"http://s{i}.example/" for i in range(8)])
     seconds = world.clock.monotonic() - begun

@@ -86,7 +86,7 @@ def expect_truth(whole: Whole, web: DemoWeb) -> None:
 
 def test_a_crawl_finds_the_truth_politely(whole: Whole) -> None:
     expect_truth(whole, WEB)
-    assert whole.ended.figures["ending"] == "nothing is left that may be asked soon"
+    assert whole.ended.figures["ending"] == "nothing is left that may be requested soon"
     nobody = [s for s in WEB.all_sites if s.down is Down.REFUSED]
     assert nobody
     asked = sum(whole.ended.figures[what] for what in ("visits", "robots_visits", "sitemap_visits", "probe_visits"))
@@ -282,7 +282,7 @@ def test_a_crawl_in_parts_finds_the_truth_too(tmp_path: Path) -> None:
     with serve(SMALLER, tmp_path) as served:
         first = served.crawl(tmp_path / "crawl", "--pages", "60")
         assert (first.code, first.figures["stored"]) == (0, 60)
-        assert first.figures["ending"] == "the number of pages asked for is reached"
+        assert first.figures["ending"] == "the requested number of pages is reached"
         second = gossamer("crawl", tmp_path / "crawl", "--pages", "50", "--json")
         assert (second.code, second.figures["stored"]) == (0, 110)
         third = gossamer("crawl", tmp_path / "crawl", "--json", "--patience", "30s")

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from hypothesis import given, settings
 
 from gossamer.base.model import NONE, Ask, Outcome, PageFlag, VisitFlag
+from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.collection.journal.effects import PAGE
 from gossamer.config import Settings
 from gossamer.crawl.parts import LAYOUT
@@ -110,7 +111,7 @@ def test_new_pages_enter_with_all_that_is_known_of_them(seed: int, count: int) -
     assert enter(pages, of_sites, writable(journalled), 3) == bool((new["flags"] & PageFlag.JUDGED == 0).any())
     for name in ("origin", "state", "reason", "depth", "flags"):
         assert getattr(pages, name)[3 : 3 + count].tolist() == new[name].tolist()
-    assert (pages.outcome[3 : 3 + count] == 255).all()
+    assert (pages.outcome[3 : 3 + count] == NO_OUTCOME).all()
     assert np.count_nonzero(pages.outcome) == count
     assert of_sites.tolist() == np.bincount(new["site"], minlength=SITES).tolist()
 

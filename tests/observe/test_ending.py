@@ -11,7 +11,12 @@ from gossamer.observe.crawl_status import CrawlStatus
 from gossamer.observe.ending import Report
 from tests.support.statistics import JSON, statistics
 
-ENDED = {"run_visits": 10, "cpu_seconds": 1.0, "ending": "nothing is left that may be asked soon", "waits_until": ""}
+ENDED = {
+    "run_visits": 10,
+    "cpu_seconds": 1.0,
+    "ending": "nothing is left that may be requested soon",
+    "waits_until": "",
+}
 
 
 def test_the_end_of_a_crawl_accounts_for_every_page_in_the_words_of_status() -> None:

@@ -153,7 +153,7 @@ def crawled(installed: Path) -> str:
 
 
 def test_make_crawl_crawls_the_demonstration_web(crawled: str, installed: Path) -> None:
-    assert "The crawl ended: the number of pages asked for is reached." in crawled
+    assert "The crawl ended: the requested number of pages is reached." in crawled
     assert re.search(r"\b200 pages stored", crawled)
     assert (installed / "demo-crawl" / "crawl.toml").is_file()
 
@@ -179,7 +179,7 @@ def test_make_crawl_with_seeds_crawls_them(installed: Path, site: str) -> None:
     asked = [part.replace("https://example.org", site) for part in shlex.split(command)]
     assert asked != shlex.split(command)
     said = well(installed, *asked, f"ARGS={OURS}")
-    assert "The crawl ended: nothing is left that may be asked soon." in said
+    assert "The crawl ended: nothing is left that may be requested soon." in said
     assert re.search(r"\b2 pages stored", said)
     assert (installed / "my-crawl" / "crawl.toml").is_file()
 

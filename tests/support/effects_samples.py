@@ -1,4 +1,4 @@
-"""Effects for tests: wild ones (any bytes in any field) and small sensible ones."""
+"""Effects for tests: wild ones (any bytes in any field) and small realistic ones."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import random
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import strategies as st
 
+from gossamer.base.arrays import Records
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Texts
 from gossamer.collection.journal.effects import HINT, ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects
 
@@ -18,8 +18,8 @@ _NUMBERS = st.integers(0, NONE)
 _SEEN = (b"", b"image\tpng\texample.org\t3\n", b"not_http\tmailto\t\t1\nimage\t\tx\t1\n")
 
 
-def wild_records(draw: st.DrawFn, dtype: np.dtype[np.void], most: int = 4) -> npt.NDArray[np.void]:
-    """Records whose bytes are anything at all, or all zero, or all ones."""
+def wild_records(draw: st.DrawFn, dtype: np.dtype[np.void], most: int = 4) -> Records:
+    """Records of arbitrary bytes, of zeros only, or of ones only."""
     rows = draw(st.integers(0, most))
     size = dtype.itemsize
     row = st.one_of(st.binary(min_size=size, max_size=size), st.just(bytes(size)), st.just(b"\xff" * size))
@@ -69,7 +69,7 @@ def wild_effects(draw: st.DrawFn) -> Effects:
 
 
 def small_effects(rng: random.Random, tick: int, first_page: int, **visit: Any) -> Effects:
-    """One visit with two links, and one to three new pages; `visit` sets fields of the visit."""
+    """Effects of one visit with two links, and one to three new pages; `visit` sets fields of the visit."""
     count = rng.randint(1, 3)
     pages = np.zeros(count, PAGE)
     pages["fingerprint"] = [rng.getrandbits(64) for _ in range(count)]

@@ -1,14 +1,14 @@
-"""A disk that loses power: plays recorded operations back and shows what may be left of them.
+"""A model of a disk that loses power: it replays recorded operations and creates what a power cut may leave.
 
     model = Disk()
     for operation in disk.read_recordings(tape, root):
         model.apply(operation)
-        model.leave(folder, Loss.DROPPED, random.Random(1))      # a folder as a power cut at this point may leave it
+        model.leave(folder, Loss.DROPPED, random.Random(1))      # what a power cut at this point may leave
 
-What is promised, and nothing more: a sync of a file keeps every byte whose write had ended before it began; a sync
-of a folder keeps the names in it. Everything else may be there, may be missing, may be there in part. Writes to a file
-may be lost out of order (zeros remain in between); changes of names in one folder are kept or lost in their order, each
-folder by itself. A file whose name was not synced is gone, however well its bytes were.
+The model guarantees only this: a sync of a file keeps every byte whose write had ended before the sync began; a sync of
+a folder keeps the names in it. Everything else may be there, be missing, or be there in part. Writes to a file may be
+lost out of order (zeros remain in between); changes of names in one folder are kept or lost in their order,
+independently of other folders. A file whose name was not synced is lost, even if its bytes were synced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gossamer.base.disk import Operation
 
 
 class Loss(Enum):
-    """What becomes of that which was not synced."""
+    """What happens to unsynced data."""
 
     KEPT = "all of it is there"
     DROPPED = "none of it is there"
@@ -36,7 +36,7 @@ class _Change:
     offset: int
     data: bytes
     cut: bool = False
-    """A truncate to `offset`, not a write."""
+    """Whether this is a truncate to `offset` instead of a write."""
 
     def apply(self, content: bytearray) -> None:
         if self.cut:
@@ -77,9 +77,9 @@ class _Naming:
     end: int
     name: str
     node: _File | _Folder | None
-    """None: the name goes."""
+    """None: the name is removed."""
     old: str = ""
-    """Of a rename: the name that goes in the same moment."""
+    """For a rename: the name that is removed at the same moment."""
 
     def apply(self, names: dict[str, _File | _Folder]) -> None:
         names.pop(self.old, None)
@@ -94,7 +94,7 @@ class _Folder:
     synced: dict[str, _File | _Folder] = field(default_factory=dict)
     changes: list[_Naming] = field(default_factory=list)
     now: dict[str, _File | _Folder] = field(default_factory=dict)
-    """As programs see it."""
+    """The names as programs see them."""
 
     def change(self, naming: _Naming) -> None:
         self.changes.append(naming)
@@ -114,7 +114,7 @@ class _Folder:
 
 
 class Disk:
-    """The state after the operations applied so far. The root is there from the start, with the files of `found`."""
+    """The state after the operations applied so far. It starts with a root folder that has the files of `found`."""
 
     def __init__(self, found: Path | None = None) -> None:
         self.root = _loaded(found) if found else _Folder()
@@ -155,7 +155,7 @@ class Disk:
         return folder, name
 
     def leave(self, folder: Path, loss: Loss, rng: random.Random) -> None:
-        """Makes `folder` (empty or missing) what a power cut may leave."""
+        """Writes to `folder` (empty or missing) what a power cut may leave."""
         _write(self.root, folder, loss, rng)
 
 

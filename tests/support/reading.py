@@ -1,6 +1,6 @@
-"""What a collection holds, read by others than the crawl: tables by pyarrow, archives by warcio and fastwarc.
+"""The contents of a collection, read independently of the crawl: tables by pyarrow, archives by warcio and fastwarc.
 
-`Found` is what recovery would give, from segments and journal alone (no image), applied to a desk of its own.
+`Found` is the state that recovery would restore, from segments and journal alone (no image), applied to its own desk.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from fastwarc.warc import ArchiveIterator as FastIterator
@@ -21,7 +20,9 @@ from fastwarc.warc import WarcRecordType
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer import config
+from gossamer.base.arrays import Records
 from gossamer.base.model import NONE, Ask, LinkFlag, LinkKind, Outcome, State
+from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import archive_files, archive_name, shard_folder
 from gossamer.collection.recovery import recover
@@ -34,7 +35,7 @@ from gossamer.urls.names import bare
 
 
 def table(folder: Path, name: str) -> pa.Table:
-    """All segments of a table, as anyone would read them."""
+    """All segments of a table, read as any program would."""
     paths = sorted((shard_folder(folder) / name).glob("*.parquet"))
     return pa.concat_tables([pq.read_table(path) for path in paths], promote_options="permissive")
 
@@ -45,15 +46,15 @@ def rows(folder: Path, name: str) -> list[dict[str, Any]]:
 
 
 class Archived(NamedTuple):
-    """A response or revisit record, as both readers saw it."""
+    """A response or revisit record, as both readers read it."""
 
     file: str
     offset: int
     uri: str
-    """As it was asked for: with `www.` where the site is asked so."""
+    """The URL as requested: with `www.` if the site is requested so."""
     status: int
     body: bytes
-    """Of a revisit record: that of the response which it names."""
+    """For a revisit record: the value of the response that it refers to."""
     repeated: bool = False
 
     @property
@@ -62,8 +63,8 @@ class Archived(NamedTuple):
 
 
 def archived(folder: Path) -> Iterator[Archived]:
-    """All answers of all files, read to their ends; asserts that both readers agree, that all digests hold, and that
-    the first of every repeat is there."""
+    """All responses of all files, read to the end; asserts that both readers agree, that all digests are right, and
+    that the first occurrence of every repeated body is there."""
     bodies: dict[str, bytes] = {}
     repeats: list[tuple[Archived, str]] = []
     for number, path in archive_files(shard_folder(folder)).items():
@@ -81,7 +82,7 @@ def archived(folder: Path) -> Iterator[Archived]:
 
 
 def _by_warcio(path: Path, name: str) -> Iterator[tuple[Archived, str, str]]:
-    """The record, its name, and the name of the first if it is a repeat."""
+    """The record, its id, and the id of the first occurrence if it is a repeat."""
     with path.open("rb") as stream:
         records = ArchiveIterator(stream, check_digests="raise")
         for record in records:
@@ -105,13 +106,13 @@ def _by_fastwarc(path: Path) -> list[tuple[str, int, bytes]]:
 
 
 def committed(folder: Path) -> list[Effects]:
-    """The effects of every record that was ever committed, in order, without asides. Changes nothing."""
+    """The effects of every record ever committed, in order, without non-essential sections. Only reads."""
     return [e.essential() for e in replace(recover(shard_folder(folder)), image=None).effects()]
 
 
 @dataclass
 class Found:
-    """The collection in `folder`: as far as it is committed."""
+    """The committed contents of the collection in `folder`."""
 
     folder: Path
 
@@ -124,7 +125,7 @@ class Found:
         return [url.decode() for e in self.effects for url in e.urls.split()]
 
     @cached_property
-    def visits(self) -> npt.NDArray[np.void]:
+    def visits(self) -> Records:
         return np.concatenate([e.visits for e in self.effects])
 
     @cached_property
@@ -141,18 +142,18 @@ class Found:
     @cached_property
     def states(self) -> dict[str, tuple[State, Outcome | None]]:
         page, count = self.desk.columns.page, len(self.urls)
-        outcomes = [None if o == 255 else Outcome(o) for o in page.outcome[:count].tolist()]
+        outcomes = [None if o == NO_OUTCOME else Outcome(o) for o in page.outcome[:count].tolist()]
         return dict(zip(self.urls, zip(map(State, page.state[:count].tolist()), outcomes, strict=True), strict=True))
 
     @cached_property
     def digests(self) -> dict[str, int]:
-        """Of the pages that have one."""
+        """Digests by URL, of the pages that have one."""
         asked = self.visits[(self.visits["ask"] == Ask.PAGE) & (self.visits["digest"] != 0)]
         return {self.urls[v["page"]]: int(v["digest"]) for v in asked}
 
     @cached_property
     def twins(self) -> dict[str, str]:
-        """Page to the first by name of those that have its digest, site by site."""
+        """For each page, the alphabetically first page of its site with the same digest."""
         groups: dict[int, list[str]] = defaultdict(list)
         for url, digest in self.digests.items():
             groups[digest].append(url)
@@ -160,8 +161,9 @@ class Found:
 
     @cached_property
     def links(self) -> set[tuple[str, str, LinkKind]]:
-        """Source, target and kind of those that may be followed (others are kept if their target is known, which is a
-        matter of order). So is which of several twins was read for its links: the first stands for all."""
+        """Source, target and kind of the links that may be followed (others are stored only if their target is known,
+        which depends on the order). Which of several twins is read for its links depends on the order too, so the first
+        twin stands for all."""
         found = set()
         for e in self.effects:
             sources = np.repeat(e.visits["page"], e.visits["links"]).tolist()
@@ -174,12 +176,12 @@ class Found:
 
     @cached_property
     def titles(self) -> list[str]:
-        """Of each visit."""
+        """The title of each visit."""
         texts = (e.texts().all() for e in self.effects)
         return [of_visit["title"].decode() for of_tick in texts for of_visit in of_tick]
 
     def url_of(self, number: int) -> str:
-        """What a visit asked for (a robots.txt that did not move)."""
+        """The URL that a visit requested (for a robots.txt: one that was not redirected)."""
         visit = self.visits[number]
         if visit["page"] != NONE:
             return self.urls[int(visit["page"])]
@@ -189,7 +191,7 @@ class Found:
         return origin.removesuffix(":443" if origin.startswith("https:") else ":80") + "/robots.txt"
 
     def kept(self) -> dict[tuple[str, int], str]:
-        """Archive file and offset of every visit that has a record, and its URL."""
+        """The URL of every visit that has an archive record, by archive file and offset."""
         stored = np.flatnonzero(self.visits["warc_end"] != 0).tolist()
         files, offsets = self.visits["warc_file"].tolist(), self.visits["warc_offset"].tolist()
         return {(archive_name(files[n]), offsets[n]): self.url_of(n) for n in stored}

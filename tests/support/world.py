@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,10 +17,11 @@ from gossamer import urls
 from gossamer.base.clock import VirtualClock
 from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, PageFlag, State
+from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.runs import runs
-from gossamer.collection.store import Store
+from gossamer.collection.sealing import Sealer
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, override
 from gossamer.crawl.apply import apply
@@ -39,13 +41,14 @@ from gossamer.webs.simulated import Asked, Reply, SimulatedNames, SimulatedWeb
 SMALL = ("collection.max_pages=20000", "collection.max_sites=200", "seeder.sitemaps=false")
 
 
-class SealedHere:
-    """A `Process` that is none: a fresh interpreter for each of hundreds of small segments would take too long."""
+@dataclass
+class Sealed:
+    """A `Seal` that has ended."""
 
-    ended, code, failure = True, 0, ""
-
-    def __init__(self, store: Store, number: int) -> None:
-        self.output = json.dumps(seal.seal(store.shard, number))
+    output: str
+    ended: bool = True
+    code: int = 0
+    failure: str = ""
 
     def wait(self) -> None:
         pass
@@ -54,20 +57,26 @@ class SealedHere:
         pass
 
 
+def seal_here(shard: Path, number: int, lock: int) -> Sealed:
+    """A sealer without a process: an interpreter for each of hundreds of small segments would take too long."""
+    return Sealed(json.dumps(seal.seal(shard, number)))
+
+
+def cannot_seal(shard: Path, number: int, lock: int) -> Sealed:
+    """A sealer on a machine where no process can be started."""
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
 @contextmanager
 def at_processor_speed() -> Iterator[None]:
-    """A commit every virtual second would wait for the disk thousands of times."""
-    with (
-        patch.object(os, "fsync", lambda fd: None),
-        patch.object(os, "fdatasync", lambda fd: None),
-        patch.object(Store, "_start_seal", lambda store, number: SealedHere(store, number)),
-    ):
+    """Syncs do nothing: a commit every virtual second would wait for the disk thousands of times."""
+    with patch.object(os, "fsync", lambda fd: None), patch.object(os, "fdatasync", lambda fd: None):
         yield
 
 
 @dataclass
 class World:
-    """Runs of one collection against one simulated Web; the clock goes on from run to run."""
+    """Runs of one collection against one simulated Web; the clock continues from run to run."""
 
     folder: Path
     replies: Mapping[str, Reply] | Callable[[str], Reply]
@@ -76,6 +85,7 @@ class World:
     ttl: float = 86_400.0
     clock: VirtualClock = field(default_factory=VirtualClock)
     asked: list[Asked] = field(default_factory=list)
+    sealer: Sealer = seal_here
     parts: Sequence[type[Part]] = PARTS
     errands: Sequence[type[Errand]] = ERRANDS
     steps: Sequence[Step] = STEPS
@@ -104,7 +114,9 @@ class World:
     ) -> Result:
         """One run to its end, or of so many turns. `clean=False`: it ends as if killed; `commit`: right after one;
         `sealed`: when all is in segments, but before there is an image."""
-        store, desk, resumed = open_collection(self.folder, self.settings, self.clock, parts=self.parts)
+        store, desk, resumed = open_collection(
+            self.folder, self.settings, self.clock, parts=self.parts, sealer=self.sealer
+        )
         try:
             web = SimulatedWeb(self.reply, self.clock, desk.seed, www=self.settings.seeder.www, asked=self.asked)
             names = SimulatedNames(self.address, self.ttl)
@@ -126,8 +138,8 @@ class World:
             result = Result(ending, crawl, self.pages(crawl), planted)
             if commit or sealed:
                 store.commit(rotate=sealed)
-            while sealed and store.busy:
-                store._seal(wait=True)
+            if sealed:
+                store.seal_all()
             now = self.clock.monotonic()
             self.asked[:] = [a if a.end <= now else replace(a, end=now) for a in self.asked]
             if clean and not sealed:
@@ -149,7 +161,7 @@ class World:
         """URL to state, outcome and depth."""
         page = crawl.desk.columns.page
         texts = [t.decode() for t in crawl.store.urls.read_many(list(range(page.count)))]
-        outcomes = [None if o == 255 else Outcome(o) for o in page.outcome[: page.count].tolist()]
+        outcomes = [None if o == NO_OUTCOME else Outcome(o) for o in page.outcome[: page.count].tolist()]
         states = map(State, page.state[: page.count].tolist())
         return dict(zip(texts, zip(states, outcomes, page.depth[: page.count].tolist(), strict=True), strict=True))
 
@@ -196,7 +208,7 @@ PLACES_IN_MEMORY = (
 
 
 def impolite(asked: Sequence[Asked], wait: float, address_wait: float, www: bool = True) -> list[str]:
-    """Requests that came too early, or beside another, at a site or at an address. `www`: as the setting."""
+    """Requests that began too early, or during another one, at a site or an address. `www`: the setting seeder.www."""
     found = []
     for key, least in (("site", wait), ("address", address_wait)):
         last: dict[object, Asked] = {}
@@ -213,7 +225,7 @@ def impolite(asked: Sequence[Asked], wait: float, address_wait: float, www: bool
 
 
 def robots_first(asked: Sequence[Asked]) -> bool:
-    """Was every origin's robots.txt asked for before its pages?"""
+    """Whether every origin's robots.txt was requested before its pages."""
     seen: set[str] = set()
     for a in asked:
         origin = urls.origin(a.url)

@@ -52,7 +52,7 @@ def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_the_crawl_ends_by_itself_and_soon(crawled: Crawled) -> None:
     assert crawled.ended.code == 0, crawled.ended.errors
-    assert crawled.ended.figures["ending"] == "nothing is left that may be asked soon"
+    assert crawled.ended.figures["ending"] == "nothing is left that may be requested soon"
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)

@@ -1,2 +1,1 @@
-"""What every other part rests on: values, outcomes, units, clocks, disk writes, errors. Imports nothing of the
-project."""
+"""The lowest layer: values, outcomes, units, clocks, disk writes, errors. It imports nothing else of the project."""

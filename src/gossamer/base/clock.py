@@ -1,19 +1,18 @@
-"""Time is an argument. The loop runs on the monotonic clock; wall time is only stored.
+"""Clocks. Time is an argument: the loop runs on the monotonic clock, and wall time is only stored.
 
-`monotonic()` is CLOCK_MONOTONIC: the same clock in every process of the machine, so a worker's times can be
-compared with the desk's. It stands still while the machine sleeps.
+`monotonic()` is CLOCK_MONOTONIC: the same clock in every process of the machine, so the times of workers and desk can
+be compared. It stands still while the machine is suspended.
 
-`wall()` is seconds since 1970 by the crawl's own reckoning: what the clock on the wall showed when the collection was
-first opened since the machine was booted, and the time that has passed since (CLOCK_BOOTTIME, sleep included). Setting
-the clock moves it neither in a run nor between two: a `Reckoning` is kept in the collection, and holds until the next
-boot. Then the clock on the wall is believed again, but not when it shows less than the last time in the collection.
+`wall()` is seconds since 1970 by the crawl's own reckoning: the system time when the collection was first opened after
+the machine was booted, plus the time that has passed since (CLOCK_BOOTTIME, which includes suspension). Setting the
+system clock has no effect on it, neither within a run nor between two runs: the collection keeps a `Reckoning`, which
+is valid until the next boot. After a boot the system clock is believed again, unless it shows less than the latest time
+in the collection.
 
-Invariants, each a property test of the same name:
+Invariants, each a property test of the same name: wall time never goes back, in a run or between two; no site is
+requested early, however the clock is set, the machine sleeps and the crawl is killed.
 
-- wall time never goes back, in a run or between two
-- no site is asked early, however the clock is set, the machine sleeps and the crawl is killed
-
-What cannot be known: how long the machine was off. Where it was booted and its clock was set forward meanwhile, stored
+Nobody can know how long the machine was off. If it was rebooted and its clock was set forward in the meantime, stored
 times pass early; the wait after a start holds even then.
 """
 
@@ -26,34 +25,34 @@ from typing import Final, NamedTuple, Protocol
 
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 NOTABLE: Final = 1.0
-"""Seconds by which a clock is set before anybody is told."""
+"""Smallest change of the system clock that is reported, in seconds."""
 
 
 class Reckoning(NamedTuple):
     """How wall time follows from the time since a boot."""
 
     boot: str
-    """Which boot; empty: not known, and never the same."""
+    """Identifier of the boot; empty if unknown, and then never equal to another."""
     ahead: float
-    """Seconds of wall time at that boot."""
+    """Wall time of that boot, in seconds."""
 
 
 class Clock(Protocol):
     virtual: bool
-    """Time passes only when told to: nothing may then depend on how long our own work takes."""
+    """Whether time passes only by calls: then nothing may depend on how long our own work takes."""
 
     def monotonic(self) -> float: ...
     def wall(self) -> float: ...
 
     def go_on(self, before: Reckoning | None, least: float) -> Reckoning:
-        """Wall time goes on where a former run left it, which saw `least`; returns how it is reckoned from now on."""
+        """Continues the wall time of former runs, whose latest time is `least`; returns the reckoning from now on."""
 
     def set_by(self) -> float | None:
-        """Seconds by which the clock on the wall is ahead of `wall`, if that has changed since it was last asked."""
+        """How far the system clock is ahead of `wall`, in seconds; None if that is unchanged since the last call."""
 
 
 class _Reckoned(ABC):
-    """Wall time from what the clock on the wall showed once, and the time since."""
+    """Wall time computed from one reading of the system clock and the time that has passed since."""
 
     def __init__(self) -> None:
         self._ahead = self.shown() - self.since_boot()
@@ -61,11 +60,11 @@ class _Reckoned(ABC):
 
     @abstractmethod
     def shown(self) -> float:
-        """By the clock on the wall."""
+        """The system time."""
 
     @abstractmethod
     def since_boot(self) -> float:
-        """Seconds, those that the machine slept included."""
+        """Seconds since the boot, including suspension."""
 
     @abstractmethod
     def boot(self) -> str: ...
@@ -107,7 +106,7 @@ class RealClock(_Reckoned):
 
 
 class VirtualClock(_Reckoned):
-    """A clock that only moves when told to: simulations and tests run at the speed of the processor."""
+    """A clock that moves only by calls: simulations and tests run as fast as the processor allows."""
 
     virtual = True
 
@@ -135,16 +134,17 @@ class VirtualClock(_Reckoned):
         self._wall += seconds
 
     def sleep(self, seconds: float) -> None:
-        """The machine is suspended: its monotonic clock stands still."""
+        """The machine is suspended for a while: its monotonic clock stands still."""
         self._since_boot += _forward(seconds)
         self._wall += seconds
 
     def set(self, seconds: float) -> None:
-        """The clock on the wall is set forward, or back."""
+        """The system clock is set forward, or back."""
         self._wall += seconds
 
     def reboot(self, seconds: float) -> None:
-        """The machine is off for a while. Monotonic time is not compared between boots: here it goes on."""
+        """The machine is off for a while. Monotonic times of two boots are never compared, so here the clock
+        continues."""
         self._wall += _forward(seconds)
         self._since_boot = 0.0
         self._boots += 1

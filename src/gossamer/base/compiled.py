@@ -1,10 +1,10 @@
-"""Compiled kernels: `@njit` for module-level functions that run without the GIL and are kept on disk.
+"""Compiled kernels: `@njit` for module-level functions, which run without the GIL and are cached on disk.
 
-numba looks for a kept kernel by the source file that it stands in alone. A kernel that calls one in another file would
-be kept when only that other file changes, and run with an old layout of its arrays: an endless loop was seen. So the
-kernels are kept in a folder named after the contents of *all* sources that have kernels, and of those whose closed sets
-are frozen into them as arrays (`CONSTANTS`: a new outcome would lie beyond the end of such an array); any change makes
-a new one.
+numba decides by a kernel's own source file whether its cache entry is valid. A kernel that calls a kernel of another
+file would stay cached when only that other file changes, and run with an old layout of its arrays; this has caused an
+endless loop. So the cache folder is named after the contents of *all* sources that have kernels, and of those whose
+closed sets are frozen into kernels as arrays (`CONSTANTS`: a new outcome would lie beyond the end of such an array).
+Any change makes a new folder.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def _fingerprint() -> str:
 
 
 def _folder() -> Path:
-    """Beside the sources if that can be written to, else in the user's cache."""
-    beside = PACKAGE / "__pycache__"
-    if os.access(beside if beside.exists() else PACKAGE, os.W_OK):
-        return beside
+    """The cache folder: next to the sources if that is writable, else in the user's cache."""
+    local = PACKAGE / "__pycache__"
+    if os.access(local if local.exists() else PACKAGE, os.W_OK):
+        return local
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gossamer"
 
 
@@ -45,13 +45,13 @@ numba.config.CACHE_DIR = str(KEPT)  # type: ignore[attr-defined]
 
 
 def njit(function: F) -> F:
-    """Compiled at its first call for the types of its arguments, or taken from disk."""
+    """Compiles the function at its first call for the types of its arguments, or loads it from disk."""
     compiled: Any = numba.njit(cache=True, nogil=True)(function)
     return compiled  # type: ignore[no-any-return]
 
 
 def inlined(function: F) -> F:
-    """As `njit`, and copied into the kernels that call it."""
+    """Like `njit`, and inlined into the kernels that call it."""
     compiled: Any = numba.njit(cache=True, nogil=True, inline="always")(function)
     return compiled  # type: ignore[no-any-return]
 

@@ -1,16 +1,17 @@
-"""Dates in headers, and which of them can be believed (A.3.5).
+"""Dates in headers, and which of them are believable (A.3.5).
 
-Nothing that a server sends makes them fail (`any_text_is_a_date_or_none`).
+Invariant, a test of the same name: any text is a date or none.
 """
 
 from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+
+from gossamer.base.arrays import F64, Array
 
 DAY: Final = 86_400.0
 OF_THE_WEB: Final = 725_846_400.0
@@ -19,13 +20,13 @@ _EPOCH: Final = date(1970, 1, 1).toordinal()
 _NAMES: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTHS: Final = {name: number for number, name in enumerate(_NAMES, 1)}
 _USUAL: Final = re.compile(r"[A-Z][a-z]{2}, ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) GMT")
-"""What almost all servers send: IMF-fixdate."""
+"""IMF-fixdate, the form that almost all servers send."""
 _LONGEST: Final = 100
 _ENDLESS: Final = 1e11
 
 
 def http_date(text: str) -> float | None:
-    """Seconds since 1970 of a date in any form that HTTP has had (RFC 9110, 5.6.7), or mail; None if it is none."""
+    """A date in any form that HTTP (RFC 9110, 5.6.7) or mail has used, in seconds since 1970; None for other text."""
     usual = _USUAL.fullmatch(text)
     if usual:
         day, month, year, hour, minute, second = usual.groups()
@@ -46,9 +47,9 @@ def http_date(text: str) -> float | None:
     return found if found is not None and abs(found) < _ENDLESS else None
 
 
-def believed(modified: npt.NDArray[Any], now: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """When pages were changed, as far as their servers can be believed, else NaN. What is older than the Web, or more
-    than a day ahead, says nothing; less than a day ahead, a clock is wrong, and now is meant."""
+def believed(modified: Array, now: Array) -> F64:
+    """The times of last modification that are believable, else NaN. A time before the Web, or more than a day in the
+    future, is not; a time less than a day in the future comes from a wrong clock, and becomes `now`."""
     with np.errstate(invalid="ignore"):
         sound = (modified >= OF_THE_WEB) & (modified <= now + DAY)
         return np.where(sound, np.minimum(modified, now), np.nan)

@@ -1,4 +1,4 @@
-"""Descriptors: each connection takes one, or three on a metered line, and a process may have so many (`ulimit -n`)."""
+"""File descriptors: a connection needs one, or three within a bandwidth limit; `ulimit -n` limits a process."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 from gossamer.base.errors import StorageError
 
 OTHERS: Final = 100
-"""What a process of the crawl has open besides connections, at most: files, wires, name servers."""
+"""Most descriptors that a process of the crawl needs besides connections: files, pipes, name servers."""
 METERED: Final = 3
-"""What a connection takes within a bandwidth (`web/limit/throttle.py`)."""
+"""Descriptors per connection within a bandwidth limit (`web/limit/throttle.py`)."""
 
 
 def connections(wanted: int, each: int = 1) -> int:
-    """As many of them as may be open, if each takes so many descriptors. The limit is raised for it, as far as that
-    goes, also for processes to come."""
+    """How many of the `wanted` connections may be open, if each needs `each` descriptors. Raises the soft limit as far
+    as needed and possible, also for processes started later."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     now, most = _bounded(soft), at_most()
     needed = min(most, each * wanted + OTHERS)
@@ -30,7 +30,7 @@ def connections(wanted: int, each: int = 1) -> int:
 
 
 def at_most() -> int:
-    """Descriptors that a process may ever have."""
+    """Most descriptors that a process can have: the hard limit."""
     return _bounded(resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 
 

@@ -1,16 +1,16 @@
-"""The one module that writes. Every process of a crawl does so through it, and nothing else opens a file to write.
+"""The one module that writes files. Every process of a crawl writes through it; nothing else opens a file to write.
 
-So there is one place that turns an `OSError` into a sentence with a cure (`StorageError`), one that knows what has to
-be synced for a name or a byte to survive a power cut, and one that can record it all:
+So a single place turns an `OSError` into a sentence with a cure (`StorageError`), knows what has to be synced for a
+name or a byte to survive a power cut, and can record every write:
 
-With GOSSAMER_RECORD naming a folder, each process appends every operation to a file of its own there: the clock of all
-processes (CLOCK_MONOTONIC, ns) before and after it, what it was, the path, the data. `read_recordings` merges them by
-the end of each. A sync vouches only for what had *ended* before it began, which is why both times are kept. A test then
+If GOSSAMER_RECORD names a folder, each process appends every operation to its own file there: the time before and after
+it (CLOCK_MONOTONIC in ns, which all processes share), its kind, the path, the data. `read_recordings` merges them by
+the end times. A sync covers only operations that had *ended* before it began, which is why both times are kept. A test
 plays back every prefix of a crawl's writes with the unsynced ones lost.
 
-Rules of durability, kept here so that callers need not: a new file's name is synced with its first sync; a file that is
-replaced is written beside (`.tmp`), synced, renamed, and the folder synced; after a sync has failed the file is never
-believed again (the kernel may have dropped the pages and would report success the next time).
+Rules of durability, kept here so that callers need not care: a new file's name is synced with its first sync; a file is
+replaced by writing a temporary file (`.tmp`), syncing it, renaming it and syncing the folder; after a sync has failed,
+the file is never trusted again (the kernel may have dropped the pages, and would report success the next time).
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from typing import Final
 from gossamer.base.errors import StorageError
 
 TEMPORARY: Final = ".tmp"
-"""How the name of a file ends that is being written; what bears it after a crash is thrown away."""
+"""Suffix of files that are being written; after a crash, files with it are removed."""
 
 Data = bytes | bytearray | memoryview
 
 _CURES: Final = {
     errno.ENOSPC: "The disk is full: make room, or move the collection to a larger one, and start again.",
-    errno.EDQUOT: "Your quota on this disk is used up: make room or have it raised, and start again.",
+    errno.EDQUOT: "Your quota on this disk is used up: make room or have the quota raised, and start again.",
     errno.EROFS: "The disk is mounted read-only: mount it for writing, or use a folder elsewhere.",
     errno.EACCES: "You may not write here: change the folder's owner or permissions, or use another folder.",
     errno.EPERM: "You may not write here: change the folder's owner or permissions, or use another folder.",
     errno.EMFILE: "Too many open files: raise the limit (`ulimit -n 4096`), or lower harvester.connections.",
     errno.ENFILE: "The system has too many open files: raise fs.file-max, or end other programs.",
-    errno.EIO: "The disk reports a fault: look at the system's log (`dmesg`), and copy the collection elsewhere.",
+    errno.EIO: "The disk reports an error: check the system log (`dmesg`), and copy the collection to another disk.",
     errno.EFBIG: "The file is larger than the disk's format or `ulimit -f` allows: raise the limit, and start again.",
     errno.ENOENT: "A folder of the path is missing: was the collection moved or removed while it was in use?",
     errno.EEXIST: "A file has the name of a folder that is needed: move it away, or name another folder.",
@@ -56,19 +56,20 @@ _CURES: Final = {
 
 @contextmanager
 def naming(doing: str, path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turns an OSError inside into a StorageError: `doing` as in "write", and the path. For reading too."""
+    """Turns an OSError into a StorageError that names the operation (`doing`, such as "write") and the path. Also for
+    reading."""
     try:
         yield
     except OSError as error:
-        cure = _CURES.get(error.errno or 0, "All that was committed before is intact; start again when this is mended.")
+        cure = _CURES.get(error.errno or 0, "Everything committed before is intact; start again when this is fixed.")
         raise StorageError(f"cannot {doing} {os.fspath(path)}: {error.strerror or error}", cure) from error
 
 
 class Appender:
     """A file that only grows at its end (and is cut by `truncate`).
 
-    An append is whole or not there: when it fails half-way the file is cut back. `length` counts what this object
-    wrote; a file that another process appends to (an archive) is only synced here.
+    An append is complete or leaves nothing: if it fails half-way, the file is cut back. `length` counts what this
+    object wrote; a file that another process appends to (an archive) is only synced here.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -80,7 +81,8 @@ class Appender:
             self.length = os.fstat(self._fd).st_size
 
     def append(self, data: Data) -> int:
-        """Hands `data` to the kernel and returns the offset at which it lies. Survives a kill, not yet a power cut."""
+        """Hands `data` to the kernel and returns its offset in the file. It survives a kill, but not yet a power
+        cut."""
         offset = self.length
         try:
             with naming("write", self.path):
@@ -99,7 +101,7 @@ class Appender:
             self._failed = True
 
     def sync(self) -> None:
-        """Returns when all that was appended, by whichever process, survives a power cut, and so does the name."""
+        """Returns when everything appended, by any process, survives a power cut, and the name too."""
         if self._failed:
             raise StorageError(f"cannot sync {self.path}: an earlier write failed", _CURES[errno.EIO])
         try:
@@ -128,10 +130,10 @@ class Appender:
 
 
 class Scratch:
-    """A file without a name, for what can be made again: it is gone with the process, whatever ends that.
+    """A file without a name, for data that can be made again: it vanishes when the process ends, in whatever way.
 
-    It is meant to be mapped. What is written to a map must have been taken before: a full disk is then an error here,
-    not a signal there.
+    It is meant to be mapped into memory. Space must be reserved with `take` before it is written through the map: then
+    a full disk is an error here, not a signal there.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -157,16 +159,16 @@ class Scratch:
 
 
 def write_atomic(path: str | os.PathLike[str], *parts: Data) -> None:
-    """Makes or replaces a file: whoever opens it, whenever the power goes, finds the old content or all of the new."""
+    """Creates or replaces a file: a reader finds the old content or all of the new one, also after a power cut."""
     path = Path(path)
-    beside = path.with_name(path.name + TEMPORARY)
-    write_synced(beside, *parts)
-    rename(beside, path)
+    temporary = path.with_name(path.name + TEMPORARY)
+    write_synced(temporary, *parts)
+    rename(temporary, path)
     sync_directory(path.parent)
 
 
 def write_synced(path: str | os.PathLike[str], *parts: Data) -> None:
-    """Writes a file and syncs its content, not its name: for files whose folder is renamed and synced later."""
+    """Writes a file and syncs its content, but not its name: for files whose folder is renamed and synced later."""
     path = Path(path)
     with naming("open", path), _noted("create", path, empties=True):
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
@@ -182,7 +184,7 @@ def write_synced(path: str | os.PathLike[str], *parts: Data) -> None:
 
 
 def sync_directory(path: str | os.PathLike[str]) -> None:
-    """Makes names that were created, renamed or removed in the folder survive a power cut."""
+    """Makes the names created, renamed or removed in the folder survive a power cut."""
     with naming("sync", path):
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -193,7 +195,7 @@ def sync_directory(path: str | os.PathLike[str]) -> None:
 
 
 def make_directory(path: str | os.PathLike[str]) -> None:
-    """Makes the folder and those above it that are missing, and syncs their names."""
+    """Creates the folder and its missing parents, and syncs their names."""
     path = Path(path)
     if path.is_dir():
         return
@@ -205,13 +207,13 @@ def make_directory(path: str | os.PathLike[str]) -> None:
 
 
 def rename(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> None:
-    """Within one folder, which the caller syncs."""
+    """Renames within one folder, which the caller syncs."""
     with naming("rename", old), _noted("rename", Path(old), to=os.fspath(new)):
         os.rename(old, new)
 
 
 def remove(path: str | os.PathLike[str]) -> None:
-    """A file, or a folder with all in it. What is not there is no error; the caller syncs the folder above."""
+    """Removes a file, or a folder with its contents. A missing one is no error. The caller syncs the parent folder."""
     path = Path(path)
     folder = path.is_dir() and not path.is_symlink()
     if not folder and not os.path.lexists(path):
@@ -224,7 +226,8 @@ def remove(path: str | os.PathLike[str]) -> None:
 
 
 def truncate(path: str | os.PathLike[str], length: int) -> None:
-    """Cuts a file and syncs it. One that is shorter already has lost something: an error, never filled up."""
+    """Cuts a file and syncs it. A file that is already shorter has lost data: this is an error, it is never
+    extended."""
     path = Path(path)
     with naming("cut", path):
         fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
@@ -233,7 +236,7 @@ def truncate(path: str | os.PathLike[str], length: int) -> None:
             if size < length:
                 raise StorageError(
                     f"{path} has {size} bytes, but {length} were committed",
-                    "The disk or a copy lost its end: restore it from a backup, or try: gossamer verify DIR --repair",
+                    "The end of the file was lost: restore it from a backup, or try: gossamer verify DIR --repair",
                 )
             if size > length:
                 with _noted("truncate", path, length):
@@ -245,7 +248,7 @@ def truncate(path: str | os.PathLike[str], length: int) -> None:
 
 
 def _write(fd: int, path: Path, offset: int, data: Data) -> int:
-    """All of `data`, in as many calls as the kernel wants; each part is recorded as it went out."""
+    """Writes all of `data`, in as many calls as the kernel needs; each call is recorded."""
     view = memoryview(data).cast("B") if len(data) else memoryview(b"")
     done = 0
     while done < len(view):
@@ -258,7 +261,7 @@ def _write(fd: int, path: Path, offset: int, data: Data) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One recorded operation. What it did is not certain before `start`, and is before `end`."""
+    """One recorded operation. Its effect began after `start` and was complete before `end`."""
 
     start: int
     end: int
@@ -267,7 +270,7 @@ class Operation:
     """create, write, truncate, sync, rename, remove, mkdir, sync_directory"""
     path: str
     offset: int = 0
-    """Of a write; the new length of a truncate; 1 for a create that empties what is there."""
+    """Offset of a write; new length for a truncate; 1 for a create that empties an existing file."""
     data: bytes = b""
     to: str = ""
 
@@ -297,7 +300,7 @@ def _record(kind: str, path: Path, start: int, offset: int = 0, data: Data = b""
 
 
 def _recording_file(folder: str) -> int:
-    """The process's own file; a folder of another name begins another one, as a forked process does."""
+    """The recording of this process; another folder, or a fork, begins another one."""
     global _recording
     key = hash((folder, os.getpid()))
     if _recording is None or _recording[0] != key:
@@ -308,8 +311,8 @@ def _recording_file(folder: str) -> int:
 
 
 def read_recordings(folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> list[Operation]:
-    """All operations recorded in `folder`, in the order of their ends; with `root`, only those below it, with paths
-    relative to it. The last one of a process that was killed may be torn, and is left out."""
+    """All operations recorded in `folder`, ordered by end time; with `root`, only those below it, with paths relative
+    to it. The last operation of a killed process may be torn, and is left out."""
     found: list[Operation] = []
     for path in sorted(Path(folder).glob("*.rec")):
         found += _recorded_in(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Why a crawl ended."""
+"""The reasons why a crawl ends."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from enum import Enum
 
 
 class Ending(Enum):
-    """Why a crawl ended, in words for people."""
+    """The reason why a crawl ended, as a phrase for people."""
 
-    DONE = "nothing is left that may be asked soon"
-    PAGES = "the number of pages asked for is reached"
-    TIME = "the time asked for is over"
+    DONE = "nothing is left that may be requested soon"
+    PAGES = "the requested number of pages is reached"
+    TIME = "the requested time is over"
     STOPPED = "stopped on request"
-    MEMORY = "the memory that it may use is used up"
+    MEMORY = "the memory limit is reached"

@@ -1,11 +1,11 @@
-"""Every error that ends a command: what went wrong, where, and what mends it.
+"""The errors that end a command. Each one says what went wrong, where, and how to fix it.
 
-    GossamerError            exit 1   a fault
-    ├── UsageError           exit 2   what was asked makes no sense (settings, seeds, not a collection)
+    GossamerError            exit 1   any other error
+    ├── UsageError           exit 2   the request makes no sense (settings, seeds, not a collection)
     ├── LockedError          exit 3   another crawl holds the collection
-    └── StorageError         exit 4   disk full, folder read-only, memory gone: all that was committed is intact
+    └── StorageError         exit 4   disk full, folder read-only, out of memory: everything committed is intact
 
-The command line prints `message` and, on its own line, `cure`; nothing else decides exit codes.
+The command line prints `message` and, on a line of its own, `cure`. Nothing else decides the exit code.
 """
 
 

@@ -1,15 +1,15 @@
-"""What others say, made harmless for the place where it is shown: one function a place, used at the edge.
+"""Escaping of untrusted text, one function per destination: screen, JSON, HTML, SQL, file name.
 
-A title, a URL, a header, a robots.txt, the name of a server are kept as they were said, and never trusted: whoever
-writes them to a screen, a line of JSON, a page, a statement or a file name does it through here. (A WARC field loses
-its line ends in `web/archive/archive.py`, where it is written.)
+Titles, URLs, headers, robots.txt files and server names are stored as they were received and never trusted. Code that
+writes them to a screen, a line of JSON, an HTML page, an SQL statement or a file name uses these functions. (WARC
+fields lose their line ends in `web/archive/archive.py`, where they are written.)
 
-Unprintable is what Unicode calls so: control characters (of C0 and C1, so escape sequences of terminals), line and
-paragraph separators, marks that turn the direction of writing, what is invisible, unassigned or half of a character.
+Unprintable is what Unicode calls unprintable: control characters (C0 and C1, and so the escape sequences of terminals),
+line and paragraph separators, marks that change the writing direction, and invisible, unassigned or half characters.
 
-Invariants, each a test of the same name: a text for the screen is one line of printable characters; JSON is read again
-as what it was made of; a page shows the text and nothing else; a statement has the text and nothing else; a file name
-names a file in the folder that it is put into.
+Invariants, each a test of the same name: a text for the screen is one line of printable characters; JSON decodes to the
+value it was made from; an HTML page shows the text and nothing else; an SQL literal evaluates to the text and nothing
+else; a file name never leaves its folder.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _LONGEST_NAME: Final = 100
 
 
 def for_screen(text: str) -> str:
-    """One line for a terminal, a log or a text file: what is unprintable is spelled out as in "\\x1b", "\\u202e".
+    """One line for a terminal, a log or a text file; unprintable characters are written as "\\x1b", "\\u202e".
 
-    For people: --json has what was said.
+    For people; --json has the original text.
     """
     return text if text.isprintable() else text.translate(_spelled(text))
 
 
 def lines_for_screen(text: str) -> str:
-    """Likewise for a text of our own that has several lines."""
+    """Like `for_screen`, for a text of our own with several lines."""
     return text if text.isprintable() else "\n".join(map(for_screen, text.split("\n")))
 
 
 def for_json(value: Any, *, indent: int | None = None, compact: bool = False, default: Any = None) -> str:
-    """JSON whose text is printable; what is no number (infinite, undefined) is null."""
+    """JSON made of printable characters; infinite and undefined numbers become null."""
     between = (",", ":") if compact else None
     try:
         text = json.dumps(
@@ -52,22 +52,22 @@ def for_json(value: Any, *, indent: int | None = None, compact: bool = False, de
 
 
 def for_html(text: str) -> str:
-    """As text or as the value of an attribute in quotes; also in XML."""
+    """For HTML and XML: as text, or as a quoted attribute value."""
     return _without_markup(for_screen(text))
 
 
 def for_sql(text: str) -> str:
-    """A text as SQL writes it."""
+    """An SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def for_file(text: str) -> str:
-    """A name for a file: letters, digits, "_", "-" and inner dots; never empty, never of another folder."""
+    """A file name: letters, digits, "_", "-" and inner dots; never empty, never in another folder."""
     return re.sub(r"[^\w.-]+", "-", text)[:_LONGEST_NAME].lstrip(".") or "unnamed"
 
 
 def _spelled(text: str) -> dict[int, str]:
-    """For each character that is not printable."""
+    """The replacement for each unprintable character."""
     return {
         ord(c): " " if unicodedata.category(c) == "Zs" else c.encode("unicode_escape").decode()
         for c in set(text)

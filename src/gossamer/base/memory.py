@@ -1,13 +1,13 @@
-"""How much memory processes have, and how much is left for more.
+"""Memory: how much processes use, and how much is left.
 
-*Used* is what processes have to themselves: resident less shared (`statm`: 15 µs a process, where the exact PSS of
-`smaps_rollup` takes 0.3 ms and more, the larger the process is, and holds up its page faults meanwhile). What is shared
-are libraries and files above all, which the kernel can drop.
+*Used* is the private memory of processes: resident minus shared (`statm`: 15 µs per process; the exact PSS of
+`smaps_rollup` takes 0.3 ms or more, grows with the process, and delays its page faults meanwhile). Shared memory is
+mostly libraries and files, which the kernel can drop.
 
-*Left* is the least of what the machine can give without swapping (MemAvailable) and of what the control groups of this
-process can, up to the root: limit less usage, and what would be dropped: pages of files, and the kernel's own caches
-where the group tells (version 2: memory.max, memory.current, slab_reclaimable; version 1: limit_in_bytes,
-usage_in_bytes). Which groups have a limit is looked up once.
+*Left* is the minimum of two things: what the machine can give without swapping (MemAvailable), and what each control
+group of this process, up to the root, can give. The latter is limit minus usage plus what would be dropped: pages of
+files, and the kernel's own caches if the group reports them (version 2: memory.max, memory.current, slab_reclaimable;
+version 1: limit_in_bytes, usage_in_bytes). The groups that have a limit are determined once.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Final
 from gossamer.base.units import human_size
 
 SHARE: Final = 0.9
-"""Of what is there when the crawl begins: so much of it may be used."""
+"""The part of the available memory, at the start of the crawl, that it may use."""
 RESERVE: Final = 0.02
-"""Of all memory: what must be left, whoever uses the rest."""
+"""The part of all memory that must stay free, whichever processes use the rest."""
 _VERSION_2: Final = ("memory.max", "memory.current")
 _VERSION_1: Final = ("memory.limit_in_bytes", "memory.usage_in_bytes")
 _DROPPED: Final = {
@@ -34,7 +34,7 @@ _DROPPED: Final = {
 
 
 def used(pids: Iterable[int]) -> int:
-    """Bytes; a process that has gone counts nothing."""
+    """Bytes used by these processes; a process that has ended counts 0."""
     total = 0
     for pid in pids:
         try:
@@ -48,7 +48,7 @@ def used(pids: Iterable[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Where the kernel says what there is; tests have one of their own."""
+    """The files in which the kernel reports memory; tests use their own."""
 
     meminfo: Path = Path("/proc/meminfo")
     groups: Path = Path("/proc/self/cgroup")
@@ -65,19 +65,19 @@ class System:
         return {words[0].rstrip(":"): 1024 * int(words[1]) for words in lines if len(words) > 1}
 
     def _limits(self) -> Iterator[tuple[int, int]]:
-        """Of each group with a limit: that, and what is left of it."""
+        """For each control group with a limit: the limit, and what is left of it."""
         for folder, names in _limited(self.groups, self.mounted):
             yield from _limit(folder, names)
 
 
 @cache
 def _limited(groups: Path, mounted: Path) -> list[tuple[Path, tuple[str, str]]]:
-    """Groups that have a limit. In a container the path of a group may not be there: then its parents are."""
+    """The control groups with a limit. In a container the path of a group may not exist; its parents do."""
     return [(folder, names) for folder, names in _groups(groups, mounted) if any(_limit(folder, names))]
 
 
 def _groups(groups: Path, mounted: Path) -> Iterator[tuple[Path, tuple[str, str]]]:
-    """Those of this process and all above, with the names of their files."""
+    """The control groups of this process and all their parents, with the names of their files."""
     for line in _text(groups).splitlines():
         number, controllers, path = line.split(":", 2)
         tops: tuple[Path, ...]
@@ -96,12 +96,12 @@ def _groups(groups: Path, mounted: Path) -> Iterator[tuple[Path, tuple[str, str]
 
 
 def _limit(group: Path, names: tuple[str, str]) -> Iterator[tuple[int, int]]:
-    """Nothing if there is none."""
+    """The limit of a group and what is left of it; nothing if the group has no limit."""
     most, taken = (_text(group / name).strip() for name in names)
     if not most.isdigit() or not taken.isdigit() or int(most) >= 1 << 60:
         return
-    told = (line.split() for line in _text(group / "memory.stat").splitlines())
-    yield int(most), int(most) - int(taken) + sum(int(words[1]) for words in told if words[0] in _DROPPED[names])
+    lines = (line.split() for line in _text(group / "memory.stat").splitlines())
+    yield int(most), int(most) - int(taken) + sum(int(words[1]) for words in lines if words[0] in _DROPPED[names])
 
 
 def _text(path: Path) -> str:
@@ -112,22 +112,23 @@ def _text(path: Path) -> str:
 
 
 class Limit:
-    """What the processes of a crawl may use together."""
+    """The limit for the memory of all processes of a crawl together."""
 
     def __init__(self, bytes: int, already: int = 0, system: System | None = None) -> None:
-        """0: a share of what is there, `already` in use by the crawl included."""
+        """`bytes` 0 means a share of the available memory, which includes `already`, the bytes that the crawl uses
+        now."""
         self._system = system or System()
         self._set = bytes > 0
         self.bytes = bytes or int(SHARE * (already + self._system.left()))
         self._reserve = int(RESERVE * self._system.total())
 
     def reached(self, used: int) -> str:
-        """In words; "": it is not."""
+        """Which limit is reached, as a sentence; empty if none is."""
         if used >= self.bytes:
-            whose = "collection.max_memory" if self._set else "nine tenths of what was there"
+            whose = "collection.max_memory" if self._set else "nine tenths of what was available"
             return f"the crawl uses {human_size(used)} of memory, and may use {human_size(self.bytes)} ({whose})"
         if (left := self._system.left()) < self._reserve:
-            return f"{human_size(left)} of memory are left on this machine; the crawl uses {human_size(used)} of it"
+            return f"{human_size(left)} of memory are left on this machine; the crawl uses {human_size(used)}"
         return ""
 
     def has_room(self, used: int, more: int) -> bool:

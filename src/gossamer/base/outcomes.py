@@ -1,9 +1,10 @@
-"""The outcomes of requests: one closed set, a sentence each, and beside it what follows from each. At the end, why
-whole sites wait (`Aside`) and why pages are excluded (`Reason`).
+"""The outcomes of requests: one closed set, with a sentence and a treatment for each. At the end, the reasons why whole
+sites wait (`Aside`) and why pages are excluded (`Reason`).
 
-Tables, logs, JSON, reports and docs use these words and no others. Which outcomes are tried again, when and how often,
-which slow a site down and which set it aside is decided here alone (`TREATMENTS`), and so is for how long a site is set
-aside for each reason (`ASIDE`); `manager/learn.py`, `patience.py`, `crawl.py` and `desk.py` act on these tables.
+Tables, logs, JSON, reports and docs use these words and no others. `TREATMENTS` alone decides which outcomes are
+retried, when and how often, which slow a site down and which suspend it; `ASIDE` alone decides how long a site is
+suspended for each reason. `manager/learn.py`, `harvester/backoff.py`, `harvester/robots.py` and `crawl/loop.py` act on
+these tables.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gossamer.base.units import Duration
 
 
 class Outcome(IntEnum):
-    """What became of a request."""
+    """The outcome of a request."""
 
     OK = 0
     DUPLICATE = 1
@@ -53,11 +54,11 @@ class Outcome(IntEnum):
 
 
 NO_OUTCOME: Final = 255
-"""The outcome column of a page that was never requested."""
+"""In a column of outcomes: the page has not been requested yet."""
 
 
 class Again(Enum):
-    """Whether a page is asked for again after an outcome."""
+    """Whether a page is requested again after an outcome."""
 
     NEVER = "no"
     LATER = "yes"
@@ -65,32 +66,32 @@ class Again(Enum):
 
 
 RETRY: Final = -1.0
-"""As a time: `harvester.retry`."""
+"""Stands for the time `harvester.retry`."""
 TRIES: Final = -1
-"""As a number: `harvester.tries`."""
+"""Stands for the number `harvester.tries`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What follows from an outcome."""
+    """What the crawl does after an outcome."""
 
     sentence: str
     again: Again = Again.NEVER
     slows: bool = False
-    """The site's factor doubles (`patience.py`)."""
+    """The site's factor doubles (`harvester/backoff.py`)."""
     ends: int = 0
-    """After so many in a row of those that slow, the whole site is set aside for harvester.retry; 0: it is not."""
+    """After this many consecutive outcomes that slow, the whole site is suspended for harvester.retry; 0: never."""
     after: float = RETRY
-    """Seconds until the page is tried again later; a longer Retry-After goes before."""
+    """Seconds until the page is retried; a longer Retry-After takes precedence."""
     tries: int = TRIES
-    """How often it is tried in all."""
+    """How often the page is tried in total."""
 
     def pause(self, retry: float) -> float:
-        """`after`, with the setting at hand."""
+        """`after`, given the setting harvester.retry."""
         return retry if self.after == RETRY else self.after
 
     def most(self, tries: int) -> int:
-        """`tries`, with the setting at hand."""
+        """`tries`, given the setting harvester.tries."""
         return tries if self.tries == TRIES else self.tries
 
 
@@ -98,75 +99,77 @@ _LATER, _AT_ONCE = Again.LATER, Again.AT_ONCE
 
 TREATMENTS: Final = {
     Outcome.OK: Treatment("The page was fetched and gathered, and stored unless it says noindex or noarchive."),
-    Outcome.DUPLICATE: Treatment("The page was fetched, and has the text and links of a page known before."),
-    Outcome.REDIRECT: Treatment("The server names another address; it is followed as a link."),
-    Outcome.NOT_FOUND: Treatment("The server says that there is no such page (404, 410)."),
-    Outcome.REFUSED: Treatment(
-        "The server refuses the request (any other 4xx), or shows a log-in in place of the page."
-    ),
+    Outcome.DUPLICATE: Treatment("The page was fetched; it has the same text and links as a page fetched before."),
+    Outcome.REDIRECT: Treatment("The server redirects to another URL, which is treated as a link."),
+    Outcome.NOT_FOUND: Treatment("The page does not exist (404, 410)."),
+    Outcome.REFUSED: Treatment("The server refuses the request (any other 4xx), or shows a login page instead."),
     Outcome.SERVER_ERROR: Treatment("The server failed (5xx).", _LATER, slows=True, ends=10),
-    Outcome.TOO_MANY_REQUESTS: Treatment("The server asks us to slow down (429).", _LATER, slows=True, ends=10),
+    Outcome.TOO_MANY_REQUESTS: Treatment("The server asks for fewer requests (429).", _LATER, slows=True, ends=10),
     Outcome.OTHER_TYPE: Treatment(
-        "Not a type that is gathered, by its header or by its first bytes; the body was not read further."
+        "The type of the page, by its header or its first bytes, is not gathered; the rest of the body was not read."
     ),
-    Outcome.NO_CONTENT: Treatment(
-        "The server answered without a body, or with a status that means nothing for a page."
-    ),
-    Outcome.CONNECT_FAILED: Treatment("No connection to the address could be opened.", _LATER, slows=True, ends=5),
+    Outcome.NO_CONTENT: Treatment("The response has no body, or a status that has no meaning for a page."),
+    Outcome.CONNECT_FAILED: Treatment("No connection to the server could be opened.", _LATER, slows=True, ends=5),
     Outcome.TIMED_OUT: Treatment(
-        "The time limit for connecting, for the first byte or for the whole answer was reached.",
+        "A timeout was reached: for connecting, for the first byte or for the whole response.",
         _LATER,
         slows=True,
         ends=5,
     ),
-    Outcome.TOO_SLOW: Treatment(
-        "The answer came more slowly than the lowest speed allowed.", _LATER, slows=True, ends=10
+    Outcome.TOO_SLOW: Treatment("The response was slower than the minimum speed.", _LATER, slows=True, ends=10),
+    Outcome.BROKEN_OFF: Treatment(
+        "The connection was closed before the end of the response.", _LATER, slows=True, ends=10
     ),
-    Outcome.BROKEN_OFF: Treatment("The connection ended before the answer did.", _LATER, slows=True, ends=10),
     Outcome.TLS_FAILED: Treatment(
-        "No secure connection could be agreed on in time, or the certificate is not valid.",
+        "The TLS handshake failed or timed out, or the certificate is not valid.",
         _LATER,
         slows=True,
         ends=5,
     ),
     Outcome.PROTOCOL_ERROR: Treatment(
-        "The answer is not HTTP, or breaks its rules so that it cannot be read.", slows=True, ends=5
+        "The response is not HTTP, or violates HTTP so that it cannot be read.", slows=True, ends=5
     ),
-    Outcome.BAD_ENCODING: Treatment("The body does not follow its Content-Encoding, or would grow beyond the bound."),
-    Outcome.FORBIDDEN_ADDRESS: Treatment("The name leads to an address that must not be visited."),
-    Outcome.WORKER_DIED: Treatment("The worker that gathered the page died or hung over it, twice."),
+    Outcome.BAD_ENCODING: Treatment(
+        "The body does not match its Content-Encoding, or exceeds the size limit when decompressed."
+    ),
+    Outcome.FORBIDDEN_ADDRESS: Treatment("The host name resolves to an address that must not be visited."),
+    Outcome.WORKER_DIED: Treatment("The worker that gathered the page crashed or hung, twice."),
     Outcome.RETURNED: Treatment(
-        "The request was not made, or not to its end, by our own doing; the page goes back.", _AT_ONCE
+        "The request was not made, or not completed, for a reason of our own; the page is requested again.", _AT_ONCE
     ),
-    Outcome.WORKER_LOST: Treatment("The worker died or hung, more than once, while the page was on its way.", _LATER),
-    Outcome.PAYMENT_REQUIRED: Treatment("The server wants to be paid for the page (402).", slows=True, ends=10),
+    Outcome.WORKER_LOST: Treatment(
+        "The worker crashed or hung more than once while the page was being fetched.", _LATER
+    ),
+    Outcome.PAYMENT_REQUIRED: Treatment("The server demands payment for the page (402).", slows=True, ends=10),
     Outcome.CHALLENGED: Treatment(
-        "The server wants proof that a person asks, such as a CAPTCHA; none is given.", slows=True, ends=5
+        "The server demands proof that a person requests the page, such as a CAPTCHA; none is given.",
+        slows=True,
+        ends=5,
     ),
     Outcome.SOFT_404: Treatment(
-        "The server answers what it answers for a page that does not exist, or redirects many pages to this address."
+        "The server responds as it does for a page that does not exist, or redirects many pages to the same URL."
     ),
 }
 
 TRANSIENT: Final = frozenset(outcome for outcome, follows in TREATMENTS.items() if follows.again is Again.LATER)
-"""Outcomes after which a page is tried again, and the tries are counted."""
+"""Outcomes after which a page is retried; the tries are counted."""
 
 SITE_FAILURES: Final = frozenset(outcome for outcome, follows in TREATMENTS.items() if follows.slows)
-"""Outcomes that make us more patient with the whole site."""
+"""Outcomes after which the whole site is requested more slowly."""
 
 BACK_AS_BEFORE: Final = frozenset(outcome for outcome, follows in TREATMENTS.items() if follows.again is Again.AT_ONCE)
-"""Not counted as visits: the page is where it was."""
+"""Outcomes that do not count as visits: the page is where it was before."""
 
 
 DAY: Final = 86_400.0
 LONGEST_PAUSE: Final = 7 * DAY
-"""Seconds: however long a Retry-After, we come back after a week."""
+"""Seconds. A longer Retry-After is cut to a week."""
 FOR_GOOD: Final = 32_503_680_000.0
-"""Wall time, the year 3000: a site that is left alone until then is not asked any more."""
+"""Wall time, the year 3000: a site that waits until then is never requested again."""
 
 
 class Aside(IntEnum):
-    """Why all pages of a site wait."""
+    """The reason why all pages of a site wait."""
 
     NONE = 0
     ASKED_TO_WAIT = 1
@@ -178,7 +181,7 @@ class Aside(IntEnum):
     JUST_STARTED = 7
     SLOWED = 8
     ADDRESS_FORBIDDEN = 5
-    """As it was called once: `standing.json` may have it."""
+    """The former name, which `standing.json` may have."""
 
     @property
     def sentence(self) -> str:
@@ -190,31 +193,31 @@ class Aside(IntEnum):
 
 
 class Then(Enum):
-    """How long a site is left alone when all pauses of its reason are used up, and it still is as it was."""
+    """How long a site is suspended after all pauses of its reason, if the reason persists."""
 
     SAME = "and so on"
     DOUBLED = "then twice as long each time, up to harvester.retry"
-    NEVER = "then for good"
+    NEVER = "then permanently"
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """For how long a site is left alone."""
+    """How long a site is suspended."""
 
     sentence: str
     words: str = ""
-    """For how long, where something else than this table says so."""
+    """The duration in words, if something other than this table decides it."""
     pauses: tuple[float, ...] = ()
-    """Seconds: the first time, the second time in a row …"""
+    """Seconds: the first time, the second time in a row, …"""
     then: Then = Then.SAME
 
     @property
     def lasts(self) -> str:
-        """For people."""
+        """The duration, in words."""
         return self.words or f"{', then '.join(str(Duration(each)) for each in self.pauses)}, {self.then.value}"
 
     def until(self, time: float, times: int, most: float = inf) -> float:
-        """From `time` on, the `times`-th time in a row; no pause is longer than `most`."""
+        """The end of a pause that begins at `time`, for the `times`-th time in a row; `most` limits its length."""
         more = times - len(self.pauses)
         if more > 0 and self.then is Then.NEVER:
             return FOR_GOOD
@@ -223,44 +226,45 @@ class Rest:
 
 
 ASIDE: Final = {
-    Aside.NONE: Rest("The site may be asked when its turn comes.", "not at all"),
+    Aside.NONE: Rest("The site is requested when its turn comes.", "not at all"),
     Aside.ASKED_TO_WAIT: Rest(
-        "The server asked us to come back later (Retry-After).", "as long as it asks for, a week at most"
+        "The server asked us to come back later (Retry-After).", "as long as the server asks, a week at most"
     ),
     Aside.FAILING: Rest(
-        "Requests to the site failed, one after the other: it is left in peace twice as long each time.",
-        "its wait, doubled with each failure; at least harvester.retry when it is set aside; a week at most",
+        "Consecutive requests to the site failed: it is backing off, twice as long each time.",
+        "its wait, doubled with each failure; at least harvester.retry when it is suspended; a week at most",
     ),
     Aside.SLOWED: Rest(
-        "The site failed or asked us to slow down, or its answers take longer than usual: it is asked less often.",
-        "its wait, times a factor that falls by a tenth with each good answer, and with the time that answers take",
+        "The site failed, asked us to slow down, or responds more slowly than usual: it is requested less often.",
+        "its wait, times a factor that falls by a tenth with each good response; longer while its responses are slow",
     ),
     Aside.ROBOTS_UNREADABLE: Rest(
-        "The site's robots.txt could not be read; until it can, nothing is asked for, for harvester.robots_unreachable "
-        "at most.",
+        "The site's robots.txt could not be read; nothing else is requested until it can be, for "
+        "harvester.robots_unreachable at most.",
         pauses=(300.0,),
         then=Then.DOUBLED,
     ),
     Aside.NAME_FAILED: Rest(
-        "The site's name could not be resolved; it is tried again after a day, once more after a week, then no more.",
+        "The site's name could not be resolved; it is retried after a day, once more after a week, then never.",
         pauses=(DAY, 7 * DAY),
         then=Then.NEVER,
     ),
     Aside.FORBIDDEN_ADDRESS: Rest(
-        "The site's name leads to an address that must not be visited.", pauses=(DAY, 7 * DAY)
+        "The site's name resolves to an address that must not be visited.", pauses=(DAY, 7 * DAY)
     ),
     Aside.DELAY_TOO_LONG: Rest(
         "The site's robots.txt asks for a longer Crawl-delay than harvester.max_delay.",
-        "for good, unless that setting changes",
+        "permanently, unless that setting changes",
     ),
     Aside.JUST_STARTED: Rest(
-        "The site may have been asked just before the crawl was killed.", "as long as what it was asked for says"
+        "The site may have been requested just before the crawl was killed.",
+        "as long as its last, uncommitted requests demand",
     ),
 }
 
 
 class Reason(IntEnum):
-    """Why a page is excluded."""
+    """The reason why a page is excluded."""
 
     NONE = 0
     ROBOTS = 1
@@ -279,10 +283,12 @@ class Reason(IntEnum):
 
 
 REASONS: Final = {
-    Reason.NONE: "Nothing speaks against asking for the page.",
+    Reason.NONE: "The page is not excluded.",
     Reason.ROBOTS: "The site's robots.txt forbids it.",
     Reason.DEPTH: "It lies deeper in its site than seeder.depth_static or seeder.depth_dynamic allow.",
-    Reason.REJECTED: "It was found under other settings; those of now keep it out (domain, port, patterns, extension).",
-    Reason.TRAP: "Its URL says the same thing more often than seeder.repeats allows, as those of mazes without end do.",
-    Reason.REDIRECTS: "It was found behind more than ten redirects in a row, and by no other way.",
+    Reason.REJECTED: (
+        "It was found under earlier settings and is excluded by the current ones (domain, port, patterns, extension)."
+    ),
+    Reason.TRAP: "Its URL repeats a path segment or a parameter more often than seeder.repeats allows.",
+    Reason.REDIRECTS: "It was found only behind more than ten consecutive redirects.",
 }

@@ -1,14 +1,14 @@
-"""A short-lived process beside the crawl: it has the lock too, and dies with the desk.
+"""Short-lived processes in the background of a crawl: each holds the lock too, and dies with the desk.
 
     python -P -m gossamer.base.process PARENT MODULE ARGUMENT...
 
-runs a module as the desk's child: it arranges to be killed with its parent, sees whether that still lives, and only
-then imports the module, which may take a second. Its output goes to files: a pipe that nobody reads may be too small
-for it. Ctrl-C never reaches it: it is born with that signal blocked (a process group of its own would come a moment
-too late).
+runs a module as a child of the desk: it arranges to be killed with its parent, checks that the parent still lives, and
+only then imports the module, which may take a second. Its output goes to files, because an unread pipe could be too
+small for it. Ctrl-C never reaches it: it is started with that signal blocked (a process group of its own would be made
+a moment too late).
 
-It is watched: one that takes longer than `most` seconds is taken to hang, and killed. Time in which the desk did not
-look does not count, so that a desk that was stopped itself blames nobody.
+It has a timeout: a process that takes longer than `most` seconds is considered hung, and killed. Time during which the
+desk did not poll does not count, so that a desk that was itself stopped kills no innocent process.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Process:
     def __init__(
         self, module: str, arguments: Sequence[str], standard_input: bytes, lock: int, most: float = LONGEST
     ) -> None:
-        """`lock` is inherited, unless it is negative."""
+        """Starts the process. `lock` is the descriptor of the lock, which it inherits; -1 for none."""
         self._most, self._seen, self._looked = most, 0.0, time.monotonic()
         self._output, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         command = [sys.executable, "-P", "-m", "gossamer.base.process", str(os.getpid()), module, *arguments]
@@ -64,7 +64,7 @@ class Process:
 
     @property
     def ended(self) -> bool:
-        """To be asked once a second or so: one that hangs is ended by it."""
+        """Whether it has ended. Poll about once per second: this kills a process that hangs."""
         now = time.monotonic()
         self._seen += min(now - self._looked, 2 * _LOOK)
         self._looked = now
@@ -73,7 +73,7 @@ class Process:
         return self._process.poll() is not None
 
     def wait(self, look: Callable[[], object] = lambda: None) -> None:
-        """`look` is called once a second meanwhile; it may kill it."""
+        """Waits for its end. `look` is called once per second meanwhile; it may kill the process."""
         while not self.ended:
             look()
             with suppress(subprocess.TimeoutExpired):
@@ -81,7 +81,7 @@ class Process:
 
     @property
     def output(self) -> str:
-        """What it printed, once it has ended."""
+        """What it printed; read it after the end."""
         return _read(self._output)
 
     @property
@@ -90,11 +90,11 @@ class Process:
 
     @property
     def failure(self) -> str:
-        """Its last words, if it failed."""
+        """The last line of its error output if it failed, else empty."""
         if self._process.returncode == 0:
             return ""
         if self._seen > self._most:
-            return f"it took longer than {human_time(self._most)}, and was ended"
+            return f"it took longer than {human_time(self._most)}, and was killed"
         lines = _read(self._errors).strip().splitlines()
         return lines[-1] if lines else f"exit code {self._process.returncode}"
 
@@ -112,7 +112,7 @@ def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
 
 
 def pids() -> list[int]:
-    """Of those that run."""
+    """The ids of the processes that run."""
     return [process.pid for process in _started if not process.ended]
 
 

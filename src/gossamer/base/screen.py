@@ -1,8 +1,8 @@
-"""Standard output and standard error, guarded: whatever is printed, by us, by a library or by a fault that nobody
-caught, is escaped on its way (`escape.lines_for_screen`).
+"""Guards for standard output and standard error: everything that is printed, by us, by a library or by an uncaught
+exception, is escaped (`escape.lines_for_screen`).
 
-So a command needs no care of its own, and a new one has it at once. What must not be changed goes past the guard: the
-control sequences of our own progress lines, and what is for programs unless a person is looking.
+So no command has to escape its own output, and no new command can forget to. Two things bypass the guard: the control
+sequences of our own progress lines, and output for programs when it does not go to a terminal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ERRORS: Final = "gossamer.escaped"
 
 
 class Screen:
-    """A stream that escapes what is written to it, and is in all else the stream that it guards."""
+    """A text stream that escapes what is written to it; in every other way it is the stream that it wraps."""
 
     def __init__(self, plain: TextIO) -> None:
         self.plain = plain
@@ -37,7 +37,7 @@ class Screen:
 
 
 def guard() -> None:
-    """From now on, until the process ends."""
+    """Guards both streams from now on, until the process ends."""
     codecs.register_error(_ERRORS, _spelled)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -48,16 +48,16 @@ def guard() -> None:
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """For our own control sequences; whoever writes others' words to it escapes them."""
+    """The stream without its guard, for our own control sequences; the caller escapes all other text."""
     return stream.plain if isinstance(stream, Screen) else stream
 
 
 def for_programs(stream: TextIO) -> TextIO:
-    """As it is, unless it is a terminal: there a person is looking."""
+    """The stream for output that programs read: unguarded, unless it is a terminal, where a person reads."""
     return stream if stream.isatty() else unguarded(stream)
 
 
 def _spelled(error: UnicodeError) -> tuple[str, int]:
-    """Characters that the stream's charset does not have, as JSON and people can read them."""
+    """Error handler: writes characters that the stream's charset does not have as JSON escapes."""
     assert isinstance(error, UnicodeEncodeError)
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end

@@ -1,8 +1,8 @@
-"""Durations, sizes and speeds: written with units by people, plain numbers to the code.
+"""Durations, sizes and speeds: people write them with units, the code uses them as numbers.
 
-A `Duration` is a float of seconds, a `Size` an int of bytes and a `Speed` one of bytes a second, so that arithmetic and
-arrays take them as they are.
-`parse(str(x)) == x` for every duration and size that is finite and not negative.
+A `Duration` is a float of seconds, a `Size` an int of bytes and a `Speed` an int of bytes per second, so arithmetic and
+arrays accept them directly.
+`parse(str(x)) == x` for every finite duration and size that is not negative.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Duration(float):
         else:
             seconds = float(value)
         if isinstance(value, bool) or not 0 <= seconds < math.inf:
-            raise ValueError(f"{value!r} is no duration: write a number and a unit of ms, s, min, h, d, as in 1min30s")
+            raise ValueError(
+                f"{value!r} is not a duration: write a number and a unit (ms, s, min, h, d), for example 1min30s"
+            )
         return cls(seconds)
 
     def __str__(self) -> str:
@@ -76,8 +78,8 @@ class Size(int):
             total = Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else None
         if total is None or total < 0 or total != int(total):
             raise ValueError(
-                f"{value!r} is no size: write whole bytes, or a number and a unit of "
-                "B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024), as in 400KB"
+                f"{value!r} is not a size: write a whole number of bytes, or a number and a unit: "
+                "B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024), for example 400KB"
             )
         return cls(int(total))
 
@@ -87,19 +89,19 @@ class Size(int):
 
 
 class Speed(Size):
-    """Bytes a second; 0 is no limit."""
+    """Bytes per second; 0 means no limit."""
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, value: str | int) -> Self:
-        """From "2MB/s", or a number (bytes a second); ValueError says what is accepted."""
+        """From "2MB/s", or a number (bytes per second); ValueError says what is accepted."""
         try:
             return cls(Size.parse(value.strip().removesuffix("/s") if isinstance(value, str) else value))
         except ValueError:
             raise ValueError(
-                f"{value!r} is no speed: write bytes a second, with a unit of KB, MB, GB (or KiB, MiB, GiB), as in"
-                " 2MB/s; 8 bits are a byte: 16 Mbit/s are 2MB/s"
+                f"{value!r} is not a speed: write bytes per second with a unit (KB, MB, GB, KiB, MiB, GiB), for example"
+                " 2MB/s; a byte has 8 bits, so 16 Mbit/s are 2MB/s"
             ) from None
 
     def __str__(self) -> str:
@@ -108,7 +110,7 @@ class Speed(Size):
 
 
 def _sum_of_parts(text: str, units: Mapping[str, Decimal]) -> Decimal | None:
-    """The sum of all parts of number and unit; a bare number as it is; None for anything else."""
+    """The sum of all pairs of a number and a unit, or a single number without one; None for anything else."""
     bare = _NUMBER.fullmatch(text)
     if bare:
         return Decimal(bare[1])
@@ -122,7 +124,8 @@ def _sum_of_parts(text: str, units: Mapping[str, Decimal]) -> Decimal | None:
 
 
 def _shortest(number: Decimal, units: Mapping[str, Decimal], plain: str) -> str:
-    """In the unit that needs the fewest characters, a point counting twice; the largest of several."""
+    """The number in the unit that needs the fewest characters (a point counts twice); of several such units, the
+    largest."""
     if not number:
         return f"0{plain}"
     best = f"{number.normalize():f}{plain}"
@@ -140,7 +143,7 @@ def thousands(n: int) -> str:
 
 
 def plural(n: int, one: str, many: str = "") -> str:
-    """1 page, 2,000 pages; `many` where it is not `one` with an s."""
+    """1 page, 2,000 pages; `many` is the plural if it is not `one` with an s."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 

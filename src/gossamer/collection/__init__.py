@@ -1,1 +1,1 @@
-"""The collection: all that is durable, as a folder of open files, and the desk's columns made from it."""
+"""The collection: all durable data, as a folder of files in open formats, and the desk's columns made from it."""

@@ -1,17 +1,17 @@
-"""Block files: short texts by number (URLs, validators), 64 to a block, for reading one at random in some 10 µs.
+"""Block files: short texts by number (URLs, validators), 64 per block; a random read takes about 10 µs.
 
-The file is `HEAD`, then blocks: `BLOCK` (uint32 bytes that follow, uint32 checksum, uint8 form) and the texts, as zstd
-of all of them with a line feed between (form 0), or of 64 uint32 lengths and the texts if one has a line feed in it
-(form 1). A text's number is its place in the order of appending.
+The file is `HEAD`, then blocks: `BLOCK` (uint32 bytes that follow, uint32 checksum, uint8 form) and the texts,
+compressed with zstd: all texts with a line feed between them (form 0), or 64 uint32 lengths and the texts, if one of
+them contains a line feed (form 1). A text's number is its place in the order of appending.
 
 Only full blocks are in the file. The last texts, fewer than 64, are in memory; they are in the journal or a segment
-too, and a replay puts them back: `put` passes over what the file has already. So the file is cut at any mark's length
-without losing a text, and every block has 64.
+too, and a replay restores them: `put` skips what the file already has. So the file can be cut at the length in any mark
+without losing a text, and every block has 64 texts.
 
-Measured on crawl-like URLs of 55 bytes: 16 bytes a URL. Front-coding before zstd gives 16.2, a trained dictionary
+Measured on crawl-like URLs of 55 bytes: 16 bytes per URL. Front-coding before zstd gives 16.2, a trained dictionary
 15.5; neither is worth its code.
 
-One thread appends; any may read at the same time.
+One thread appends; any thread may read at the same time.
 """
 
 from __future__ import annotations
@@ -22,45 +22,46 @@ import struct
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 import zstandard
 
 from gossamer.base import disk
+from gossamer.base.arrays import U64, Array
 from gossamer.base.errors import GossamerError
 
 PER_BLOCK: Final = 64
 LEVEL: Final = 3
-HEAD: Final = struct.Struct("<4sHHQ")  # magic, format, texts a block, nothing
+HEAD: Final = struct.Struct("<4sHHQ")  # magic, format, texts per block, unused
 BLOCK: Final = struct.Struct("<IIB")
 _MAGIC: Final = b"GBLK"
 _FORMAT: Final = 1
 _LENGTHS: Final = struct.Struct(f"<{PER_BLOCK}I")
 
-KEPT: Final = 256
-"""Blocks that were read, and are kept in memory: 2 MB as a rule, 33 with URLs of 2,000 bytes."""
+CACHED: Final = 256
+"""Most blocks that are cached in memory: usually 2 MB, 33 MB with URLs of 2,000 bytes."""
 
-Offsets = npt.NDArray[np.uint64]
+Offsets = U64
+"""Where each block starts in the file."""
 
 
 class _State(NamedTuple):
-    """What a reader needs, replaced as a whole, so that it never sees half of a change."""
+    """What a reader needs. It is replaced as a whole, so that a reader never sees half a change."""
 
     blocks: int
     offsets: Offsets
-    """Where each block starts, and where the next will; room for more."""
+    """Where each block starts, and where the next one will; it has room for more."""
     tail: list[bytes]
 
 
 class BlockFile:
     def __init__(self, path: Path, offsets: Offsets | None = None) -> None:
-        """`offsets` (from `offsets()`, kept in an image) saves looking for the blocks that it covers."""
+        """`offsets` (from `offsets()`, stored in an image) saves scanning the file for the blocks that it covers."""
         self.path = path
         self._local = threading.local()
-        self._kept: dict[int, list[bytes]] = {}
+        self._cache: dict[int, list[bytes]] = {}
         self._packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False)
         self._file = disk.Appender(path)
         if self._file.length == 0:
@@ -71,18 +72,18 @@ class BlockFile:
 
     @property
     def length(self) -> int:
-        """Bytes of the file: of full blocks."""
+        """Bytes of the file, which has only full blocks."""
         return self._file.length
 
     @property
     def count(self) -> int:
-        """Texts, those in memory included."""
+        """Number of texts, including those in memory."""
         blocks, _, tail = self._state
         return blocks * PER_BLOCK + len(tail)
 
     @property
     def appender(self) -> disk.Appender:
-        """For the commit."""
+        """The file, for the commit to sync."""
         return self._file
 
     def offsets(self) -> Offsets:
@@ -93,13 +94,13 @@ class BlockFile:
         return list(self._state.tail)
 
     def append(self, texts: Iterable[bytes]) -> int:
-        """Returns the number of the first."""
+        """Appends texts; returns the number of the first."""
         first = self.count
         self.put(first, list(texts))
         return first
 
     def put(self, first: int, texts: Sequence[bytes]) -> None:
-        """The texts numbered from `first` on. Those that are here already are passed over."""
+        """Appends the texts numbered from `first` on; skips those that are already here."""
         known = self.count
         if first > known:
             raise GossamerError(f"{self.path} has {known} texts, so number {first} cannot be the next")
@@ -132,8 +133,8 @@ class BlockFile:
             return _one(*self._block(block, offsets), place)
         return tail[self._in_tail(number, blocks, tail)]
 
-    def read_many(self, numbers: Sequence[int] | npt.NDArray[Any]) -> list[bytes]:
-        """As `read` for each, but each block is read once."""
+    def read_many(self, numbers: Sequence[int] | Array) -> list[bytes]:
+        """Like `read` for each number, but reads each block once."""
         blocks, offsets, tail = self._state
         found: dict[int, list[bytes]] = {}
         texts: list[bytes] = []
@@ -148,15 +149,15 @@ class BlockFile:
         return texts
 
     def _whole(self, block: int, offsets: Offsets) -> list[bytes]:
-        """All texts of a block. Those that were read last are kept: the pages of a plan lie close together, as they
-        were found. Several threads may ask, and each sees a block whole, or not at all."""
-        kept = self._kept.get(block)
-        if kept is None:
-            kept = _all(*self._block(block, offsets))
-            if len(self._kept) >= KEPT:
-                self._kept = {}
-            self._kept[block] = kept
-        return kept
+        """All texts of a block, cached: pages of a plan were often found together, and lie close together. Several
+        threads may call this; each sees a complete block in the cache, or none."""
+        texts = self._cache.get(block)
+        if texts is None:
+            texts = _all(*self._block(block, offsets))
+            if len(self._cache) >= CACHED:
+                self._cache = {}
+            self._cache[block] = texts
+        return texts
 
     def _in_tail(self, number: int, blocks: int, tail: list[bytes]) -> int:
         place = number - blocks * PER_BLOCK
@@ -165,30 +166,30 @@ class BlockFile:
         return place
 
     def _block(self, block: int, offsets: Offsets) -> tuple[bytes, int]:
-        """A block's texts as they lie in it, and their form."""
+        """The uncompressed contents of a block, and their form."""
         start, end = int(offsets[block]), int(offsets[block + 1])
         raw = os.pread(self._fd, end - start, start)
         length, checksum, form = BLOCK.unpack_from(raw)
         body = raw[BLOCK.size :]
         if length != len(body) or checksum != xxhash.xxh3_64_intdigest(body) & 0xFFFFFFFF:
-            raise GossamerError(f"{self.path} is damaged at byte {start}", "Mend it: gossamer verify DIR --repair")
+            raise GossamerError(f"{self.path} is damaged at byte {start}", "Repair it: gossamer verify DIR --repair")
         return self._unpacker().decompress(body), form
 
     def _unpacker(self) -> zstandard.ZstdDecompressor:
-        """One a thread: the object is not to be shared."""
+        """One per thread: the object must not be shared."""
         if not hasattr(self._local, "unpacker"):
             self._local.unpacker = zstandard.ZstdDecompressor()
         unpacker: zstandard.ZstdDecompressor = self._local.unpacker
         return unpacker
 
     def truncate(self, length: int, tail: Sequence[bytes] = ()) -> None:
-        """Cuts the file to a length that it had, and the texts in memory to `tail`."""
+        """Cuts the file to a length that it once had, and sets the texts in memory to `tail`."""
         _, offsets, _ = self._state
         blocks = int(np.searchsorted(self.offsets(), length))
         if blocks >= len(offsets) or offsets[blocks] != length:
             raise GossamerError(f"{self.path} has no block that ends at byte {length}")
         self._file.truncate(length)
-        self._kept = {}
+        self._cache = {}
         self._state = _State(blocks, offsets.copy(), list(tail))
 
     def close(self) -> None:
@@ -205,12 +206,12 @@ class BlockFile:
             start = known.astype(np.uint64) if usable and known is not None else np.array([HEAD.size], np.uint64)
             more = _chain(raw, int(start[-1]), length)
         if more and more[-1] != length:
-            raise GossamerError(f"{self.path} is damaged: its last block is not whole", "Restore it from a backup.")
+            raise GossamerError(f"{self.path} is damaged: its last block is incomplete", "Restore it from a backup.")
         return _State(len(start) - 1 + len(more), np.concatenate([start, np.array(more, np.uint64)]), [])
 
 
 def offsets_until(path: Path, known: Offsets | None, length: int) -> Offsets:
-    """Where the blocks of the first `length` bytes lie; `known` are the first of them. Reads only."""
+    """Where the blocks of the first `length` bytes start; `known` are the first of them. Only reads."""
     start = known if known is not None and len(known) else np.array([HEAD.size], np.uint64)
     with (
         disk.naming("read", path),
@@ -222,12 +223,12 @@ def offsets_until(path: Path, known: Offsets | None, length: int) -> Offsets:
 
 
 def is_block_file(raw: mmap.mmap) -> bool:
-    """Whether it begins like one that this version reads."""
+    """Whether the file begins like a block file that this version reads."""
     return len(raw) >= HEAD.size and HEAD.unpack_from(raw)[:3] == (_MAGIC, _FORMAT, PER_BLOCK)
 
 
 def is_sound(path: Path, length: int) -> bool:
-    """Its first `length` bytes are whole blocks, each as it was written."""
+    """Whether the first `length` bytes are complete blocks, each as it was written."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ) as raw:
             at, magic = HEAD.size, HEAD.unpack_from(raw)[0]
@@ -243,7 +244,7 @@ def is_sound(path: Path, length: int) -> bool:
 
 
 def texts_of(block: bytes) -> list[bytes]:
-    """All texts of a block as it lies in the file, head included; for readers that have no `BlockFile`."""
+    """All texts of a block as it is in the file, including its header; for readers without a `BlockFile`."""
     length, checksum, form = BLOCK.unpack_from(block)
     body = block[BLOCK.size :]
     if length != len(body) or checksum != xxhash.xxh3_64_intdigest(body) & 0xFFFFFFFF:
@@ -259,7 +260,8 @@ def _all(texts: bytes, form: int) -> list[bytes]:
 
 
 def _one(texts: bytes, form: int, place: int) -> bytes:
-    """Splits off no more than it must, from the nearer end: half the cost of a read would be splitting."""
+    """One text of a block. Splits as little as possible, from the nearer end: splitting all would be half the cost of a
+    read."""
     if form:
         return _all(texts, form)[place]
     if place < PER_BLOCK // 2:
@@ -268,7 +270,7 @@ def _one(texts: bytes, form: int, place: int) -> bytes:
 
 
 def _chain(raw: mmap.mmap, at: int, length: int) -> list[int]:
-    """Where each block from `at` on ends: header by header (10^7 texts: 0.1 s when the file is in memory)."""
+    """Where each block from offset `at` on ends, found header by header (10^7 texts: 0.1 s with the file in memory)."""
     ends: list[int] = []
     unpack, size = struct.Struct("<I").unpack_from, BLOCK.size
     while at < length:

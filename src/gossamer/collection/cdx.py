@@ -1,13 +1,13 @@
-"""The index of the archive: one CDXJ line a response or revisit record, sorted, which pywb and others replay from.
+"""The CDXJ index of the archive: one line per response or revisit record, sorted; pywb and others replay from it.
 
     com,example)/page 20240131120000 {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, …}
 
-A line starts with the SURT key of the URL: host reversed, the rest folded so that spellings which mostly lead to one
-page have one key. It must be the key that the reader computes, so `surt` follows the rules which pywb uses to the
-letter, for URLs in our canonical form. `surt_equals_the_common_package` is a test.
+A line starts with the SURT key of the URL: the host reversed, the rest normalized so that spellings which usually mean
+one page have one key. The reader computes the same key, so `surt` follows pywb's rules exactly, for URLs in our
+canonical form. Invariant, a test of the same name: surt equals the common package.
 
-Each segment has a file of its own, made when it is sealed from the stretches of the archive that it covers; pywb takes
-the folder. To replay a crawl, beside this `config.yaml`: `wayback -b 127.0.0.1`
+Each segment has its own file, made when it is sealed from the parts of the archive that it covers; pywb reads the
+folder. To replay a crawl, run `wayback -b 127.0.0.1` in a folder with this `config.yaml`:
 
     collections:
       crawl:
@@ -15,8 +15,9 @@ the folder. To replay a crawl, beside this `config.yaml`: `wayback -b 127.0.0.1`
         archive_paths: my-crawl/shard-000/warc/
     enable_auto_colls: false
 
-Cost: 34 µs a page of 25 KB that came compressed (200 MB/s of archive), 70 for one that came plain (110 MB/s), of which
-50 inflate it: a member says nowhere how long it is. Memory is bounded whatever the records hold.
+Cost: 34 µs per page of 25 KB that was transferred compressed (200 MB/s of archive), 70 µs for an uncompressed one
+(110 MB/s), 50 of them for inflating: a gzip member does not contain its length. Memory is bounded, whatever the records
+contain.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ from gossamer.base.errors import StorageError
 
 _READ: Final = 1 << 20
 _FEED: Final = 1 << 14
-"""Input for one call of inflate: what it does not use is copied, so little."""
+"""Input of one call of inflate; small, because unused input is copied."""
 _PIECE: Final = 1 << 17
-"""Output of one call."""
+"""Output of one call of inflate."""
 HEADS: Final = 1 << 19
-"""Bytes of a record that are kept: its heads end within them (libcurl refuses longer ones)."""
-_InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub says instance
+"""Bytes of a record that are kept: enough for its headers (libcurl refuses longer ones)."""
+_InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # the stub declares an instance
 
 _MIME: Final = re.compile(rb"\r\ncontent-type:[ \t]*([^\r\n;]*)", re.IGNORECASE)
 _REVISIT: Final = "warc/revisit"
@@ -67,23 +68,24 @@ _QUERY_SESSIONS: Final = tuple(
 
 
 def index(shard: Path, spans: Mapping[str, tuple[int, int]]) -> bytes:
-    """The lines of all these stretches, sorted as bytes. Names as in commit marks: `warc/000000.warc.gz`."""
+    """The lines for these parts of archive files, sorted as bytes. Names as in marks: `warc/000000.warc.gz`."""
     found = [line for name, (start, end) in spans.items() for line in lines(shard / name, start, end)]
     found.sort()
     return b"".join(found)
 
 
 def lines(path: Path, start: int, end: int) -> list[bytes]:
-    """Of the records between two offsets, both at the start of a record or the end of the file. In order of place."""
+    """The lines of the records between two offsets, in order; each offset is the start of a record or the end of the
+    file."""
     name = quoted(path.name)
     made = (_line(record, offset, size, name) for offset, size, record in members(path, start, end))
     return [line for line in made if line]
 
 
 def members(path: Path, start: int, end: int, keep: int = HEADS) -> Iterator[tuple[int, int, bytes]]:
-    """Offset and length of each gzip member, and the first `keep` bytes of what is in it, or somewhat more.
+    """Offset and length of each gzip member, and the first `keep` bytes of its contents, or somewhat more.
 
-    Each member is inflated to its end, so its checksum holds.
+    Each member is inflated to its end, so its checksum is verified.
     """
     with disk.naming("read", path), open(path, "rb", buffering=0) as file:
         window, base, at = memoryview(b""), start, start
@@ -110,17 +112,17 @@ def members(path: Path, start: int, end: int, keep: int = HEADS) -> Iterator[tup
 def _damaged(path: Path, offset: int, how: str) -> StorageError:
     return StorageError(
         f"{path} cannot be read: the record at {offset} is damaged ({how})",
-        "Restore the file from a backup; `gossamer verify` says what else is damaged.",
+        "Restore the file from a backup; `gossamer verify` reports what else is damaged.",
     )
 
 
 def line_of(record: bytes, offset: int, size: int, name: str) -> bytes:
-    """The line of one member, as `members` gives it, of the file `name`; empty for records that are not replayed."""
+    """The line of one member of the file `name`, as `members` returns it; empty for records that are not replayed."""
     return _line(record, offset, size, quoted(name))
 
 
 def _line(record: bytes, offset: int, size: int, name: str) -> bytes:
-    """Empty for records that are not replayed. `name` is quoted."""
+    """Like `line_of`; `name` is already quoted."""
     behind = record.find(b"\r\n\r\n")
     head = record[: behind + 2]
     kind = _field(head, b"WARC-Type")
@@ -140,7 +142,7 @@ def _line(record: bytes, offset: int, size: int, name: str) -> bytes:
 
 
 def _field(head: bytes, name: bytes) -> bytes:
-    """A field of a WARC head; `head` ends with the end of its last line."""
+    """A field of a WARC header, which ends with the end of its last line; empty if it is missing."""
     at = head.find(b"\r\n" + name + b": ")
     if at < 0:
         return b""
@@ -154,7 +156,7 @@ def _mime(http: bytes) -> str:
 
 
 def surt(url: str) -> str:
-    """The key of a URL in canonical form; a text that is none is its own key."""
+    """The SURT key of a URL in canonical form; any other text is its own key."""
     parts = _URL.match(url)
     if parts is None:
         return url
@@ -174,7 +176,7 @@ def _host(host: str) -> str:
 
 
 def _path(path: str) -> str:
-    """Lower case, without dot segments, empty segments, sessions and the last slash."""
+    """The path in lower case, without dot segments, empty segments, session ids and the last slash."""
     path = _unescaped(path)
     if "//" in path or "/." in path:
         path = _without_dots(path)
@@ -197,7 +199,7 @@ def _without_dots(path: str) -> str:
 
 
 def _query(query: str) -> str:
-    """Lower case, without sessions, its parameters sorted."""
+    """The query in lower case, without session ids, its parameters sorted."""
     query = _escaped(_unescaped(query)).lower()
     if "id" in query:
         for pattern in _QUERY_SESSIONS:
@@ -208,7 +210,7 @@ def _query(query: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Percent-encodings undone until there are none: a byte is a character."""
+    """The text percent-decoded until nothing changes; a byte is a character."""
     while "%" in text and (shorter := unquote_to_bytes(text.encode("latin-1")).decode("latin-1")) != text:
         text = shorter
     return text

@@ -1,7 +1,7 @@
-"""clock.json: how wall time is reckoned in this collection since the machine was booted (`clock.Reckoning`).
+"""clock.json: how the collection computes wall time since the last boot of the machine (`clock.Reckoning`).
 
-It is written at a start, before anything is asked, and stays as it is: a kill cannot lose it. After a power cut there
-is another boot, and it does not count. Without it, or when it cannot be read, it is as after a boot.
+It is written at the start, before the first request, and not changed during the run, so a kill cannot lose it. After a
+power cut there is a new boot, and the file is not valid. A missing or unreadable file is treated like a new boot.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ CLOCK: Final = "clock.json"
 
 def read_reckoning(shard: Path) -> Reckoning | None:
     with suppress(OSError, ValueError, KeyError, TypeError):
-        said = json.loads((shard / CLOCK).read_bytes())
-        return Reckoning(str(said["boot"]), float(said["ahead"]))
+        fields = json.loads((shard / CLOCK).read_bytes())
+        return Reckoning(str(fields["boot"]), float(fields["ahead"]))
     return None
 
 
 def go_on(shard: Path, clock: Clock, least: float) -> bool:
-    """From now on the clock is the collection's, whose last time is `least`. False: as after a boot, nobody can tell
-    whether stored times have passed."""
+    """Makes the clock continue the collection's wall time, whose latest value is `least`. Returns False after a boot:
+    then it is unknown whether stored times have passed."""
     before = read_reckoning(shard)
     found = clock.go_on(before, least)
     disk.write_atomic(shard / CLOCK, json.dumps(found._asdict()).encode())

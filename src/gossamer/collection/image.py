@@ -1,13 +1,13 @@
-"""Images: the desk's arrays as they were after a tick, so that a start need not replay everything since the first.
+"""Images: snapshots of the desk's arrays after a tick, so that a start need not replay everything since the first tick.
 
-A folder `image/<tick>` has one file an array, raw, and `meta.json` with what the desk adds (`meta`) and the name, type,
-lengths and checksums of each. An array may come in parts that do not lie side by side in memory; in the file they do.
-An image is a cache: it is named in the manifest when it is whole and synced, the older ones are removed then, and one
-that is missing or fails its checksum is left aside; segments have everything too.
+A folder `image/<tick>` has one raw file per array, and `meta.json` with what the desk adds (`meta`) and the name, type,
+lengths and checksums of each array. An array may come in parts that are not adjacent in memory; in the file they are.
+An image is a cache: the manifest names it once it is complete and synced, and then the older ones are removed. An image
+that is missing or fails its checksum is ignored; the segments have everything too.
 
-Arrays are read into memory that is already reserved, not mapped: a page fault inside a compiled loop would stop it.
-Neither writing nor reading takes memory beyond theirs. Checksums are xxh3 of every part, of every 16 MB if it is
-longer: taken while the piece is still in the cache, it takes as long to check as to read.
+Arrays are read into memory that is already reserved, not mapped: a page fault would stop a compiled loop. Writing and
+reading take no memory besides the arrays. Checksums are xxh3 of every part, or of every 16 MB of a longer part:
+computed while the piece is still in the processor's cache, so that checking takes no longer than reading.
 """
 
 from __future__ import annotations
@@ -19,39 +19,38 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 
 from gossamer.base import disk
+from gossamer.base.arrays import Array
 from gossamer.base.errors import GossamerError
 from gossamer.collection.layout import IMAGES, image_name
 from gossamer.collection.manifest import Line, Manifest
-
-Array = npt.NDArray[Any]
 
 _META: Final = "meta.json"
 _PIECE: Final = 1 << 24
 
 
 class ImageDamagedError(GossamerError):
-    """The image is not what was written; recovery goes on without it."""
+    """The image is not what was written; recovery continues without it."""
 
 
 Parts = Sequence[Array]
+"""An array in parts that are not adjacent in memory."""
 
 
 def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Parts], meta: Mapping[str, Any]) -> Line:
-    """Writes and syncs the state after `record` of `tick`; returns the line for the manifest (see `finish`)."""
+    """Writes and syncs the state after `record` of `tick`; returns its line for the manifest (see `finish`)."""
     name = _free_name(shard, tick)
     folder = shard / name
-    beside = folder.with_name(folder.name + disk.TEMPORARY)
-    disk.remove(beside)
-    disk.make_directory(beside)
-    said = {name: _write_array(beside / name, _parts(array)) for name, array in arrays.items()}
-    body = json.dumps({"tick": tick, "record": record, "meta": dict(meta), "arrays": said}).encode()
-    disk.write_synced(beside / _META, body)
-    disk.sync_directory(beside)
-    disk.rename(beside, folder)
+    temporary = folder.with_name(folder.name + disk.TEMPORARY)
+    disk.remove(temporary)
+    disk.make_directory(temporary)
+    descriptions = {name: _write_array(temporary / name, _parts(array)) for name, array in arrays.items()}
+    body = json.dumps({"tick": tick, "record": record, "meta": dict(meta), "arrays": descriptions}).encode()
+    disk.write_synced(temporary / _META, body)
+    disk.sync_directory(temporary)
+    disk.rename(temporary, folder)
     disk.sync_directory(folder.parent)
     size = sum(part.nbytes for array in arrays.values() for part in _parts(array)) + len(body)
     return {
@@ -64,19 +63,20 @@ def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Part
 
 
 def _free_name(shard: Path, tick: int) -> str:
-    """After a run in which nothing happened there is an image of this tick: it stays until the new one counts."""
+    """A folder name for the image. After a run in which nothing happened there is already an image of this tick; it
+    stays until the manifest names the new one."""
     name = image_name(tick)
     return name if not (shard / name).exists() else f"{name}-again"
 
 
 def finish(shard: Path, manifest: Manifest, line: Line) -> None:
-    """The desk's part: the image counts from here on, and older ones are gone."""
+    """The desk's part: names the image in the manifest, and removes the older ones."""
     manifest.append(line)
     clean(shard, line)
 
 
 def clean(shard: Path, newest: Line | None) -> None:
-    """Removes every image but that one."""
+    """Removes every image except `newest`."""
     keep = Path(newest["image"]).name if newest else ""
     found = [p for p in (shard / IMAGES).iterdir() if p.name != keep]
     for path in found:
@@ -92,7 +92,7 @@ def _parts(array: Array | Parts) -> Parts:
 def _write_array(path: Path, parts: Parts) -> dict[str, Any]:
     dtype = parts[0].dtype
     if any(part.ndim != 1 or not part.flags.c_contiguous or part.dtype != dtype for part in parts):
-        raise GossamerError(f"array {path.name} of an image must be rows of neighbouring values, all of one type")
+        raise GossamerError(f"array {path.name} of an image must be one-dimensional, contiguous and of one type")
     raw = [part.view(np.uint8).data for part in parts]
     disk.write_synced(path, *raw)
     return {
@@ -108,26 +108,27 @@ def _pieces(part: memoryview) -> Iterator[memoryview]:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image as found; the arrays are still on disk."""
+    """An image on disk: its description is in memory, its arrays are not."""
 
     folder: Path
     tick: int
     record: int
-    """Number of the last journal record that is in it."""
+    """Number of the last journal record that it covers."""
     meta: dict[str, Any]
     arrays: dict[str, dict[str, Any]]
 
     def length(self, name: str) -> int:
-        """Of an array, in values."""
+        """Number of values of an array."""
         return sum(self.arrays[name]["parts"])
 
     def into(self, name: str, destination: Array | Parts) -> int:
-        """Reads an array into the first values of `destination`, which may be longer, or part by part into several.
+        """Reads an array into the first values of `destination`, which may be longer; each part into the part given for
+        it.
 
-        Returns its length.
+        Returns the array's length.
         """
-        said = self.arrays[name]
-        dtype, lengths, places = _dtype(said["dtype"]), said["parts"], _parts(destination)
+        description = self.arrays[name]
+        dtype, lengths, places = _dtype(description["dtype"]), description["parts"], _parts(destination)
         fits = len(places) == len(lengths) and all(len(p) >= n for p, n in zip(places, lengths, strict=True))
         if not fits or any(place.dtype != dtype for place in places):
             raise GossamerError(
@@ -139,21 +140,21 @@ class Image:
         return self.length(name)
 
     def array(self, name: str) -> Array:
-        """An array that was written in one part."""
+        """Reads an array that was written in one part."""
         found = np.empty(self.length(name), _dtype(self.arrays[name]["dtype"]))
         self.into(name, found)
         return found
 
     def check(self) -> None:
-        """Reads everything once, keeping nothing; ImageDamagedError if anything is not as it was written."""
+        """Reads everything once, keeping nothing; raises ImageDamagedError if anything is not as it was written."""
         scratch = memoryview(bytearray(_PIECE))
-        for name, said in self.arrays.items():
-            width = _dtype(said["dtype"]).itemsize
-            sizes = [length * width for length in said["parts"]]
+        for name, description in self.arrays.items():
+            width = _dtype(description["dtype"]).itemsize
+            sizes = [length * width for length in description["parts"]]
             self._read(name, (scratch[: size - at] for size in sizes for at in range(0, size, _PIECE)))
 
     def _read(self, name: str, pieces: Iterator[memoryview]) -> None:
-        """Fills and checks piece after piece."""
+        """Fills and checks each piece."""
         path = self.folder / name
         with disk.naming("read", path), path.open("rb", buffering=0) as file:
             for number, (piece, checksum) in enumerate(zip(pieces, self.arrays[name]["sums"], strict=True)):
@@ -171,16 +172,16 @@ def _fill(file: Any, piece: memoryview) -> bool:
     return True
 
 
-def _dtype(said: Any) -> np.dtype[Any]:
-    """JSON makes lists of the pairs that numpy wants as tuples."""
-    if isinstance(said, str):
-        return np.dtype(said)
-    return np.dtype([tuple(tuple(x) if isinstance(x, list) else x for x in field) for field in said])
+def _dtype(description: Any) -> np.dtype[Any]:
+    """The type described in `meta.json`: JSON turned numpy's tuples into lists."""
+    if isinstance(description, str):
+        return np.dtype(description)
+    return np.dtype([tuple(tuple(x) if isinstance(x, list) else x for x in field) for field in description])
 
 
 def read(shard: Path, line: Line) -> Image:
-    """The image of a manifest's line. ImageDamagedError if it is missing or its description is damaged; the arrays
-    are checked as they are read, or all at once by `check`."""
+    """The image that a line of the manifest names. Raises ImageDamagedError if it is missing or its description is
+    damaged; the arrays are checked as they are read, or all at once by `check`."""
     folder = shard / str(line["image"])
     try:
         body = (folder / _META).read_bytes()
@@ -188,5 +189,5 @@ def read(shard: Path, line: Line) -> Image:
         raise ImageDamagedError(f"{folder} cannot be read: {error.strerror}") from error
     if xxhash.xxh3_64_hexdigest(body) != line["checksum_of_meta"]:
         raise ImageDamagedError(f"{folder / _META} is damaged")
-    said = json.loads(body)
-    return Image(folder, said["tick"], said["record"], said["meta"], said["arrays"])
+    description = json.loads(body)
+    return Image(folder, description["tick"], description["record"], description["meta"], description["arrays"])

@@ -1,4 +1,4 @@
-"""The bodies that were archived last, from sealed segments: what a new run must know to find repeats of them."""
+"""The bodies archived last, from sealed segments: a resumed run needs them to detect repeated bodies."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Records
 from gossamer.base.model import VISIT
 from gossamer.collection import manifest
 
 _COLUMNS = ("payload", "flags", "length", "warc_file", "warc_offset", "warc_end")
 
 
-def last_bodies(shard: Path, most: int) -> npt.NDArray[np.void]:
-    """At least `most` visits, or all: those of the last segments, in order. Only the fields that say where bodies lie
-    are filled. 0.2 s for a million."""
-    import pyarrow.parquet as pq  # a third of a second that only a resumed crawl needs, in a thread
+def last_bodies(shard: Path, most: int) -> Records:
+    """The visits of the last segments, in order: at least `most`, or all. Only the fields that locate bodies are
+    filled. Takes 0.2 s for a million."""
+    import pyarrow.parquet as pq  # takes a third of a second; only a resumed crawl needs it, in a thread
 
-    found: list[npt.NDArray[np.void]] = []
+    found: list[Records] = []
     for _, line in sorted(manifest.read(shard).segments.items(), reverse=True):
         if sum(map(len, found)) >= most:
             break
@@ -29,7 +29,7 @@ def last_bodies(shard: Path, most: int) -> npt.NDArray[np.void]:
     return np.concatenate(found[::-1]) if found else np.zeros(0, VISIT)
 
 
-def _visits(table: Any) -> npt.NDArray[np.void]:
+def _visits(table: Any) -> Records:
     from gossamer.collection.tables.forms import Archive, Form, Plain, Raw, one_chunk
 
     visits = np.zeros(len(table), VISIT)

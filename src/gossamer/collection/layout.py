@@ -1,14 +1,14 @@
-"""Where everything lies in a collection's folder, and the words that more than one of its files uses.
+"""The layout of a collection's folder: file names, and the constants that several of its files share.
 
     DIR/crawl.toml
     DIR/shard-000/lock  manifest.jsonl
                   journal/000000000001.log …
                   ticks/ pages/ visits/ links/ sites/ origins/ events/ verdicts/ anchors/ counts/ hints/
-                  000000000001.parquet …, a file a segment in each; cdx/000000000001.cdxj …
+                  000000000001.parquet …, one file per segment in each; cdx/000000000001.cdxj …
                   urls/  image/000000000123/  warc/000000.warc.gz …
 
-A segment has the number of the journal file that it was made from. Paths inside lines, marks and tables are relative
-to the shard's folder, with forward slashes.
+A segment has the number of the journal file that it was made from. Paths in manifest lines, marks and tables are
+relative to the shard's folder, with forward slashes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ from gossamer.base import disk
 from gossamer.base.errors import UsageError
 
 FORMAT: Final = 1
-"""Version of everything in the folder. A new one is only needed when an old reader would go wrong."""
+"""Version of all formats in the folder. It changes only if old versions would misread new files."""
 
 SETTINGS: Final = "crawl.toml"
 MANIFEST: Final = "manifest.jsonl"
 JOURNAL: Final = "journal"
 IMAGES: Final = "image"
 STOPPED: Final = "stopped"
-"""In the meta of an image that was written at a clean stop: the number of the last journal file."""
+"""Key in the meta of an image written at a clean stop: the number of the last journal file."""
 URLS: Final = "urls"
+URL_FILE: Final = f"{URLS}/pages.blocks"
+"""The URLs of all pages, a block file (`blocks.py`)."""
 ARCHIVE: Final = "warc"
 TABLES: Final = (
     "ticks",
@@ -45,9 +47,9 @@ TABLES: Final = (
     "hints",
 )
 BIG_RULES: Final = 1 << 31
-"""From this place on, `origin.rules_start` means rules that lie on disk (`rulebook.py`), "big_rules" of an image."""
+"""Values of `origin.rules_start` from here on are places on disk (`desk/rulebook.py`; in an image: "big_rules")."""
 INDEX: Final = "cdx"
-"""CDXJ index of the archive, a file a segment."""
+"""CDXJ index of the archive, one file per segment."""
 
 _ARCHIVE_NAME: Final = re.compile(r"(\d{6})\.warc\.gz")
 _JOURNAL_NAME: Final = re.compile(r"(\d{12})\.log")
@@ -58,7 +60,7 @@ def shard_folder(folder: Path, shard: int = 0) -> Path:
 
 
 def make_folders(shard: Path) -> None:
-    """Harmless to repeat; a collection begins to exist only with its manifest."""
+    """Creates the folders of a shard. Harmless to repeat; a collection exists only once it has its manifest."""
     for name in (JOURNAL, *TABLES, INDEX, URLS, IMAGES, ARCHIVE):
         disk.make_directory(shard / name)
 
@@ -71,7 +73,7 @@ def require_collection(folder: Path) -> None:
     if not is_collection(folder):
         raise UsageError(
             f"{folder} is not a collection: it has no {shard_folder(Path()) / MANIFEST}",
-            "Name the folder that was given to `gossamer crawl`, or start one there: gossamer crawl DIR --seed URL",
+            "Name the folder that was given to `gossamer crawl`, or start a crawl there: gossamer crawl DIR --seed URL",
         )
 
 
@@ -80,7 +82,7 @@ def journal_path(shard: Path, number: int) -> Path:
 
 
 def journal_files(shard: Path) -> dict[int, Path]:
-    """Number to path, in order of number."""
+    """The journal files by number, in order."""
     return _numbered(shard / JOURNAL, _JOURNAL_NAME)
 
 
@@ -93,7 +95,7 @@ def index_name(number: int) -> str:
 
 
 def archive_name(number: int) -> str:
-    """The relative path of archive file `number`: visits store the number only."""
+    """The relative path of an archive file; visits store only its number."""
     return f"{ARCHIVE}/{number:06d}.warc.gz"
 
 

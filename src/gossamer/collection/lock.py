@@ -1,8 +1,8 @@
-"""Who may write: an flock on the shard's lock file, held by the desk and inherited by its workers.
+"""The write lock of a collection: an flock on the shard's lock file, held by the desk and inherited by its workers.
 
-The kernel drops it when the last process that inherited it ends, so no lock ever has to be cleared by hand, and no
-second desk starts while a worker of a dead one may still write. The holder's process number and start are in the file,
-for messages and for `gossamer stop`; they are never what decides.
+The kernel releases it when the last process that inherited it ends. So no lock ever has to be removed by hand, and no
+second desk starts while a worker of a dead desk may still write. The file contains the holder's process id and start
+time, for messages and for `gossamer stop`; only the flock decides.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from gossamer.base.errors import LockedError, StorageError
 
 LOCK: Final = "lock"
 ORPHANS: Final = 5.0
-"""Seconds that the workers of a desk that died get to notice it."""
-_LOOK: Final = 0.05
+"""Seconds in which the workers of a dead desk notice its death and end."""
+_POLL: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
+    """The process that took the lock last."""
+
     pid: int
     started: int
-    """Start of the process in clock ticks since boot: a process number that was given again is not taken for it."""
+    """Start of the process in clock ticks since boot: distinguishes it from a later process with the same id."""
     since: float
-    """Wall time."""
+    """Wall time at which the lock was taken."""
 
     @property
     def alive(self) -> bool:
@@ -41,15 +43,15 @@ class Holder:
 
 
 class Lock:
-    """Held from `take` to `release`, or to the end of the last process that inherited `fileno()`."""
+    """The lock, held from `take` to `release`, or to the end of the last process that inherited `fileno()`."""
 
     def __init__(self, file: disk.Appender) -> None:
         self._file = file
         self.since = time.monotonic()
-        """From here on nobody but this desk asks anything of a site of the collection."""
+        """Monotonic time from which on only this desk sends requests for the collection."""
 
     def fileno(self) -> int:
-        """Inheritable: give it to workers in `pass_fds`."""
+        """The descriptor, which is inheritable: give it to workers in `pass_fds`."""
         return self._file.fileno()
 
     def release(self) -> None:
@@ -57,7 +59,8 @@ class Lock:
 
 
 def take(shard: Path, orphans: float = ORPHANS) -> Lock:
-    """At once, or LockedError; up to `orphans` seconds later if only workers of a dead desk hold it."""
+    """Takes the lock at once, or raises LockedError; waits up to `orphans` seconds if only workers of a dead desk hold
+    it."""
     file = disk.Appender(shard / LOCK)
     until = time.monotonic() + orphans
     while not _locked(file):
@@ -66,7 +69,7 @@ def take(shard: Path, orphans: float = ORPHANS) -> Lock:
         if living or time.monotonic() >= until:
             file.close()
             raise _held(shard, found, living)
-        time.sleep(_LOOK)
+        time.sleep(_POLL)
     os.set_inheritable(file.fileno(), True)
     me = {"pid": os.getpid(), "started": process_start(os.getpid()), "since": time.time()}
     try:
@@ -79,7 +82,7 @@ def take(shard: Path, orphans: float = ORPHANS) -> Lock:
 
 
 def refuse_if_held(shard: Path) -> None:
-    """LockedError if a desk holds it: for those who want to know before `take`, which alone is sure."""
+    """Raises LockedError if a desk holds the lock: an early check; only `take` is certain."""
     found = holder(shard)
     if found is not None and found.alive:
         raise _held(shard, found, True)
@@ -103,21 +106,21 @@ def _held(shard: Path, found: Holder | None, living: bool) -> LockedError:
         return LockedError(f"{shard.parent} is in use by {found}", f"Stop it first: gossamer stop {shard.parent}")
     return LockedError(
         f"{shard.parent} was crawled by {found}, which has died, but its workers still run",
-        f"They should end by themselves; see `fuser {shard / LOCK}` if they do not.",
+        f"They should end soon; if they do not, find them with `fuser {shard / LOCK}`.",
     )
 
 
 def holder(shard: Path) -> Holder | None:
-    """Who wrote its name into the lock last; look at `alive` for whether it still runs."""
+    """The process that took the lock last; check `alive`. None if the file does not name one."""
     try:
-        said = json.loads((shard / LOCK).read_bytes())
-        return Holder(int(said["pid"]), int(said["started"]), float(said["since"]))
+        fields = json.loads((shard / LOCK).read_bytes())
+        return Holder(int(fields["pid"]), int(fields["started"]), float(fields["since"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def process_start(pid: int) -> int:
-    """Field 22 of /proc/PID/stat; -1 for a process that is gone or a zombie."""
+    """Start time of a process, field 22 of /proc/PID/stat; -1 if it has ended or is a zombie."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()

@@ -1,11 +1,11 @@
-"""manifest.jsonl: what the collection is, and one line for every sealed segment and image.
+"""manifest.jsonl: a line that describes the collection, and one line for every sealed segment and image.
 
-Each line is a JSON object whose last field is the checksum of all before it. The desk is the only writer; it appends a
-line when all that the line names is synced. A last line that a power cut tore is ignored, and cut away when the
-manifest is next opened for writing; any other bad line is damage and said so, with its number. Lines that are gone from
-the end leave no trace here; the files of their segments tell (`sealed_files`, `lost`).
+Each line is a JSON object whose last field is the checksum of everything before it. The desk is the only writer; it
+appends a line when everything that the line names is synced. A last line torn by a power cut is ignored, and cut off
+when the manifest is next opened for writing; any other bad line is damage, and reported with its number. Lines that are
+lost from the end leave no trace here, but the files of their segments reveal it (`sealed_files`, `lost`).
 
-The first line is written with the file itself, atomically: a folder has a whole manifest or is no collection.
+The file is created atomically with its first line: a folder has a complete manifest or is no collection.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _SEALED: Final = re.compile(r"(?:\d{12}-)?(\d{12})\.parquet")
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """The first line."""
+    """The first line: what the collection is."""
 
     format: int
     shard: int
     seed: int
-    """Of the fingerprints of this collection; random, so that nobody can prepare URLs that collide."""
+    """Seed of the collection's fingerprints; random, so that nobody can prepare URLs that collide."""
     created: float
 
     def line(self) -> Line:
@@ -51,18 +51,18 @@ class Meta:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """A manifest as read. Segment lines by number; see `segments.seal` for their fields."""
+    """A manifest in memory. Segment lines are by number; see `tables/seal.py` for their fields."""
 
     meta: Meta
     segments: dict[int, Line]
     image: Line | None
-    """The newest."""
+    """The line of the newest image."""
     length: int
-    """Bytes of whole lines."""
+    """Bytes of complete lines."""
 
 
 class Manifest:
-    """Open for appending: the desk's."""
+    """The manifest, open for appending by the desk."""
 
     def __init__(self, file: disk.Appender, contents: Contents) -> None:
         self._file = file
@@ -82,7 +82,7 @@ class Manifest:
         return Manifest(file, contents)
 
     def append(self, line: Line) -> None:
-        """A segment's or an image's line; everything that it names must be synced. Returns when the line is."""
+        """Appends the line of a segment or an image, whose files must be synced. Returns when the line is synced."""
         self._file.append(encode(line))
         self._file.sync()
         old = self.contents  # others may be reading it
@@ -107,7 +107,7 @@ def decode(raw: bytes) -> Line | None:
 
 
 def read(shard: Path) -> Contents:
-    """Without changing anything, so a crawl may be running."""
+    """Reads the manifest without changing anything; a crawl may be running."""
     path = shard / MANIFEST
     if not path.exists():
         raise UsageError(f"{shard.parent} is not a collection: {path} is missing", "Name a folder that has one.")
@@ -126,15 +126,16 @@ def read(shard: Path) -> Contents:
 
 
 def sealed_files(shard: Path) -> dict[int, Path]:
-    """Segments by their files alone, those left out whose journal file is there still. It goes when the line is synced,
-    so the manifest as read after this has a line for each, unless compaction has merged it into a later one."""
+    """Segments found by their files alone, except those whose journal file still exists. That file is removed once the
+    segment's line is synced, so a manifest that is read after this call has a line for each of these segments, unless
+    compaction has merged it into a later one."""
     found = [(_SEALED.fullmatch(path.name), path) for path in sorted((shard / "ticks").glob("*.parquet"))]
     unsealed = journal_files(shard)
     return {int(m[1]): path for m, path in found if m and int(m[1]) not in unsealed}
 
 
 def lost(sealed: dict[int, Path], named: Collection[int]) -> list[Path]:
-    """Of `sealed_files`, those of segments behind the last that the manifest names: their lines are gone."""
+    """The `sealed_files` of segments after the last one that the manifest names: their lines are lost."""
     return [path for number, path in sealed.items() if number > max(named, default=0)]
 
 
@@ -146,7 +147,7 @@ def _with(contents: Contents, line: Line, length: int) -> Contents:
 
 
 def _meta(path: Path, raw: bytes) -> Meta:
-    """The format is looked at before the checksum, which a newer format may compute otherwise."""
+    """Checks the format before the checksum, which a newer format may compute in another way."""
     try:
         line = json.loads(raw)
         version = int(line["format"]) if line["gossamer"] == "collection" else None

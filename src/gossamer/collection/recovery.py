@@ -1,19 +1,19 @@
-"""Recovery: what a start finds in the folder, after a clean stop, a kill or a power cut. Always the same way:
+"""Recovery: how a start finds out what was committed, after a clean stop, a kill or a power cut. Always in one way:
 
-    recovered = recover(shard)             reads only; what was committed, and a little of what was not
-    … recovered.image, recovered.effects() applied by the desk …
-    journal = cut(recovered, patience)     writes; from here on the folder is that of a new run
+    recovered = recover(shard)             only reads: what was committed, and a little of what was not
+    … the desk applies recovered.image and recovered.effects() …
+    journal = cut(recovered, patience)     writes: from here on the folder belongs to the new run
 
-*Committed* is what the last mark covers: image, segments after it, journal up to the mark. Nothing else is applied, and
-archive and URL files are cut to the lengths of the mark, so nothing is there twice or by halves. From records behind
-the mark (`patience`) the desk takes only what makes it more patient, and hands that back to `cut` as effects.
+*Committed* is what the last mark covers: the image, the segments after it, the journal up to the mark. Nothing else is
+applied, and archive and URL files are cut to the lengths in the mark, so nothing is there twice or half. From records
+after the mark (`patience`) the desk takes only what makes it wait longer, and hands that back to `cut` as effects.
 
-*Lost* is what was committed and is not there. A sealed file, a journal or an image that goes on behind the mark is a
-sign of it: that is damage, and nothing is cut.
+*Lost* is what was committed and is missing. A sealed file, a journal file or an image that continues after the mark is
+a sign of loss: this is damage, and nothing is cut.
 
-*Idempotent*: a crash inside `recover` or `cut` is harmless, the next start does the same again. `cut` first makes the
-new journal file, whole or not at all; it supersedes the uncommitted records, and what is cut and removed after that
-would be cut and removed by any later start too.
+*Idempotent*: a crash inside `recover` or `cut` is harmless, the next start does the same again. `cut` first creates the
+new journal file, atomically; it supersedes the uncommitted records, and any later start would cut and remove the same
+files.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ from gossamer.collection.manifest import Contents, Line, Meta
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A segment or a journal file: committed records `first` to `last`."""
+    """A segment or a journal file, with the committed records `first` to `last`."""
 
     number: int
     first: int
     last: int
     tick: int
-    """Of the last."""
+    """Tick of the last record."""
     lengths: dict[str, int]
     segment: Line | None = None
     path: Path = Path()
 
     def effects(self, shard: Path, shard_number: int, after: int) -> Iterator[Effects]:
         if self.segment is not None:
-            from gossamer.collection.tables import seal  # pyarrow: a third of a second that a clean start does not need
+            from gossamer.collection.tables import seal  # pyarrow takes a third of a second; a clean start needs none
 
             numbered = enumerate(seal.effects_of(self.segment, shard, shard_number), self.first)
             yield from (e for number, e in numbered if number > after)
@@ -71,46 +71,41 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
+    """What `recover` found."""
+
     shard: Path
     meta: Meta
     mark: Mark
-    """The last commit; its lengths are those of every archive and URL file that was ever committed."""
+    """The last commit, with the lengths of every archive and URL file that was ever committed."""
     image: Image | None
-    """Checked; None if there is none that can be used."""
+    """The newest image, checked; None if there is none that can be used."""
     patience: list[Effects]
-    """Behind the mark, in order, as far as they can be read: never to be applied."""
+    """Records after the mark, in order, as far as they can be read: never to be applied."""
     warnings: list[str]
     sources: list[_Source] = field(repr=False)
     leftover: list[Path] = field(repr=False)
-    """Journal files without a committed record that no segment has."""
+    """Journal files whose committed records are all in segments, or that have none."""
     next_journal: int
     newest: Line | None = field(repr=False)
 
     @property
-    def next_record(self) -> int:
-        return self.mark.record + 1
-
-    @property
     def stopped(self) -> bool:
-        """The last run ended by itself: it absorbed all answers, and no run was begun since (each begins a file)."""
+        """Whether the last run ended with a clean stop, having absorbed all responses, and no run was begun since (each
+        begins a journal file)."""
         return self.image is not None and self.image.meta.get(STOPPED, -2) + 1 == self.next_journal
 
     @property
-    def next_tick(self) -> int:
-        return self.mark.tick + 1
-
-    @property
     def next_archive(self) -> int:
-        """Number for the next archive file: no committed one has it."""
+        """Number for the next archive file, higher than any committed one."""
         return max((int(Path(p).name[:6]) for p in self.mark.lengths if p.startswith(ARCHIVE + "/")), default=-1) + 1
 
     @property
     def unsealed(self) -> list[int]:
-        """Journal files to be sealed, in order."""
+        """Numbers of the journal files to seal, in order."""
         return [s.number for s in self.sources if s.segment is None]
 
     def effects(self) -> Iterator[Effects]:
-        """Of all committed records that are not in the image, in order."""
+        """The effects of all committed records that are not in the image, in order."""
         after = self.image.record if self.image else 0
         for source in self.sources:
             if source.last > after:
@@ -118,7 +113,8 @@ class Recovered:
 
 
 def recover(shard: Path) -> Recovered:
-    """Reads only. UsageError if the folder is no collection or of a newer format, GossamerError if it is damaged."""
+    """Only reads. Raises UsageError if the folder is no collection or has a newer format, GossamerError if it is
+    damaged."""
     sealed = manifest.sealed_files(shard)
     contents = manifest.read(shard)
     files = journal_files(shard)
@@ -153,7 +149,7 @@ def _of_segment(line: Line) -> _Source:
 
 
 def _of_journal(number: int, path: Path) -> _Source | None:
-    """None if nothing in the file is committed."""
+    """The committed records of a journal file; None if it has none."""
     head = records.read_head(path)
     marks = [Mark.decode(r.body) for r in records.read(path) if r.kind is Kind.MARK]
     if head is None or not marks or marks[-1].record < head.first:
@@ -165,7 +161,7 @@ def _of_journal(number: int, path: Path) -> _Source | None:
 
 
 def _committed(sources: Sequence[_Source], shard: Path) -> Mark:
-    """Where the sources end; they must follow one another without a gap."""
+    """The last commit of all sources, which must follow one another without a gap."""
     record, tick, lengths = 0, 0, dict[str, int]()
     for source in sources:
         if source.first != record + 1:
@@ -188,13 +184,13 @@ def _check_nothing_is_lost(
 
 
 def signs_of_more(shard: Path, contents: Contents, files: dict[int, Path], last: int) -> Iterator[tuple[Path, str]]:
-    """Files, and what says that record `last` was not the last that was committed: nothing may be cut to it."""
+    """Signs that records after `last` were committed, so that nothing may be cut: pairs of a file and what it shows."""
     if contents.image is not None and contents.image["record"] > last:
         yield shard / contents.image["image"], f"has the records up to {contents.image['record']}"
     heads = {number: records.read_head(path) for number, path in files.items() if number not in contents.segments}
     for number, head in heads.items():
         before = heads.get(number - 1)
-        rotated = before is not None and before.first <= last + 1  # and killed before the commit
+        rotated = before is not None and before.first <= last + 1  # killed between the rotation and its commit
         if head is not None and head.first > last + 1 and not rotated:
             yield files[number], f"begins with record {head.first}"
 
@@ -202,7 +198,7 @@ def signs_of_more(shard: Path, contents: Contents, files: dict[int, Path], last:
 def _more(shard: Path, sign: str) -> GossamerError:
     return GossamerError(
         f"{shard} is damaged: more was committed than manifest.jsonl and journal/ have: {sign}",
-        "Restore manifest.jsonl and journal/ from a backup. Nothing was changed; --repair does not mend this.",
+        "Restore manifest.jsonl and journal/ from a backup. Nothing was changed; --repair cannot fix this.",
     )
 
 
@@ -219,7 +215,7 @@ def _image(shard: Path, line: Line | None, warnings: list[str]) -> Image | None:
 
 
 def _patience(files: dict[int, Path], mark: Mark) -> list[Effects]:
-    """Records behind the mark that no later start has superseded."""
+    """The records after the mark that no later start has superseded."""
     found: list[Effects] = []
     superseded: float = float("inf")
     for number in sorted(files, reverse=True):
@@ -237,20 +233,20 @@ def _patience(files: dict[int, Path], mark: Mark) -> list[Effects]:
 
 
 def cut(recovered: Recovered, patience: Sequence[Effects] = ()) -> Journal:
-    """Makes the folder that of a new run and returns its journal, with `patience` committed in it already."""
+    """Prepares the folder for a new run and returns its journal, with `patience` already committed in it."""
     shard = recovered.shard
     opened = journal.begin(
         shard, recovered.meta.shard, recovered.next_journal, Mark(recovered.mark.record, recovered.mark.tick), patience
     )
     for name, length in recovered.mark.lengths.items():
         _cut_file(shard, name, length, recovered.warnings)
-    strange = [p for p in _growing(shard) if p.relative_to(shard).as_posix() not in recovered.mark.lengths]
+    unknown = [p for p in _growing(shard) if p.relative_to(shard).as_posix() not in recovered.mark.lengths]
     folders = (JOURNAL, URLS, ARCHIVE, INDEX, "graph", "scores", *TABLES)
-    beside = [path for folder in folders for path in (shard / folder).glob("*" + disk.TEMPORARY)]
-    beside += shard.glob("*" + disk.TEMPORARY)
-    for path in [*recovered.leftover, *strange, *beside]:
+    unfinished = [path for folder in folders for path in (shard / folder).glob("*" + disk.TEMPORARY)]
+    unfinished += shard.glob("*" + disk.TEMPORARY)
+    for path in [*recovered.leftover, *unknown, *unfinished]:
         disk.remove(path)
-    for folder in {path.parent for path in [*recovered.leftover, *strange, *beside]}:
+    for folder in {path.parent for path in [*recovered.leftover, *unknown, *unfinished]}:
         disk.sync_directory(folder)
     if (shard / IMAGES).is_dir():
         image.clean(shard, recovered.newest)
@@ -258,7 +254,7 @@ def cut(recovered: Recovered, patience: Sequence[Effects] = ()) -> Journal:
 
 
 def _growing(shard: Path) -> list[Path]:
-    """Archive and URL files: those whose lengths marks name."""
+    """Archive and URL files: the files whose lengths are in marks."""
     return [*archive_files(shard).values(), *(shard / URLS).glob("*.blocks")]
 
 
@@ -268,11 +264,11 @@ def _cut_file(shard: Path, name: str, length: int, warnings: list[str]) -> None:
     if path.exists():
         size = path.stat().st_size
         if archived and size < length:
-            warnings.append(f"{path} has {size} bytes, but {length} were committed: the bodies behind them are missing")
+            warnings.append(f"{path} has {size} bytes, but {length} were committed: the bodies after them are missing")
         elif size != length:
             disk.truncate(path, length)
     elif archived:
         warnings.append(f"{path} is missing: its visits are known, their bodies are not")
     else:
-        cure = "Restore it from a backup, or have it made again: gossamer verify DIR --repair"
+        cure = "Restore it from a backup, or rebuild it: gossamer verify DIR --repair"
         raise StorageError(f"{path} is missing, and {length} bytes of it were committed", cure)

@@ -1,18 +1,18 @@
-"""Making a damaged collection usable where there is no backup. What is cut away is kept, in `damaged/`.
+"""Repair: makes a damaged collection usable if there is no backup. Everything that is cut off is kept in `damaged/`.
 
-*Journal*: a file that is damaged is cut behind the last mark before the damage, and later ones are emptied: their
-records would not follow. What was committed behind that mark is lost, as if the crawl had been killed there, and every
-site rests first, as after a kill. Files stay where they are, if only empty: their numbers say that a run was begun.
-What of the archive lies behind the mark is kept before: the next start would cut it away.
+*Journal*: a damaged file is cut after the last mark before the damage, and later files are emptied: their records would
+not follow. What was committed after that mark is lost, as if the crawl had been killed there, and every site waits
+first, as after a kill. The files stay, even if empty: their numbers show that a run was begun. The part of the archive
+after the mark is copied first, because the next start would cut it off.
 
-*URLs*: blocks that are damaged or missing are made again from the segments and the journal, which have every URL.
+*URLs*: damaged or missing blocks are rebuilt from the segments and the journal, which have every URL.
 
-*Manifest*: lines that are damaged are left out, if the segments still follow one another and none has files behind the
-last: it was an image's line then, and an image is only a cache. Without the line of a segment nothing is done, to the
-journal neither: a backup is needed (the lengths of the archive were in the line and are nowhere else).
+*Manifest*: damaged lines are removed if the segments still follow one another and no segment has files after the last
+one: then it was the line of an image, and an image is only a cache. If the line of a segment is missing, nothing is
+done, not even to the journal: a backup is needed (the lengths of the archive were in that line and nowhere else).
 
-Nothing else needs repairing to go on: images and all other caches are made again, and a table that is damaged is read
-only by those who ask for it (and by a start without an image).
+Nothing else needs repair before a crawl can be resumed: images and all other caches are made again, and a damaged table
+is read only by queries that use it (and by a start without an image).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from gossamer.collection.layout import (
     JOURNAL,
     MANIFEST,
     TABLES,
+    URL_FILE,
     archive_files,
     archive_name,
     index_name,
@@ -43,22 +44,21 @@ from gossamer.collection.layout import (
 )
 from gossamer.collection.manifest import Contents
 from gossamer.collection.recovery import recover
-from gossamer.collection.store import URL_FILE
 
 DAMAGED: Final = "damaged"
 
 
 def repair(shard: Path) -> list[str]:
-    """What was done, a sentence each. The caller has the lock."""
+    """Repairs the shard and returns one sentence for each thing done. The caller holds the lock."""
     done = _manifest(shard)
     try:
         contents = manifest.read(shard)
-    except GossamerError:  # it cannot be mended: `verify` names it
+    except GossamerError:  # it cannot be repaired: `verify` reports it
         return done
     if manifest.lost(manifest.sealed_files(shard), contents.segments):
         return done
     done += _journal(shard, contents)
-    with suppress(GossamerError):  # a segment is damaged too
+    with suppress(GossamerError):  # a segment may be damaged too
         done += _urls(shard)
     return done
 
@@ -80,11 +80,11 @@ def _manifest(shard: Path) -> list[str]:
     _keep(shard, path)
     disk.write_atomic(path, *(raw for raw, line in zip(lines, found, strict=True) if line is not None))
     which = ", ".join(map(str, damaged))
-    return [f"{MANIFEST}: line {which} could not be read, and is left out; no segment is missing"]
+    return [f"{MANIFEST}: line {which} could not be read, and was removed; no segment is missing"]
 
 
 def _journal(shard: Path, contents: Contents) -> list[str]:
-    """Files are kept, and the image forgotten, before the first is cut: a repair that is killed is only done again."""
+    """Copies the files and drops the images before the first file is cut: a killed repair can simply be repeated."""
     sealed = contents.segments
     unsealed = {number: path for number, path in sorted(journal_files(shard).items()) if number not in sealed}
     ends: dict[int, int] = {}
@@ -107,18 +107,18 @@ def _journal(shard: Path, contents: Contents) -> list[str]:
         if number != cut and not path.stat().st_size:
             continue
         _keep(shard, path)
-        for table in (*TABLES, INDEX):  # of a seal that was killed
+        for table in (*TABLES, INDEX):  # left by a killed seal
             disk.remove(shard / (index_name(number) if table == INDEX else table_name(table, number)))
         with disk.naming("read", path):
             raw = path.read_bytes()[:end]
         disk.write_atomic(path, raw)
-        what = f"is damaged, and cut at byte {thousands(end)}: what was committed behind it is lost"
-        done.append(f"{JOURNAL}/{path.name} {what if number == cut else 'is emptied: it does not follow what is left'}")
+        what = f"is damaged, and was cut at byte {thousands(end)}: what was committed after it is lost"
+        done.append(f"{JOURNAL}/{path.name} {what if number == cut else 'was emptied: it does not follow the rest'}")
     return sorted(done, key=lambda line: not line.startswith(JOURNAL))
 
 
 def _archive(shard: Path, lengths: dict[str, int]) -> list[str]:
-    """Keeps what lies behind these lengths: whole files are moved, the ends of others copied."""
+    """Keeps the part of the archive after these lengths: whole files are moved, the ends of others copied."""
     kept = 0
     for number, path in archive_files(shard).items():
         length, size = lengths.get(archive_name(number), 0), path.stat().st_size
@@ -132,11 +132,11 @@ def _archive(shard: Path, lengths: dict[str, int]) -> list[str]:
             disk.rename(path, _free(shard, path.name))
             disk.sync_directory(shard / DAMAGED)
             disk.sync_directory(path.parent)
-    return [f"{ARCHIVE}/: {thousands(kept)} bytes behind the cut are kept in {DAMAGED}/"] if kept else []
+    return [f"{ARCHIVE}/: {thousands(kept)} bytes after the cut are kept in {DAMAGED}/"] if kept else []
 
 
 def _forget_images(shard: Path, record: int) -> None:
-    """Those ahead of the segments: they may have what is lost."""
+    """Drops the images that are ahead of the segments: they may contain what is lost."""
     path = shard / MANIFEST
     with disk.naming("read", path):
         lines = path.read_bytes().splitlines(keepends=True)
@@ -148,14 +148,14 @@ def _forget_images(shard: Path, record: int) -> None:
 
 
 def _urls(shard: Path) -> list[str]:
-    """Only if what is made again is as long as it was: marks name lengths."""
+    """Rebuilds a damaged URL file, unless its new length would differ: marks contain the length."""
     path, recovered = shard / URL_FILE, replace(recover(shard), image=None)
     length = recovered.mark.lengths.get(URL_FILE, 0)
     if not length or is_sound(path, length):
         return []
-    beside = path.with_name(path.name + disk.TEMPORARY)
-    disk.remove(beside)
-    made = BlockFile(beside)
+    temporary = path.with_name(path.name + disk.TEMPORARY)
+    disk.remove(temporary)
+    made = BlockFile(temporary)
     try:
         for effects in recovered.effects():
             made.put(effects.first_page, effects.urls.split())
@@ -167,13 +167,13 @@ def _urls(shard: Path) -> list[str]:
         made.close()
     if path.exists():
         _keep(shard, path)
-    disk.rename(beside, path)
+    disk.rename(temporary, path)
     disk.sync_directory(path.parent)
-    return [f"{URL_FILE} was damaged, and is made again from the segments"]
+    return [f"{URL_FILE} was damaged, and was rebuilt from the segments"]
 
 
 def _keep(shard: Path, path: Path, start: int = 0) -> None:
-    """A copy, from byte `start` on, under a name that is free."""
+    """Copies the file to `damaged/`, from byte `start` on, under a free name."""
     disk.make_directory(shard / DAMAGED)
     with disk.naming("read", path), path.open("rb") as file:
         file.seek(start)
@@ -183,7 +183,7 @@ def _keep(shard: Path, path: Path, start: int = 0) -> None:
 
 def _free(shard: Path, name: str) -> Path:
     for number in range(1000):
-        found = shard / DAMAGED / f"{name}.{number}"
-        if not found.exists():
-            return found
-    raise GossamerError(f"{shard / DAMAGED} is full of copies", "Move some of them away.")
+        path = shard / DAMAGED / f"{name}.{number}"
+        if not path.exists():
+            return path
+    raise GossamerError(f"{shard / DAMAGED} has too many copies of {name}", "Move some of them away.")

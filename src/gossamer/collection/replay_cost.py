@@ -1,4 +1,4 @@
-"""What a replay costs, about: for those who ask whether one is worth it, and need no compiler for that."""
+"""An estimate of the time that a replay takes, without loading the compiler."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from gossamer.collection.manifest import Contents
 
 PER_VISIT: Final = 30e-6
 PER_PAGE: Final = 3e-6
-"""Seconds to replay a visit and a new page, about."""
+"""Approximate seconds to replay a visit and a new page."""
 PER_BYTE: Final = 1e-9
-"""Seconds to load a byte of an image, about."""
+"""Approximate seconds to load a byte of an image."""
 
 
 def replay_seconds(contents: Contents, image: bool = True) -> float:
-    """Of the segments after the last image; of all, without it."""
+    """Approximate seconds to replay the segments after the last image, or all segments if `image` is false."""
     record = contents.image["record"] if contents.image and image else 0
     rows = {"visits": 0, "pages": 0}
     for line in contents.segments.values():
         if line["last_record"] > record:
-            for path, said in line["files"].items():
+            for path, file in line["files"].items():
                 table = path.partition("/")[0]
                 if table in rows:
-                    rows[table] += said["rows"]
+                    rows[table] += file["rows"]
     return PER_VISIT * rows["visits"] + PER_PAGE * rows["pages"]

@@ -1,10 +1,12 @@
-"""runs.jsonl: a line for every run, with the settings that were in force and what was different from the run before.
+"""runs.jsonl: a line for every run, with its settings and their differences from the run before. And `settings_of` a
+run, of the last run, or of crawl.toml.
 
-Recovery never reads it. It is written whole, beside the old one, so it is never torn. Lines end in a checksum, as those
-of the manifest do; lines of old have none.
+Recovery never reads the file. It is replaced as a whole, so it is never torn. Lines end in a checksum like those of the
+manifest; lines of old versions have none.
 
-A run is *settled* once what its settings change about known pages and sites is committed. One that was killed before
-that is not, so the next start compares its own settings with those of all runs back to the last one that is settled.
+A run is *settled* once the effects of its changed settings on known pages and sites are committed. A run that was
+killed before that is not settled, so the next start compares its settings with those of all runs back to the last
+settled one.
 """
 
 from __future__ import annotations
@@ -18,17 +20,18 @@ from gossamer import __version__, config
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.collection import manifest
+from gossamer.collection.layout import SETTINGS, require_collection, shard_folder
 from gossamer.config.settings import Settings
 
 RUNS: Final = "runs.jsonl"
-CURE: Final = "Restore it from a backup, or remove it: only the settings of former runs are lost."
+CURE: Final = "Restore it from a backup, or remove it: then only the settings of former runs are lost."
 ANOTHER_VERSION: Final = "settings of another version"
 Run = dict[str, Any]
 
 
 def begin_run(shard: Path, settings: Settings, wall: float, differences: Sequence[str] | None = None) -> list[str]:
-    """Adds this run; returns the differences that it stores: those given, or those that are found. The first run of a
-    collection is settled from the start."""
+    """Adds a line for this run; returns the differences stored in it: the given ones, or those computed here. The first
+    run of a collection is settled from the start."""
     before = runs(shard)
     found = changes(before, settings) if differences is None else list(differences)
     line = {
@@ -44,7 +47,7 @@ def begin_run(shard: Path, settings: Settings, wall: float, differences: Sequenc
 
 
 def settle_run(shard: Path) -> None:
-    """All that the settings of the last run change is committed."""
+    """Marks the last run as settled: the effects of its changed settings are committed."""
     found = runs(shard)
     if found and not _settled(found[-1]):
         found[-1]["settled"] = True
@@ -57,9 +60,9 @@ def changes(
     stored: Settings | None = None,
     adapt: Callable[[Settings], Settings] = lambda settings: settings,
 ) -> list[str]:
-    """A line for each setting that is not what it was in the last run, or in one before it back to the settled one.
+    """A line for each setting that differs from the last run, or from an earlier one back to the last settled run.
 
-    `stored` stands for runs that cannot be read, or that were not recorded; `adapt` is applied to what was.
+    `stored` replaces runs that cannot be read or were not recorded; `adapt` is applied to former settings.
     """
     found: dict[str, str] = {}
     if not recorded and stored is not None:
@@ -73,11 +76,12 @@ def changes(
 
 
 def setting_of(line: str) -> str:
-    """The setting that a line of `changes` is about, or `ANOTHER_VERSION`."""
+    """The name of the setting in a line of `changes`, or `ANOTHER_VERSION`."""
     return line.partition(":")[0]
 
 
 def runs(shard: Path) -> list[Run]:
+    """All runs, in order; empty if none was recorded."""
     path = shard / RUNS
     if not path.exists():
         return []
@@ -90,6 +94,7 @@ def runs(shard: Path) -> list[Run]:
 
 
 def sound(line: bytes) -> bool:
+    """Whether a line of the file is as it was written."""
     if b',"checksum":"' in line:
         return manifest.decode(line.rstrip(b"\n") + b"\n") is not None
     try:
@@ -99,8 +104,23 @@ def sound(line: bytes) -> bool:
 
 
 def settings_of(run: Run) -> Settings:
-    """UsageError: it has a setting that another version had."""
+    """The settings that were in force in this run. UsageError if another version wrote a setting that is unknown."""
     return config.from_json(json.dumps(run["settings"]))
+
+
+def settings_of_last_run(folder: Path) -> Settings:
+    """The settings of the collection's last run; crawl.toml if there is no run, or another version made it."""
+    try:
+        return settings_of(runs(shard_folder(folder))[-1])
+    except (IndexError, UsageError):
+        return config.load(folder / SETTINGS)
+
+
+def stored_settings(folder: Path) -> Settings:
+    """The settings in the collection's crawl.toml, which the next run uses; the defaults if it has none."""
+    require_collection(folder)
+    path = folder / SETTINGS
+    return config.load(path) if path.exists() else Settings()
 
 
 def _differences(
@@ -114,10 +134,10 @@ def _differences(
 
 
 def _settled(run: Run) -> bool:
-    """Runs from before this was recorded are."""
+    """Old versions did not record this; their runs count as settled."""
     return bool(run.get("settled", True))
 
 
 def _write(shard: Path, lines: Iterable[Run]) -> None:
-    kept = ({name: value for name, value in each.items() if name != "checksum"} for each in lines)
-    disk.write_atomic(shard / RUNS, b"".join(manifest.encode(each) for each in kept))
+    unsigned = ({name: value for name, value in line.items() if name != "checksum"} for line in lines)
+    disk.write_atomic(shard / RUNS, b"".join(manifest.encode(line) for line in unsigned))

@@ -1,8 +1,8 @@
-"""The status file of a crawl: its statistics as one small JSON object, which the commit thread rewrites.
+"""standing.json: the statistics of a crawl, one small JSON object that the commit thread rewrites.
 
-It is a cache for people and is never read by recovery. A run resumes its curve of V(I) and its account of link scores
-from it, and does without if the file is lost. Whether the crawl still runs is decided by the holder of the lock, not
-by this file. What the keys mean is known to `observe/statistics.py` alone.
+It is a cache for people; recovery never reads it. A resumed run continues its curve of V(I) and its account of link
+scores from it, and does without them if the file is lost. The lock's holder decides whether the crawl still runs, not
+this file. Only `observe/statistics.py` knows what the keys mean.
 """
 
 from __future__ import annotations

@@ -17,11 +17,12 @@ from gossamer.collection import lock
 from gossamer.collection.blocks import PER_BLOCK, BlockFile, Offsets
 from gossamer.collection.clock_file import go_on
 from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
-from gossamer.collection.layout import FORMAT, SETTINGS, is_collection, make_folders, shard_folder
+from gossamer.collection.layout import FORMAT, SETTINGS, URL_FILE, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
 from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.runs import begin_run
-from gossamer.collection.store import URL_FILE, Store
+from gossamer.collection.sealing import Sealer, seal_in_process
+from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
 from gossamer.crawl.apply import apply
 from gossamer.crawl.parts import PARTS, new_desk
@@ -37,6 +38,7 @@ def open_collection(
     clock: Clock,
     toml: bytes | None = None,
     changed: Sequence[str] | None = None,
+    sealer: Sealer = seal_in_process,
     parts: Sequence[type[Part]] = PARTS,
 ) -> tuple[Store, Desk, bool]:
     """The store, the desk with all that was committed, and whether there was a crawl before: one that was killed before
@@ -86,6 +88,7 @@ def open_collection(
             recovered.warnings,
             recovered.next_archive,
             recovered.stopped and reckoned,
+            sealer,
         )
     except BaseException:
         held.release()

@@ -28,10 +28,10 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.process import Process
 from gossamer.collection import image, manifest
 from gossamer.collection.blocks import PER_BLOCK, Offsets, offsets_until
+from gossamer.collection.layout import URL_FILE
 from gossamer.collection.manifest import Contents, Line
 from gossamer.collection.replay_cost import replay_seconds
-from gossamer.collection.store import URL_FILE, Store
-from gossamer.collection.tables import seal
+from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
 from gossamer.crawl.apply import apply
 from gossamer.crawl.parts import new_desk
@@ -47,6 +47,8 @@ REST: Final = 10
 
 def make(shard: Path, settings: Settings) -> Line | None:
     """An image of all sealed segments; None if there is nothing after the last one. Returns its manifest line."""
+    from gossamer.collection.tables import seal  # the desk imports this module, and needs no pyarrow
+
     contents = manifest.read(shard)
     lines = sorted(contents.segments.values(), key=lambda line: int(line["segment"]))
     if not lines or (contents.image and contents.image["record"] >= lines[-1]["last_record"]):

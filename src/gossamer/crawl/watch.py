@@ -26,8 +26,8 @@ from gossamer.crawl.snapshots import Imager
 from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk
 from gossamer.manager.pages import Pages
-from gossamer.manager.scores.compute import Scored
 from gossamer.manager.scores.schedule import Scorer
+from gossamer.manager.scores.stored import Scored
 from gossamer.observe.listener import Listener
 from gossamer.observe.measure import Curve, Meter
 from gossamer.observe.statistics import Limits, Resources, Run, Statistics

@@ -23,8 +23,9 @@ from gossamer.collection import lock
 from gossamer.collection.layout import require_collection, shard_folder
 from gossamer.laboratory.collection_graph import require_links
 from gossamer.laboratory.graphs.webgraph import WebGraph
-from gossamer.manager.scores.compute import MOST_TURNS, compute, stored_scores
+from gossamer.manager.scores.compute import MOST_TURNS, compute
 from gossamer.manager.scores.graph import graph_of
+from gossamer.manager.scores.stored import stored_scores
 from gossamer.rank.components import bow_tie
 from gossamer.rank.graph import crossings, csr
 from gossamer.rank.hits import hubs_and_authorities

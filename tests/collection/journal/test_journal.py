@@ -1,4 +1,4 @@
-"""Journal, manifest and lock: what is believed after a tear, what is called damage, who may write."""
+"""Journal, manifest and lock: what is read after a tear, what counts as damage, which process may write."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def begun(shard: Path, ticks: int = 0) -> journal.Journal:
 
 @given(st.lists(wild_effects(), max_size=4))
 @settings(max_examples=40, deadline=None)
-def test_what_is_appended_is_read_again(effects: list[Effects]) -> None:
+def test_appended_effects_are_read_back(effects: list[Effects]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         shard = made(Path(folder))
         opened = begun(shard)
@@ -85,7 +85,7 @@ def test_a_file_with_a_torn_header_has_no_records(shard: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 20, records.HEAD.size, records.HEAD.size + 5, records.HEAD.size + 40, -200])
-def test_damage_before_a_mark_that_covers_it_is_named_with_file_and_offset(shard: Path, place: int) -> None:
+def test_damage_before_a_mark_that_covers_it_is_reported_with_file_and_offset(shard: Path, place: int) -> None:
     path = layout.journal_path(shard, 1)
     opened = begun(shard, 3)
     opened.commit(opened.snapshot({}, []))
@@ -97,8 +97,8 @@ def test_damage_before_a_mark_that_covers_it_is_named_with_file_and_offset(shard
         list(records.read(path))
 
 
-def test_a_torn_record_behind_what_a_mark_covers_is_no_damage(shard: Path) -> None:
-    """The loop appended a record between the snapshot and the mark, and the power went before the last sync."""
+def test_a_torn_record_that_no_mark_covers_is_no_damage(shard: Path) -> None:
+    """The loop appended a record between the snapshot and the mark, and the power failed before the last sync."""
     path = layout.journal_path(shard, 1)
     opened = begun(shard, 2)
     snapshot = opened.snapshot({"urls/x.blocks": 3}, [])
@@ -114,9 +114,9 @@ def test_a_torn_record_behind_what_a_mark_covers_is_no_damage(shard: Path) -> No
     assert Mark.decode(found[-1].body) == Mark(2, 2, {"urls/x.blocks": 3})
 
 
-def test_a_lost_record_is_damage_though_a_later_one_would_take_its_number(shard: Path) -> None:
-    """The loop appended a fourth between the snapshot of three and their mark. Whichever of the three is gone, there
-    are still three records before the mark."""
+def test_a_lost_record_is_damage_although_the_next_one_takes_its_number(shard: Path) -> None:
+    """The loop appended a fourth record between the snapshot of three and their mark. If one of the three is lost,
+    there are still three records before the mark."""
     path = layout.journal_path(shard, 1)
     opened = begun(shard, 3)
     snapshot = opened.snapshot({}, [])
@@ -136,7 +136,7 @@ def test_a_lost_record_is_damage_though_a_later_one_would_take_its_number(shard:
 
 
 def test_a_page_cannot_forge_a_mark(shard: Path) -> None:
-    """A text that has the bytes of a mark (made without the salt) lies in a torn record, and is not taken for one."""
+    """A text with the bytes of a mark (made without the salt) in a torn record is not accepted as a mark."""
     opened = begun(shard)
     forged = records.encode(Kind.MARK, Mark(1, 1, {"../../precious": 0}).encode(), 0)
     effects = Effects(1, 1.0, 1.0, visit_texts=b"x" * 40 + forged)
@@ -149,7 +149,7 @@ def test_a_page_cannot_forge_a_mark(shard: Path) -> None:
     assert [r.kind for r in records.read(path)] == [Kind.MARK]
 
 
-def test_a_rotated_file_ends_in_the_mark_that_covers_it_though_the_loop_goes_on(shard: Path) -> None:
+def test_a_rotated_file_ends_with_the_mark_that_covers_it_while_the_loop_appends(shard: Path) -> None:
     opened = begun(shard, 3)
     snapshot = opened.snapshot({"urls/x.blocks": 5}, [], rotate=True)
     opened.append(small_effects(random.Random(4), 4, 0))
@@ -174,7 +174,7 @@ def test_commits_out_of_order_and_rotations_without_a_commit_are_refused(shard: 
     opened.close()
 
 
-def test_what_is_behind_is_what_no_commit_covers(shard: Path) -> None:
+def test_behind_counts_what_no_commit_covers(shard: Path) -> None:
     opened = begun(shard)
     assert (opened.behind_bytes, opened.behind_since) == (0, None)
     opened.append(small_effects(random.Random(1), 7, 0))
@@ -189,7 +189,7 @@ def test_what_is_behind_is_what_no_commit_covers(shard: Path) -> None:
     opened.close()
 
 
-def test_appends_beside_a_committing_thread_lose_nothing(shard: Path) -> None:
+def test_appends_during_commits_in_a_thread_lose_nothing(shard: Path) -> None:
     opened = begun(shard)
     stop = threading.Event()
     closed: list[int] = []
@@ -206,7 +206,7 @@ def test_appends_beside_a_committing_thread_lose_nothing(shard: Path) -> None:
     thread = threading.Thread(target=commit)
     thread.start()
     for tick in range(1, 401):
-        with guard:  # in a crawl, both are calls of the loop
+        with guard:  # in a crawl, the loop makes both calls
             opened.append(small_effects(random.Random(tick), tick, 0))
     stop.set()
     thread.join()
@@ -227,7 +227,7 @@ def test_a_journal_of_a_newer_format_is_refused(shard: Path, monkeypatch: pytest
         records.read_head(layout.journal_path(shard, 1))
 
 
-def test_a_byte_of_the_head_that_changed_is_no_newer_format(shard: Path) -> None:
+def test_a_changed_byte_of_the_header_is_not_a_newer_format(shard: Path) -> None:
     begun(shard).close()
     path = layout.journal_path(shard, 1)
     raw = bytearray(path.read_bytes())
@@ -276,7 +276,7 @@ def test_a_torn_last_line_is_ignored_and_cut_at_the_next_opening(shard: Path) ->
         assert set(manifest.read(shard).segments) == {1, 3}
 
 
-def test_a_damaged_line_in_the_middle_is_named(shard: Path) -> None:
+def test_a_damaged_line_in_the_middle_is_reported(shard: Path) -> None:
     opened = manifest.Manifest.open(shard)
     opened.append(segment(1))
     opened.append(segment(2))
@@ -291,7 +291,7 @@ def test_a_damaged_line_in_the_middle_is_named(shard: Path) -> None:
         manifest.read(shard)
 
 
-def test_a_newer_format_and_a_folder_that_is_no_collection_are_errors_of_usage(tmp_path: Path, shard: Path) -> None:
+def test_a_newer_format_and_a_folder_that_is_no_collection_are_usage_errors(tmp_path: Path, shard: Path) -> None:
     path = shard / layout.MANIFEST
     line = manifest.Meta(layout.FORMAT + 1, 0, 1, 1.0).line()
     path.write_bytes(manifest.encode(line)[:-10] + b'and more"}\n')
@@ -341,7 +341,7 @@ def test_a_second_holder_is_told_who_the_first_is(shard: Path) -> None:
     lock.take(shard).release()
 
 
-def test_a_start_that_finds_only_orphans_waits_for_them(shard: Path) -> None:
+def test_a_start_waits_for_orphaned_workers(shard: Path) -> None:
     command = [sys.executable, "-c", _ORPHAN, str(shard)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as desk:
         assert desk.stdout is not None
@@ -356,7 +356,7 @@ def test_a_start_that_finds_only_orphans_waits_for_them(shard: Path) -> None:
         ending.join()
 
 
-def test_the_lock_of_a_file_without_a_name_in_it_is_still_a_lock(shard: Path) -> None:
+def test_a_lock_file_without_a_holder_still_locks(shard: Path) -> None:
     held = lock.take(shard)
     (shard / lock.LOCK).write_bytes(b"")
     assert lock.holder(shard) is None
@@ -365,6 +365,6 @@ def test_the_lock_of_a_file_without_a_name_in_it_is_still_a_lock(shard: Path) ->
     held.release()
 
 
-def test_a_folder_that_cannot_be_written_is_an_error_of_storage(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_writable_is_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         lock.take(tmp_path / "missing")

@@ -1,4 +1,4 @@
-"""Segments: the tables that everyone reads are enough to make the very effects again, whatever was in them."""
+"""Segments: the public tables contain enough to restore the exact effects, whatever these contain."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sealed(folder: Path, effects: list[Effects], shard_number: int = 3) -> tuple
 
 
 def readable() -> list[Effects]:
-    """A tick in which everything happens once, with values as a crawl has them."""
+    """A tick in which everything happens once, with realistic values."""
     first = small_effects(random.Random(1), 1, 0, site=0, outcome=int(Outcome.OK), status=200, time=1_700_000_000.25)
     first.sites = Texts.join([b"site.example"], "<u2")
     robots = np.zeros(1, VISIT)
@@ -67,7 +67,7 @@ def readable() -> list[Effects]:
     return [first, small_effects(random.Random(2), 2, len(first.pages), retry_after=-1, delay=-1)]
 
 
-def test_tables_speak_in_words_times_and_nulls(tmp_path: Path) -> None:
+def test_tables_contain_words_timestamps_and_nulls(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     shard, line = sealed(tmp_path, readable())
 
@@ -121,7 +121,7 @@ def test_tables_speak_in_words_times_and_nulls(tmp_path: Path) -> None:
     assert line["lengths"] == {"warc/000001.warc.gz": 99}
 
 
-def test_sealing_takes_the_journal_up_to_its_last_mark_and_no_further(tmp_path: Path) -> None:
+def test_a_segment_ends_at_the_last_mark_of_its_journal_file(tmp_path: Path) -> None:
     shard, _ = sealed(tmp_path, [])
     opened = journal.begin(shard, 3, 5, Mark(7, 40))
     effects = [small_effects(random.Random(t), t, 0) for t in range(41, 45)]
@@ -150,7 +150,7 @@ def test_a_journal_without_records_is_a_segment_without_files(tmp_path: Path) ->
     assert list(seal.effects_of(line, shard, 3)) == []
 
 
-def test_the_process_prints_the_line_and_the_desk_ends_the_journal_file(tmp_path: Path) -> None:
+def test_the_process_prints_the_line_and_the_desk_removes_the_journal_file(tmp_path: Path) -> None:
     effects = readable()
     shard, line = sealed(tmp_path, effects)
     command = [sys.executable, "-m", "gossamer.collection.tables.seal", str(shard), "1"]
@@ -166,7 +166,7 @@ def test_the_process_prints_the_line_and_the_desk_ends_the_journal_file(tmp_path
     assert not list(shard.glob("*/*.tmp"))
 
 
-def test_the_process_fails_with_the_exit_code_and_the_sentence_of_the_error(tmp_path: Path) -> None:
+def test_the_process_fails_with_the_exit_code_and_message_of_the_error(tmp_path: Path) -> None:
     shard, _ = sealed(tmp_path, [])
     command = [sys.executable, "-m", "gossamer.collection.tables.seal", str(shard), "77"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -174,7 +174,7 @@ def test_the_process_fails_with_the_exit_code_and_the_sentence_of_the_error(tmp_
     assert "000000000077.log" in done.stderr
 
 
-def test_a_damaged_segment_is_named(tmp_path: Path) -> None:
+def test_a_damaged_segment_is_reported(tmp_path: Path) -> None:
     shard, line = sealed(tmp_path, readable())
     path = shard / "visits/000000000001.parquet"
     raw = bytearray(path.read_bytes())
@@ -184,7 +184,7 @@ def test_a_damaged_segment_is_named(tmp_path: Path) -> None:
         list(seal.effects_of(line, shard, 3))
 
 
-def test_visits_that_claim_other_links_than_they_have_are_refused() -> None:
+def test_a_wrong_number_of_links_is_refused() -> None:
     effects = small_effects(random.Random(1), 9, 0)
     effects.link_targets = effects.link_targets[:1]
     with pytest.raises(GossamerError, match="tick 9"):

@@ -21,10 +21,11 @@ from gossamer.collection.journal import journal
 from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.collection.journal.records import Mark
 from gossamer.collection.tables import seal
-from gossamer.manager.scores.compute import compute, merit_of, read_scored
+from gossamer.manager.scores.compute import compute
 from gossamer.manager.scores.graph import graph_of
 from gossamer.manager.scores.made import LinkScores
 from gossamer.manager.scores.schedule import A_LINK, SHARE, START, Scorer
+from gossamer.manager.scores.stored import merit_of, read_scored
 from gossamer.manager.scores.weights import weights_of
 from gossamer.rank.graph import held
 from gossamer.rank.names import LINK_SCORES, share_score

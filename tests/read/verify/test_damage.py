@@ -17,14 +17,13 @@ from gossamer.collection.journal.records import HEAD, Kind, Mark
 from gossamer.collection.layout import MANIFEST, journal_files, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.repair import DAMAGED, repair
-from gossamer.collection.store import Store
 from gossamer.config import Settings
 from gossamer.crawl.open import open_collection
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.read.verify.whole import repaired, verify
 from gossamer.webs.simulated import Reply
-from tests.support.world import World, at_processor_speed
+from tests.support.world import World, at_processor_speed, cannot_seal, seal_here
 
 PAGES = {f"http://s{site}.example/{page}": Reply(seconds=0.1) for site in range(4) for page in range(40)}
 QUICK = ["harvester.wait=1s", "harvester.address_wait=0s"]
@@ -120,7 +119,7 @@ def test_what_the_archive_has_behind_a_cut_journal_is_kept(copy: World) -> None:
     done = repair(shard)
     assert done[0].startswith(f"journal/{path.name}")
     size = len(grown.name) * 9
-    assert done[1] == f"warc/: {size - 7 + size} bytes behind the cut are kept in {DAMAGED}/"
+    assert done[1] == f"warc/: {size - 7 + size} bytes after the cut are kept in {DAMAGED}/"
     assert path.read_bytes() == whole
     assert (shard / DAMAGED / f"{grown.name}.from-7.0").read_bytes() == (grown.name.encode() * 9)[7:]
     assert (shard / DAMAGED / f"{new.name}.0").read_bytes() == new.name.encode() * 9
@@ -192,9 +191,9 @@ def test_a_journal_damaged_anywhere_is_named_and_can_be_repaired(copy: World) ->
 
 def test_journal_files_behind_a_damaged_one_are_given_up_and_their_numbers_stay(copy: World) -> None:
     shard = shard_folder(copy.folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "_seal", lambda store, wait=False: None)
-        copy.run(turns=20, clean=False, commit=True)
+    copy.sealer = cannot_seal
+    copy.run(turns=20, clean=False, commit=True)
+    copy.sealer = seal_here
     first, second = journal_files(shard).values()
     before = effects(copy.folder)
     raw = bytearray(first.read_bytes())
@@ -275,7 +274,7 @@ def test_urls_are_made_again_from_the_segments(copy: World) -> None:
         path.write_bytes(raw)
         damage(path, dice)
         if path.read_bytes()[:length] != raw[:length]:
-            assert repair(shard) == ["urls/pages.blocks was damaged, and is made again from the segments"]
+            assert repair(shard) == ["urls/pages.blocks was damaged, and was rebuilt from the segments"]
             assert path.read_bytes() == raw[:length]
         assert effects(copy.folder) == before
     path.unlink()

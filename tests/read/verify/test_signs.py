@@ -92,7 +92,7 @@ def appended(shard: Path, *made: tuple[Kind, bytes]) -> None:
 
 def committed(shard: Path, body: bytes) -> None:
     """A record with such a body, and a mark that covers it."""
-    mark = Mark(recover(shard).next_record, int.from_bytes(body[:8], "little"))
+    mark = Mark(recover(shard).mark.record + 1, int.from_bytes(body[:8], "little"))
     appended(shard, (Kind.EFFECTS, body), (Kind.MARK, mark.encode()))
 
 
@@ -140,7 +140,7 @@ SIGNS: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
     "a record of the journal": (lost_record, "journal/"),
     "a record without effects in it": (lambda shard: committed(shard, b"no effects"), "journal/"),
     "a record with a section that nobody knows": (
-        lambda shard: committed(shard, Effects(recover(shard).next_tick, 1.0, 1.0).encode() + b"\xee\1\0\0\0x"),
+        lambda shard: committed(shard, Effects(recover(shard).mark.tick + 1, 1.0, 1.0).encode() + b"\xee\1\0\0\0x"),
         "journal/",
     ),
     "an array of the image": (lambda shard: flipped(next(iter(sorted(image(shard).glob("page*")))), 0), "image/"),

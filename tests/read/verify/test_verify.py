@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from bench.verify import URL_FILE, Made, Maker
+from bench.verify import Made, Maker
 from gossamer.base.errors import UsageError
 from gossamer.collection import image, manifest
-from gossamer.collection.layout import MANIFEST, archive_name, journal_files, shard_folder
+from gossamer.collection.layout import MANIFEST, URL_FILE, archive_name, journal_files, shard_folder
 from gossamer.collection.manifest import Line
 from gossamer.collection.tables import seal
 from gossamer.read.sql.sources import find

@@ -1,14 +1,14 @@
-"""The journal: every tick's effects, in the order in which they were absorbed. All that is not yet sealed is here.
+"""The journal: the effects of every tick, in the order in which they were absorbed, until they are sealed.
 
-*Commit*: the files that a mark names are synced, the journal is synced, then the mark is appended and synced. So a mark
-that can be read vouches for every record it covers: if one of those can't be read that is damage, never a power cut.
-Records that the loop appended meanwhile may lie before the mark without being covered by it. Two syncs a second instead
-of one, in a thread: the price of telling damage from a power cut.
+*Commit*: the files that a mark names are synced, the journal is synced, then the mark is appended and synced. So a
+readable mark guarantees every record that it covers: if one of these cannot be read, this is damage, never a power cut.
+Records that the loop appended meanwhile may lie before the mark without being covered by it. This costs two syncs per
+second instead of one, in a thread: the price of distinguishing damage from a power cut.
 
-*Superseded*: a start opens a new file, whose first record follows the last one committed. Records of older files from
-that number on were never committed and count no more; so a crash leaves nothing in the journal that must be cut.
+*Superseded*: a start opens a new file, whose first record follows the last committed one. Records of older files from
+that number on were never committed and are ignored; so a crash leaves nothing in the journal that must be cut.
 
-*Closed*: a file is closed by a commit that covers all its records; its last mark lies in it, so it can be sealed alone.
+*Closed*: a file is closed by a commit that covers all its records; its last mark is in it, so it can be sealed alone.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from gossamer.collection.layout import journal_path
 
 
 class Syncable(Protocol):
-    """A file, or several that stand for one, that can be made to survive a power cut."""
+    """A file, or a group of files, that can be made to survive a power cut."""
 
     def sync(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a commit will vouch for, as it stood between two ticks."""
+    """What a commit will cover: the state of the files between two ticks."""
 
     mark: Mark
     files: tuple[Syncable, ...]
-    """To be synced: all that the mark names and that has grown."""
+    """The files to sync: those that the mark names and that have grown."""
     closed: int | None
-    """Number of the journal file that ends with this commit, ready to be sealed after it."""
+    """Number of the journal file that this commit closes, so that it can be sealed."""
 
 
 class _File:
@@ -74,10 +74,10 @@ class _File:
 
 
 class Journal:
-    """Open for appending. `append` and `snapshot` belong to the loop, `commit` to one thread beside it."""
+    """The journal, open for appending. The loop calls `append` and `snapshot`; one background thread calls `commit`."""
 
     def __init__(self, shard: Path, shard_number: int, number: int, last: int, tick: int) -> None:
-        """Goes on in file `number`, whose last record is `last`, of tick `tick`. See `begin`."""
+        """Continues file `number`, whose last record is `last`, of tick `tick`. See `begin`."""
         self._shard = shard
         self._shard_number = shard_number
         self._lock = threading.Lock()
@@ -88,25 +88,25 @@ class Journal:
         self.last = last
         self.tick = tick
         self.visits = 0
-        """In the present file."""
+        """Number of visits in the present file."""
         self.behind_bytes = 0
-        """Appended and not yet committed."""
+        """Bytes appended and not yet committed."""
 
     @property
     def bytes(self) -> int:
-        """In the present file."""
+        """Length of the present file."""
         return self._file.appender.length
 
     @property
     def behind_since(self) -> float | None:
-        """Monotonic time of the oldest record that is not committed: for back-pressure."""
+        """Monotonic time of the oldest uncommitted record, for back-pressure; None if there is none."""
         try:
             return self._uncommitted[0][2]
         except IndexError:
             return None
 
     def append(self, effects: Effects) -> int:
-        """Hands the record to the kernel and returns its number: a kill no longer loses it, a power cut may."""
+        """Hands the record to the kernel and returns its number. It survives a kill, but not yet a power cut."""
         body = effects.encode()
         with self._lock:
             size = self._file.append(Kind.EFFECTS, body)
@@ -119,7 +119,8 @@ class Journal:
         return self.last
 
     def snapshot(self, lengths: Mapping[str, int], files: Iterable[Syncable], rotate: bool = False) -> Snapshot:
-        """`lengths` are those of archive and URL files as of the last record: a worker may have written further."""
+        """What a commit of everything appended so far covers. `lengths` are the lengths of archive and URL files at the
+        last record, because a worker may have written more since. `rotate` closes the present file."""
         mark = Mark(self.last, self.tick, dict(lengths))
         return Snapshot(mark, tuple(files), self._rotate() if rotate else None)
 
@@ -141,14 +142,15 @@ class Journal:
             file.append(Kind.MARK, mark.encode())
 
     def sync(self) -> None:
-        """Without the lock: the loop goes on appending."""
+        """Syncs the open files, without holding the lock: the loop keeps appending."""
         with self._lock:
             files = [file.appender for file in (self._closing, self._file) if file]
         for file in files:
             file.sync()
 
     def _rotate(self) -> int:
-        """Records go to a new file from now on. The old one, whose number is returned, stays open for its last mark."""
+        """Starts a new file for the next records. Returns the number of the old one, which stays open for its last
+        mark."""
         with self._lock:
             if self._closing is not None:
                 raise GossamerError("the journal was rotated again before the commit that closes the last file")
@@ -174,15 +176,15 @@ class Journal:
 
 
 def begin(shard: Path, shard_number: int, number: int, mark: Mark, effects: Sequence[Effects] = ()) -> Journal:
-    """A new file for a new run, which follows what `mark` covers and supersedes what lies behind it.
+    """Starts the journal of a new run: a new file, which continues after `mark` and supersedes all later records.
 
-    It is there whole or not at all, with `effects` (what a recovery learned) committed in it already.
+    The file is created atomically, with `effects` (what a recovery learned) already committed in it.
     """
     salt = secrets.randbits(64)
     parts = [header(shard_number, mark.record + 1, salt)]
     parts += [encode(Kind.EFFECTS, e.encode(), salt) for e in effects]
     tick = effects[-1].tick if effects else mark.tick
-    reached = Mark(mark.record + len(effects), tick, mark.lengths)
-    parts.append(encode(Kind.MARK, reached.encode(), salt))
+    last = Mark(mark.record + len(effects), tick, mark.lengths)
+    parts.append(encode(Kind.MARK, last.encode(), salt))
     disk.write_atomic(journal_path(shard, number), *parts)
-    return Journal(shard, shard_number, number, reached.record, tick)
+    return Journal(shard, shard_number, number, last.record, tick)

@@ -1,15 +1,15 @@
-"""Journal files: their records, and how they are read after anything may have happened to them.
+"""The format of journal files, and how they are read whatever has happened to them.
 
 A file is `HEAD` (magic, format, shard, number of its first record, salt, checksum), then records: `RECORD` (uint32
 length of the body, uint8 kind, uint64 checksum: xxh3 of the body, seeded with salt and kind) and the body. The salt is
-random: no page can carry a text that passes for a record when the reader looks for marks behind a torn one.
+random, so no page can contain text that passes for a record when the reader searches for marks after a torn record.
 
     EFFECTS   `Effects.encode()`, whose first field is the tick; numbered from 1 through the life of the collection
-    MARK      JSON {"record": r, "tick": t, "lengths": {path: bytes}}: records up to r are committed, and with them
-              the files named, up to these lengths. A file that a mark does not name keeps the length it had.
+    MARK      JSON {"record": r, "tick": t, "lengths": {path: bytes}}: records up to r are committed, and so are the
+              named files up to these lengths. A file that a mark does not name keeps its former length.
 
-Numbers are counted, not written. A record that is gone would give its number to the next one; but ticks grow with every
-record, so that record r has tick t only if none before it is gone: a mark that covers it says so.
+Record numbers are counted, not stored. If a record were lost, the next one would get its number; but ticks grow with
+every record, so record r has tick t only if no record before it is lost. A mark contains both, so it reveals the loss.
 """
 
 from __future__ import annotations
@@ -42,19 +42,23 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
+    """A record as read from a file."""
+
     number: int
-    """Of the effects; of a mark: of the last effects before it in the file."""
+    """Number of the effects; for a mark: of the last effects before it in the file."""
     kind: Kind
     body: bytes
     end: int
-    """Offset of the byte behind it."""
+    """Offset of the first byte after the record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
+    """The body of a mark: the commit of all records up to `record`."""
+
     record: int
     tick: int
-    """Of that record."""
+    """Tick of that record."""
     lengths: dict[str, int] = field(default_factory=dict)
 
     def encode(self) -> bytes:
@@ -64,8 +68,8 @@ class Mark:
 
     @staticmethod
     def decode(body: bytes) -> Mark:
-        said = json.loads(body)
-        return Mark(said["record"], said["tick"], said["lengths"])
+        fields = json.loads(body)
+        return Mark(fields["record"], fields["tick"], fields["lengths"])
 
 
 def header(shard: int, first: int, salt: int) -> bytes:
@@ -85,7 +89,7 @@ class Head:
 
 
 def read_head(path: Path) -> Head | None:
-    """None if a power cut tore it, so that nothing in the file is committed."""
+    """The file's header; None if a power cut tore it: then nothing in the file is committed."""
     with disk.naming("read", path), path.open("rb") as file:
         return _head(path, file.read(HEAD.size))
 
@@ -96,17 +100,17 @@ def _head(path: Path, raw: bytes) -> Head | None:
     magic, version, _, first, salt, checksum = HEAD.unpack(raw)
     if magic != MAGIC or checksum != xxhash.xxh3_64_intdigest(raw[:-8]):
         return None
-    if version > FORMAT:  # whatever it changes, the head stays; and it is no byte that a disk has lost
+    if version > FORMAT:  # every format keeps this header, and the checksum excludes damage
         raise UsageError(f"{path} has format {version}; this Gossamer reads up to {FORMAT}", "Use a newer version.")
     return Head(first, salt)
 
 
 def read(path: Path, until: int | None = None) -> Iterator[Record]:
-    """Records in order, up to the first that is torn; then such whole marks behind it as cover only whole records.
-    With `until`, as if the file ended there.
+    """The records in order, up to the first torn one; then the complete marks after it, if they cover only records that
+    can be read. With `until`, as if the file ended there.
 
-    A mark that covers more than is there proves damage: GossamerError with file and offset. A file whose header
-    is torn has no records; a mark in it would prove damage as well, since the header is synced before the first.
+    A mark that covers a missing record proves damage: GossamerError with file and offset. A file whose header is torn
+    has no records; a mark in it would prove damage too, because the header is synced before the first mark.
     """
     with disk.naming("read", path), path.open("rb") as file:
         if path.stat().st_size < HEAD.size:
@@ -141,14 +145,14 @@ def _tick(effects: bytes) -> int:
 
 
 def _holds(mark: bytes, first: int, ticks: list[int]) -> bool:
-    """Whether all records that a mark covers are there. `ticks` are those of the records before it in its file."""
-    said = Mark.decode(mark)
-    at = said.record - first
-    return at < 0 or (at < len(ticks) and ticks[at] == said.tick)
+    """Whether all records that a mark covers are there; `ticks` are the ticks of the records before it in its file."""
+    decoded = Mark.decode(mark)
+    place = decoded.record - first
+    return place < 0 or (place < len(ticks) and ticks[place] == decoded.tick)
 
 
 def sound_until(path: Path) -> int | None:
-    """Of a file that is damaged: the length up to which everything can be read and is committed; None if it is not."""
+    """For a damaged file, the length up to which everything is readable and committed; None if it is not damaged."""
     try:
         for _ in read(path):
             pass
@@ -163,7 +167,7 @@ def sound_until(path: Path) -> int | None:
                 ticks.append(_tick(body))
             elif _holds(body, head.first, ticks):
                 end = at
-            else:  # a whole record is gone
+            else:  # a complete record is lost
                 break
         return end
     return None
@@ -172,12 +176,13 @@ def sound_until(path: Path) -> int | None:
 def _damage(path: Path, at: int) -> GossamerError:
     return GossamerError(
         f"{path} is damaged at byte {at}: what was committed there cannot be read",
-        "Restore the file from a backup, or give up what was committed behind that: gossamer verify DIR --repair",
+        "Restore the file from a backup, or give up what was committed after that byte: gossamer verify DIR --repair",
     )
 
 
 def _record(raw: mmap.mmap | bytes, at: int, salt: int | None) -> tuple[Kind, bytes, int] | None:
-    """The record at `at` and where it ends; None at the end of the file or where it is torn (not seen without salt)."""
+    """The record at offset `at`, and its end; None at the end of the file or if it is torn (not checked without
+    salt)."""
     if at + RECORD.size > len(raw):
         return None
     length, kind, checksum = RECORD.unpack_from(raw, at)
@@ -190,8 +195,9 @@ def _record(raw: mmap.mmap | bytes, at: int, salt: int | None) -> tuple[Kind, by
 
 
 def _marks_behind(raw: mmap.mmap | bytes, at: int, salt: int | None) -> Iterator[tuple[bytes, int]]:
-    while (found := raw.find(_MARK_START, at)) >= 0:
-        record = _record(raw, max(found - RECORD.size, 0), salt)
+    """The complete marks from offset `at` on, with their ends."""
+    while (start := raw.find(_MARK_START, at)) >= 0:
+        record = _record(raw, max(start - RECORD.size, 0), salt)
         if record is not None and record[0] is Kind.MARK and record[1].endswith(b"}}"):
             yield record[1], record[2]
-        at = found + 1
+        at = start + 1

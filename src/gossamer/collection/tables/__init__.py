@@ -1,1 +1,1 @@
-"""Sealed tables: segments in Parquet, their columns, and how a journal becomes one."""
+"""Sealed tables: segments in Parquet, their columns, and how a journal file becomes a segment."""

@@ -1,9 +1,9 @@
-"""How the fields of a record become readable columns of a table, and fields again: exactly the same bytes.
+"""Forms: they turn the fields of records into readable columns of a table, and back into exactly the same bytes.
 
-A form writes values as SQL wants them (a word for a code, a timestamp for seconds, null for "none") and reads them
-back. What a form cannot keep (a time between two microseconds, a text that is not UTF-8, a code without a word) goes
-to the column `exact`, null for all other rows: field numbers and raw bytes. So every table is lossless whatever the
-values are, by construction: `pack` reads back what it wrote and compares.
+A form writes values as SQL users expect them (a word for a code, a timestamp for seconds, null for "none") and reads
+them back. Values that a form cannot represent (a time between two microseconds, a text that is not UTF-8, a code
+without a word) go to the column `exact` as field numbers and raw bytes; it is null for all other rows. So every table
+is lossless for all values, by construction: `pack` reads back what it wrote, and compares.
 """
 
 from __future__ import annotations
@@ -17,34 +17,35 @@ from enum import IntEnum
 from typing import Any, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gossamer.base.arrays import Array, Records
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import NONE, SHARD_SHIFT, Texts
 from gossamer.collection.layout import archive_name
 from gossamer.collection.tables.text_columns import text_column, texts_of
 
-Values = npt.NDArray[Any]
-Fields = dict[str, Values]
-"""Fields of a record by name, each an array; one that is an array itself is one entry an element, `name.0` …"""
+Fields = dict[str, Array]
+"""Fields of records by name, each an array. A field that is itself an array has one entry per element: `name.0`, …"""
 
 EXACT: Final = "exact"
 _TEXT: Final = 128
-"""Field numbers of texts in `exact` begin here."""
+"""First field number of texts in `exact`."""
 _TEXT_HEAD: Final = struct.Struct("<BI")
 
 
 class Form(Protocol):
+    """How one field is written as a column, and read."""
+
     def write(self, fields: Fields, name: str) -> pa.Array: ...
 
-    def read(self, column: pa.Array) -> Values: ...
+    def read(self, column: pa.Array) -> Array: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """The value as it is; `absent` is null."""
+    """The value unchanged; `absent` becomes null."""
 
     absent: float | None = None
 
@@ -52,13 +53,13 @@ class Plain:
         values = fields[name]
         return pa.array(values, mask=None if self.absent is None else values == self.absent)
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         return _filled(column, 0 if self.absent is None else self.absent)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the shard: shard << 40 | local number; NONE is null. int64, since not every reader knows uint64."""
+    """A page number: shard << 40 | local number; NONE becomes null. int64, because not every reader knows uint64."""
 
     shard: int
 
@@ -66,14 +67,14 @@ class Page:
         local = fields[name]
         return pa.array(local.astype(np.int64) | self.shard << SHARD_SHIFT, mask=local == NONE)
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         numbers = _filled(column, NONE)
         return (numbers & NONE).astype(np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A member of a closed set, by its name in small letters."""
+    """A member of a closed set, as its name in lower case."""
 
     words: type[IntEnum]
 
@@ -85,14 +86,14 @@ class Word:
         names = pa.array([m.name.lower() for m in members])
         return pa.DictionaryArray.from_arrays(pa.array(at, mask=at == len(members)), names)
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         codes = [int(self.words[w.upper()]) for w in column.dictionary.to_pylist()]
         return np.array([*codes, 0], np.uint8)[_filled(column.indices, len(codes))]
 
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """Wall time, to the microsecond: finer is not known to every reader."""
+    """Wall time in microseconds: not every reader knows a finer unit."""
 
     def write(self, fields: Fields, name: str) -> pa.Array:
         seconds = fields[name]
@@ -100,27 +101,27 @@ class Time:
         micros = np.rint(np.where(good, seconds, 0) * 1e6).astype(np.int64)
         return pa.array(micros, mask=~good).cast(pa.timestamp("us", tz="UTC"))
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         return _filled(column.cast(pa.int64()), 0) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The archive file of a visit, by its path; null for a visit that wrote nothing."""
+    """The archive file of a visit, as its path; null for a visit that archived nothing."""
 
     def write(self, fields: Fields, name: str) -> pa.Array:
         used, at = np.unique(fields[name], return_inverse=True)
         paths = pa.array([archive_name(int(n)) for n in used], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(at.astype(np.int32), mask=fields["warc_end"] == 0), paths)
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         numbers = [int(path[-14:-8]) for path in column.dictionary.to_pylist()]
         return np.array([*numbers, 0], np.uint16)[_filled(column.indices, len(numbers))]
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An IP address as text; 16 zeros are null. Of the field's 16 elements, the first stands for all."""
+    """An IP address as text; 16 zero bytes become null."""
 
     def write(self, fields: Fields, name: str) -> pa.Array:
         raw = np.ascontiguousarray(fields[name]).view("V16").reshape(-1)
@@ -133,7 +134,7 @@ class Address:
         address = ipaddress.IPv6Address(raw)
         return None if not any(raw) else str(address.ipv4_mapped or address)
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         known: dict[str | None, bytes] = {None: bytes(16)}
         for text in set(column.to_pylist()) - {None}:
             family, before = (socket.AF_INET6, b"") if ":" in text else (socket.AF_INET, bytes(10) + b"\xff\xff")
@@ -143,7 +144,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Bytes of a fixed length; all zeros are null."""
+    """Bytes of a fixed length; all zeros become null."""
 
     size: int
 
@@ -152,7 +153,7 @@ class Raw:
         rows = pa.FixedSizeBinaryArray.from_buffers(pa.binary(self.size), len(values), [None, pa.py_buffer(values)])
         return pc.if_else(pa.array(values.any(axis=1)), rows, pa.nulls(len(values), rows.type))
 
-    def read(self, column: pa.Array) -> Values:
+    def read(self, column: pa.Array) -> Array:
         filled = column.fill_null(bytes(self.size)) if column.null_count else column
         if not len(filled):
             return np.zeros((0, self.size), np.uint8)
@@ -162,22 +163,22 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """A column of a table, and the field of the record that it holds."""
+
     name: str
-    """In the table."""
     field: str
-    """Of the record."""
     form: Form
 
 
-def _filled(column: pa.Array, absent: float) -> Values:
+def _filled(column: pa.Array, absent: float) -> Array:
     if column.null_count:
         column = column.fill_null(pa.scalar(absent, column.type))
-    values: Values = column.to_numpy(zero_copy_only=False)
+    values: Array = column.to_numpy(zero_copy_only=False)
     return values
 
 
-def fields_of(records: npt.NDArray[np.void], split: Sequence[str] = ()) -> Fields:
-    """The fields of `records`; those named in `split` by element."""
+def fields_of(records: Records, split: Sequence[str] = ()) -> Fields:
+    """The fields of `records`; the array fields named in `split` become one entry per element."""
     fields: Fields = {}
     for name in records.dtype.names or ():
         values = records[name]
@@ -189,7 +190,7 @@ def fields_of(records: npt.NDArray[np.void], split: Sequence[str] = ()) -> Field
 
 
 def pack(columns: Sequence[Column], fields: Fields, texts: dict[str, Texts] | None = None) -> dict[str, pa.Array]:
-    """Readable columns by name, those of `texts` among them, and `exact`."""
+    """The readable columns by name, including `texts`, and the column `exact`."""
     rows = len(next(iter(fields.values())))
     packed: dict[str, pa.Array] = {}
     exact: dict[int, bytes] = {}
@@ -207,8 +208,8 @@ def pack(columns: Sequence[Column], fields: Fields, texts: dict[str, Texts] | No
     return packed
 
 
-def _unlike(a: Values, b: Values) -> list[int]:
-    """Rows whose bytes differ (a NaN equals itself, 0.0 is not -0.0)."""
+def _unlike(a: Array, b: Array) -> list[int]:
+    """The rows whose bytes differ (a NaN equals itself, 0.0 differs from -0.0)."""
     same = np.ascontiguousarray(b, a.dtype)
     size = a.dtype.itemsize * (a.shape[1] if a.ndim > 1 else 1)
     if a.dtype.kind != "f" and a.ndim == 1:
@@ -220,8 +221,8 @@ def _unlike(a: Values, b: Values) -> list[int]:
 def unpack(
     columns: Sequence[Column], table: pa.Table, dtypes: dict[str, np.dtype[Any]], texts: Sequence[str] = ()
 ) -> tuple[Fields, dict[str, Texts]]:
-    """The fields and texts that `pack` was given. Columns are only ever added: one that is not there is left out, and a
-    text that is not there is empty."""
+    """The inverse of `pack`. Versions only ever add columns: a missing column is left out of the result, and a missing
+    text is empty."""
     there = set(table.column_names)
     fields = {
         c.field: np.array(c.form.read(one_chunk(table, c.name)), dtypes[c.field].base, copy=True)
@@ -229,18 +230,19 @@ def unpack(
         if c.name in there
     }
     empty = Texts(np.zeros(len(table), "<u4"), b"")
-    found = {name: texts_of(one_chunk(table, name)) if name in there else empty for name in texts}
+    by_name = {name: texts_of(one_chunk(table, name)) if name in there else empty for name in texts}
     exact = one_chunk(table, EXACT)
     if exact.null_count < len(exact):
-        items = {name: column.split() for name, column in found.items()}
+        items = {name: column.split() for name, column in by_name.items()}
         for row, raw in enumerate(exact.to_pylist()):
             if raw is not None:
                 _restore(raw, row, columns, fields, list(items.values()))
-        found = {name: Texts.join(column) for name, column in items.items()}
-    return fields, found
+        by_name = {name: Texts.join(column) for name, column in items.items()}
+    return fields, by_name
 
 
 def _restore(raw: bytes, row: int, columns: Sequence[Column], fields: Fields, texts: Sequence[list[bytes]]) -> None:
+    """Replaces values of one row by those stored in its `exact` value, `raw`."""
     at = 0
     while at < len(raw):
         if raw[at] >= _TEXT:
@@ -256,9 +258,10 @@ def _restore(raw: bytes, row: int, columns: Sequence[Column], fields: Fields, te
 
 
 def one_chunk(table: pa.Table, name: str) -> pa.Array:
+    """A column of a table as one array."""
     column = table.column(name).combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         if column.num_chunks > 1:
-            raise GossamerError(f"the column {name} is larger than a segment may be")
+            raise GossamerError(f"the column {name} is too large for a segment")
         return column.chunk(0) if column.num_chunks else pa.array([], column.type)
     return column

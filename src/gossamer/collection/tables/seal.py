@@ -1,13 +1,14 @@
-"""Sealing: a closed journal file becomes a segment. A short-lived process of its own, not the loop:
+"""Sealing: turns a closed journal file into a segment, in a short-lived process of its own, not in the loop:
 
     python -m gossamer.collection.tables.seal SHARD NUMBER
 
-prints the segment's line for the manifest as JSON. The desk, the manifest's only writer, appends it and removes the
-journal file (`finish`). A seal dies with its desk; it leaves files that the next one replaces, nothing refers to them.
+prints the segment's line for the manifest as JSON. The desk, the only writer of the manifest, appends it and removes
+the journal file (`collection/sealing.py`). The process dies with its desk; it may leave files that nothing refers to,
+and that the next one replaces.
 
 The line: {"segment", "first_tick", "last_tick", "first_record", "last_record", "files": {path: {"rows", "bytes",
-"checksum"}}, "lengths"}: `lengths` are those of archive and URL files that the journal file's marks named last, so that
-recovery knows them when the journal is gone.
+"checksum"}}, "lengths"}: `lengths` are the last lengths of archive and URL files in the journal file's marks; recovery
+needs them when the journal file is gone.
 """
 
 from __future__ import annotations
@@ -33,25 +34,25 @@ from gossamer.collection.manifest import Contents, Line, Manifest, read
 from gossamer.collection.tables import segments
 
 Files = dict[str, dict[str, int | str]]
-"""Path in the shard's folder to what the manifest says of it: rows, bytes, checksum."""
+"""Path in the shard's folder to its entry in the manifest: rows, bytes, checksum."""
 
 LEVEL: Final = 3
-"""Of zstd. Level 9 saves a twelfth of the space for four times the time."""
+"""Compression level of zstd. Level 9 saves a twelfth of the space, but takes four times as long."""
 
 _WORDS: Final = ("kind", "state", "reason", "ask", "outcome", "event", "mime", "charset", "address", "warc_file")
 _STEPS: Final = ("page", "source", "tick", "number", "warc_offset", "warc_end", "origin", "site")
-"""Columns of slowly changing numbers: stored as differences."""
+"""Columns of slowly changing numbers, stored as differences."""
 _FRONTED: Final = ("url", "name")
-"""Columns of texts stored as the part shared with the one before, and the rest."""
+"""Columns of texts that share a prefix with the text before: stored as its length and the rest."""
 
 
 def seal(shard: Path, number: int) -> Line:
-    """Writes the segment of journal file `number`, as far as its last mark, and returns its line."""
+    """Writes the segment of journal file `number`, up to its last mark, and returns its line."""
     path = journal_path(shard, number)
     head = read_head(path)
     marks = [Mark.decode(r.body) for r in read_journal(path) if r.kind is Kind.MARK]
     if head is None or not marks:
-        raise GossamerError(f"{path} holds nothing that is committed, so there is nothing to seal")
+        raise GossamerError(f"{path} has no committed record, so there is nothing to seal")
     last = max(m.record for m in marks)
     found = [Effects.decode(r.body) for r in _committed(path, last)]
     contents = read(shard)
@@ -77,8 +78,8 @@ def seal(shard: Path, number: int) -> Line:
 def _write_index(
     shard: Path, number: int, contents: Contents, lengths: dict[str, int], unindexed: dict[str, str]
 ) -> Files:
-    """CDXJ of what the segment's visits added to the archive. An archive file that is gone is passed over, one that
-    cannot be read is named in `unindexed`: the index can be made again, the segment must not wait for it."""
+    """Writes the CDXJ index of what the segment's visits added to the archive. A missing archive file is skipped, an
+    unreadable one is named in `unindexed`: the index can be rebuilt, the segment must not wait for it."""
     before: dict[str, int] = {}
     for line in contents.segments.values():
         if line["segment"] < number:
@@ -98,12 +99,12 @@ def _write_index(
     if not index:
         return {}
     disk.write_atomic(shard / index_name(number), index)
-    said: dict[str, int | str] = {
+    entry: dict[str, int | str] = {
         "rows": index.count(b"\n"),
         "bytes": len(index),
         "checksum": xxhash.xxh3_64_hexdigest(index),
     }
-    return {index_name(number): said}
+    return {index_name(number): entry}
 
 
 def _committed(path: Path, last: int) -> Iterator[Record]:
@@ -115,7 +116,7 @@ def _write(shard: Path, name: str, number: int, table: pa.Table) -> dict[str, in
 
 
 def write_file(path: Path, table: pa.Table) -> dict[str, int | str]:
-    """Writes a table of a segment and returns what the manifest says of the file."""
+    """Writes a table of a segment and returns the file's entry for the manifest."""
     names = set(table.column_names)
     encodings = {"DELTA_BINARY_PACKED": _STEPS, "DELTA_BYTE_ARRAY": _FRONTED}
     sink = pa.BufferOutputStream()
@@ -133,9 +134,9 @@ def write_file(path: Path, table: pa.Table) -> dict[str, int | str]:
 
 
 def effects_of(line: Line, shard: Path, shard_number: int) -> Iterator[Effects]:
-    """The effects that the segment was made from, one a record."""
-    pa.set_memory_pool(pa.system_memory_pool())  # gives back what a segment took; the usual one keeps it
-    files = {path.partition("/")[0]: (shard / path, said["checksum"]) for path, said in line["files"].items()}
+    """The effects that the segment was made from, one per record."""
+    pa.set_memory_pool(pa.system_memory_pool())  # returns memory to the system; the default pool keeps it
+    files = {path.partition("/")[0]: (shard / path, file["checksum"]) for path, file in line["files"].items()}
     yield from segments.effects(lambda name: _read(*files[name]) if name in files else None, shard_number)
 
 
@@ -143,12 +144,14 @@ def _read(path: Path, checksum: str) -> pa.Table:
     with disk.naming("read", path):
         data = path.read_bytes()
     if xxhash.xxh3_64_hexdigest(data) != checksum:
-        raise GossamerError(f"{path} is damaged: its checksum is not that of the manifest", "Restore it from a backup.")
+        raise GossamerError(
+            f"{path} is damaged: its checksum differs from the one in the manifest", "Restore it from a backup."
+        )
     return pq.read_table(pa.BufferReader(data))
 
 
 def read_file(path: Path, checksum: str) -> pa.Table:
-    """A table of a segment; GossamerError if it is not what was written."""
+    """Reads a table of a segment; GossamerError if the file is not what was written."""
     return _read(path, checksum)
 
 
@@ -163,7 +166,7 @@ def main(arguments: list[str]) -> int:
 
 
 def finish(shard: Path, manifest: Manifest, line: Line) -> None:
-    """The desk's part: the segment counts from here on, and its journal file is gone."""
+    """The desk's part: appends the segment's line to the manifest, and removes its journal file."""
     manifest.append(line)
     disk.remove(journal_path(shard, line["segment"]))
     disk.sync_directory(shard / JOURNAL)

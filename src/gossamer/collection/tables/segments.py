@@ -1,37 +1,38 @@
-"""Segments: what a journal file held, as Parquet tables that anyone may read, and the effects again from them.
+"""Segments: the contents of a journal file as Parquet tables that every program can read, and the effects from them.
 
-    ticks     a row a tick: time, numbers reached, rows of each other table
-    pages     a row a known page, when it became known
-    visits    a row a request, with everything that is known about it but the body
-    links     a row a link: source, target, kind, flags
-    sites     a row a site that is new (name, tick) or was active: what this segment adds to its counts
-    origins   a row a new origin
-    events    a row a change of a site's address or patience
-    verdicts  a row a page whose state was decided anew
-    anchors   a row a link that has a text: source, target, text, position, tag
-    counts    what was seen and not fetched: a row for each site, class, extension and target domain, with the number
-    hints     a row a page each time that a sitemap says when it was changed
+    ticks     one row per tick: time, numbers reached, rows of each other table
+    pages     one row per known page, when it became known
+    visits    one row per request, with everything known about it except the body
+    links     one row per link: source, target, kind, flags
+    sites     one row per site that is new (name, tick) or was active: what this segment adds to its counts
+    origins   one row per new origin
+    events    one row per change of a site's address or waits
+    verdicts  one row per page whose state was decided again
+    anchors   one row per link that has a text: source, target, text, position, tag
+    counts    what was seen and not fetched: one row per site, class, extension and target domain, with the number
+    hints     one row per page each time a sitemap gives its date of modification
 
-Lossless: `effects(tables(e)) == e.essential()`, byte for byte of `Effects.encode()` (see `forms` for how). Columns are
-added at the end of the lists of `Shape` only: their places are the field numbers in `exact`.
+Lossless: `effects(tables(e)) == e.essential()`, byte for byte of `Effects.encode()` (see `forms.py`). Columns are only
+added at the end of the lists in `Shape`: their places are the field numbers in `exact`.
 
-*Links* are rows of source and target, not lists: that is what SQL joins and counts. They are ordered by the source's
-site, then by visit: pages of a site repeat their menus, so what repeats lies near, and zstd finds it (1.2 to 1.3 bytes
-a link, 2.1 to 2.6 in the order of visits), and a query about one site reads a small part of the file. `visits` has the
-number of links of each, so a stable sort finds the journal's order again. Refused: delta-packed numbers (1.4 to 1.5),
-a dictionary (1.4 to 1.9), byte streams (1.0 to 1.1, but readers older than two years do not know them for integers).
+*Links* are rows of source and target, not lists, because SQL joins and counts rows. They are ordered by the source's
+site, then by visit: pages of a site repeat their menus, so repetitions are near each other and zstd finds them (1.2 to
+1.3 bytes per link; 2.1 to 2.6 in the order of visits), and a query about one site reads a small part of the file.
+`visits` has the number of links of each visit, so a stable sort restores the journal's order. Refused: delta-packed
+numbers (1.4 to 1.5), a dictionary (1.4 to 1.9), byte streams (1.0 to 1.1, but readers older than two years do not
+support them for integers).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv
 
+from gossamer.base.arrays import F64, I64, U8, Array, Records
 from gossamer.base.dates import believed, http_date
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import (
@@ -89,7 +90,7 @@ TICK: Final = np.dtype(
 LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
 _NO_HINTS: Final = np.zeros(0, HINT)
 _RULES: Final = "rules"
-"""The one text of a visit that is not text."""
+"""The one text of a visit that is binary."""
 
 
 def _plain(*names: str) -> list[Column]:
@@ -165,7 +166,7 @@ class Shape:
 
 
 def tables(effects: Sequence[Effects], shard: int) -> Tables:
-    """Those that have rows. `effects` in the order of the journal."""
+    """The tables that have rows. `effects` are in the order of the journal."""
     shape = Shape(shard)
     ticks = _ticks(effects)
     visits = _all([e.visits for e in effects])
@@ -186,7 +187,7 @@ def tables(effects: Sequence[Effects], shard: int) -> Tables:
     return {name: table for name, columns in made.items() if len(table := pa.table(columns))}
 
 
-def _ticks(effects: Sequence[Effects]) -> npt.NDArray[np.void]:
+def _ticks(effects: Sequence[Effects]) -> Records:
     rows = [
         (
             e.tick,
@@ -207,36 +208,34 @@ def _ticks(effects: Sequence[Effects]) -> npt.NDArray[np.void]:
     ]
     for e in effects:
         if int(e.visits["links"].sum()) != len(e.link_targets) or len(e.link_targets) != len(e.link_kinds):
-            raise GossamerError(f"the visits of tick {e.tick} do not have the links that they claim")
+            raise GossamerError(f"the number of links in the visits of tick {e.tick} is wrong")
     return np.array(rows, TICK)
 
 
-def _all(records: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
-    """As `np.concatenate`, which spends a quarter of sealing on comparing the types of every two arrays."""
+def _all(records: Sequence[Records]) -> Records:
+    """Like `np.concatenate`, which compares the types of all arrays: a quarter of the time of sealing."""
     return np.frombuffer(b"".join([r.tobytes() for r in records]), records[0].dtype)
 
 
-def _per_row(ticks: npt.NDArray[np.void], what: str, table: str) -> npt.NDArray[Any]:
-    """A field of each tick, for each of its rows in `table`."""
-    repeated: npt.NDArray[Any] = np.repeat(ticks[what], ticks[table])
+def _per_row(ticks: Records, what: str, table: str) -> Array:
+    """A field of each tick, repeated for each of its rows in `table`."""
+    repeated: Array = np.repeat(ticks[what], ticks[table])
     return repeated
 
 
-def _numbers(ticks: npt.NDArray[np.void], first: str, table: str) -> npt.NDArray[np.int64]:
-    """The numbers given to the new rows of each tick."""
+def _numbers(ticks: Records, first: str, table: str) -> I64:
+    """The numbers of the new rows of each tick."""
     count = ticks[table].astype(np.int64)
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    numbers: npt.NDArray[np.int64] = _per_row(ticks, first, table).astype(np.int64) + within
+    numbers: I64 = _per_row(ticks, first, table).astype(np.int64) + within
     return numbers
 
 
-def _rows(
-    records: npt.NDArray[np.void], columns: Sequence[Column], ticks: npt.NDArray[np.void], table: str
-) -> dict[str, pa.Array]:
+def _rows(records: Records, columns: Sequence[Column], ticks: Records, table: str) -> dict[str, pa.Array]:
     return {"tick": pa.array(_per_row(ticks, "tick", table)), **pack(columns, fields_of(records))}
 
 
-def _pages(effects: Sequence[Effects], ticks: npt.NDArray[np.void], shape: Shape, shard: int) -> dict[str, pa.Array]:
+def _pages(effects: Sequence[Effects], ticks: Records, shape: Shape, shard: int) -> dict[str, pa.Array]:
     records = _all([e.pages for e in effects])
     urls = joined([e.urls for e in effects])
     page = {"page": _numbers(ticks, "first_page", "pages"), "wall": _per_row(ticks, "wall", "pages")}
@@ -248,7 +247,7 @@ def _pages(effects: Sequence[Effects], ticks: npt.NDArray[np.void], shape: Shape
     }
 
 
-def _visits(visits: npt.NDArray[np.void], raw: bytes, ticks: npt.NDArray[np.void], shape: Shape) -> dict[str, pa.Array]:
+def _visits(visits: Records, raw: bytes, ticks: Records, shape: Shape) -> dict[str, pa.Array]:
     texts = by_name(visits["texts"], raw, VISIT_TEXTS)
     rules = texts.pop(_RULES)
     fields = fields_of(visits, ("counted",))
@@ -266,16 +265,16 @@ def _visits(visits: npt.NDArray[np.void], raw: bytes, ticks: npt.NDArray[np.void
     }
 
 
-def _modified(texts: Texts, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Seconds of what Last-Modified says, as far as it can be believed."""
+def _modified(texts: Texts, times: F64) -> F64:
+    """The believable values of Last-Modified, in seconds; else NaN."""
     seconds = np.full(len(times), np.nan)
-    for row, said in enumerate(texts.split()):
-        if said and (found := http_date(said.decode("latin-1"))) is not None:
-            seconds[row] = found
+    for row, text in enumerate(texts.split()):
+        if text and (date := http_date(text.decode("latin-1"))) is not None:
+            seconds[row] = date
     return believed(seconds, times)
 
 
-def _links(effects: Sequence[Effects], visits: npt.NDArray[np.void], shape: Shape, shard: int) -> dict[str, pa.Array]:
+def _links(effects: Sequence[Effects], visits: Records, shape: Shape, shard: int) -> dict[str, pa.Array]:
     order = link_order(visits)
     kinds = np.concatenate([e.link_kinds for e in effects])[order]
     source = {"page": np.repeat(visits["page"], visits["links"])[order]}
@@ -287,8 +286,8 @@ def _links(effects: Sequence[Effects], visits: npt.NDArray[np.void], shape: Shap
     return {"source": Page(shard).write(source, "page"), **pack(shape.links, fields)}
 
 
-def _anchors(effects: Sequence[Effects], visits: npt.NDArray[np.void], shard: int) -> dict[str, pa.Array]:
-    """In the order of `links`, those without a text left out."""
+def _anchors(effects: Sequence[Effects], visits: Records, shard: int) -> dict[str, pa.Array]:
+    """The links that have a text, in the order of `links`."""
     with_texts = [e if len(e.link_tags) == len(e.link_targets) else _without_anchors(e) for e in effects]
     lengths = np.concatenate([e.anchors.lengths for e in with_texts])
     order = link_order(visits)
@@ -319,8 +318,8 @@ def _without_anchors(e: Effects) -> Effects:
     )
 
 
-def _counts(visits: npt.NDArray[np.void], seen: bytes) -> dict[str, pa.Array]:
-    """`seen` are lines of class, extension, domain and number, those of a visit after those of the one before."""
+def _counts(visits: Records, seen: bytes) -> dict[str, pa.Array]:
+    """`seen` has lines of class, extension, domain and number, in the order of the visits."""
     if not seen:
         return {"site": pa.array([], pa.int64())}
     ends = np.cumsum(visits["seen"], dtype=np.int64)
@@ -354,29 +353,27 @@ def _hints(effects: Sequence[Effects], shard: int) -> dict[str, pa.Array]:
     }
 
 
-def link_order(visits: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
-    """Row of the table to place in the journal: by site of the source, then as they came."""
+def link_order(visits: Records) -> I64:
+    """The order of the table: for each row, its place in the journal. By the source's site, then by place."""
     return np.argsort(np.repeat(visits["site"], visits["links"]), kind="stable")
 
 
-def _sites(
-    effects: Sequence[Effects], ticks: npt.NDArray[np.void], visits: npt.NDArray[np.void]
-) -> dict[str, pa.Array]:
-    """New sites in order, then those known before that had visits or new pages.
+def _sites(effects: Sequence[Effects], ticks: Records, visits: Records) -> dict[str, pa.Array]:
+    """New sites in order, then known sites that had visits or new pages.
 
-    Counts are of this segment alone: pages found (static, dynamic), visits of pages, of them `ok` and failures of the
-    site (`errors`), and bytes received, robots.txt included.
+    Counts are those of this segment alone: pages found (static, dynamic), visits of pages, of which `ok` and failures
+    of the site (`errors`), and bytes received, including robots.txt.
     """
     new = _numbers(ticks, "first_site", "sites")
     pages = _all([e.pages for e in effects])
-    asked = visits[visits["ask"] == Ask.PAGE]
+    of_pages = visits[visits["ask"] == Ask.PAGE]
     active = np.setdiff1d(np.concatenate([pages["site"], visits["site"]]).astype(np.int64), new)
     sites = np.concatenate([new, active[active != NONE]])
     names, bad = text_column(joined([e.sites for e in effects]))
     if bad:
-        raise GossamerError("a site's name is not UTF-8; names of hosts are ASCII")
+        raise GossamerError("a site's name is not UTF-8, but host names are ASCII")
 
-    def total(where: npt.NDArray[Any], weight: npt.NDArray[Any] | None = None) -> pa.Array:
+    def total(where: Array, weight: Array | None = None) -> pa.Array:
         used, at = np.unique(where, return_inverse=True)
         sums = np.bincount(at, weight, len(used)).astype(np.int64) if len(where) else np.zeros(0, np.int64)
         known = np.searchsorted(used, sites)
@@ -392,21 +389,22 @@ def _sites(
         "pages": total(pages["site"]),
         "static": total(pages["site"][~dynamic]),
         "dynamic": total(pages["site"][dynamic]),
-        "visits": total(asked["site"]),
-        "ok": total(asked["site"][asked["outcome"] == Outcome.OK]),
-        "errors": total(asked["site"][np.isin(asked["outcome"], list(SITE_FAILURES))]),
+        "visits": total(of_pages["site"]),
+        "ok": total(of_pages["site"][of_pages["outcome"] == Outcome.OK]),
+        "errors": total(of_pages["site"][np.isin(of_pages["outcome"], list(SITE_FAILURES))]),
         "bytes": total(visits["site"], visits["received"].astype(np.float64)),
         "www": pa.array(np.concatenate([*map(_www, effects), np.zeros(len(known), np.uint8)]) != 0),
     }
 
 
-def _www(e: Effects) -> npt.NDArray[np.uint8]:
-    """Ticks of format 1 say nothing."""
+def _www(e: Effects) -> U8:
+    """Whether each new site was written with `www.`; ticks of format 1 do not contain it."""
     return e.sites_www if len(e.sites_www) else np.zeros(len(e.sites.lengths), np.uint8)
 
 
 def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effects]:
-    """What `tables` was given. `read` gives a table by name, None if there is none; one is needed at a time."""
+    """The inverse of `tables`. `read` returns a table by name, None if there is none; it is called for one at a
+    time."""
     shape = Shape(shard)
     ticks = _records(read("ticks"), shape.ticks, TICK)
     pages, page_texts = _with_texts(read("pages"), shape.pages, PAGE, ("url",))
@@ -446,14 +444,14 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
         )
 
 
-def _records(table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
+def _records(table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void]) -> Records:
     return _with_texts(table, columns, dtype, ())[0]
 
 
 def _with_texts(
     table: pa.Table | None, columns: Sequence[Column], dtype: np.dtype[np.void], names: Sequence[str]
-) -> tuple[npt.NDArray[np.void], dict[str, Texts]]:
-    """Texts in the order of `names`."""
+) -> tuple[Records, dict[str, Texts]]:
+    """The records of a table, and its texts by name, in the order of `names`."""
     if table is None:
         return np.zeros(0, dtype), {name: Texts.join([]) for name in names}
     kinds = {c.field: dtype[c.field.partition(".")[0]].base for c in columns}
@@ -472,8 +470,8 @@ def _with_texts(
     return records, {name: texts[name] for name in names}
 
 
-def _names(table: pa.Table | None) -> tuple[Texts, npt.NDArray[np.uint8]]:
-    """Of the new sites, and whether they were written with `www.`."""
+def _names(table: pa.Table | None) -> tuple[Texts, U8]:
+    """The names of the new sites, and whether each was written with `www.`."""
     if table is None:
         return Texts.join([]), np.zeros(0, "u1")
     new = int(one_chunk(table, "tick").is_valid().sum().as_py() or 0)
@@ -483,6 +481,6 @@ def _names(table: pa.Table | None) -> tuple[Texts, npt.NDArray[np.uint8]]:
     return texts_of(one_chunk(table, "name").slice(0, new)), www
 
 
-def _some(texts: Texts, at: npt.NDArray[np.int64], rows: slice) -> Texts:
-    """`at` are the offsets of all texts."""
+def _some(texts: Texts, at: I64, rows: slice) -> Texts:
+    """The texts of these rows; `at` are the offsets of all texts."""
     return Texts(texts.lengths[rows].astype("<u2"), texts.buffer[at[rows.start] : at[rows.stop]])

@@ -1,30 +1,29 @@
-"""Texts as columns of a table and back, without an object for each: 10^7 URLs are read in seconds, not in a minute.
+"""Texts as columns of a table, and back, without an object per text: 10^7 URLs are read in seconds, not in a minute.
 
-An empty text is null in the table. What is not UTF-8 is shown with replacement characters; the caller keeps its bytes.
+An empty text is null in the table. Text that is not UTF-8 is shown with replacement characters; the caller keeps its
+bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from gossamer.base.arrays import U8, Array
 from gossamer.base.model import Texts
-
-Numbers = npt.NDArray[Any]
 
 
 def binary_column(texts: Texts) -> pa.Array:
+    """A column of bytes; empty ones are null."""
     present = pa.py_buffer(np.packbits(texts.lengths != 0, bitorder="little").tobytes())
     parts = [present, pa.py_buffer(texts.offsets().tobytes()), pa.py_buffer(texts.buffer)]
     return pa.Array.from_buffers(pa.large_binary(), len(texts.lengths), parts)
 
 
 def text_column(texts: Texts) -> tuple[pa.Array, list[int]]:
-    """The column, and the rows that are not UTF-8."""
+    """A column of text, and the numbers of the rows that are not UTF-8."""
     try:
         return binary_column(texts).cast(pa.large_string()), []
     except pa.ArrowInvalid:
@@ -35,7 +34,7 @@ def text_column(texts: Texts) -> tuple[pa.Array, list[int]]:
 
 
 def texts_of(column: pa.Array) -> Texts:
-    """What `binary_column` or `text_column` was given, but for rows that are not UTF-8."""
+    """The inverse of `binary_column` and `text_column`, except for rows that are not UTF-8."""
     full = column.cast(pa.large_binary()).fill_null(b"")
     if not len(full):
         return Texts.join([])
@@ -46,12 +45,12 @@ def texts_of(column: pa.Array) -> Texts:
 
 
 def joined(texts: Sequence[Texts]) -> Texts:
-    """All of these, one after the other."""
+    """The concatenation of these texts."""
     return Texts(np.concatenate([t.lengths for t in texts]), b"".join([t.buffer for t in texts]))
 
 
-def by_name(lengths: Numbers, buffer: bytes, names: Sequence[str]) -> dict[str, Texts]:
-    """Texts that lie row by row in one buffer, `lengths[row, name]` bytes each, by name."""
+def by_name(lengths: Array, buffer: bytes, names: Sequence[str]) -> dict[str, Texts]:
+    """Texts by name, from one buffer that has them row by row, `lengths[row, name]` bytes each."""
     ends = np.cumsum(lengths.reshape(-1), dtype=np.int64).reshape(lengths.shape)
     raw = np.frombuffer(buffer, np.uint8)
     return {
@@ -74,8 +73,8 @@ class ByRow:
         return _taken(self._raw, self._starts[which].reshape(-1), self.lengths[which].reshape(-1))
 
 
-def _taken(raw: npt.NDArray[np.uint8], starts: Numbers, lengths: Numbers) -> bytes:
-    """The bytes of all these texts, one after the other."""
+def _taken(raw: U8, starts: Array, lengths: Array) -> bytes:
+    """The concatenated bytes of these texts."""
     ends = np.cumsum(lengths, dtype=np.int64)
     if not len(ends):
         return b""

@@ -7,7 +7,6 @@ counts from its first such answer. Only sealed segments are read, so the crawl m
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,10 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer import config
-from gossamer.base.errors import UsageError
-from gossamer.collection.layout import SETTINGS, shard_folder
-from gossamer.collection.runs import runs
+from gossamer.collection.runs import settings_of_last_run
 from gossamer.config import Settings
 from gossamer.laboratory.collection_graph import collected
 from gossamer.laboratory.graphs.webgraph import WebGraph
@@ -68,7 +64,7 @@ class Crawled:
 
 def read(folder: Path) -> Crawled:
     found = collected(folder)
-    settings = settings_of(folder)
+    settings = settings_of_last_run(folder)
     fetched, requests = _visits(folder, settings)
     number = np.searchsorted(found.page, np.array([row[0] for row in fetched], np.int64))
     depth = np.zeros(found.graph.pages, np.uint32)
@@ -86,11 +82,3 @@ def _visits(folder: Path, settings: Settings) -> tuple[list[Row], F64]:
         return database.run(_FETCHED), np.array(database.run(_REQUESTS), np.float64).reshape(-1, 3)
     finally:
         database.connection.close()
-
-
-def settings_of(folder: Path) -> Settings:
-    """The settings of the last run; those of crawl.toml if another version wrote them."""
-    try:
-        return config.from_json(json.dumps(runs(shard_folder(folder))[-1]["settings"]))
-    except (IndexError, UsageError):
-        return config.load(folder / SETTINGS)

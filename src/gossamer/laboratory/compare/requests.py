@@ -19,13 +19,12 @@ from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, Outcome, PageFlag
 from gossamer.base.outcomes import TREATMENTS, Again
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.runs import runs
+from gossamer.collection.runs import runs, settings_of_last_run
 from gossamer.config import Settings
 from gossamer.config.presets import in_force
 from gossamer.harvester.backoff import Answers, Clocks, Waits, rests_after, waits_at
 from gossamer.harvester.bandwidth.schedule import Hours
 from gossamer.harvester.robots import READABLE
-from gossamer.laboratory.compare.crawled import settings_of
 from gossamer.laboratory.compare.discovery import CrawlFacts, Soonest, soonest
 from gossamer.laboratory.compare.shortest import F64, I64, Constraints, Requests, groups
 from gossamer.read.sql.database import Database, Row
@@ -62,7 +61,7 @@ class RunHistory:
 
 
 def read_history(folder: Path) -> RunHistory:
-    settings = settings_of(folder)
+    settings = settings_of_last_run(folder)
     database = Database(find(folder), settings)
     try:
         run = database.run

@@ -17,11 +17,11 @@ from typing import Final
 from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import is_collection
+from gossamer.collection.runs import settings_of_last_run
 from gossamer.crawl.loop import Crawl
 from gossamer.crawl.run import CrawlRequest, run
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.compare import Crawled, read
-from gossamer.laboratory.compare.crawled import settings_of
 from gossamer.manager.strategies import LIVE, strategy_named
 from gossamer.observe.statistics import Statistics
 from gossamer.webs.demo import DemoWeb
@@ -56,7 +56,7 @@ class Crawls:
         return self._read[strategy]
 
     def _find(self, strategy: str) -> Path:
-        policies = {folder: settings_of(folder).manager.policy for folder in self._given}
+        policies = {folder: settings_of_last_run(folder).manager.policy for folder in self._given}
         for folder, policy in policies.items():
             if policy == strategy:
                 return folder

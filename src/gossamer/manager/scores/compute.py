@@ -24,11 +24,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import struct
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,17 +34,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-import xxhash
 
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import SHARD_SHIFT
 from gossamer.manager.scores.graph import CollectionGraph, graph_of
+from gossamer.manager.scores.stored import SCORES, Scored, merit_of, newest_scores, stored_table, write_scored
 from gossamer.manager.scores.weights import weights_of
 from gossamer.rank.components import bow_tie
 from gossamer.rank.graph import Csr, crossings, csr, held
 from gossamer.rank.hits import hubs_and_authorities
-from gossamer.rank.names import LINK_SCORES, share_score
+from gossamer.rank.names import LINK_SCORES
 from gossamer.rank.pagerank import EXACT, pagerank
 from gossamer.rank.prepared import PREPARED, Known
 from gossamer.rank.siterank import siterank
@@ -56,13 +54,9 @@ Array = npt.NDArray[Any]
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 
-SCORES: Final = "scores"
 NICE: Final = 10
 MOST_TURNS: Final = 1000
 """Most iterations of hubs and authorities when everything is computed."""
-_HEAD: Final = struct.Struct("<8sQQ")
-_MAGIC: Final = b"gossMER1"
-_NAME: Final = re.compile(r"(\d{12})\.merit")
 _FILE: Final = re.compile(r"\d{12}(\.merit|\.parquet|-sites\.parquet)")
 
 
@@ -118,26 +112,13 @@ def compute(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """The scores that the desk takes over."""
-
-    merit: F32
-    prepare: str
-    """Name of the prepared score."""
-    prepared: F32
-    """The prepared score by page; empty if there is none."""
-    base: float
-    """Prepared score of pages found since."""
-
-
 def _prepared(shard: Path, found: CollectionGraph, prepare: str) -> tuple[F32, float]:
     if not prepare or not found.graph.pages:
         return np.zeros(0, np.float32), 0.0
     fetched = np.zeros(found.graph.pages, np.bool_)
     for block in found.graph.blocks():
         fetched[block.sources] = True
-    newest = _newest(shard)
+    newest = newest_scores(shard)
     before = newest.scored.prepared if newest and newest.scored.prepare == prepare else np.zeros(0, np.float32)
     start = found.start if len(found.start) else np.zeros(1, np.uint32)
     known = Known(found.graph, found.site, fetched, start)
@@ -160,18 +141,6 @@ def _most_memory() -> int:
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
-def merit_of(by_page: Mapping[str, Array], weights: Mapping[str, float], sites: int) -> F32:
-    """The merit of each page; scores that were not computed count nothing."""
-    merit = np.zeros(len(by_page["pagerank"]))
-    for name, weight in weights.items():
-        if name in by_page:
-            share = by_page[name].astype(np.float64)
-            if name == "indegree":
-                share /= max(1.0, share.sum())
-            merit += weight * share_score(share, sites if name == "siterank" else len(share))
-    return merit.astype(np.float32)
-
-
 def _write(
     shard: Path,
     found: CollectionGraph,
@@ -187,19 +156,7 @@ def _write(
     _write_table(folder / f"{segment:012d}.parquet", {"page": page, **columns, "merit": merit})
     sites = {"site": np.arange(len(by_site["pagerank"]), dtype=np.int64), **by_site}
     _write_table(folder / f"{segment:012d}-sites.parquet", sites)
-    head = json.dumps(
-        {
-            "segment": segment,
-            "sites": len(by_site["pagerank"]),
-            "weights": dict(weights),
-            "pages": len(merit),
-            "prepare": scored.prepare,
-            "base": scored.base,
-        }
-    ).encode()
-    raw = merit.astype("<f4").tobytes() + scored.prepared.astype("<f4").tobytes()
-    checksum = xxhash.xxh3_64_intdigest(head + raw)
-    disk.write_atomic(folder / f"{segment:012d}.merit", _HEAD.pack(_MAGIC, len(head), checksum), head, raw)
+    write_scored(shard, segment, len(by_site["pagerank"]), weights, scored)
     _remove_old(folder, segment)
 
 
@@ -229,66 +186,11 @@ def _write_table(path: Path, columns: Mapping[str, Array]) -> None:
     disk.write_atomic(path, memoryview(sink.getvalue()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Newest:
-    """The contents of a merit file."""
-
-    number: int
-    sites: int
-    weights: dict[str, float]
-    scored: Scored
-
-
-def _newest(shard: Path) -> _Newest | None:
-    """The newest merit file with a correct checksum."""
-    folder = shard / SCORES
-    names = sorted((p for p in folder.iterdir() if _NAME.fullmatch(p.name)), reverse=True) if folder.is_dir() else []
-    for path in names:
-        raw = path.read_bytes()
-        if len(raw) < _HEAD.size:
-            continue
-        magic, size, checksum = _HEAD.unpack_from(raw)
-        body = memoryview(raw)[_HEAD.size :]
-        if magic == _MAGIC and xxhash.xxh3_64_intdigest(body) == checksum:
-            head = json.loads(bytes(body[:size]))
-            values = np.frombuffer(body[size:], "<f4")
-            count = head.get("pages", len(values))  # the first version had merit alone
-            scored = Scored(values[:count], head.get("prepare", ""), values[count:], head.get("base", 0.0))
-            return _Newest(head["segment"], head["sites"], head["weights"], scored)
-    return None
-
-
-def read_scored(shard: Path, weights: Mapping[str, float]) -> Scored | None:
-    """The newest scores; None if none were computed.
-
-    If the weights have changed since, merit is made again from the stored scores.
-    """
-    newest = _newest(shard)
-    if newest is None or newest.weights == dict(weights):
-        return newest.scored if newest else None
-    by_page = _stored(shard, newest.number, None)
-    return replace(newest.scored, merit=merit_of(by_page, weights, newest.sites)) if by_page else None
-
-
 def _ranks_of_before(shard: Path) -> F64 | None:
     """PageRank of the last computation: the next one starts from it."""
-    newest = _newest(shard)
-    stored = _stored(shard, newest.number, ["pagerank"]) if newest else {}
+    newest = newest_scores(shard)
+    stored = stored_table(shard, newest.number, ["pagerank"]) if newest else {}
     return stored["pagerank"].astype(np.float64) if stored else None
-
-
-def _stored(shard: Path, number: int, columns: list[str] | None, which: str = "") -> dict[str, Array]:
-    """Columns of a stored table; empty if it is missing or damaged, as it may be deleted."""
-    try:
-        table = pq.read_table(shard / SCORES / f"{number:012d}{which}.parquet", columns=columns, use_threads=False)
-    except (OSError, pa.ArrowException):
-        return {}
-    return {name: table.column(name).to_numpy() for name in table.column_names}
-
-
-def stored_scores(shard: Path, segment: int) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The scores by page and by site that were computed up to a segment."""
-    return _stored(shard, segment, None), _stored(shard, segment, None, "-sites")
 
 
 def main(arguments: list[str]) -> int:

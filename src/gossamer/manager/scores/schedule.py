@@ -21,8 +21,8 @@ from typing import Any, Final
 from gossamer.base.process import Process
 from gossamer.collection import manifest
 from gossamer.collection.layout import MANIFEST
-from gossamer.manager.scores.compute import SCORES, Scored, read_scored
 from gossamer.manager.scores.made import LinkScores
+from gossamer.manager.scores.stored import SCORES, Scored, read_scored
 
 SHARE: Final = 1 / 20
 START: Final = 0.75

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gossamer import config
 from gossamer.base.errors import GossamerError, StorageError
-from gossamer.collection.layout import SETTINGS, require_collection, shard_folder
+from gossamer.collection.layout import shard_folder
 from gossamer.collection.lock import holder
 from gossamer.config import Settings
 from gossamer.observe.image_view import Mapped, open_image
@@ -51,12 +50,6 @@ class Opened:
             return {"source": "image", "time": self.image.wall, "exact": exact}
         last = max((e.wall for e in self.files.journal), default=None)
         return {"source": "files", "time": last, "exact": False}
-
-
-def settings_of(folder: Path) -> Settings:
-    require_collection(folder)
-    path = folder / SETTINGS
-    return config.load(path) if path.exists() else Settings()
 
 
 def steadily(look: Callable[[], Said]) -> Said:

@@ -24,11 +24,12 @@ from gossamer.base.model import NONE, LinkKind, Reason, State
 from gossamer.collection import manifest
 from gossamer.collection.blocks import HEAD, PER_BLOCK, Offsets, offsets_until, texts_of
 from gossamer.collection.journal.effects import Effects
+from gossamer.collection.layout import URL_FILE
 from gossamer.read.explain.journal import unsealed
 
 Array = npt.NDArray[Any]
 
-URL_FILE: Final = "urls/pages.blocks"
+
 LOCAL: Final = 0xFFFFFFFF
 """The part of a page's number in tables that is not its shard's."""
 _TRIES: Final = 5

@@ -9,11 +9,12 @@ from typing import Any, Final
 from gossamer import urls
 from gossamer.base.model import NONE, LinkKind
 from gossamer.base.outcomes import TREATMENTS, Again, Outcome
+from gossamer.collection.runs import stored_settings
 from gossamer.config import Settings
 from gossamer.manager.history import read_history
 from gossamer.observe.status import page_standing, scores_of, unknown_standing
 from gossamer.read.explain.address import address_of, scope_verdict
-from gossamer.read.explain.collection import Opened, opened, settings_of, steadily
+from gossamer.read.explain.collection import Opened, opened, steadily
 from gossamer.read.explain.files import Found, Step
 from gossamer.read.explain.visits import probes_of, sitemaps_of, visits_of
 
@@ -40,7 +41,7 @@ def explain_page(folder: Path, given: str) -> Said:
 
 
 def _explain(folder: Path, given: str) -> Said:
-    settings = settings_of(folder)
+    settings = stored_settings(folder)
     scope = urls.Scope.of(settings.seeder)
     address = address_of(given, settings.seeder, scope)
     said: Said = {"given": given, "url": address.canonical, "steps": [asdict(step) for step in address.steps]}

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from gossamer import urls
 from gossamer.base.model import NONE
+from gossamer.collection.runs import stored_settings
 from gossamer.observe.status import site_standing
-from gossamer.read.explain.collection import Opened, opened, settings_of, steadily
+from gossamer.read.explain.collection import Opened, opened, steadily
 from gossamer.read.explain.names import addresses_of
 from gossamer.read.explain.visits import outcomes_of, probes_of, robots_of, sitemaps_of
 
@@ -29,7 +30,7 @@ def explain_site(folder: Path, given: str) -> Said:
 
 
 def _explain(folder: Path, given: str) -> Said:
-    settings = settings_of(folder)
+    settings = stored_settings(folder)
     scope = urls.Scope.of(settings.seeder)
     canonical = scope.canonical(f"http://{given.strip()}/")
     said: Said = {"given": given, "site": None if canonical is None else urls.host(canonical)}

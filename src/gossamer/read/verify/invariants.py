@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gossamer.base.model import SHARD_SHIFT, SITE_FAILURES, Counted, PageFlag
 from gossamer.collection.blocks import PER_BLOCK
-from gossamer.collection.layout import URLS
+from gossamer.collection.layout import URL_FILE
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import Sources
 from gossamer.read.verify.files import blocks
@@ -19,7 +19,7 @@ from gossamer.read.verify.report import BACKUP, REPORT, Finding, Report
 
 SHOWN: Final = 20
 """Rows of one check that are told."""
-URL_FILE: Final = f"{URLS}/pages.blocks"
+
 _STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
 _LOCAL: Final = f"& {(1 << SHARD_SHIFT) - 1}"
 _FAILED: Final = ", ".join(sorted(f"'{o.word}'" for o in SITE_FAILURES))

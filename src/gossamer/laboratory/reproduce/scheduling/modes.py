@@ -89,7 +89,7 @@ class _Frontier:
 Tell = Callable[[int], None]
 
 
-def settings_of(web: ExperimentWeb, timeout: float | None = None) -> Settings:
+def crew_settings(web: ExperimentWeb, timeout: float | None = None) -> Settings:
     limit = Duration(web.timeout if timeout is None else timeout)
     harvester = HarvesterSettings(
         allow_private=True, first_byte_timeout=limit, connect_timeout=limit, whole_timeout=Duration(10 * limit)
@@ -104,7 +104,7 @@ class Crew:
         self._web, self._port = web, port
         self._all: list[KernelProcess] = []
         try:
-            settings = settings_of(web, timeout)
+            settings = crew_settings(web, timeout)
             self._all += (KernelProcess(settings) for _ in range(processes))
             self._wires = [each.wire for each in self._all]
             for wire in self._wires:
