@@ -369,9 +369,9 @@ def test_the_command_prints_defaults_settings_of_a_collection_changes_and_json(
     assert from_json(shown(capsys, tmp_path, as_json=True)) == own
     with pytest.raises(UsageError, match="no such file"):
         config_command(tmp_path / "x")
-    with pytest.raises(UsageError, match="of what"):
+    with pytest.raises(UsageError, match="needs a collection"):
         config_command(changes=True)
-    with pytest.raises(UsageError, match="do not go together"):
+    with pytest.raises(UsageError, match="cannot be combined"):
         config_command(tmp_path, changes=True, as_json=True)
 
 

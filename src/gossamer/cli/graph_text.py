@@ -1,4 +1,4 @@
-"""Figures of a graph as lines for people."""
+"""The statistics of a graph, as lines for people."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 def figure_lines(f: Figures) -> list[str]:
     rows = [
         ("pages", thousands(f.pages)),
-        ("links", f"{thousands(f.links)}, {f.links_per_page:.1f} a page; {_part(f.inside)} inside the site"),
-        ("sites", f"{thousands(f.sites)}; {_part(f.single)} of one page, the largest of {thousands(f.largest_site)}"),
-        ("pages of a site", f"exponent {_fit(f.pages_per_site)}; the largest tenth has {_part(f.top_tenth)}"),
+        ("links", f"{thousands(f.links)}, {f.links_per_page:.1f} per page; {_part(f.inside)} inside the site"),
+        (
+            "sites",
+            f"{thousands(f.sites)}; {_part(f.single)} have one page, the largest has {thousands(f.largest_site)}",
+        ),
+        ("pages per site", f"exponent {_fit(f.pages_per_site)}; the largest tenth has {_part(f.top_tenth)}"),
         ("without links", f"{_part(f.dangling)} of the pages"),
         ("out-degree", f"at most {thousands(f.most_out)}; exponent from 50 on {_fit(f.out_degree)}"),
         ("in-degree", f"at most {thousands(f.most_in)}; exponent from 50 on {_fit(f.in_degree)}"),
@@ -34,7 +37,7 @@ def figure_lines(f: Figures) -> list[str]:
 
 
 def part_lines(pages: Mapping[str, int], sites: Mapping[str, int]) -> list[str]:
-    """The bow-tie."""
+    """The table of the parts of the bow-tie."""
     of_pages, of_sites = max(1, sum(pages.values())), max(1, sum(sites.values()))
     rows = [
         f"{name:<13}  {thousands(n):>11}  {_part(n / of_pages):>6}  {thousands(sites[name]):>9}  "
@@ -46,16 +49,16 @@ def part_lines(pages: Mapping[str, int], sites: Mapping[str, int]) -> list[str]:
 
 def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
     if not verdicts:
-        return ["Too small to be checked."]
+        return ["The graph is too small to be checked."]
     width = max(len(v.name) for v in verdicts)
     return [
-        f"{'as it should' if v.holds else 'NOT AS ASKED'}  {v.name:<{width}}  {v.found:6.3g}  ({v.wanted})"
+        f"{'as expected' if v.holds else 'UNEXPECTED':<11}  {v.name:<{width}}  {v.found:6.3g}  ({v.wanted})"
         for v in verdicts
     ]
 
 
 def _fit(fit: Fit | None) -> str:
-    return f"{fit.exponent:.2f} ± {fit.error:.2g}" if fit else "none (too few)"
+    return f"{fit.exponent:.2f} ± {fit.error:.2g}" if fit else "unknown (too few)"
 
 
 def _part(share: float) -> str:

@@ -574,7 +574,7 @@ def test_of_an_unknown_page_of_a_known_site_robots_txt_and_clock_are_told(crawle
 def test_what_is_neither_url_nor_site_is_an_error_of_usage(crawled: Path, target: str) -> None:
     from gossamer.cli.explain import explain
 
-    with pytest.raises(UsageError, match="no http or https URL"):
+    with pytest.raises(UsageError, match="neither an http or https URL"):
         explain(crawled, target)
 
 
