@@ -127,7 +127,7 @@ def test_every_score_is_computed_stored_and_seen_in_sql(folder: Path) -> None:
 def test_what_the_desk_knows_is_seen_in_sql(folder: Path) -> None:
     rows = ask(folder, "select url, current_depth, opic, boost, quality, value from pages order by page")
     for url, depth, opic, boost, quality, value in rows:
-        said = explain_page(folder, url)
+        said: Any = explain_page(folder, url)
         assert depth == said["standing"]["depth"]
         assert opic == pytest.approx(said["scores"]["cash"], rel=1e-5)
         assert boost == 0

@@ -18,16 +18,17 @@ def explain(
 ) -> None:
     """Explain a URL or a site: whether it is known or why not, how it was found, its state, rank and visits."""
     from gossamer.base.errors import UsageError
+    from gossamer.read.explain.answers import PageAnswer, SiteAnswer
     from gossamer.read.explain.page import explain_page
     from gossamer.read.explain.site import explain_site, is_site
     from gossamer.read.explain.text import lines_of
 
-    said = explain_site(folder, target) if is_site(target) else explain_page(folder, target)
-    if said.get("url", said.get("site")) is None:
+    answer: PageAnswer | SiteAnswer = explain_site(folder, target) if is_site(target) else explain_page(folder, target)
+    if answer.get("url", answer.get("site")) is None:
         cure = "Give a URL like https://example.org/page, or a site like example.org."
         raise UsageError(f"{target!r} is neither an http or https URL nor the name of a site", cure)
     if as_json:
-        print(for_json(said))
+        print(for_json(answer))
         return
-    for line in lines_of(said, time.time()):
+    for line in lines_of(answer, time.time()):
         print(line)
