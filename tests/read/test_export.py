@@ -24,7 +24,7 @@ from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import archive_files
 from gossamer.read.export import jsonl, wacz
 from gossamer.read.sql.sources import find
-from gossamer.read.verify.whole import verify
+from gossamer.read.verify.verify import verify
 from gossamer.web.archive.archive import Archive
 from tests.support.paths import DATA
 

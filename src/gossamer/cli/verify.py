@@ -28,18 +28,19 @@ def verify(
 ) -> None:
     """Check every checksum, reference and sum in DIR, and report what is wrong; exit code 1 if anything is."""
     from gossamer.base.units import human_size, plural, thousands
-    from gossamer.read.verify import whole
+    from gossamer.read.verify.verify import repaired
+    from gossamer.read.verify.verify import verify as check
 
     if repair:
-        for line in whole.repaired(folder):
+        for line in repaired(folder):
             print(f"Repaired: {line}.", file=sys.stderr)
     with Steps(sys.stderr) as steps:
-        report = whole.verify(folder, quick, steps.show)
+        report = check(folder, quick, steps.show)
     if as_json:
         print(for_json(report.as_json()))
     else:
-        for finding in report.findings[:SHOWN]:
-            print(finding)
+        for fault in report.findings[:SHOWN]:
+            print(fault)
         if report.wrong > SHOWN:
             print(f"… and {thousands(report.wrong - SHOWN)} more (--json prints up to a thousand).")
         for note in report.notes:
