@@ -31,7 +31,7 @@ from gossamer.config import Settings
 from gossamer.gatherer.gather import gather
 from gossamer.read.export.target import compressed, left_in_journal, sources_of
 from gossamer.read.sql.columns import VIEWS
-from gossamer.read.sql.database import Answer, Database
+from gossamer.read.sql.database import Database, QueryResult
 from gossamer.read.sql.preferences import OF_ORIGINS
 from gossamer.read.sql.show import plain
 from gossamer.read.sql.sources import Sources, missing
@@ -122,10 +122,10 @@ def export(
         if not everything:
             asked = _query(where, False, everything, "count(*)", "!= 0")
             private = int(next(database.query(asked).rows)[0])
-        answer = database.query(_query(where, links, everything))
+        result = database.query(_query(where, links, everything))
         done = 0
         with compressed(to, force) as out:
-            for found in _objects(answer, sources, settings, links):
+            for found in _objects(result, sources, settings, links):
                 out.write(for_json(found).encode() + b"\n")
                 done += 1
                 progress("pages", done / max(1, total))
@@ -149,9 +149,9 @@ def _query(where: str, links: bool, everything: bool, shown: str = "", private: 
     )
 
 
-def _objects(answer: Answer, sources: Sources, settings: Settings, links: bool) -> Iterator[dict[str, Any]]:
+def _objects(result: QueryResult, sources: Sources, settings: Settings, links: bool) -> Iterator[dict[str, Any]]:
     clean = _Cleaner(settings)
-    for row in answer.rows:
+    for row in result.rows:
         told = dict(zip(_SHOWN, map(plain, row), strict=False))
         payload, _, file, at, end = row[len(_SHOWN) : len(_SHOWN) + len(_PLACE)]
         if file is not None and not (sources.shard / file).exists():

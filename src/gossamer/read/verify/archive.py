@@ -180,7 +180,7 @@ def _place_record(
         if record.field(b"WARC-Refers-To") != stretch.record_id:
             done.wrong.append((offset, "this conversion record does not refer to the response before it"))
     elif kind in _REPLAYED and offset == visit.offset:
-        stretch.found, stretch.record_id = True, record.field(b"WARC-WarcRecord-ID")
+        stretch.found, stretch.record_id = True, record.field(b"WARC-Record-ID")
         done.wrong += [(offset, text) for text in _unlike(piece, record, kind, visit, stretch)]
         if kind == b"revisit":
             digest = record.field(b"WARC-Payload-Digest").removeprefix(b"sha1:").decode("latin-1")

@@ -158,7 +158,7 @@ def _originals(sources: Sources, database: Database, payloads: set[str]) -> dict
             _, _, raw = next(cdx.members(sources.shard / file, offset, end, _HEAD))
         except (StorageError, StopIteration):
             continue
-        found[names[bytes(payload)]].add(WarcRecord(raw).field(b"WARC-WarcRecord-ID"))
+        found[names[bytes(payload)]].add(WarcRecord(raw).field(b"WARC-Record-ID"))
     return found
 
 
