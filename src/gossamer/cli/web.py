@@ -122,7 +122,7 @@ def _compare_hostile(made: HostileWeb, folder: Path, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _serve(asked: DemoWeb | HostileWeb, port: int, log: Path | None, settings: Path) -> None:
+def _serve(requested: DemoWeb | HostileWeb, port: int, log: Path | None, settings: Path) -> None:
     from gossamer.base.errors import StorageError
     from gossamer.webs.demo import certificates, server
     from gossamer.webs.demo.access import AccessLog
@@ -130,11 +130,11 @@ def _serve(asked: DemoWeb | HostileWeb, port: int, log: Path | None, settings: P
     from gossamer.webs.hostile import server as hostile_server
     from gossamer.webs.hostile.web import HostileWeb
 
-    hostile = isinstance(asked, HostileWeb)
+    hostile = isinstance(requested, HostileWeb)
     certified: Any = of_hostile.certified if hostile else certificates.certified
     run: Any = hostile_server.run if hostile else server.run
-    with certified(asked) as (made, certificate):
-        if made.tls != asked.tls:
+    with certified(requested) as (made, certificate):
+        if made.tls != requested.tls:
             print("No site uses https: neither the openssl program nor the cryptography package is installed.")
 
         def ready(at: int) -> None:

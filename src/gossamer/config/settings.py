@@ -203,12 +203,12 @@ class ManagerSettings:
     gamma, and when a page is fetched again (news: after 6h; archive: after 30d; research and general: never), unless
     these are set here."""
     alpha: float = -1.0
-    """Exponent of quality; -1: as the preset has it."""
+    """Exponent of quality; -1: the value of the preset."""
     beta: float = -1.0
-    """Exponent of representation (1 if the page was fetched, otherwise 0); -1: as the preset has it."""
+    """Exponent of representation (1 if the page was fetched, otherwise 0); -1: the value of the preset."""
     gamma: float = -1.0
-    """Exponent of freshness (the probability that the stored copy is still what the server has); -1: as the preset has
-    it."""
+    """Exponent of freshness (the probability that the stored copy is still what the server has); -1: the value of the
+    preset."""
     index_value: str = "sum"
     """How the value of the index is computed from the values of its pages: "sum" or "minimum"."""
     rank_every: int = 20_000
@@ -216,8 +216,8 @@ class ManagerSettings:
     it costs at most a twentieth of the processor time of the crawl, all runs together. When the crawl stops, the scores
     are computed once more, if that costs at most a twentieth too, or at most one second."""
     min_period: Duration = Duration(-1)
-    """Minimum time between two visits of a page that was fetched; 0: pages are fetched once; -1: as the preset has
-    it."""
+    """Minimum time between two visits of a page that was fetched; 0: pages are fetched once; -1: the value of the
+    preset."""
     change_period: Duration = Duration(60 * 86_400)
     """Mean time between changes of a page about which nothing else is known."""
     batch_size: int = 100_000
@@ -228,7 +228,7 @@ class ManagerSettings:
 
 @dataclass(frozen=True, slots=True)
 class HarvesterSettings:
-    """How servers are requested: the identity of the crawler, the waits, the limits, and when it gives up."""
+    """How requests are sent: the identity of the crawler, the waits, the limits, and when it gives up."""
 
     contact: str = ""
     """Mail address, or Web page, of the person who runs the crawl. It is sent with every request. Crawls beyond

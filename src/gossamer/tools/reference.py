@@ -256,8 +256,8 @@ def _laboratory() -> Iterator[str]:
     about = sentences(scenario)
     kinds = {"instant": Servers.instant(), "measured": Servers.measured(), "faulty": Servers.faulty()}
     plain = ((f"`{f.name}`", f"{getattr(Scenario(), f.name)}", f) for f in fields(Scenario) if f.name != "servers")
-    told = ((name, value, _cell(" ".join(about["Scenario"].get(f.name, ())))) for name, value, f in plain)
-    yield from _table(("", "default", ""), told)
+    settings_rows = ((name, value, _cell(" ".join(about["Scenario"].get(f.name, ())))) for name, value, f in plain)
+    yield from _table(("", "default", ""), settings_rows)
     each = (
         (
             f"`servers.{f.name}`",

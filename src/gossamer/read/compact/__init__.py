@@ -2,8 +2,8 @@
 
     new files, under new names  ->  new manifest, atomically  ->  old files are removed
 
-If it is killed at any time, the manifest, old or new, names only complete files. Files that no line names are read by
-nobody, and removed by the next compaction. The merged segment has the number of the last of its parts, and its files
+If it is killed at any time, the manifest, old or new, names only complete files. Files that no line names are never
+read, and the next compaction removes them. The merged segment has the number of the last of its parts, and its files
 are named after the first and the last. Recovery treats it like any other segment.
 
 Invariants, tests of the same names: `effects_of_a_merged_segment_are_those_of_its_parts`,

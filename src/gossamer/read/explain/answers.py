@@ -53,8 +53,8 @@ class Robots(TypedDict, total=False):
     outdated: bool
 
 
-class Clock(TypedDict):
-    """When a site may be requested, and its counters."""
+class SiteCounters(TypedDict):
+    """Name, address and counters of a site."""
 
     number: int
     name: str
@@ -65,17 +65,32 @@ class Clock(TypedDict):
     requests: int
     failures: int
     name_failures: int
+
+
+class Clock(SiteCounters):
+    """When a site may be requested, and its counters."""
+
     wait: float
+    """Seconds between turns, without `factor`."""
     delay: float
+    """Crawl-delay, in seconds."""
     factor: float
+    """The wait is multiplied by this: `slow`, because of failures, times the stretch, because of slow answers."""
     slow: float
     usual: float | None
+    """Usual time to the first byte, in seconds."""
     lately: float | None
+    """The same for the last answers."""
     next: float | None
+    """When it may be requested again; None if it never was, or never may be."""
     now: bool
+    """It may be requested now."""
     why: str | None
+    """Why it waits, as a word."""
     words: str
+    """The same as a sentence."""
     aside: bool
+    """It is suspended."""
 
 
 class PageState(TypedDict, total=False):
@@ -151,7 +166,22 @@ class Found(TypedDict):
     """The pages of these steps."""
 
 
-class Visit(TypedDict, total=False):
+class VisitContent(TypedDict, total=False):
+    """What a request brought: columns of the table `visits`; None for null."""
+
+    links: int
+    duplicate_of: int | None
+    redirect: str | None
+    mime: str | None
+    title: str | None
+    warc_file: str | None
+    warc_offset: int
+    out_degree: int
+    flags: int
+    preferences: str | None
+
+
+class Visit(VisitContent, total=False):
     """One request: a row of the table `visits`, with the same names; None for null."""
 
     time: float
@@ -159,21 +189,11 @@ class Visit(TypedDict, total=False):
     outcome: str
     latency: float
     received: int
-    links: int
-    duplicate_of: int | None
-    redirect: str | None
     address: str | None
     detail: str | None
-    mime: str | None
-    title: str | None
-    warc_file: str | None
-    warc_offset: int
     retry_after: float | None
     delay: float | None
     origin: int
-    out_degree: int
-    flags: int
-    preferences: str | None
     sentence: str
     """What the outcome means."""
 
@@ -192,8 +212,8 @@ class Hypothetical(TypedDict):
     site: Clock
 
 
-class PageAnswer(TypedDict, total=False):
-    """What `gossamer explain DIR URL --json` prints."""
+class UrlAnswer(TypedDict, total=False):
+    """What is known about any URL."""
 
     given: str
     url: str | None
@@ -209,6 +229,11 @@ class PageAnswer(TypedDict, total=False):
     sitemap: Visit | None
     """If it is not known: the last request for it as a sitemap."""
     would: Hypothetical | None
+
+
+class PageAnswer(UrlAnswer, total=False):
+    """What `gossamer explain DIR URL --json` prints. The keys of this class are there if the page is known."""
+
     page: int
     found: Found
     standing: PageState
@@ -277,8 +302,8 @@ class Queued(TypedDict):
     depth: int
 
 
-class SiteAnswer(TypedDict, total=False):
-    """What `gossamer explain DIR SITE --json` prints."""
+class NameAnswer(TypedDict, total=False):
+    """What is known about any name of a site."""
 
     given: str
     site: str | None
@@ -287,6 +312,11 @@ class SiteAnswer(TypedDict, total=False):
     why_not: list[str]
     as_of: AsOf
     in_scope: bool
+
+
+class SiteAnswer(NameAnswer, total=False):
+    """What `gossamer explain DIR SITE --json` prints. The keys of this class are there if the site is known."""
+
     number: int
     visits: dict[str, int]
     """Number of requests for pages by outcome."""

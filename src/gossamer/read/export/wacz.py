@@ -73,25 +73,25 @@ def export(
     for name in lengths:
         if not (sources.shard / name).exists():
             raise missing(sources.shard / name)
-    with whole(to, force) as file, tempfile.TemporaryDirectory(dir=to.absolute().parent) as beside:
-        index = Path(beside) / "index.cdxj"
-        _write_index(sources, Path(beside), index, progress)
+    with whole(to, force) as file, tempfile.TemporaryDirectory(dir=to.absolute().parent) as scratch:
+        index = Path(scratch) / "index.cdxj"
+        _write_index(sources, Path(scratch), index, progress)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as package:
             resources = [
                 *_archives(package, sources, lengths, progress),
                 _add(package, "indexes/index.cdxj", _bytes_of(index, index.stat().st_size), index.stat().st_size),
-                _add(package, "pages/pages.jsonl", _pages(sources, index, Path(beside)), _LARGE),
+                _add(package, "pages/pages.jsonl", _pages(sources, index, Path(scratch)), _LARGE),
             ]
             return _describe(package, resources, title or folder.resolve().name)
 
 
-def _write_index(sources: Sources, beside: Path, to: Path, progress: Progress) -> None:
+def _write_index(sources: Sources, scratch: Path, to: Path, progress: Progress) -> None:
     """Merges the sorted index files of the segments, and new ones for parts of the archive without index."""
     runs = [file.path for file in sources.table(INDEX)]
     without = sources.unindexed(all_committed=True)
     for number, (name, spans) in enumerate(sorted(without.items())):
         progress("index", number / len(without))
-        run = beside / f"{Path(name).name}.run"
+        run = scratch / f"{Path(name).name}.run"
         run.write_bytes(b"".join(sorted(line for a, b in spans for line in cdx.lines(sources.shard / name, a, b))))
         runs.append(run)
     with ExitStack() as opened, to.open("wb") as out:

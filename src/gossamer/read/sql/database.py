@@ -229,10 +229,10 @@ class Database:
                 raise UsageError(f"{len(statements)} statements were given; give one query at a time")
             self._refuse(statements[0])
             self._make(_named(text) or VIEWS)
-            asked = statements[0].query.strip().rstrip(";")
-            columns, types = self._begin(asked)
+            statement = statements[0].query.strip().rstrip(";")
+            columns, types = self._begin(statement)
             if _ZONED in types and len(set(columns)) == len(columns):
-                columns, types = self._begin(_without_zones(asked, columns, types))
+                columns, types = self._begin(_without_zones(statement, columns, types))
             return QueryResult(columns, types, self._rows(text))
 
     def _begin(self, statement: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -325,11 +325,11 @@ def fresh_tables(sources: Sources) -> dict[str, pa.Table]:
     return segments.tables(effects, sources.contents.meta.shard)
 
 
-def _without_zones(asked: str, columns: Sequence[str], types: Sequence[str]) -> str:
+def _without_zones(statement: str, columns: Sequence[str], types: Sequence[str]) -> str:
     """Casts columns with a time zone (such as `now()`) to UTC: DuckDB needs another package to return time zones."""
     names = ['"' + name.replace('"', '""') + '"' for name in columns]
     shown = [f"{n}::timestamp as {n}" if t == _ZONED else n for n, t in zip(names, types, strict=True)]
-    return f"select {', '.join(shown)} from ({asked})"
+    return f"select {', '.join(shown)} from ({statement})"
 
 
 def _typed(column: Column) -> str:

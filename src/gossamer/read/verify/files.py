@@ -1,6 +1,6 @@
 """Checks the checksums of all files except the archive: manifest, segments, journal, image, URL blocks. Only reads.
 
-`blocks` is a second reader of the format of `collection/blocks.py`: it checks what that one trusts.
+`blocks` is a second reader of the format of `collection/blocks.py`: it checks everything that the other one trusts.
 """
 
 from __future__ import annotations
