@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gossamer.laboratory import Measured, Subject
 
 
-class Answers(StrEnum):
+class ServerKind(StrEnum):
     """How simulated servers answer."""
 
     instant = "instant"
@@ -39,8 +39,8 @@ def simulate(
         Path | None, typer.Option(metavar="FILE", help="File of page numbers to start from, one per line.")
     ] = None,
     servers: Annotated[
-        Answers, typer.Option(metavar="KIND", help="How servers answer: instant, measured (3.3) or faulty.")
-    ] = Answers.instant,
+        ServerKind, typer.Option(metavar="KIND", help="How servers answer: instant, measured (3.3) or faulty.")
+    ] = ServerKind.instant,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change any other setting of the simulation; repeatable."),
