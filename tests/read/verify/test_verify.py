@@ -346,7 +346,7 @@ def test_a_shortened_archive_is_checked_up_to_its_end(made: Made) -> None:
     assert any("index of 000000.warc.gz was not compared" in note for note in report.notes)
 
 
-def test_for_a_missing_archive_nobody_is_told_to_remove_the_index(made: Made) -> None:
+def test_a_missing_archive_is_not_a_reason_to_remove_the_index(made: Made) -> None:
     (made.shard / ARCHIVE).unlink()
     report = verify(made.folder)
     assert [(f.file, f.cure) for f in report.findings] == [(ARCHIVE, "Restore the file from a backup.")]
