@@ -15,12 +15,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from bench.bounds import Figure, judge
 from bench.sql import QUERIES, SITES, make
-from gossamer.prepare import Plea
-from gossamer.run import run
+from gossamer.crawl.run import run
+from gossamer.crawl.start import CrawlRequest
+from gossamer.observe.statistics import Statistics
 
 SQL: Final = 1.0
 EXPLAIN: Final = 0.5
@@ -34,7 +35,7 @@ class Quiet:
     def due(self) -> bool:
         return False
 
-    def show(self, figures: dict[str, Any]) -> None:
+    def show(self, statistics: Statistics) -> None:
         pass
 
     def say(self, line: str) -> None:
@@ -44,7 +45,7 @@ class Quiet:
 def stop_cleanly(folder: Path) -> None:
     """A run in which nothing can be asked for: no name leads anywhere."""
     nowhere = ('harvester.resolve={"*" = "none"}', "harvester.contact=bench@example.org", "harvester.workers=1")
-    run(Plea(folder, changes=nowhere, seconds=1.0, patience=1.0), Quiet())
+    run(CrawlRequest(folder, changes=nowhere, seconds=1.0, patience=1.0), Quiet())
 
 
 def timed(name: str, bound: float, *arguments: str | Path) -> Figure:

@@ -208,7 +208,7 @@ def _line_of(pid: int) -> str | None:
     with contextlib.suppress(OSError):
         for each in folder.iterdir():
             with contextlib.suppress(OSError):
-                if "gossamer-line" in os.readlink(each):
+                if "gossamer-rate-limiter" in os.readlink(each):
                     return str(each)
     return None
 

@@ -31,9 +31,9 @@ from gossamer import urls
 from gossamer.base.clock import VirtualClock
 from gossamer.collection.runs import runs
 from gossamer.config import Settings, load, override
-from gossamer.crawl import Bounds, Crawl
-from gossamer.opening import open_collection
-from gossamer.reconsider import settle
+from gossamer.crawl.loop import Bounds, Crawl
+from gossamer.crawl.new_settings import settle
+from gossamer.crawl.open import open_collection
 from gossamer.webs import checker
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.access import AccessLog
@@ -283,7 +283,7 @@ def _run(folder: Path, settings: Settings, web: MixedWeb, clock: VirtualClock, l
         crawl = Crawl(desk, store, served, SimulatedNames(web.address), clock, Bounds(patience=3 * 3_600.0))
         if resumed:
             settle(crawl, runs(store.shard)[-1]["differences"])
-            crawl.dispatch.resume(0.0)
+            crawl.harvest.resume(0.0)
         crawl.plant(web.seeds)
         try:
             crawl.run(log.watch)

@@ -26,10 +26,10 @@ from gossamer.base.clock import RealClock
 from gossamer.base.disk import Appender
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config import Settings, override
+from gossamer.gatherer.reader import Reader
 from gossamer.web.archive.archive import Archive
 from gossamer.web.fetch.fetch import Fetcher
 from gossamer.web.pool.pool import Pool
-from gossamer.worker import Reader
 
 DISTINCT = 50
 OPEN = 50

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from gossamer import urls
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, Outcome, State, Tag, Texts, VisitFlag
-from gossamer.collection.columns import Columns
 from gossamer.collection.journal.effects import SITE_EVENT, SiteEvent
+from gossamer.desk.columns import Columns
 from gossamer.robots import Rules
 from gossamer.web.addresses import pack
 from gossamer.web.message import LINK

@@ -14,7 +14,7 @@ from typing import Final
 
 from gossamer import urls
 from gossamer.base.model import Outcome
-from gossamer.collection.probes import NAME
+from gossamer.harvester.errands.probes import NAME
 from gossamer.robots import Rules
 from gossamer.web.fetch.response import outcome_of
 from gossamer.webs.simulated import Reply

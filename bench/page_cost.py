@@ -13,13 +13,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from bench.bounds import Figure, judge
-from gossamer.prepare import Plea
-from gossamer.run import run
+from gossamer.crawl.run import run
+from gossamer.crawl.start import CrawlRequest
+from gossamer.observe.statistics import Statistics
 from gossamer.webs.demo import DemoWeb
+from gossamer.webs.local import served
 
 A_PAGE: Final = 2.0
 OF_THE_DESK: Final = 0.2
@@ -27,18 +30,18 @@ OF_THE_DESK: Final = 0.2
 
 
 class Quiet:
-    """Keeps the figures of the moment when half of the pages were fetched: from there on everything is warm."""
+    """Keeps the statistics of the moment when a third of the pages were fetched: from there on everything is warm."""
 
     def __init__(self, pages: int) -> None:
-        self.half = pages // 3
-        self.then: dict[str, Any] | None = None
+        self.third = pages // 3
+        self.then: Statistics | None = None
 
     def due(self) -> bool:
         return self.then is None
 
-    def show(self, figures: dict[str, Any]) -> None:
-        if figures["visits"] >= self.half:
-            self.then = figures
+    def show(self, statistics: Statistics) -> None:
+        if statistics.requests.visits >= self.third:
+            self.then = statistics
 
     def say(self, line: str) -> None:
         pass
@@ -50,29 +53,31 @@ def main() -> None:
     quiet = Quiet(pages)
     with tempfile.TemporaryDirectory() as folder:
         changes = ("harvester.wait=100ms", "harvester.wait_large=100ms", "harvester.address_wait=10ms")
-        plea = Plea(Path(folder) / "crawl", demo=web, changes=changes, pages=pages, patience=5.0)
+        plea = CrawlRequest(
+            Path(folder) / "crawl", serve=partial(served, web), changes=changes, pages=pages, patience=5.0
+        )
         if "--profile" in sys.argv:
             profile = cProfile.Profile(time.thread_time)
             report = profile.runcall(run, plea, quiet)
             profile.dump_stats(sys.argv[sys.argv.index("--profile") + 1])
         else:
             report = run(plea, quiet)
-    end, crawling, then = report.figures, report.crawling, quiet.then
+    end, crawling, then = report.statistics, report.crawling, quiet.then
     assert then is not None
-    visits, seconds = (crawling[name] - then[name] for name in ("run_visits", "seconds"))
-    size = (crawling["bytes"] - then["bytes"]) / visits
-    print(f"pages {visits}, {size / 1000:.1f} KB each on the wire, {end['known']} known")
+    visits, seconds = crawling.run.visits - then.run.visits, crawling.run.seconds - then.run.seconds
+    size = (crawling.requests.bytes - then.requests.bytes) / visits
+    print(f"pages {visits}, {size / 1000:.1f} KB each on the wire, {end.pages.known} known")
     print(f"{visits / seconds:.0f} pages/s on this machine, server included")
-    print(f"the loop's longest turn: {1000 * crawling['longest_turn']:.0f} ms")
-    print(f"with start, sealing and image: {1000 * end['cpu_seconds'] / end['run_visits']:.2f} ms")
+    print(f"the loop's longest turn: {1000 * crawling.run.resources.longest_turn:.0f} ms")
+    print(f"with start, sealing and image: {1000 * end.run.resources.cpu_seconds / end.run.visits:.2f} ms")
     judge(costs(then, crawling))
 
 
-def costs(then: dict[str, Any], end: dict[str, Any]) -> Iterator[Figure]:
+def costs(then: Statistics, end: Statistics) -> Iterator[Figure]:
     """Between two moments of a run."""
-    visits = end["run_visits"] - then["run_visits"]
-    for name, key, bound in (("CPU a page", "cpu_seconds", A_PAGE), ("of it the desk", "desk_seconds", OF_THE_DESK)):
-        yield Figure(name, 1000 * (end[key] - then[key]) / visits, "ms", bound)
+    visits, before, after = end.run.visits - then.run.visits, then.run.resources, end.run.resources
+    yield Figure("CPU a page", 1000 * (after.cpu_seconds - before.cpu_seconds) / visits, "ms", A_PAGE)
+    yield Figure("of it the desk", 1000 * (after.desk_seconds - before.desk_seconds) / visits, "ms", OF_THE_DESK)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ import time
 import numpy as np
 
 from gossamer.base.model import Outcome, State
-from gossamer.collection.columns import Columns
+from gossamer.crawl.parts import new_columns
+from gossamer.desk.columns import Columns
 from gossamer.manager.plan import make_plan
 from gossamer.manager.strategies import LIVE
 from gossamer.manager.value import Value
@@ -33,7 +34,7 @@ def sites_of(kind: str, known: int, sites: int, rng: np.random.Generator) -> np.
 
 def make_columns(known: int, kind: str, rng: np.random.Generator) -> Columns:
     sites = max(100, known // 100)
-    columns = Columns(known, sites)
+    columns = new_columns(known, sites)
     columns.page.count, columns.site.count, columns.origin.count = known, sites, sites
     columns.origin.site[:sites] = np.arange(sites)
     columns.page.origin[:] = sites_of(kind, known, sites, rng)

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,10 +34,11 @@ from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.collection.journal.records import Mark
 from gossamer.collection.tables import seal
 from gossamer.config import Settings
+from gossamer.crawl.run import run
+from gossamer.crawl.start import CrawlRequest
 from gossamer.manager.scores.schedule import Scorer
-from gossamer.prepare import Plea
-from gossamer.run import run
 from gossamer.webs.demo import DemoWeb
+from gossamer.webs.local import served
 
 SEGMENT: Final = 100_000
 TICK: Final = 2_000
@@ -133,10 +135,13 @@ def crawl(folder: Path, pages: int) -> Cost:
         "harvester.address_wait=10ms",
         "collection.seal_visits=10000",
     )
-    report = run(Plea(folder / "crawl", demo=web, changes=changes, pages=pages, patience=5.0, log=log), Quiet())
+    report = run(
+        CrawlRequest(folder / "crawl", serve=partial(served, web), changes=changes, pages=pages, patience=5.0, log=log),
+        Quiet(),
+    )
     scores = list(computations(log))
-    figures = report.figures
-    return Cost(figures["cpu_seconds"] - sum(scores), scores, figures["run_visits"])
+    ran = report.statistics.run
+    return Cost(ran.resources.cpu_seconds - sum(scores), scores, ran.visits)
 
 
 def computations(log: Path) -> Iterator[float]:

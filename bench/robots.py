@@ -21,8 +21,8 @@ import psutil
 
 from bench.bounds import Figure, judge
 from bench.made_robots import made
-from gossamer.collection.columns import ORIGIN_COLUMNS
-from gossamer.collection.rulebook import RuleBook
+from gossamer.crawl.parts import LAYOUT
+from gossamer.desk.rulebook import RuleBook
 from gossamer.robots import Rules
 from gossamer.robots.match import verdicts
 from gossamer.robots.parse import LIMIT
@@ -94,7 +94,7 @@ def memory(sites: int, folder: Path) -> list[Figure]:
             starts[site], ends[site] = book.place(compiled)
             if book.wasteful:
                 starts[:], ends[:] = book.pack(starts, ends)
-        columns = sum(np.dtype(kind).itemsize for kind in ORIGIN_COLUMNS.values())
+        columns = sum(np.dtype(kind).itemsize for kind in LAYOUT["origin"].values())
         accounted = columns + book.in_memory / sites
         grown = columns + (process.memory_info().rss - before - starts.nbytes - ends.nbytes) / sites
         when = f"after {turn} change of each" if turn else "of files as sites have them"

@@ -25,16 +25,19 @@ from typing import Final
 import numpy as np
 
 from bench.made_web import MadeWeb
-from gossamer import imaging
 from gossamer.base.clock import RealClock
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import TABLES, journal_files
-from gossamer.collection.table import CELL, Table
 from gossamer.config import Settings, override, to_json
-from gossamer.desk import Desk
+from gossamer.crawl.apply import apply
+from gossamer.crawl.open import open_collection
+from gossamer.desk import snapshot
+from gossamer.desk.account import Account
+from gossamer.desk.desk import Desk
+from gossamer.desk.rules import Rules
+from gossamer.desk.table import CELL, Table
 from gossamer.manager.plan import make_plan
 from gossamer.manager.strategies import LIVE
-from gossamer.opening import open_collection
 from gossamer.seeder.seed import Limits, identify, mark_duplicates, plant
 from gossamer.web.message import decode_results
 
@@ -84,7 +87,9 @@ class Build:
         desk, texts = self.desk, self.web.seeds
         for i in range(0, len(texts), 4_000):
             effects = self._effects()
-            plant(desk.columns, texts[i : i + 4_000], self.limits, desk.scope, desk.seed, desk.rules.buffer, effects)
+            plant(
+                desk.columns, texts[i : i + 4_000], self.limits, desk.scope, desk.seed, desk[Rules].book.buffer, effects
+            )
             effects.site_events = self.web.names(np.arange(i, min(i + 4_000, len(texts))), effects.wall)
             self._commit(effects)
         for i in range(0, len(texts), VISITS):
@@ -104,11 +109,11 @@ class Build:
         results.visits["time"] = np.round(effects.wall - (effects.monotonic - results.visits["end"]), 6)
         mark_duplicates(desk.columns, results, desk.seed)
         at.append(time.thread_time())
-        identify(desk.columns, results, self.limits, desk.seed, desk.rules.buffer, effects)
+        identify(desk.columns, results, self.limits, desk.seed, desk[Rules].book.buffer, effects)
         at.append(time.thread_time())
         self.store.append(effects)
         at.append(time.thread_time())
-        desk.apply(effects)
+        apply(desk, effects)
         at.append(time.thread_time())
         self.store.turn()
         at.append(time.thread_time())
@@ -124,7 +129,7 @@ class Build:
 
     def _commit(self, effects: Effects) -> None:
         self.store.append(effects)
-        self.desk.apply(effects)
+        apply(self.desk, effects)
         self.store.turn()
 
     def grow(self, known: int) -> None:
@@ -231,7 +236,7 @@ def say_start(what: str, folder: Path, known: int, half: bool, bound: str) -> No
 
 def stop(build: Build) -> float:
     start = time.perf_counter()
-    build.store.finish(*imaging.dump(build.desk, build.store.urls.offsets(), build.store.urls.tail()))
+    build.store.finish(*snapshot.dump(build.desk, build.store.urls.offsets(), build.store.urls.tail()))
     return time.perf_counter() - start
 
 
@@ -248,17 +253,17 @@ def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None
     while build.store.busy:
         build.store.turn()
         time.sleep(0.05)
-    command = [sys.executable, "-m", "gossamer.imaging", str(build.store.shard)]
+    command = [sys.executable, "-m", "gossamer.crawl.snapshots", str(build.store.shard)]
     start = time.perf_counter()
     made = subprocess.run(command, input=to_json(build.settings).encode(), stdout=subprocess.PIPE, check=True)
     say("an image made while the crawl runs", f"{time.perf_counter() - start:.1f} s", "in a process beside")
     build.store.take_image(json.loads(made.stdout))
-    before = build.desk.visits
+    before = build.desk[Account].visits
     for _ in range(min(JOURNALLED, known // 20) // VISITS):
         build.tick(1)
     build.store.commit()
     copy = shutil.copytree(build.folder, folder / "killed")
-    what = f"start after a kill, {build.desk.visits - before:,} visits in the journal"
+    what = f"start after a kill, {build.desk[Account].visits - before:,} visits in the journal"
     say_start(what, copy, known, half, "bound 8" if known > MIDDLE else "")
     shutil.rmtree(copy)
 
@@ -280,7 +285,10 @@ def measure(folder: Path, known: int, half: bool) -> None:
     build.grow(known)
     growing = build.pauses.copy()
     desk = build.desk
-    say(f"built in, {desk.columns.site.count:,} sites, {desk.visits:,} visits", f"{time.perf_counter() - begun:.0f} s")
+    say(
+        f"built in, {desk.columns.site.count:,} sites, {desk[Account].visits:,} visits",
+        f"{time.perf_counter() - begun:.0f} s",
+    )
     measure_ticks(build, folder / "small")
     build.usual(min(1_000, known // 2_000))
     say_pauses("ticks of 100 results, 100 new pages", build.pauses)

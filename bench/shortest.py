@@ -12,18 +12,20 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from bench.bounds import Figure, judge
 from gossamer.cli.progress import Progress
+from gossamer.crawl.run import CrawlRequest, run
 from gossamer.laboratory.compare import missing
 from gossamer.laboratory.compare.requests import History, read_history
 from gossamer.laboratory.compare.shortest import groups
 from gossamer.laboratory.findings.table import as_text
-from gossamer.run import Plea, run
 from gossamer.webs.demo import DemoWeb
+from gossamer.webs.local import served
 
 LEAST = 0.95
 PATIENCE = 5.0
@@ -47,7 +49,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.collection or Path(temporary) / "crawl"
         if asked.collection is None:
-            run(Plea(folder, demo=DemoWeb(), patience=PATIENCE), Progress(sys.stderr))
+            run(CrawlRequest(folder, serve=partial(served, DemoWeb()), patience=PATIENCE), Progress(sys.stderr))
         history = read_history(folder)
     found = missing.closeness(history)
     print(as_text(missing.table(history, found)))

@@ -29,7 +29,6 @@ from typing import Any, Final
 
 from bench.bounds import Figure, judge
 from gossamer import config
-from gossamer.prepare import demo_settings
 from gossamer.webs import checker
 from gossamer.webs.demo.access import AccessLog
 from gossamer.webs.demo.dice import Dice
@@ -40,6 +39,7 @@ from gossamer.webs.hostile.line import Gone, Line
 from gossamer.webs.hostile.saying import answer
 from gossamer.webs.hostile.server import LARGEST_HEAD, handle, noted
 from gossamer.webs.hostile.table import BEHAVIOURS
+from gossamer.webs.local import demo_settings
 from tests.support.crawling import Crawling, children, gossamer
 
 MINUTES, REQUESTS = 30.0, 333_333

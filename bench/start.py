@@ -18,8 +18,8 @@ def main(folder: Path, known: int, half: bool) -> dict[str, Any]:
     at = [time.perf_counter()]
     from bench.scale import peak, settings_for
     from gossamer.base.clock import RealClock, VirtualClock
-    from gossamer.crawl import Bounds, Crawl
-    from gossamer.opening import open_collection
+    from gossamer.crawl.loop import Bounds, Crawl
+    from gossamer.crawl.open import open_collection
     from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
 
     at.append(time.perf_counter())
@@ -28,7 +28,7 @@ def main(folder: Path, known: int, half: bool) -> dict[str, Any]:
     at.append(time.perf_counter())
     web = SimulatedWeb(lambda url: Reply(), VirtualClock(), desk.seed)  # nothing will be asked of it
     crawl = Crawl(desk, store, web, SimulatedNames(lambda host: None), clock, Bounds())
-    crawl.dispatch.resume(0.0)
+    crawl.harvest.resume(0.0)
     at.append(time.perf_counter())
     store.close()
     at.append(time.perf_counter())

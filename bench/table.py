@@ -12,7 +12,7 @@ import time
 import numpy as np
 import psutil
 
-from gossamer.collection.table import Table
+from gossamer.desk.table import Table
 
 BATCH = 2_000
 

@@ -19,9 +19,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from gossamer.observe.statistics import Statistics
 
 RATE: Final = 300
 PAGES: Final = 60
@@ -93,13 +96,18 @@ class Watcher:
     def due(self) -> bool:
         return time.monotonic() >= self.next
 
-    def show(self, figures: dict[str, Any]) -> None:
+    def show(self, statistics: Statistics) -> None:
         from bench.beside.watch import memory
 
         self.next = time.monotonic() + 1.0
         self.seen.append(
-            {name: figures[name] for name in ("seconds", "open", "run_visits", "cpu_seconds")}
-            | {"memory": memory(os.getpid())}
+            {
+                "seconds": statistics.run.seconds,
+                "open": statistics.run.resources.open,
+                "run_visits": statistics.run.visits,
+                "cpu_seconds": statistics.run.resources.cpu_seconds,
+                "memory": memory(os.getpid()),
+            }
         )
 
     def say(self, line: str) -> None:
@@ -107,13 +115,13 @@ class Watcher:
 
 
 def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int) -> dict[str, Any]:
-    from gossamer.crawl import Crawl
-    from gossamer.prepare import Plea
-    from gossamer.run import run
+    from gossamer.crawl.loop import Crawl
+    from gossamer.crawl.run import run
+    from gossamer.crawl.start import CrawlRequest
 
     pauses: list[tuple[float, float]] = []
     begun: list[tuple[float, float]] = []
-    absorb = Crawl._absorb
+    absorb = Crawl.absorb
 
     def timed(self: Crawl, *given: Any) -> Any:
         """A turn begins with this, once it has waited for results."""
@@ -127,7 +135,7 @@ def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int)
         clock, cpu = begun[0]
         pauses.append((time.perf_counter() - clock, time.thread_time() - cpu))
 
-    Crawl._absorb, Crawl.turn = timed, whole  # type: ignore[method-assign, assignment]
+    Crawl.absorb, Crawl.turn = timed, whole  # type: ignore[method-assign, assignment]
     watcher = Watcher()
     changes = (
         "harvester.allow_private=true",
@@ -138,20 +146,20 @@ def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int)
         "harvester.soft_404=false",
         f"harvester.first_byte_timeout={60 + 2 * connections // RATE}s",
     )
-    plea = Plea(
+    plea = CrawlRequest(
         folder / "crawl", tuple(f"http://{address(i)}:{port}/" for i in range(sites)), changes=changes, seconds=seconds
     )
     report = run(plea, watcher)
-    end, seen = report.crawling, watcher.seen
+    end, seen = report.crawling.run, watcher.seen
     middle = next((s for s in seen if s["seconds"] >= seconds / 3), seen[-1])
-    visits = end["run_visits"] - middle["run_visits"]
+    visits = end.visits - middle["run_visits"]
     by_clock, of_cpu = 1e3 * np.array(pauses).T
     thirds = [[s["memory"] for s in seen if a * seconds / 3 <= s["seconds"] < (a + 1) * seconds / 3] for a in range(3)]
     return {
         "connections": connections,
         "open": float(np.mean([s["open"] for s in seen if s["seconds"] >= seconds / 3])),
-        "ms": 1e3 * (end["cpu_seconds"] - middle["cpu_seconds"]) / max(1, visits),
-        "rate": visits / max(1e-9, end["seconds"] - middle["seconds"]),
+        "ms": 1e3 * (end.resources.cpu_seconds - middle["cpu_seconds"]) / max(1, visits),
+        "rate": visits / max(1e-9, end.seconds - middle["seconds"]),
         "turns": len(pauses),
         "pause_p99.9": float(np.quantile(by_clock, 0.999)),
         "pause_longest": float(by_clock.max()),

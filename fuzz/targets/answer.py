@@ -19,10 +19,10 @@ from fuzz.targets.made import bodies
 from gossamer.base.disk import Appender
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config.settings import HarvesterSettings, SeederSettings, Settings
+from gossamer.gatherer.reader import Reader
 from gossamer.web.archive.archive import Archive
 from gossamer.web.fetch.fetch import Fetched, Fetcher
 from gossamer.web.message import HEAD, Type, decode_results
-from gossamer.worker import Reader
 
 _ASKS: Final = (Ask.PAGE, Ask.ROBOTS, Ask.SITEMAP)
 _FIELDS: Final = {
@@ -124,7 +124,7 @@ class AnswerTarget(Target):
         results = decode_results([frame[HEAD.size :]])
         (visit,) = results.visits
         Outcome(int(visit["outcome"]))
-        (texts,) = results.text_of()
+        (texts,) = results.visit_texts().all()
         assert sum(map(len, texts.values())) == len(results.texts)
         assert results.links.texts.buffer.isascii()
         _check_records(self._path.read_bytes()[before:])

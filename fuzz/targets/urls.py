@@ -21,7 +21,7 @@ from gossamer.urls import (
     without_www,
 )
 from gossamer.web.addresses import literal
-from gossamer.web.fetch.fetch import request_head
+from gossamer.web.fetch.request import request_head
 
 _SESSIONS: Final = ("sid", "PHPSESSID", "jsessionid", "ASPSESSIONID*", "s")
 _SEEDS: Final = (

@@ -15,7 +15,7 @@ from gossamer.base.clock import RealClock, Reckoning, VirtualClock
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.collection.clock_file import CLOCK, read_reckoning
 from gossamer.collection.layout import shard_folder
-from gossamer.run import _Running
+from gossamer.crawl.run import _Running
 from gossamer.web.fetch.response import retry_after
 from gossamer.webs.simulated import Asked, Reply
 from tests.support.world import World, impolite

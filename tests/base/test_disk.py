@@ -150,7 +150,7 @@ def test_recordings_hold_every_operation_of_every_process_in_order_of_its_end(
     file = disk.Appender(root / "f" / "a")
     file.append(b"mine")
     child = (
-        "import sys; from gossamer import disk; f = disk.Appender(sys.argv[1]); "
+        "import sys; from gossamer.base import disk; f = disk.Appender(sys.argv[1]); "
         "f.append(b'theirs'); f.sync(); f.close()"
     )
     subprocess.run([sys.executable, "-c", child, str(root / "f" / "a")], check=True)

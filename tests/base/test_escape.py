@@ -34,8 +34,9 @@ from gossamer.collection.layout import shard_folder
 from gossamer.laboratory.findings import page, plot, table
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table
 from gossamer.read.sql.columns import VIEWS
-from tests.observe.test_progress import FIGURES, Terminal
+from tests.cli.test_progress import Terminal
 from tests.support.crawling import gossamer
+from tests.support.statistics import statistics
 
 WORST: Final = "\x1b]0;x\x07\x1b[31m \x9b2J \u202egnp.exe \u2028 \x7f \x85 <script>alert(1)</script> '\"; drop -- ../x"
 """What a terminal, a log, a page, SQL and a file system would each understand in its own way."""
@@ -168,8 +169,8 @@ def test_progress_has_no_control_sequences_but_its_own() -> None:
     screen = Terminal()
     progress = Progress(screen)
     progress.say(f"warning: {WORST}")
-    progress.show(FIGURES | {"names_fault": WORST, "left": {"seconds": None, "why": WORST}})
-    progress.show(FIGURES | {"names_fault": WORST})
+    progress.show(statistics(names_fault=WORST, left={"seconds": None, "why": WORST}))
+    progress.show(statistics(names_fault=WORST))
     assert printable(re.sub(r"\x1b\[(?:\d+F|J|K)", "", screen.getvalue()))
 
 

@@ -13,7 +13,8 @@ import pytest
 from gossamer.base.outcomes import ASIDE, DAY, FOR_GOOD, RETRY, TREATMENTS, TRIES, Again, Aside, Outcome, Treatment
 from gossamer.collection.journal.effects import SiteEvent
 from gossamer.collection.tables.forms import Word
-from gossamer.figures import figures_of, waits_until
+from gossamer.observe.measure import statistics_of, waits_until
+from gossamer.observe.statistics import Waiting
 from gossamer.tools.reference import reference
 from gossamer.webs.simulated import SimulatedNames
 from tests.support.world import World
@@ -25,12 +26,12 @@ import numpy as np
 from gossamer import outcomes
 from gossamer.outcomes import Outcome, TREATMENTS
 TREATMENTS[Outcome.WORKER_LOST] = replace(TREATMENTS[Outcome.WORKER_LOST], after=60.0, tries=2)
-from gossamer.collection.columns import Columns
+from gossamer.desk.columns import Columns
 from gossamer.manager.learn import Limits, learn, new_counts
 from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import strategy_named
 from gossamer.model import VISIT
-columns = Columns(4, 4)
+columns = new_columns(4, 4)
 columns.page.count = columns.site.count = columns.origin.count = 1
 nothing = np.zeros(0, np.uint32), np.zeros(0, np.uint8)
 for outcome in (Outcome.TIMED_OUT, Outcome.WORKER_LOST):
@@ -89,8 +90,8 @@ def test_a_dead_name_is_tried_again_after_a_day_once_more_after_a_week_and_then_
     days = np.round(np.diff(asked) / DAY).tolist()
     assert [gap for gap in days if gap] == [1, 7]
     desk = result.crawl.desk
-    waiting = figures_of(desk, world.clock.wall())["why"]["waiting"]
-    assert waiting == {"site: name_failed": {"pages": 1, "first_due": None, "last_due": None}}
+    waiting = statistics_of(desk, world.clock.wall()).pages.why.waiting
+    assert waiting == {"site: name_failed": Waiting(1, None, None)}
     assert waits_until(desk, world.clock.wall()) == "", "nothing will ever be due"
 
 

@@ -11,7 +11,8 @@ import pytest
 from bench import answers, disk_sizes, page_cost, rank
 from bench.bounds import Figure, judge
 from bench.sql import make
-from gossamer.eventlog import EventLog, Level
+from gossamer.base.log import EventLog, Level
+from gossamer.observe.statistics import Statistics
 from tests.support.crawling import gossamer
 from tests.support.paths import ROOT
 
@@ -31,8 +32,8 @@ def test_a_missed_bound_ends_the_program_when_all_figures_are_out(capsys: pytest
 
 
 def test_page_cost_is_held_against_its_bounds() -> None:
-    then = {"run_visits": 100, "cpu_seconds": 1.0, "desk_seconds": 0.1}
-    end = {"run_visits": 1_100, "cpu_seconds": 2.9, "desk_seconds": 0.35}
+    then = Statistics.from_json({"run_visits": 100, "cpu_seconds": 1.0, "desk_seconds": 0.1})
+    end = Statistics.from_json({"run_visits": 1_100, "cpu_seconds": 2.9, "desk_seconds": 0.35})
     assert [f.is_good for f in page_cost.costs(then, end)] == [True, False]
     assert (page_cost.A_PAGE, page_cost.OF_THE_DESK) == (2.0, 0.2)
 

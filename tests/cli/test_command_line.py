@@ -20,7 +20,7 @@ from gossamer.cli import main
 from gossamer.cli.crawl import user_settings
 from gossamer.collection import manifest
 from gossamer.collection.layout import shard_folder
-from gossamer.prepare import Plea, Prepared, prepare
+from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Crawling, Ended, Served, alive, children, command_line, gossamer, serve
 from tests.support.reading import Found, committed
@@ -167,7 +167,7 @@ def test_a_contact_can_be_given_in_four_ways(folder: Path, tmp_path: Path, way: 
 
 
 def prepared_for(folder: Path, seed: str = "http://example.org/", **more: object) -> Prepared:
-    return prepare(Plea(folder, (seed,), **more), lambda line: None, None, ())  # type: ignore[arg-type]
+    return prepare(CrawlRequest(folder, (seed,), **more), lambda line: None)  # type: ignore[arg-type]
 
 
 def test_only_a_crawl_of_this_machine_needs_no_contact(folder: Path) -> None:

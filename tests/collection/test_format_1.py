@@ -16,8 +16,11 @@ from gossamer.collection import manifest
 from gossamer.collection.journal.effects import SECTION, Effects, _older
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.tables import seal
-from gossamer.desk import Desk
-from gossamer.opening import open_collection
+from gossamer.crawl.open import open_collection
+from gossamer.crawl.parts import new_desk
+from gossamer.desk.account import Account
+from gossamer.desk.places import Places
+from gossamer.manager.pages import Pages
 from tests.support.effects_samples import small_effects
 from tests.support.paths import DATA
 
@@ -36,8 +39,8 @@ def test_it_opens_with_all_that_it_had(collection: Path) -> None:
     store, desk, resumed = open_collection(collection, settings, VirtualClock())
     try:
         assert resumed
-        assert (desk.columns.page.count, desk.columns.site.count, desk.visits) == (34, 3, 31)
-        assert desk.counts[State.DONE].sum() == 31
+        assert (desk.columns.page.count, desk.columns.site.count, desk[Account].visits) == (34, 3, 31)
+        assert desk[Pages].counts[State.DONE].sum() == 31
         assert not desk.columns.site.www[:3].any()
         assert store.texts(np.arange(3, dtype=np.uint32))[0].startswith(b"http://")
     finally:
@@ -68,4 +71,4 @@ def test_what_it_could_not_know_is_empty(collection: Path) -> None:
     assert len(visits) == 34
     assert not visits["sketch"].any()
     assert not visits["payload"].any()
-    assert Desk(config.load(collection / SETTINGS), contents.meta.seed).names == []
+    assert new_desk(config.load(collection / SETTINGS), contents.meta.seed)[Places].names == []

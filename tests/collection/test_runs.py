@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -129,9 +130,10 @@ def test_a_resume_with_other_settings_lists_the_differences(tmp_path: Path) -> N
 def test_what_can_be_refused_at_once_is_before_a_web_is_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
 ) -> None:
-    from gossamer import run
     from gossamer.collection import lock
+    from gossamer.crawl import run
     from gossamer.webs import demo
+    from gossamer.webs.local import served
 
     def start(*_: Any, **__: Any) -> None:
         raise AssertionError("the demonstration Web was started")
@@ -141,7 +143,8 @@ def test_what_can_be_refused_at_once_is_before_a_web_is_started(
     shard.mkdir(parents=True)
     held = lock.take(shard) if wrong == "lock" else None
     log = tmp_path / "nosuch" / "x" if wrong == "log" else None
-    plea = run.Plea(tmp_path / "c", demo=DemoWeb(), log=log, log_level="nope" if wrong == "level" else "info")
+    serve, level = partial(served, DemoWeb()), "nope" if wrong == "level" else "info"
+    plea = run.CrawlRequest(tmp_path / "c", serve=serve, log=log, log_level=level)
     with pytest.raises(LockedError if wrong == "lock" else UsageError):
         run.run(plea, SimpleNamespace(say=print))
     if held is not None:

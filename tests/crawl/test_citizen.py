@@ -16,10 +16,10 @@ from bench import citizen
 from bench.mixed import MixedWeb
 from gossamer.base.model import Ask, Assignment
 from gossamer.config import Settings
+from gossamer.gatherer.reader import Reader
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, decode_results
 from gossamer.webs.demo import DemoWeb, moods
-from gossamer.worker import Reader
 
 WEB = DemoWeb(
     seed=5,

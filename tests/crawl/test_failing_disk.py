@@ -1,7 +1,7 @@
 """A disk that fails at any write, sync or rename: the crawl ends loudly, what was committed is whole, the next goes on.
 
 Archive files on a real disk that is full are in test_command_line.py, those of a worker in test_pool.py; a log that
-cannot be written does not end the crawl (test_eventlog.py).
+cannot be written does not end the crawl (tests/base/test_log.py).
 """
 
 from __future__ import annotations

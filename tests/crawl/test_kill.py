@@ -16,6 +16,7 @@ import xxhash
 from gossamer.base.model import Outcome
 from gossamer.collection.layout import is_collection
 from gossamer.collection.store import MOST_BEHIND
+from gossamer.manager.pages import Pages
 from gossamer.webs.checker import Request
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Crawling, Served, alive, children, kill, serve
@@ -199,7 +200,7 @@ def expect_same(found: Found, expected: Found) -> None:
         stored = [u for u, (_, outcome) in collection.states.items() if outcome is Outcome.OK]
         originals = Counter(collection.twins[u] for u in stored if u in collection.digests)
         assert set(originals.values()) == {1}
-        assert int(collection.desk.counts.sum()) == len(collection.urls)
+        assert int(collection.desk[Pages].counts.sum()) == len(collection.urls)
 
 
 def anchors(found: Found) -> set[tuple[object, ...]]:

@@ -22,7 +22,7 @@ from gossamer.base.model import Outcome
 from gossamer.base.process import Process
 from gossamer.collection.layout import journal_files, shard_folder
 from gossamer.collection.recovery import recover
-from gossamer.run import Plea, run
+from gossamer.crawl.run import CrawlRequest, run
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Served, children, serve
 from tests.support.pooling import Start, ask, collect, outcomes, server, start
@@ -54,7 +54,7 @@ class Quiet:
     def due(self) -> bool:
         return False
 
-    def show(self, figures: object) -> None:
+    def show(self, statistics: object) -> None:
         raise AssertionError
 
     def say(self, line: str) -> None:
@@ -231,7 +231,7 @@ def test_a_worker_without_descriptors_gives_pages_back_and_goes_on(
 
 def test_sealing_that_cannot_begin_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(tmp_path, lambda url: None)  # type: ignore[arg-type, return-value]
-    from gossamer.opening import open_collection
+    from gossamer.crawl.open import open_collection
 
     store, desk, _ = open_collection(tmp_path, world.settings, world.clock)
     store.append(desk.effects(1.0, 1.0))
@@ -264,12 +264,12 @@ def opened() -> list[str]:
 
 def test_after_a_run_no_file_connection_process_or_thread_is_left(served: Served, tmp_path: Path) -> None:
     seeds = tuple(Path(served.seeds).read_text().split())
-    plea = Plea(tmp_path / "crawl", seeds, config=served.config, pages=8, patience=5.0, log=tmp_path / "log")
+    plea = CrawlRequest(tmp_path / "crawl", seeds, config=served.config, pages=8, patience=5.0, log=tmp_path / "log")
     gc.collect()  # what other tests have left behind
     before, threads, born = opened(), set(threading.enumerate()), children(os.getpid())
     quiet = Quiet()
     report = run(plea, quiet)
-    assert report.figures["run_visits"] > 0
+    assert report.statistics.run.visits > 0
     wait_for(lambda: opened() == before)  # c-ares closes in a thread of its own, which stays
     assert not [t for t in set(threading.enumerate()) - threads if "shutdown_loop" not in t.name]
     assert children(os.getpid()) == born

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer import urls
+from gossamer.base.ending import Ending
 from gossamer.base.model import Counted, Outcome, Reason, State
 from gossamer.config import Settings
 from gossamer.config.settings import SeederSettings
-from gossamer.crawl import Ending
 from gossamer.gatherer.gather import gather
+from gossamer.manager.pages import Pages
 from gossamer.read.explain.address import scope_verdict
 from gossamer.urls import Scope, canonical
 from gossamer.webs.simulated import Reply
@@ -134,7 +135,7 @@ def test_the_crawl_of_mazes_ends_by_itself_and_no_maze_has_more_pages_than_the_l
     limits = {True: here.settings.seeder.depth_dynamic, False: here.settings.seeder.depth_static}
     for url in result.in_state(State.DONE):
         assert result.pages[url][2] <= limits[urls.classify(url).dynamic]
-    reasons = result.crawl.desk.counts[State.EXCLUDED]
+    reasons = result.crawl.desk[Pages].counts[State.EXCLUDED]
     assert reasons[Reason.DEPTH] > 0
     assert len(here.asked) <= len(MAZES) * (PER_SITE + 1)
     assert impolite(here.asked, 5.0, 1.0) == []

@@ -14,19 +14,22 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import Ask, Outcome, State, Texts
 from gossamer.base.outcomes import DAY
-from gossamer.collection.credits import Credits
 from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.config import Settings, override
-from gossamer.desk import Desk, folded
-from gossamer.figures import tally_of
+from gossamer.crawl.apply import apply
+from gossamer.crawl.parts import new_desk
+from gossamer.desk.places import Places, folded
+from gossamer.manager.pages import Pages
 from gossamer.read.explain.site import explain_site
 from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
+from gossamer.seeder.credits import Copies, Credits
 from gossamer.web.addresses import pack
 from gossamer.webs.simulated import Reply
+from tests.support.statistics import tally_of
 from tests.support.world import SMALL, Result, World, impolite, state_of
 
 X, Y = "http://x.example/", "http://y.example/"
@@ -95,11 +98,11 @@ def test_a_replay_makes_the_same_of_a_move_and_the_tables_show_it(tmp_path: Path
     world.run([f"{Y}more.html"], turns=3, clean=clean, commit=True)
     opened = world.run(turns=0)
     assert outcomes(opened)[X] == (State.PENDING, Outcome.DUPLICATE)
-    np.testing.assert_array_equal(opened.crawl.desk.counts, tally_of(opened.crawl.desk.columns))
+    np.testing.assert_array_equal(opened.crawl.desk[Pages].counts, tally_of(opened.crawl.desk.columns))
     live, again = state_of(opened.crawl.desk), state_of(world.replayed())
     assert {**live, "site.resolved": 0} == {**again, "site.resolved": 0}
-    copies = [pair.tolist() for pair in opened.crawl.desk.credits.all()]
-    assert copies == [pair.tolist() for pair in world.replayed().credits.all()] == [[0], [1]]
+    copies = [pair.tolist() for pair in opened.crawl.desk[Copies].credits.all()]
+    assert copies == [pair.tolist() for pair in world.replayed()[Copies].credits.all()] == [[0], [1]]
     assert (X,) in ask(world, "select url from pages where state = 'pending'")
     done = world.run()
     assert outcomes(done)[X] == (State.DONE, Outcome.OK)
@@ -120,17 +123,17 @@ def test_addresses_that_take_turns_are_no_moves(tmp_path: Path) -> None:
 
 def test_a_site_that_moves_all_the_time_opens_its_duplicates_more_and_more_rarely() -> None:
     """Other addresses every three hours, for two years."""
-    desk = Desk(override(Settings(), SMALL), 1)
+    desk = new_desk(override(Settings(), SMALL), 1)
     effects = desk.effects(0.0, 0.0)
     effects.sites = Texts.join([b"cdn.example"], "<u2")
-    desk.apply(effects)
+    apply(desk, effects)
     moves = []
     for hour in range(0, 2 * 365 * 24, 3):
         wall, address = 1e9 + hour * 3600.0, pack(f"203.0.{hour // 3 % 200}.{hour // 3 % 250}")
         effects = desk.effects(wall, wall)
-        event = SiteEvent.MOVED if desk.has_moved(0, [address], wall) else SiteEvent.RESOLVED
+        event = SiteEvent.MOVED if desk[Places].has_moved(0, [address], wall) else SiteEvent.RESOLVED
         effects.site_events = np.array([(0, event, 0, 0, wall, wall + 60, list(address))], SITE_EVENT)
-        desk.apply(effects)
+        apply(desk, effects)
         moves += [wall] if event == SiteEvent.MOVED else []
     waits = np.diff(moves) / DAY
     assert len(moves) == 10
@@ -138,14 +141,14 @@ def test_a_site_that_moves_all_the_time_opens_its_duplicates_more_and_more_rarel
 
 
 def test_an_address_of_the_other_family_is_no_move() -> None:
-    desk = Desk(override(Settings(), SMALL), 1)
+    desk = new_desk(override(Settings(), SMALL), 1)
     desk.columns.site.home[0] = folded(pack(AT_X))
-    assert desk.has_moved(0, [pack(AT_Y)], 0.0)
-    assert not desk.has_moved(0, [pack("2001:db8::1")], 0.0)
-    assert not desk.has_moved(0, [pack(AT_Y), pack(AT_X)], 0.0)
+    assert desk[Places].has_moved(0, [pack(AT_Y)], 0.0)
+    assert not desk[Places].has_moved(0, [pack("2001:db8::1")], 0.0)
+    assert not desk[Places].has_moved(0, [pack(AT_Y), pack(AT_X)], 0.0)
     desk.columns.site.home[0] = folded(pack("2001:db8::1"))
-    assert desk.has_moved(0, [pack("2001:db8::2")], 0.0)
-    assert not desk.has_moved(0, [pack(AT_Y)], 0.0)
+    assert desk[Places].has_moved(0, [pack("2001:db8::2")], 0.0)
+    assert not desk[Places].has_moved(0, [pack(AT_Y)], 0.0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=300), st.integers(1, 50))

@@ -14,6 +14,7 @@ from gossamer.base.outcomes import Aside, Reason
 from gossamer.collection.journal.effects import SITE_EVENT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs
+from gossamer.crawl.apply import apply
 from gossamer.robots import Rules
 from gossamer.seeder.seed import Planted
 from gossamer.webs.demo import DemoWeb
@@ -160,7 +161,7 @@ def test_a_name_that_is_looked_up_again_takes_no_other_wait_from_its_site(tmp_pa
     ):
         effects = desk.effects(desk.wall, 0.0)
         effects.site_events = np.array([(0, event, 0, 0, effects.wall, until, [0] * 16)], SITE_EVENT)
-        desk.apply(effects)
+        apply(desk, effects)
         assert (desk.columns.site.next[0], desk.columns.site.why[0]) == (next_, why)
 
 
@@ -168,7 +169,7 @@ class Killed(BaseException):
     """Nothing is written after it."""
 
 
-INSTANTS = ("crawl.Crawl.judge_again", "collection.store.Store.commit", "reconsider.settle_run")
+INSTANTS = ("crawl.loop.Crawl.judge_again", "collection.store.Store.commit", "crawl.new_settings.settle_run")
 
 
 @pytest.mark.parametrize("instant", INSTANTS)
@@ -192,7 +193,7 @@ def test_a_kill_before_the_new_settings_hold_for_all_pages_leaves_it_to_the_next
 
 DIES = """
 import os, signal
-from gossamer.crawl import Crawl
+from gossamer.crawl.loop import Crawl
 Crawl.judge_again = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from gossamer.cli import main
 main()

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from gossamer import imaging
 from gossamer.base.model import VISIT, Ask, Outcome, State, VerdictFlag
 from gossamer.base.outcomes import DAY
 from gossamer.collection import image
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.config import Settings, override
-from gossamer.crawl import Crawl
-from gossamer.desk import Desk
+from gossamer.crawl.apply import apply
+from gossamer.crawl.parts import new_desk
+from gossamer.crawl.tick import still_right
+from gossamer.desk import snapshot
+from gossamer.desk.places import Places
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Reply
 from tests.support.world import SMALL, World, at_processor_speed, impolite, state_of
@@ -94,11 +95,10 @@ def test_a_verdict_by_rules_that_its_tick_reads_anew_is_not_carried_out() -> Non
     verdicts["judged"] = [VerdictFlag.ROBOTS, VerdictFlag.ROBOTS, 0, VerdictFlag.ROBOTS]
     visits = np.zeros(2, VISIT)
     visits["origin"], visits["ask"] = [7, 8], [Ask.ROBOTS, Ask.PAGE]
-    page = SimpleNamespace(origin=np.array([7, 8, 7, 9], np.uint32))
-    crawl = SimpleNamespace(desk=SimpleNamespace(columns=SimpleNamespace(page=page)))
-    still = Crawl._still_right(crawl, verdicts, SimpleNamespace(visits=visits))  # type: ignore[arg-type]
+    origin = np.array([7, 8, 7, 9], np.uint32)
+    still = still_right(verdicts, origin, visits)
     assert still["page"].tolist() == [1, 2, 3], "of 7 the rules are new; of 8 only a page came; 2 is not by rules"
-    untouched = Crawl._still_right(crawl, verdicts, SimpleNamespace(visits=visits[1:]))  # type: ignore[arg-type]
+    untouched = still_right(verdicts, origin, visits[1:])
     assert untouched["page"].tolist() == [0, 1, 2, 3]
 
 
@@ -111,7 +111,7 @@ def test_only_what_is_about_names_changes_how_often_a_name_failed(tmp_path: Path
     desk, effects = crawl.desk, crawl._effects()
     desk.columns.site.name_failures[0] = 3
     effects.site_events = np.array([(0, event, 0, 80, desk.wall, desk.wall + 60.0, [0] * 16)], SITE_EVENT)
-    desk.apply(effects)
+    apply(desk, effects)
     assert desk.columns.site.name_failures[0] == 3
 
 
@@ -120,22 +120,22 @@ def test_addresses_keep_their_numbers_in_an_image_though_numbers_are_given_anew(
     world = World(tmp_path, {A: Reply(links=[])})
     crawl = world.run([A]).crawl
     desk = crawl.desk
-    desk.max_addresses = 4
+    desk[Places].max_addresses = 4
     for i in range(11):
         effects = crawl._effects()
         address = [*[0] * 10, 255, 255, 192, 0, 2, 100 + i]
         effects.site_events = np.array([(0, SiteEvent.MOVED, 0, 80, desk.wall, desk.wall + 60.0, address)], SITE_EVENT)
-        desk.apply(effects)
+        apply(desk, effects)
     shard = shard_folder(tmp_path)
     with at_processor_speed():
-        arrays, meta = imaging.dump(desk, crawl.store.urls.offsets(), crawl.store.urls.tail())
+        arrays, meta = snapshot.dump(desk, crawl.store.urls.offsets(), crawl.store.urls.tail())
         line = image.write(shard, desk.tick, 0, arrays, meta)
-    again = Desk(override(Settings(), SMALL), desk.seed)
-    imaging.load(again, image.read(shard, line))
-    assert again.packed_addresses == desk.packed_addresses
-    assert len(again.packed_addresses) == 4
-    assert again.address(0) == desk.address(0) == "192.0.2.110"
-    assert again.addresses == desk.addresses
+    again = new_desk(override(Settings(), SMALL), desk.seed)
+    snapshot.load(again, image.read(shard, line))
+    assert again[Places].packed == desk[Places].packed
+    assert len(again[Places].packed) == 4
+    assert again[Places].address(0) == desk[Places].address(0) == "192.0.2.110"
+    assert again[Places].numbers == desk[Places].numbers
 
 
 def test_a_turn_ends_with_an_answer_that_asks_for_more_than_the_pause(tmp_path: Path) -> None:

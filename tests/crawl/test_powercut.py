@@ -31,9 +31,12 @@ from gossamer.collection.layout import archive_name, is_collection, shard_folder
 from gossamer.collection.manifest import Line
 from gossamer.collection.tables import seal
 from gossamer.config import Settings
-from gossamer.desk import Desk
-from gossamer.opening import open_collection
-from gossamer.prepare import Plea, prepare
+from gossamer.crawl.apply import apply
+from gossamer.crawl.open import open_collection
+from gossamer.crawl.parts import new_desk
+from gossamer.crawl.start import CrawlRequest, prepare
+from gossamer.desk.desk import Desk
+from gossamer.manager.pages import Pages
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Served, gossamer, serve
 from tests.support.powercut import Disk, Loss
@@ -97,10 +100,10 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
     operations = disk.read_recordings(recorded, root)
     assert len({o.process for o in operations}) > 8, "desks, workers and sealers"
     found = Found(folder)
-    desk = Desk(found.settings, found.desk.seed)
+    desk = new_desk(found.settings, found.desk.seed)
     pages, states, lengths = [0], [b""], [dict[str, int]()]
     for effects in found.effects:
-        desk.apply(effects)
+        apply(desk, effects)
         pages.append(desk.columns.page.count)
         states.append(state_of(desk))
         ends = {archive_name(int(v["warc_file"])): int(v["warc_end"]) for v in effects.visits if v["warc_end"]}
@@ -186,7 +189,7 @@ def open_and_look(folder: Path, tape: Tape, records: int) -> None:
         assert resumed
         assert store.warnings == []
         pages = tape.pages[records]
-        assert desk.columns.page.count == pages == int(desk.counts.sum())
+        assert desk.columns.page.count == pages == int(desk[Pages].counts.sum())
         assert state_of(desk) == tape.states[records]
         assert store.urls.read_many(list(range(pages))) == tape.urls[:pages]
         sizes = {f"warc/{path.name}": path.stat().st_size for path in shard_folder(folder).glob("warc/*")}
@@ -234,5 +237,5 @@ def ways_of(operation: disk.Operation, number: int) -> list[Loss]:
 
 def expect_new(folder: Path) -> None:
     """What is left of a collection that was not made to its end can be crawled into."""
-    prepared = prepare(Plea(folder, ("http://127.0.0.1/",)), lambda line: None, None, ())
+    prepared = prepare(CrawlRequest(folder, ("http://127.0.0.1/",)), lambda line: None)
     assert prepared.seeds.urls

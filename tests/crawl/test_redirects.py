@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, LinkKind, Outcome, PageFlag, Reason, State
 from gossamer.manager.learn import judge
+from gossamer.manager.pages import Pages
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.seeder.seed import Limits, _listed_verdicts
@@ -75,7 +76,7 @@ def test_a_chain_of_redirects_ends(tmp_path: Path, host: Callable[[int], str]) -
     assert result.in_state(State.EXCLUDED) == {last}
     assert page.reason[MOST_REDIRECTS + 1] == Reason.REDIRECTS
     assert hops(result) == [*range(MOST_REDIRECTS + 1), 0]
-    assert result.crawl.desk.counts[State.EXCLUDED, Reason.REDIRECTS] == 1
+    assert result.crawl.desk[Pages].counts[State.EXCLUDED, Reason.REDIRECTS] == 1
     assert state_of(world.replayed()) == state_of(result.crawl.desk)
 
 
@@ -115,7 +116,7 @@ def test_a_sitemap_opens_what_lies_behind_too_many(tmp_path: Path) -> None:
     desk = world.run([START]).crawl.desk
     verdicts = _listed_verdicts(desk.columns, np.array([MOST_REDIRECTS + 1]), Limits.of(world.settings))
     assert verdicts["state"].tolist() == [State.PENDING]
-    judge(desk.columns, desk.counts, verdicts)
+    judge(desk.columns, desk[Pages].counts, verdicts)
     page = desk.columns.page
     assert (page.state[MOST_REDIRECTS + 1], page.depth[MOST_REDIRECTS + 1]) == (State.PENDING, 1)
 

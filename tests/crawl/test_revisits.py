@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, State, VisitFlag
 from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
-from gossamer.crawl import Ending
-from gossamer.figures import figures_of, tally_of
+from gossamer.desk.account import Account
+from gossamer.manager.pages import Pages
+from gossamer.observe.measure import statistics_of
 from gossamer.robots import Rules
 from gossamer.web.archive.bodies import LEAST
 from gossamer.webs.demo import DemoWeb
@@ -21,6 +23,7 @@ from gossamer.webs.demo.layout import Kind
 from gossamer.webs.simulated import Reply
 from tests.support.crawling import serve
 from tests.support.reading import archived, rows
+from tests.support.statistics import tally_of
 from tests.support.world import World, impolite, state_of
 
 PERIOD = 600.0
@@ -65,7 +68,7 @@ def test_a_page_is_fetched_again_when_its_period_has_passed_and_not_before(tmp_p
         assert (gaps >= PERIOD).all()
         assert (gaps < PERIOD + 150.0).all(), "nor much later"
     assert impolite(world.asked, 15.0, 1.0) == []
-    assert result.crawl.desk.visits == sum(map(len, visits.values())) == 4 * len(AGAIN) + 2
+    assert result.crawl.desk[Account].visits == sum(map(len, visits.values())) == 4 * len(AGAIN) + 2
 
 
 @pytest.mark.parametrize(("preset", "times"), [("news", 2), ("general", 1), ("archive", 1)])
@@ -80,13 +83,14 @@ def test_counts_stay_right_however_often_a_page_is_fetched(tmp_path: Path) -> No
     for seconds in (PERIOD / 2, PERIOD, 2 * PERIOD):
         result = world.run([ROOT], seconds=seconds, patience=2 * PERIOD)
         desk = result.crawl.desk
-        figures = figures_of(desk, world.clock.wall())
-        assert figures["known"] == sum(figures[part] for part in ("pending", "waiting", "done", "excluded")) == 7
-        np.testing.assert_array_equal(desk.counts, tally_of(desk.columns))
-        assert desk.counts[State.PENDING].sum() == desk.columns.site.pending.sum() == 0
-        assert figures["why"]["done"] == {"ok": 3, "duplicate": 1, "redirect": 1, "not_found": 1}
-        assert figures["why"]["waiting"].keys() == {"server_error"}
-        assert sum(figures["outcomes"].values()) == figures["visits"]
+        statistics = statistics_of(desk, world.clock.wall())
+        pages, requests = statistics.pages, statistics.requests
+        assert pages.known == sum(count for _, count in pages.parts()) == 7
+        np.testing.assert_array_equal(desk[Pages].counts, tally_of(desk.columns))
+        assert desk[Pages].counts[State.PENDING].sum() == desk.columns.site.pending.sum() == 0
+        assert pages.why.done == {"ok": 3, "duplicate": 1, "redirect": 1, "not_found": 1}
+        assert pages.why.waiting.keys() == {"server_error"}
+        assert sum(requests.outcomes.values()) == requests.visits
     assert state_of(world.replayed()) | {"site.resolved": 0} == state_of(desk) | {"site.resolved": 0}
 
 
@@ -149,7 +153,7 @@ def test_a_page_that_has_gone_is_not_fetched_again_and_one_that_fails_waits(tmp_
     assert result.pages[ROOT + "1"][:2] == (State.DONE, Outcome.NOT_FOUND)
     assert result.pages[ROOT + "2"][:2] == (State.WAITING, Outcome.SERVER_ERROR)
     assert [len(visits_of(world)[ROOT + n]) for n in ("1", "2")] == [2, 2]
-    np.testing.assert_array_equal(result.crawl.desk.counts, tally_of(result.crawl.desk.columns))
+    np.testing.assert_array_equal(result.crawl.desk[Pages].counts, tally_of(result.crawl.desk.columns))
 
 
 def test_a_new_link_on_a_page_that_changed_is_found(tmp_path: Path) -> None:

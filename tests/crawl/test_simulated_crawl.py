@@ -11,16 +11,20 @@ import numpy as np
 import pytest
 
 from gossamer import urls
+from gossamer.base.ending import Ending
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, LinkKind, Outcome, PageFlag, Reason, State, VisitFlag
 from gossamer.base.outcomes import Aside
 from gossamer.collection.layout import SETTINGS
 from gossamer.collection.store import COMMIT_EVERY, Store
 from gossamer.config import Settings
-from gossamer.crawl import AHEAD, Crawl, Ending
-from gossamer.dispatch import Dispatch
+from gossamer.crawl.loop import AHEAD, Crawl
+from gossamer.desk.account import Account
+from gossamer.desk.places import Places
+from gossamer.harvester.harvest import Harvest
+from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan
-from gossamer.planner import Planner, Verdicts
+from gossamer.manager.planner import Planner, Unjudged
 from gossamer.read.explain.page import explain_page
 from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
@@ -242,7 +246,7 @@ def test_nothing_is_the_duplicate_of_a_page_that_says_noindex(tmp_path: Path) ->
     outcomes = [result.pages[f"http://a.example/{n}"][1] for n in (1, 2, 3)]
     assert outcomes == [Outcome.OK, Outcome.OK, Outcome.DUPLICATE]
     assert "http://a.example/4" in result.pages
-    assert result.crawl.desk.stored == 2, "only what was kept counts"
+    assert result.crawl.desk[Account].stored == 2, "only what was kept counts"
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PAYMENT_REQUIRED, Outcome.CHALLENGED])
@@ -333,7 +337,7 @@ def test_a_run_ends_at_the_number_of_pages_or_the_time_asked_for(tmp_path: Path)
     world = World(tmp_path, web)
     result = world.run(seeds, pages=20)
     assert result.ending is Ending.PAGES
-    assert result.crawl.desk.stored == 20
+    assert result.crawl.desk[Account].stored == 20
     before = world.clock.monotonic()
     result = world.run(seconds=100.0)
     assert result.ending is Ending.TIME
@@ -365,7 +369,7 @@ def test_a_crawl_in_many_runs_finds_what_one_run_finds(tmp_path: Path, clean: bo
     assert {u: p[:2] for u, p in result.pages.items()} == {u: p[:2] for u, p in whole.pages.items()}
     assert impolite(world.asked, 5.0, 1.0) == []
     desk = result.crawl.desk
-    assert desk.counts.sum() == desk.columns.page.count == len(whole.pages)
+    assert desk[Pages].counts.sum() == desk.columns.page.count == len(whole.pages)
 
 
 def test_without_its_image_a_collection_is_rebuilt_from_the_segments(tmp_path: Path) -> None:
@@ -381,8 +385,8 @@ def test_without_its_image_a_collection_is_rebuilt_from_the_segments(tmp_path: P
     for name, values in first.crawl.desk.columns.page.used().items():
         np.testing.assert_array_equal(values, again.crawl.desk.columns.page.used()[name], err_msg=name)
     assert again.pages == first.pages
-    assert again.crawl.desk.outcomes.tolist() == first.crawl.desk.outcomes.tolist()
-    assert again.crawl.desk.totals.tolist() == first.crawl.desk.totals.tolist()
+    assert again.crawl.desk[Account].outcomes.tolist() == first.crawl.desk[Account].outcomes.tolist()
+    assert again.crawl.desk[Pages].totals.tolist() == first.crawl.desk[Pages].totals.tolist()
 
 
 def test_a_policy_may_change_between_runs(tmp_path: Path) -> None:
@@ -394,7 +398,7 @@ def test_a_policy_may_change_between_runs(tmp_path: Path) -> None:
     world.changes = ["manager.policy=opic"]
     result = world.run()
     assert result.in_state(State.DONE) == closure(web, seeds)
-    assert result.crawl.desk.totals.sum() > 0
+    assert result.crawl.desk[Pages].totals.sum() > 0
 
 
 def test_addresses_from_the_settings_are_looked_up_again_at_every_start(tmp_path: Path) -> None:
@@ -476,7 +480,7 @@ def test_addresses_that_change_all_the_time_are_forgotten_and_stay_polite(tmp_pa
         world.run(list(web), pages=2)
     result = world.run()
     assert len(result.in_state(State.DONE)) == 24
-    assert len(result.crawl.desk.addresses) <= 8 < next(count)
+    assert len(result.crawl.desk[Places].numbers) <= 8 < next(count)
     assert impolite(world.asked, 5.0, 1.0) == []
 
 
@@ -540,22 +544,22 @@ def test_a_plan_closes_when_few_requests_are_in_flight_and_its_pages_go_back_unp
     ]
     world = World(tmp_path, web, changes, address=lambda host: f"192.0.2.{hosts.index(host)}")
     plans: list[set[int]] = []
-    installed = Dispatch.install
+    installed = Harvest.install
 
-    def noted(dispatch: Dispatch, plan: Plan) -> None:
-        busy = dispatch.queue.busy_sites(world.clock.monotonic() + 60)
+    def noted(harvest: Harvest, plan: Plan) -> None:
+        busy = harvest.queue.busy_sites(world.clock.monotonic() + 60)
         if plans and busy >= connections:
-            left = np.setdiff1d(np.concatenate([dispatch.queue.planned(s) for s in range(40)]), plan.pages)
-            page = dispatch._desk.columns.page
+            left = np.setdiff1d(np.concatenate([harvest.queue.planned(s) for s in range(40)]), plan.pages)
+            page = harvest._desk.columns.page
             open_now = left[(page.flags[left] & PageFlag.ASSIGNED) == 0]
             assert (page.tries[open_now] == 0).all()
             assert (page.due[open_now][page.state[open_now] == State.PENDING] == 0).all()
             plans.append(set(plan.pages.tolist()))
         elif not plans:
             plans.append(set(plan.pages.tolist()))
-        installed(dispatch, plan)
+        installed(harvest, plan)
 
-    with patch.object(Dispatch, "install", noted):
+    with patch.object(Harvest, "install", noted):
         result = world.run([f"http://{host}/" for host in hosts])
     assert (len(plans) > 1) == (least > 0), "with work left for all connections"
     assert result.in_state(State.DONE) == set(result.pages)
@@ -577,7 +581,7 @@ def test_with_few_requests_in_flight_the_next_plan_waits_five_times_the_duration
             begun.append(now)
             _, past, _ = planner._running.result()
             planner._running = Future()
-            planner._running.set_result((slow, past, Verdicts(slow.pages, [])))
+            planner._running.set_result((slow, past, Unjudged(slow.pages, [])))
             planner.take(now)
         return begun[-1:] == [now]
 

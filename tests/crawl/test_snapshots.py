@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from gossamer import imaging
 from gossamer.base import disk
 from gossamer.base.model import State
 from gossamer.collection import image, manifest
@@ -22,8 +21,12 @@ from gossamer.collection.manifest import Line, Manifest
 from gossamer.collection.recovery import recover
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, load
-from gossamer.desk import Desk
-from gossamer.opening import open_collection
+from gossamer.crawl import snapshots
+from gossamer.crawl.apply import apply
+from gossamer.crawl.open import open_collection
+from gossamer.crawl.parts import new_desk
+from gossamer.desk import snapshot
+from gossamer.desk.desk import Desk
 from gossamer.webs.demo import DemoWeb
 from tests.crawl.test_simulated_crawl import closure, random_web
 from tests.support.crawling import children, command_line, kill, serve
@@ -31,7 +34,10 @@ from tests.support.powercut import Disk, Loss
 from tests.support.world import World, state_of
 
 SEEDS = [f"http://s{i}.example/" for i in range(8)]
-EAGER = "from gossamer import imaging; imaging.WORTH = 0.0; imaging.REST = 0; from gossamer.cli import main; main()"
+EAGER = (
+    "from gossamer.crawl import snapshots; snapshots.WORTH = 0.0; snapshots.REST = 0; "
+    "from gossamer.cli import main; main()"
+)
 """The command line, with images made after every segment."""
 OF_ARRAYS = 20
 """One in so many writes of arrays is cut off at."""
@@ -39,7 +45,7 @@ OF_ARRAYS = 20
 
 def made_beside(shard: Path, settings: Settings) -> Line | None:
     """As the crawl does it: another process makes the image, the desk says that it counts."""
-    line = imaging.make(shard, settings)
+    line = snapshots.make(shard, settings)
     if line is not None:
         lines = Manifest.open(shard)
         image.finish(shard, lines, line)
@@ -52,19 +58,19 @@ def from_image(shard: Path, settings: Settings) -> Desk:
     recovered = recover(shard)
     assert recovered.warnings == []
     assert recovered.image is not None
-    desk = Desk(settings, recovered.meta.seed)
-    assert imaging.usable(desk, recovered.image)
-    imaging.load(desk, recovered.image)
+    desk = new_desk(settings, recovered.meta.seed)
+    assert snapshot.usable(desk, recovered.image)
+    snapshot.load(desk, recovered.image)
     for effects in recovered.effects():
-        desk.apply(effects)
+        apply(desk, effects)
     return desk
 
 
 def from_segments(shard: Path, settings: Settings) -> Desk:
     recovered = replace(recover(shard), image=None)
-    desk = Desk(settings, recovered.meta.seed)
+    desk = new_desk(settings, recovered.meta.seed)
     for effects in recovered.effects():
-        desk.apply(effects)
+        apply(desk, effects)
     return desk
 
 
@@ -85,7 +91,7 @@ def test_an_image_made_beside_is_what_a_replay_of_all_segments_gives(tmp_path: P
     assert line is not None
     assert line["record"] == recover(shard).mark.record
     assert durable(from_image(shard, world.settings)) == durable(from_segments(shard, world.settings))
-    assert imaging.make(shard, world.settings) is None, "nothing came after it"
+    assert snapshots.make(shard, world.settings) is None, "nothing came after it"
 
 
 def test_an_image_is_made_from_the_last_one_and_what_came_after_it(
@@ -211,7 +217,7 @@ def test_a_crawl_makes_images_while_it_runs_and_goes_on_from_the_last_after_a_ki
     folder = tmp_path / "crawl"
 
     def imagers() -> list[int]:
-        return [pid for pid in children(crawling.pid) if "gossamer.imaging" in command_line(pid)]
+        return [pid for pid in children(crawling.pid) if "gossamer.crawl.snapshots" in command_line(pid)]
 
     with serve(WEB, tmp_path, *CHANGES) as served:
         with served.begin(folder, program=EAGER) as crawling:

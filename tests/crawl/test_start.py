@@ -15,8 +15,9 @@ from gossamer.base.units import Duration
 from gossamer.collection.layout import MANIFEST, SETTINGS, shard_folder
 from gossamer.collection.runs import begin_run, runs, settle_run
 from gossamer.config.settings import SeederSettings, Settings
-from gossamer.prepare import FIXED, Plea, Prepared, demo_settings, prepare
+from gossamer.crawl.start import FIXED, CrawlRequest, LocalWeb, Prepared, prepare
 from gossamer.seeder.seeds import read_seeds
+from gossamer.webs.local import WAITS, demo_settings
 
 SEED = "http://127.0.0.1:8000/"
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
@@ -30,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 def prepared(folder: Path, *changes: str, said: list[str] | None = None, **plea: Any) -> Prepared:
     seeds = plea.pop("seeds", (SEED,))
     lines, demonstration = [] if said is None else said, plea.pop("demonstration", None)
-    return prepare(Plea(folder, seeds, changes=changes, **plea), lines.append, demonstration, ())
+    return prepare(CrawlRequest(folder, seeds, changes=changes, **plea), lines.append, demonstration)
 
 
 def a_run(folder: Path, *changes: str, **plea: Any) -> Prepared:
@@ -103,7 +104,7 @@ def test_addresses_of_a_demonstration_are_no_change(folder: Path) -> None:
     demo = demo_settings({"a.test": "127.0.0.1:1234"}, ("test",))
     waits = [f"harvester.{name}={getattr(demo.harvester, name)}" for name in ("wait", "wait_large", "address_wait")]
     a_run(folder, *waits)
-    prepare(Plea(folder, (SEED,)), said.append, demo, ())
+    prepare(CrawlRequest(folder, (SEED,)), said.append, LocalWeb(demo, (), tuple(WAITS)))
     assert said == []
 
 
@@ -114,10 +115,11 @@ def test_a_wait_that_the_user_has_set_holds_for_a_demonstration_too(folder: Path
     path.parent.mkdir(exist_ok=True)
     path.write_text('[harvester]\nwait = "15s"\n')
     demo = demo_settings({"a.test": "127.0.0.1:1234"}, ("127.0.0.1",))
+    local = LocalWeb(demo, (), tuple(WAITS))
     changes = ("harvester.wait=15s",) if way == "--set" else ()
-    found = a_run(folder, *changes, config=path if way == "--config" else None, demonstration=demo)
+    found = a_run(folder, *changes, config=path if way == "--config" else None, demonstration=local)
     said: list[str] = []
-    again = a_run(folder, demonstration=demo, said=said)
+    again = a_run(folder, demonstration=local, said=said)
     for each in (found, again):
         assert each.settings.harvester.wait == Duration(15)
         assert each.settings.harvester.address_wait == demo.harvester.address_wait
@@ -166,7 +168,7 @@ def test_a_collection_from_before_ports_were_judged_keeps_its_pages(folder: Path
     recorded = runs(shard_folder(folder))
     del recorded[-1]["settings"]["seeder"]["ports"]
     path.unlink()
-    with patch("gossamer.prepare.runs", lambda shard: recorded):
+    with patch("gossamer.crawl.start.runs", lambda shard: recorded):
         assert prepared(folder, seeds=()).settings.seeder.ports == ("*",)
 
 

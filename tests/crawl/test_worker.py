@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.base.model import NONE, Ask, Counted, LinkFlag, LinkKind, Outcome, VisitFlag
 from gossamer.robots import Rules
 from gossamer.urls import fingerprint, origin
-from gossamer.web.background import Beside
+from gossamer.web.background import Background
 from tests.support.pooling import SEED, Start, archived, ask, collect, make_pool, outcomes, server, start
 from tests.support.server import PAGE, Server
 from tests.support.timing import WITHIN
@@ -295,30 +295,30 @@ def test_robots_txt_is_read_and_archived_whatever_its_tags_say(start: Start, ser
 
 
 def test_workers_do_not_import_numba() -> None:
-    program = "import sys, gossamer.worker; sys.exit('numba' in sys.modules or 'pyarrow' in sys.modules)"
+    program = "import sys, gossamer.crawl.worker; sys.exit('numba' in sys.modules or 'pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def test_a_bell_that_rings_for_what_was_taken_back_is_quiet_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thread beside the loop puts down what is done, and then rings: the loop may have been there in between. A
-    bell that nobody quiets would wake it again and again."""
-    taken, rang, ring = Event(), Event(), os.eventfd_write
+def test_the_eventfd_is_cleared_even_if_its_result_was_taken_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The background thread queues a result, and then writes to the eventfd: the loop may take the result in between.
+    An eventfd that stays readable would wake the loop again and again."""
+    taken, written, write = Event(), Event(), os.eventfd_write
 
-    def late(bell: int, times: int) -> None:
+    def late(fd: int, times: int) -> None:
         assert taken.wait(WITHIN)
-        ring(bell, times)
-        rang.set()
+        write(fd, times)
+        written.set()
 
     monkeypatch.setattr(os, "eventfd_write", late)
-    beside = Beside[int, int](lambda number: 2 * number)
-    beside.give(21)
+    background = Background[int, int](lambda number: 2 * number)
+    background.give(21)
     found, end = list[int](), time.monotonic() + WITHIN
     while not found and time.monotonic() < end:
-        found += beside.done()
+        found += background.done()
     assert found == [42]
-    assert beside.open == 0
+    assert background.open == 0
     taken.set()
-    assert rang.wait(WITHIN)
-    assert select.select([beside.bell], [], [], 0)[0]
-    assert list(beside.done()) == []
-    assert not select.select([beside.bell], [], [], 0)[0]
+    assert written.wait(WITHIN)
+    assert select.select([background.eventfd], [], [], 0)[0]
+    assert list(background.done()) == []
+    assert not select.select([background.eventfd], [], [], 0)[0]

@@ -9,14 +9,15 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.applying import asked_for, enter, spoken_against, tally, unanswered, writable
 from gossamer.base.model import NONE, VISIT, Ask, Counted, LinkFlag, Outcome, PageFlag, Texts, VisitFlag
-from gossamer.collection.columns import ORIGIN_COLUMNS, PAGE_COLUMNS, SITE_COLUMNS, Columns, Group
 from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.config import Settings
+from gossamer.crawl.parts import LAYOUT, new_columns
+from gossamer.desk.columns import Group
+from gossamer.desk.kernels import asked_for, enter, spoken_against, tally, unanswered, writable
+from gossamer.harvester.backoff import Answers, Clocks, Waits, clocks, clocks_after, pauses_at, waits_at
+from gossamer.harvester.bandwidth.schedule import Moment
 from gossamer.harvester.bandwidth.speeds import Speeds
-from gossamer.hours import Moment
-from gossamer.patience import Answers, Clocks, Waits, clocks, clocks_after, pauses_at, waits_at
 from gossamer.seeder.seed import Limits, identify, keep_contents, kept_texts, mark_duplicates
 from gossamer.web.message import Links, Results
 
@@ -97,7 +98,7 @@ def test_whether_there_is_any_is_what_a_mask_says(seed: int, count: int) -> None
 @given(SEEDS, COUNTS)
 def test_clocks_after_visits_are_those_after_what_the_visits_tell(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
-    visits, group, harvester = made_visits(random, count), Group(SITES, SITE_COLUMNS), Settings().harvester
+    visits, group, harvester = made_visits(random, count), Group(SITES, LAYOUT["site"]), Settings().harvester
     group.pages[:] = random.integers(0, 2 * harvester.large_site, SITES)
     group.delay[:] = random.choice([0.0, 0.3, 40.0], SITES)
     waits, sites = Waits.of(group, harvester), visits["site"].copy()
@@ -129,7 +130,7 @@ def test_speeds_learn_of_visits_what_they_carried(seed: int, count: int) -> None
 @given(SEEDS, COUNTS)
 def test_new_pages_enter_with_all_that_is_known_of_them(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
-    new, pages = np.zeros(count, PAGE), Group(20, PAGE_COLUMNS)
+    new, pages = np.zeros(count, PAGE), Group(20, LAYOUT["page"])
     for name in ("origin", "state", "reason", "depth", "flags"):
         new[name] = random.integers(0, 200, count)
     new["site"], of_sites = random.integers(0, SITES, count), np.zeros(SITES, np.uint32)
@@ -147,7 +148,7 @@ def test_new_pages_enter_with_all_that_is_known_of_them(seed: int, count: int) -
 @given(SEEDS, COUNTS)
 def test_the_first_page_with_a_content_is_no_duplicate_and_all_others_are(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
-    visits, columns, known = made_visits(random, count), Columns(100, SITES), dict[int, int]()
+    visits, columns, known = made_visits(random, count), new_columns(100, SITES), dict[int, int]()
     expected = visits.copy()
     for visit in expected:
         empty = visit["flags"] & (VisitFlag.EMPTY | VisitFlag.NOINDEX)
@@ -158,7 +159,7 @@ def test_the_first_page_with_a_content_is_no_duplicate_and_all_others_are(seed: 
                 visit["duplicate_of"], visit["outcome"] = first, Outcome.DUPLICATE
     mark_duplicates(columns, Results(visits, b"", Links.none()), seed)
     assert visits.tobytes() == expected.tobytes()
-    again = Columns(100, SITES)
+    again = new_columns(100, SITES)
     keep_contents(again, visits, seed)
     cells = [np.concatenate(each.digests.cells()) for each in (columns, again)]
     assert sorted(cells[0].tolist()) == sorted(cells[1].tolist())
@@ -185,7 +186,7 @@ def made_links(random: np.random.Generator, count: int) -> Links:
 def test_links_of_a_tick_are_known_new_or_passed_over(seed: int, count: int, full: bool) -> None:
     """With the collection full nothing becomes a page, and all that is not known is counted."""
     random = np.random.default_rng(seed)
-    visits, columns = made_visits(random, count), Columns(100, SITES)
+    visits, columns = made_visits(random, count), new_columns(100, SITES)
     visits["page"] = np.where(visits["page"] == NONE, 0, visits["page"])
     visits["links"] = random.integers(0, 4, count)
     links = made_links(random, int(visits["links"].sum()))
@@ -232,4 +233,4 @@ def test_texts_are_kept_whole(items: list[tuple[bytes, bool]]) -> None:
 
 def test_columns_of_origins_are_as_kernels_take_them() -> None:
     """`moved` is compared with a number: a column of another type would be compiled for again."""
-    assert Group(1, ORIGIN_COLUMNS).moved.dtype == np.uint16
+    assert Group(1, LAYOUT["origin"]).moved.dtype == np.uint16

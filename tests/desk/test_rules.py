@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.asking import DeskView
 from gossamer.base.errors import StorageError
-from gossamer.collection import manifest, rulebook
+from gossamer.collection import manifest
 from gossamer.collection.layout import BIG_RULES, shard_folder
-from gossamer.collection.rulebook import LARGE, SLACK, RuleBook
-from gossamer.image_view import open_image
+from gossamer.desk import rulebook
+from gossamer.desk.places import Places
+from gossamer.desk.rulebook import LARGE, SLACK, RuleBook
+from gossamer.observe.image_view import open_image
+from gossamer.observe.listener import DeskView
 from gossamer.robots import Rules
 from gossamer.robots.match import verdicts_many
 from gossamer.webs.simulated import Reply
@@ -104,7 +106,7 @@ def test_large_and_small_rules_outlive_a_run(tmp_path: Path, how: str) -> None:
     world.run(["http://a.example/", "http://b.example/"], clean=how == "stopped", commit=True)
     desk = world.run().crawl.desk
     view = DeskView(desk)
-    assert {desk.names[int(desk.columns.origin.site[o])][0]: view.rules_of(o) for o in range(2)} == compiled
+    assert {desk[Places].names[int(desk.columns.origin.site[o])][0]: view.rules_of(o) for o in range(2)} == compiled
     assert state_of(world.replayed()) | {"site.resolved": 0} == state_of(desk) | {"site.resolved": 0}
     image = open_image(shard_folder(tmp_path), manifest.read(shard_folder(tmp_path)).image)
     assert image is not None

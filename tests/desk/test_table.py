@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.model import NONE
-from gossamer.collection.table import SUBTABLES, Table, add_one, find_one
+from gossamer.desk.table import SUBTABLES, Table, add_one, find_one
 
 # few sub-tables and few low bits: long runs of taken cells, around the end of a sub-table too
 fingerprints = st.builds(

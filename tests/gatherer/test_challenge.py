@@ -1,4 +1,4 @@
-"""Answers that ask for a person or for a log-in, and pages that only look a little like them."""
+"""Tests of challenges and log-ins that replace a page, and of pages that resemble them."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ SCRIPTS = {
 src="https://1a2b3c.eu-west-1.sdk.awswaf.com/1a2b3c/challenge.js"></script></head><body><div id="root"></div>
 <script src="/static/main.js"></script></body></html>""",
 }
-"""They have nothing that tells them from a challenge but the status."""
+"""Pages that differ from a challenge only by the status."""
 
 
 @pytest.mark.parametrize("status", [200, 403, 429, 503])
 @pytest.mark.parametrize("name", CHALLENGES)
-def test_pages_that_want_to_see_a_person_are_recognised(name: str, status: int) -> None:
+def test_challenge_pages_are_recognised(name: str, status: int) -> None:
     asks = challenged(status, HTML, CHALLENGES[name].encode())
     assert asks is not None
     assert asks.outcome is Outcome.CHALLENGED
@@ -89,12 +89,12 @@ def test_pages_that_want_to_see_a_person_are_recognised(name: str, status: int) 
 
 @pytest.mark.parametrize("status", [200, 403, 503])
 @pytest.mark.parametrize("name", PAGES)
-def test_pages_that_only_look_a_little_like_it_are_pages(name: str, status: int) -> None:
+def test_pages_that_resemble_a_challenge_are_pages(name: str, status: int) -> None:
     assert challenged(status, HTML, PAGES[name].encode()) is None
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_scripts_that_ordinary_pages_have_too_are_believed_only_if_the_status_says_so(name: str) -> None:
+def test_scripts_of_ordinary_pages_count_only_if_the_status_is_not_200(name: str) -> None:
     assert challenged(200, HTML, SCRIPTS[name].encode()) is None
     for status in (202, 403, 405, 429, 503):
         asks = challenged(status, HTML, SCRIPTS[name].encode())
@@ -102,7 +102,7 @@ def test_scripts_that_ordinary_pages_have_too_are_believed_only_if_the_status_sa
         assert asks.outcome is Outcome.CHALLENGED
 
 
-def test_a_log_in_in_place_of_the_page_is_a_refusal() -> None:
+def test_a_log_in_instead_of_the_page_is_a_refusal() -> None:
     assert challenged(200, HTML, LOG_IN.encode()) == (Outcome.REFUSED, "the answer is a log-in")
     assert challenged(200, {}, LOG_IN.encode()) is not None, "without a type the body decides"
     assert challenged(200, {"content-type": "text/plain"}, LOG_IN.encode()) is None
@@ -122,16 +122,16 @@ def test_a_log_in_in_place_of_the_page_is_a_refusal() -> None:
         (401, "cf-mitigated", "challenge", False),
     ],
 )
-def test_services_say_it_in_a_header(status: int, name: str, value: str, expected: bool) -> None:
+def test_a_header_of_the_service_marks_a_challenge(status: int, name: str, value: str, expected: bool) -> None:
     assert (challenged(status, {**HTML, name: value}, b"<p>x</p>") is not None) is expected
 
 
-def test_401_and_403_without_any_of_it_stay_what_they_are() -> None:
+def test_error_pages_are_not_challenges() -> None:
     for status in (401, 403, 404, 500):
         assert challenged(status, HTML, b"<h1>Forbidden</h1>") is None
     assert challenged(401, HTML, RECAPTCHA.encode()) is None
 
 
-def test_large_bodies_are_not_looked_at() -> None:
+def test_large_bodies_are_not_checked() -> None:
     padded = CLOUDFLARE + "<!--" + "x" * SMALL + "-->"
     assert challenged(200, HTML, padded.encode()) is None

@@ -1,4 +1,4 @@
-"""What pages and answers ask of us: directives with a date, and preferences for the use of content."""
+"""Tests of directives, with and without dates, and of preferences for the use of content."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ DATES = {
 
 
 @pytest.mark.parametrize("date", DATES)
-def test_a_date_is_read_in_every_form_that_is_met(date: str) -> None:
+def test_dates_are_parsed_in_every_common_format(date: str) -> None:
     assert moment(date.lower()) == DATES[date]
 
 
 @pytest.mark.parametrize("date", DATES)
 def test_a_page_counts_as_noindex_once_its_date_has_passed(date: str) -> None:
-    said = f"unavailable_after: {date}"
+    dated = f"unavailable_after: {date}"
     for now, expected in ((DATES[date] - 1, 0), (DATES[date], PAST)):
-        for content in (said, f"Nofollow, {said}", f"{said}, nofollow", f"noarchive,{said} , nofollow"):
+        for content in (dated, f"Nofollow, {dated}", f"{dated}, nofollow", f"noarchive,{dated} , nofollow"):
             assert of_meta(content, now) & PAST == expected
             assert of_header([content], "Gossamer", now) & PAST == expected
             assert of_header([f"gossamer: {content}"], "Gossamer", now) & PAST == expected
-    assert of_header([f"otherbot: {said}"], "Gossamer", DATES[date] + 1) == 0
-    assert of_header([f"noarchive, {said}, nofollow"], "Gossamer") == VisitFlag.NOARCHIVE | VisitFlag.NOFOLLOW
-    assert of_meta(f"{said}, nofollow") == VisitFlag.NOFOLLOW
+    assert of_header([f"otherbot: {dated}"], "Gossamer", DATES[date] + 1) == 0
+    assert of_header([f"noarchive, {dated}, nofollow"], "Gossamer") == VisitFlag.NOARCHIVE | VisitFlag.NOFOLLOW
+    assert of_meta(f"{dated}, nofollow") == VisitFlag.NOFOLLOW
 
 
 @pytest.mark.parametrize("date", ["", "soon", "2010-13-45", "99 Foo 2010", "25 Jun", ":", "2010", "never, ever"])
-def test_a_date_that_cannot_be_read_says_nothing_and_hides_nothing(date: str) -> None:
-    said = f"unavailable_after: {date}"
-    assert of_meta(said, 4e9) == of_header([said], "Gossamer", 4e9) == 0
-    assert of_header([f"{said}, noindex"], "Gossamer", 4e9) == VisitFlag.NOINDEX
-    assert of_meta(f"{said}, noindex", 4e9) == VisitFlag.NOINDEX
+def test_an_invalid_date_is_ignored_and_hides_no_directive(date: str) -> None:
+    dated = f"unavailable_after: {date}"
+    assert of_meta(dated, 4e9) == of_header([dated], "Gossamer", 4e9) == 0
+    assert of_header([f"{dated}, noindex"], "Gossamer", 4e9) == VisitFlag.NOINDEX
+    assert of_meta(f"{dated}, noindex", 4e9) == VisitFlag.NOINDEX
 
 
 NOINDEX, NOFOLLOW, NOARCHIVE = VisitFlag.NOINDEX, VisitFlag.NOFOLLOW, VisitFlag.NOARCHIVE
@@ -90,18 +90,18 @@ OF_NAMES = {
 
 
 @pytest.mark.parametrize("content", WORDS)
-def test_words_are_read_whatever_is_between_them(content: str) -> None:
+def test_directives_are_read_with_any_separator(content: str) -> None:
     assert of_meta(content, 4e9) == of_header([content], "Gossamer", 4e9) == WORDS[content]
 
 
 @pytest.mark.parametrize("value", OF_NAMES)
-def test_words_of_a_header_are_for_whom_they_name(value: str) -> None:
+def test_directives_of_a_header_apply_to_the_crawler_they_name(value: str) -> None:
     assert of_header([value], "Gossamer", 4e9) == OF_NAMES[value]
 
 
 @given(st.text(), st.floats(0, 4e9))
-def test_any_text_is_read(text: str, now: float) -> None:
-    """And what words to us say is never less for a date that stands beside them."""
+def test_any_text_is_accepted_as_directives(text: str, now: float) -> None:
+    """A date next to a directive never hides the directive."""
     assert of_meta(f"noindex, unavailable_after: {text}", now) & VisitFlag.NOINDEX
     assert of_header([text, f"nofollow, unavailable_after: {text}"], "Gossamer", now) & VisitFlag.NOFOLLOW
 
@@ -125,12 +125,14 @@ def test_preferences_of_headers_are_found() -> None:
     assert lines([]) == ""
 
 
-_said = st.lists(st.tuples(st.sampled_from(("Content-Usage", "tdm-policy")), st.text(max_size=2_000)), max_size=30)
+_preferences = st.lists(
+    st.tuples(st.sampled_from(("Content-Usage", "tdm-policy")), st.text(max_size=2_000)), max_size=30
+)
 
 
-@given(_said)
-def test_preferences_are_bounded_lines(said: list[tuple[str, str]]) -> None:
-    found = lines(said)
+@given(_preferences)
+def test_preferences_are_bounded_lines(preferences: list[tuple[str, str]]) -> None:
+    found = lines(preferences)
     kept = found.split("\n") if found else []
     assert len(kept) == len(set(kept))
     assert len(found.encode()) < LIMIT
@@ -140,11 +142,11 @@ def test_preferences_are_bounded_lines(said: list[tuple[str, str]]) -> None:
         assert line.isprintable()
 
 
-def test_all_lines_that_are_kept_of_robots_txt_are_stored_and_what_is_missing_is_told() -> None:
-    said = [("Content-Usage", " train-ai=y"), *(("Content-Usage", f" /d{i}/ train-ai=n") for i in range(40))]
-    assert lines(said).split("\n") == [f"content-usage:{value}" for _, value in said]
-    said = [("tdm-policy", "x" * LIMIT), ("content-usage", "train-ai=n\0"), ("left-out", " 3 lines")]
-    assert lines(said).split("\n") == [
+def test_preferences_of_robots_txt_are_stored_and_missing_lines_are_counted() -> None:
+    preferences = [("Content-Usage", " train-ai=y"), *(("Content-Usage", f" /d{i}/ train-ai=n") for i in range(40))]
+    assert lines(preferences).split("\n") == [f"content-usage:{value}" for _, value in preferences]
+    preferences = [("tdm-policy", "x" * LIMIT), ("content-usage", "train-ai=n\0"), ("left-out", " 3 lines")]
+    assert lines(preferences).split("\n") == [
         "content-usage: train-ai=n\ufffd",
         "left-out: 3 lines",
         "left-out: 1 line",

@@ -1,3 +1,5 @@
+"""Tests of gathering a page: links, directives, title, text, digest, charset, and bounds."""
+
 from __future__ import annotations
 
 import subprocess
@@ -15,6 +17,7 @@ from gossamer.gatherer.directives import of_header, refresh_target
 from gossamer.gatherer.gather import LONGEST_TITLE, Gathered, gather
 from gossamer.gatherer.markup.limits import DEEPEST, MOST_TAGS, bounded
 from gossamer.urls import Scope, canonical
+from tests.support.strategies import LINK_PIECES, joined
 from tests.support.timing import takes_less
 
 URL = "https://example.org/a/page.html"
@@ -87,18 +90,18 @@ def test_a_target_found_twice_keeps_its_first_kind_and_is_nofollow_only_if_alway
 
 
 @pytest.mark.parametrize("rel", ["nofollow,noopener", "ugc,nofollow", "noopener; NoFollow", "x,\tsponsored ;y"])
-def test_words_of_rel_may_be_parted_by_commas(rel: str) -> None:
+def test_words_of_rel_may_be_separated_by_commas(rel: str) -> None:
     assert links(f'<a rel="{rel}" href="x">1</a>')["https://example.org/a/x"][1] == LinkFlag.NOFOLLOW
     assert links('<a rel="nofollowing,no-ugc" href="x">1</a>')["https://example.org/a/x"][1] == 0
 
 
-def test_the_page_itself_and_fragments_are_no_links() -> None:
+def test_the_page_itself_and_fragments_are_not_links() -> None:
     gathered = page('<a href="#top">1</a><a href="page.html#x">2</a><a href="">3</a><a href>4</a><a name=x>5</a>')
     assert gathered.links == []
     assert gathered.out_degree == 0
 
 
-def test_what_can_not_become_a_page_is_counted() -> None:
+def test_targets_that_cannot_become_pages_are_counted() -> None:
     gathered = page(
         '<a href="x.pdf">1</a><a href="x.pdf#page=2">1</a><img src="a.png"><img src="https://cdn.example.com/b.jpg">'
         '<a href="https://other.example.com/">o</a><a href="mailto:x@example.org">m</a><a href="javascript:x()">j</a>'
@@ -110,13 +113,13 @@ def test_what_can_not_become_a_page_is_counted() -> None:
     assert gathered.out_degree == 10
 
 
-def test_session_parameters_are_removed_as_the_scope_says() -> None:
+def test_session_parameters_of_the_scope_are_removed() -> None:
     html = '<a href="/x?sid=1">1</a><a href="/x?sid=2">1</a><a href="/x?tok=2">1</a>'
     assert [link.url for link in page(html).links] == ["https://example.org/x", "https://example.org/x?tok=2"]
     assert len(page(html, scope=Scope(("example.org",), session_ids=("tok",))).links) == 3
 
 
-def test_more_links_than_allowed_are_not_read() -> None:
+def test_links_above_the_maximum_are_not_read() -> None:
     html = "".join(f'<a href="/{i}">x</a>' for i in range(20))
     assert len(page(html, most=10).links) == 10
     assert page(html, most=10).flags & VisitFlag.MANY_LINKS
@@ -172,7 +175,7 @@ def test_title_is_folded_and_bounded() -> None:
     assert page("<p>none").title == ""
 
 
-def test_text_is_what_is_seen() -> None:
+def test_only_visible_text_counts() -> None:
     seen = page(
         "<title>t</title><style>s{}</style><p>one <b>two</b></p><script>var x</script><style>b{}</style><!-- no -->"
         "<div><template>t</template><SCRIPT>y</SCRIPT></div>"
@@ -180,7 +183,7 @@ def test_text_is_what_is_seen() -> None:
     assert seen.text_length == len("onetwo")
 
 
-def test_digest_is_of_text_and_resolved_links() -> None:
+def test_the_digest_covers_text_and_resolved_links() -> None:
     first = page(f'{PROSE}<a href="x">l</a>')
     assert first.digest != 0
     assert first.digest == page(f'<div class="other">\n {PROSE} </div>\n<a title=t href="/a/x#f">l</a>').digest
@@ -241,7 +244,7 @@ def test_the_charset_is_found(body: bytes, declared: str, charset: str) -> None:
     assert not text.startswith("\ufeff")
 
 
-def test_the_charset_of_the_header_is_read_in_all_its_spellings() -> None:
+def test_the_charset_of_the_header_is_read_in_every_spelling() -> None:
     for spelling in ("charset=windows-1251", 'charset="windows-1251"', "x=y; CHARSET=Windows-1251;z"):
         assert page(RUSSIAN.encode("cp1251"), content_type=f"text/html; {spelling}").charset == "cp1251"
 
@@ -253,7 +256,7 @@ def test_a_character_cut_at_the_end_is_still_utf_8() -> None:
 @pytest.mark.parametrize(
     "label", ["hex", "rot13", "idna", "unicode_escape", "utf-7", "zlib", "undefined", "", "\0", "x" * 1000]
 )
-def test_a_page_can_not_choose_any_codec_of_python(label: str) -> None:
+def test_a_page_cannot_choose_arbitrary_python_codecs(label: str) -> None:
     assert codec(label) == ""
 
 
@@ -265,41 +268,9 @@ def test_any_bytes_are_gathered(body: bytes, charset: str) -> None:
     assert gathered.text_length >= 0
 
 
-_markup = st.lists(
-    st.sampled_from(
-        [
-            "<a href='",
-            "/x",
-            "?q=1",
-            "'>",
-            "</a>",
-            "<p>",
-            "text ",
-            "<base href='/b/'>",
-            "<img src=",
-            "i.png>",
-            "<script>",
-            "ü",
-            "</script>",
-            "<meta name=robots content=",
-            "nofollow>",
-            "<!--",
-            "-->",
-            "<table><tr>",
-            "&amp;",
-            "&#0;",
-            "\0",
-            '"',
-            "<svg>",
-        ]
-    ),
-    max_size=30,
-).map("".join)
-
-
-@given(_markup)
+@given(joined(LINK_PIECES, most=30))
 @settings(deadline=None)
-def test_gathering_depends_on_its_arguments_only_and_links_are_distinct_and_canonical(html: str) -> None:
+def test_gathering_is_pure_and_links_are_distinct_and_canonical(html: str) -> None:
     first = page(html)
     assert first == page(html)
     urls = [link.url for link in first.links]
@@ -312,7 +283,7 @@ def test_gathering_depends_on_its_arguments_only_and_links_are_distinct_and_cano
 @pytest.mark.parametrize(
     "nest", ["<div>", "<b>", "<div></x>", "<table><tr><td>", "<span><i>", "<div><marquee></div></marquee>", "<svg><g>"]
 )
-def test_a_million_elements_deep_is_bounded(nest: str) -> None:
+def test_a_million_nested_elements_are_bounded(nest: str) -> None:
     html = "<a href='/x'>1</a>" + nest * (4_000_000 // len(nest))
     assert takes_less(lambda: page(html), than=1)
     gathered = page(html)
@@ -325,7 +296,7 @@ def left(html: str) -> str:
 
 
 @pytest.mark.parametrize("tag", ["<a href=/x>y</a>", "<!-->", "<!x>", "</p>", "<br>z"])
-def test_tags_without_end_are_cut_at_the_most_that_are_read(tag: str) -> None:
+def test_pages_are_cut_at_the_maximum_number_of_tags(tag: str) -> None:
     few, many = tag * 20_000, tag * 200_000
     assert left(few) == few
     cut = left(many)

@@ -1,4 +1,4 @@
-"""Links by settings, their texts, and what is seen and not fetched."""
+"""Tests of links: by settings, their texts, and links that are counted and not fetched."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def test_the_text_of_a_link_is_bounded() -> None:
     assert len(texts(f"<a href=/x>{'x' * 1000}</a>")["/x"]) == 200
 
 
-def test_an_image_stands_for_the_text_of_its_link_if_there_is_no_other() -> None:
+def test_a_link_without_text_has_the_text_of_its_image() -> None:
     assert texts(
         "<a href=/x><img src=i.png alt=' the\nlogo '></a><a href=/y><img alt=logo>words</a>"
         "<a href=/z><span><img><img alt=''><img alt=third></span></a><map><area href=/w alt='a  corner'></map>"
     ) == {"/x": "the logo", "/y": "words", "/z": "third", "/w": "a corner"}
 
 
-def test_scripts_and_styles_are_no_text_of_a_link() -> None:
+def test_scripts_and_styles_are_not_text_of_a_link() -> None:
     html = "<a href=/x><svg><style>.a{}</style></svg><script>f()</script>seen<template>t</template></a>"
     assert texts(html) == {"/x": "seen"}
     assert texts(html, replace(DEFAULTS, drop=())) == {"/x": ".a{}f()seen"}
@@ -70,7 +70,7 @@ def test_a_dropped_element_keeps_its_links_and_their_texts() -> None:
     assert gathered.text_length == len("words")
 
 
-def test_the_first_text_that_is_not_empty_counts_and_says_where_it_stood() -> None:
+def test_the_first_text_that_is_not_empty_gives_text_and_position() -> None:
     html = (
         "<a name=top></a><a href=/x></a><a href='/x#part'>second</a><a href=/x>third</a><map><area href=/y></map>"
         "<a href=/y rel=nofollow>y</a>"
@@ -99,7 +99,7 @@ def test_every_link_has_tag_and_position() -> None:
     }
 
 
-def test_without_anchors_no_text_is_read() -> None:
+def test_without_anchors_link_texts_are_not_read() -> None:
     html = "<a href=/x>one</a><a href=/x>two</a><area href=/y alt=three>"
     assert texts(html, replace(DEFAULTS, anchors=False)) == {"/x": "", "/y": ""}
     assert page(html, replace(DEFAULTS, anchors=False)).links[0].position == 0
@@ -127,7 +127,7 @@ def test_only_the_elements_of_the_settings_bear_links() -> None:
     }
 
 
-def test_links_within_links_do_not_cost_the_square() -> None:
+def test_nested_links_do_not_take_quadratic_time() -> None:
     nest = "<a href='/{}'><table><tr><td>"
     html = "".join(nest.format(i) for i in range(300)) + "word " * 150_000
     assert takes_less(lambda: page(html), than=0.5)
@@ -136,7 +136,7 @@ def test_links_within_links_do_not_cost_the_square() -> None:
     assert gathered.links[0].text.startswith("word word")
 
 
-def test_a_reference_with_www_is_marked_and_its_target_has_none() -> None:
+def test_a_reference_with_www_is_marked_and_its_target_has_no_www() -> None:
     html = (
         "<a href='https://www.example.org/x'>1</a><a href='//WWW.example.org/y'>2</a><a href='//example.org/z'>3</a>"
         "<a href='/www.html'>4</a><a href='/q?u=http://www.example.org/'>5</a><a href='http://www.org/'>6</a>"
@@ -158,7 +158,7 @@ def test_a_page_linked_with_www_is_still_the_page_itself() -> None:
     assert page("<a href='https://www.example.org/a/page.html#top'>self</a>").links == []
 
 
-def test_what_is_seen_is_counted_by_class_extension_and_domain() -> None:
+def test_links_that_are_not_fetched_are_counted_by_class_extension_and_domain() -> None:
     gathered = page(
         "<img src=1.png><img src=2.PNG?x><img src='https://cdn.images.example.com/3.jpg'><a href=/x.pdf>p</a>"
         "<a href='https://b.other.co.uk/'>o</a><a href='https://a.other.co.uk/x'>o</a><a href='http://10.1.2.3:8/'>o</a>"
@@ -181,14 +181,14 @@ def test_what_is_seen_is_counted_by_class_extension_and_domain() -> None:
     assert [link.url for link in gathered.links] == ["https://example.org/page"]
 
 
-def test_accept_and_classes_are_the_settings() -> None:
+def test_accept_patterns_and_classes_come_from_the_settings() -> None:
     seeder = replace(SEEDER, accept=("/in/",), images=("html",), static=())
     gathered = page("<a href=/in/x>1</a><a href=/out/x>2</a><a href=/in/y.html>3</a>", seeder=seeder)
     assert [link.url for link in gathered.links] == ["https://example.org/in/x"]
     assert lines(gathered) == [("image", "html", "example.org", "1"), ("rejected", "", "example.org", "1")]
 
 
-def test_a_page_that_refers_to_nothing_has_seen_nothing() -> None:
+def test_a_page_without_links_counts_nothing() -> None:
     assert page("<p>words").seen == b""
 
 
@@ -213,7 +213,7 @@ def test_lines_are_bounded_and_the_rarest_are_summed() -> None:
         ("", "other"),
     ],
 )
-def test_schemes_that_are_met_often_have_a_name(raw: str, expected: str) -> None:
+def test_common_schemes_are_counted_by_name(raw: str, expected: str) -> None:
     assert scheme(raw) == expected
 
 

@@ -1,4 +1,4 @@
-"""What a worker makes of a sitemap, what crosses to the desk, and what is in the tables in the end."""
+"""Tests of the results of sitemaps: what a worker reads, what it sends to the desk, and what the tables contain."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gossamer.collection.journal.effects import HINT, Effects
 from gossamer.collection.tables import segments
 from gossamer.config import Settings, override
 from gossamer.gatherer import sitemaps
+from gossamer.gatherer.reader import Reader
 from gossamer.robots import Rules
 from gossamer.robots.parse import LIMIT
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, Links, Results, decode_results
-from gossamer.worker import Reader
 
 URL = b"http://a.example/sitemap.xml.gz"
 BODY = b"<urlset>" + b"".join(
@@ -57,19 +57,19 @@ def asked(ask: Ask, body: bytes, status: int = 200, **headers: str) -> Results:
         (BODY, {"content_encoding": "gzip"}),
     ],
 )
-def test_a_sitemap_crosses_as_links_however_it_is_packed(body: bytes, headers: dict[str, str]) -> None:
+def test_a_sitemap_becomes_links_however_it_is_compressed(body: bytes, headers: dict[str, str]) -> None:
     found = result(body, 200, **headers)
     assert found.visits["outcome"][0] == Outcome.OK
     assert found.links.texts.split() == [b"http://a.example/%d" % i for i in range(9)]
     assert set(found.links.kind.tolist()) == {LinkKind.SITEMAP}
     assert found.links.anchors.split() == [b"1704067200" if i % 2 else b"" for i in range(9)]
-    assert (found.visits["out_degree"][0], found.text_of()[0]["title"]) == (9, URL)
+    assert (found.visits["out_degree"][0], found.visit_texts().all()[0]["title"]) == (9, URL)
 
 
-def test_a_gzip_file_that_is_cut_or_a_bomb_is_read_as_far_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cut_gzip_file_or_a_bomb_is_read_as_far_as_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = result(gzip.compress(BODY)[:-30])
     assert 0 < len(cut.links) <= 9
-    monkeypatch.setattr("gossamer.worker.MOST_BYTES", 300)
+    monkeypatch.setattr("gossamer.gatherer.reader.MOST_BYTES", 300)
     monkeypatch.setattr(sitemaps, "MOST_BYTES", 300)
     bomb = result(gzip.compress(BODY + b" " * 10_000_000))
     assert 0 < len(bomb.links) < 9
@@ -82,7 +82,7 @@ LONG = b"<urlset>" + b"".join(b"<url><loc>http://a.example/%x</loc></url>" % (i*
 
 
 @pytest.mark.parametrize("headers", [{}, {"content_encoding": "gzip"}], ids=["file", "encoding"])
-def test_a_sitemap_that_is_damaged_in_the_middle_is_read_as_far_as_it_goes(headers: dict[str, str]) -> None:
+def test_a_damaged_sitemap_is_read_up_to_the_damage(headers: dict[str, str]) -> None:
     coded = gzip.compress(LONG)
     half = len(coded) // 2
     found = result(coded[:half] + b"\xff" * 40 + coded[half + 40 :], 200, **headers)
@@ -92,37 +92,37 @@ def test_a_sitemap_that_is_damaged_in_the_middle_is_read_as_far_as_it_goes(heade
     assert found.links.texts.split() != whole
 
 
-def test_what_is_no_gzip_at_all_is_a_bad_encoding() -> None:
+def test_a_body_that_is_not_gzip_is_a_bad_encoding() -> None:
     assert result(b"\1\2\3" * 99, content_encoding="gzip").visits["outcome"][0] == Outcome.BAD_ENCODING
 
 
 @pytest.mark.parametrize("behind", [b"# padding\n" * 1_000_000, b"damaged"])
-def test_of_a_robots_txt_that_is_too_large_or_damaged_behind_them_the_first_500_KiB_are_used(behind: bytes) -> None:
+def test_the_first_500_kib_of_a_robots_txt_are_used_if_the_rest_is_damaged_or_too_large(behind: bytes) -> None:
     text = b"User-agent: *\nDisallow: /no\nSitemap: http://a.example/s.xml\n"
     head = gzip.compress(text + bytes(random.Random(1).choices(range(97, 123), k=LIMIT)) + behind)
     body = head if behind != b"damaged" else head[: len(head) - 9] + b"\xff" * 9
     found = asked(Ask.ROBOTS, body, content_encoding="gzip")
     assert found.visits["outcome"][0] == Outcome.OK
-    assert found.text_of()[0]["rules"] == Rules.parse(text, "Gossamer").compiled()
-    assert found.text_of()[0]["sitemaps"] == b"http://a.example/s.xml"
+    assert found.visit_texts().all()[0]["rules"] == Rules.parse(text, "Gossamer").compiled()
+    assert found.visit_texts().all()[0]["sitemaps"] == b"http://a.example/s.xml"
     damaged = asked(Ask.ROBOTS, body[:5000] + b"\xff" * 99, content_encoding="gzip")
     assert damaged.visits["outcome"][0] == Outcome.BAD_ENCODING
 
 
-def test_an_index_crosses_as_names_no_more_than_are_asked_for() -> None:
+def test_an_index_becomes_names_of_sitemaps_up_to_the_maximum() -> None:
     body = b"".join(b"<sitemap><loc>/part%d.xml</loc></sitemap>" % i for i in range(9))
     found = result(b"<sitemapindex>" + body + b"</sitemapindex>")
     assert len(found.links) == 0
-    assert found.text_of()[0]["sitemaps"].split() == [b"http://a.example/part%d.xml" % i for i in range(3)]
+    assert found.visit_texts().all()[0]["sitemaps"].split() == [b"http://a.example/part%d.xml" % i for i in range(3)]
 
 
-def test_a_redirect_is_named_and_is_no_link() -> None:
+def test_a_redirect_of_a_sitemap_has_a_target_and_no_link() -> None:
     found = result(b"", 301, location="http://www.b.example/x")
-    assert found.text_of()[0]["redirect"] == b"http://www.b.example/x"
+    assert found.visit_texts().all()[0]["redirect"] == b"http://www.b.example/x"
     assert len(found.links) == 0
 
 
-def test_pieces_of_links_are_the_links() -> None:
+def test_the_pieces_of_links_together_are_the_links() -> None:
     links = result(BODY).links
     pieces = links.pieces(4)
     assert [len(piece) for piece in pieces] == [4, 4, 1]

@@ -1,4 +1,4 @@
-"""Reading sitemaps: every format, every fault, and no more than the limits."""
+"""Tests of reading sitemaps: every format, broken files, limits."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def atom(addresses: list[str]) -> str:
 
 
 @given(ADDRESSES, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]), st.booleans())
-def test_what_is_written_is_read(addresses: list[str], charset: str, dates: bool) -> None:
+def test_every_format_and_charset_is_read(addresses: list[str], charset: str, dates: bool) -> None:
     when = 1_706_918_400.0 if dates else None
     expected = [Entry(a, when) for a in addresses]
     for prefix in ("", "sm"):
@@ -72,8 +72,8 @@ def test_what_is_written_is_read(addresses: list[str], charset: str, dates: bool
 
 
 @given(ADDRESSES, st.integers(0, 3000))
-def test_what_is_cut_is_read_as_far_as_it_goes(addresses: list[str], size: int) -> None:
-    """An address that is cut itself may be the last."""
+def test_a_cut_file_is_read_as_far_as_it_goes(addresses: list[str], size: int) -> None:
+    """Only the last address may be cut."""
     body = xml(addresses).encode()
     found = read(body[:size], "", NOW)
     whole = [e.address for e in found.entries][: len(addresses)]
@@ -172,7 +172,7 @@ def test_no_entity_is_expanded() -> None:
         ("/relative", "/relative"),
     ],
 )
-def test_addresses_as_they_are_written(written: str, address: str) -> None:
+def test_addresses_are_read_in_every_spelling(written: str, address: str) -> None:
     text = f"<urlset><url><loc>{written}</loc></url><url><loc>http://a.example/next</loc></url></urlset>"
     assert [e.address for e in read(text.encode(), "", NOW).entries] == [address, "http://a.example/next"]
 
@@ -194,19 +194,19 @@ def test_addresses_as_they_are_written(written: str, address: str) -> None:
         "<rss><channel><atom:link href='x'/><item><atom:link href='y'/><link>http://a.example/1</link></item></channel></rss>",
     ],
 )
-def test_oddities_do_no_harm(text: str) -> None:
+def test_odd_markup_is_read(text: str) -> None:
     assert [e.address for e in read(text.encode(), "", NOW).entries] == ["http://a.example/1"]
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"<html><a href='http://a.example/'>none</a></html>", b"no such page", b"\0" * 99]
 )
-def test_what_is_no_sitemap_has_no_entries(body: bytes) -> None:
+def test_a_file_that_is_not_a_sitemap_has_no_entries(body: bytes) -> None:
     assert read(body, "", NOW).entries == []
 
 
 @pytest.mark.parametrize("charset", ["iso-8859-1", "windows-1251", "gb18030"])
-def test_the_charset_is_that_of_the_declaration_or_the_header(charset: str) -> None:
+def test_the_charset_comes_from_the_declaration_or_the_header(charset: str) -> None:
     address = {
         "iso-8859-1": "http://a.example/ä",
         "windows-1251": "http://a.example/ж",
@@ -219,7 +219,7 @@ def test_the_charset_is_that_of_the_declaration_or_the_header(charset: str) -> N
     assert read(lie, "", NOW).entries == [Entry("http://a.example/")]
 
 
-def test_no_more_than_the_limits() -> None:
+def test_the_limits_hold() -> None:
     body = xml([f"http://a.example/{i}" for i in range(12)]).encode()
     with patch.object(sitemaps, "MOST_ENTRIES", 10):
         assert (len(read(body, "", NOW).entries), read(body, "", NOW).whole) == (10, False)
@@ -259,8 +259,8 @@ def test_no_more_than_the_limits() -> None:
     ],
 )
 @pytest.mark.parametrize("head", [b"<urlset>", b"<urlset><url><loc>", b""])
-def test_hostile_text_takes_time_in_proportion_to_its_size(head: bytes, piece: bytes) -> None:
-    """Twenty times the size: twenty times the time, not four hundred times."""
+def test_hostile_text_takes_linear_time(head: bytes, piece: bytes) -> None:
+    """Twenty times the size takes about twenty times the time, not four hundred times."""
 
     def reading(size: int) -> Callable[[], object]:
         body = head + piece * size
@@ -291,7 +291,7 @@ def at(text: str) -> float:
         ("Mon, 06 May 2024 07:08:09 +0200", "2024-05-06T05:08:09+00:00"),
     ],
 )
-def test_dates_of_all_precisions(text: str, when: str) -> None:
+def test_dates_of_all_precisions_are_parsed(text: str, when: str) -> None:
     assert lastmod(text, NOW) == at(when)
 
 
@@ -314,17 +314,17 @@ def test_dates_of_all_precisions(text: str, when: str) -> None:
         "2024-05-06T07:08:09Z" + "x" * 100,
     ],
 )
-def test_nonsense_and_dates_to_come_are_none(text: str) -> None:
+def test_invalid_and_future_dates_are_ignored(text: str) -> None:
     assert lastmod(text, NOW) is None
 
 
 @given(st.text(max_size=40))
-def test_a_date_is_between_the_first_page_and_now(text: str) -> None:
+def test_a_date_is_between_the_first_web_page_and_now(text: str) -> None:
     found = lastmod(text, NOW)
     assert found is None or EARLIEST <= found <= NOW
 
 
-def test_what_is_listed_is_judged_like_the_links_of_a_page() -> None:
+def test_listed_pages_are_judged_like_links_of_a_page() -> None:
     addresses = [
         "http://www.a.example/1?y=2",
         "/2.html",
@@ -343,8 +343,8 @@ def test_what_is_listed_is_judged_like_the_links_of_a_page() -> None:
 
 
 @pytest.mark.parametrize("address", ["/{}", "{}", "http://a.example/{}/" + "x" * 900, "/" + "é" * 180 + "{}"])
-def test_no_more_is_listed_than_may_cross(address: str) -> None:
-    """Though the sitemap's own address is long, or there is much to escape."""
+def test_listed_urls_are_bounded_in_bytes(address: str) -> None:
+    """This holds even if the URL of the sitemap is long, or percent-encoding makes URLs longer."""
     url = f"http://a.example/{''.join(f'{n:04}/' for n in range(180))}"
     body = xml([address.format(i) for i in range(200)]).encode()
     whole = listed(read(body, "", NOW), url, SCOPE).links
@@ -355,7 +355,7 @@ def test_no_more_is_listed_than_may_cross(address: str) -> None:
     assert sum(len(link.url) for link in some) <= 50_000
 
 
-def test_lines_take_little_memory() -> None:
+def test_reading_lines_takes_little_memory() -> None:
     tracemalloc.start()
     try:
         read(b"xyz\n" * 20_000, "", NOW)
@@ -364,7 +364,7 @@ def test_lines_take_little_memory() -> None:
         tracemalloc.stop()
 
 
-def test_an_index_names_sitemaps_and_no_pages() -> None:
+def test_an_index_gives_sitemaps_and_no_pages() -> None:
     body = xml(
         ["/s1.xml.gz", "http://www.a.example/s2.xml", "mailto:x", "/s1.xml.gz", "/s3.xml"], "sitemapindex", "sitemap"
     )

@@ -1,4 +1,4 @@
-"""Sketch, language, description and cleaned text of a page."""
+"""Tests of sketch, language, description and cleaned text of a page."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gossamer.gatherer.read import LONGEST_DESCRIPTION
 from gossamer.gatherer.sketch import LONGEST, sketch
 from gossamer.urls import Scope
 from tests.support.languages import PARAGRAPHS
+from tests.support.strategies import TEXT_PIECES, joined
 from tests.support.timing import takes_less
 
 DEFAULTS = GathererSettings()
@@ -65,7 +66,8 @@ def test_texts_equal_but_for_white_space_have_equal_sketches(words: list[str], d
 
 
 def test_a_changed_word_changes_few_bits() -> None:
-    """One of 300 words is in 3 of 298 runs: 1 % of the votes. One of 3,000: most pages are within Manku's 3 bits."""
+    """One of 300 words is in 3 of 298 sequences: 1 % of the votes. With one of 3,000 words changed, most pages are
+    within the 3 bits of Manku et al."""
     dice = random.Random(1)
     words = vocabulary(dice)
     for length, mean in ((300, 4.5), (3_000, 1.6)):
@@ -91,12 +93,12 @@ def test_unrelated_texts_differ_in_half_of_the_bits() -> None:
     assert all(30 < count < 90 for count in by_bit)
 
 
-def test_the_order_of_words_counts() -> None:
+def test_the_order_of_words_changes_the_sketch() -> None:
     words = vocabulary(random.Random(3))[:200]
     assert apart(sketch(" ".join(words).encode()), sketch(" ".join(reversed(words)).encode())) > 15
 
 
-def test_a_text_without_spaces_is_cut_into_characters() -> None:
+def test_a_text_without_spaces_is_split_into_characters() -> None:
     text = PARAGRAPHS["zh"] * 5
     middle = len(text) // 2
     other = text[:middle] + "變" + text[middle + 1 :]
@@ -116,9 +118,9 @@ def test_almost_empty_texts_have_no_sketch() -> None:
     assert page(PARAGRAPHS["en"]).sketch != 0
 
 
-def test_a_sketch_is_of_a_bounded_part_of_the_text() -> None:
+def test_a_sketch_covers_a_bounded_part_of_the_text() -> None:
     text = b"some words of a long text " * (LONGEST // 20)
-    assert sketch(text) == sketch(text + b"and some more that nobody looks at")
+    assert sketch(text) == sketch(text + b"and some more that is not read")
 
 
 def test_markup_and_links_do_not_change_the_sketch() -> None:
@@ -128,7 +130,7 @@ def test_markup_and_links_do_not_change_the_sketch() -> None:
     assert one.digest != other.digest
 
 
-def test_two_thousand_words_are_sketched_in_a_moment() -> None:
+def test_the_sketch_of_two_thousand_words_is_fast() -> None:
     """About 0.13 ms: `bench/gather.py` prints it."""
     dice = random.Random(4)
     text = " ".join(made(dice, vocabulary(dice), 2_000)).encode()
@@ -139,13 +141,13 @@ def test_two_thousand_words_are_sketched_in_a_moment() -> None:
 
 
 @pytest.mark.parametrize("code", PARAGRAPHS)
-def test_the_language_of_a_paragraph_is_found(code: str) -> None:
+def test_the_language_of_a_paragraph_is_detected(code: str) -> None:
     assert language(PARAGRAPHS[code]) == code
     assert page(f"<html lang=xx><p>{PARAGRAPHS[code]}").language == code
 
 
 @pytest.mark.parametrize("code", ["ru", "de", "ja", "el"])
-def test_the_language_is_found_in_any_charset(code: str) -> None:
+def test_the_language_is_detected_in_any_charset(code: str) -> None:
     charset = {"ru": "koi8-r", "de": "iso-8859-1", "ja": "shift_jis", "el": "iso-8859-7"}[code]
     body = PARAGRAPHS[code].encode(charset, "ignore")
     assert page(body, content_type=f"text/html; charset={charset}").language == code
@@ -155,12 +157,12 @@ def test_too_little_text_has_no_language() -> None:
     assert page("<html lang=en><p>A few words of English, but not that many").language == ""
 
 
-def test_a_text_that_is_none_has_no_language() -> None:
+def test_a_text_without_words_has_no_language() -> None:
     assert language("0123 4567 89 + - = " * 30) == ""
     assert page("<p>" + "zxqv 12 kkw 77 bnm " * 30).language == ""
 
 
-def test_what_a_page_says_of_its_language_is_believed_only_if_the_text_agrees() -> None:
+def test_the_declared_language_counts_only_if_the_text_agrees() -> None:
     unsure = PARAGRAPHS["en"][:130] + PARAGRAPHS["de"][:130] + PARAGRAPHS["fr"][:130]
     assert language(unsure) == ""
     guesses = {code for code in PARAGRAPHS if language(unsure, code)}
@@ -174,7 +176,7 @@ def test_what_a_page_says_of_its_language_is_believed_only_if_the_text_agrees() 
     assert page(f"<html lang=fi><p>{PARAGRAPHS['en']}").language == "en"
 
 
-def test_the_middle_of_a_page_counts_more_than_its_menu() -> None:
+def test_the_language_is_that_of_the_middle_of_a_page() -> None:
     menu = "<ul>" + "<li>Home<li>About us<li>Contact<li>Search this site" * 10 + "</ul>"
     assert page(menu + f"<p>{PARAGRAPHS['es'] * 8}</p>" + menu).language == "es"
 
@@ -183,7 +185,7 @@ def test_control_characters_do_not_hide_the_language() -> None:
     assert language(PARAGRAPHS["sv"].replace(" ", "\x01 \x85", 3) + "\ufdd0\ud800") == "sv"
 
 
-def test_no_language_is_looked_for_if_the_settings_say_so() -> None:
+def test_language_detection_can_be_disabled() -> None:
     assert page(PARAGRAPHS["en"], replace(DEFAULTS, language=False)).language == ""
 
 
@@ -210,7 +212,7 @@ def test_any_text_has_a_language_of_two_letters_or_none(text: str, declared: str
         (f"<meta name=description content='{'wörd ' * 200}'>", ("wörd " * 60).strip()),
     ],
 )
-def test_the_description_is_the_pages_own_else_the_shared_one(head: str, expected: str) -> None:
+def test_the_meta_description_comes_before_the_open_graph_one(head: str, expected: str) -> None:
     assert page(f"<head>{head}</head>").description == expected
     assert len(expected) <= LONGEST_DESCRIPTION
 
@@ -226,7 +228,7 @@ def test_blocks_are_lines_and_white_space_is_folded() -> None:
     assert cleaned(html) == "The title\nOne\ntwo three four\nfive\nsix\nseven\na b\nc\nx y\nz\ntail"
 
 
-def test_kept_tags_stay_bare_and_the_rest_is_escaped() -> None:
+def test_kept_tags_lose_their_attributes_and_the_rest_is_escaped() -> None:
     html = (
         "<title>a<b</title><p class=x>1 &lt; 2 &amp; <b style=y>bold <i>it</i></b><br>end &quot;q&quot;</p>"
         "<custom-el>c</custom-el><a href=z>link</a>"
@@ -237,7 +239,7 @@ def test_kept_tags_stay_bare_and_the_rest_is_escaped() -> None:
     assert cleaned(html) == 'a<b\n1 < 2 & bold it\nend "q"\nclink'
 
 
-def test_lines_of_preformatted_text_stay_lines_however_deep() -> None:
+def test_lines_of_preformatted_text_stay_lines_at_any_depth() -> None:
     assert cleaned("<pre>a\nb<textarea>c\n\nd</textarea><b>e\nf</b></pre>") == "a\nb\nc\nd\ne\nf"
     deep = "<pre>" * 900 + "<b>x\ny</b>" * 20_000
     assert len(cleaned(deep).split("\n")) == 20_001
@@ -250,7 +252,7 @@ def test_dropped_tags_leave_nothing() -> None:
     assert cleaned(html, drop=()) == "menu\ns\nwordsx"
 
 
-def test_no_text_is_made_unless_asked_for() -> None:
+def test_cleaned_text_is_made_only_on_request() -> None:
     assert page("<p>words").text is None
     assert page("words", content_type="text/plain").text is None
 
@@ -264,56 +266,7 @@ def test_plain_text_has_language_sketch_and_text() -> None:
     assert kept.text == b"1 &lt; 2"
 
 
-_markup = st.lists(
-    st.sampled_from(
-        [
-            "<p>",
-            "</p>",
-            "<div>",
-            "</div>",
-            "one ",
-            "two",
-            "\n",
-            "&lt;b&gt;",
-            "&amp;",
-            "<b>",
-            "</b>",
-            "<pre>",
-            "</pre>",
-            "<table><tr><td>",
-            "</table>",
-            "<textarea>",
-            "</textarea>",
-            "<xmp>",
-            "</xmp>",
-            "<svg><style>x</style>",
-            "</svg>",
-            "<script>s</script>",
-            "<!-- c -->",
-            "<br>",
-            "<select><option>",
-            "</select>",
-            "\0",
-            "&#0;",
-            "\x01",
-            "ü",
-            "<a>",
-            "</a>",
-            "<iframe>",
-            "</iframe>",
-            "<template>",
-            "</template>",
-            "<noscript>",
-            "</noscript>",
-            "<li>",
-            "<math><mi>",
-        ]
-    ),
-    max_size=40,
-).map("".join)
-
-
-@given(_markup, st.booleans())
+@given(joined(TEXT_PIECES, most=40), st.booleans())
 @settings(deadline=None)
 def test_cleaned_text_has_the_characters_of_the_digest(html: str, dropping: bool) -> None:
     given = replace(TEXT, drop=TEXT.drop if dropping else ())
@@ -327,13 +280,13 @@ def test_cleaned_text_has_the_characters_of_the_digest(html: str, dropping: bool
 
 
 @given(st.text(alphabet=" \n\u3000abcdefgh", max_size=4_000))
-def test_the_piece_whose_language_is_found_is_that_of_the_middle_with_white_space_folded(text: str) -> None:
+def test_the_language_is_detected_in_the_middle_with_white_space_folded(text: str) -> None:
     start = max(0, (len(text) - 2 * PIECE) // 2)
     assert _piece(text) == " ".join(text[start : start + 2 * PIECE].split())[:PIECE]
 
 
 @pytest.mark.parametrize("white", [1, 3, 30])
-def test_a_piece_with_much_white_space_is_whole_too(white: int) -> None:
+def test_a_piece_with_much_white_space_has_full_length(white: int) -> None:
     text = ("word" + " " * white) * 2_000
     start = (len(text) - 2 * PIECE) // 2
     assert _piece(text) == " ".join(text[start : start + 2 * PIECE].split())[:PIECE]

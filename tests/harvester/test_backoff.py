@@ -14,16 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer import urls
-from gossamer.asking import DeskView
 from gossamer.base.model import VISIT, Ask, Outcome, Texts
 from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside
-from gossamer.collection.columns import SITE_COLUMNS, Group
 from gossamer.config import Settings, override
-from gossamer.desk import Desk
-from gossamer.patience import MOST_SLOW, MOST_STRETCH, Answers, Clocks, clocks, rests
+from gossamer.crawl.apply import apply
+from gossamer.crawl.parts import LAYOUT, new_desk
+from gossamer.desk.columns import Group
+from gossamer.harvester.backoff import MOST_SLOW, MOST_STRETCH, Answers, Clocks, clocks, rests
+from gossamer.harvester.lost import patience_after
+from gossamer.observe.listener import DeskView
+from gossamer.observe.status import site_clock
 from gossamer.read.explain.text import clock_lines
 from gossamer.webs.simulated import Asked, Reply
-from gossamer.whereabouts import site_clock
 from tests.support.world import World, impolite
 
 ROOT = "http://a.example/"
@@ -38,7 +40,7 @@ VISITS = st.lists(
 
 
 def sites(count: int = 1) -> Clocks:
-    group = Group(count, SITE_COLUMNS)
+    group = Group(count, LAYOUT["site"])
     return Clocks.of(group).copy(0, count)
 
 
@@ -231,7 +233,7 @@ def test_what_was_never_committed_makes_us_as_patient_as_if_it_were(seed: int) -
     rng = Random(seed)
     changes = ("collection.max_pages=100", "collection.max_sites=10", f"harvester.wait_factor={rng.choice([0, 10])}")
     chosen, known = override(Settings(), changes), rng.randint(1, 3)
-    there, lost = Desk(chosen, 1), Desk(chosen, 1)
+    there, lost = new_desk(chosen, 1), new_desk(chosen, 1)
     for tick in range(6):
         visits = np.zeros(rng.randint(0, 4), VISIT)
         for visit in visits:
@@ -245,13 +247,13 @@ def test_what_was_never_committed_makes_us_as_patient_as_if_it_were(seed: int) -
         effects.origins = np.array([(s, 80, 0) for s in range(known)], effects.origins.dtype)[: known * (tick == 0)]
         if tick == 0:
             effects.sites = Texts.join([f"s{s}.example".encode() for s in range(known)], "<u2")
-        there.apply(effects)
+        apply(there, effects)
         if tick < 3:
-            lost.apply(effects)
+            apply(lost, effects)
             behind = []
         else:
             behind.append(effects)
-    learned = lost.patience_after(behind)
+    learned = patience_after(lost, behind)
     for site in {int(s) for effects in behind for s in effects.visits["site"]}:
         until, doubled = learned[site]
         assert until >= there.columns.site.next[site] - EPSILON

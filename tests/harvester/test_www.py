@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.base.outcomes import Aside
-from gossamer.collection.probes import NAME
-from gossamer.crawl import Ending
-from gossamer.desk import MOST_RESPELLED
+from gossamer.desk.account import Account
+from gossamer.desk.places import MOST_SWITCHES, Places
+from gossamer.harvester.errands.probes import NAME
+from gossamer.manager.pages import Pages
 from gossamer.robots import Rules
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.site import Names
@@ -103,8 +105,12 @@ def test_a_site_that_redirects_every_path_to_its_other_name_does_so_once(
     assert Counter(asked_urls(world.asked)) == Counter([*first, *(right + n for n in PAGES)])
     assert asked_urls(world.asked, Ask.ROBOTS) == [wrong + "robots.txt", right + "robots.txt"]
     desk = result.crawl.desk
-    assert (desk.visits, desk.robots_visits, desk.outcomes[Outcome.REDIRECT]) == (4 + len(first), 2, len(first))
-    assert desk.counts.sum() == len(result.pages)
+    assert (desk[Account].visits, desk[Account].robots_visits, desk[Account].outcomes[Outcome.REDIRECT]) == (
+        4 + len(first),
+        2,
+        len(first),
+    )
+    assert desk[Pages].counts.sum() == len(result.pages)
 
 
 def test_robots_txt_at_the_other_name_is_read_before_any_page_and_obeyed(tmp_path: Path) -> None:
@@ -128,7 +134,7 @@ def test_a_ring_of_redirects_ends(tmp_path: Path, robots: bool) -> None:
     world = World(tmp_path, reply)
     result = world.run([BARE])
     assert result.ending is Ending.DONE
-    assert len(world.asked) <= 3 * (MOST_RESPELLED + 1)
+    assert len(world.asked) <= 3 * (MOST_SWITCHES + 1)
     expected = State.PENDING if robots else State.DONE
     assert result.in_state(expected) == {BARE}, "a robots.txt that cannot be read forbids its site"
     assert impolite(world.asked, 15.0, 1.0) == []
@@ -197,7 +203,7 @@ def test_a_site_whose_other_name_does_not_exist_is_asked_by_its_first_one_again(
     world = World(tmp_path, reply, address=address)
     result = world.run([BARE], patience=400.0)
     site = result.crawl.desk.columns.site
-    assert (result.crawl.desk.host(0), site.name_failures[0]) == ("a.example", 0)
+    assert (result.crawl.desk[Places].host(0), site.name_failures[0]) == ("a.example", 0)
     assert Aside(int(site.why[0])) in (Aside.ROBOTS_UNREADABLE, Aside.FAILING)
     failing[0] = False
     world.clock.advance(2_000.0)

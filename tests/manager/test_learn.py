@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, TRANSIENT, VISIT, LinkKind, Outcome, PageFlag, Reason, State
 from gossamer.base.outcomes import TREATMENTS
-from gossamer.collection.columns import Columns
 from gossamer.config.accepted import WORDS
+from gossamer.crawl.parts import new_columns
 from gossamer.manager.learn import Limits, learn, new_counts, plant
-from gossamer.manager.policies import DAMPING, KEPT, LOST, SEED_CASH, SPENT, TOTAL, new_totals
+from gossamer.manager.policies import DAMPING, KEPT, LOST, SEED_CASH, SPENT, new_totals
 from gossamer.manager.strategies import (
     BACKLINKS,
     BREADTH_FIRST,
@@ -31,7 +31,7 @@ from gossamer.manager.strategies import (
     VALUE,
     strategy_named,
 )
-from gossamer.manager.value import GIVEN
+from gossamer.manager.value import GIVEN, TOTAL
 
 LIMITS = Limits(depth_static=3, depth_dynamic=1, retry=100.5, tries=3)
 
@@ -43,7 +43,7 @@ class Crawl:
 
     def __init__(self, random: Random, policy: str = "opic") -> None:
         self.random, self.policy = random, strategy_named(policy)
-        self.columns = Columns(100, 4)
+        self.columns = new_columns(100, 4)
         self.columns.site.count, self.columns.origin.count = 4, 8
         self.columns.origin.site[:8] = [0, 0, 1, 1, 2, 2, 3, 3]
         self.totals, self.counts = new_totals(), new_counts()
@@ -210,7 +210,7 @@ def test_read_only_arrays_of_a_journal_record_teach_the_same() -> None:
 
 
 def test_seeds_beyond_what_the_total_holds_get_nothing() -> None:
-    columns = Columns(10, 1)
+    columns = new_columns(10, 1)
     columns.page.count, columns.page.flags[:10] = 10, PageFlag.SEED
     totals, counts = new_totals(), new_counts()
     totals[KEPT] = totals[TOTAL] = 2**63 - 3 * SEED_CASH
@@ -220,7 +220,7 @@ def test_seeds_beyond_what_the_total_holds_get_nothing() -> None:
 
 
 def test_a_page_keeps_what_it_held_and_gives_it_once() -> None:
-    columns = Columns(3, 1)
+    columns = new_columns(3, 1)
     columns.page.count, columns.site.count, columns.origin.count = 3, 1, 1
     columns.page.flags[0] = PageFlag.SEED
     policy, totals, counts = strategy_named("value"), new_totals(), new_counts()
@@ -240,7 +240,7 @@ def test_breadth_first_moves_no_cash() -> None:
 
 
 def test_pages_are_drawn_from_front_queues_first_in_first_out_and_half_as_often_from_each_deeper_one() -> None:
-    columns, each = Columns(40_000, 1), 10_000
+    columns, each = new_columns(40_000, 1), 10_000
     columns.page.count, columns.site.count, columns.origin.count = 4 * each, 1, 1
     columns.page.depth[: 4 * each] = np.tile([0, 1, 2, 9], each)
     plant(columns, strategy_named("mercator"), new_totals(), new_counts(), 0, 4 * each)
@@ -253,7 +253,7 @@ def test_pages_are_drawn_from_front_queues_first_in_first_out_and_half_as_often_
 
 
 def test_a_page_found_late_is_not_drawn_before_those_fetched_already() -> None:
-    columns, policy, totals = Columns(200, 1), strategy_named("mercator"), new_totals()
+    columns, policy, totals = new_columns(200, 1), strategy_named("mercator"), new_totals()
     columns.page.count, columns.site.count, columns.origin.count = 100, 1, 1
     plant(columns, policy, totals, new_counts(), 0, 100)
     visits = np.zeros(1, VISIT)

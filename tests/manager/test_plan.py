@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.model import Outcome, PageFlag, State
-from gossamer.collection.columns import Columns
+from gossamer.crawl.parts import new_columns
+from gossamer.desk.columns import Columns
 from gossamer.manager import plan as plan_module
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.position import standing_of
@@ -35,7 +36,7 @@ WALL = 1_000_000.0
 
 
 def random_columns(random: Random, known: int, sites: int) -> Columns:
-    columns = Columns(max(1, known), sites)
+    columns = new_columns(max(1, known), sites)
     columns.page.count, columns.site.count, columns.origin.count = known, sites, 2 * sites
     columns.origin.site[: 2 * sites] = [i // 2 for i in range(2 * sites)]
     for site in range(sites):
@@ -207,7 +208,7 @@ def test_a_plan_of_a_large_collection_is_exact() -> None:
     """Large enough for the sample and its margins; one site holds half, and cash grows with the page number."""
     rng = np.random.default_rng(5)
     known, sites = 300_000, 500
-    columns = Columns(known, sites)
+    columns = new_columns(known, sites)
     columns.page.count, columns.site.count, columns.origin.count = known, sites, sites
     columns.origin.site[:sites] = np.arange(sites)
     columns.page.origin[:] = np.where(rng.random(known) < 0.5, 0, rng.integers(0, sites, known))
@@ -258,7 +259,7 @@ def test_a_page_stands_where_the_plan_puts_it(policy: Strategy, seed: int, value
 
 
 def test_why_a_page_is_not_in_the_plan_is_said() -> None:
-    columns = Columns(4, 2)
+    columns = new_columns(4, 2)
     columns.page.count, columns.site.count, columns.origin.count = 4, 2, 2
     columns.origin.site[:2], columns.page.origin[:4] = [0, 1], [0, 0, 0, 1]
     columns.page.merit[:4] = [0.4, 0.3, 0.2, 0.1]

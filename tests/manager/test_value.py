@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Outcome, State
 from gossamer.base.units import Duration
-from gossamer.collection.columns import Columns
 from gossamer.config.presets import PRESETS, Preset
 from gossamer.config.settings import ManagerSettings
+from gossamer.crawl.parts import new_columns
+from gossamer.desk.columns import Columns
 from gossamer.manager.due import soonest_due
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.policies import SEED_CASH
@@ -29,7 +30,7 @@ UNIT = st.floats(0, 1)
 
 
 def some_columns(pages: int) -> Columns:
-    columns = Columns(pages, pages)
+    columns = new_columns(pages, pages)
     columns.page.count = columns.site.count = columns.origin.count = pages
     columns.origin.site[:pages] = columns.page.origin[:pages] = np.arange(pages)
     return columns

@@ -34,7 +34,7 @@ from gossamer.manager.value import Value
 from gossamer.robots import Rules
 from gossamer.tools.reference import COUNTED, ENVIRONMENT, EXITS, LINKS, STATES, reference, verbs
 from gossamer.urls import Scope
-from gossamer.web.fetch.fetch import request_fields
+from gossamer.web.fetch.request import request_fields
 from gossamer.webs.checker import LOG_FORMAT
 from tests.support.paths import ROOT
 

@@ -1,4 +1,4 @@
-"""Link scores against obvious computations, on graphs made up and real, in memory and on disk."""
+"""Compares link scores with direct computations, on generated and real graphs, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,55 +14,21 @@ from hypothesis import strategies as st
 from gossamer.base.model import NONE
 from gossamer.rank import rows as rows_module
 from gossamer.rank.completed import completed
-from gossamer.rank.graph import Csr, Graph, crossings, csr
+from gossamer.rank.graph import Csr, crossings, csr
 from gossamer.rank.hits import hubs_and_authorities
 from gossamer.rank.names import share_score
 from gossamer.rank.pagerank import pagerank
 from gossamer.rank.rows import MappedRows, encode, open_rows
 from gossamer.rank.siterank import siterank
+from tests.support.graphs import dense, in_memory, links_of
 from tests.support.shared_data import graph_file
-
-Links = list[list[int]]
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> Links:
-    n = draw(st.integers(1, 40))
-    return [draw(st.lists(st.integers(0, n - 1), max_size=6)) for _ in range(n)]
-
-
-def in_memory(links: Links) -> Csr:
-    sources = np.array([p for p, targets in enumerate(links) for _ in targets], np.uint32)
-    return csr(len(links), sources, np.array([t for targets in links for t in targets], np.uint32))
+from tests.support.strategies import Links, graphs, seeds
 
 
 def row_parts(links: dict[int, list[int]], key: int = 7) -> bytes:
     sources = np.array(list(links), np.uint32)
     degrees = np.array([len(t) for t in links.values()], np.int64)
     return b"".join(encode(sources, degrees, np.array([t for ts in links.values() for t in ts], np.uint32), key))
-
-
-def links_of(graph: Graph) -> dict[int, list[int]]:
-    found = {}
-    for block in graph.blocks():
-        begin = block.begin
-        for source, end in zip(block.sources.tolist(), block.ends.tolist(), strict=True):
-            found[source] = block.targets[begin:end].tolist()
-            begin = end
-    return found
-
-
-def dense(links: Links, damping: float = 0.85) -> npt.NDArray[np.float64]:
-    """PageRank as the solution of its equations."""
-    n = len(links)
-    follow = np.zeros((n, n))
-    for p, targets in enumerate(links):
-        if targets:
-            follow[list(set(targets)), p] = 1 / len(set(targets))
-        else:
-            follow[:, p] = 1 / n
-    solved: npt.NDArray[np.float64] = np.linalg.solve(np.eye(n) - damping * follow, np.full(n, (1 - damping) / n))
-    return solved
 
 
 @settings(max_examples=150, deadline=None)
@@ -77,8 +42,8 @@ def test_pagerank_solves_its_equations(links: Links) -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(graphs(), st.integers(0, 2**32))
-def test_a_warm_start_comes_to_the_same_ranks(links: Links, seed: int) -> None:
+@given(graphs(), seeds)
+def test_a_warm_start_gives_the_same_ranks(links: Links, seed: int) -> None:
     start = np.random.default_rng(seed).random(np.random.default_rng(seed).integers(0, len(links) + 1))
     warm = pagerank(in_memory(links), start, tolerance=1e-12, most=500)
     assert np.allclose(warm.values, dense(links), atol=1e-10)
@@ -101,7 +66,7 @@ def test_a_good_start_saves_iterations() -> None:
 
 
 @pytest.mark.parametrize("name", ["cnr-2000", "debian-docs"])
-def test_pagerank_of_a_real_graph_is_that_of_a_power_iteration(name: str) -> None:
+def test_pagerank_of_a_real_graph_equals_a_power_iteration(name: str) -> None:
     sparse = pytest.importorskip("scipy.sparse")
     stored = np.load(graph_file(name))
     graph = Csr(stored["offsets"].astype(np.int64), stored["targets"])
@@ -135,7 +100,7 @@ def test_rows_on_disk_are_the_graph(links: Links, block: int) -> None:
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where examples of hypothesis write: a fixture of its own would be made once for all of them."""
+    """Gives the examples of hypothesis a folder to write to; a function-scoped fixture is not allowed with them."""
     monkeypatch.setenv("PYTEST_TMP", str(tmp_path))
 
 
@@ -166,7 +131,7 @@ def test_a_later_row_of_a_page_replaces_the_earlier_one(tmp_path: Path) -> None:
     assert np.allclose(pagerank(mapped, tolerance=1e-12).values, dense([[], [], [3], [0], [4], []]))
 
 
-def test_rows_that_are_damaged_or_made_from_something_else_are_not_used(tmp_path: Path) -> None:
+def test_row_files_that_are_damaged_or_made_from_other_data_are_not_used(tmp_path: Path) -> None:
     path, whole = tmp_path / "one", row_parts({1: [2, 300], 2: [1]})
     assert open_rows(path, 7) is None
     path.write_bytes(whole)
@@ -175,7 +140,7 @@ def test_rows_that_are_damaged_or_made_from_something_else_are_not_used(tmp_path
     for at in range(len(whole)):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         found = open_rows(path, 7)
-        assert found is None or at < 56, "damage behind the head is seen"
+        assert found is None or at < 56, "damage after the head is detected"
         path.write_bytes(whole[:at])
         assert open_rows(path, 7) is None
 
@@ -185,7 +150,7 @@ def test_rows_that_are_damaged_or_made_from_something_else_are_not_used(tmp_path
 
 @settings(max_examples=100, deadline=None)
 @given(graphs())
-def test_hubs_and_authorities_are_those_of_the_algorithm(links: Links) -> None:
+def test_hubs_and_authorities_follow_the_algorithm(links: Links) -> None:
     n = len(links)
     matrix = np.zeros((n, n))
     for p, targets in enumerate(links):
@@ -228,7 +193,7 @@ def test_the_score_of_a_share_rises_from_0_to_1(shares: list[float], count: int)
 
 
 def test_completed_pagerank_of_a_whole_graph_on_one_site_is_pagerank_with_a_jump_to_the_start() -> None:
-    """All fetched: nothing is left to complete."""
+    """All pages are fetched: nothing is left to complete."""
     rng = np.random.default_rng(2)
     graph = csr(50, rng.integers(0, 50, 400), rng.integers(0, 50, 400))
     start, everything = np.array([3], np.uint32), np.ones(50, np.bool_)
@@ -250,8 +215,8 @@ def test_completed_pagerank_of_a_whole_graph_on_one_site_is_pagerank_with_a_jump
     assert found.base == pytest.approx((1 - 0.85 * (expected @ links).sum()) * 0.85 / 50, abs=1e-4)
 
 
-def test_pages_that_were_not_fetched_are_taken_to_link_as_their_site_does() -> None:
-    """Pages 1 and 2 of site 0 link to 3; so will 4 and 5, which nobody has fetched. Of site 1 only 6 is known."""
+def test_unfetched_pages_are_assumed_to_link_like_their_site() -> None:
+    """Pages 1 and 2 of site 0 link to 3; pages 4 and 5, which are not fetched, will too. Site 1 has pages 6 and 7."""
     graph = csr(8, np.array([0, 0, 0, 0, 1, 2, 0]), np.array([1, 2, 4, 5, 3, 3, 6]))
     site = np.array([0, 0, 0, 0, 0, 0, 1, 1], np.uint32)
     fetched = np.array([True, True, True, False, False, False, False, False])

@@ -31,8 +31,8 @@ from gossamer.read.compact import merging
 from gossamer.read.export import wacz
 from gossamer.read.sql.sources import find
 from gossamer.read.verify.verify import verify
-from tests.rank.test_rank import links_of
 from tests.support.effects_samples import small_effects
+from tests.support.graphs import links_of
 from tests.support.powercut import Disk, Loss
 
 LINKS: Final = 2

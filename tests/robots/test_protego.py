@@ -1,7 +1,7 @@
-"""Thousands of made-up files and URLs against protego: where it differs, a named reason says why.
+"""Compares thousands of generated files and URLs with protego: every difference must have a named reason.
 
-A reason is a rewriting of file and URL into what protego takes for what the RFC says. A difference is explained if some
-of them, one or all together, make protego agree; so a reason cannot excuse what it is not about.
+A reason rewrites file and URL so that protego reads them as the RFC demands. A difference is explained if one reason,
+or all reasons together, make protego agree. So a reason cannot excuse an unrelated difference.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def each_line(change: Callable[[str, str], str | None]) -> Callable[[str], str]:
-    """Of lines with a key: what the function makes of key in small letters and value; None: as it was."""
+    """Apply `change` to each line with a key: it gets key (in lower case) and value; None keeps the line."""
 
     def changed(text: str) -> str:
         out = []
@@ -60,12 +60,12 @@ def token_only(key: str, value: str) -> str | None:
 
 
 def not_index(key: str, value: str) -> str | None:
-    """The same, for protego, and no longer its special case."""
+    """An equivalent rule that avoids a special case of protego."""
     return f"{key}: {value}*" if key == "allow" and value.endswith("/index.html") else None
 
 
 def dollars(key: str, value: str) -> str | None:
-    """Only the last one is a sign; the others stand for themselves, like any letter."""
+    """Only a final $ is an anchor; other $ are literal characters."""
     if key not in ("allow", "disallow"):
         return None
     head, last = (value[:-1], "$") if value.endswith("$") else (value, "")
@@ -77,10 +77,12 @@ def no_dollar(text: str) -> str:
 
 
 class Reason(NamedTuple):
+    """A reason for differences: the section of the RFC, and how to rewrite file and URL."""
+
     why: str
     file: Callable[[str], str]
     example: tuple[str, str]
-    """A file and a path about which the two differ, for this reason alone."""
+    """A file and a path for which the verdicts differ for this reason alone."""
     url: Callable[[str], str] = lambda url: url
 
 
@@ -92,7 +94,7 @@ _RESERVED = "%(3A|2F|3F|23|5B|5D|40|21|26|27|28|29|2B|2C|3B|3D|25)"
 
 
 def _same(text: str) -> str:
-    """Escapes of reserved characters, which protego undoes, become other letters; those of "*" and "$" stay."""
+    """Replace escapes of reserved characters, which protego decodes, by other letters; keep escapes of "*" and "$"."""
     return re.sub(_RESERVED, lambda found: f"~{found[1].lower()}", text, flags=re.IGNORECASE)
 
 
@@ -110,28 +112,28 @@ REASONS = {
         ("\ufeffUser-agent: *\nDisallow: /a", "/a"),
     ),
     "other keys": Reason(
-        "2.2.4: lines of other keys, Crawl-delay and misspelled ones among them, are no rules and end no group",
+        "2.2.4: lines with other keys, such as Crawl-delay and misspelled ones, are not rules and do not end a group",
         known_keys,
         ("User-agent: gossamer\nCrawl-delay: 3\nUser-agent: y\nDisallow: /a", "/a"),
     ),
     "product token": Reason(
-        "2.2.1: the whole product token counts, of letters, - and _, and nothing behind it",
+        "2.2.1: the whole product token counts (letters, - and _), and nothing after it",
         each_line(token_only),
         ("User-agent: gossamer/2.0\nDisallow: /a", "/a"),
     ),
     "index.html": Reason(
-        "2.2.2: an Allow of /index.html is about /index.html",
+        "2.2.2: an Allow of /index.html applies only to /index.html",
         each_line(not_index),
         ("User-agent: *\nDisallow: /\nAllow: /index.html", "/"),
     ),
     "dollar": Reason(
-        "2.2.3: $ ends a rule, and elsewhere stands for itself",
+        "2.2.3: $ at the end of a rule is an anchor, elsewhere a literal character",
         each_line(dollars),
         ("User-agent: *\nDisallow: /a$\nAllow: /a", "/a$"),
         no_dollar,
     ),
     "query": Reason(
-        "2.2.2, first example: in a query :, /, ? and @ mean the same escaped",
+        "2.2.2, first example: in a query :, /, ? and @ mean the same when escaped",
         each_line(lambda key, value: f"{key}: {_in_query(value)}" if key in ("allow", "disallow") else None),
         ("User-agent: *\nDisallow: /x?u=https://f", "/x?u=https%3A%2F%2Ff"),
         _in_query,
@@ -143,7 +145,7 @@ REASONS = {
         _same,
     ),
     "500 KiB": Reason(
-        "2.5: what is behind the first 500 KiB is not read",
+        "2.5: only the first 500 KiB are read",
         lambda text: (
             text if len(text.encode()) <= LIMIT else text.encode()[:LIMIT].decode(errors="ignore").rpartition("\n")[0]
         ),
@@ -166,7 +168,7 @@ def theirs(text: str, url: str) -> bool:
 
 
 def reason_of(text: str, url: str) -> str | None:
-    """Why the two differ: a reason, several, or None."""
+    """Why the verdicts differ: the name of a reason, "several", or None."""
     wanted, together, changed = ours(text, url), text, url
     for name, reason in REASONS.items():
         if theirs(reason.file(text), reason.url(url)) == wanted:
@@ -262,7 +264,7 @@ def test_every_difference_from_protego_has_a_reason() -> None:
 
 
 @pytest.mark.parametrize("name", REASONS)
-def test_each_reason_has_an_example_that_nothing_else_explains(name: str) -> None:
+def test_each_reason_has_an_example_that_no_other_reason_explains(name: str) -> None:
     text, where = REASONS[name].example
     url = SITE + where
     wanted = ours(text, url)

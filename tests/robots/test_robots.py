@@ -1,3 +1,5 @@
+"""Tests of robots.txt: the rules of RFC 9309, the kernel against Python, preferences, and protego."""
+
 from __future__ import annotations
 
 import re
@@ -14,6 +16,7 @@ from gossamer.robots.match import verdicts, verdicts_many
 from gossamer.robots.parse import LIMIT
 from gossamer.urls import canonical
 from gossamer.web.fetch.fetch import MAX_ROBOTS
+from tests.support.strategies import joined
 from tests.support.timing import takes_less
 
 SITE = "https://example.org"
@@ -37,7 +40,7 @@ User-Agent: quxbot
 
 
 def allowed(text: str | bytes, path: str, agent: str = "Gossamer") -> bool:
-    """By the Python matcher, which must be that of the kernel too."""
+    """The verdict of the Python matcher, after a check that the kernel gives the same."""
     rules = Rules.parse(text.encode() if isinstance(text, str) else text, agent)
     verdict = rules.allows(SITE + path)
     url = canonical(SITE + path)
@@ -100,7 +103,7 @@ def test_rfc_9309_longest_match() -> None:
         ("/*%2Fprivate", "/x?u=/private"),
     ],
 )
-def test_paths_are_compared_octet_by_octet_whatever_their_spelling(rule: str, path: str) -> None:
+def test_paths_are_compared_octet_by_octet_in_any_spelling(rule: str, path: str) -> None:
     assert not allowed(f"User-agent: *\nDisallow: {rule}", path)
 
 
@@ -117,7 +120,7 @@ def test_paths_are_compared_octet_by_octet_whatever_their_spelling(rule: str, pa
         ("/A", "/a"),
     ],
 )
-def test_an_escaped_separator_is_no_separator(rule: str, path: str) -> None:
+def test_an_escaped_separator_is_not_a_separator(rule: str, path: str) -> None:
     assert allowed(f"User-agent: *\nDisallow: {rule}", path)
 
 
@@ -148,12 +151,12 @@ def test_star_and_dollar(rule: str, path: str, hit: bool) -> None:
     assert allowed(f"User-agent: *\nDisallow: {rule}", path) is not hit
 
 
-def test_allow_wins_a_tie_in_whatever_order() -> None:
+def test_allow_wins_a_tie_in_any_order() -> None:
     for lines in ("Allow: /p\nDisallow: /p", "Disallow: /p\nAllow: /p"):
         assert allowed(f"User-agent: *\n{lines}", "/page")
 
 
-def test_groups_of_one_name_are_merged_and_star_is_for_those_without() -> None:
+def test_groups_of_one_name_are_merged_and_star_is_for_unnamed_crawlers() -> None:
     named = "User-agent: gossamer\nDisallow: /a\n\n", "User-agent: GOSSAMER/3 (x)\nDisallow: /b\n"
     text = f"{named[0]}User-agent: *\nDisallow: /c\n\n{named[1]}"
     assert [allowed(text, path) for path in ("/a", "/b", "/c")] == [False, False, True]
@@ -166,14 +169,14 @@ def test_star_groups_are_merged_too() -> None:
     assert [allowed(text, path) for path in ("/a", "/b", "/c")] == [False, False, True]
 
 
-def test_other_lines_end_no_group() -> None:
+def test_other_lines_do_not_end_a_group() -> None:
     text = "User-agent: gossamer\nSitemap: https://example.org/s.xml\nHost: x\nUser-agent: x\nnonsense\nDisallow: /a"
     assert not allowed(text, "/a")
     assert not allowed(text, "/a", "x")
     assert Rules.parse(text.encode(), "y").sitemaps == ("https://example.org/s.xml",)
 
 
-def test_a_group_of_ours_without_rules_allows_all() -> None:
+def test_a_group_for_us_without_rules_allows_all() -> None:
     assert allowed("User-agent: gossamer\nDisallow:\n\nUser-agent: *\nDisallow: /", "/x")
 
 
@@ -183,7 +186,7 @@ def test_rules_before_any_group_are_ignored() -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r", b"\n\r\n", b" # comment\n"])
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"# hello\n\n"])
-def test_line_ends_comments_and_byte_order_mark(start: bytes, end: bytes) -> None:
+def test_line_ends_comments_and_byte_order_mark_are_read(start: bytes, end: bytes) -> None:
     text = start + end.join([b"USER-AGENT :  *", b"disALLOW:/a", b"Allow: /a/b# x", b""])
     assert not allowed(text, "/a")
     assert allowed(text, "/a/b")
@@ -195,7 +198,7 @@ def test_a_missing_colon_is_tolerated_in_lines_of_two_words() -> None:
     assert allowed("User-agent: *\nDisallow", "/a")
 
 
-def test_only_the_first_500_kib_are_read_and_no_half_line() -> None:
+def test_only_whole_lines_of_the_first_500_kib_are_read() -> None:
     head = b"User-agent: *\nDisallow: /a\n#"
     fill = head + b"x" * (LIMIT - len(head) - len(b"\nDisallow: /"))
     assert not allowed(fill + b"\nDisallow: /", "/z")
@@ -210,7 +213,7 @@ def test_robots_txt_itself_is_always_allowed() -> None:
     assert not allowed("User-agent: *\nDisallow: /", "/robots.txt?x")
 
 
-def test_delay_and_sitemaps() -> None:
+def test_crawl_delay_and_sitemaps_are_read() -> None:
     text = (
         b"Sitemap: https://example.org/a.xml\nUser-agent: x\nCrawl-delay: 9\n"
         b"User-agent: *\nCrawl-delay: 2.5\nDisallow: /x\n"
@@ -225,7 +228,7 @@ def test_delay_and_sitemaps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("value", "seconds"),
     [
         ("600 seconds", 600.0),
         ("120s", 120.0),
@@ -242,23 +245,20 @@ def test_delay_and_sitemaps() -> None:
         ("", None),
     ],
 )
-def test_of_a_crawl_delay_the_leading_number_counts(said: str, seconds: float | None) -> None:
-    assert Rules.parse(f"User-agent: *\nCrawl-delay: {said}\nDisallow:".encode(), "x").delay == seconds
+def test_a_crawl_delay_is_its_leading_number(value: str, seconds: float | None) -> None:
+    assert Rules.parse(f"User-agent: *\nCrawl-delay: {value}\nDisallow:".encode(), "x").delay == seconds
 
 
-@pytest.mark.parametrize("said", ["inf", "Infinity", "1e400", "9" * 5_000, "1e30s"])
-def test_a_crawl_delay_without_end_is_longer_than_any_that_is_honoured(said: str) -> None:
-    delay = Rules.parse(f"User-agent: *\nCrawl-delay: {said}\nDisallow:".encode(), "x").delay
+@pytest.mark.parametrize("value", ["inf", "Infinity", "1e400", "9" * 5_000, "1e30s"])
+def test_an_infinite_crawl_delay_exceeds_the_longest_honoured_delay(value: str) -> None:
+    delay = Rules.parse(f"User-agent: *\nCrawl-delay: {value}\nDisallow:".encode(), "x").delay
     assert delay is not None
     assert RANGES["harvester.max_delay"][1] < np.float32(delay) < np.inf
 
 
-_words = st.lists(
-    st.sampled_from(
-        ["/", "a", "b", "*", "$", "?", "=", "%2F", "%61", "%2a", "ü", "%C3%BC", ":", "%3a", "%", "%zz", "&", "%26"]
-    ),
-    max_size=8,
-).map("".join)
+_words = joined(
+    ["/", "a", "b", "*", "$", "?", "=", "%2F", "%61", "%2a", "ü", "%C3%BC", ":", "%3a", "%", "%zz", "&", "%26"], most=8
+)
 _rule = st.tuples(st.sampled_from(["Allow", "Disallow"]), _words).map(lambda r: f"{r[0]}: /{r[1]}")
 _files = st.lists(_rule, max_size=8).map(lambda lines: "\n".join(["User-agent: *", *lines]).encode())
 _urls = st.lists(_words, min_size=1, max_size=6).map(lambda ws: [u for w in ws if (u := canonical(f"{SITE}/{w}"))])
@@ -273,7 +273,7 @@ def test_kernel_agrees_with_python(data: bytes, urls: list[str]) -> None:
 
 @given(_files, _urls)
 @settings(deadline=None)
-def test_compiled_rules_say_the_same(data: bytes, urls: list[str]) -> None:
+def test_compiled_rules_give_the_same_verdicts(data: bytes, urls: list[str]) -> None:
     rules = Rules.parse(data, "Gossamer")
     again = Rules.from_compiled(rules.compiled())
     assert again.compiled() == rules.compiled()
@@ -289,20 +289,20 @@ def test_equal_rule_sets_share_their_bytes(lines: list[str], dice) -> None:  # t
     assert Rules.parse(first, "x").compiled() == Rules.parse(second, "y").compiled()
 
 
-def test_rules_that_forbid_nothing_are_no_bytes() -> None:
+def test_rules_that_forbid_nothing_compile_to_no_bytes() -> None:
     for text in (b"", b"User-agent: *\nDisallow:\n", b"User-agent: *\nAllow: /a\n", b"<html>not found</html>"):
         assert Rules.parse(text, "x").compiled() == b""
 
 
 @given(st.binary(max_size=300))
 @settings(deadline=None)
-def test_any_bytes_are_a_robots_txt(data: bytes) -> None:
-    """Which means the same to both matchers."""
+def test_any_bytes_can_be_parsed_as_robots_txt(data: bytes) -> None:
+    """Both matchers give the same verdict."""
     for rules in (Rules.parse(data, "x"), Rules.parse(b"User-agent: *\nDisallow: /" + data, "x")):
         assert kernel(rules, [SITE + "/a"]) == [rules.allows(SITE + "/a")]
 
 
-def test_many_origins_at_once_have_each_their_own_rules() -> None:
+def test_each_origin_is_judged_by_its_own_rules() -> None:
     files = [b"User-agent: *\nDisallow: /a", b"", b"User-agent: *\nDisallow: /b$"]
     compiled = [Rules.parse(f, "x").compiled() for f in files]
     ends = np.cumsum([len(c) for c in compiled]).astype(np.int64)
@@ -317,8 +317,8 @@ def test_many_origins_at_once_have_each_their_own_rules() -> None:
     assert len(verdicts_many(rules, starts, ends, empty, np.zeros(1, np.int64), np.zeros(0, np.uint32))) == 0
 
 
-def test_the_byte_order_mark_counts_among_the_500_kib() -> None:
-    """The fetcher reads one byte more than that: what it cuts must be known as cut."""
+def test_the_byte_order_mark_is_part_of_the_500_kib() -> None:
+    """The fetcher reads one byte more than the limit, so that a cut file is recognised as cut."""
     head = b"\xef\xbb\xbfUser-agent: *\nDisallow: /a\n#"
     fill = head + b"x" * (LIMIT - len(head) - len(b"\nDisallow: /")) + b"\nDisallow: /"
     assert len(fill) == LIMIT
@@ -328,13 +328,13 @@ def test_the_byte_order_mark_counts_among_the_500_kib() -> None:
 
 
 def _by_expression(rule: str, path: str) -> bool:
-    """Whether a rule without escapes matches, in other words."""
+    """Whether a rule without escapes matches, by a regular expression."""
     end = "$" if rule.endswith("$") else ""
     parts = map(re.escape, rule.removesuffix("$").split("*"))
     return re.match(".*".join(parts) + end.replace("$", r"\Z"), path, re.DOTALL) is not None
 
 
-_parts = st.lists(st.sampled_from(["a", "b", "ab", "*", "*", "a" * 40, "b" * 70, "/"]), max_size=12).map("".join)
+_parts = joined(["a", "b", "ab", "*", "*", "a" * 40, "b" * 70, "/"], most=12)
 
 
 @given(_parts, st.sampled_from(["", "$"]), st.lists(_parts, max_size=5))
@@ -346,7 +346,7 @@ def test_a_rule_matches_what_a_regular_expression_would(rule: str, end: str, pat
     assert [rules.allows(url) for url in urls] == expected == kernel(rules, urls)
 
 
-def test_rules_compiled_before_plain_ones_were_told_apart_say_the_same() -> None:
+def test_rules_compiled_by_older_versions_give_the_same_verdicts() -> None:
     rules = Rules.parse(b"User-agent: *\nDisallow: /a\nAllow: /ab\nDisallow: /*c$\n", "x")
     old = bytearray(rules.compiled())
     at = 1
@@ -358,7 +358,7 @@ def test_rules_compiled_before_plain_ones_were_told_apart_say_the_same() -> None
     assert kernel(before, urls) == kernel(rules, urls) == [before.allows(url) for url in urls]
 
 
-def test_preferences_are_those_of_our_groups_and_of_the_whole_file() -> None:
+def test_preferences_come_from_our_groups_and_from_the_whole_file() -> None:
     text = (
         b"License: https://example.org/rsl.xml\nUser-agent: x\nContent-Signal: search=no\nDisallow: /x\n"
         b"User-agent: *\ncontent-signal:  search=yes, ai-train=no # hm\nContent-Usage: /news/ train-ai=n\nAllow: /\n"
@@ -415,8 +415,8 @@ _USES = st.tuples(
 
 
 @given(st.lists(_USES, max_size=40), st.integers(0, 600))
-def test_no_use_is_allowed_because_lines_were_left_out(uses: list[tuple[str, str]], limit: int) -> None:
-    lines = [f"Content-Usage: {path}{said}" for path, said in uses]
+def test_lines_left_out_never_add_a_permission(uses: list[tuple[str, str]], limit: int) -> None:
+    lines = [f"Content-Usage: {path}{values}" for path, values in uses]
     kept = preferences.bounded(lines, limit + 40)
     assert sum(len(line) + 1 for line in kept) <= limit + 40
     assert set(kept) <= {*lines, kept[-1] if kept else ""}
@@ -440,13 +440,13 @@ def test_preferences_that_only_permit_are_left_out_first() -> None:
 
 @given(st.lists(st.text(max_size=30), max_size=4), st.text(max_size=10))
 @settings(deadline=None)
-def test_any_text_is_a_preference(lines: list[str], path: str) -> None:
-    said = preferences.usage([f"Content-Usage: {line}" for line in lines], "/" + path)
-    names = [part.partition("=")[0] for part in said.split(", ")] if said else []
+def test_any_text_is_accepted_as_a_preference(lines: list[str], path: str) -> None:
+    usage = preferences.usage([f"Content-Usage: {line}" for line in lines], "/" + path)
+    names = [part.partition("=")[0] for part in usage.split(", ")] if usage else []
     assert len(names) == len(set(names)), "each use once"
 
 
-def test_a_pattern_of_many_stars_is_matched_in_little_time() -> None:
+def test_a_pattern_with_many_stars_is_matched_fast() -> None:
     rules = Rules.parse(b"User-agent: *\nDisallow: /" + b"*a" * 500 + b"$", "x")
     url = SITE + "/" + "a" * 1900 + "b"
     kernel(rules, [url])
@@ -456,7 +456,7 @@ def test_a_pattern_of_many_stars_is_matched_in_little_time() -> None:
     assert takes_less(lambda: rules.allows(url), than=0.1)
 
 
-def test_a_url_that_takes_too_many_steps_is_forbidden_by_kernel_and_python_alike() -> None:
+def test_a_url_that_needs_too_many_steps_is_forbidden_by_kernel_and_python() -> None:
     rules = Rules.parse(
         b"User-agent: *\n" + b"".join(b"Disallow: /*b%02d%s\n" % (i, b"a" * 900) for i in range(40)), "x"
     )
@@ -464,7 +464,7 @@ def test_a_url_that_takes_too_many_steps_is_forbidden_by_kernel_and_python_alike
     assert kernel(rules, urls) == [rules.allows(url) for url in urls] == [True, True, True, False, False]
 
 
-_plain_words = st.lists(st.sampled_from(["/", "a", "b", "c", "*", ".x"]), max_size=6).map("".join)
+_plain_words = joined(["/", "a", "b", "c", "*", ".x"], most=6)
 _plain_rule = st.tuples(st.sampled_from(["Allow", "Disallow"]), _plain_words, st.sampled_from(["", "$"])).map(
     lambda r: f"{r[0]}: /{r[1]}{r[2]}"
 )
@@ -478,7 +478,7 @@ _groups = st.lists(st.tuples(_agents, st.lists(_plain_rule, min_size=1, max_size
 
 @given(_groups, st.lists(_plain_words, min_size=1, max_size=5), st.sampled_from(["gossamer", "stranger"]))
 @settings(max_examples=400, deadline=None)
-def test_protego_is_of_the_same_opinion(text: str, words: list[str], agent: str) -> None:
+def test_protego_gives_the_same_verdicts(text: str, words: list[str], agent: str) -> None:
     rules, other = Rules.parse(text.encode(), agent), Protego.parse(text)
     for word in words:
         url = canonical(f"{SITE}/{word}")
@@ -502,6 +502,6 @@ def test_protego_is_of_the_same_opinion(text: str, words: list[str], agent: str)
         ("User-agent: goss\nDisallow: /a", "/a", True, "2.2.1: the whole token, not a beginning of it"),
     ],
 )
-def test_where_protego_differs_the_rfc_decides(text: str, path: str, ours: bool, why: str) -> None:
+def test_we_follow_the_rfc_where_protego_does_not(text: str, path: str, ours: bool, why: str) -> None:
     assert allowed(text, path) is ours, why
     assert Protego.parse(text).can_fetch(SITE + path, "gossamer") is not ours, f"no difference any more: {why}"

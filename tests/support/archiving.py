@@ -1,4 +1,4 @@
-"""What tests of the archive share: exchanges as a worker makes them, a shard's files, and both readers."""
+"""Helpers for tests of the archive: exchanges as a worker makes them, a shard's files, and both readers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.server import PAGE
 REQUEST = b"GET /x HTTP/1.1\r\nHost: site.test\r\nUser-Agent: Gossamer\r\n\r\n"
 STORED = 300_000
 LONG = PAGE * (1 + LEAST // len(PAGE))
-"""Worth a revisit record."""
+"""A body that is long enough for a revisit record."""
 TEXT = "Überschrift\nund ein Absatz, \N{SNOWMAN}".encode()
 URL = b"http://site.test/x"
 
@@ -42,7 +42,7 @@ def encoded(name: str, data: bytes) -> bytes:
 
 @dataclass
 class Record:
-    """Any record, as warcio saw it; fastwarc saw the same."""
+    """A record, as warcio read it; fastwarc read the same."""
 
     kind: str
     warc: dict[str, str]
@@ -51,7 +51,7 @@ class Record:
 
 
 def records(path: Path) -> list[Record]:
-    """All but the first; asserts that both readers agree, and that all digests hold."""
+    """All records but the first; asserts that both readers agree, and that all digests are right."""
     with path.open("rb") as stream:
         iterator = ArchiveIterator(stream, check_digests="raise")
         found = [
@@ -68,7 +68,7 @@ def records(path: Path) -> list[Record]:
 
 
 class Shard:
-    """Two archive files and the table of bodies; what was written is published when the test says so."""
+    """Two archive files and the index of bodies; a test publishes what was written."""
 
     def __init__(self, folder: Path) -> None:
         self.payloads = Payloads()

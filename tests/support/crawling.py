@@ -22,9 +22,9 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from gossamer import config
-from gossamer.prepare import demo_settings
 from gossamer.webs import checker, demo
 from gossamer.webs.demo import DemoWeb
+from gossamer.webs.local import demo_settings
 
 WITHIN: Final = 300.0
 """Seconds after which a crawl that should have ended is a failure."""
@@ -89,7 +89,7 @@ class Crawling:
         return self.process.poll() is not None
 
     def workers(self) -> list[int]:
-        return [pid for pid in children(self.pid) if "gossamer.worker" in command_line(pid)]
+        return [pid for pid in children(self.pid) if "gossamer.crawl.worker" in command_line(pid)]
 
     def wait_for(self, what: Callable[[], object], seconds: float = 120.0) -> bool:
         """Whether it came about before the crawl was over."""

@@ -1,4 +1,4 @@
-"""A server that sends raw bytes and nothing else, for tests of how answers are read: one way to answer, on loopback."""
+"""A server on loopback that sends raw bytes, always the same way: for tests of how answers are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 Answer = Callable[[bytes], Iterable[bytes]]
-"""A request to the pieces of its answer; behind the last the connection is closed."""
+"""From a request to the pieces of its answer; after the last piece the connection is closed."""
 MOST = 64_000_000
 """Bytes of an endless answer after which the server gives up."""
 
@@ -23,7 +23,7 @@ class Raw:
         self.sent = 0
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = self._socket.getsockname()[1]
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True, name="Raw")
 
     def __enter__(self) -> Raw:
         self._thread.start()
@@ -73,6 +73,6 @@ def endless(first: bytes, piece: bytes) -> Answer:
 
 @contextmanager
 def mute() -> Iterator[int]:
-    """The port of a server that takes connections and never says a word."""
+    """The port of a server that accepts connections and never sends anything."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
         yield listening.getsockname()[1]

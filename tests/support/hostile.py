@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from gossamer import config
-from gossamer.prepare import demo_settings
 from gossamer.webs import coverage, demo
 from gossamer.webs.coverage import Ends
 from gossamer.webs.hostile.web import HostileWeb
+from gossamer.webs.local import demo_settings
 from tests.support.crawling import Crawling, Ended, children
 from tests.support.reading import rows
 

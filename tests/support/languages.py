@@ -1,4 +1,4 @@
-"""A paragraph in each of some languages, written for these tests."""
+"""One paragraph in each of sixteen languages, written for these tests."""
 
 PARAGRAPHS = {
     "en": "The old library at the end of our street opens every morning at nine. People come to read the newspapers, "

@@ -1,4 +1,4 @@
-"""A name server on loopback, made of faults, for tests of the resolver."""
+"""A name server on loopback with every kind of fault, for tests of the resolver."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ZONE: dict[str, list[Record]] = {
     "alias.test": [(CNAME, 300, labels("public.test"))],
 }
 Fault = Callable[[bytes, str, int, int], list[bytes]]
-"""Query, name, type, end of the question: the packets that come back."""
+"""From query, name, type and end of the question to the packets that come back."""
 
 
 def reply(query: bytes, end: int, records: list[Record], code: int = 0, truncated: bool = False) -> bytes:
@@ -97,14 +97,15 @@ FAULTS: dict[str, Fault] = {
         reply(query, end, [(A, 300, struct.pack(">I", 0x5DB80000 + n)) for n in range(3_000)])
     ],
 }
-"""By how a name begins, before a "-" or a digit."""
+"""Faults by the beginning of a name, up to a "-" or a digit."""
 
 
 class NameServer:
-    """UDP and TCP, a thread each. What a name begins with may be a fault; those not in the zone do not exist."""
+    """A name server by UDP and TCP, a thread each. The beginning of a name may be a fault; other names that are not in
+    the zone do not exist."""
 
     def __init__(self, address: str = "127.0.0.1", fault: str = "") -> None:
-        """`fault`: whatever is asked."""
+        """`fault`: that of every answer."""
         self.fault = fault
         self.tcp = socket.create_server((address, 0))
         port = self.tcp.getsockname()[1]
@@ -168,7 +169,7 @@ class NameServer:
         found = [record for record in records if record[0] in (kind, CNAME)]
         aliased = [(A, 300, GOOD[2])] if any(r[0] == CNAME for r in found) and kind == A else []
         packet = reply(query, end, found)
-        if aliased:  # the address of what the alias is for, under its own name
+        if aliased:  # the address of the alias's target, under its own name
             extra = labels("public.test") + struct.pack(">HHIH", A, 1, 300, 4) + GOOD[2]
             packet = packet[:6] + struct.pack(">H", len(found) + 1) + packet[8:] + extra
         return [packet]

@@ -1,4 +1,4 @@
-"""What tests of pool and worker share: a server, pools that are closed at the end, results by assignment."""
+"""Helpers for tests of pool and worker: a server, pools that are closed at the end, results by assignment."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Pools that are closed at the end, whatever happens."""
+    """Makes pools, and closes them at the end, whatever happens."""
     pools: list[Pool] = []
 
     def make(*changes: str, **options: Any) -> Pool:
@@ -79,7 +79,7 @@ def ask(
 
 
 def collect(pool: Pool, count: int, seconds: float = WITHIN) -> dict[int, tuple[Any, dict[str, bytes]]]:
-    """Visit and texts by assignment; asserts that each comes once."""
+    """Visits and their texts by assignment; asserts that each comes once."""
     found: dict[int, tuple[Any, dict[str, bytes]]] = {}
     end = time.monotonic() + seconds
     while len(found) < count and time.monotonic() < end:
@@ -91,7 +91,7 @@ def collect(pool: Pool, count: int, seconds: float = WITHIN) -> dict[int, tuple[
 
 
 def _pairs(results: Results) -> Iterator[tuple[Any, dict[str, bytes]]]:
-    yield from zip(results.visits, results.text_of(), strict=True)
+    yield from zip(results.visits, results.visit_texts().all(), strict=True)
 
 
 def outcomes(found: dict[int, tuple[Any, dict[str, bytes]]]) -> dict[int, Outcome]:

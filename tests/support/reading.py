@@ -26,9 +26,11 @@ from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import archive_files, archive_name, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.config import Settings
-from gossamer.desk import Desk
+from gossamer.crawl.apply import apply
+from gossamer.crawl.parts import new_desk
+from gossamer.desk.desk import Desk
+from gossamer.desk.places import Places
 from gossamer.urls.names import bare
-from gossamer.web.message import Links, Results
 
 
 def table(folder: Path, name: str) -> pa.Table:
@@ -131,9 +133,9 @@ class Found:
 
     @cached_property
     def desk(self) -> Desk:
-        desk = Desk(self.settings, recover(shard_folder(self.folder)).meta.seed)
+        desk = new_desk(self.settings, recover(shard_folder(self.folder)).meta.seed)
         for effects in self.effects:
-            desk.apply(effects)
+            apply(desk, effects)
         return desk
 
     @cached_property
@@ -173,7 +175,7 @@ class Found:
     @cached_property
     def titles(self) -> list[str]:
         """Of each visit."""
-        texts = (Results(e.visits, e.visit_texts, Links.none()).text_of() for e in self.effects)
+        texts = (e.texts().all() for e in self.effects)
         return [of_visit["title"].decode() for of_tick in texts for of_visit in of_tick]
 
     def url_of(self, number: int) -> str:
@@ -183,7 +185,7 @@ class Found:
             return self.urls[int(visit["page"])]
         if visit["ask"] != Ask.ROBOTS:
             return bare(self.titles[number].partition(" ")[0])
-        origin = self.desk.origin_text(int(visit["origin"]))
+        origin = self.desk[Places].origin_text(int(visit["origin"]))
         return origin.removesuffix(":443" if origin.startswith("https:") else ":80") + "/robots.txt"
 
     def kept(self) -> dict[tuple[str, int], str]:

@@ -1,6 +1,6 @@
-"""A small server made of faults, on loopback: raw bytes from asyncio, in a thread of its own.
+"""A small server with every kind of fault, on loopback: raw bytes from asyncio, in a thread of its own.
 
-Each path is one way to answer (`ANSWERS`); what was asked is kept in `requests`, byte for byte.
+Each path is one way to answer (`ANSWERS`); `requests` has the requests, byte for byte.
 """
 
 from __future__ import annotations
@@ -101,11 +101,11 @@ BREAKS: dict[str, bytes] = {
     "/long-head": answer(PAGE, "200 OK", "text/html", *[f"X-Field-{i}: {'x' * 1000}" for i in range(280)]),
     "/endless-head": b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: %s\r\n" % (i, b"y" * 1000) for i in range(600)),
 }
-"""Answers behind which the connection is closed."""
+"""Answers after which the connection is closed."""
 
 
 def free_port() -> int:
-    """For a server that is told its port: one that the kernel gives to nobody else of itself before it listens."""
+    """A port for a server that must be told one: the kernel assigns it to no other socket until the server listens."""
     while True:
         with socket.socket() as found, suppress(OSError):
             found.bind(("127.0.0.1", random.SystemRandom().randrange(10_000, 30_000)))
@@ -185,7 +185,7 @@ class Server:
         await asyncio.sleep(3600)
 
     async def _slow(self, writer: Writer) -> None:
-        """A byte now and then."""
+        """Sends single bytes, slowly."""
         writer.write(answer(b"", "200 OK", "text/html", "Content-Length: 100000", length=False))
         while True:
             writer.write(b"x")

@@ -12,8 +12,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gossamer import imaging, urls
+from gossamer import urls
 from gossamer.base.clock import VirtualClock
+from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, PageFlag, State
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
@@ -21,10 +22,17 @@ from gossamer.collection.runs import runs
 from gossamer.collection.store import Store
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, override
-from gossamer.crawl import GRACE, Bounds, Crawl, Ending
-from gossamer.desk import Desk
-from gossamer.opening import open_collection
-from gossamer.reconsider import settle
+from gossamer.crawl.apply import apply
+from gossamer.crawl.loop import GRACE, Bounds, Crawl
+from gossamer.crawl.new_settings import settle
+from gossamer.crawl.open import open_collection
+from gossamer.crawl.parts import PARTS, new_desk
+from gossamer.crawl.tick import STEPS, Step
+from gossamer.desk import snapshot
+from gossamer.desk.desk import Desk, Part
+from gossamer.desk.rules import Rules
+from gossamer.harvester.errands.errand import Errand
+from gossamer.harvester.errands.table import ERRANDS
 from gossamer.seeder.seed import Planted
 from gossamer.webs.simulated import Asked, Reply, SimulatedNames, SimulatedWeb
 
@@ -68,6 +76,9 @@ class World:
     ttl: float = 86_400.0
     clock: VirtualClock = field(default_factory=VirtualClock)
     asked: list[Asked] = field(default_factory=list)
+    parts: Sequence[type[Part]] = PARTS
+    errands: Sequence[type[Errand]] = ERRANDS
+    steps: Sequence[Step] = STEPS
 
     @property
     def settings(self) -> Settings:
@@ -93,14 +104,15 @@ class World:
     ) -> Result:
         """One run to its end, or of so many turns. `clean=False`: it ends as if killed; `commit`: right after one;
         `sealed`: when all is in segments, but before there is an image."""
-        store, desk, resumed = open_collection(self.folder, self.settings, self.clock)
+        store, desk, resumed = open_collection(self.folder, self.settings, self.clock, parts=self.parts)
         try:
             web = SimulatedWeb(self.reply, self.clock, desk.seed, www=self.settings.seeder.www, asked=self.asked)
             names = SimulatedNames(self.address, self.ttl)
-            crawl = Crawl(desk, store, web, names, self.clock, replace(Bounds(), **bounds))  # type: ignore[arg-type]
+            within = replace(Bounds(), **bounds)  # type: ignore[arg-type]
+            crawl = Crawl(desk, store, web, names, self.clock, within, None, self.errands, self.steps)
             if resumed:
                 settle(crawl, runs(store.shard)[-1]["differences"])
-                crawl.dispatch.resume(0.0)
+                crawl.harvest.resume(0.0)
             planted = crawl.plant(list(seeds))
             ending = None
             if turns is None:
@@ -109,7 +121,7 @@ class World:
                 for _ in range(turns):
                     crawl.turn()
                 if clean:
-                    crawl._absorb(web.stop(GRACE), names.answers())
+                    crawl.absorb(web.stop(GRACE), names.answers())
                 crawl.planner.close()
             result = Result(ending, crawl, self.pages(crawl), planted)
             if commit or sealed:
@@ -119,7 +131,7 @@ class World:
             now = self.clock.monotonic()
             self.asked[:] = [a if a.end <= now else replace(a, end=now) for a in self.asked]
             if clean and not sealed:
-                store.finish(*imaging.dump(desk, store.urls.offsets(), store.urls.tail()))
+                store.finish(*snapshot.dump(desk, store.urls.offsets(), store.urls.tail()))
             return result
         finally:
             store.close()
@@ -127,9 +139,9 @@ class World:
     def replayed(self) -> Desk:
         """What all committed effects make of an empty desk: without an image."""
         recovered = replace(recover(shard_folder(self.folder)), image=None)
-        desk = Desk(self.settings, recovered.meta.seed)
+        desk = new_desk(self.settings, recovered.meta.seed, parts=self.parts)
         for effects in recovered.effects():
-            desk.apply(effects)
+            apply(desk, effects)
         return desk
 
     @staticmethod
@@ -158,35 +170,29 @@ def state_of(desk: Desk) -> dict[str, object]:
 
     Merit is the scorer's and in no effect; which pages are in flight, the queue's.
     """
-    columns = desk.columns
-    found: dict[str, object] = {"names": list(desk.names), "addresses": list(desk.packed_addresses)}
-    for name, group in (("page", columns.page), ("site", columns.site), ("origin", columns.origin)):
+    columns, found = desk.columns, dict[str, object](tick=desk.tick, wall=desk.wall)
+    for name, group in columns.groups().items():
         found |= {f"{name}.{column}": values.tolist() for column, values in group.used().items() if column != "merit"}
     found["page.flags"] = (columns.page.flags[: columns.page.count] & (0xFF ^ PageFlag.ASSIGNED)).tolist()
-    origins = columns.origin.used()
-    places = zip(origins["rules_start"].tolist(), origins["rules_end"].tolist(), strict=True)
-    found["rules"] = [desk.rules.buffer[a:b].tobytes() for a, b in places]
-    for name, table in (("known", columns.known), ("digests", columns.digests), ("hosts", columns.hosts)):
+    for name, table in columns.tables().items():
         cells = np.concatenate(table.cells())
         found[name] = sorted(cells[cells["key"] != 0].tolist())
-    found |= {name: getattr(desk, name).tolist() for name in ("counts", "totals", "outcomes")}
-    found["probes"] = desk.probes.dump().tolist()
-    found["speeds"] = desk.speeds.dump(len(desk.packed_addresses)).tolist()
-    return found | {
-        n: getattr(desk, n)
-        for n in (
-            "visits",
-            "robots_visits",
-            "sitemap_visits",
-            "probe_visits",
-            "sitemaps",
-            "spent_sitemaps",
-            "stored",
-            "bytes",
-            "tick",
-            "wall",
-        )
-    }
+    for part in desk.parts:
+        found |= {f"{part.name}: {name}": np.asarray(array).tolist() for name, array in part.arrays().items()}
+        found |= {f"{part.name}: {name}": value for name, value in part.meta().items()}
+    origins = columns.origin.used()
+    places = zip(origins["rules_start"].tolist(), origins["rules_end"].tolist(), strict=True)
+    found["rules"] = [desk[Rules].book.buffer[a:b].tobytes() for a, b in places]
+    for place in PLACES_IN_MEMORY:  # where rules lie depends on when they were packed together, not what they say
+        del found[place]
+    return found
+
+
+PLACES_IN_MEMORY = (
+    "origin.rules_start",
+    "origin.rules_end",
+    *(f"rules: {name}" for name in ("rules", "big_rules", "rule_keys", "rule_starts", "rules_kept")),
+)
 
 
 def impolite(asked: Sequence[Asked], wait: float, address_wait: float, www: bool = True) -> list[str]:

@@ -1,3 +1,5 @@
+"""Tests of URLs: canonical form, parts, classes, scope, names with and without `www.`, patterns."""
+
 from __future__ import annotations
 
 import pytest
@@ -9,6 +11,7 @@ from gossamer.urls import (
     Joiner,
     Scope,
     UrlClass,
+    are_twins,
     canonical,
     classify,
     extension,
@@ -139,7 +142,7 @@ def test_without_a_base_only_absolute_urls_have_a_form() -> None:
     assert canonical("/x", "no base") is None
 
 
-def test_session_parameters_are_those_asked_for() -> None:
+def test_only_the_given_session_parameters_are_removed() -> None:
     assert canonical("http://h/?sid=1&tok9=2", None, ("tok*",)) == "http://h/?sid=1"
     assert canonical("http://h/?sid=1", None, ()) == "http://h/?sid=1"
     assert canonical("http://h/?a.b=1&axb=2", None, ("a.b",)) == "http://h/?axb=2"
@@ -168,12 +171,12 @@ def test_joiner_agrees_with_canonical(reference: str, base: str, www: bool) -> N
     join = Joiner(base, SESSION_IDS, www)
     expected = canonical(reference, base, SESSION_IDS, www)
     assert join(reference) == expected
-    assert join(reference) == expected, "and again, when the root is remembered"
+    assert join(reference) == expected, "again, when the root is cached"
 
 
 @given(references, bases)
 @settings(deadline=None)
-def test_parts_of_a_canonical_url_make_it_up_again(reference: str, base: str) -> None:
+def test_the_parts_of_a_canonical_url_give_it_back(reference: str, base: str) -> None:
     url = canonical(reference, base)
     if url is not None:
         parts = split(url)
@@ -182,7 +185,7 @@ def test_parts_of_a_canonical_url_make_it_up_again(reference: str, base: str) ->
         assert canonical(origin(url) + parts.path) == url
 
 
-def test_parts_and_origins() -> None:
+def test_parts_and_origins_of_urls() -> None:
     parts = split("https://[::1]:8443/a?b")
     assert (parts.scheme, parts.host, parts.port, parts.path) == ("https", "[::1]", 8443, "/a?b")
     assert origin("https://example.org/x:1") == "https://example.org:443"
@@ -220,7 +223,7 @@ def test_a_fingerprint_depends_on_text_and_seed_only() -> None:
         ("/readme.txt", UrlClass.PAGE),
     ],
 )
-def test_the_extension_tells_the_class(path: str, expected: UrlClass) -> None:
+def test_the_extension_decides_the_class(path: str, expected: UrlClass) -> None:
     found = classify(f"http://www.example.zip{path}")
     assert found is expected
     assert found.page == (expected in (UrlClass.PAGE, UrlClass.DYNAMIC))
@@ -229,7 +232,7 @@ def test_the_extension_tells_the_class(path: str, expected: UrlClass) -> None:
 
 @given(references, bases)
 @settings(deadline=None)
-def test_the_extension_is_what_the_class_is_found_by(reference: str, base: str) -> None:
+def test_the_extension_is_the_one_that_decides_the_class(reference: str, base: str) -> None:
     url = canonical(reference, base)
     if url is not None and (ending := extension(url)):
         assert f".{ending}" in url.lower()
@@ -245,7 +248,7 @@ def test_extensions(path: str, expected: str) -> None:
     assert extension(f"http://www.example.org{path}") == expected
 
 
-def test_classes_are_those_of_the_settings() -> None:
+def test_classes_come_from_the_settings() -> None:
     own = SeederSettings(images=("png",), documents=("html",), dynamic=("jpg",), static=())
     classes = Scope.of(own).classes
     assert classes.of("http://h/a.png") is UrlClass.IMAGE
@@ -255,7 +258,7 @@ def test_classes_are_those_of_the_settings() -> None:
     assert Scope.of(SeederSettings()).classes is Scope.of(SeederSettings(url_length=2_000)).classes
 
 
-def test_no_extension_is_of_two_classes() -> None:
+def test_no_extension_has_two_classes() -> None:
     seeder = SeederSettings()
     lists = (
         seeder.static,
@@ -272,7 +275,7 @@ def test_no_extension_is_of_two_classes() -> None:
     assert sorted(each) == sorted(set(each))
 
 
-def test_scope_ends_at_labels() -> None:
+def test_domains_match_whole_labels() -> None:
     scope = Scope(("example.org", "cl", "10.0.0.1", "[::1]"))
     accepted = ("example.org", "www.example.org", "uchile.cl", "cl", "10.0.0.1", "[::1]")
     assert all(scope.accepts(name) for name in accepted)
@@ -301,7 +304,7 @@ def test_domains_are_read_as_people_write_them(domain: str, accepted: str, refus
     assert not scope.accepts(refused)
 
 
-def test_without_the_setting_a_domain_with_www_is_that_name_only() -> None:
+def test_without_the_setting_a_domain_with_www_accepts_only_that_name() -> None:
     scope = Scope(("www.example.org",), www=False)
     assert scope.accepts("www.example.org")
     assert not scope.accepts("example.org")
@@ -328,7 +331,7 @@ def test_without_the_setting_a_domain_with_www_is_that_name_only() -> None:
         ("www.", "www."),
     ],
 )
-def test_www_is_left_out_where_a_registered_name_remains(name: str, bare: str) -> None:
+def test_www_is_removed_if_a_registrable_name_remains(name: str, bare: str) -> None:
     assert without_www(name) == bare
     for url in (f"http://{name}/x?www.a=1", f"https://{name}:8443/"):
         assert canonical(url, None, (), True) == url.replace(name, bare, 1)
@@ -341,7 +344,24 @@ def test_without_www_is_idempotent(name: str) -> None:
     assert without_www(without_www(name)) == without_www(name)
 
 
-def test_a_url_is_spelled_with_www_for_the_request() -> None:
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("www.example.org", "example.org", True),
+        ("example.org", "www.example.org", True),
+        ("www.www.example.org", "www.example.org", True),
+        ("www.com", "com", True),
+        ("example.org", "example.org", False),
+        ("www.www.example.org", "example.org", False),
+        ("www2.example.org", "example.org", False),
+        ("www.example.org", "example.com", False),
+    ],
+)
+def test_two_names_of_one_host_differ_by_one_www(one: str, other: str, expected: bool) -> None:
+    assert are_twins(one, other) is expected
+
+
+def test_www_is_added_for_the_request() -> None:
     assert spelled("https://example.org:8443/a//b", True) == "https://www.example.org:8443/a//b"
     assert spelled("https://example.org/", False) == "https://example.org/"
     with_www = ("http://www.example.org/", "HTTPS://WWW.example.org", "//www.example.org/x")
@@ -374,7 +394,7 @@ TRANSFORMS = st.lists(
 @given(references | plain_references, bases, TRANSFORMS)
 @settings(max_examples=400, deadline=None)
 def test_scope_canonical_is_idempotent(reference: str, base: str, rules: tuple[str, ...]) -> None:
-    """And so is rewriting."""
+    """This includes rewriting."""
     scope = Scope(("*",), transform=rules)
     once = scope.canonical(reference, base)
     if once is not None:
@@ -388,7 +408,7 @@ def test_scope_joiner_agrees_with_scope_canonical(reference: str, base: str, rul
     assert scope.joiner(base)(reference) == scope.canonical(reference, base)
 
 
-def test_rules_rewrite_in_order_until_nothing_changes() -> None:
+def test_rewriting_rules_apply_in_order_until_nothing_changes() -> None:
     scope = Scope(("*",), transform=(r"/print/ => /", r"([?&])ref=\w+&? => \1", r"^http: => https:"))
     assert scope.canonical("http://www.example.org/print/print/a?ref=x&b=1&ref=y") == "https://example.org/a?b=1&"
     endless = Scope(("*",), transform=("a => ba",))
@@ -421,7 +441,7 @@ NOT_REJECTED = """
 """.split()  # noqa: SIM905
 
 
-def test_default_patterns_reject_what_leads_to_forms_and_nothing_else() -> None:
+def test_default_patterns_reject_only_urls_of_forms() -> None:
     scope = Scope(("*",))
     assert [path for path in REJECTED if not scope.rejects(f"https://example.org{path}")] == []
     assert [path for path in NOT_REJECTED if scope.rejects(f"https://example.org{path}")] == []
@@ -441,7 +461,7 @@ def test_patterns_accept_and_reject_together() -> None:
     assert scope.rejects("http://h/a")
     assert scope.rejects("http://h/old/a.html")
     assert scope.rejects("http://h/Private.html")
-    assert not scope.rejects("http://h/private.html"), "a capital makes case matter"
+    assert not scope.rejects("http://h/private.html"), "a pattern with a capital letter is case-sensitive"
     assert not Scope(("*",), reject=()).rejects("http://h/login")
 
 
@@ -455,7 +475,7 @@ _PATTERNS = st.lists(
 
 @given(_PATTERNS, st.text("abcdxyzqYA/?=", max_size=12).map("http://h/{}".format))
 @settings(deadline=None)
-def test_patterns_searched_together_find_what_each_finds_alone(patterns: list[str], url: str) -> None:
+def test_patterns_combined_match_like_each_alone(patterns: list[str], url: str) -> None:
     assert found_in(tuple(patterns))(url) == any(found_in((each,))(url) for each in patterns)
 
 
@@ -471,5 +491,5 @@ def test_patterns_searched_together_find_what_each_finds_alone(patterns: list[st
         ("www.xn--exmple-cua.de", "xn--exmple-cua.de"),
     ],
 )
-def test_registrable_domain(name: str, expected: str) -> None:
+def test_the_registrable_domain_follows_the_public_suffix_list(name: str, expected: str) -> None:
     assert registrable(name) == expected

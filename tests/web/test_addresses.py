@@ -1,4 +1,4 @@
-"""Addresses: one form, and those that must never be visited."""
+"""Addresses: their 16-byte form, and which must never be visited."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_special_addresses_are_forbidden(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", PUBLIC_4 + PUBLIC_6)
-def test_public_addresses_are_not(address: str) -> None:
+def test_public_addresses_are_allowed(address: str) -> None:
     assert not forbidden(address)
     assert not forbidden(pack(address))
 
@@ -106,7 +106,7 @@ def test_an_ipv6_address_that_carries_a_public_one_is_public(address: str) -> No
 
 
 @pytest.mark.parametrize("nonsense", ["", "localhost", "1.2.3", "0x7f000001", "2130706433", "127.1", b"", b"abc"])
-def test_what_is_no_address_is_forbidden(nonsense: str | bytes) -> None:
+def test_text_that_is_no_address_is_forbidden(nonsense: str | bytes) -> None:
     assert forbidden(nonsense)
 
 
@@ -120,7 +120,7 @@ def test_pack_and_unpack_agree(address: ipaddress.IPv4Address | ipaddress.IPv6Ad
 
 
 @given(st.ip_addresses())
-def test_nothing_that_python_holds_for_private_is_let_through(
+def test_every_address_that_python_calls_private_is_forbidden(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> None:
     if address.is_private or address.is_multicast or address.is_loopback or address.is_link_local:
@@ -128,7 +128,7 @@ def test_nothing_that_python_holds_for_private_is_let_through(
         assert forbidden(str(address)) or (carried is not None and not forbidden(str(carried)))
 
 
-def test_a_mapped_address_has_the_bytes_of_the_one_inside() -> None:
+def test_a_mapped_address_has_the_bytes_of_the_address_inside() -> None:
     assert pack("::ffff:8.8.8.8") == pack("8.8.8.8")
     assert unpack(pack("::ffff:8.8.8.8")) == "8.8.8.8"
 
@@ -146,7 +146,7 @@ def test_wrong_lengths_and_texts_are_refused() -> None:
         pack("example.org")
 
 
-def test_networks_of_the_settings_are_forbidden_whether_private_ones_are_or_not() -> None:
+def test_networks_of_the_settings_are_forbidden_with_and_without_private_addresses() -> None:
     networks = ("93.184.0.0/16", "93.184.216.34", "2606:4700::/32", "127.0.0.8/29")
     for private in (False, True):
         refuse = Forbidden(private, networks)
@@ -160,7 +160,7 @@ def test_networks_of_the_settings_are_forbidden_whether_private_ones_are_or_not(
     assert Forbidden(True, networks)(b"short")
 
 
-def test_an_address_lies_in_the_networks_of_what_it_carries() -> None:
+def test_an_address_lies_in_the_networks_of_the_address_it_carries() -> None:
     refuse = Forbidden(True, ("93.184.0.0/16",))
     assert refuse("64:ff9b::93.184.1.1")
     assert refuse("2002:5db8:0101::1")
@@ -177,7 +177,7 @@ _networks = st.builds(_network, st.ip_addresses(v=4), st.integers(0, 32)) | st.b
 
 
 @given(st.lists(_networks, max_size=4), st.integers(0, 3), st.sampled_from((0, -1)), st.ip_addresses())
-def test_many_networks_forbid_what_each_of_them_forbids(
+def test_many_networks_forbid_the_same_as_each_alone(
     networks: list[Network], number: int, end: int, other: ipaddress.IPv4Address | ipaddress.IPv6Address
 ) -> None:
     address = networks[number][end] if number < len(networks) else other
@@ -189,7 +189,7 @@ def test_many_networks_forbid_what_each_of_them_forbids(
     assert Forbidden(True, map(str, networks))(str(address)) == expected
 
 
-def test_a_network_of_ipv6_holds_no_ipv4_addresses() -> None:
+def test_a_network_of_ipv6_has_no_ipv4_addresses() -> None:
     refuse = Forbidden(True, ("::/0",))
     assert refuse("2606:4700::1")
     assert refuse("::1")

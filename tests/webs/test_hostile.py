@@ -23,8 +23,7 @@ from gossamer.base.model import Outcome
 from gossamer.base.outcomes import Aside, Reason
 from gossamer.cli import app
 from gossamer.cli.web import settings_for
-from gossamer.collection.probes import NAME
-from gossamer.prepare import demo_settings
+from gossamer.harvester.errands.probes import NAME
 from gossamer.webs import checker, demo
 from gossamer.webs.hostile import bodies, pages
 from gossamer.webs.hostile.behaviour import Behaviour
@@ -32,6 +31,7 @@ from gossamer.webs.hostile.line import Gone
 from gossamer.webs.hostile.server import handle
 from gossamer.webs.hostile.table import BEHAVIOURS, chosen, markdown
 from gossamer.webs.hostile.web import FORBIDDEN, LIMITS, HostileWeb
+from gossamer.webs.local import demo_settings
 from tests.support.crawling import alive
 from tests.support.hostile import Crawled, crawl
 from tests.support.paths import ROOT

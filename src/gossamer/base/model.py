@@ -7,6 +7,7 @@ beside it, in the order of `VISIT_TEXTS`, their lengths in `VISIT["texts"]`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from itertools import pairwise
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from gossamer.base.outcomes import SITE_FAILURES, TRANSIENT, Outcome, Reason
 
 __all__ = [
+    "ERRAND",
     "HOPS_SHIFT",
     "MOST_REDIRECTS",
     "NONE",
@@ -39,6 +41,7 @@ __all__ = [
     "Texts",
     "VerdictFlag",
     "VisitFlag",
+    "VisitTexts",
     "Visits",
 ]
 
@@ -204,6 +207,10 @@ class Ask(IntEnum):
     """A page that cannot exist: what its site answers then (A.3.4)."""
 
 
+ERRAND: Final = 255
+"""In the site queue only, where `Ask` stands for a page or its robots.txt: the site's next errand, whatever it is."""
+
+
 VISIT_TEXTS: Final = (
     "mime",
     "charset",
@@ -306,3 +313,30 @@ class Texts:
     @staticmethod
     def join(items: list[bytes], dtype: str = "<u4") -> Texts:
         return Texts(np.array([len(i) for i in items], dtype=dtype), b"".join(items))
+
+
+@dataclass(frozen=True, slots=True)
+class VisitTexts:
+    """The texts of many visits: `VISIT_TEXTS` of the first, of the second, and so on, in one buffer."""
+
+    visits: Visits
+    buffer: bytes
+
+    def all(self) -> list[dict[str, bytes]]:
+        """Texts by name, visit by visit."""
+        parts = iter(Texts(self.visits["texts"].reshape(-1), self.buffer).split())
+        return [{name: next(parts) for name in VISIT_TEXTS} for _ in range(len(self.visits))]
+
+    def at(self, rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, dict[str, bytes]]]:
+        """For each of these visits: its place, and its texts by name."""
+        lengths = self.visits["texts"]
+        starts = np.concatenate(([0], np.cumsum(lengths.sum(axis=1, dtype=np.int64))))
+        for i in rows.tolist():
+            parts = Texts(lengths[i], self.buffer[starts[i] : starts[i + 1]]).split()
+            yield i, dict(zip(VISIT_TEXTS, parts, strict=True))
+
+    def text(self, i: int, name: str) -> bytes:
+        """One text of visit `i`."""
+        lengths, place = self.visits["texts"], VISIT_TEXTS.index(name)
+        start = int(lengths[:i].sum()) + int(lengths[i, :place].sum())
+        return self.buffer[start : start + int(lengths[i, place])]

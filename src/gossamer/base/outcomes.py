@@ -157,6 +157,8 @@ BACK_AS_BEFORE: Final = frozenset(outcome for outcome, follows in TREATMENTS.ite
 DAY: Final = 86_400.0
 LONGEST_PAUSE: Final = 7 * DAY
 """Seconds: however long a Retry-After, we come back after a week."""
+NO_OUTCOME: Final = 255
+"""In the column `outcome`: the page was never visited."""
 FOR_GOOD: Final = 32_503_680_000.0
 """Wall time, the year 3000: a site that is left alone until then is not asked any more."""
 

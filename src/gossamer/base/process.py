@@ -103,6 +103,14 @@ class Process:
         self._process.wait()
 
 
+def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
+    """Asks the kernel to send this process the signal `by` when its parent ends (prctl(2), PR_SET_PDEATHSIG).
+
+    The parent is the *thread* that started this process. It may have ended already: compare `os.getppid()` afterwards.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
+
+
 def pids() -> list[int]:
     """Of those that run."""
     return [process.pid for process in _started if not process.ended]
@@ -114,7 +122,7 @@ def _read(file: IO[bytes]) -> str:
 
 
 def main() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     if os.getppid() != int(sys.argv[1]):
         sys.exit(1)
     module, sys.argv[1:] = sys.argv[2], sys.argv[3:]

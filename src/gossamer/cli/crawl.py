@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -50,16 +51,17 @@ def crawl(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
 ) -> None:
     """Crawl into DIR: start a crawl, or resume it where it stopped."""
+    from gossamer.base.ending import Ending
     from gossamer.base.errors import UsageError
-    from gossamer.crawl import Ending
-    from gossamer.report import program
-    from gossamer.run import Plea, run
+    from gossamer.crawl.run import CrawlRequest, run
+    from gossamer.observe.ending import program
     from gossamer.webs.demo import DemoWeb
     from gossamer.webs.hostile.web import HostileWeb
+    from gossamer.webs.local import served
 
     if demo and hostile:
         raise UsageError("--demo and --hostile cannot be combined", "Crawl each Web into its own folder.")
-    served = DemoWeb() if demo else HostileWeb() if hostile else None
+    web = DemoWeb() if demo else HostileWeb() if hostile else None
     changes = list(settings or [])
     if contact is not None:
         changes.append(f"harvester.contact={json.dumps(contact)}")
@@ -67,17 +69,16 @@ def crawl(
         changes.append(f"harvester.workers={workers}")
     if bandwidth is not None:
         changes.append(f"harvester.bandwidth={json.dumps(bandwidth)}")
-    plea = Plea(
+    request = CrawlRequest(
         folder,
         tuple(seed or ()),
         tuple(seeds or ()),
-        served,
+        None if web is None else partial(served, web, log=demo_log),
         config,
         tuple(changes),
         pages,
         None if for_ is None else time_of("--for", for_),
         time_of("--patience", patience),
-        demo_log,
         log,
         log_level,
         user_settings(),
@@ -85,13 +86,13 @@ def crawl(
     from gossamer.cli.progress import Progress
 
     with Progress(sys.stderr) as progress:
-        report = run(plea, progress)
+        report = run(request, progress)
     if as_json:
-        print(for_json(report.figures))
+        print(for_json(report.statistics.to_json()))
     else:
         for line in report.lines():
             print(line, file=sys.stderr)
-        if served is not None and report.figures["visits"]:
+        if web is not None and report.statistics.requests.visits:
             print(f"  {program()} web {'--hostile ' if hostile else ''}--against {folder}", file=sys.stderr)
     if report.interrupted:
         raise typer.Exit(130)

@@ -32,7 +32,7 @@ from gossamer.collection.journal.journal import Journal, Syncable
 from gossamer.collection.layout import JOURNAL, STOPPED, URLS, journal_path
 from gossamer.collection.lock import Lock
 from gossamer.collection.manifest import Contents, Manifest
-from gossamer.collection.status_file import write_standing
+from gossamer.collection.status_file import write_status
 from gossamer.config.settings import CollectionSettings
 
 URL_FILE: Final = f"{URLS}/pages.blocks"
@@ -181,7 +181,7 @@ class Store:
         def commit() -> int | None:
             self._journal.commit(snapshot)
             if figures is not None:
-                write_standing(self.shard, figures)
+                write_status(self.shard, figures)
             return snapshot.closed
 
         self._commit = self._thread.submit(commit)

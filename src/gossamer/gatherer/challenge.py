@@ -1,16 +1,16 @@
-"""Answers that ask for a person or for a log-in, in place of the page. They are recognised, recorded and left alone.
+"""Detects responses that ask for a human or a log-in instead of giving the page. They are recorded, not circumvented.
 
-By header, where the service in front of the server says so; else by the body, if that is small: the marks of a known
-service and little else to read or follow, or a widget that wants to see a person and hardly anything else. Marks that
-ordinary pages behind the service have as well are believed only if the status is not 200. A page that has a CAPTCHA in
-a form to fill in or at a button, or loads its script, is a page. When in doubt it is a page, too: that costs a useless
-copy, and the other mistake costs a page.
+A challenge is recognised by its header, if the service in front of the server sends one. Otherwise a small body is
+searched for the marks of a known service with little else to read or follow, or for a CAPTCHA widget with hardly
+anything else. Marks that ordinary pages behind the service also have count only if the status is not 200. A page with a
+CAPTCHA in a form to fill in or at a button, or that only loads its script, is a page. When in doubt it is a page: that
+mistake costs a useless copy, the opposite one costs a page.
 
-A log-in is told by its one password field on a page with next to nothing else. It is a refusal like 401, and says
-nothing about how busy the server is; a challenge does, and slows the whole site.
+A log-in is recognised by a single password field on a page with almost nothing else. It is a refusal like status 401
+and says nothing about the load of the server. A challenge does, and slows down the whole site.
 
-Cost: of bodies above `SMALL` none; of one with more than `FEW` links 1 to 3 µs; a dozen searches in the bytes of the
-rest, 10 µs a kilobyte.
+Cost: nothing for bodies above `SMALL`; 1 to 3 µs for a body with more than `FEW` links; a dozen searches in the bytes
+of the rest, 10 µs per kilobyte.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from selectolax.lexbor import LexborHTMLParser
 from gossamer.base.model import Outcome
 
 SMALL: Final = 16 * 1024
-"""Bytes above which a body is not looked at."""
+"""Bytes. Larger bodies are not checked."""
 LITTLE: Final = 500
-"""Characters of text, white space left out, that such a page has at most."""
+"""Maximum characters of text on a challenge page, without white space."""
 HARDLY_ANY: Final = 150
-"""Likewise, of a page that is told by nothing but its widget."""
+"""The same limit for a page that is recognised by its widget alone."""
 FEW: Final = 5
-"""Links that it has at most."""
+"""Maximum number of links on a challenge page."""
 
 _STATUSES: Final = frozenset((200, 202, 403, 405, 429, 503))
 _HEADERS: Final = (
@@ -45,25 +45,27 @@ _SERVICES: Final = (
     b"anubis_challenge",
     b"sucuri_cloudproxy_js",
 )
-"""What only the page of such a service has."""
+"""Marks that only the challenge page of a service has."""
 _SCRIPTS: Final = (b"_Incapsula_Resource", b".awswaf.com/")
-"""What every page behind such a service may have."""
+"""Marks that any page behind a service may have."""
 _SEEN: Final = ":not(button, input, [data-size=invisible])"
-"""At a button, or invisible, a widget guards what the reader does next: the page is there."""
+"""An invisible widget, or one at a button, guards the reader's next action: the page itself is there."""
 _WIDGETS: Final = f".g-recaptcha{_SEEN}, .h-captcha{_SEEN}, .cf-turnstile, .frc-captcha, form img[src*=captcha i]"
 _WORDS: Final = (b"captcha", b"turnstile", b"password")
 _UNSEEN: Final = ["script", "style", "template", "noscript", "head"]
 _FILLED: Final = frozenset(("", "text", "email", "tel", "url", "number", "search", "date", "file"))
-"""Types of input that a person writes into."""
+"""Types of input elements that a person types into."""
 
 
 class Asks(NamedTuple):
+    """What a response asks for: CHALLENGED or REFUSED, and the reason."""
+
     outcome: Outcome
     detail: str
 
 
 def challenged(status: int, headers: Mapping[str, str], body: bytes) -> Asks | None:
-    """What an answer for a page asks for; `body` decoded. None: nothing of the kind."""
+    """What a response asks for instead of giving the page; None if it asks for nothing. `body` is decoded."""
     if status not in _STATUSES:
         return None
     for name, values in _HEADERS:

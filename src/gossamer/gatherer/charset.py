@@ -1,9 +1,9 @@
-"""Bytes to text: byte order mark, HTTP header, meta element, UTF-8 on trial, then detection.
+"""Decodes bytes to text. It tries in order: byte order mark, HTTP header, meta element, UTF-8, detection.
 
-Labels mean what the WHATWG Encoding standard says they mean: who writes ISO-8859-1 sends windows-1252, and those of
-encodings that no browser reads any more mean one U+FFFD. Nothing else is refused: an unknown label is as none, and
-octets that do not fit become U+FFFD, for a page with a few wrong letters still has its links. A label of UTF-16 is
-believed only if there are zero octets, as all markup in UTF-16 has.
+Labels have the meaning of the WHATWG Encoding standard: ISO-8859-1 means windows-1252, and a page with a label that
+browsers no longer support becomes a single U+FFFD. Nothing else is refused. An unknown label is ignored, and invalid
+bytes become U+FFFD, because a page with a few wrong letters still has its links. A UTF-16 label counts only if the body
+has zero bytes, as all markup in UTF-16 has.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from gossamer.gatherer.encodings import LABELS, REPLACEMENT
 
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _UNMARKED: Final = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
-"""How markup in UTF-16 begins without a byte order mark."""
+"""First bytes of markup in UTF-16 without a byte order mark."""
 _META: Final = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 _PRESCAN: Final = 2_048
 _DETECT: Final = 100_000
-"""Bytes of a body in which the charset is declared, or detected."""
+"""Bytes of a body that are searched for a declaration (`_PRESCAN`) or used for detection (`_DETECT`)."""
 _LONGEST: Final = 64
-"""Characters of a label."""
+"""Maximum characters of a label."""
 
 _MEANT: Final = {
     "ascii": "cp1252",
@@ -41,29 +41,17 @@ _MEANT: Final = {
     "utf-16": "utf-16-le",
 }
 _SINGLE: Final = {f"iso8859-{n}" for n in range(2, 17)} | {f"cp125{n}" for n in range(9)}
+# fmt: off
 _KNOWN: Final = _SINGLE | {
-    "utf-8",
-    "utf-16-le",
-    "utf-16-be",
-    "gb18030",
-    "cp932",
-    "cp949",
-    "big5hkscs",
-    "euc_jp",
-    "iso2022_jp",
-    "cp866",
-    "cp874",
-    "koi8-r",
-    "koi8-u",
-    "mac-roman",
-    "mac-cyrillic",
-    "johab",
+    "utf-8", "utf-16-le", "utf-16-be", "gb18030", "cp932", "cp949", "big5hkscs", "euc_jp", "iso2022_jp", "cp866",
+    "cp874", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "johab",
 }
-"""Codecs that are encodings of text on the Web; Python has others, which a page must not be able to choose."""
+"""Codecs for text on the Web. Python has others, which a page must not be able to choose."""
+# fmt: on
 
 
 def decode(body: bytes, declared: str) -> tuple[str, str]:
-    """Text without byte order mark, and the name of the charset; `declared` is the header's, or ""."""
+    """The text without byte order mark, and the name of its charset. `declared`: the charset of the header, or ""."""
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace"), name
@@ -80,7 +68,7 @@ def decode(body: bytes, declared: str) -> tuple[str, str]:
     try:
         return body.decode(), "utf-8"
     except UnicodeDecodeError as error:
-        if error.end >= len(body) and len(body) - error.start < 4:  # a character that the largest download cut
+        if error.end >= len(body) and len(body) - error.start < 4:  # the download limit cut the last character
             return body.decode(errors="replace"), "utf-8"
     name = codec(cchardet.detect(body[:_DETECT])["encoding"] or "")
     if name in ("", REPLACEMENT):
@@ -89,8 +77,8 @@ def decode(body: bytes, declared: str) -> tuple[str, str]:
 
 
 def codec(label: str) -> str:
-    """The codec that a label means; "" if it means none."""
-    return _codec(label) if len(label) <= _LONGEST else ""  # what is remembered is short, whatever servers send
+    """The codec for a label; "" if there is none."""
+    return _codec(label) if len(label) <= _LONGEST else ""  # bounds the memory of the cache
 
 
 @lru_cache(maxsize=1024)
@@ -107,7 +95,7 @@ def _codec(label: str) -> str:
 
 
 def _from_meta(body: bytes) -> str:
-    """A page whose meta element can be read as ASCII is not UTF-16, whatever it says there."""
+    """The codec that a meta element declares, or "". A meta element that can be read as ASCII is never in UTF-16."""
     found = _META.search(body, 0, _PRESCAN)
     name = codec(found[1].decode("ascii")) if found else ""
     return "utf-8" if name.startswith("utf-16") else name

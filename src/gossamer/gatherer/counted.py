@@ -1,8 +1,9 @@
-"""What a page refers to and the crawl does not fetch: by class, extension and registrable domain (ERRATA, last line).
+"""Counts links that the crawl does not fetch, by class, extension and registrable domain (ERRATA, last line).
 
-In the results it is text, a line each: class, extension, domain, count, between tabs; sorted. The class is a name of
-`Counted` in lower case; only classes by extension have one; of what is not http the scheme stands there, and no domain.
-At most `MOST_LINES` a page: the rarest are summed by class, without extension, under the domain "…".
+A result has them as sorted lines of text: class, extension, domain and count, separated by tabs. The class is a name of
+`Counted` in lower case. The extension is empty for classes that do not depend on it. Links that are not http have their
+scheme instead of the extension, and no domain. A page has at most `MOST_LINES` lines: the rarest are summed by class,
+without extension, under the domain "…".
 
 Invariant: `the_lines_of_a_page_add_up_to_its_counts`.
 """
@@ -21,41 +22,18 @@ REST: Final = "…"
 _WORDS: Final = [of.name.lower() for of in Counted]
 _NOT_HTTP: Final = int(Counted.NOT_HTTP)
 _FIRST_OTHER: Final = int(Counted.OUT_OF_SCOPE)
-"""Classes below have an extension."""
+"""The classes below this one have an extension."""
 _LONGEST_DOMAIN: Final = 253
-_SCHEMES: Final = frozenset(
-    {
-        "about",
-        "blob",
-        "callto",
-        "data",
-        "facetime",
-        "file",
-        "ftp",
-        "geo",
-        "gopher",
-        "intent",
-        "irc",
-        "javascript",
-        "magnet",
-        "mailto",
-        "market",
-        "news",
-        "sip",
-        "skype",
-        "sms",
-        "tel",
-        "tg",
-        "viber",
-        "webcal",
-        "whatsapp",
-        "xmpp",
-    }
-)
+# fmt: off
+_SCHEMES: Final = frozenset({
+    "about", "blob", "callto", "data", "facetime", "file", "ftp", "geo", "gopher", "intent", "irc", "javascript",
+    "magnet", "mailto", "market", "news", "sip", "skype", "sms", "tel", "tg", "viber", "webcal", "whatsapp", "xmpp",
+})
+# fmt: on
 
 
 class Seen:
-    """The tally of one page."""
+    """The counted links of one page."""
 
     __slots__ = ("_found", "counted")
 
@@ -65,16 +43,17 @@ class Seen:
         self._found: defaultdict[tuple[int, str, str], int] = defaultdict(int)
 
     def add(self, of: int, url: str) -> None:
-        """A target in canonical form, of a class of `Counted` (or the `UrlClass` of the same value)."""
+        """Count a target in canonical form. `of`: its class in `Counted`, or the `UrlClass` of the same value."""
         self.counted[of] += 1
         self._found[of, extension(url) if of < _FIRST_OTHER else "", url[: url.index("/", 8) + 1]] += 1
 
     def add_other(self, raw: str) -> None:
-        """A reference that has no canonical form."""
+        """Count a reference that has no canonical form."""
         self.counted[_NOT_HTTP] += 1
         self._found[_NOT_HTTP, scheme(raw), ""] += 1
 
     def lines(self) -> bytes:
+        """The lines of the result."""
         if not self._found:
             return b""
         sums: defaultdict[tuple[str, str, str], int] = defaultdict(int)
@@ -86,7 +65,7 @@ class Seen:
 
 
 def _fewer(sums: dict[tuple[str, str, str], int]) -> defaultdict[tuple[str, str, str], int]:
-    """The most frequent stay; room is left for one line of the rest of each class."""
+    """The most frequent lines, and one line with the sum of the others for each class."""
     ranked = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
     room = MOST_LINES - len(Counted)
     fewer = defaultdict(int, ranked[:room])
@@ -96,6 +75,6 @@ def _fewer(sums: dict[tuple[str, str, str], int]) -> defaultdict[tuple[str, str,
 
 
 def scheme(raw: str) -> str:
-    """Of a reference that is no page's: a scheme that is met often, or "other"."""
+    """The scheme of a reference if it is a common one, otherwise "other"."""
     name = raw[:16].lstrip().partition(":")[0].lower()
     return name if name in _SCHEMES else "other"

@@ -1,11 +1,11 @@
-"""What a page asks of us: meta robots and X-Robots-Tag, for every crawler or by name.
+"""Directives for crawlers: meta robots and X-Robots-Tag, addressed to every crawler or to one by name.
 
-People write commas, semicolons or white space between words, and all of it is read.
+Words may be separated by commas, semicolons or white space: people write all three.
 
-`unavailable_after` is a date as people write it: RFC 822, RFC 850, ISO 8601; without a zone it is UTC, without a time
-the day counts to its end. Once it has passed the page counts as noindex. A date that cannot be read says nothing.
+The date of `unavailable_after` may be in RFC 822, RFC 850 or ISO 8601 format. Without a zone it is UTC; without a time
+it means the end of the day. After this date the page counts as noindex. A date that cannot be parsed is ignored.
 
-Contents may be megabytes long: the patterns give nothing back that they have taken (`*+`), so each is read once.
+Contents may be megabytes long: the patterns are possessive (`*+`), so that each byte is read once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _RFC: Final = (
 )
 _DATE: Final = re.compile(rf"{_UNTIL}\s*[:=]?\s*({_ISO}|{_RFC})?", re.ASCII)
 _VALUE: Final = re.compile(r"(?<![a-z-])max-[a-z-]++\s*+[:=]\s*+[^\s,;]*+")
-"""Of which a value may be `none`, which means something else by itself."""
+"""Directives such as `max-snippet: none`, whose value must not be read as a directive."""
 _BETWEEN: Final = re.compile(r"[\s,;]+")
 _WORD: Final = re.compile(r"([^\s,;:]+)\s*(:?)")
 _DAY: Final = 86_400.0
@@ -42,7 +42,7 @@ _REFRESH: Final = re.compile(
 
 
 def of_meta(content: str, now: float = 0.0) -> int:
-    """VisitFlag bits of the content of a meta element that is meant for us, at the wall time `now`."""
+    """VisitFlag bits of the content of a meta element that is addressed to us. `now`: wall time."""
     flags = 0
     for word in _BETWEEN.split(_without_values(content.lower(), now)):
         flags |= _FLAGS.get(word, 0)
@@ -50,7 +50,10 @@ def of_meta(content: str, now: float = 0.0) -> int:
 
 
 def of_header(values: Iterable[str], agent: str, now: float = 0.0) -> int:
-    """VisitFlag bits of X-Robots-Tag headers: `noindex, nofollow` or `name: noindex`. A name counts up to the next."""
+    """VisitFlag bits of X-Robots-Tag headers: `noindex, nofollow` or `name: noindex`.
+
+    A name holds for all directives up to the next name.
+    """
     flags, ours = 0, product_token(agent)
     for value in values:
         applies = True
@@ -63,7 +66,7 @@ def of_header(values: Iterable[str], agent: str, now: float = 0.0) -> int:
 
 
 def _without_values(text: str, now: float) -> str:
-    """Nothing but words and names. `unavailable_after` stays if its date has passed."""
+    """The text without the values of directives. `unavailable_after` stays only if its date has passed."""
     if "max-" in text:
         text = _VALUE.sub(" ", text)
     if _UNTIL not in text:
@@ -72,7 +75,7 @@ def _without_values(text: str, now: float) -> str:
 
 
 def moment(date: str) -> float:
-    """Wall time of a date in one of the three forms; 0.0 if it is none."""
+    """Wall time of a date in one of the three formats; 0.0 if it is not a date."""
     from datetime import UTC, datetime  # rarely needed, and 10 ms to import
     from email.utils import mktime_tz, parsedate_tz
 
@@ -96,6 +99,6 @@ def moment(date: str) -> float:
 
 
 def refresh_target(content: str) -> str:
-    """The URL of a meta refresh; "" if the page only reloads itself."""
+    """The URL of a meta refresh; "" if the page just reloads itself."""
     found = _REFRESH.match(content)
     return next((g for g in found.groups() if g), "").strip() if found else ""

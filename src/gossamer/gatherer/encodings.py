@@ -1,7 +1,7 @@
-"""The labels of encodings, as the WHATWG Encoding standard has them (4.2): all 228, to codecs of Python.
+"""The 228 labels of encodings of the WHATWG Encoding standard (4.2), mapped to Python codecs.
 
-Three encodings of the standard are read as another: gbk as gb18030, which contains it; x-user-defined as windows-1252,
-which it means in a meta element; ISO-8859-8-I as ISO-8859-8, of which it has the letters.
+Three encodings of the standard are replaced by another: gbk by gb18030, which contains it; x-user-defined by
+windows-1252, which is its meaning in a meta element; ISO-8859-8-I by ISO-8859-8, which has the same letters.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 REPLACEMENT: Final = "replacement"
-"""Encodings that no browser reads any more, whatever is in them."""
+"""Stands for encodings that browsers no longer support."""
 _TABLE: Final = """
 utf-8: unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8
 cp866: 866 cp866 csibm866 ibm866
@@ -57,14 +57,14 @@ utf-16-le: csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le
 
 
 def _read() -> dict[str, str]:
-    found: dict[str, str] = {}
+    codecs: dict[str, str] = {}
     name = ""
     for word in _TABLE.split():
         if word.endswith(":"):
             name = word[:-1]
         else:
-            found[word] = name
-    return found
+            codecs[word] = name
+    return codecs
 
 
 LABELS: Final = _read()

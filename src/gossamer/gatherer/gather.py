@@ -1,10 +1,12 @@
-"""Gather: headers and bytes in, a gathered page out. Pure; bounded by bytes (the body), nesting and number of links.
+"""Gather: turns the headers and the decoded body of a page into a `Gathered`.
 
-Links come in the order of `gatherer.links`, within an entry in the order of the page; a target found again keeps its
-first kind, and is nofollow only if it is so every time; its text is the first that is not empty. Links of a page to
-itself are left out, and so are mere fragments. Targets that can't become pages are counted and do not appear.
+It is a pure function, bounded by the bytes of the body, by nesting and by the number of links.
 
-The digest covers the text without white space and all resolved targets, the counted ones included (ERRATA: "same
+Links are in the order of the setting `gatherer.links`, and within one entry in the order of the page. A target that
+occurs several times keeps its first kind and its first text that is not empty; it is nofollow only if all its links
+are. Links of a page to itself and mere fragments are left out. Targets that cannot become pages are only counted.
+
+The digest covers the text without white space and all resolved targets, including the counted ones (ERRATA: "same
 cleaned text, same resolved links, and not almost empty"). The sketch covers the text alone.
 
 Cost for 25 KB and 75 links: `bench/gather.py` prints it, part by part.
@@ -34,7 +36,7 @@ from gossamer.robots.parse import product_token
 from gossamer.urls import Scope, canonical
 
 ALMOST_EMPTY: Final = 32
-"""Characters of cleaned text below which a page is never taken for a duplicate."""
+"""Characters of cleaned text. A page with fewer is never treated as a duplicate."""
 LONGEST_TITLE: Final = 300
 
 _NOFOLLOW: Final = int(VisitFlag.NOFOLLOW)
@@ -44,35 +46,35 @@ _NOFOLLOW_LINK: Final = int(LinkFlag.NOFOLLOW)
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a page says. Without arguments: that of an answer that is not read."""
+    """What was gathered from a page. `Gathered()` is that of a response without content to read."""
 
     charset: str = ""
     title: str = ""
     text_length: int = 0
-    """Characters of the cleaned text that are not white space."""
+    """Characters of the cleaned text, without white space."""
     digest: int = 0
     """64 bits; 0 if the page is almost empty."""
     flags: int = 0
     """VisitFlag: NOINDEX, NOFOLLOW, NOARCHIVE, UNAVAILABLE, EMPTY, MANY_LINKS."""
     out_degree: int = 0
-    """Distinct targets but for the page itself, the counted ones included."""
+    """Distinct targets except the page itself, including the counted ones."""
     links: list[Link] = field(default_factory=list)
     counted: list[int] = field(default_factory=lambda: [0] * len(Counted))
-    """By `Counted`."""
+    """Number of counted links, by `Counted`."""
     seen: bytes = b""
-    """The counted ones by class, extension and domain: see `seen.py`."""
+    """The counted links by class, extension and domain: see `counted.py`."""
     language: str = ""
-    """ISO 639-1; "" if there is too little text, or it is unsure."""
+    """ISO 639-1 code; "" if there is too little text or the language is uncertain."""
     description: str = ""
     sketch: int = 0
     """64 bits; 0 if the page is almost empty."""
     text: bytes | None = None
-    """Cleaned, in UTF-8, if the settings ask for it."""
+    """Cleaned text in UTF-8, if the settings ask for it."""
     preferences: list[tuple[str, str]] = field(default_factory=list)
-    """For the use of the content, of meta elements: names and values."""
+    """Preferences for the use of the content, from meta elements: names and values."""
 
     def withheld(self) -> Gathered:
-        """Of a page that is not to be indexed: what it is about is left out, its links stay."""
+        """The same for a page that must not be indexed: without its content, but with its links."""
         links = [link._replace(text="") if link.text else link for link in self.links]
         return replace(self, title="", description="", text=None, links=links)
 
@@ -88,8 +90,11 @@ def gather(
     content_language: str = "",
     now: float = 0.0,
 ) -> Gathered:
-    """`url` in canonical form; `content_type`, `robots_tag`, `content_language` as the headers have them; `body`
-    decoded; `now`: wall time, by which dates in directives have passed."""
+    """Gather a page.
+
+    `url` is in canonical form; `content_type`, `robots_tag` and `content_language` are values of headers; `body` is
+    decoded; `now` is the wall time that dates in directives are compared with.
+    """
     mime, _, _ = content_type.partition(";")
     text, charset = decode(body, charset_of(content_type))
     flags = of_header(robots_tag, agent, now) if robots_tag else 0
@@ -98,7 +103,7 @@ def gather(
         cleaned = plain_lines(text, settings.keep) if settings.text else None
         return replace(told, charset=charset, flags=flags | told.flags, text=cleaned)
     markup, tags = bounded(text)
-    del text  # a large page need not be there three times
+    del text  # do not hold a large page three times
     tree = LexborHTMLParser(markup)
     found = read(tree, tags, settings, product_token(agent), now)
     seen = Seen()
@@ -111,7 +116,7 @@ def gather(
         links = [link._replace(flags=link.flags | _NOFOLLOW_LINK) for link in links]
     titles = tree.tags("title") if tags.may_have("title") else []
     title = folded(titles[0].text(), LONGEST_TITLE) if titles else ""
-    drop = [name for name in settings.drop if name not in SILENT]  # `read` took these out
+    drop = [name for name in settings.drop if name not in SILENT]  # `read` has already removed the silent ones
     visible = visible_text(tree, [name for name in drop if tags.may_have(name)])
     told = _of_text(visible, targets, found.declared or content_language, settings)
     return Gathered(
@@ -133,7 +138,7 @@ def gather(
 
 
 def redirected(location: str, own: str, scope: Scope) -> Gathered:
-    """Of a redirect: one link, judged like those of a page."""
+    """What was gathered from a redirect: one link, judged like a link of a page."""
     seen = Seen()
     targets = resolved({location: (LinkKind.REDIRECT, 0, "", 0, Tag.HEADER)}, own, scope, seen)
     links = judged(targets, own, scope, seen)
@@ -141,7 +146,7 @@ def redirected(location: str, own: str, scope: Scope) -> Gathered:
 
 
 def _of_text(text: str, targets: Iterable[str], declared: str, settings: GathererSettings) -> Gathered:
-    """Length, digest, sketch, language, and the flag of those that have next to no text."""
+    """Length, digest, sketch and language of a text; the flag EMPTY if it is almost empty."""
     whole = text.encode(errors="replace")
     cleaned, length = without_white(text, whole)
     if length < ALMOST_EMPTY:
@@ -151,7 +156,7 @@ def _of_text(text: str, targets: Iterable[str], declared: str, settings: Gathere
 
 
 def charset_of(content_type: str) -> str:
-    """As a Content-Type header declares it, or ""."""
+    """The charset that a Content-Type header declares, or ""."""
     _, found, value = content_type.partition(";")[2].lower().partition("charset=")
     return value.partition(";")[0].strip().strip("\"'") if found else ""
 

@@ -1,6 +1,6 @@
-"""When a sitemap says that a page was changed: W3C date and time in all its precisions, or the date of a mail (RSS).
+"""Parses the modification dates of sitemaps: W3C dates of any precision, or mail dates (RSS).
 
-A hint, and no more: what makes no sense is none. Nor is what lies before the Web or in the future.
+A date is only a hint. Invalid dates, dates before the Web and dates in the future are ignored.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 EARLIEST: Final = 631_152_000.0
-"""1990: there were no pages before."""
+"""1990-01-01: there were no pages before."""
 LONGEST: Final = 64
-"""Characters of a date that are looked at."""
+"""Maximum characters of a date."""
 
 _W3C: Final = re.compile(
     r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[Tt ](\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)? ?([Zz]|[+-]\d\d:?(?:\d\d)?)?)?)?)?",
@@ -22,7 +22,10 @@ _W3C: Final = re.compile(
 
 
 def lastmod(text: str, now: float) -> float | None:
-    """Seconds since 1970, the first of what a coarse date covers; without a zone, UTC. None if it is no date."""
+    """Seconds since 1970; None if the text is not a usable date.
+
+    A date without a zone is UTC; a date without day or time means the beginning of that period.
+    """
     text = text.strip()
     if not text or len(text) > LONGEST:
         return None

@@ -1,4 +1,4 @@
-"""The links of a page: distinct, canonical, of a class, in scope or counted."""
+"""The links of a page: resolved to canonical form, made distinct, classified, and accepted or counted."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ _TOO_LONG: Final = int(Counted.TOO_LONG)
 _REJECTED: Final = int(Counted.REJECTED)
 _TRAP: Final = int(Counted.TRAP)
 _LONGEST: Final = 16_384
-"""Characters of a reference that are looked at."""
+"""Maximum characters of a reference."""
 
 Found = tuple[LinkKind, int, str, int, Tag]
-"""Kind, LinkFlag bits, text, position and tag: `Link` without its URL."""
+"""Kind, LinkFlag bits, text, position and tag: a `Link` without its URL."""
 Kinds = dict[str, Found]
-"""Reference or target to what was found: in the order found."""
+"""What was found for each reference or target, in the order of discovery."""
 
 
 class Link(NamedTuple):
-    """A tuple rather than a frozen dataclass: 75 are made for every page."""
+    """A link of a page. A tuple rather than a frozen dataclass, because every page makes 75 of them."""
 
     url: str
     """In canonical form."""
     kind: LinkKind
     flags: int
-    """LinkFlag."""
+    """LinkFlag bits."""
     text: str = ""
-    """White space folded; of the first element that has one."""
+    """Text of the first element that has one, white space folded."""
     position: int = 0
-    """Of that element among those of its tag in the document, from 0; of the first element if none has text."""
+    """Index of that element among the elements of its tag; of the first element if none has text."""
     tag: Tag = Tag.OTHER
 
 
 def merged(known: Found, again: Found) -> Found:
-    """The first kind stays; one that may be followed is enough; the text that stands first in the page counts."""
+    """Merge two links to one target: the first kind, nofollow only if both are, and the first text of the page."""
     flags = known[1] if again[1] & _NOFOLLOW else known[1] & ~_NOFOLLOW
     earlier = again[4] is known[4] and again[3] < known[3]
     if again[2] and (earlier or not known[2]):
@@ -53,7 +53,7 @@ def merged(known: Found, again: Found) -> Found:
 
 
 def resolved(references: Mapping[str, Found], base: str, scope: Scope, seen: Seen) -> Kinds:
-    """Targets in canonical form; references that have none are counted."""
+    """The targets in canonical form. References without a canonical form are counted in `seen`."""
     targets: Kinds = {}
     join, known_as = scope.joiner(base), targets.get
     for raw, found in references.items():
@@ -69,10 +69,10 @@ def resolved(references: Mapping[str, Found], base: str, scope: Scope, seen: See
 
 
 def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> list[Link]:
-    """The targets that may become pages, but for the page itself; the others are counted."""
+    """Links to the targets that may become pages, without the page itself. The other targets are counted in `seen`."""
     links = list[Link]()
     class_of, rejects, entraps, longest = scope.classes.of, scope.rejects, scope.entraps, scope.url_length
-    new = tuple.__new__  # `Link` itself takes twice as long
+    new = tuple.__new__  # `Link(...)` takes twice as long
     root = own[: own.index("/", 8) + 1]
     accepted = {root: scope.admits(root)}
     for url, found in targets.items():

@@ -1,8 +1,8 @@
-"""What the elements of a page say: references with their texts, base, directives, description, declared language.
+"""Reads the elements of a page: references with their texts, base, directives, description, declared language.
 
-Elements are walked tag by tag in the order of `gatherer.links`: a walk per tag name (3 to 6 µs each) costs the same as
-one union selector (84 µs) and gives the links in the order of their kinds. Of most names a page has none, and there is
-no walk for these. The text of a link costs 0.9 µs.
+The tree is walked once for each tag name, in the order of the setting `gatherer.links`. These walks (3 to 6 µs each)
+cost the same as one union selector (84 µs) and give the links in the order of their kinds. Tags that the page does not
+contain need no walk. The text of a link costs 0.9 µs.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _MANY_LINKS: Final = int(VisitFlag.MANY_LINKS)
 _NOFOLLOW: Final = int(LinkFlag.NOFOLLOW)
 _UNFOLLOWED: Final = frozenset({"nofollow", "ugc", "sponsored"})
 SILENT: Final[tuple[str, ...]] = ("script", "style", "template")
-"""Elements whose text nobody sees, not even as text of a link that they are in."""
+"""Elements whose text is never visible, not even inside a link."""
 _EMBEDS: Final = frozenset({"src", "data", "poster", "background"})
-"""Attributes that name a part of the page rather than another page."""
+"""Attributes that refer to a part of the page rather than to another page."""
 _TAGS: Final = {tag.name.lower(): tag for tag in Tag}
 _TEXT_IN_ALL: Final = 1_000_000
-"""Characters of links that are read: links can stand in one another, each with the text of all inside it."""
+"""Maximum characters read from long links of a page: nested links repeat the text of the links inside them."""
 _IMAGES_WITHIN: Final = 50
-"""Elements of a link without text among which an image is looked for."""
+"""How many elements of a link without text are searched for an image."""
 
 
 class Bearer(NamedTuple):
-    """An element that bears links, and the attribute that is the link."""
+    """A kind of element that bears links, and the attribute that holds the URL."""
 
     name: str
     attribute: str
@@ -50,21 +50,24 @@ class Bearer(NamedTuple):
 
 @dataclass(slots=True)
 class Read:
+    """What was read from the elements of a page."""
+
     most: int
-    """Distinct references."""
+    """Maximum number of distinct references."""
     anchor_length: int
-    """Longest text of a link; 0: none is read."""
+    """Maximum characters of the text of a link; 0: texts are not read."""
     references: Kinds = field(default_factory=dict)
     flags: int = 0
     base: str = ""
     description: str = ""
     declared: str = ""
-    """Language."""
+    """Declared language."""
     preferences: list[tuple[str, str]] = field(default_factory=list)
-    """For the use of the content: names and values."""
+    """Preferences for the use of the content: names and values."""
     text_left: int = _TEXT_IN_ALL
 
     def add(self, raw: str | None, found: Found) -> None:
+        """Add a reference, or merge it with the same one found before."""
         if not raw or raw[0] == "#":
             return
         known = self.references.get(raw)
@@ -77,8 +80,10 @@ class Read:
 
 
 def read(tree: LexborHTMLParser, tags: Marks, settings: GathererSettings, token: str, now: float = 0.0) -> Read:
-    """Takes the silent elements that the settings drop out of the tree. `tags` are those of the page; `token`: the
-    robots' name that is ours."""
+    """Read the elements of a page, and remove from the tree the silent elements that the settings drop.
+
+    `tags`: the tags of the page; `token`: our product token, for meta elements that are addressed to us by name.
+    """
     found = Read(settings.max_links, settings.anchor_length if settings.anchors else 0)
     silent = [name for name in SILENT if name in settings.drop and tags.may_have(name)]
     planned, link, refresh = _planned(settings.links)
@@ -107,7 +112,7 @@ def read(tree: LexborHTMLParser, tags: Marks, settings: GathererSettings, token:
 
 @lru_cache(maxsize=16)
 def _planned(links: tuple[str, ...]) -> tuple[tuple[Bearer, ...], bool, bool]:
-    """What bears links; whether "link href" and "meta refresh" do, which need a closer look."""
+    """The elements that bear links, and whether "link href" and "meta refresh", which are read separately, do."""
     entries = [" ".join(entry.lower().split()) for entry in links]
     bearers = []
     for entry in entries:
@@ -121,13 +126,13 @@ def _planned(links: tuple[str, ...]) -> tuple[tuple[Bearer, ...], bool, bool]:
 
 
 def _nofollow(attributes: Mapping[str, str | None]) -> int:
-    """Words are parted by white space, though some write commas."""
+    """The flag NOFOLLOW if `rel` has it. Words are separated by white space, but some authors write commas."""
     rel = (attributes["rel"] or "").lower().replace(",", " ").replace(";", " ")
     return 0 if _UNFOLLOWED.isdisjoint(rel.split()) else _NOFOLLOW
 
 
 def _read_anchors(tree: LexborHTMLParser, bearer: Bearer, found: Read) -> None:
-    """The loop that most of the time is spent in: a text is read only where it may be needed."""
+    """Read all <a>. This is the loop with the highest cost: the text of a link is read only if it may be needed."""
     references, longest, (_, attribute, kind, tag) = found.references, found.anchor_length, bearer
     for position, node in enumerate(tree.tags("a")):
         attributes = node.attributes
@@ -153,7 +158,7 @@ def _read_others(elements: list[dict[str, str | None]], bearer: Bearer, found: R
 
 
 def _text(node: LexborNode, longest: int, found: Read) -> str:
-    """Of a link; of an image inside it, if there is no other."""
+    """The text of a link, or of an image inside it if the link has no text."""
     text = node.text_lexbor() if found.text_left > 0 else ""
     if len(text) > longest:
         found.text_left -= len(text)
@@ -207,5 +212,5 @@ def _read_metas(tree: LexborHTMLParser, found: Read, token: str, refresh: bool, 
 
 
 def folded(text: str, longest: int) -> str:
-    """White space folded, at most so many characters."""
+    """The text with white space folded, cut to `longest` characters."""
     return " ".join(text[: 20 * longest].split())[:longest].rstrip()

@@ -1,27 +1,27 @@
-"""Read: the bytes of a sitemap in, its entries out (sitemaps.org; RSS, Atom and plain text, as that protocol has it).
+"""Reads the entries of a sitemap (sitemaps.org; RSS, Atom and plain text, as that protocol allows).
 
     urlset        entries `url`, each with `loc` and perhaps `lastmod`
     sitemapindex  entries `sitemap`: further sitemaps
     rss, rdf      entries `item`, with `link` and perhaps `pubDate` or `date`
     feed          entries `entry`, with `link href` and perhaps `updated`
-    text          a URL a line
+    text          one URL per line
 
-The text is looked through for these tags, and for no others; there is no tree. What is broken is read as far as it
-goes: a tag that is not closed, a bare "&", a wrong octet harm the entry that they stand in, an end that is missing what
-comes after it. Only tags with the prefix of the root count, so `image:loc` is not taken for a page.
+The text is searched for these tags and no others; there is no tree. Broken files are read as far as possible: an
+unclosed tag, a bare "&" or an invalid byte damages only its own entry; a missing end damages only what follows. Only
+tags with the prefix of the root count, so `image:loc` is not a page.
 
 Invariants, each a property test of the same name:
 
 - anything can be read: no bytes raise an error, and reading ends
-- no entity is expanded: but for the five of XML and numbers, references stay as they are, whatever is declared; nothing
-  is ever looked up outside
-- no more than the limits: `MOST_BYTES`, `MOST_ENTRIES`, `MOST_TAGS`, and `MOST_LISTED` of what is made of it
-- what is written is read: in every format and charset
-- what is cut is read as far as it goes: a beginning of a file gives a beginning of its entries
+- no entity is expanded: except the five of XML and numeric ones, references stay as they are, whatever is declared;
+  nothing is ever fetched from outside
+- the limits hold: `MOST_BYTES`, `MOST_ENTRIES`, `MOST_TAGS`, and `MOST_LISTED` for the resulting links
+- every format and charset is read: the entries of a correct file are read as written
+- a cut file is read as far as it goes: the beginning of a file gives the beginning of its entries
 
-Linear in the size: no pattern looks further than the next "<", no search further than where it goes on. Refused: expat
-and lxml. The first stops at the first "&" that is not escaped, which is the most common fault of all; the second goes
-on, but builds nodes, and must be told not to fetch, not to expand, not to grow. Here there is nothing to be told.
+The time is linear in the size: no pattern reads past the next "<", and every search resumes where the last one ended.
+Refused: expat and lxml. The first stops at the first unescaped "&", which is the most common error of all; the second
+continues, but builds nodes, and must be configured not to fetch, not to expand and not to grow.
 """
 
 from __future__ import annotations
@@ -43,46 +43,52 @@ from gossamer.gatherer.links import Kinds, Link, judged, merged, resolved
 from gossamer.urls import Scope, canonical
 
 MOST_ENTRIES: Final = 50_000
-"""Of one sitemap, as the protocol has it; what comes after them is not read."""
+"""Maximum entries of one sitemap (the limit of the protocol); the rest is not read."""
 MOST_BYTES: Final = 52_428_800
-"""Of one sitemap when it is decompressed, as the protocol has it."""
+"""Maximum bytes of one decompressed sitemap (the limit of the protocol)."""
 MOST_TAGS: Final = 2_000_000
-"""A text with more is not looked at: no sitemap has so many. Of plain text: lines; those after them are not read."""
+"""A text with more tags is not read: no sitemap has so many. Of plain text, this is the maximum number of lines."""
 MOST_LISTED: Final = 16 << 20
-"""Bytes of the addresses that are made of the entries of one sitemap; those after them are not taken. A relative one is
-as long as the sitemap's own, at least."""
+"""Maximum bytes of all URLs made from the entries of one sitemap; the rest is dropped. A relative address counts at
+least as many bytes as the URL of the sitemap."""
 LONGEST: Final = 16_384
-"""Characters of an address."""
+"""Maximum characters of an address."""
 
 
 class Format(StrEnum):
+    """The format of a sitemap, named by its root element."""
+
     URLSET = "urlset"
     INDEX = "sitemapindex"
     RSS = "rss"
     ATOM = "feed"
     TEXT = "text"
     NONE = "none"
-    """No sitemap: a page that says that there is none, most often."""
+    """Not a sitemap: most often an error page."""
 
 
 class Entry(NamedTuple):
+    """One entry of a sitemap."""
+
     address: str
-    """As written, but for references and white space around it."""
+    """As written, with references resolved and without white space around it."""
     lastmod: float | None = None
     """Seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
+    """The content of a sitemap."""
+
     format: Format
     entries: list[Entry]
-    """Pages; of an index: sitemaps."""
+    """Pages, or sitemaps if it is an index."""
     whole: bool
-    """False: it ended too early, or a limit was reached."""
+    """False if it ended too early or a limit was reached."""
 
 
 class _Shape(NamedTuple):
-    """What counts in a format, by local names in small letters."""
+    """The elements of a format that are read, by local names in lower case."""
 
     format: Format
     entry: str
@@ -115,7 +121,11 @@ _LINE: Final = re.compile(r"[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def read(body: bytes, declared: str, now: float) -> Sitemap:
-    """`body` decompressed; `declared`: the charset of the header, or ""; `now`: wall time, no page changed later."""
+    """Read a sitemap.
+
+    `body` is decompressed; `declared` is the charset of the header, or ""; `now` is the wall time: later modification
+    dates are ignored.
+    """
     text = _text(body[:MOST_BYTES], declared)
     within = len(body) <= MOST_BYTES
     if not _MARKUP.match(text):
@@ -135,8 +145,10 @@ def read(body: bytes, declared: str, now: float) -> Sitemap:
 
 
 def listed(sitemap: Sitemap, url: str, scope: Scope) -> Gathered:
-    """The pages of a sitemap as links, judged like those of a page; the text of each is when it was changed. None
-    of an index. `url`: of the sitemap, canonical."""
+    """The pages of a sitemap as links, judged like links of a page; nothing for an index.
+
+    The text of each link is its modification time. `url`: the canonical URL of the sitemap.
+    """
     if sitemap.format is Format.INDEX:
         return Gathered()
     seen, references, room = Seen(), Kinds(), MOST_LISTED
@@ -152,21 +164,21 @@ def listed(sitemap: Sitemap, url: str, scope: Scope) -> Gathered:
 
 
 def _bounded(links: list[Link]) -> list[Link]:
-    """Escapes may have made them longer than they were."""
+    """The first links, up to `MOST_LISTED` bytes: percent-encoding may have made URLs longer."""
     ends = list(accumulate(len(link.url) for link in links))
     return links[: bisect_right(ends, MOST_LISTED)]
 
 
 def further(sitemap: Sitemap, url: str, most: int) -> tuple[str, ...]:
-    """The sitemaps that an index names, canonical: the first of them."""
+    """The first `most` sitemaps that an index names, in canonical form."""
     if sitemap.format is not Format.INDEX:
         return ()
     named = (canonical(entry.address, url) for entry in sitemap.entries[: 10 * most])
-    return tuple(dict.fromkeys(each for each in named if each is not None))[:most]
+    return tuple(dict.fromkeys(target for target in named if target is not None))[:most]
 
 
 def _text(body: bytes, declared: str) -> str:
-    """The declaration inside counts if there is no mark and no header; UTF-16 shows itself."""
+    """The decoded text. The XML declaration counts if there is no header; UTF-16 is recognised by its first bytes."""
     if not declared and body[:2] in (b"<\0", b"\0<"):
         declared = "utf-16-le" if body[1] == 0 else "utf-16-be"
     found = None if declared else _DECLARED.search(body, 0, 300)
@@ -177,8 +189,10 @@ def _text(body: bytes, declared: str) -> str:
 
 
 def _lines(text: str) -> tuple[list[Entry], bool]:
-    """Those that are addresses, and whether no limit was reached. One line at a time: a list of them all would take
-    twenty times the text."""
+    """The lines that are URLs, and whether no limit was reached.
+
+    It reads one line at a time: a list of all lines would take twenty times the memory of the text.
+    """
     entries = list[Entry]()
     for number, found in enumerate(_LINE.finditer(text)):
         if number == MOST_TAGS:
@@ -194,7 +208,7 @@ def _lines(text: str) -> tuple[list[Entry], bool]:
 
 
 def _after_head(text: str) -> int | None:
-    """Where the root begins: behind declarations, comments and the document type. None if there is none."""
+    """Where the root element begins, after declarations, comments and the document type; None without a root."""
     at = 0
     while (at := text.find("<", at)) >= 0:
         after = _skipped(text, at)
@@ -207,7 +221,7 @@ def _after_head(text: str) -> int | None:
 
 
 def _skipped(text: str, at: int) -> int:
-    """Where what is no element ends that begins at `at`; `at` if it is an element, -1 if there is no end."""
+    """The end of a comment or declaration that begins at `at`; `at` if it is an element, -1 if it does not end."""
     if text.startswith("<!--", at):
         return _behind(text, "-->", at)
     if text.startswith("<?", at):
@@ -225,12 +239,12 @@ def _behind(text: str, mark: str, at: int) -> int:
 
 
 class _Reader:
-    """Goes from tag to tag."""
+    """Reads the entries of a markup sitemap, tag by tag."""
 
     def __init__(self, text: str, at: int, shape: _Shape, prefix: str, now: float) -> None:
         self._text, self._at, self._shape, self._prefix, self._now = text, at, shape, prefix, now
         self.ended = False
-        """The root was closed, and no limit reached."""
+        """Whether the root was closed and no limit was reached."""
 
     def entries(self) -> Iterator[Entry]:
         shape, count = self._shape, 0
@@ -253,7 +267,7 @@ class _Reader:
             yield Entry(address, when)
 
     def _tags(self) -> Iterator[tuple[bool, str, str]]:
-        """Those that count, in order: whether it closes, its name, what else stands in it."""
+        """The relevant tags in order: whether it is an end tag, its name, the rest of the tag."""
         text, root = self._text, self._shape.format
         while (found := _TAG.search(text, self._at)) is not None:
             self._at = found.end()
@@ -272,15 +286,15 @@ class _Reader:
         return prefix.lower() == self._prefix or name in ("rdf", "date")
 
     def _address(self, more: str) -> str:
-        """Of the element that was just opened."""
+        """The address of the element that was just opened."""
         if self._shape.format is not Format.ATOM:
             return "" if more.endswith("/") else self._content()
         found = {name.lower(): one or other for name, one, other in _ATTRIBUTE.findall(more)}
-        wanted = found.get("rel", "alternate").strip().lower() == "alternate"
-        return _resolved(found.get("href", "")) if wanted else ""
+        is_page = found.get("rel", "alternate").strip().lower() == "alternate"
+        return _resolved(found.get("href", "")) if is_page else ""
 
     def _content(self) -> str:
-        """Text up to the next tag, comments left out and CDATA as it is; what follows is looked for behind it."""
+        """The text up to the next tag, without comments and with CDATA unchanged. Reading resumes after it."""
         text, at, parts, size = self._text, self._at, list[str](), 0
         while size <= LONGEST:
             end = text.find("<", at)
@@ -306,7 +320,7 @@ class _Reader:
 
 
 def _skipped_mark(text: str, found: re.Match[str]) -> int:
-    """Behind a comment, CDATA or document type; -1 if it does not end."""
+    """The end of a comment, CDATA section or document type; -1 if it does not end."""
     end = _SKIPPED.get(found[0].lower())
     return _behind(text, end, found.end()) if end else _skipped(text, found.start())
 

@@ -1,15 +1,16 @@
-"""A 64-bit sketch of a text: pages that differ little have sketches that differ in few bits.
+"""A 64-bit sketch of a text: similar pages have sketches that differ in few bits.
 
-Simhash (Charikar 2002; Manku, Jain, Das Sarma 2007 take at most 3 of 64 bits for near duplicates): every run of three
-words votes on each bit. A word is letters and digits, of any case; everything else of ASCII separates words, and each
-Chinese or Japanese character is a word by itself, for no white space shows where those begin.
+It is a simhash (Charikar 2002; Manku, Jain, Das Sarma 2007 accept at most 3 of 64 bits for near duplicates): every
+sequence of three words votes on each bit. A word consists of letters and digits; case does not matter. All other ASCII
+characters separate words. Each Chinese or Japanese character is a word of its own, because no white space separates
+their words.
 
 Invariants: `texts_equal_but_for_white_space_have_equal_sketches`, `a_changed_word_changes_few_bits`,
 `unrelated_texts_differ_in_half_of_the_bits`.
 
-All in numpy, without a loop over words: a word's hash is its polynomial in a fixed base modulo 2^64, taken from the
-products of all bytes with powers of the base; the votes are added up in lanes of 8 bits, 255 at a time. 2,000 words
-take 0.13 ms. Splitting the text into words would alone take half of that.
+It uses numpy, without a loop over words. The hash of a word is its polynomial in a fixed base modulo 2^64, computed
+from the products of all bytes with powers of the base. The votes are added up in lanes of 8 bits, 255 at a time.
+2,000 words take 0.13 ms. Splitting the text into words alone would take half of that.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+
+from gossamer.base.arrays import U32, U64
 
 LONGEST: Final = 1 << 18
-"""Bytes of a text that are looked at."""
+"""Maximum bytes of a text that are read."""
 FEWEST: Final = 8
-"""Runs of words below which there is no sketch: so few differ in many bits for one word."""
+"""Minimum sequences of three words. With fewer, one changed word would change many bits: there is no sketch."""
 
 _U64 = np.uint64
 _BASE: Final = 0x9E3779B97F4A7C15
@@ -36,10 +38,10 @@ _WEIGHTS: Final = _U64(1) << np.arange(64, dtype=_U64)
 
 _FOLDED: Final = bytes(c if c >= 128 else ord(chr(c).lower()) if chr(c).isalnum() else 0 for c in range(256))
 _KINDS: Final = bytes((f > 0) + (0xE3 <= c <= 0xE9) for c, f in enumerate(_FOLDED))
-"""0 between words, 1 in a word, 2 the first byte of U+3000 to U+9FFF: a word begins where the kind rises."""
+"""0: between words, 1: in a word, 2: first byte of U+3000 to U+9FFF. A word begins where the kind increases."""
 
 
-def _powers(base: int) -> npt.NDArray[np.uint64]:
+def _powers(base: int) -> U64:
     factors = np.full(LONGEST, base, _U64)
     factors[0] = 1
     return np.cumprod(factors, dtype=_U64)
@@ -50,7 +52,7 @@ _INVERSES: Final = _powers(pow(_BASE, -1, 1 << 64))
 
 
 def sketch(text: bytes) -> int:
-    """Of a text in UTF-8; 0 if it is almost empty."""
+    """The sketch of a text in UTF-8; 0 if it is almost empty."""
     runs = _runs(text[:LONGEST])
     if runs is None:
         return 0
@@ -58,8 +60,8 @@ def sketch(text: bytes) -> int:
     return int(_WEIGHTS[bits].sum(dtype=_U64)) or 1
 
 
-def _runs(text: bytes) -> npt.NDArray[np.uint64] | None:
-    """A hash for every three words that follow one another."""
+def _runs(text: bytes) -> U64 | None:
+    """A hash for every sequence of three words; None if there are too few."""
     kinds = np.frombuffer(b"\0" + text.translate(_KINDS), np.uint8)
     starts = (kinds[1:] > kinds[:-1]).nonzero()[0]
     if len(starts) < FEWEST + 2:
@@ -77,13 +79,13 @@ def _runs(text: bytes) -> npt.NDArray[np.uint64] | None:
     return runs
 
 
-def _votes(runs: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
-    """How many have each bit set. A lane, one byte, holds the votes of 255 runs (on a little-endian machine)."""
+def _votes(runs: U64) -> U32:
+    """For each bit, how many hashes have it set. One lane (a byte) holds the votes of 255 hashes (little-endian)."""
     blocks = -(-len(runs) // _LANES)
     padded = np.zeros(blocks * _LANES, _U64)
     padded[: len(runs)] = runs
     lanes = padded >> _BIT_OF_LANE
     lanes &= _LOWEST
     sums = lanes.reshape(8, blocks, _LANES).sum(axis=2)
-    by_byte: npt.NDArray[np.uint32] = sums.view(np.uint8).reshape(8, blocks, 8).sum(axis=1, dtype=np.uint32)
+    by_byte: U32 = sums.view(np.uint8).reshape(8, blocks, 8).sum(axis=1, dtype=np.uint32)
     return by_byte.T.ravel()

@@ -1,7 +1,7 @@
-"""The text of a page: as one string for digest, sketch and language; on request cleaned, in lines, for the archive.
+"""The text of a page: one string for digest, sketch and language, and cleaned lines for the archive if asked for.
 
-Invariant: `cleaned_text_has_the_characters_of_the_digest`: but for white space and the title in front they are the
-same. Cost: the one string 0.02 ms; lines 0.6 ms for 25 KB (`bench/gather.py`).
+Invariant: `cleaned_text_has_the_characters_of_the_digest`: except for white space and the title in front they are the
+same. Cost for 25 KB: the string 0.02 ms, the lines 0.6 ms (`bench/gather.py`).
 """
 
 from __future__ import annotations
@@ -14,105 +14,44 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _WHITE: Final = b" \t\n\r\f\v"
-_LINES: Final = frozenset(
-    {
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "br",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "dir",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hgroup",
-        "hr",
-        "legend",
-        "li",
-        "listing",
-        "main",
-        "menu",
-        "nav",
-        "ol",
-        "optgroup",
-        "option",
-        "p",
-        "plaintext",
-        "pre",
-        "search",
-        "section",
-        "select",
-        "summary",
-        "table",
-        "tbody",
-        "textarea",
-        "tfoot",
-        "thead",
-        "tr",
-        "ul",
-        "xmp",
-    }
-)
-"""Elements that begin and end a line."""
+# fmt: off
+_LINES: Final = frozenset({
+    "address", "article", "aside", "blockquote", "br", "caption", "center", "dd", "details", "dialog", "dir", "div",
+    "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header",
+    "hgroup", "hr", "legend", "li", "listing", "main", "menu", "nav", "ol", "optgroup", "option", "p", "plaintext",
+    "pre", "search", "section", "select", "summary", "table", "tbody", "textarea", "tfoot", "thead", "tr", "ul", "xmp",
+})
+"""Elements that begin and end on their own line."""
+# fmt: on
 _CELLS: Final = frozenset({"td", "th", "button", "input"})
-"""Elements that are set apart from their neighbours."""
+"""Elements that are separated from their neighbours by a space."""
 _AS_WRITTEN: Final = frozenset({"pre", "textarea", "listing", "xmp", "plaintext"})
-_VOID: Final = frozenset(
-    {
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    }
-)
+# fmt: off
+_VOID: Final = frozenset({
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+})
+# fmt: on
 _MARK: Final = "\0"
-"""No text of a parsed page has it: it begins what is put between texts."""
+"""Prefix of inserted marks. No text of a parsed page contains it."""
 _BREAK: Final = _MARK + "\n"
 _KEPT: Final = re.compile(_MARK + r"(/?[a-z0-9-]+);")
 
 
 def visible_text(tree: LexborHTMLParser, drop: Iterable[str]) -> str:
-    """Takes the dropped elements out of the tree. Elements are set apart by a space."""
+    """The text of a page, with a space between elements. Removes the elements `drop` from the tree."""
     if names := list(drop):
         tree.strip_tags(names)
     return tree.body.text(separator=" ") if tree.body else ""
 
 
 def without_white(text: str, whole: bytes) -> tuple[bytes, int]:
-    """A text without white space, and its length in characters. Splitting it at white space costs five times more."""
+    """The text without white space, and its length in characters. Splitting at white space costs five times more."""
     cleaned = whole.translate(None, _WHITE)
     return cleaned, len(text) - (len(whole) - len(cleaned))
 
 
 def page_lines(tree: LexborHTMLParser, keep: Collection[str], title: str) -> bytes:
-    """Title and text, a line for each block: plain, or HTML if tags are kept. Fills the tree with marks."""
+    """Title and text, one line per block: plain text, or HTML if tags are kept. Inserts marks into the tree."""
     body = tree.body
     if body is None:
         return _joined([title], bool(keep))
@@ -125,7 +64,7 @@ def page_lines(tree: LexborHTMLParser, keep: Collection[str], title: str) -> byt
 
 
 def plain_lines(text: str, keep: Collection[str]) -> bytes:
-    """Of a page that is plain text."""
+    """The lines of a page that is plain text."""
     return _joined(text.replace(_MARK, "").split("\n"), bool(keep))
 
 
@@ -139,7 +78,10 @@ def _mark(node: LexborNode, name: str, keep: Collection[str]) -> None:
 
 
 def _mark_lines_as_written(block: LexborNode) -> set[int]:
-    """The elements inside of which the same need not be done again: it would cost the square of their depth."""
+    """Mark the line ends of preformatted text.
+
+    Returns the elements inside, which must not be marked again: that would cost the square of their depth.
+    """
     inside = set()
     for node in list(block.traverse(include_text=True)):
         if not node.is_text_node:
@@ -150,7 +92,7 @@ def _mark_lines_as_written(block: LexborNode) -> set[int]:
 
 
 def _joined(lines: Iterable[str], as_html: bool) -> bytes:
-    """White space folded; lines without text or tag are left out."""
+    """The lines with white space folded, without empty ones."""
     whole = "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
     if as_html:
         whole = _KEPT.sub(r"<\1>", escape(whole, quote=False))

@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.arrays import I64, U32
 from gossamer.base.compiled import njit
 from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, Ask, Outcome, PageFlag
@@ -27,7 +28,7 @@ from gossamer.collection.layout import is_collection, require_collection, shard_
 from gossamer.collection.tables.forms import Page, Word, one_chunk
 from gossamer.laboratory.graphs.webgraph import SIZE, SUFFIX, WebGraph, load
 from gossamer.manager.scores.graph import graph_of, read_table
-from gossamer.rank.graph import I64, U32, Csr, held
+from gossamer.rank.graph import Csr, held
 
 _BROUGHT: Final = np.isin(np.arange(len(Outcome)), [Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT])
 

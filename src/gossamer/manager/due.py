@@ -8,7 +8,7 @@ import numpy as np
 
 from gossamer.base.compiled import njit
 from gossamer.base.model import State
-from gossamer.collection.columns import Columns
+from gossamer.desk.columns import Columns
 from gossamer.manager.policies import U8
 from gossamer.manager.profit import F64, Pages, may_be_fetched_again, pages_of
 from gossamer.manager.value import Value

@@ -35,7 +35,7 @@ import numpy.typing as npt
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, NONE, LinkKind, PageFlag, Reason, State, VerdictFlag, Visits
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
-from gossamer.collection.columns import Columns
+from gossamer.desk.columns import Columns
 from gossamer.manager.policies import F32, F64, I64, U8, U32, U64, crawled, seen
 from gossamer.manager.strategies import Strategy
 

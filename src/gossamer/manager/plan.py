@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.compiled import inlined, njit
-from gossamer.collection.columns import Columns
+from gossamer.desk.columns import Columns
 from gossamer.manager.policies import I64, U8, U32, U64
 from gossamer.manager.profit import CLOSED, F64, Pages, appraise, pages_of
 from gossamer.manager.strategies import Strategy
@@ -77,7 +77,7 @@ def make_plan(
 ) -> Plan:
     """Sites whose address is refused, or that are not to be asked until `wall + horizon`, are set aside.
 
-    `issued` is all cash given out (`policies.TOTAL`).
+    `issued` is all cash given out (`value.TOTAL`).
     """
     start = time.perf_counter()
     page, site = columns.page, columns.site

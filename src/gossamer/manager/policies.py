@@ -46,7 +46,7 @@ import numpy.typing as npt
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import LinkKind, Outcome, State
 from gossamer.manager.strategies import BACKLINKS, COMPLETED, FRACTIONAL, MERCATOR, OPIC, PARTIAL, UNIT, VALUE
-from gossamer.manager.value import GIVEN, REVISITED
+from gossamer.manager.value import GIVEN, REVISITED, TOTAL
 
 Array = npt.NDArray[Any]
 I64 = npt.NDArray[np.int64]
@@ -67,7 +67,6 @@ RANKED: Final = 1
 KEPT: Final = 0
 SPENT: Final = 1
 LOST: Final = 2
-TOTAL: Final = 3
 DRAWN: Final = 4
 """Of MERCATOR, after the totals of cash: the time of the last page fetched; behind it the last one of each queue."""
 FRONTS: Final = 8

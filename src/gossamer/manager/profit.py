@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import Outcome, PageFlag, State
-from gossamer.collection.columns import Columns
+from gossamer.desk.columns import Columns
 from gossamer.manager.policies import U8, U32, U64, completed_of
 from gossamer.manager.strategies import (
     BREADTH_FIRST,

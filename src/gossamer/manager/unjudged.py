@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gossamer.base.compiled import njit
 from gossamer.base.model import PageFlag, Reason, State
-from gossamer.collection.columns import Columns
+from gossamer.desk.columns import Columns
 
 Array = npt.NDArray[Any]
 

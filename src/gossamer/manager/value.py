@@ -50,6 +50,8 @@ T = TypeVar("T")
 
 GIVEN: Final = 1 << 63
 """The bit of `cash` that says: the page has handed on what it held, which is still there to be read."""
+TOTAL: Final = 3
+"""Place of all cash given out in the desk's totals; `policies.py` has the other places, and needs numba."""
 
 OWN_SCORES: Final = ("opic", "completed", "depth", "static", "pending", "boost")
 SCORES: Final = (*OWN_SCORES, *LINK_SCORES)

@@ -1,1 +1,1 @@
-"""Scores that follow from links (thesis 2.4, 7.3.4): pure functions over a graph, whatever it lies in."""
+"""Link scores (thesis 2.4, 7.3.4): pure functions over a graph, in memory or on disk."""

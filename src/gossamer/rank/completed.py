@@ -1,24 +1,25 @@
-"""Completed PageRank: the PageRank that the graph will have, estimated from the part of it that is known.
+"""Completed PageRank: an estimate of the final PageRank from the part of the graph that is known.
 
-A crawl knows the links of the pages that it fetched; the pages that it has not fetched yet, most of all that it knows,
-have links too. PageRank takes them for pages without any, and so undervalues whatever they will link to. But the pages
-of a site link alike: menus, indexes, neighbours. So a page that was not fetched is taken to link as the fetched pages
-of its site do on average, weighed by their rank:
+A crawl knows the links of the pages that it fetched. The pages that it has not fetched, which are most known pages,
+have links too. PageRank treats them as pages without links and so undervalues their targets. But the pages of a site
+have similar links: menus, indexes, neighbours. So completed PageRank assumes that a page that is not fetched has the
+average links of the fetched pages of its site, weighted by their rank:
 
-    a fetched page q of site s hands on          x(q) (1 + F(s) / C(s)) / out(q) to each of its targets
-    F(s), C(s)                                   the rank of the pages of s that were not fetched, and that were
-    a site of which nothing was fetched          hands BETA of its rank back to its known pages, alike
+    a fetched page q of site s gives             x(q) (1 + F(s) / C(s)) / out(q) to each of its targets
+    F(s), C(s)                                   the total rank of the unfetched, and of the fetched pages of s
+    a site without any fetched page              gives BETA of its rank back to its known pages, in equal parts
 
-    x(p) = d (what p is handed) + c t(p)         c: what is missing to 1
+    x(p) = d (what p is given) + c t(p)          c: what is missing to a sum of 1
     t(p)                                         LAMBDA shared by the start pages, the rest by all known pages
 
-It is computed anew whenever the crawl has grown by a twentieth, a few turns from the values of before; in between, a
-page that is fetched adds d x(p) / out(p) to each of its targets (`manager.policies`), and a page that is found begins
-with `base`, what a page that nobody links to has. One pass over the links a turn, as PageRank.
+It is computed again whenever the crawl has grown by a twentieth, in a few iterations from the previous values. In
+between, a fetched page adds d x(p) / out(p) to each of its targets (`manager.policies`), and a newly found page starts
+with `base`, the value of a page without incoming links. Each iteration reads all links once, as in PageRank.
 
-Measured by `bench/orders.py` beside all others; docs/decisions.md has what was tried and refused: weights of the site's
-average by the number of pages fetched, more generations of unknown pages, bonuses for pages whose like led to many new
-ones, other values of LAMBDA (.1 to .3), BETA (.8 to 1) and of the damping: no difference, or worse.
+`bench/orders.py` compares it with all other orders. docs/decisions.md lists what was tried and refused, because it made
+no difference or was worse: weighting the average of a site by the number of pages fetched, more generations of unknown
+pages, bonuses for pages similar to those that led to many new ones, other values of LAMBDA (.1 to .3), of BETA (.8 to
+1) and of the damping.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, U32, Bools
 from gossamer.base.compiled import njit
-from gossamer.rank.graph import F64, I64, U32, Graph
+from gossamer.rank.graph import Graph
 from gossamer.rank.pagerank import DAMPING
 
 LAMBDA: Final = 0.15
@@ -38,21 +39,23 @@ BETA: Final = 0.9
 TURNS: Final = 5
 TOLERANCE: Final = 1e-3
 GROWTH: Final = 0.05
-"""Of the pages fetched, after which it is computed anew."""
+"""Growth in fetched pages, as a fraction, after which it is computed again."""
 LEAST: Final = 20
-"""Pages fetched between two computations, at least."""
+"""Minimum fetched pages between two computations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
+    """The result of a computation."""
+
     values: F64
-    """By known page; they add up to 1."""
+    """By known page; the sum is 1."""
     base: float
-    """Of a page that nobody links to, and that is no start page."""
+    """The value of a page without incoming links that is not a start page."""
 
 
-def completed(graph: Graph, site: U32, fetched: npt.NDArray[np.bool_], start: U32, before: F64 | None) -> Completed:
-    """`site` and `fetched` are by known page; `before`: the values of before, of the first pages."""
+def completed(graph: Graph, site: U32, fetched: Bools, start: U32, before: F64 | None) -> Completed:
+    """Compute completed PageRank. `site`, `fetched`: by known page; `before`: previous values of the first pages."""
     n = graph.pages
     values = np.zeros(n)
     if before is not None:
@@ -76,8 +79,9 @@ def completed(graph: Graph, site: U32, fetched: npt.NDArray[np.bool_], start: U3
     return Completed(values, base)
 
 
-def _gifts(values: F64, site: U32, fetched: npt.NDArray[np.bool_], known: I64) -> F64:
-    """By site: by how much its fetched pages hand on more, or (below 0) what each page of one without any gets back."""
+def _gifts(values: F64, site: U32, fetched: Bools, known: I64) -> F64:
+    """By site: the factor for what its fetched pages give; if none is fetched, minus what each of its pages gets
+    back."""
     rank = np.bincount(site, values, len(known))
     held = np.bincount(site[fetched], values[fetched], len(known))
     back = DAMPING * BETA * rank / np.maximum(1, known)
@@ -97,7 +101,7 @@ def _hand_on(sources: U32, ends: I64, begin: int, targets: U32, values: F64, sit
 
 @njit
 def _settle(values: F64, out: F64, site: U32, gift: F64, jump: F64, least: float) -> tuple[float, float]:
-    """The change, and the base."""
+    """Finish an iteration; returns the sum of all changes, and the base."""
     total, change = 0.0, 0.0
     for p in range(len(out)):
         if gift[site[p]] < 0:

@@ -1,26 +1,26 @@
-"""Strong components of a graph, and its bow-tie (Broder et al. 2000; thesis 2.1.3, 8.6.4 and 8.6.5).
+"""The strong components of a graph and its bow-tie structure (Broder et al. 2000; thesis 2.1.3, 8.6.4 and 8.6.5).
 
-Pages of which each can be reached from each other by links are a *strong component*; the largest is MAIN (of several
-that are equally large, the one with the smallest page number). Every page, or site, is in exactly one part:
+A *strong component* is a set of pages that can all reach one another by links. The largest one is MAIN (of several
+equally large ones, the one with the smallest page number). Every page, or site, is in exactly one part:
 
     in             can reach MAIN, cannot be reached from it
     out            can be reached from MAIN, cannot reach it
-    tunnel         on a way from IN to OUT past MAIN
+    tunnel         on a path from IN to OUT that does not pass MAIN
     tentacle_in    can be reached from IN, leads to none of these
     tentacle_out   leads to OUT, cannot be reached from IN
-    island         all others, those included that only touch a tentacle from its wrong side
+    island         all others, including pages that only link to a tentacle_in or from a tentacle_out
     main_main      in MAIN, with a link from IN *and* a link to OUT
     main_in        in MAIN, with a link from IN only
     main_out       in MAIN, with a link to OUT only
     main_norm      in MAIN, with neither
 
-Components are found in one pass over the links, depth first (Pearce 2016, a leaner form of Tarjan 1972): number
-`rindex`, the least that can be reached, counts up from 1 while a page is open and is that of its component, counted
-down from n, afterwards; the stack of open pages and that of pages waiting for their root share one array. It ends
-with each link looked at once, or twice where it led to a new page. 17 bytes a page.
+Components are found in one depth-first pass over the links (Pearce 2016, a leaner form of Tarjan 1972). While a page is
+open, its `rindex` is the smallest number that it can reach, counted up from 1; afterwards it is the number of its
+component, counted down from n. The stack of open pages and the stack of pages that wait for their root share one array.
+Each link is read once, or twice if it leads to a new page. Memory: 17 bytes per page.
 
-Refused: `scipy.sparse.csgraph`, which is right but takes twice the time and 600 MB more for 10^6 pages and 2·10^7 links
-(it copies the links as numbers of 8 bytes); `bench/links.py` has both. Tests compare with it and with networkx.
+Refused: `scipy.sparse.csgraph`. It is correct but takes twice the time and 600 MB more for 10^6 pages and 2·10^7 links
+(it copies the links as numbers of 8 bytes); `bench/links.py` measures both. Tests compare with it and with networkx.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import I64, U8, U32, Bools
 from gossamer.base.compiled import njit
-from gossamer.rank.graph import I64, U32, Csr, transposed
+from gossamer.rank.graph import Csr, transposed
 from gossamer.rank.names import PARTS
 
-U8 = npt.NDArray[np.uint8]
-
 _MAIN_NORM, _MAIN_MAIN, _MAIN_IN, _MAIN_OUT, _IN, _OUT, _TENTACLE_IN, _TENTACLE_OUT, _TUNNEL, _ISLAND = range(10)
-"""As PARTS has them."""
+"""In the order of PARTS."""
 
 
 @dataclass(frozen=True, slots=True)
 class BowTie:
+    """The bow-tie structure of a graph."""
+
     part: U8
-    """By page: its place in PARTS."""
+    """By page: index of its part in PARTS."""
     component: U32
-    """By page: its strong component, numbered from 0; what a component links to has smaller numbers."""
+    """By page: its strong component, numbered from 0. A component links only to components with smaller numbers."""
 
     @property
     def main(self) -> int:
-        """Pages of MAIN."""
+        """Number of pages in MAIN."""
         return int((self.part <= _MAIN_OUT).sum())
 
     @property
@@ -62,7 +62,7 @@ class BowTie:
 
 
 def strong_components(links: Csr) -> U32:
-    """By page, numbered from 0; what a component links to has smaller numbers."""
+    """By page: its strong component, numbered from 0. A component links only to components with smaller numbers."""
     n = links.pages
     rindex = np.zeros(n, np.uint32)
     _strong(links.offsets, links.targets, rindex, np.empty(n, np.int64), np.empty(n, np.uint32), np.ones(n, np.uint8))
@@ -70,7 +70,7 @@ def strong_components(links: Csr) -> U32:
 
 
 def bow_tie(links: Csr, component: U32 | None = None) -> BowTie:
-    """`component` as `strong_components` has it, if it is at hand. Memory: a copy of the links, turned round."""
+    """The bow-tie of a graph. `component`: the result of `strong_components`, if known. Memory: a transposed copy."""
     found = strong_components(links) if component is None else component
     if not len(found):
         return BowTie(np.zeros(0, np.uint8), found)
@@ -94,8 +94,8 @@ def _largest(component: U32) -> int:
     return int(component[np.argmax(sizes[component] == sizes.max())])
 
 
-def reached(links: Csr, start: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Pages that can be reached from those of `start`, which are among them."""
+def reached(links: Csr, start: Bools) -> Bools:
+    """Pages that can be reached from the pages of `start`, including these."""
     found = start.copy()
     queue = np.empty(links.pages, np.uint32)
     first = np.flatnonzero(start)
@@ -104,8 +104,8 @@ def reached(links: Csr, start: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _touched(links: Csr, group: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Pages with a link to one of `group`."""
+def _touched(links: Csr, group: Bools) -> Bools:
+    """Pages with a link to a page of `group`."""
     found = np.zeros(links.pages, np.bool_)
     _touch(links.offsets, links.targets, group, found)
     return found
@@ -113,7 +113,7 @@ def _touched(links: Csr, group: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
 
 @njit
 def _strong(offsets: I64, targets: U32, rindex: U32, at: I64, stack: U32, is_root: U8) -> None:
-    """Open pages lie at the front of `stack`, those that wait for their root at its back."""
+    """Fill `rindex`. Open pages are at the front of `stack`, pages that wait for their root at its back."""
     n = len(rindex)
     front, back = 0, n
     index, component = 1, n
@@ -155,7 +155,7 @@ def _strong(offsets: I64, targets: U32, rindex: U32, at: I64, stack: U32, is_roo
 
 
 @njit
-def _reach(offsets: I64, targets: U32, found: npt.NDArray[np.bool_], queue: U32, length: int) -> None:
+def _reach(offsets: I64, targets: U32, found: Bools, queue: U32, length: int) -> None:
     at = 0
     while at < length:
         page = queue[at]
@@ -168,7 +168,7 @@ def _reach(offsets: I64, targets: U32, found: npt.NDArray[np.bool_], queue: U32,
 
 
 @njit
-def _touch(offsets: I64, targets: U32, group: npt.NDArray[np.bool_], found: npt.NDArray[np.bool_]) -> None:
+def _touch(offsets: I64, targets: U32, group: Bools, found: Bools) -> None:
     for page in range(len(found)):
         for i in range(offsets[page], offsets[page + 1]):
             if group[targets[i]]:

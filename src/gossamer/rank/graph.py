@@ -1,8 +1,8 @@
-"""The graph of a collection: who links to whom, read block by block and never held whole.
+"""The link graph of a collection, read block by block.
 
-All that a computation sees of a graph is `blocks`: for some pages, the *sources*, their targets one after the other,
-and where those of each end. So PageRank and its kin are written once, for graphs in memory (`Csr`) and for those on
-disk (`rows.MappedRows`). Pages are numbers below `pages`; a page may be a source once at most.
+A computation sees a graph only as `blocks`: some pages, the *sources*, their targets one after the other, and where the
+targets of each source end. So PageRank and similar scores are written once, for graphs in memory (`Csr`) and graphs on
+disk (`rows.MappedRows`). Pages are numbers below `pages`; each page is a source at most once.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, U32, U64
 from gossamer.base.compiled import njit
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U32 = npt.NDArray[np.uint32]
-U64 = npt.NDArray[np.uint64]
 
 
 class Block(NamedTuple):
+    """The links of some sources."""
+
     sources: U32
     ends: I64
-    """Where the targets of each source end; those of the next begin there, those of the first at `begin`."""
+    """Where the targets of each source end. The targets of the next source begin there; the first begin at `begin`."""
     begin: int
     targets: U32
 
 
 class Graph(Protocol):
+    """A graph that can be read block by block."""
+
     @property
     def pages(self) -> int:
-        """Known pages, those without links included."""
+        """Number of known pages, including pages without links."""
 
     def blocks(self) -> Iterator[Block]:
-        """All links, once. A block is only valid until the next one is asked for."""
+        """All links, once. A block is valid only until the next one is requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Csr:
-    """In memory: the targets of page p are `targets[offsets[p]:offsets[p + 1]]`."""
+    """A graph in memory (compressed sparse rows): the targets of page p are `targets[offsets[p]:offsets[p + 1]]`."""
 
     offsets: I64
     targets: U32
@@ -55,7 +55,7 @@ class Csr:
 
 
 def csr(pages: int, sources: npt.NDArray[np.integer], targets: npt.NDArray[np.integer]) -> Csr:
-    """From pairs in any order; a link that is there twice counts once."""
+    """A graph from pairs of source and target in any order. Repeated links count once."""
     keys = distinct(np.asarray(sources, np.uint64) << np.uint64(32) | np.asarray(targets, np.uint64))
     counts = np.bincount((keys >> np.uint64(32)).astype(np.int64), minlength=pages)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -63,7 +63,7 @@ def csr(pages: int, sources: npt.NDArray[np.integer], targets: npt.NDArray[np.in
 
 
 def held(graph: Graph) -> Csr:
-    """A graph that lies elsewhere, in memory. Two passes over it."""
+    """Load a graph into memory, in two passes."""
     if isinstance(graph, Csr):
         return graph
     offsets = np.zeros(graph.pages + 1, np.int64)
@@ -77,7 +77,7 @@ def held(graph: Graph) -> Csr:
 
 
 def transposed(links: Csr) -> Csr:
-    """All links turned round; the sources of each page rise. One pass to count and one to place."""
+    """The graph with all links reversed; the sources of each page are in ascending order. Two passes."""
     offsets = np.zeros(links.pages + 1, np.int64)
     sources = np.empty(len(links.targets), np.uint32)
     _turn(links.offsets, links.targets, offsets, sources)
@@ -85,34 +85,34 @@ def transposed(links: Csr) -> Csr:
 
 
 def distinct(keys: U64) -> U64:
-    """In order. As `np.unique`, which hashes: several times as slow for millions of different keys."""
+    """The distinct keys in order. `np.unique` hashes: it is several times slower for millions of different keys."""
     ordered = np.sort(keys)
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def spread(graph: Graph, values: F64, out: F64, indegree: U32 | None = None) -> float:
-    """Every page gives an equal part of its value to each of its targets, added in `out`.
+    """Every page gives an equal part of its value to each of its targets; the parts are added to `out`.
 
-    Returns what all pages with links hold together. Counts links by target in `indegree`, in the same pass.
+    Returns the sum of the values of all pages with links. Counts links by target in `indegree`, in the same pass.
     """
     counts = indegree if indegree is not None else np.zeros(0, np.uint32)
     return float(sum(_spread(*block, values, out, counts) for block in graph.blocks()))
 
 
 def push(graph: Graph, values: F64, out: F64) -> None:
-    """Adds to `out` of every page the values of those that link to it."""
+    """Add to `out` of every page the values of the pages that link to it."""
     for block in graph.blocks():
         _push(*block, values, out)
 
 
 def pull(graph: Graph, values: F64, out: F64) -> None:
-    """Sets `out` of every source to the sum of the values of its targets."""
+    """Set `out` of every source to the sum of the values of its targets."""
     for block in graph.blocks():
         _pull(*block, values, out)
 
 
 def crossings(graph: Graph, group: U32) -> tuple[U32, U32]:
-    """The distinct pairs of different groups that a link leads from and to; `group` is by page."""
+    """The distinct pairs of different groups that are joined by a link. `group`: by page."""
     found = np.zeros(0, np.uint64)
     waiting: list[U64] = []
     for block in graph.blocks():
@@ -134,7 +134,7 @@ def _place(sources: U32, ends: I64, begin: int, targets: U32, offsets: I64, out:
 
 @njit
 def _turn(offsets: I64, targets: U32, turned: I64, sources: U32) -> None:
-    """Counts one place further on, so that `turned` ends up right when every count has been used."""
+    """Transpose a graph. It counts one place further on, so that `turned` is right when all links are placed."""
     n = len(offsets) - 1
     for target in targets:
         if target + 2 <= n:

@@ -2,8 +2,8 @@
 
     h(p) = sum of a over the pages that p links to,      a(p) = sum of h over the pages that link to p
 
-each divided by its sum after every turn. It is the static form that the thesis' manager uses (7.2.1): the set is the
-collection, not the neighbourhood of a query (algorithm 1).
+Each is divided by its sum after every iteration. It is the static form that the manager of the thesis uses (7.2.1): the
+set of pages is the collection, not the neighbourhood of a query (algorithm 1).
 """
 
 from __future__ import annotations
@@ -12,23 +12,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gossamer.rank.graph import F64, Graph, pull, push
+from gossamer.base.arrays import F64
+from gossamer.rank.graph import Graph, pull, push
 
 
 @dataclass(frozen=True, slots=True)
 class HubsAndAuthorities:
+    """Both scores, by page."""
+
     hub: F64
     authority: F64
     iterations: int
     change: float
-    """Sum of the changes of the authorities in the last turn."""
+    """Sum of the changes of the authorities in the last iteration."""
 
 
 def hubs_and_authorities(graph: Graph, tolerance: float = 1e-3, most: int = 50) -> HubsAndAuthorities:
-    """Both add up to 1, or are all 0 where there are no links.
+    """Compute both scores. Each has the sum 1, or is all 0 if there are no links.
 
-    `tolerance`: of the sum of all changes in a turn. How fast they fall is the ratio of the two largest eigenvalues of
-    A A^T, which no bound is known for: `most` turns at most, and `change` says how far it got.
+    `tolerance`: stop when the sum of all changes in an iteration is below it. The changes fall by the ratio of the two
+    largest eigenvalues of A A^T, for which no bound is known: it stops after `most` iterations, and `change` says how
+    far it got.
     """
     n = graph.pages
     hub, authority = np.zeros(n), np.full(n, 1.0 / max(1, n))

@@ -1,18 +1,18 @@
-"""Importance by OPIC over a whole graph (Abiteboul, Preda and Cobena 2003).
+"""Importance of pages by OPIC over a whole graph (Abiteboul, Preda and Cobena 2003).
 
-Every page has cash C and history H; a page that nobody sees, the *root*, links to every page and is linked from each.
-A visit of page i with k links adds its cash to its history and gives each of its k links and the root C/(k + 1) of it;
-the root gives every page 1/n of its own. The estimate is
+Every page has cash C and history H. A virtual page, the *root*, links to every page, and every page links to it. A
+visit of page i with k links adds its cash to its history and gives C/(k + 1) to each of its k targets and to the root;
+the root gives 1/n of its cash to every page. The estimate is
 
     importance(i) = (H(i) + C(i)) / (sum of H + C over all pages)
 
-At all times H(j) + C(j) = C0(j) + sum over i of H(i) L(i,j), where L(i,j) is the part of i's cash that goes to j: what
-came is what was there at first and what others gave. So H, divided by its sum Z, misses its balance by at most 2/Z in
-sum, in whatever order pages are visited. Here they are visited in order of their numbers, then the root: Z grows by at
-least 1 a round, as no cash is passed over. It ends when 2/Z is below the tolerance.
+At all times H(j) + C(j) = C0(j) + sum over i of H(i) L(i,j), where L(i,j) is the part of i's cash that goes to j: a
+page has received its initial cash and what others gave. So H, divided by its sum Z, is out of balance by at most 2/Z in
+total, in whatever order pages are visited. Here they are visited by number, then the root: Z grows by at least 1 per
+round, because all cash moves. The computation ends when 2/Z is below the tolerance.
 
-It is the estimate, not the order: cash as an order of a crawl is in `manager`, without a root. A walk with a root
-leaves pages of few links more often than PageRank's does (with probability 1/(k + 1), not .15): the two need not agree.
+This is the estimate, not an order: `manager` has cash as an order of a crawl, without a root. A walk with a root leaves
+pages of few links more often than the walk of PageRank (with probability 1/(k + 1), not .15): the two may disagree.
 """
 
 from __future__ import annotations
@@ -21,20 +21,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gossamer.base.arrays import F64, I64, U32
 from gossamer.base.compiled import njit
-from gossamer.rank.graph import F64, I64, U32, Csr
+from gossamer.rank.graph import Csr
 
 
 @dataclass(frozen=True, slots=True)
 class Importance:
+    """The result of a computation."""
+
     values: F64
-    """By page; they add up to 1."""
+    """By page; the sum is 1."""
     history: float
-    """Z above, the root's included: the balance is missed by at most 2/Z."""
+    """Z above, including the root: the result is out of balance by at most 2/Z."""
     rounds: int
 
 
 def opic(links: Csr, *, tolerance: float = 0.01, most: int = 1000) -> Importance:
+    """Compute the importance of all pages, in at most `most` rounds."""
     n = links.pages
     if n == 0:
         return Importance(np.zeros(0), 0.0, 0)
@@ -52,7 +56,7 @@ def opic(links: Csr, *, tolerance: float = 0.01, most: int = 1000) -> Importance
 
 @njit
 def _visit_all(offsets: I64, targets: U32, cash: F64, history: F64) -> float:
-    """What the root was given."""
+    """Visit all pages; returns what the root received."""
     root = 0.0
     for page in range(len(cash)):
         own = cash[page]

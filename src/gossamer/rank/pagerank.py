@@ -1,20 +1,21 @@
-"""PageRank by forward links alone (Page, Brin, Motwani and Winograd 1998; thesis 2.6 and algorithm 4, as corrected).
+"""PageRank by forward links only (Page, Brin, Motwani and Winograd 1998; thesis 2.6 and algorithm 4, as corrected).
 
     r(p) = (1 - d)/N + d (sum over q linking to p of r(q)/out(q) + D/N),      D = sum of r over pages without links
 
-One who follows links at random jumps to any page with probability 1 - d, and always does where there are none: so the
-rank of pages without links is spread evenly over all. The algorithm as printed loses it and normalises in every
-turn, which has another fixed point. Known pages that were not fetched have no links yet.
+A random surfer jumps to any page with probability 1 - d, and always jumps from a page without links: so the rank of
+pages without links is spread evenly over all pages. The algorithm as printed loses this rank and normalises in every
+iteration, which has another fixed point. Known pages that are not fetched have no links yet.
 
-The power iteration begins with ranks of before, and ends when the sum of all changes is below `tolerance`; the ranks
-are then off by at most tolerance x d / (1 - d) in sum. The order of a crawl is the same for any tolerance up to .01, as
-was measured on real graphs; to 1e-8 it takes 114 turns at most, as changes fall by d a turn. A turn reads all links
-once, in the order of the rows; 16 bytes of memory a page.
+The power iteration starts with previous ranks and ends when the sum of all changes is below `tolerance`; the total
+error of the ranks is then at most tolerance x d / (1 - d). Measured on real graphs, the order of a crawl is the same
+for any tolerance up to .01. A tolerance of 1e-8 takes at most 114 iterations, because changes fall by the factor d. An
+iteration reads all links once, in the order of the rows, and needs 16 bytes of memory per page.
 
-A graph that is held in memory, without ranks of before, is computed by *passing on* instead (Gauss and Seidel's way,
-and that of `rankmass`): mass m begins as (1 - d)/N everywhere; page after page adds its mass to its rank and hands d of
-it to its links at once, so it goes many links far in one turn. What the ranks lack is exactly (sum of m)/(1 - d): it
-ends when that is below `tolerance`. 53 to 65 turns instead of 85 for 1e-8 on a Web of 2·10^7 links, 2.5 s against 3.5.
+A graph in memory, without previous ranks, is computed by *passing on* instead (as Gauss-Seidel, and as in `rankmass`):
+mass m is (1 - d)/N everywhere at first. Page after page adds its mass to its rank and at once gives d of it to its
+targets, so that mass can pass many links in one iteration. The ranks lack exactly (sum of m)/(1 - d): the computation
+ends when that is below `tolerance`. For 1e-8 on a Web of 2·10^7 links it takes 53 to 65 iterations instead of 85, 2.5 s
+instead of 3.5 s.
 """
 
 from __future__ import annotations
@@ -22,34 +23,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, U32, Bools
 from gossamer.base.compiled import njit
-from gossamer.rank.graph import F64, I64, U32, Csr, Graph, spread
+from gossamer.rank.graph import Csr, Graph, spread
 
 DAMPING = 0.85
 ALL = np.zeros(0, np.bool_)
-"""As `known` of `pass_on`."""
+"""For the argument `known` of `pass_on`: all pages."""
 EXACT = 1e-8
-"""Tolerance of link analysis; a crawl's own order needs no more than 1e-3."""
+"""Tolerance of link analysis. The order of a crawl needs only 1e-3."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
+    """The result of a computation."""
+
     values: F64
-    """By page; they add up to 1."""
+    """By page; the sum is 1."""
     indegree: U32
     iterations: int
     change: float
-    """Sum of the changes of the last iteration; of ranks passed on, what they lack."""
+    """Sum of the changes of the last iteration; if computed by passing on, the sum that the ranks lack."""
 
 
 def pagerank(
     graph: Graph, start: F64 | None = None, *, damping: float = DAMPING, tolerance: float = 1e-3, most: int = 200
 ) -> Ranks:
-    """To 1e-8: `EXACT`.
+    """Compute PageRank. `EXACT` is the tolerance for link analysis.
 
-    `start`: ranks of before, of the first pages; the others begin with what nobody links to gets.
+    `start`: previous ranks of the first pages; the others start with the rank of a page without incoming links.
     """
     n = graph.pages
     indegree = np.zeros(n, np.uint32)
@@ -90,8 +93,8 @@ def _begin(n: int, start: F64 | None, damping: float) -> F64:
 
 
 @njit
-def pass_on(offsets: I64, targets: U32, known: npt.NDArray[np.bool_], damping: float, mass: F64, ranks: F64) -> float:
-    """Every known page (all, if `known` is empty) passes its mass on; returns that of pages without links, times d."""
+def pass_on(offsets: I64, targets: U32, known: Bools, damping: float, mass: F64, ranks: F64) -> float:
+    """Each known page (all if `known` is empty) passes its mass on; returns d times the mass of pages without links."""
     jumping = 0.0
     for page in range(len(mass)):
         own = mass[page]
@@ -111,7 +114,10 @@ def pass_on(offsets: I64, targets: U32, known: npt.NDArray[np.bool_], damping: f
 
 @njit
 def settle(values: F64, out: F64, base: float, damping: float) -> float:
-    """As all ranks add up to 1, what is not held by pages with links is that of pages without: `base` has it."""
+    """Finish an iteration; returns the sum of all changes.
+
+    `base` includes the rank of pages without links: 1 minus the rank of pages with links, as the sum of all is 1.
+    """
     change = 0.0
     for p in range(len(out)):
         out[p] = base + damping * out[p]

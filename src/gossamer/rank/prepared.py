@@ -1,12 +1,12 @@
-"""Link scores that strategies have computed anew every so many pages, on the graph known so far. One table.
+"""Link scores that strategies compute periodically during a crawl, on the graph known so far. One table.
 
-Each is a function of what is known and of the scores of the time before, to a number for each known page. The crawl
-computes them beside it (`scores`), the simulator between two steps, with the same functions.
+Each is a function from what is known and the previous scores to a number for each known page. The crawl computes them
+in the background (`manager.scores`), the simulator between two steps, with the same functions.
 
     pagerank     see `pagerank`
     completed    see `completed`
-    rankmass     what flows from the start pages: x = (1 - d) t + d x P; pages that were not fetched keep what they get
-    opic         the same without loss (d = 1), as far as `TURNS` steps carry it: cash that fetched pages hand on again
+    rankmass     what flows from the start pages: x = (1 - d) t + d x P; pages that are not fetched keep what they get
+    opic         the same without loss (d = 1), for `TURNS` steps: cash that fetched pages pass on again
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, U32, Bools
 from gossamer.rank.completed import completed
-from gossamer.rank.graph import F64, U32, Graph, spread
+from gossamer.rank.graph import Graph, spread
 from gossamer.rank.pagerank import DAMPING, pagerank
 
 TURNS: Final = 50
@@ -28,22 +28,24 @@ TOLERANCE: Final = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a crawl knows: all by known page."""
+    """What a crawl knows, by known page."""
 
     graph: Graph
-    """The links of the pages that were fetched; the others have none."""
+    """The links of the fetched pages; other pages have no links."""
     site: U32
-    fetched: npt.NDArray[np.bool_]
+    fetched: Bools
     start: U32
     """Start pages, by number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
+    """Scores for use until the next computation."""
+
     values: F64
     """By known page."""
     base: float = 0.0
-    """Of pages that are found later, until it is computed anew."""
+    """The score of pages found after the computation."""
 
 
 def _pagerank(known: Known, before: F64 | None) -> Prepared:
@@ -64,7 +66,7 @@ def _opic(known: Known, before: F64 | None) -> Prepared:
 
 
 def flow(graph: Graph, start: U32, before: F64 | None, damping: float) -> F64:
-    """What reaches each page from the start pages."""
+    """The flow from the start pages to each page."""
     source = np.zeros(graph.pages)
     source[start] = 1.0 / len(start)
     values = source.copy()
@@ -74,7 +76,7 @@ def flow(graph: Graph, start: U32, before: F64 | None, damping: float) -> F64:
     for _ in range(TURNS):
         out = np.zeros(graph.pages)
         held = spread(graph, values, out)
-        if damping == 1.0:  # each turn carries on what the last one brought
+        if damping == 1.0:  # each step passes on what the step before brought
             total += out
             values = out
             if held < TOLERANCE:

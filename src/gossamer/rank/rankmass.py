@@ -1,18 +1,19 @@
-"""RankMass: a lower bound of each page's PageRank, and of what a set of pages holds (Cho and Schonfeld 2007).
+"""RankMass: a lower bound of the PageRank of each page and of a set of pages (Cho and Schonfeld 2007).
 
-The PageRank meant is that of one who jumps, with probability 1 - d, to a *trusted* page t (with probability t(p)), and
-does so too where there are no links. Mass m begins as (1 - d) t, and pages pass it on in any order:
+It bounds the PageRank of a random surfer who jumps, with probability 1 - d, to a *trusted* page (to page p with
+probability t(p)), and also jumps from pages without links. Mass m is (1 - d) t at first, and pages pass it on in any
+order:
 
     lower(p) += m(p);   each of its k links gets d m(p)/k;   m(p) = 0        a page without links: d m(p) t instead
 
-Each time, all mass falls by (1 - d) m(p). So at all times
+Each such step reduces the total mass by (1 - d) m(p). So at all times
 
-    lower(p) <= rank(p),      rank - lower adds up to exactly (sum of m) / (1 - d)
+    lower(p) <= rank(p),      the sum of rank - lower is exactly (sum of m) / (1 - d)
 
-Only pages whose links are known (`crawled`) pass mass on: what lies at the others is still theirs, and what `lower`
-holds is what the crawled set is known to have, whatever the rest of the Web looks like. That is when to stop a crawl.
-Pages pass in order of their numbers, turn after turn. Refused: the largest first, from a heap (what the paper calls
-greedy): it matters for the order of a crawl, not for the bound over a graph that is at hand.
+Only pages whose links are known (`crawled`) pass mass on; other pages keep theirs. `lower` is therefore what the
+crawled set has for certain, whatever the rest of the Web looks like: a criterion to stop a crawl. Pages pass mass on in
+order of their numbers, round after round. Refused: the largest first, from a heap (what the paper calls greedy): it
+matters for the order of a crawl, not for the bound over a known graph.
 """
 
 from __future__ import annotations
@@ -20,36 +21,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from gossamer.rank.graph import F64, U32, Csr
+from gossamer.base.arrays import F64, U32, Bools
+from gossamer.rank.graph import Csr
 from gossamer.rank.pagerank import DAMPING, pass_on
 
 
 @dataclass(frozen=True, slots=True)
 class RankMass:
-    lower: F64
-    """By page: its rank is at least this."""
-    missing: float
-    """What the lower bounds of all pages lack of their ranks together, at most; with no `crawled`, exactly."""
-    turns: int
+    """The result of a computation."""
 
-    @property
-    def mass(self) -> float:
-        """The rank that the crawled pages hold at least, of 1."""
-        return float(self.lower.sum())
+    lower: F64
+    """By page: a lower bound of its rank. The sum is a lower bound of the rank of all crawled pages together, of 1."""
+    missing: float
+    """The sum of all ranks minus the sum of the lower bounds: an upper bound, or exact without `crawled`."""
+    turns: int
 
 
 def rankmass(
     links: Csr,
     trusted: U32 | None = None,
-    crawled: npt.NDArray[np.bool_] | None = None,
+    crawled: Bools | None = None,
     *,
     damping: float = DAMPING,
     tolerance: float = 1e-6,
     most: int = 1000,
 ) -> RankMass:
-    """`trusted`: the pages that share the trust; None: all. It ends when crawled pages could add `tolerance`."""
+    """Compute the bounds. `trusted`: the pages that share the trust; None: all.
+
+    It ends when the mass of crawled pages could add at most `tolerance` to the bounds.
+    """
     n = links.pages
     trust = np.zeros(n)
     if trusted is None:

@@ -1,14 +1,15 @@
-"""The graph on disk: compressed rows, a file for each sealed segment, mapped and decoded block by block.
+"""The graph on disk: compressed rows, one file per sealed segment, memory-mapped and decoded block by block.
 
-    head      magic, format, rows, links, most targets of a row, greatest page + 1, key, checksum of what follows
-    sources   uint32 each, rising
-    rows      for each source: number of targets, first target less source (zigzag), then each gap less one; varints
+    head      magic, key, rows, links, most targets of a row, greatest page + 1, checksum of what follows
+    sources   uint32 each, ascending
+    rows      for each source: number of targets, first target minus source (zigzag), then each gap minus one; varints
 
-Targets of a row rise. The numbers of pages are in order of discovery, so most gaps are small: 1.2 to 1.6 bytes a link.
-The files are a cache of the `links` tables. `key` names what a file was made from; one with another key, or damaged, is
-made anew. A page may be a source in several files: the row of the last file counts, which `owner` tells.
+The targets of a row are ascending. Pages are numbered in order of discovery, so most gaps are small: 1.2 to 1.6 bytes
+per link. The files are a cache of the `links` tables. `key` identifies the data that a file was made from; a file that
+is damaged or has another key is made again. A page may be a source in several files: the row of the last file counts,
+which `owner` records.
 
-Memory: 4 bytes a page for `owner`, and one block. Decoding takes 2 to 3 ns a link.
+Memory: 4 bytes per page for `owner`, and one block. Decoding takes 2 to 3 ns per link.
 """
 
 from __future__ import annotations
@@ -20,39 +21,36 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 
+from gossamer.base.arrays import I32, I64, U8, U32
 from gossamer.base.compiled import inlined, njit
-from gossamer.rank.graph import I64, U32, Block
-
-U8 = npt.NDArray[np.uint8]
-I32 = npt.NDArray[np.int32]
+from gossamer.rank.graph import Block
 
 _HEAD: Final = struct.Struct("<8sQQQQQQ")
 _MAGIC: Final = b"gossROW1"
 _VARINT: Final = 5
-"""Bytes of the longest number below 2^33."""
+"""Maximum bytes of a number below 2^33."""
 BLOCK: Final = 1 << 16
-"""Targets of a block, or those of one row if there are more: decoded and used while they are in the cache."""
+"""Targets of a block, or of one row if it has more: they are decoded and used while they are in the CPU cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowFile:
-    """One file, mapped."""
+    """One memory-mapped file."""
 
     sources: U32
     body: U8
     links: int
     widest: int
     limit: int
-    """Every page in it is below this."""
+    """Greatest page number in the file, plus one."""
 
 
 def encode(sources: U32, degrees: I64, targets: U32, key: int) -> tuple[bytes, bytes, bytes]:
-    """The parts of a file. The targets of all sources stand one after the other, `degrees` of each, in any order.
+    """The parts of a file. `targets` has the targets of all sources one after the other, `degrees` of each, unsorted.
 
-    No page is a source twice; a target that a source has twice counts once.
+    No page may be a source twice. Repeated targets of a source count once.
     """
     order = np.argsort(sources, kind="stable")
     begins = np.cumsum(degrees) - degrees
@@ -65,16 +63,16 @@ def encode(sources: U32, degrees: I64, targets: U32, key: int) -> tuple[bytes, b
 
 
 def open_rows(path: Path, key: int) -> RowFile | None:
-    """Mapped, and checked against its checksum; None if it is missing, damaged or made from something else."""
+    """Map a file and verify its checksum; None if it is missing, damaged or made from other data."""
     try:
         mapped = np.memmap(path, np.uint8, "r")
     except (OSError, ValueError):
         return None
     if len(mapped) < _HEAD.size:
         return None
-    magic, said, rows, links, widest, limit, checksum = _HEAD.unpack(mapped[: _HEAD.size].tobytes())
+    magic, key_of_file, rows, links, widest, limit, checksum = _HEAD.unpack(mapped[: _HEAD.size].tobytes())
     middle = _HEAD.size + 4 * rows
-    if magic != _MAGIC or said != key or middle > len(mapped):
+    if magic != _MAGIC or key_of_file != key or middle > len(mapped):
         return None
     plain = np.asarray(mapped)
     sources, body = plain[_HEAD.size : middle], plain[middle:]
@@ -90,7 +88,7 @@ def _checksum(sources: bytes | memoryview, body: bytes | memoryview) -> int:
 
 
 class MappedRows:
-    """The graph of several files, in order: see `graph.Graph`."""
+    """The graph of several files, in order; a `graph.Graph`."""
 
     def __init__(self, files: Sequence[RowFile], pages: int) -> None:
         self._files = files
@@ -146,7 +144,7 @@ def _encode(sources: U32, order: I64, begins: I64, degrees: I64, targets: U32, b
 
 @inlined
 def _take(body: U8, at: int) -> tuple[int, int]:
-    """The number at byte `at`, and where the next one is."""
+    """The number at byte `at`, and the position of the next one."""
     byte: int = np.int64(body[at])  # type: ignore[assignment]
     number = byte & 127
     at += 1
@@ -163,7 +161,10 @@ def _take(body: U8, at: int) -> tuple[int, int]:
 def _decode(
     body: U8, at: int, rows: U32, row: int, owner: I32, file: int, sources: U32, ends: I64, targets: U32
 ) -> tuple[int, int, int, int]:
-    """Rows from `row`, which begins at byte `at`, as far as there is room: (byte, row, sources, targets) reached."""
+    """Decode rows from `row`, which begins at byte `at`, until a buffer is full.
+
+    Returns the next byte and row, and the number of sources and targets decoded.
+    """
     count = used = 0
     while row < len(rows) and count < len(sources):
         degree, after = _take(body, at)

@@ -1,22 +1,23 @@
-"""Weighted link rank: PageRank in which a link's share depends on how it stands in its page (Baeza-Yates and Davis
-2004, "Web page ranking using link attributes"; thesis 7.2.1).
+"""Weighted link rank: PageRank in which the share of a link depends on its tag, text and position in the page
+(Baeza-Yates and Davis 2004, "Web page ranking using link attributes"; thesis 7.2.1).
 
     r(p) = (1 - d)/N + d (sum over q linking to p of r(q) w(q,p) / (sum of w(q,.)) + D/N),    D as in `pagerank`
 
     w(q,p) = c + T(tag) + AL + RP       a link with a text
-           = c                          one without: nothing is known of it
+           = c                          a link without text: nothing is known about it
     AL = min(length of the text / d, 2)
-    RP = b (1 - position / bearers)     position among the page's elements of that tag, from 0; 1 for the first
+    RP = b (1 - position / bearers)     position among the page's elements of that tag, from 0
 
-with c = 1, d = 16 characters (a common length; the limit of 2 keeps a page that puts a paragraph in a link from giving
-it all), b = 1/2, and T = 1 for a heading, 1/2 for strong or b, 0 for the others. The paper states the form
-and leaves the constants open; of the three it found the length of the text the best and the position the weakest,
-because what is first in the source is often not first on the screen: hence b < c.
+with c = 1, d = 16 characters (a common length; the limit of 2 prevents that a paragraph inside a link gets nearly all
+of the rank), b = 1/2, and T = 1 for a heading, 1/2 for strong or b, 0 for other tags. The paper states the form and
+leaves the constants open. Of the three attributes it found the length of the text the best and the position the
+weakest, because the first link in the source is often not the first on the screen: hence b < c.
 
-A collection's `anchors` name the element that *bears* the link (a, area), not one around it: T is 0 there. Headings
-are for graphs of others.
+The `anchors` of a collection name the element that *bears* the link (a, area), not an element around it: T is 0 there.
+Headings are for graphs from other sources.
 
-Invariant: if all weights of each page are equal, the result is PageRank. 12 bytes a link in memory while it runs.
+Invariant: `without_attributes_weighted_link_rank_is_pagerank`: if all links of each page have equal weights, the result
+is PageRank. Memory: 12 bytes per link during the computation.
 """
 
 from __future__ import annotations
@@ -24,13 +25,11 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F32, F64, I64, U32
 from gossamer.base.compiled import njit
-from gossamer.rank.graph import F64, I64, U32, Csr
+from gossamer.rank.graph import Csr
 from gossamer.rank.pagerank import DAMPING, settle
-
-F32 = npt.NDArray[np.float32]
 
 BASE: Final = 1.0
 TEXT_LENGTH: Final = 16.0
@@ -40,7 +39,7 @@ TAGS: Final = {**dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), 1.0), "stro
 
 
 def link_weight(length: F64, position: F64, bearers: F64, emphasis: F64 | float = 0.0) -> F32:
-    """Of links with texts: `length` in characters, `position` below `bearers`, `emphasis` as TAGS has it."""
+    """The weights of links with texts: `length` in characters, `position` below `bearers`, `emphasis` from TAGS."""
     text = np.minimum(length / TEXT_LENGTH, MOST_TEXT)
     place = POSITION * (1.0 - position / np.maximum(bearers, 1.0))
     return np.asarray(BASE + emphasis + text + place, np.float32)
@@ -49,7 +48,7 @@ def link_weight(length: F64, position: F64, bearers: F64, emphasis: F64 | float 
 def linkrank(
     links: Csr, weights: F32 | None = None, *, damping: float = DAMPING, tolerance: float = 1e-3, most: int = 200
 ) -> F64:
-    """By page, adding up to 1. `weights`: by link, in the order of `links.targets`, above 0; None: all alike."""
+    """The rank by page; the sum is 1. `weights`: by link, in the order of `links.targets`, above 0; None: all equal."""
     n = links.pages
     shares = np.ones(len(links.targets), np.float32) if weights is None else weights.astype(np.float32)
     _share(links.offsets, shares)
@@ -67,7 +66,7 @@ def linkrank(
 
 @njit
 def _share(offsets: I64, weights: F32) -> None:
-    """Each weight becomes its part of those of its page."""
+    """Divide each weight by the sum of the weights of its page."""
     for page in range(len(offsets) - 1):
         total = 0.0
         for i in range(offsets[page], offsets[page + 1]):

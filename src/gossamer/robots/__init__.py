@@ -1,6 +1,6 @@
-"""robots.txt after RFC 9309: parsed once into compact rules, matched without backtracking. Pure.
+"""robots.txt (RFC 9309): parsed once into compact rules, matched without backtracking. Pure functions.
 
-`robots.match`, the compiled matcher for whole ticks, is imported by the desk alone: it needs numba.
+Only the desk imports `robots.match`, the compiled matcher for whole ticks: it needs numba.
 """
 
 from gossamer.robots.rules import Rules

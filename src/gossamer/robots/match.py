@@ -1,8 +1,8 @@
-"""Verdicts of robots.txt rules on many URLs at once: `robots.pattern`, compiled. For the desk only: needs numba.
+"""Matches many URLs at once against robots.txt rules: `robots.pattern`, compiled. For the desk only: it needs numba.
 
-Cost: 0.2 µs a short URL against six rules; `robots.pattern` says what bounds it. Searches are Shift-And: a bit for each
-token of the part, 64 in a word, so that a token of the URL costs one step however often the part's beginning repeats.
-URLs are in canonical form, rules as `Rules.compiled` writes them.
+Cost: 0.2 µs per short URL against six rules; `robots.pattern` states the bound. Searches use the Shift-And algorithm:
+one bit per token of the part, 64 in a word, so that each token of the URL costs one step however often the beginning of
+the part repeats. URLs are in canonical form, rules in the form of `Rules.compiled`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.compiled import njit
 from gossamer.robots import pattern
 
-Array = npt.NDArray[Any]
 Int = Any
-"""int outside, int64 inside compiled code."""
+"""int in Python, int64 in compiled code."""
 
 _ESCAPED: Final = pattern.ESCAPED
 _STEPS: Final = pattern.STEPS
@@ -35,7 +34,7 @@ def _table(octets: bytes) -> Array:
 
 
 def _hex_values() -> Array:
-    """Of each octet; 255 if it is no hexadecimal digit."""
+    """The value of each octet as a hexadecimal digit; 255 if it is not one."""
     values = np.full(256, 255, np.int64)
     for digit in range(16):
         values[ord(f"{digit:x}")] = values[ord(f"{digit:X}")] = digit
@@ -49,7 +48,7 @@ _VALUE: Final = _hex_values()
 
 
 def verdicts(compiled: Array, texts: Array, offsets: Array) -> Array:
-    """1 = allowed, for each URL `texts[offsets[i]:offsets[i + 1]]` of one origin."""
+    """For each URL `texts[offsets[i]:offsets[i + 1]]` of one origin: 1 if the rules allow it, otherwise 0."""
     n = len(offsets) - 1
     origins = np.zeros(n, np.uint32)
     start, end = np.zeros(1, np.int64), np.full(1, len(compiled), np.int64)
@@ -60,7 +59,7 @@ def verdicts(compiled: Array, texts: Array, offsets: Array) -> Array:
 def verdicts_many(
     rules: Array, rule_start: Array, rule_end: Array, texts: Array, offsets: Array, origins: Array
 ) -> Array:
-    """The same for URLs of many origins, whose rules are `rules[rule_start[o]:rule_end[o]]`."""
+    """The same for URLs of many origins; the rules of origin `o` are `rules[rule_start[o]:rule_end[o]]`."""
     n = len(origins)
     allowed = np.ones(n, np.uint8)
     longest = 0
@@ -82,7 +81,7 @@ def verdicts_many(
 
 @njit
 def _path_start(texts: Array, at: Int, end: Int) -> Int:
-    """The third slash."""
+    """The position of the third slash, where the path begins."""
     slashes = 0
     while at < end:
         slashes += texts[at] == _SLASH
@@ -99,7 +98,7 @@ def _is_robots_txt(texts: Array, at: Int, end: Int) -> bool:
 
 @njit
 def _token(text: Array, at: Int, end: Int) -> tuple[Int, Int]:
-    """The token at `at`, and where the next begins."""
+    """The token at `at`, and the position of the next one."""
     octet = np.int64(text[at])
     if octet == _PERCENT and at + 2 < end:
         high, low = _VALUE[text[at + 1]], _VALUE[text[at + 2]]
@@ -111,7 +110,8 @@ def _token(text: Array, at: Int, end: Int) -> tuple[Int, Int]:
 
 @njit
 def _read_path(texts: Array, at: Int, end: Int, tokens: Array, loose: Array) -> Int:
-    """Tokens of a URL's path and query, and where escaped and raw are one; returns their number."""
+    """Fill `tokens` with the path and query of a URL, and `loose` with the places where an escaped token equals the raw
+    one; returns the number of tokens."""
     size, in_query = 0, False
     while at < end:
         token, at = _token(texts, at, end)
@@ -127,7 +127,7 @@ def _read_path(texts: Array, at: Int, end: Int, tokens: Array, loose: Array) -> 
 def _allows(
     rules: Array, at: Int, end: Int, tokens: Array, loose: Array, size: Int, wanted: Array, masks: Array
 ) -> bool:
-    """The first rule that matches decides."""
+    """Whether the rules allow the URL: the first rule that matches decides."""
     left = _STEPS
     while at < end:
         kind = np.int64(rules[at])
@@ -165,7 +165,7 @@ def _equal(wanted: Int, token: Int, loose: bool) -> bool:
 def _matches(
     rules: Array, at: Int, end: Int, tokens: Array, loose: Array, size: Int, wanted: Array, masks: Array
 ) -> tuple[bool, Int]:
-    """See `pattern._matches`: the same, and the same steps. `wanted` is for the tokens of a part."""
+    """As `pattern._matches`, with the same steps. `wanted` is a buffer for the tokens of a part."""
     to_end = end > at and rules[end - 1] == _DOLLAR
     if to_end:
         end -= 1
@@ -208,7 +208,7 @@ def _stands(wanted: Array, length: Int, tokens: Array, loose: Array, at: Int) ->
 
 @njit
 def _after(wanted: Array, length: Int, tokens: Array, loose: Array, given: Int, size: Int, masks: Array) -> Int:
-    """Where the first place of the part ends that begins at `given` or later; -1 without one."""
+    """The end of the first occurrence of the part that begins at `given` or later; -1 if there is none."""
     for i in range(length):
         masks[wanted[i], i >> 6] |= _ONE << np.uint64(i & 63)
     if length <= 64:
@@ -222,7 +222,10 @@ def _after(wanted: Array, length: Int, tokens: Array, loose: Array, given: Int, 
 
 @njit
 def _search(length: Int, tokens: Array, loose: Array, given: Int, size: Int, masks: Array) -> Int:
-    """Bit j of `begun` is set while the last j + 1 tokens are the first of the part."""
+    """Shift-And search of a part of up to 64 tokens.
+
+    Bit j of `begun` is set while the last j + 1 tokens of the URL are the first j + 1 tokens of the part.
+    """
     last, begun = np.uint64(length - 1), np.uint64(0)
     for i in range(given, size):
         fits = masks[tokens[i], 0]
@@ -236,10 +239,10 @@ def _search(length: Int, tokens: Array, loose: Array, given: Int, size: Int, mas
 
 @njit
 def _search_long(length: Int, tokens: Array, loose: Array, given: Int, size: Int, masks: Array) -> Int:
-    """The same in many words, without those that cannot be begun yet, and those from which the end is out of reach."""
+    """The same with several words. It skips words that cannot have begun yet, and words too early to reach the end."""
     words = (length + 63) >> 6
     last, begun = np.uint64((length - 1) & 63), np.zeros(words + 1, np.uint64)
-    begun[0] = _ONE << _TOP  # every token may be the first
+    begun[0] = _ONE << _TOP  # the part may begin at every token
     for i in range(given, size):
         fits, also = masks[tokens[i]], masks[(tokens[i] + _ESCAPED) if loose[i] else tokens[i]]
         for w in range(min(words - 1, (i - given) >> 6), (max(0, length - size + i) >> 6) - 1, -1):

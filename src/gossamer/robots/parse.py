@@ -1,10 +1,10 @@
-"""The lines of a robots.txt as groups (RFC 9309, 2.1 and 2.2).
+"""Parses the lines of a robots.txt into groups (RFC 9309, 2.1 and 2.2).
 
-Lines end in CR, LF or both; "#" begins a comment; a byte order mark is skipped; key and value are parted by ":", or by
-white space if that leaves just two words. Lines that make no sense are skipped, and so are those of other keys: they
-end no group (2.2.4). A Crawl-delay, a Content-Usage or a Content-Signal, which the RFC does not know, holds for the
-names of its group that stand above it; a Content-Signal or Content-Usage above all groups, and a License, for everyone.
-Of a Crawl-delay the number that it begins with counts, in seconds, whatever stands behind it.
+Lines end in CR, LF or both; "#" begins a comment; a byte order mark is skipped. Key and value are separated by ":", or
+by white space if the line has exactly two words. Invalid lines and lines with other keys are skipped and do not end a
+group (2.2.4). Crawl-delay, Content-Usage and Content-Signal are not part of the RFC: they apply to the names of their
+group that come before them. A Content-Signal or Content-Usage before all groups, and a License anywhere, apply to
+everyone. The value of a Crawl-delay is the number at its beginning, in seconds; the rest is ignored.
 """
 
 from __future__ import annotations
@@ -15,23 +15,25 @@ from dataclasses import dataclass, field
 from typing import Final
 
 LIMIT: Final = 500 * 1024
-"""Bytes that are read (2.5), a byte order mark included; the line that this cuts is left out."""
+"""Maximum bytes that are read (2.5), including a byte order mark. A line cut by this limit is left out."""
 
 _TOKEN: Final = re.compile(r"[A-Za-z_-]+")
 _WISHES: Final = {b"content-usage": "Content-Usage", b"content-signal": "Content-Signal", b"license": "License"}
-"""Lines about what becomes of the contents, by key."""
+"""Lines about the use of contents, by key."""
 _DELAY: Final = re.compile(rb"\+?((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?\b)", re.I)
 _LONGEST_DELAY: Final = 1e9
-"""Longer than anyone waits: what is said without end, too."""
+"""Seconds. An infinite delay becomes this too: it is longer than any wait."""
 _KEYS: Final = frozenset({b"user-agent", b"allow", b"disallow", b"crawl-delay", b"sitemap", *_WISHES})
 
 
 @dataclass(slots=True)
 class Group:
+    """A group of robots.txt: names, and what applies to them."""
+
     agents: set[str] = field(default_factory=set)
     """Product tokens in lower case, or "*"."""
     rules: list[tuple[bool, bytes]] = field(default_factory=list)
-    """(Allow?, path as written)."""
+    """Pairs: whether it is an Allow rule, and the path as written."""
     delays: dict[str, float] = field(default_factory=dict)
     """Crawl-delay by agent."""
     wishes: dict[str, list[str]] = field(default_factory=dict)
@@ -40,14 +42,17 @@ class Group:
 
 @dataclass(slots=True)
 class File:
+    """A parsed robots.txt."""
+
     groups: list[Group] = field(default_factory=list)
     sitemaps: dict[str, None] = field(default_factory=dict)
-    """As written, each once."""
+    """URLs as written, each once."""
     wishes: list[str] = field(default_factory=list)
-    """Lines about the use of contents that are for everyone."""
+    """Lines about the use of contents that apply to everyone."""
 
 
 def read(data: bytes) -> File:
+    """Parse a robots.txt."""
     file = File()
     groups, in_rules = file.groups, True
     for key, value in _lines(data):
@@ -75,7 +80,7 @@ def read(data: bytes) -> File:
 
 
 def product_token(text: str) -> str:
-    """The leading letters, "_" and "-" (2.2.1) in lower case: what robots.txt files and crawlers have in common."""
+    """The product token (2.2.1) of a crawler's name: its leading letters, "_" and "-", in lower case."""
     found = _TOKEN.match(text)
     return (found[0] if found else text).lower()
 

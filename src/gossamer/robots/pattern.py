@@ -1,18 +1,18 @@
-"""What it means that a rule's path matches a URL: RFC 9309, 2.2.2 and 2.2.3, in plain Python.
+"""Matches the path of a rule with a URL (RFC 9309, 2.2.2 and 2.2.3), in plain Python.
 
-`robots.match` is the same for many URLs at once; `kernel_agrees_with_python` holds them together.
+`robots.match` does the same for many URLs at once; the test `kernel_agrees_with_python` compares the two.
 
-Both sides are compared octet by octet, as *tokens*: an octet stands for itself, whether written raw or as %XX, but for
-reserved characters (RFC 3986, 2.2) and "%", where the escaped one is another token: `octet + ESCAPED`. Two exceptions,
-at which an escaped token of the rule equals the raw one of the URL, and which the URL's own escapes obey too:
-"*" and "$", since %2A and %24 are how a rule names them (2.2.3); and ":", "/", "?", "@" in the query of the URL,
-where they separate nothing (2.2.2, first example).
+Both sides are compared octet by octet, as *tokens*. An octet is the same token whether written raw or as %XX, except
+for reserved characters (RFC 3986, 2.2) and "%": their escaped form is another token, `octet + ESCAPED`. In two cases an
+escaped token of the rule equals the raw one of the URL, and an escaped token of the URL equals its raw form: "*" and
+"$", because a rule can only name them as %2A and %24 (2.2.3); and ":", "/", "?", "@" in the query of the URL, where
+they are not separators (2.2.2, first example).
 
-Matching is greedy and exact: the part before the first "*" stands at the beginning, each part between two stars at its
-first place after the last one, and with "$" the last part at the end. Cost: the file's bytes once, and for each search
-its positions times the words of 64 tokens that the part takes (`robots.match` tries 64 tokens at once). So the worst
-rule takes less than 50 µs for a URL of 2,000 bytes (`bench/robots.py`). A file can hold half a megabyte of such rules:
-there are at most `STEPS` for a URL, and one that needs more is taken for forbidden.
+Matching is greedy and exact: the part before the first "*" must be at the beginning, each part between two stars is
+matched at its first occurrence after the previous part, and with "$" the last part must be at the end. Cost: the bytes
+of the file once, and for each search its positions times the words of 64 tokens of the part (`robots.match` compares
+64 tokens at once). The worst rule takes less than 50 µs for a URL of 2,000 bytes (`bench/robots.py`). A file can hold
+half a megabyte of such rules: a URL that needs more than `STEPS` steps is treated as forbidden.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STAR, _DOLLAR, _PERCENT, _QUESTION = b"*$%?"
 
 
 def normalised(path: bytes) -> bytes:
-    """A rule's path, escapes in one spelling: unreserved octets raw, all that is not of RFC 3986 as %XX."""
+    """The path of a rule in normal form: unreserved octets raw, octets that RFC 3986 does not allow as %XX."""
     out = bytearray()
     for token in tokens(path):
         octet = token % ESCAPED
@@ -44,6 +44,7 @@ def normalised(path: bytes) -> bytes:
 
 
 def tokens(text: bytes) -> list[int]:
+    """The tokens of a path."""
     found, at = list[int](), 0
     while at < len(text):
         octet = text[at]
@@ -58,7 +59,10 @@ def tokens(text: bytes) -> list[int]:
 
 
 def allows(rules: Iterable[tuple[bool, bytes]], path: bytes) -> bool:
-    """What the first rule (Allow?, path in normal form) that matches says; `path` is a URL's, with the query."""
+    """Whether rules allow a path: the first rule that matches decides.
+
+    `rules`: whether it is an Allow rule, and its path in normal form; `path`: path and query of a URL.
+    """
     given, left = tokens(path), STEPS
     query = given.index(_QUESTION) if _QUESTION in given else len(given)
     for allow, rule in rules:
@@ -72,14 +76,14 @@ def allows(rules: Iterable[tuple[bool, bytes]], path: bytes) -> bool:
 
 
 def is_plain(rule: bytes) -> bool:
-    """In normal form: an octet of it is a token, and it matches what begins with it."""
+    """Whether a rule in normal form is a plain prefix: each octet is a token, and there is no wildcard."""
     return b"*" not in rule and b"%" not in rule and not rule.endswith(b"$")
 
 
 def _matches(rule: bytes, given: list[int], query: int) -> tuple[bool, int]:
-    """Whether a rule matches a beginning of the path, with "$" at its end all of it; and the steps of its searches.
+    """Whether a rule matches the beginning of the path (all of it if the rule ends with "$"), and its search steps.
 
-    `query` is where the first "?" of the path stands.
+    `query`: the position of the first "?" of the path.
     """
     to_end = rule.endswith(b"$")
     head, *parts = map(tokens, rule.removesuffix(b"$").split(b"*"))
@@ -102,12 +106,12 @@ def _matches(rule: bytes, given: list[int], query: int) -> tuple[bool, int]:
 
 
 def words(count: int) -> int:
-    """Of 64 bits, for so many tokens."""
+    """The number of 64-bit words for so many tokens."""
     return (count + 63) >> 6
 
 
 def _stands(part: list[int], given: list[int], at: int, query: int) -> bool:
-    """Whether the part is what stands at that place of the path."""
+    """Whether the part occurs at position `at` of the path."""
     if len(part) > len(given) - at:
         return False
     return all(_equal(wanted, given[i], i > query) for i, wanted in enumerate(part, at))

@@ -1,12 +1,12 @@
-"""What a robots.txt says about the use of a site's contents, beside who may fetch what: kept with pages, no more.
+"""Preferences of a robots.txt for the use of contents. They are stored with pages and not enforced.
 
     License: https://example.org/license.xml                RSL 1.0, for the whole file
     Content-Signal: search=yes, ai-train=no                 Cloudflare, for the group
     Content-Usage: /news/ train-ai=n, search=y              draft-ietf-aipref-attach, for the group; without a path for
                                                             everything
 
-What is left out may be what forbids: `left-out: 3 lines` stands for lines that did not fit. A reader who finds it may
-take no permission from the others.
+A line such as `left-out: 3 lines` stands for lines that did not fit. These may have been prohibitions: a reader who
+finds it must not derive a permission from the other lines.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from gossamer.base.units import plural
 from gossamer.robots.pattern import allows, normalised
 
 LIMIT: Final = 2_000
-"""Bytes of all lines together, as UTF-8, each with its end; the lines that do not fit are left out."""
+"""Maximum bytes of all lines together, in UTF-8 with line ends. Lines that do not fit are left out."""
 LEFT_OUT: Final = "left-out: "
-"""Begins the line that says so."""
+"""Beginning of the line that counts the lines left out."""
 _ROOM_TO_SAY: Final = 40
 _USAGE: Final = "Content-Usage: "
 _PERMITS: Final = re.compile(r"=\s*y(es)?\b|reservation:\s*0", re.I)
@@ -29,17 +29,17 @@ _FORBIDS: Final = re.compile(r"=\s*no?\b", re.I)
 
 
 def bounded(lines: Iterable[str], limit: int = LIMIT) -> tuple[str, ...]:
-    """Each once, as far as the limit goes: those that only permit are left out first, and of others the longest."""
-    said = tuple(dict.fromkeys(lines))
-    if sum(map(_size, said)) <= limit:
-        return said
+    """The distinct lines, up to the limit. Lines that only permit are left out first, then the longest others."""
+    distinct = tuple(dict.fromkeys(lines))
+    if sum(map(_size, distinct)) <= limit:
+        return distinct
     kept, room = set[str](), limit - _ROOM_TO_SAY
-    for line in sorted(said, key=lambda line: (_only_permits(line), _size(line))):
+    for line in sorted(distinct, key=lambda line: (_only_permits(line), _size(line))):
         room -= _size(line)
         if room < 0:
             break
         kept.add(line)
-    return *(line for line in said if line in kept), f"{LEFT_OUT}{plural(len(said) - len(kept), 'line')}"
+    return *(line for line in distinct if line in kept), f"{LEFT_OUT}{plural(len(distinct) - len(kept), 'line')}"
 
 
 def _size(line: str) -> int:
@@ -51,31 +51,31 @@ def _only_permits(line: str) -> bool:
 
 
 def usage(lines: Iterable[str], path: str) -> str:
-    """What the Content-Usage lines say about a path with its query, like "search=y, train-ai=n"; "" if nothing.
+    """The preferences of the Content-Usage lines for a path with its query, like "search=y, train-ai=n", or "".
 
-    The longest path that matches decides; lines of equal length are taken together, and "n" wins. If lines were left
-    out, nothing is said to be allowed.
+    The longest path that matches decides. Lines with paths of equal length are combined, and "n" wins. If lines were
+    left out, no permission is reported.
     """
     longest, found, whole = -1, dict[str, str](), True
     for line in lines:
         whole = whole and not line.startswith(LEFT_OUT)
         if not line.startswith(_USAGE):
             continue
-        pattern, said = _parted(line.removeprefix(_USAGE))
+        pattern, values = _parted(line.removeprefix(_USAGE))
         if len(pattern) < longest or allows([(False, pattern)], path.encode(errors="surrogatepass")):
             continue
         if len(pattern) > longest:
             longest, found = len(pattern), {}
-        for name, value in said.items():
+        for name, value in values.items():
             found[name] = "n" if "n" in (value, found.get(name)) else value
     return ", ".join(f"{name}={value}" for name, value in sorted(found.items()) if whole or value == "n")
 
 
 def _parted(text: str) -> tuple[bytes, dict[str, str]]:
-    """Path in normal form, empty without one; names with y or n: others have no meaning yet."""
+    """The path in normal form, or b"", and the names with value y or n; other values have no meaning yet."""
     path = ""
     if text[:1] in ("/", "*"):
         path, _, text = text.partition(" ")
     pairs = [part.partition(";")[0].partition("=")[::2] for part in text.split(",")]
-    said = {name.strip().lower(): value.strip().lower() for name, value in pairs}
-    return normalised(path.encode(errors="surrogatepass")), {n: v for n, v in said.items() if v in ("y", "n")}
+    values = {name.strip().lower(): value.strip().lower() for name, value in pairs}
+    return normalised(path.encode(errors="surrogatepass")), {n: v for n, v in values.items() if v in ("y", "n")}

@@ -1,14 +1,14 @@
-"""The rules of a robots.txt that concern us.
+"""The rules of a robots.txt that apply to us.
 
-`Rules.parse` reads the file after RFC 9309: the groups that name our product token, merged; without any, those of "*".
-Rules are then ordered so that the first that matches decides: the longest first, Allow before Disallow of the same
-length (2.2.2). In this order they are also stored, in a form that files with the same rules share byte for byte:
+`Rules.parse` follows RFC 9309: it merges the groups that name our product token, or the groups of "*" if there are
+none. Rules are ordered so that the first that matches decides: the longest first, Allow before Disallow of the same
+length (2.2.2). They are stored in this order. Files with the same rules have the same bytes:
 
     uint8 format (1), then for each rule: uint8 kind; uint16 length; path in normal form
 
-    kind: 1 = Allow, 0 = Disallow; and 2 if the path has no wildcard and no escape, which older ones do not say
+    kind: 1 = Allow, 0 = Disallow; plus 2 if the path has no wildcard and no escape (absent in older records)
 
-and nothing at all if they forbid nothing. Refused: protego (11 KB a site, patterns as regular expressions).
+Rules that forbid nothing are stored as no bytes. Refused: protego (11 KB per site, patterns as regular expressions).
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ _ALLOW, _PLAIN = 1, 2
 
 @dataclass(frozen=True)
 class Rules:
+    """The rules of one robots.txt that apply to us."""
+
     delay: float | None = None
-    """Crawl-delay in seconds: the longest that our groups name."""
+    """Crawl-delay in seconds: the longest of our groups."""
     sitemaps: tuple[str, ...] = ()
-    """As written, of the whole file."""
+    """All sitemaps of the file, as written."""
     preferences: tuple[str, ...] = ()
-    """Lines about what may become of the contents, as written: License of the whole file, Content-Signal and
-    Content-Usage that are for us; `robots.preferences` reads them."""
+    """Lines about the use of contents, as written: License lines of the whole file, Content-Signal and Content-Usage
+    lines that apply to us; `robots.preferences` reads them."""
     _compiled: bytes = field(default=b"", repr=False)
 
     @staticmethod
     def parse(data: bytes, agent: str) -> Rules:
+        """The rules of a robots.txt for the crawler `agent`."""
         file, token = read(data), product_token(agent)
         ours = [g for g in file.groups if token in g.agents] or [g for g in file.groups if "*" in g.agents]
         name = token if any(token in g.agents for g in ours) else "*"
@@ -57,14 +60,14 @@ class Rules:
         return self._compiled
 
     def allows(self, url: str) -> bool:
-        """Any URL of the origin, or only its path and query; /robots.txt itself is always allowed."""
+        """Whether a URL of the origin, or its path and query, may be fetched. /robots.txt is always allowed."""
         path = _path_of(url)
         if path == b"/robots.txt":
             return True
         return allows(self._rules, path)
 
     def deciding(self, url: str) -> str | None:
-        """The rule that decides about a URL, as robots.txt writes it; None if there is none: then it is allowed."""
+        """The rule that decides about a URL, as a line of robots.txt; None if no rule matches: then it is allowed."""
         path = _path_of(url)
         found = next((rule for rule in self._rules if not allows([(False, rule[1])], path)), None)
         if found is None or path == b"/robots.txt":
@@ -72,11 +75,11 @@ class Rules:
         return _line(*found)
 
     def usage(self, url: str) -> str:
-        """What Content-Usage says about a URL, like "search=y, train-ai=n"; "" if nothing."""
+        """The preferences of Content-Usage for a URL, like "search=y, train-ai=n", or ""."""
         return usage(self.preferences, _path_of(url).decode(errors="surrogatepass"))
 
     def lines(self) -> list[str]:
-        """All rules as robots.txt writes them, in the order in which they decide."""
+        """All rules as lines of robots.txt, in the order in which they decide."""
         return [_line(allow, path) for allow, path in self._rules]
 
     @cached_property

@@ -32,10 +32,10 @@ from gossamer.base.model import (
     VerdictFlag,
     VisitFlag,
 )
-from gossamer.collection.columns import Columns
 from gossamer.collection.journal.effects import HINT, ORIGIN, PAGE, VERDICT, Effects
-from gossamer.collection.table import Arrays, add_one, find_many, find_one
 from gossamer.config.settings import Settings
+from gossamer.desk.columns import Columns
+from gossamer.desk.table import Arrays, add_one, find_many, find_one
 from gossamer.robots.match import verdicts_many
 from gossamer.web.message import Links, Results
 

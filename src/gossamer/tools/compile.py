@@ -17,18 +17,19 @@ import numpy as np
 from gossamer.base.clock import VirtualClock
 from gossamer.base.compiled import forget_old
 from gossamer.base.model import Outcome, Texts
-from gossamer.collection.columns import Columns
-from gossamer.collection.rulebook import RuleBook
 from gossamer.config import Settings, override
-from gossamer.crawl import Bounds, Crawl
+from gossamer.crawl.loop import Bounds, Crawl
+from gossamer.crawl.open import open_collection
+from gossamer.crawl.parts import new_columns
+from gossamer.desk.account import Account
+from gossamer.desk.rulebook import RuleBook
+from gossamer.harvester.bandwidth.schedule import Moment
 from gossamer.harvester.bandwidth.speeds import Speeds
 from gossamer.harvester.queue import turns
 from gossamer.harvester.queue.queue import SiteQueue
-from gossamer.hours import Moment
 from gossamer.manager.plan import make_plan
 from gossamer.manager.scores.compute import compute
 from gossamer.manager.strategies import LIVE
-from gossamer.opening import open_collection
 from gossamer.robots import Rules
 from gossamer.seeder.seed import kept_texts
 from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
@@ -61,7 +62,7 @@ def warm(folder: Path, policy: str) -> int:
         while store.busy:
             store.turn()
         compute(store.shard, {"pagerank": 1.0, "hub": 1.0, "siterank": 1.0}, "completed")
-        return desk.visits
+        return desk[Account].visits
     finally:
         store.close()
 
@@ -70,7 +71,7 @@ def warm_rest() -> None:
     """Compiles the kernels that such a small crawl does not call: plans of many pages begin with a sample, requests are
     taken back when the address of a site has expired, sites compete when a plan is replaced, rules are moved when many
     are unused, and links have texts."""
-    columns = Columns(100_000, 1)
+    columns = new_columns(100_000, 1)
     columns.page.count, columns.site.count, columns.origin.count = 100_000, 1, 1
     for policy in LIVE.values():
         make_plan(columns, policy, 0.0, 1_000, 10)

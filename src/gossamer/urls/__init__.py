@@ -1,8 +1,8 @@
-"""URLs: their canonical form, their parts, their class, and which of them a crawl accepts. Pure."""
+"""URLs: canonical form, parts, class, and the scope of a crawl. Pure functions."""
 
 from gossamer.urls.canonical import Joiner, canonical
 from gossamer.urls.classify import Classes, UrlClass, extension
-from gossamer.urls.names import has_www, registrable, spelled, without_www
+from gossamer.urls.names import are_twins, has_www, registrable, spelled, without_www
 from gossamer.urls.parts import Parts, fingerprint, folder, host, origin, port_text, site_name, split
 from gossamer.urls.scope import Scope, classify
 
@@ -12,6 +12,7 @@ __all__ = [
     "Parts",
     "Scope",
     "UrlClass",
+    "are_twins",
     "canonical",
     "classify",
     "extension",

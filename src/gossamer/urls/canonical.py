@@ -1,18 +1,18 @@
-"""The canonical form of a URL: what makes two spellings one page.
+"""The canonical form of a URL: two URLs with the same canonical form are the same page.
 
-It is the serialisation of the WHATWG URL standard (resolved against the base; host lower-cased, IDNA, numeric
-addresses in dotted form; dot segments, tabs, backslashes, default ports gone; unsafe characters percent-encoded), and
-of ours: only http and https; no fragment, no user information, no empty query; no parameter that carries a session; no
-`www.` before the host. The last two are the settings' (`Scope` has them): here the caller names the parameters, and
-says whether `www.` goes. A URL that can't be brought to this form is None. Nothing else is changed: case of the path,
-order of parameters, trailing slashes and percent-encodings that the standard keeps may all mean something to a server.
+It is the serialisation of the WHATWG URL standard (resolved against the base; host in lower case, IDNA, numeric
+addresses in dotted form; no dot segments, tabs, backslashes or default ports; unsafe characters percent-encoded) plus
+our own rules: only http and https; no fragment, no user information, no empty query; no session parameters; no `www.`
+before the host. The last two depend on the settings (see `Scope`): here the caller gives the parameters and decides
+about `www.`. A URL without a canonical form is None. Nothing else is changed: the case of the path, the order of
+parameters, trailing slashes and percent-encodings that the standard keeps may matter to a server.
 
 Invariants: `canonical_is_idempotent`: canonical(canonical(x)) == canonical(x).
 `joiner_agrees_with_canonical`: Joiner(base)(x) == canonical(x, base).
 
-Cost, measured: `canonical` 3 µs without and 4 µs with a base (2.6 of it in ada-url, most of that in its binding); a
-`Joiner` 0.8 to 1.6 µs for a plain link, which it joins as strings. Refused: ada-url's C functions called directly
-(0.6 µs faster, but private); w3lib and yarl (slower, and not the standard's rules).
+Measured cost: `canonical` 3 µs without and 4 µs with a base (2.6 µs of it in ada-url, most of that in its binding); a
+`Joiner` 0.8 to 1.6 µs for a plain link, which it joins as strings. Refused: calling ada-url's C functions directly
+(0.6 µs faster, but private); w3lib and yarl (slower, and they do not follow the standard).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ada_url import join_url, normalize_url
 from gossamer.urls.names import bare
 
 _PLAIN: Final = re.compile(r"(?:/|/?[\w~+,=-][\w~+,=./-]*)(?:\?[\w~+,=./&%:-]+)?(?:#[!-~]*)?", re.ASCII).fullmatch
-"""A reference that the standard's rules leave as it is, but for dot segments and the fragment."""
+"""A reference that the rules of the standard do not change, except for dot segments and the fragment."""
 
 
 def canonical(url: str, base: str | None = None, session_ids: tuple[str, ...] = (), www: bool = False) -> str | None:
     """The canonical form of `url`, resolved against `base`; None if there is none.
 
-    `session_ids`: parameters that carry a session; case does not matter, * ends a prefix. `www`: leave it out.
+    `session_ids`: names of session parameters, in any case; a final * makes it a prefix. `www`: remove `www.`.
     """
     try:
         href: str = normalize_url(url) if base is None else join_url(base, url)
@@ -59,7 +59,7 @@ def canonical(url: str, base: str | None = None, session_ids: tuple[str, ...] = 
 
 
 class Joiner:
-    """`canonical` for the many links of one page: the base is taken apart once, plain links are joined as strings."""
+    """`canonical` for the many links of one page: it parses the base once and joins plain links as strings."""
 
     __slots__ = ("_base", "_folder", "_root", "_roots", "_session_ids", "_sessions_occur", "_www")
 
@@ -97,11 +97,11 @@ class Joiner:
         return start + rest
 
     def _parent(self, folder: str) -> str:
-        """One segment less, but never less than the root folder."""
+        """The parent folder; the root is its own parent."""
         return folder[: max(folder.rindex("/", 0, -1), len(self._root)) + 1]
 
     def _by_the_standard(self, url: str) -> str | None:
-        """Remembers the canonical form of a root, so that the next URL below it is a plain one."""
+        """Join by the rules of the standard, and cache the canonical form of the root for the next URL below it."""
         href = canonical(url, self._base, self._session_ids, self._www)
         if href is not None and (written := _ROOT(url)):
             if len(self._roots) >= _MOST_ROOTS:
@@ -111,14 +111,14 @@ class Joiner:
 
 
 _ROOT: Final = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]+)?(?=/)").match
-"""Scheme, host and port that are read the same whatever follows them."""
+"""Scheme, host and port whose meaning does not depend on what follows."""
 _roots: Final[Mapping[bool, dict[str, str]]] = {False: {}, True: {}}
-"""As written to canonical, without and with `www.` left out."""
+"""Roots as written, mapped to their canonical form: with `www.` kept (False) or removed (True)."""
 _MOST_ROOTS: Final = 10_000
 
 
 def _without_user(href: str) -> str:
-    """The standard writes an "@" inside user information as %40: the last one before the path ends it."""
+    """The URL without user information. It ends at the last "@" before the path: others are written as %40."""
     scheme, _, rest = href.partition("//")
     authority, slash, path = rest.partition("/")
     return f"{scheme}//{authority.rpartition('@')[2]}{slash}{path}"
@@ -126,10 +126,10 @@ def _without_user(href: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sessions:
-    """What to remove: `;name=value` and, of ASP.NET, `/(S(value))` of the path, `name=value` of the query."""
+    """Patterns of session parameters: `;name=value`, `/(S(value))` (ASP.NET) in the path, `name=value` in the query."""
 
     occur: Callable[[str], re.Match[str] | None]
-    """A quick look; may cry wolf."""
+    """A fast check with false positives."""
     in_path: re.Pattern[str]
     in_query: re.Pattern[str]
 

@@ -1,11 +1,11 @@
-"""URLs that say the same thing again and again, as those of mazes without end do (A.6.2): a/b/c/c/c, ?x=1&x=1&x=1.
+"""Detects URLs with repeated parts, which are typical of endless link structures (A.6.2): a/b/c/c/c, ?x=1&x=1&x=1.
 
-A relative link that was meant to begin at the root adds a part at each step, and so does a program that appends to its
-own query. A part of the path, or a parameter with its value, may stand in a URL `most` times; a number may in a path,
-for dates repeat theirs (/2011/11/11/). BUbiNG has the same rule for paths; CobWeb leaves repeated parts out, which may
-make another page of it.
+A relative link that should have begun at the root adds a segment at each step; so does a program that appends to its
+own query. A path segment, or a parameter with its value, may occur at most `most` times in a URL. Numeric path segments
+are exempt, because dates repeat them (/2011/11/11/). BUbiNG has the same rule for paths; CobWeb removes repeated parts,
+which may give a different page.
 
-Cost: 0.1 µs for a link whose path is short, 0.2 µs for one in a folder that was met before.
+Cost: 0.1 µs for a link with a short path, 0.2 µs for a link in a folder that was seen before.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from functools import lru_cache
 from typing import Final
 
 _ONE_PART: Final = 3
-"""Slashes of a URL whose path has one part."""
+"""Number of slashes in a URL whose path has one segment."""
 _MOST_FOLDERS: Final = 1 << 14
 
 
 @lru_cache(maxsize=64)
 def repeating(most: int) -> Callable[[str], bool]:
-    """Whether a canonical URL says something more than `most` times; 0: no matter how often."""
+    """A function: whether a canonical URL repeats something more than `most` times. 0 disables the check."""
     if not most:
         return lambda url: False
     shortest = _ONE_PART + most
-    calm = set[str]()  # folders no part of which stands twice: whatever is in them says nothing three times
+    calm = set[str]()  # folders without a repeated segment: no URL directly in them has a segment three times
 
     def repeats(url: str) -> bool:
         if url.count("/") >= shortest and (folder := url[: url.rfind("/")]) not in calm:

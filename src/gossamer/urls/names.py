@@ -1,7 +1,7 @@
-"""Host names: addresses among them, the domain that somebody registered, and the name without its `www.`.
+"""Host names: IP addresses, registrable domains, and names with and without `www.`.
 
-`www.example.org` and `example.org` are one site (A.2.5). The prefix is left out when a name remains that somebody can
-have registered: `www.com` and `www.co.uk` stay as they are.
+`www.example.org` and `example.org` are one site (A.2.5). The prefix is removed if the rest is a name that can be
+registered: `www.com` and `www.co.uk` stay as they are.
 
 Invariant: `without_www_is_idempotent`: without_www(without_www(host)) == without_www(host).
 """
@@ -19,13 +19,13 @@ _NAMES_WWW: Final = re.compile(r"\s*(?:https?:)?//www\.", re.IGNORECASE).match
 
 
 def is_address(host: str) -> bool:
-    """An IPv4 address (in canonical form the last label is a number only there) or a bracketed IPv6 one."""
+    """Whether a host is an IP address: IPv4 (in canonical form, only its last label is a number) or bracketed IPv6."""
     return host[:1] == "[" or host.rpartition(".")[2].isdecimal()
 
 
 @lru_cache(maxsize=1 << 16)
 def registrable(host: str) -> str:
-    """The domain that somebody registered, by the public suffix list; the host itself if it has none."""
+    """The registrable domain of a host by the public suffix list; the host itself if it has none."""
     if is_address(host) or "." not in host:
         return host
     return _suffixes().privatesuffix(host) or host
@@ -33,7 +33,7 @@ def registrable(host: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def without_www(host: str) -> str:
-    """`host` as in a canonical URL, a final dot included."""
+    """The host without `www.`. `host`: as in a canonical URL, including a final dot."""
     while host.startswith(_WWW):
         rest = host[len(_WWW) :]
         name = rest.removesuffix(".")
@@ -44,7 +44,7 @@ def without_www(host: str) -> str:
 
 
 def bare(url: str) -> str:
-    """An absolute URL, scheme and host in small letters, without the `www.` of its host."""
+    """The URL without the `www.` of its host. `url`: absolute, with scheme and host in lower case."""
     start = url.index("//") + 2
     if not url.startswith(_WWW, start):
         return url
@@ -54,19 +54,24 @@ def bare(url: str) -> str:
 
 
 def spelled(url: str, www: bool) -> str:
-    """A canonical URL as it is to be asked for: with `www.` before its host, or as it stands."""
+    """A canonical URL in the form in which it is requested: with `www.` before its host if `www` is true."""
     if not www:
         return url
     start = url.index("//") + 2
     return f"{url[:start]}{_WWW}{url[start:]}"
 
 
+def are_twins(one: str, other: str) -> bool:
+    """Whether two host names are two names of one host: they differ by one leading `www.`."""
+    return one == f"{_WWW}{other}" or other == f"{_WWW}{one}"
+
+
 def has_www(reference: str) -> bool:
-    """Whether a reference, as a page has it, names a host that begins with `www.`; one without a host does not."""
+    """Whether a reference, as written in a page, names a host that begins with `www.`."""
     return _NAMES_WWW(reference) is not None
 
 
 @lru_cache(maxsize=1)
 def _suffixes() -> PublicSuffixList:
-    """Read on first use: 50 ms."""
+    """The public suffix list, loaded on first use (50 ms)."""
     return PublicSuffixList()

@@ -1,6 +1,6 @@
-"""The parts of a canonical URL by plain string operations, and the fingerprint that stands for it.
+"""The parts of a canonical URL, by plain string operations, and its fingerprint.
 
-All functions take URLs in canonical form: lower-case scheme and host, no user information, a path at least "/".
+All functions take URLs in canonical form: scheme and host in lower case, no user information, a path of at least "/".
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def host(url: str) -> str:
 
 
 def port_text(url: str) -> str:
-    """The port as it stands in the URL, else that of its scheme."""
+    """The port as written in the URL, or the default port of its scheme."""
     start = url.index("://") + 3
     authority = url[start : url.index("/", start)]
     if ":" not in authority or authority[-1] == "]":
@@ -51,14 +51,14 @@ def port_text(url: str) -> str:
 
 
 def folder(url: str) -> str:
-    """Where the siblings of a page are: of /a/b and of /a/b/ that is /a/."""
+    """The URL of the folder that contains a page: /a/ for /a/b and for /a/b/."""
     path = url.partition("?")[0]
     root = path.index("/", 8)
     return path[: max(root, path.rfind("/", root, len(path) - 1)) + 1]
 
 
 def _name_and_port(authority: str) -> tuple[str, int]:
-    """Port 0: none written. The colons of an IPv6 address stand inside its brackets."""
+    """Host and port; port 0 if none is written. The colons of an IPv6 address are inside its brackets."""
     if ":" not in authority or authority[-1] == "]":
         return authority, 0
     name, _, port = authority.rpartition(":")
@@ -66,10 +66,10 @@ def _name_and_port(authority: str) -> tuple[str, int]:
 
 
 def site_name(host: str) -> str:
-    """The site that a host of a canonical URL belongs to: each is one. A `www.` that means nothing is gone already."""
+    """The site of a host in a canonical URL: each host is one site. A redundant `www.` is already removed."""
     return host
 
 
 def fingerprint(text: str | bytes, seed: int) -> int:
-    """64 bits (xxh3) under the collection's own random seed, so that nobody can prepare URLs that collide."""
+    """A 64-bit hash (xxh3) with the random seed of the collection, so that nobody can prepare URLs that collide."""
     return xxh3_64_intdigest(text.encode() if isinstance(text, str) else text, seed)

@@ -1,10 +1,10 @@
-"""Patterns of the settings: which URLs are rejected, and how URLs are rewritten.
+"""Patterns in the settings: they accept or reject URLs, or rewrite them.
 
-A pattern without capital letters does not look at case: it is searched in the URL in small letters. One with a capital
-is searched in the URL as it stands. (`re.IGNORECASE` is refused: it takes away every quick search of `re`, and makes
-the patterns that reject by default five times slower.)
+A pattern without capital letters ignores case: it is searched in the URL in lower case. A pattern with a capital letter
+is searched in the URL as it is. (Refused: `re.IGNORECASE`. It disables every fast search of `re` and makes the default
+patterns of `reject` five times slower.)
 
-Cost of the default patterns that reject: 0.45 µs for a link without a query, 1.1 µs for one with.
+Cost of the default patterns of `reject`: 0.45 µs for a link without a query, 1.1 µs for a link with a query.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Found = Callable[[str], bool]
 
 @lru_cache(maxsize=64)
 def found_in(patterns: tuple[str, ...]) -> Found:
-    """Whether any of the patterns is found in a URL."""
+    """A function: whether any of the patterns occurs in a URL."""
     small = _searches([p for p in patterns if not _has_capitals(p)])
     exact = _searches([p for p in patterns if _has_capitals(p)])
 
     if len(small) == 2 and not exact:
-        first, second = small  # the default patterns: no loop, 0.1 µs less
+        first, second = small  # the default patterns: without a loop it takes 0.1 µs less
         return lambda url: (first(lower := url.lower()) or second(lower)) is not None
 
     def found(url: str) -> bool:
@@ -42,15 +42,15 @@ def found_in(patterns: tuple[str, ...]) -> Found:
 
 
 def _has_capitals(pattern: str) -> bool:
-    """Escapes like \\W and (?P do not count."""
+    """Whether a pattern has capital letters. Escapes like \\W and (?P do not count."""
     rest = _ESCAPES.sub("", pattern)
     return rest != rest.lower()
 
 
 def _searches(patterns: Sequence[str]) -> list[Callable[[str], re.Match[str] | None]]:
-    """Patterns that begin alike are searched as one: `re` looks for a common first character before all else.
+    """Combine patterns that begin alike into one search: `re` first scans for a common first character.
 
-    Not so those with groups or flags of their own, which may mean something else behind others.
+    Patterns with groups or flags are not combined: they might change their meaning after other patterns.
     """
     alike: dict[str, list[str]] = {}
     for number, pattern in enumerate(patterns):
@@ -61,7 +61,7 @@ def _searches(patterns: Sequence[str]) -> list[Callable[[str], re.Match[str] | N
 
 
 def rule(text: str) -> tuple[re.Pattern[str], str]:
-    """Pattern and replacement of "pattern => replacement"; ValueError or re.error says what is wrong with it."""
+    """Parse "pattern => replacement"; raises ValueError or re.error with the reason if it is invalid."""
     pattern, arrow, replacement = (part.strip() for part in text.partition("=>"))
     if not (arrow and pattern):
         raise ValueError("not of the form: regular expression => replacement")
@@ -71,20 +71,21 @@ def rule(text: str) -> tuple[re.Pattern[str], str]:
 
 
 class Rewrites:
-    """Rules applied in order, again and again until nothing changes any more.
+    """Rewriting rules, applied in order and repeatedly until nothing changes.
 
-    Invariant: `rewriting_is_idempotent`. Rules that do not settle in five rounds leave the URL as it was.
+    Invariant: `scope_canonical_is_idempotent` covers rewriting. If a URL still changes after five rounds, it is not
+    rewritten at all.
     """
 
     __slots__ = ("_canonical", "_rules")
 
     def __init__(self, rules: tuple[str, ...], canonical: Callable[[str], str | None]) -> None:
-        """`canonical` brings what a rule has made to canonical form again."""
+        """`canonical` gives the canonical form of a rewritten URL."""
         self._rules = [rule(text) for text in rules]
         self._canonical = canonical
 
     def __call__(self, url: str) -> str | None:
-        """Of a canonical URL; None if the rules make something of it that is no URL."""
+        """The rewritten form of a canonical URL; None if the rules make it invalid."""
         before = url
         for _ in range(_ROUNDS + 1):
             now = self._once(before)

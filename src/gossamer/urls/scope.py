@@ -1,4 +1,4 @@
-"""Which URLs a crawl accepts and in which form, by URL and settings alone: what needs no desk."""
+"""The scope of a crawl: which URLs it accepts and in which form. It depends on URL and settings alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @cache
 def _usual() -> SeederSettings:
-    """The default settings, for whoever has none: tests, the simulator. Importing `urls` does not import them."""
+    """The default settings, for callers that have none: tests, the simulator. They are imported on first use."""
     from gossamer.config.settings import SeederSettings
 
     return SeederSettings()
@@ -32,7 +32,7 @@ def _usual_classes() -> Classes:
 
 
 def classify(url: str) -> UrlClass:
-    """By the default lists of extensions. A crawl asks `scope.classes.of`."""
+    """The class of a URL by the default lists of extensions. A crawl uses `scope.classes.of`."""
     return _usual_classes().of(url)
 
 
@@ -41,18 +41,18 @@ _MOST_ROOTS: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The settings of the seeder, ready for use.
+    """The settings of the seeder, prepared for fast checks.
 
-    Invariants: `scope_canonical_is_idempotent`, rewriting included; `scope_joiner_agrees_with_scope_canonical`.
+    Invariants: `scope_canonical_is_idempotent`, including rewriting; `scope_joiner_agrees_with_scope_canonical`.
     """
 
     domains: tuple[str, ...]
-    """ "example.org" accepts itself and every name below it; "*" accepts all; an address accepts itself only."""
+    """ "example.org" accepts itself and every name below it; "*" accepts all; an address accepts only itself."""
     url_length: int = 2_000
-    """Bytes of the canonical form."""
+    """Maximum bytes of the canonical form."""
     session_ids: tuple[str, ...] = field(default_factory=lambda: _usual().session_ids)
     www: bool = True
-    """`www.` is left out of hosts."""
+    """Whether `www.` is removed from hosts."""
     accept: tuple[str, ...] = ()
     reject: tuple[str, ...] = field(default_factory=lambda: _usual().reject)
     transform: tuple[str, ...] = ()
@@ -60,11 +60,11 @@ class Scope:
     ports: tuple[str, ...] = field(default_factory=lambda: _usual().ports)
     """Numbers, or "*"."""
     repeats: int = 2
-    """How often a URL may say the same thing; 0: as often as it likes."""
+    """How often a URL may repeat a path segment or parameter; 0 disables the check."""
     rejects: Found = field(init=False, repr=False, compare=False)
-    """Whether the patterns keep a canonical URL out: one rejects it, or none of those that accept is in it."""
+    """Whether the patterns exclude a canonical URL: a pattern of `reject` matches, or no pattern of `accept` does."""
     entraps: Found = field(init=False, repr=False, compare=False)
-    """Whether a canonical URL says the same thing too often."""
+    """Whether a canonical URL looks like a trap: it repeats something too often."""
     _rewrite: Rewrites | None = field(init=False, repr=False, compare=False)
     _admitted: dict[str, bool] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -75,6 +75,7 @@ class Scope:
 
     @classmethod
     def of(cls, settings: SeederSettings) -> Scope:
+        """The scope of a crawl with these settings."""
         return cls(
             settings.domains,
             settings.url_length,
@@ -89,7 +90,7 @@ class Scope:
         )
 
     def canonical(self, url: str, base: str | None = None) -> str | None:
-        """The form that stands for the page in this crawl; None if there is none."""
+        """The canonical form of a URL in this crawl; None if there is none."""
         href = self._plain(url, base)
         return href if href is None or self._rewrite is None else self._rewrite(href)
 
@@ -110,20 +111,20 @@ class Scope:
         return joined
 
     def accepts(self, host: str) -> bool:
-        """`host` as in a canonical URL."""
+        """Whether the domains accept a host, given as in a canonical URL."""
         return _accepts(self.domains, self.www, host)
 
     def accepts_port(self, url: str) -> bool:
-        """Whether the server behind a canonical URL may be asked at its port. Nobody listens at port 0."""
+        """Whether the port of a canonical URL is accepted. Port 0 never is: no server can listen on it."""
         port = port_text(url)
         return port in self.ports or ("*" in self.ports and port != "0")
 
     def shuns(self, url: str) -> bool:
-        """Whether a pattern rejects a canonical URL, whatever is accepted: for what is no page."""
+        """Whether a pattern of `reject` matches a canonical URL; `accept` is ignored. For URLs that are not pages."""
         return found_in(self.reject)(url)
 
     def admits(self, url: str) -> bool:
-        """Host and port of a canonical URL. Remembered: most links of a crawl lead to hosts met before."""
+        """Whether host and port of a canonical URL are accepted. Cached: most links lead to hosts seen before."""
         root = url[: url.index("/", 8) + 1]
         known = self._admitted.get(root)
         if known is None:
@@ -155,7 +156,8 @@ def _covers(domain: str, host: str) -> bool:
 
 @lru_cache(maxsize=1 << 10)
 def _suffix(domain: str) -> str:
-    """As in a canonical URL: people write ".cl", "Example.org" and "bücher.example" too. "": nothing is below it."""
+    """A domain of the settings as in a canonical URL: people write ".cl", "Example.org" and "bücher.example" too. ""
+    accepts nothing."""
     name = domain.strip().removeprefix(".")
     href = canonical(f"http://{name}/") if name and not is_address(name) else None
     return name if href is None else href[7:-1]

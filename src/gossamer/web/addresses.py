@@ -1,9 +1,9 @@
 """IP addresses: one 16-byte form, and which of them must never be visited.
 
-A crawler that follows links may be led by them, or by a name server, to machines that trust it only because of where it
-runs: loopback, the local network, a cloud's metadata service. `forbidden` names these (IANA special-purpose registries,
-RFC 6890; and 168.63.129.16, where Azure's host answers its guests), `Forbidden` those of the settings too. It is asked
-twice: when a name is resolved, and when the socket opens.
+Links, or a name server, may lead a crawler to machines that trust it only because of where it runs: loopback, the local
+network, a cloud's metadata service. `forbidden` knows these (IANA special-purpose registries, RFC 6890; and
+168.63.129.16, where Azure's host answers its guests), `Forbidden` also those of the settings. It is checked twice: when
+a name is resolved, and when the socket opens.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FORBIDDEN_4: Final = tuple(
     )
 )
 _UNICAST_6: Final = ipaddress.IPv6Network("2000::/3")
-"""All that is given out for use between networks; whatever lies outside is special."""
+"""All addresses that are assigned for use between networks; any other is special."""
 _FORBIDDEN_6: Final = tuple(
     map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20", "2620:4f:8000::/48"))
 )
@@ -52,7 +52,7 @@ _6TO4: Final = ipaddress.IPv6Network("2002::/16")
 
 
 def pack(text: str) -> bytes:
-    """16 bytes: IPv6, or IPv4 in its mapped form; two spellings of one address give the same bytes."""
+    """An address as 16 bytes: IPv6, or IPv4 in its mapped form. All spellings of an address give the same bytes."""
     try:
         return _MAPPED + socket.inet_pton(socket.AF_INET, text)
     except OSError:
@@ -64,7 +64,7 @@ def pack(text: str) -> bytes:
 
 
 def unpack(packed: bytes) -> str:
-    """The usual text of what `pack` made: `unpack(pack(text))` is canonical, and `pack` of it gives the same bytes."""
+    """The usual text of an address of 16 bytes: `unpack(pack(text))` is canonical, and packs to the same bytes."""
     if len(packed) != 16:
         raise ValueError(f"an address has 16 bytes, not {len(packed)}")
     if packed.startswith(_MAPPED):
@@ -73,7 +73,7 @@ def unpack(packed: bytes) -> str:
 
 
 def literal(host: str) -> str | None:
-    """The address that a URL's host spells out (`127.0.0.1`, `[::1]`), or None for a name."""
+    """The address that a URL's host spells out (`127.0.0.1`, `[::1]`); None if it is a name."""
     try:
         return unpack(pack(host[1:-1] if host[:1] == "[" and host[-1:] == "]" else host))
     except ValueError:
@@ -82,9 +82,9 @@ def literal(host: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def forbidden(address: str | bytes) -> bool:
-    """Whether an address must not be visited; what is no address at all must not be, either.
+    """Whether an address must not be visited, because it is special or no address at all.
 
-    An IPv6 address that carries an IPv4 address (mapped, NAT64, 6to4) is judged by what it carries, Teredo and the
+    An IPv6 address that carries an IPv4 address (mapped, NAT64, 6to4) is judged by the address inside. Teredo and the
     IPv4-compatible form are refused as a whole: a packet to them may end at the address inside.
     """
     try:
@@ -113,16 +113,16 @@ def _forbidden_6(packed: bytes) -> bool:
 
 
 class Forbidden:
-    """Whether a crawl must not visit an address: a special one, unless these are allowed, or one of the settings.
+    """The addresses that a crawl must not visit: special ones, unless they are allowed, and those of the settings.
 
-    An IPv6 address that carries an IPv4 address lies in the networks of either. A look costs a bisection, however many
+    An IPv6 address that carries an IPv4 address lies in the networks of both. A check costs a bisection, however many
     networks there are.
     """
 
     __slots__ = ("_ends", "_private", "_starts")
 
     def __init__(self, allow_private: bool, networks: Iterable[str] = ()) -> None:
-        """`networks` are like "192.0.2.0/24", or single addresses; ValueError if one is neither."""
+        """`networks`: like "192.0.2.0/24", or single addresses; ValueError if one is neither."""
         self._private = allow_private
         self._starts: list[int] = []
         self._ends: list[int] = []
@@ -134,7 +134,7 @@ class Forbidden:
                 self._ends.append(end)
 
     def __call__(self, address: str | bytes) -> bool:
-        """What is no address at all must not be visited, either."""
+        """Whether `address` must not be visited. What is no address must not be visited, either."""
         if not self._private and forbidden(address):
             return True
         if not self._starts:
@@ -145,16 +145,16 @@ class Forbidden:
             return True
         if len(packed) == 4:
             packed = _MAPPED + packed
-        return len(packed) != 16 or any(self._listed(each) for each in _carried(packed))
+        return len(packed) != 16 or any(self._listed(carried) for carried in _carried(packed))
 
     def _listed(self, packed: bytes) -> bool:
         number = int.from_bytes(packed)
-        at = bisect_right(self._starts, number) - 1
-        return at >= 0 and number <= self._ends[at]
+        i = bisect_right(self._starts, number) - 1
+        return i >= 0 and number <= self._ends[i]
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """First and last addresses of a network, as numbers of 16 bytes. A network of IPv6 holds no IPv4 addresses."""
+    """First and last address of a network, as 16-byte numbers. A network of IPv6 has no IPv4 addresses."""
     network = ipaddress.ip_network(text)
     parts: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network] = (network,)
     if isinstance(network, ipaddress.IPv6Network) and network.supernet_of(_MAPPED_6):

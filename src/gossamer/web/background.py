@@ -1,8 +1,8 @@
-"""A thread beside a worker's loop, for what would hold up the loop.
+"""A background thread of a worker, for work that would hold up its loop.
 
-The heavy parts let other threads run: lexbor parses without the GIL, as isal, brotli and zstandard decode; what is left
-is Python, which makes way every `worker.SWITCH` seconds. (Longest pause of the loop while a page of 5 MB is read: see
-`bench/large_pages.py`.) So a thread is enough, and no page has to cross to another process and back.
+The heavy parts let other threads run: lexbor parses without the GIL, and isal, brotli and zstandard decode without it;
+the rest is Python, which gives way every `worker.SWITCH` seconds. (`bench/large_pages.py` measures the longest pause of
+the loop while a page of 5 MB is read.) So a thread is enough, and no page has to cross to another process and back.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Given = TypeVar("Given")
 Done = TypeVar("Done")
 
 
-class Beside(Generic[Given, Done]):
-    """Works on what it is given, one after the other. The thread is started with the first."""
+class Background(Generic[Given, Done]):
+    """A thread that does what it is given, in order. The first piece of work starts it."""
 
     def __init__(self, work: Callable[[Given], Done]) -> None:
         self._work = work
@@ -27,9 +27,9 @@ class Beside(Generic[Given, Done]):
         self._given: SimpleQueue[Given] = SimpleQueue()
         self._done: SimpleQueue[tuple[Done, None] | tuple[None, BaseException]] = SimpleQueue()
         self.open = 0
-        """Given, and not yet taken back."""
-        self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        """Readable when something is done."""
+        """Pieces of work given, and not yet taken back."""
+        self.eventfd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        """Readable when a piece of work is done."""
 
     def give(self, work: Given) -> None:
         if self._thread is None:
@@ -39,16 +39,18 @@ class Beside(Generic[Given, Done]):
         self._given.put(work)
 
     def done(self) -> Iterator[Done]:
-        """What was done since the last call, in order; what the work raised is raised here. To be called whenever the
-        bell is heard: it may ring for what was taken back just before, and is quiet only after this."""
+        """The results since the last call, in order; what the work raised is raised here.
+
+        Call this whenever the eventfd is readable, even if nothing is pending: only this call clears it.
+        """
         with suppress(BlockingIOError):
-            os.eventfd_read(self.bell)
+            os.eventfd_read(self.eventfd)
         while not self._done.empty():
             done, error = self._done.get()
             if error is not None:
                 raise error
             self.open -= 1
-            yield done  # type: ignore[misc]  # None only beside an error
+            yield done  # type: ignore[misc]  # None only with an error
 
     def _run(self) -> None:
         while True:
@@ -56,4 +58,4 @@ class Beside(Generic[Given, Done]):
                 self._done.put((self._work(self._given.get()), None))
             except BaseException as error:
                 self._done.put((None, error))
-            os.eventfd_write(self.bell, 1)
+            os.eventfd_write(self.eventfd, 1)

@@ -5,21 +5,21 @@ Every frame is a uint32 length (of what follows), a uint8 `Type`, and the body, 
     desk to worker   SETTINGS  JSON: the settings a worker needs, fingerprint seed, scope
                      ARCHIVE   uint16 file number, path of the WARC file to append to from now on
                      ASSIGN    `ASSIGN` struct, then URL and address
-                     STOP      finish what is open, then leave
+                     STOP      finish what is open, then exit
     worker to desk   READY     empty: settings understood
                      RESULT    one `VISIT` record, its texts, its links (`LINK` records, then their URLs, then
-                               their anchor texts), then lines of what was seen and not fetched
-                     FAULT     uint8 exit code, what went wrong, a zero byte, what mends it: the worker can't go on
+                               their anchor texts), then lines about links that were seen and are not fetched
+                     FAULT     uint8 exit code, message, a zero byte, cure: the worker cannot continue
 
-Every distinct link that may become a page crosses every time; the desk touches a text only when its fingerprint is
-unknown. Links that are only counted do not cross: `VISIT["counted"]` has their number by class, and the lines at the
-end, of class, extension, domain and number, parted by tabs, what they lead to.
+Every distinct link that may become a page is sent every time; the desk touches its text only when its fingerprint is
+unknown. Links that are only counted are not sent: `VISIT["counted"]` has their number by class, and the lines at the
+end (class, extension, domain, number; separated by tabs) say where they lead.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import pairwise
@@ -28,7 +28,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.base.model import VISIT, VISIT_TEXTS, Ask, Assignment, Texts, Visits
+from gossamer.base.model import VISIT, VISIT_TEXTS, Ask, Assignment, Texts, Visits, VisitTexts
 
 U8 = npt.NDArray[np.uint8]
 U16 = npt.NDArray[np.uint16]
@@ -98,7 +98,7 @@ LINK: Final = np.dtype(
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The links of one page, or of all pages of a tick one after the other."""
+    """Links as columns: of one page, or of all pages of a tick one after the other."""
 
     fingerprint: U64
     origin: U64
@@ -109,7 +109,7 @@ class Links:
     tag: U8
     position: U16
     anchors: Texts
-    """Texts of the links, in UTF-8; mostly empty."""
+    """Anchor texts, in UTF-8; mostly empty."""
 
     def __len__(self) -> int:
         return len(self.fingerprint)
@@ -120,7 +120,7 @@ class Links:
 
     @staticmethod
     def plain(fingerprint: U64, origin: U64, kind: U8, flags: U8, texts: Texts) -> Links:
-        """Without anchor texts."""
+        """Links without anchor texts, tags and positions."""
         n = len(fingerprint)
         nothing = Texts(np.zeros(n, np.uint16), b"")
         return Links(fingerprint, origin, kind, flags, texts, np.zeros(n, np.uint8), np.zeros(n, np.uint16), nothing)
@@ -141,19 +141,19 @@ class Links:
             Texts(column("anchor"), anchors),
         )
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Links:
-        """Those that are kept."""
-        columns = (self.fingerprint[kept], self.origin[kept], self.kind[kept], self.flags[kept])
-        texts, anchors = _kept(self.texts, kept), _kept(self.anchors, kept)
-        return Links(*columns, texts, self.tag[kept], self.position[kept], anchors)
+    def where(self, mask: npt.NDArray[np.bool_]) -> Links:
+        """The links for which the mask is true."""
+        columns = (self.fingerprint[mask], self.origin[mask], self.kind[mask], self.flags[mask])
+        texts, anchors = _selected(self.texts, mask), _selected(self.anchors, mask)
+        return Links(*columns, texts, self.tag[mask], self.position[mask], anchors)
 
     def pieces(self, size: int) -> list[Links]:
-        """At most so many in each, in order."""
-        at, anchors_at = self.texts.offsets(), self.anchors.offsets()
-        return [self._part(slice(i, min(i + size, len(self))), at, anchors_at) for i in range(0, len(self), size)]
+        """The links in order, in pieces of at most `size`."""
+        texts_at, anchors_at = self.texts.offsets(), self.anchors.offsets()
+        return [self._part(slice(i, min(i + size, len(self))), texts_at, anchors_at) for i in range(0, len(self), size)]
 
-    def _part(self, rows: slice, at: npt.NDArray[np.int64], anchors_at: npt.NDArray[np.int64]) -> Links:
-        texts = Texts(self.texts.lengths[rows], self.texts.buffer[at[rows.start] : at[rows.stop]])
+    def _part(self, rows: slice, texts_at: npt.NDArray[np.int64], anchors_at: npt.NDArray[np.int64]) -> Links:
+        texts = Texts(self.texts.lengths[rows], self.texts.buffer[texts_at[rows.start] : texts_at[rows.stop]])
         buffer = self.anchors.buffer[anchors_at[rows.start] : anchors_at[rows.stop]]
         columns = (self.fingerprint[rows], self.origin[rows], self.kind[rows], self.flags[rows])
         return Links(*columns, texts, self.tag[rows], self.position[rows], Texts(self.anchors.lengths[rows], buffer))
@@ -167,8 +167,8 @@ class Links:
 
 
 def _packed(dtype: np.dtype[np.void]) -> struct.Struct:
-    """What packs the values of one record, those of arrays one by one; octets are bytes. It takes a tenth of the time
-    of numpy, which reads them as objects."""
+    """A `Struct` that packs the values of one record: arrays value by value, arrays of octets as bytes. It takes a
+    tenth of the time of numpy, which reads the values as objects."""
     codes = {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<f4": "f", "<f8": "d"}
     parts = []
     for name in dtype.names or ():
@@ -178,17 +178,17 @@ def _packed(dtype: np.dtype[np.void]) -> struct.Struct:
 
 
 pack_visit: Final = _packed(VISIT).pack
-"""A record of `VISIT`, as bytes."""
+"""Packs the values of a `VISIT` record into bytes."""
 pack_link: Final = _packed(LINK).pack
 
 
-def _kept(texts: Texts, kept: npt.NDArray[np.bool_]) -> Texts:
-    buffer = np.frombuffer(texts.buffer, np.uint8)[np.repeat(kept, texts.lengths)]
-    return Texts(texts.lengths[kept], buffer.tobytes())
+def _selected(texts: Texts, mask: npt.NDArray[np.bool_]) -> Texts:
+    buffer = np.frombuffer(texts.buffer, np.uint8)[np.repeat(mask, texts.lengths)]
+    return Texts(texts.lengths[mask], buffer.tobytes())
 
 
 def encode_result(visit: Visits, texts: Sequence[bytes], links: Links, seen: bytes = b"") -> bytes:
-    """`visit` is one record of `VISIT`; its `texts`, `links` and `seen` are filled in here."""
+    """A RESULT frame. `visit` is one record of `VISIT`; its `texts`, `links` and `seen` are filled in here."""
     visit["texts"] = [len(t) for t in texts]
     visit["links"] = len(links)
     visit["seen"] = len(seen)
@@ -199,45 +199,33 @@ def encode_result(visit: Visits, texts: Sequence[bytes], links: Links, seen: byt
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All results of a tick: visits in order of arrival; texts and links of all of them, one after the other."""
+    """All results of a tick: visits in order of arrival, and their texts and links one after the other."""
 
     visits: Visits
     texts: bytes
     """`VISIT_TEXTS` of the first visit, of the second, …"""
     links: Links
-    """`visits["links"]` says how many belong to each."""
+    """`visits["links"]` says how many belong to each visit."""
     seen: bytes = b""
-    """What was seen and not fetched: `visits["seen"]` bytes of each."""
+    """Lines about links that were seen and are not fetched: `visits["seen"]` bytes of each visit."""
 
     def __len__(self) -> int:
         return len(self.visits)
 
-    def text_of(self) -> list[dict[str, bytes]]:
-        """Texts by name, visit by visit."""
-        lengths = self.visits["texts"].reshape(-1)
-        parts = iter(Texts(lengths, self.texts).split())
-        return [{name: next(parts) for name in VISIT_TEXTS} for _ in range(len(self.visits))]
-
-    def texts_at(self, rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, dict[str, bytes]]]:
-        """Of some visits: each place, and its texts by name."""
-        lengths = self.visits["texts"]
-        starts = np.concatenate(([0], np.cumsum(lengths.sum(axis=1, dtype=np.int64))))
-        for i in rows.tolist():
-            parts = Texts(lengths[i], self.texts[starts[i] : starts[i + 1]]).split()
-            yield i, dict(zip(VISIT_TEXTS, parts, strict=True))
+    def visit_texts(self) -> VisitTexts:
+        """The texts by visit and name."""
+        return VisitTexts(self.visits, self.texts)
 
     def text(self, i: int, name: str) -> bytes:
         """One text of visit `i`."""
-        lengths, place = self.visits["texts"], VISIT_TEXTS.index(name)
-        start = int(lengths[:i].sum()) + int(lengths[i, :place].sum())
-        return self.texts[start : start + int(lengths[i, place])]
+        return self.visit_texts().text(i, name)
 
     def detail_of(self, i: int) -> str:
         """What went wrong with visit `i`, in words."""
         return self.text(i, "detail").decode(errors="replace")
 
     def with_details(self, words: Mapping[int, bytes]) -> Results:
-        """With these words as the details of visits, by place."""
+        """The same results with other details, given by index of the visit."""
         parts = Texts(self.visits["texts"].reshape(-1), self.texts).split()
         for i, text in words.items():
             parts[i * len(VISIT_TEXTS) + _DETAIL] = text
@@ -250,7 +238,7 @@ def decode_results(bodies: Sequence[bytes]) -> Results:
     if not bodies:
         return Results(np.zeros(0, VISIT), b"", Links.none())
     size = VISIT.itemsize
-    # bytes that may be written to, at once: a copy of records goes field by field
+    # a bytearray, so that the records can be written to: copying them would go field by field
     visits = np.frombuffer(bytearray(b"".join([b[:size] for b in bodies])), VISIT)
     ends = (size + visits["texts"].sum(axis=1)).tolist()
     counts = visits["links"].tolist()
@@ -268,6 +256,6 @@ def decode_results(bodies: Sequence[bytes]) -> Results:
 
 
 def _per_visit(counts: Sequence[int], lengths: npt.NDArray[np.uint16]) -> list[int]:
-    """Sums of `lengths` of links over the links of each visit."""
+    """For each visit, the sum of `lengths` over its links."""
     totals = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     return [end - before for before, end in pairwise((0, *totals[np.cumsum(counts)].tolist()))]

@@ -1,4 +1,7 @@
-"""What a crawl needs of the outside: the Web, and names. Real ones in `pool` and `resolver`, others simulated."""
+"""The two protocols by which a crawl reaches the outside: the Web, and names.
+
+The real ones are `Pool` and `Resolver`; `webs.simulated` has others.
+"""
 
 from __future__ import annotations
 
@@ -11,64 +14,68 @@ from gossamer.web.message import Results
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a name."""
+    """The result of looking up a name."""
 
     site: int
     host: str
     address: str | None
-    """IP address in text form; None when there is none, or none that may be visited."""
+    """IP address as text; None if the name has none, or none that may be visited."""
     port: int = 0
-    """Port to use instead of the URL's (`harvester.resolve`); 0: the URL's."""
+    """Port to use instead of the URL's (`harvester.resolve`); 0: use the URL's."""
     ttl: float = 0.0
-    """Seconds for which the address holds."""
+    """Seconds for which the answer holds."""
     error: str = ""
-    """"forbidden" when the only addresses are ones that must not be visited; else what failed."""
+    """"forbidden" if none of its addresses may be visited; otherwise what failed."""
     addresses: tuple[str, ...] = ()
-    """All that the name has and that may be visited."""
+    """All addresses of the name that may be visited."""
     server: str = ""
-    """The name server that was asked for it, with success or without; "": none was."""
+    """The name server that was asked, successfully or not; "": none was."""
 
 
 class Web(Protocol):
+    """Takes assignments, and returns their results later."""
+
     @property
     def open(self) -> int:
         """Assignments in flight."""
 
     def free(self) -> int:
-        """How many more may be assigned now."""
+        """How many more assignments it can take now."""
 
     def assign(self, assignments: list[Assignment]) -> None: ...
 
     def results(self, timeout: float, gather: float = 0.0) -> Results:
-        """What came back, in order of worker and arrival. Waits at most `timeout` seconds for something to happen.
+        """The results that came, in order of worker and arrival. Waits at most `timeout` seconds for them.
 
-        `gather`: at least so many seconds pass between one call and the next that returns something, so that what
-        arrives together is returned together.
+        `gather`: seconds that pass, at least, between two calls that return something, so that results that arrive
+        together are returned together.
         """
 
     def grant(self, speed: int) -> None:
-        """Bytes a second that may be read from now on; 0: no limit."""
+        """Sets the bytes per second that may be read from now on; 0: no limit."""
 
     def received(self) -> int:
-        """Bytes that were read so far, by open requests too; 0 where nobody counts."""
+        """Bytes that were read so far, including those of open requests; 0 where they are not counted."""
 
     def warc_lengths(self) -> dict[str, int]:
         """Lengths of the archive files (relative to the shard folder) as of the results returned so far."""
 
     def stop(self, grace: float) -> Results:
-        """No more assignments: open ones end within `grace` seconds or come back as RETURNED."""
+        """Takes no more assignments: the open ones end within `grace` seconds or come back as RETURNED."""
 
     def cpu_seconds(self) -> float: ...
 
 
 class Names(Protocol):
+    """Takes names, and returns their answers later."""
+
     def ask(self, site: int, host: str) -> None: ...
 
     def answers(self) -> list[Answer]: ...
 
     def forget(self) -> None:
-        """Nothing that was said so far is kept: whatever is asked from now on goes to a name server."""
+        """Drops all answers: every question from now on goes to a name server."""
 
     @property
     def open(self) -> int:
-        """Names asked for and not answered."""
+        """Questions without an answer yet."""

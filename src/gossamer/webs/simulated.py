@@ -229,11 +229,10 @@ def _title(a: Assignment, reply: Reply) -> bytes:
 
 
 def _to_other_name(asked: str, target: str) -> bool:
-    """Hosts that are the same but for one `www.`."""
+    """Whether a redirect leads to the other name of the same host."""
     if not target:
         return False
-    one, other = urls.host(asked), urls.host(target)
-    return one == f"www.{other}" or other == f"www.{one}"
+    return urls.are_twins(urls.host(asked), urls.host(target))
 
 
 def links_of(targets: Sequence[str], kind: LinkKind, seed: int, www: bool = True) -> Links:

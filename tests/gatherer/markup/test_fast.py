@@ -1,122 +1,20 @@
-"""The quick look at markup: what it calls plain is no trouble for the parser."""
+"""Tests of the fast check of markup: pages that it accepts never exceed the limits in the parser."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gossamer.gatherer.markup.fast import NEVER_DEEP, RAW, SIBLINGS, is_plain
 from gossamer.gatherer.markup.tags import marks
+from tests.support.strategies import TAG_PIECES, joined
 
-PIECES = (
-    "<div>",
-    "</div>",
-    "<DIV class=x>",
-    "</DIV >",
-    "<b>",
-    "</b>",
-    "<b class='x'>",
-    "<i>",
-    "</i>",
-    "<p>",
-    "</p>",
-    "<ul>",
-    "</ul>",
-    "<li>",
-    "</li>",
-    "<dl>",
-    "</dl>",
-    "<dt>",
-    "<dd>",
-    "</dd>",
-    "<table>",
-    "<tr>",
-    "<td>",
-    "</td>",
-    "</tr>",
-    "</table>",
-    "<span title='it is'>",
-    '<span title="x=">',
-    "</span>",
-    "<a href=/x>",
-    "</a>",
-    "<br>",
-    "<br/>",
-    "text",
-    "<!-- x -->",
-    "<!-- </div> -->",
-    "<!-->",
-    "<!--->",
-    "<!--",
-    "-->",
-    "<!-- <div> --!>",
-    "<!x </div>",
-    "<?x>",
-    "</ x>",
-    "<script>",
-    "</script>",
-    "<script>'</div>'</script>",
-    "<style></div></style>",
-    "<title><div></title>",
-    "<textarea>",
-    "</textarea>",
-    '<p title="</div>">',
-    '<p title="></div>">',
-    '<p title="<!--">',
-    '<p title="-->">',
-    '<p a"=">',
-    '<p title="><!--">',
-    '<p a=b=" c=">',
-    "</di<!-- -->v>",
-    "<di<!-- -->v>",
-    "<svg>",
-    "</svg>",
-    "<select>",
-    "</select>",
-    '<p ="x=">',
-    "<p a=/x/>",
-    '<p class="x ">',
-    "<template>",
-    "</template>",
-    "<button>",
-    "</button>",
-    "<![CDATA[",
-    "]]>",
-    "<",
-    ">",
-    '"',
-    "'",
-    " < ",
-    "<div/>",
-    "<rt>",
-    "<rp>",
-    "<ruby>",
-    "</ruby>",
-    "<optgroup>",
-    "</optgroup>",
-    "<form>",
-    "</form>",
-    "<h1>",
-    "</h2>",
-    "<rtc>",
-    "<div",
-    "</div",
-    "<x-y>",
-    "</x-y>",
-    "<option>",
-    "<object>",
-    "</object>",
-    "<plaintext>",
-    "<noscript>",
-    "</noscript>",
-)
 SHALLOW, FEW, MANY = 4, 2, 1_000
 
 
 def _depth(node: LexborNode | None) -> int:
-    """Open elements that count; what is no markup holds no others."""
+    """Open elements that count for the limit; elements whose content is not markup contain no others."""
     depth = 0
     while node is not None and node.tag != "-document":
         depth += node.tag not in NEVER_DEEP and node.tag not in SIBLINGS and node.tag not in RAW
@@ -125,8 +23,8 @@ def _depth(node: LexborNode | None) -> int:
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=40).map("".join))
-def test_what_is_plain_is_never_deeper_for_the_parser(page: str) -> None:
+@given(joined(TAG_PIECES, least=1, most=40))
+def test_plain_pages_are_never_too_deep_for_the_parser(page: str) -> None:
     if is_plain(marks(page), SHALLOW, FEW, MANY, MANY):
         for node in LexborHTMLParser(page).css("*"):
             assert _depth(node) < SHALLOW
@@ -158,11 +56,11 @@ def test_what_is_plain_is_never_deeper_for_the_parser(page: str) -> None:
         ('<p a="=">', False),
     ],
 )
-def test_usual_pages_are_plain_and_others_are_looked_at_closer(page: str, plain: bool) -> None:
+def test_usual_pages_are_plain_and_unusual_ones_are_not(page: str, plain: bool) -> None:
     assert is_plain(marks(page), SHALLOW, FEW, MANY, MANY) is plain
 
 
-def test_formatting_elements_that_end_something_else_are_counted() -> None:
+def test_stray_end_tags_of_formatting_elements_are_counted() -> None:
     page = "<b><div></b></div>" * 3
     assert is_plain(marks(page), 10, 10, 3, 0)
     assert not is_plain(marks(page), 10, 10, 2, 0)

@@ -1,4 +1,4 @@
-"""HTML that hurts (A.4.1): whatever a page says, gathering it takes time and memory in proportion to its length."""
+"""Tests of hostile HTML (A.4.1): gathering any page takes time and memory in proportion to its length."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def links(html: str) -> list[str]:
 
 
 def left(html: str) -> str:
-    """What the parser gets of a page."""
+    """The part of a page that the parser reads."""
     return bounded(html)[0].decode()
 
 
@@ -44,12 +44,12 @@ def _after(head: str, text: str, tail: str = "") -> Callable[[int], str]:
 
 
 def _counted(form: str) -> Callable[[int], str]:
-    """Each with a number of its own."""
+    """Copies of a text, each with its own number."""
     return lambda size: "".join(form.format(i) for i in range(size // (len(form) + 3)))
 
 
 def _open(count: int) -> str:
-    """Formatting elements, all different, left open."""
+    """Formatting elements left open, all different."""
     return "".join(f"<b a{i}>" for i in range(count))
 
 
@@ -97,7 +97,7 @@ PAGES: dict[str, Callable[[int], str]] = {
     "wrong ends": _filled("<b></p></i>"),
     "images in a link": _after('<a href="/x">', "<img alt=''>", "</a>"),
     "folders up": lambda size: f'<a href="{"../" * 5_000}x">x</a>' * (size // 15_020),
-    "formatting made anew": lambda size: f"<p>{_open(size // 20)}{'<p>x' * (size // 8)}",
+    "formatting re-created": lambda size: f"<p>{_open(size // 20)}{'<p>x' * (size // 8)}",
     "formatting in cells": lambda size: f"<table><tr><td>{_open(size // 20)}{'<td>x' * (size // 10)}",
     "formatting that ends late": lambda size: f"{_open(900)}{'<div>' * 50}{'</b>' * (size // 6)}",
     "little formatting that ends late": lambda size: f"{_open(30)}{'<div>' * 900}{'</b>' * (size // 5)}",
@@ -122,14 +122,14 @@ def _reading(html: str) -> Callable[[], object]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_sixteen_times_the_page_does_not_take_the_square_of_that_as_long(name: str) -> None:
-    """256 times would be. What does not fit into the caches any more costs 50 times as much at most."""
+def test_gathering_does_not_take_quadratic_time(name: str) -> None:
+    """A page sixteen times as long would take 256 times as long. Cache misses cost at most a factor of 50."""
     assert grows_less(lambda size: _reading(PAGES[name](size)), (20_000, 320_000), than=120)
 
 
 _MEASURED = """
 import resource, sys
-from tests.test_hostile_html import PAGES, gathered
+from tests.gatherer.markup.test_hostile_html import PAGES, gathered
 resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
 gathered("<p>x")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -139,7 +139,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
-def test_formatting_that_is_left_open_takes_neither_memory_nor_time() -> None:
+def test_open_formatting_elements_take_little_memory_and_time() -> None:
     names = [name for name in PAGES if "formatting" in name or name == "options"]
     assert len(names) == 6
     for name in names:
@@ -148,7 +148,7 @@ def test_formatting_that_is_left_open_takes_neither_memory_nor_time() -> None:
     assert int(subprocess.run(run, check=True, capture_output=True, timeout=WITHIN).stdout) < 200_000  # KB
 
 
-def test_formatting_that_is_closed_is_left_alone() -> None:
+def test_pages_with_closed_formatting_elements_are_not_cut() -> None:
     many = "".join(f'<li><b class="c{i}">x</b> <i><a href=/{i}>{i}</a></i><font size=2>x' for i in range(1_000))
     assert left(many) == many
     sloppy = "<p><b><i>x</b></i><font color=red><p>y</font>" * 2_000
@@ -156,7 +156,7 @@ def test_formatting_that_is_closed_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_what_is_gathered_of_a_page_has_bounds(name: str) -> None:
+def test_everything_gathered_from_a_page_is_bounded(name: str) -> None:
     found = gathered(PAGES[name](40_000))
     assert len(found.links) <= SETTINGS.max_links
     assert len(found.title) <= LONGEST_TITLE
@@ -165,13 +165,13 @@ def test_what_is_gathered_of_a_page_has_bounds(name: str) -> None:
     assert all(len(link.url) <= 2_000 and len(link.text) <= SETTINGS.anchor_length for link in found.links)
 
 
-def test_a_page_of_a_hundred_thousand_links_keeps_as_many_as_the_settings_say() -> None:
+def test_of_a_hundred_thousand_links_the_maximum_of_the_settings_is_kept() -> None:
     found = gathered("".join(f"<a href=/{i}>" for i in range(100_000)))
     assert len(found.links) == SETTINGS.max_links
     assert found.flags & VisitFlag.MANY_LINKS
 
 
-def test_attributes_without_closing_quote_end_somewhere() -> None:
+def test_attributes_without_a_closing_quote_end() -> None:
     assert links('<a href="/x>one</a> <a class="y" href=/z>two</a>') == ["/x%3Eone%3C/a%3E%20%3Ca%20class="]
     assert links("<a href=/x title=\"it's>one</a> <p class=\"\"><a href='/z'>two</a>") == ["/x", "/z"]
 
@@ -192,7 +192,7 @@ def test_attributes_without_closing_quote_end_somewhere() -> None:
         ("<A HREF=/x/>x</A>", ["/x/"]),
     ],
 )
-def test_what_is_never_closed_hides_the_rest(html: str, found: list[str]) -> None:
+def test_markup_is_read_as_browsers_read_it(html: str, found: list[str]) -> None:
     assert links(html) == found
 
 
@@ -210,7 +210,7 @@ def test_what_is_never_closed_hides_the_rest(html: str, found: list[str]) -> Non
         ('<base href="//[">', "/a/x"),
     ],
 )
-def test_a_base_that_lies_is_taken_at_its_word_if_it_is_a_url_and_else_not_at_all(base: str, target: str) -> None:
+def test_a_base_counts_only_if_it_is_a_url(base: str, target: str) -> None:
     assert links(f"{base}<a href=x>x</a>") == [target]
 
 
@@ -230,13 +230,13 @@ def test_a_base_that_lies_is_taken_at_its_word_if_it_is_a_url_and_else_not_at_al
         ("soon; url=/x", []),
     ],
 )
-def test_a_meta_refresh_is_a_redirect_but_not_to_itself(content: str, found: list[str]) -> None:
-    said = gathered(f'<meta http-equiv="refresh" content="{content}">{WORDS}')
-    assert [link.url.removeprefix("http://example.org") for link in said.links] == found
-    assert all(link.kind is LinkKind.REDIRECT for link in said.links)
+def test_a_meta_refresh_is_a_redirect_unless_to_the_page_itself(content: str, found: list[str]) -> None:
+    page = gathered(f'<meta http-equiv="refresh" content="{content}">{WORDS}')
+    assert [link.url.removeprefix("http://example.org") for link in page.links] == found
+    assert all(link.kind is LinkKind.REDIRECT for link in page.links)
 
 
-def test_megabytes_of_title_word_attribute_and_url_are_cut_or_counted() -> None:
+def test_very_long_titles_words_attributes_and_urls_are_cut_or_counted() -> None:
     long = "a" * 1_000_000
     found = gathered(f'<title>{long}</title><p title="{long}">{long}<a href="/{long}">x</a><a href="/y">{long}</a>')
     assert found.title == long[:LONGEST_TITLE]
@@ -245,14 +245,14 @@ def test_megabytes_of_title_word_attribute_and_url_are_cut_or_counted() -> None:
     assert found.text_length == 2_000_001
 
 
-def test_attributes_of_many_html_tags_are_bounded_like_those_of_one() -> None:
+def test_attributes_of_many_html_tags_are_bounded_together() -> None:
     html = "".join(f"<html a{i}=1>" for i in range(2 * MOST_ATTRIBUTES)) + f"{WORDS}<a href=/x>x</a>"
     assert links(html + " " * 40_000) == []
     few = "<html lang=en><body class=x><body class=y><html lang=de>" + WORDS * 400
     assert links(f"{few}<a href=/x>x</a>") == ["/x"]
 
 
-def test_what_follows_a_thousand_empty_members_of_gzip_is_not_read() -> None:
+def test_data_after_a_thousand_empty_gzip_members_is_not_read() -> None:
     empty, word = gzip.compress(b""), gzip.compress(b"word")
     assert decode(word + empty * 900 + word, "gzip", 1_000).data == b"wordword"
     body = word + empty * 200_000 + word

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gossamer import urls
-from gossamer.accounting import bandwidth_line
-from gossamer.bandwidth import Bandwidth
 from gossamer.base.clock import VirtualClock
 from gossamer.base.model import Ask
 from gossamer.cli.progress import bandwidth_of
+from gossamer.desk.account import Account
+from gossamer.desk.places import Places
+from gossamer.harvester.bandwidth.contract import Bandwidth
+from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.observe.account import bandwidth_line
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.webs.demo import DemoWeb
@@ -88,7 +92,7 @@ def test_a_larger_depth_makes_better_use_and_breaks_the_order_more_often(tmp_pat
     for depth in (1, 6):
         changes = (f"harvester.bandwidth={LIMIT}B", "harvester.bandwidth_adapts=false")
         made = world(tmp_path / str(depth), *changes, f"harvester.bandwidth_depth={depth}")
-        admission = within(made.run(SEEDS).crawl.dispatch.bandwidth).admission
+        admission = within(made.run(SEEDS).crawl.harvest.bandwidth).admission
         begun = made.asked[0].start
         found[depth] = bandwidth(made.asked, begun + 20, begun + 120), admission.inversions
     assert found[6][0] > found[1][0]
@@ -104,14 +108,14 @@ def test_speeds_are_learned_by_address_and_are_the_same_after_a_replay_and_in_an
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
     result = made.run(SEEDS)
     desk = result.crawl.desk
-    moment = desk.hours.at(made.clock.wall())
+    moment = desk[ServerSpeeds].hours.at(made.clock.wall())
     sites = np.arange(SITES)
-    assert desk.speeds.predict(desk.columns.site.address[sites], moment).tolist() == pytest.approx(
-        [speed_of(int(desk.names[site][1:].split(".")[0])) for site in sites], rel=0.01
+    assert desk[ServerSpeeds].speeds.predict(desk.columns.site.address[sites], moment).tolist() == pytest.approx(
+        [speed_of(int(desk[Places].names[site][1:].split(".")[0])) for site in sites], rel=0.01
     )
     assert state_of(made.replayed()) == state_of(desk)
     again = made.run()
-    assert state_of(again.crawl.desk)["speeds"] == state_of(desk)["speeds"]
+    assert state_of(again.crawl.desk)["speeds: speeds"] == state_of(desk)["speeds: speeds"]
 
 
 def test_the_estimates_are_in_the_collection_for_everybody_to_see(tmp_path: Path) -> None:
@@ -136,7 +140,7 @@ def test_the_grant_changes_with_the_hour_while_it_crawls(tmp_path: Path) -> None
     before, after = bandwidth(made.asked, begun + 20, begun + 55), bandwidth(made.asked, begun + 62, begun + 90)
     assert before < 45_000
     assert after > 3 * before
-    assert within(result.crawl.dispatch.bandwidth).limit == 1_000_000
+    assert within(result.crawl.harvest.bandwidth).limit == 1_000_000
 
 
 def test_a_page_faster_than_the_line_is_asked_for_all_the_same(tmp_path: Path) -> None:
@@ -144,18 +148,19 @@ def test_a_page_faster_than_the_line_is_asked_for_all_the_same(tmp_path: Path) -
     result = made.run(SEEDS[:6], pages=60)
     hosts = {urls.host(each.url) for each in made.asked if each.ask is Ask.PAGE}
     assert len(hosts) == 6
-    assert result.crawl.desk.stored == 60
+    assert result.crawl.desk[Account].stored == 60
 
 
 def test_it_is_said_what_was_used_of_what_was_granted(tmp_path: Path) -> None:
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
-    figures = within(made.run(SEEDS, pages=200).crawl.dispatch.bandwidth).figures()
-    assert figures["granted"] == LIMIT
-    assert figures["read"] > 200 * SIZE
-    assert 0.3 < figures["share"] < 1.3
-    assert "100 KB/s granted; " in bandwidth_line(figures)
-    assert bandwidth_of(figures | {"used": 50_000}).startswith("50.0 KB/s of 100 KB/s (50%)")
-    assert "no limit at this hour" in bandwidth_of(figures | {"granted": 0})
+    use = within(made.run(SEEDS, pages=200).crawl.harvest.bandwidth).use()
+    assert use.granted == LIMIT
+    assert use.read > 200 * SIZE
+    assert use.share is not None
+    assert 0.3 < use.share < 1.3
+    assert "100 KB/s granted; " in bandwidth_line(use)
+    assert bandwidth_of(replace(use, used=50_000)).startswith("50.0 KB/s of 100 KB/s (50%)")
+    assert "no limit at this hour" in bandwidth_of(replace(use, granted=0))
 
 
 def test_a_crawl_over_sockets_reads_no_more_than_was_granted(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, VISIT, Ask
 from gossamer.base.units import Speed
 from gossamer.config import Settings, override
+from gossamer.harvester.bandwidth.schedule import Hours, Moment
 from gossamer.harvester.bandwidth.speeds import GUESS, HOURS, SIGMA, K, Speeds
-from gossamer.hours import Hours, Moment
 
 MINUTES = st.floats(0, 1439.99)
 SPEEDS = st.integers(1, 10**8)

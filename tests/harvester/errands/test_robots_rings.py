@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.base.ending import Ending
 from gossamer.base.model import Outcome, State
-from gossamer.crawl import Ending
-from gossamer.desk import READABLE
+from gossamer.harvester.robots import READABLE
 from gossamer.webs.simulated import Reply
 from tests.support.world import World
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer.asking import DeskView
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.base.outcomes import DAY, Aside
+from gossamer.observe.listener import DeskView
+from gossamer.observe.status import page_standing
 from gossamer.read.explain.text import lines_of
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Reply
-from gossamer.whereabouts import page_standing
 from tests.support.world import Result, World, impolite, state_of
 
 ROOT = "http://a.example/"

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import given, settings
 
-from gossamer.alike import RECENT, Alike, look_at, said_in
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag
-from gossamer.collection.columns import Columns
-from gossamer.collection.probes import NEAR, said
+from gossamer.crawl.parts import new_columns
+from gossamer.desk.columns import Columns
+from gossamer.harvester.errands.probes import NEAR, said
+from gossamer.harvester.errands.similar import RECENT, Alike, look_at, said_in
 from tests.desk.test_kernels import COUNTS, PAGES, SEEDS, SITES, made_visits
 
 Array = npt.NDArray[Any]
@@ -71,7 +72,7 @@ def test_what_pages_say_is_read_with_their_titles(seed: int, count: int) -> None
 @given(SEEDS, COUNTS)
 def test_pages_are_alike_that_differ_in_few_bits_from_the_last_of_their_site(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
-    columns, alike, plain = Columns(PAGES, SITES), Alike(SITES), Plain()
+    columns, alike, plain = new_columns(PAGES, SITES), Alike(SITES), Plain()
     columns.page.origin[:] = random.integers(0, SITES, PAGES)
     columns.origin.site[:SITES] = random.integers(0, SITES, SITES)
     for _ in range(4):

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from gossamer import urls
+from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, State
-from gossamer.crawl import Ending
+from gossamer.desk.account import Account
+from gossamer.harvester.errands.due_sitemaps import DueSitemaps
+from gossamer.harvester.errands.sitemaps import PIECE
 from gossamer.robots import Rules
-from gossamer.rounds import PIECE
 from gossamer.webs.simulated import Reply
 from tests.support.world import World, impolite, robots_first, state_of
 
@@ -60,7 +62,7 @@ def test_the_well_known_place_is_asked_once_if_robots_txt_names_none(tmp_path: P
     here.clock.advance(2 * DAY)
     here.run()
     assert sitemaps_of(here) == [WELL_KNOWN], "a 404 there is remembered for the interval"
-    assert result.crawl.desk.sitemap_visits == 1
+    assert result.crawl.desk[Account].sitemap_visits == 1
     here.clock.advance(6 * DAY)
     here.run()
     assert sitemaps_of(here) == [WELL_KNOWN] * 2, "and asked again after it"
@@ -127,7 +129,7 @@ def test_foreign_sitemaps_of_an_index_are_refused(tmp_path: Path) -> None:
     assert foreign[1] not in sitemaps_of(here)
     assert set(parts) <= set(sitemaps_of(here))
     assert {"http://a.example/new", "http://b.example/new"} <= set(result.pages)
-    assert result.crawl.desk.sitemaps == {}
+    assert result.crawl.desk[DueSitemaps].named == {}
 
 
 def test_a_site_that_redirects_wherever_it_is_asked_to_does_not_speak_for_the_sitemap(tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def test_robots_txt_is_obeyed_for_sitemaps_too(tmp_path: Path) -> None:
     result = here.run([ROOT])
     assert sitemaps_of(here) == []
     assert set(result.pages) == {ROOT}
-    assert result.crawl.desk.sitemaps == {}, "the round has ended"
+    assert result.crawl.desk[DueSitemaps].named == {}, "the round has ended"
 
 
 def test_what_robots_txt_forbids_is_known_and_not_asked_for_though_it_is_listed(tmp_path: Path) -> None:
@@ -202,7 +204,7 @@ def test_a_round_ends_whatever_is_answered(tmp_path: Path) -> None:
         result = here.run([ROOT])
         assert result.ending is Ending.DONE
         assert len(sitemaps_of(here)) <= asked
-        assert result.crawl.desk.sitemaps == {}
+        assert result.crawl.desk[DueSitemaps].named == {}
         assert result.crawl.desk.columns.site.sitemap_due[0] > here.clock.wall()
 
 
@@ -238,7 +240,7 @@ def test_a_round_that_is_interrupted_is_begun_anew(tmp_path: Path, clean: bool) 
     here = world(tmp_path, web)
     first = here.run([ROOT], clean=clean, commit=True, seconds=80.0)
     assert 0 < len(sitemaps_of(here)) < 4
-    assert first.crawl.desk.sitemaps
+    assert first.crawl.desk[DueSitemaps].named
     result = here.run()
     assert {f"http://a.example/of{i}" for i in range(4)} <= set(result.pages)
     assert len(sitemaps_of(here)) <= 8
@@ -278,11 +280,11 @@ def test_a_round_that_is_begun_anew_leaves_out_what_was_answered_for_good(
     here = world(tmp_path, web, "manager.min_period=100d")
     first = here.run(["http://www.a.example/"], clean=clean, commit=True, seconds=25.0)
     assert parts[0] in sitemaps_of(here)
-    assert first.crawl.desk.sitemaps
-    assert state_of(here.replayed())["spent_sitemaps"] == first.crawl.desk.spent_sitemaps
+    assert first.crawl.desk[DueSitemaps].named
+    assert here.replayed()[DueSitemaps].spent == first.crawl.desk[DueSitemaps].spent
     result = here.run()
     assert sitemaps_of(here).count(parts[0]) == most
-    assert not result.crawl.desk.spent_sitemaps
+    assert not result.crawl.desk[DueSitemaps].spent
     here.clock.advance(8 * DAY)
     here.run()
     assert sitemaps_of(here).count(parts[0]) == most + 1, "it is asked for in the next round"
@@ -325,7 +327,7 @@ def test_a_large_sitemap_is_taken_in_pieces(tmp_path: Path) -> None:
     here = world(tmp_path, {ROOT: Reply(), WELL_KNOWN: Reply(links=listed, changed=["1700000000"] * len(listed))})
     result = here.run([ROOT], seconds=40.0)
     assert set(listed) <= set(result.pages)
-    assert result.crawl.desk.sitemaps == {}
+    assert result.crawl.desk[DueSitemaps].named == {}
 
 
 def test_a_page_that_lay_too_deep_is_opened_when_it_is_listed(tmp_path: Path) -> None:
@@ -372,7 +374,7 @@ def test_a_sitemap_at_a_port_out_of_scope_is_not_asked_for(tmp_path: Path, way: 
     result = here.run([ROOT])
     assert sitemaps_of(here) == [first]
     assert not any(":22" in a.url for a in here.asked)
-    assert result.crawl.desk.sitemaps == {}
+    assert result.crawl.desk[DueSitemaps].named == {}
 
 
 def test_a_sitemap_that_a_pattern_rejects_is_not_asked_for(tmp_path: Path) -> None:
@@ -416,8 +418,8 @@ def test_a_site_that_has_no_page_which_is_wanted_is_not_asked_for_sitemaps_again
 def test_a_round_that_waits_for_a_site_out_of_scope_by_now_ends_without_a_request(tmp_path: Path) -> None:
     here = world(tmp_path, {ROOT: Reply(), WELL_KNOWN: Reply()})
     first = here.run([ROOT], commit=True, seconds=3.0)
-    assert first.crawl.desk.sitemaps
+    assert first.crawl.desk[DueSitemaps].named
     asked, here.changes = len(here.asked), [*here.changes, 'seeder.reject=["//a.example/"]', "manager.min_period=100d"]
     result = here.run()
     assert [a.ask for a in here.asked[asked:] if a.ask is not Ask.PAGE] == []
-    assert result.crawl.desk.sitemaps == {}
+    assert result.crawl.desk[DueSitemaps].named == {}

@@ -16,19 +16,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer import urls
+from gossamer.base.ending import Ending
 from gossamer.base.model import NONE, VISIT, Ask, Assignment, LinkKind, Outcome, State, VisitFlag
-from gossamer.collection.columns import ORIGIN_COLUMNS, SITE_COLUMNS, Group
-from gossamer.collection.probes import MOST, NAME, ROW, SAME, Answer, Kind, Probes, answer_of, vote
 from gossamer.config import Settings, override
-from gossamer.crawl import Ending
-from gossamer.probing import ALIKE, MANY, TRIES
+from gossamer.crawl.parts import LAYOUT
+from gossamer.desk.account import Account
+from gossamer.desk.columns import Group
+from gossamer.gatherer.reader import Reader
+from gossamer.harvester.errands.probes import MOST, NAME, ROW, SAME, Answer, Kind, ProbeAnswers, Probes, answer_of, vote
+from gossamer.harvester.errands.soft404 import ALIKE, MANY, TRIES
 from gossamer.read.explain.page import explain_page
 from gossamer.read.explain.text import lines_of
 from gossamer.robots import Rules
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, Results, decode_results
 from gossamer.webs.simulated import Reply
-from gossamer.worker import Reader
 from tests.support.world import Result, World, impolite, robots_first, state_of
 
 ROOT = "http://a.example/"
@@ -85,7 +87,7 @@ def test_a_site_that_answers_as_if_all_pages_existed_is_probed_once_and_found_ou
     assert soft < {f"{ROOT}old{i}" for i in range(12)}
     assert {f"{ROOT}p{i}" for i in range(6)} | {ROOT} <= taken, "what says something of its own is a page"
     assert not any(NAME in url for url in result.pages), "a probe is no page"
-    assert result.crawl.desk.stored == len(taken)
+    assert result.crawl.desk[Account].stored == len(taken)
     assert impolite(here.asked, 5.0, 1.0) == []
     assert robots_first(here.asked)
 
@@ -253,7 +255,7 @@ def test_seeds_and_start_pages_never_are(tmp_path: Path) -> None:
     again = here.run(seconds=3600.0)
     assert sum(a.url == ROOT for a in here.asked) > 1
     assert again.pages[ROOT][1] is again.pages[f"{ROOT}seed"][1] is Outcome.OK
-    (kept,) = {answer.kept for answer in again.crawl.desk.probes.of(0)}
+    (kept,) = {answer.kept for answer in again.crawl.desk[ProbeAnswers].probes.of(0)}
     assert kept != NONE
     assert len(with_outcome(again, SOFT)) == 11, "pages that were fetched before the probe are, once fetched again"
 
@@ -286,7 +288,7 @@ def test_the_page_that_a_site_shows_for_whatever_it_lacks_is_kept(tmp_path: Path
 
 
 def test_the_page_that_is_kept_makes_room_when_it_says_something_else() -> None:
-    kept = Probes(Group(1, SITE_COLUMNS).probe)
+    kept = Probes(Group(1, LAYOUT["site"]).probe)
     kept.add(0, Answer(Kind.TEXT, 1, NOTHING, 5, 8, 100))
 
     def page(number: int, outcome: Outcome = Outcome.OK, digest: int = 8) -> int:
@@ -328,7 +330,7 @@ def test_a_title_of_pages_that_say_different_things_tells_nothing(tmp_path: Path
 
     here = World(tmp_path, site(missing, dead=60))
     here.run([ROOT])
-    assert next(here.replayed().probes.of(0)).common
+    assert next(here.replayed()[ProbeAnswers].probes.of(0)).common
 
 
 def test_near_equal_pages_are_as_long_as_the_answer() -> None:
@@ -354,13 +356,13 @@ def test_a_probe_that_fails_for_a_moment_is_repeated_three_times_at_most(tmp_pat
         result = here.run([ROOT])
         assert len(probes(here)) == tried
         assert bool(with_outcome(result, SOFT)) is (failures == 1)
-        assert len(list(result.crawl.desk.probes.of(0))) == (failures == 1)
+        assert len(list(result.crawl.desk[ProbeAnswers].probes.of(0))) == (failures == 1)
         assert impolite(here.asked, 5.0, 1.0) == []
 
 
 def test_rows_of_an_image_of_before_are_read() -> None:
     fields = [(name, ROW[name]) for name in ("before", "kind", "folder", "value", "title")]
-    sites = Group(2, SITE_COLUMNS)
+    sites = Group(2, LAYOUT["site"])
     sites.probe[1] = 2
     kept = Probes(sites.probe)
     kept.load(np.array([(0, Kind.PATH, 1, 2, 0), (1, Kind.REDIRECT, 3, 4, 0)], fields))
@@ -390,13 +392,15 @@ def test_a_probe_is_asked_for_by_robots_txt_and_under_all_clocks(tmp_path: Path)
 def test_what_a_probe_gave_survives_a_kill(tmp_path: Path, sealed: bool) -> None:
     here = World(tmp_path, site(nothing, dead=40))
     here.run([ROOT], clean=False, turns=400, commit=True, sealed=sealed)
-    assert len(probes(here)) == len(list(here.replayed().probes.of(0))) == 1
+    assert len(probes(here)) == len(list(here.replayed()[ProbeAnswers].probes.of(0))) == 1
     result = here.run()
     assert len(probes(here)) == 1
     assert state_of(here.replayed()) == state_of(result.crawl.desk)
     assert impolite(here.asked, 5.0, 1.0) == []
     again = here.run()
-    assert list(again.crawl.desk.probes.of(0)) == list(result.crawl.desk.probes.of(0)), "from the image"
+    assert list(again.crawl.desk[ProbeAnswers].probes.of(0)) == list(result.crawl.desk[ProbeAnswers].probes.of(0)), (
+        "from the image"
+    )
 
 
 def test_explain_says_why(tmp_path: Path) -> None:
@@ -411,7 +415,7 @@ def test_explain_says_why(tmp_path: Path) -> None:
 
 
 def test_the_account_of_probes_has_a_bound() -> None:
-    sites = Group(3, SITE_COLUMNS)
+    sites = Group(3, LAYOUT["site"])
     kept = Probes(sites.probe)
     for i in range(3 * MOST):
         kept.add(i % 2, Answer(Kind.TEXT, i, i + 1, 0))
@@ -425,7 +429,7 @@ def test_the_account_of_probes_has_a_bound() -> None:
 @given(st.lists(st.integers(0, 3), max_size=60), st.integers(1, 100), st.randoms())
 def test_the_address_that_most_redirects_lead_to_is_known(others: list[int], more: int, random: Random) -> None:
     """One place for an origin, in whatever order they come; and nothing is made of few."""
-    origins, count = Group(2, ORIGIN_COLUMNS), Counter[int]()
+    origins, count = Group(2, LAYOUT["origin"]), Counter[int]()
     votes = [7 + i for i in others] + [5] * (SAME * len(others) + more)
     random.shuffle(votes)
     for target in votes:
@@ -459,7 +463,7 @@ def test_a_worker_reads_the_answer_to_a_probe_like_a_page_but_hands_on_no_links(
     assert len(read[Ask.PAGE][1].links) == 1
     assert results.text(0, "title").decode() == f"{url} Sorry"
     assert all(visit[name] == read[Ask.PAGE][0][name] for name in ("sketch", "digest", "text_length"))
-    answer = answer_of(visit, results.text_of()[0], urls.Scope(("*",)), 7)
+    answer = answer_of(visit, results.visit_texts().all()[0], urls.Scope(("*",)), 7)
     assert answer == Answer(
         Kind.TEXT,
         urls.fingerprint(f"{ROOT}a/", 7),

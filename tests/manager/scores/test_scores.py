@@ -23,12 +23,14 @@ from gossamer.collection.journal.records import Mark
 from gossamer.collection.tables import seal
 from gossamer.manager.scores.compute import compute, merit_of, read_scored
 from gossamer.manager.scores.graph import graph_of
+from gossamer.manager.scores.made import LinkScores
 from gossamer.manager.scores.schedule import A_LINK, SHARE, START, Scorer
 from gossamer.manager.scores.weights import weights_of
 from gossamer.rank.graph import held
 from gossamer.rank.names import LINK_SCORES, share_score
 from gossamer.rank.prepared import PREPARED
-from tests.rank.test_rank import Links, dense, links_of
+from tests.support.graphs import dense, links_of
+from tests.support.strategies import Links
 
 
 class Made:
@@ -212,27 +214,27 @@ def test_the_scorer_computes_when_visits_processor_time_and_a_segment_have_come(
     scorer.close()
     resumed = Scorer(made.shard, {"pagerank": 1.0}, 100)
     assert resumed.resume(250) is not None
-    assert resumed.standing(0.0)["made"] > 1e9, "the files say so, where nothing else does"
+    assert (resumed.state(0.0).made or 0) > 1e9, "the files say so, where nothing else does"
     assert not resumed.begin_if_due(349, 1000.0)
 
 
 def test_visits_and_processor_time_are_counted_over_all_runs(made: Made) -> None:
     """Pieces of a crawl add up: none of them alone would have been enough."""
-    standing: dict[str, Any] = {}
+    state = LinkScores()
     for visits in (40, 80):
         piece = Scorer(made.shard, {"pagerank": 1.0}, 100)
-        piece.resume(visits - 40, standing)
+        piece.resume(visits - 40, state)
         assert not piece.begin_if_due(visits, 10.0)
-        standing = json.loads(json.dumps(piece.standing(10.0)))
-    assert standing["cpu_since"] == 20.0
+        state = piece.state(10.0)
+    assert state.cpu_since == 20.0
     last = Scorer(made.shard, {"pagerank": 1.0}, 100)
-    last.resume(80, standing)
+    last.resume(80, state)
     assert last.begin_if_due(100, 0.1)
     assert waited(last) is not None, last.warnings
-    standing = json.loads(json.dumps(last.standing(0.1)))
+    state = last.state(0.1)
     made.seal(1, [(4, [9], OK)])
     after = Scorer(made.shard, {"pagerank": 1.0}, 100)
-    assert after.resume(120, standing) is not None
+    assert after.resume(120, state) is not None
     assert not after.begin_if_due(199, 1000.0), "100 since the last computation, not since the start"
     assert after.begin_if_due(200, 1000.0)
     after.close()
@@ -240,12 +242,12 @@ def test_visits_and_processor_time_are_counted_over_all_runs(made: Made) -> None
 
 def test_a_small_graph_has_its_scores_at_the_stop_however_little_was_done(made: Made) -> None:
     scorer = Scorer(made.shard, {"pagerank": 1.0}, 10**6)
-    assert scorer.standing(0.0)["made"] is None
-    assert "when the crawl stops" in scorer.standing(0.0)["why"]
+    assert scorer.state(0.0).made is None
+    assert "when the crawl stops" in scorer.state(0.0).why
     assert scorer.finish(4, 0.01)
     assert scorer.poll(1_600_000_000.0) is not None, scorer.warnings
-    said = scorer.standing(0.01)
-    assert (said["made"], said["visits"], said["pages"], said["links"], said["why"]) == (1_600_000_000.0, 4, 9, 5, "")
+    state = scorer.state(0.01)
+    assert (state.made, state.visits, state.pages, state.links, state.why) == (1_600_000_000.0, 4, 9, 5, "")
     assert not scorer.finish(4, 100.0), "nothing came since"
 
 
@@ -258,13 +260,13 @@ def test_a_larger_graph_is_left_until_it_costs_a_twentieth(made: Made, monkeypat
     monkeypatch.setattr("gossamer.manager.scores.schedule.A_LINK", 0.2)
     scorer = Scorer(made.shard, {"pagerank": 1.0}, 10**6)
     assert not scorer.finish(4, 20.0)
-    assert "more than a twentieth" in scorer.standing(20.0)["why"]
+    assert "more than a twentieth" in scorer.state(20.0).why
     assert scorer.finish(4, 100.0)
     scorer.close()
 
 
 def test_without_weights_of_link_scores_it_is_said_that_there_are_none(made: Made) -> None:
-    assert "no weight" in Scorer(made.shard, {}, 1).standing(0.0)["why"]
+    assert "no weight" in Scorer(made.shard, {}, 1).state(0.0).why
 
 
 def test_a_computation_that_fails_is_a_warning(made: Made) -> None:
@@ -275,7 +277,7 @@ def test_a_computation_that_fails_is_a_warning(made: Made) -> None:
     assert waited(scorer) is None
     assert len(scorer.warnings) == 1
     assert "link scores could not be computed" in scorer.warnings[0]
-    assert "failed" in scorer.standing(0.0)["why"]
+    assert "failed" in scorer.state(0.0).why
 
 
 def test_without_weights_of_link_scores_and_without_segments_nothing_is_computed(made: Made, tmp_path: Path) -> None:

@@ -19,18 +19,20 @@ import numpy as np
 import pytest
 
 from gossamer import config, urls
-from gossamer.asking import SOCKET, Listener, ask
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Outcome
 from gossamer.base.units import human_size
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.lock import LOCK
 from gossamer.config.settings import SeederSettings, Settings
-from gossamer.crawl import Bounds, Crawl
-from gossamer.figures import figures_of
+from gossamer.crawl.loop import Bounds, Crawl
+from gossamer.crawl.open import open_collection
 from gossamer.manager.history import PLANS, History, Past, read_history
 from gossamer.manager.plan import Plan
-from gossamer.opening import open_collection
+from gossamer.observe.listener import Listener
+from gossamer.observe.measure import statistics_of
+from gossamer.observe.socket import SOCKET, ask
+from gossamer.observe.status import plan_standing
 from gossamer.read.explain import page as pages
 from gossamer.read.explain import replayed
 from gossamer.read.explain import site as sites
@@ -43,7 +45,6 @@ from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
-from gossamer.whereabouts import plan_standing
 from tests.crawl.test_simulated_crawl import random_web
 from tests.support.world import World
 
@@ -358,7 +359,7 @@ def running(world: World, seeds: list[str]) -> Iterator[tuple[Crawl, Listener]]:
     web = SimulatedWeb(world.reply, world.clock, desk.seed, asked=world.asked)
     crawl = Crawl(desk, store, web, SimulatedNames(world.address, world.ttl), world.clock, Bounds())
     crawl.plant(seeds)
-    listener = Listener(desk, store, crawl.dispatch, crawl.planner, world.clock)
+    listener = Listener(desk, store, crawl.harvest, crawl.planner, world.clock)
     listener.start()
     try:
         yield crawl, listener
@@ -490,7 +491,7 @@ def standing(state: str = "pending", **more: Any) -> dict[str, Any]:
         (99, standing("done"), "It is done"),
         (99, standing("waiting", due=200.0), "not due"),
         (99, standing(in_flight=True), "right now"),
-        (99, standing(site={"number": 1, "aside": True}), "set aside"),
+        (99, standing(site={"number": 1, "aside": True}), "backing off"),
         (99, standing(), "batch_per_site = 3"),
         (99, standing(site={"number": 2, "aside": False}), "batch_size = 5"),
     ],
@@ -508,7 +509,7 @@ def test_the_reason_why_a_page_is_in_the_plan_or_not_is_reported(page: int, said
 def test_a_page_found_after_the_plan_is_for_the_next_plan(tmp_path: Path) -> None:
     nothing = np.zeros(0, np.uint32)
     plan = Plan(nothing, np.zeros(1, np.int64), nothing, nothing, 0.1, 0, 0.0, 0)
-    assert "the next one" in plan_standing(plan, 100.0, Settings(), standing(), 5)["words"]
+    assert "the next plan" in plan_standing(plan, 100.0, Settings(), standing(), 5)["words"]
 
 
 def test_scores_and_rank_are_reported(crawled: Path) -> None:
@@ -532,8 +533,8 @@ def test_pages_of_a_suspended_site_wait_in_explain_as_in_status(tmp_path: Path) 
         for _ in range(80):
             crawl.turn()
         wall = crawl.desk.believed(crawl.clock.wall())
-        status = figures_of(crawl.desk, wall)
-        assert status["why"]["waiting"]["site: robots_unreadable"]["pages"] == 2
+        status = statistics_of(crawl.desk, wall).pages.why
+        assert status.waiting["site: robots_unreadable"].pages == 2
         site = listener.answer(b'{"site": "ill.example"}')["standing"]
         assert site["pages"] == {"pending": 0, "waiting": 2, "done": 0, "excluded": 0}
         assert site["why"]["waiting"] == {"site: robots_unreadable": 2}
@@ -541,7 +542,7 @@ def test_pages_of_a_suspended_site_wait_in_explain_as_in_status(tmp_path: Path) 
         assert (said["standing"]["state"], said["standing"]["held"]) == ("waiting", "robots_unreadable")
         assert said["standing"]["due"] == said["standing"]["site"]["next"]
         text = "\n".join(lines_of(said, wall))
-        assert "may be asked for when its turn comes" not in text
+        assert "requested when its turn comes" not in text
         assert "robots.txt could not be read" in text
 
 

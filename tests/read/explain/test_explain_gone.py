@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gossamer.asking import ask
 from gossamer.base.errors import StorageError
 from gossamer.collection import manifest
 from gossamer.collection.layout import shard_folder
-from gossamer.image_view import Mapped, open_image
+from gossamer.observe.image_view import Mapped, open_image
+from gossamer.observe.socket import ask
 from gossamer.read.explain import collection as explain_collection
 from gossamer.read.explain.site import is_site
 from tests.read.explain.test_explain import ROOT, explain_page, explain_site, running, without_holder, world_in

@@ -22,7 +22,7 @@ from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.model import Outcome
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.config import Settings, dump
-from gossamer.desk import READABLE
+from gossamer.harvester.robots import READABLE
 from gossamer.read.sql import preferences, show
 from gossamer.read.sql.columns import VIEWS
 from gossamer.read.sql.database import Database

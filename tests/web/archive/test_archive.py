@@ -1,4 +1,4 @@
-"""WARC files: whatever was written, warcio and fastwarc both read it to the end, and read the same."""
+"""WARC files: warcio and fastwarc read every record to its end, and read the same."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Read:
 
 
 def of_answer(raw: bytes, body: bytes) -> Exchange:
-    """From the bytes of an answer and its body after the transfer coding."""
+    """An exchange from the bytes of an answer, and its body after the transfer coding."""
     head = raw.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
     status, fields = parse_head(head.splitlines(keepends=True))
     made = exchange(body, *fields)
@@ -54,7 +54,7 @@ def write(path: Path, *exchanges: Exchange, most: int = STORED) -> list[Place]:
 
 
 def read(path: Path) -> list[Read]:
-    """All responses; asserts that both readers agree on every record, and that all digests hold."""
+    """All responses of a file; asserts that both readers agree on every record, and that all digests are right."""
     by_warcio = []
     with path.open("rb") as stream:
         records = ArchiveIterator(stream, check_digests="raise")
@@ -89,7 +89,7 @@ def test_bodies_in_every_encoding_are_read_decoded(tmp_path: Path, name: str) ->
     assert (found.uri, found.status) == ("http://site.test/x", "200")
 
 
-def test_what_every_reader_can_decode_is_stored_as_it_came(tmp_path: Path) -> None:
+def test_a_body_that_every_reader_can_decode_is_stored_as_it_came(tmp_path: Path) -> None:
     body = gzip.compress(PAGE)
     fields = [(b"Content-Encoding", b"gzip"), (b"Content-Length", b"%d" % len(body))]
     write(tmp_path / "a.warc.gz", exchange(body, *fields))
@@ -123,7 +123,7 @@ def test_a_dechunked_body_gets_a_true_length_and_the_old_fields_another_name(tmp
 
 
 @pytest.mark.parametrize("name", ["", "gzip", "br", "zstd"])
-def test_a_body_that_is_too_long_is_stored_cut_and_says_so(tmp_path: Path, name: str) -> None:
+def test_a_body_that_is_too_long_is_stored_cut_and_marked(tmp_path: Path, name: str) -> None:
     body = encoded(name, PAGE)
     fields = [(b"Content-Encoding", name.encode())] if name else []
     write(tmp_path / "a.warc.gz", exchange(body, *fields, (b"Content-Length", b"%d" % len(body))), most=50)
@@ -147,14 +147,14 @@ def test_a_body_that_was_not_read_to_its_end_is_stored_as_far_as_it_goes(tmp_pat
 
 
 @pytest.mark.parametrize("body", [b"plain <p>text", bytes(range(256))])
-def test_a_lying_encoding_is_stored_with_the_bytes_that_came(tmp_path: Path, body: bytes) -> None:
+def test_a_body_with_a_false_encoding_is_stored_as_it_came(tmp_path: Path, body: bytes) -> None:
     write(tmp_path / "a.warc.gz", exchange(body, (b"Content-Encoding", b"gzip")))
     (found,) = read(tmp_path / "a.warc.gz")
     assert found.body == body
     assert found.headers["X-Crawler-Content-Encoding"] == "gzip"
 
 
-def test_a_bomb_is_stored_as_the_bytes_that_came(tmp_path: Path) -> None:
+def test_a_bomb_is_stored_as_it_came(tmp_path: Path) -> None:
     body = gzip.compress(bytes(8_000_000))
     made = exchange(body, (b"Content-Encoding", b"gzip"))
     assert not made.decoded.ok
@@ -176,7 +176,7 @@ def test_request_and_response_name_each_other_and_the_address(tmp_path: Path) ->
     assert {h["WARC-Date"] for h in (request, response)} == {"2023-11-14T22:13:20.123456Z"}
 
 
-def test_a_place_leads_to_its_response_and_the_end_to_the_next(tmp_path: Path) -> None:
+def test_an_offset_leads_to_its_response_and_the_end_to_the_next_record(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.gz"
     urls = [b"http://site.test/%d" % i for i in range(5)]
     places = write(path, *[exchange(PAGE, url=url) for url in urls])
@@ -199,7 +199,7 @@ def test_a_file_cut_at_the_end_of_a_result_is_whole(tmp_path: Path) -> None:
     assert len(read(path)) == 3
 
 
-def test_a_file_with_nothing_but_its_first_record_is_read(tmp_path: Path) -> None:
+def test_a_file_with_only_its_first_record_is_read(tmp_path: Path) -> None:
     write(tmp_path / "a.warc.gz")
     assert read(tmp_path / "a.warc.gz") == []
 
@@ -216,7 +216,7 @@ VALUE = st.binary(max_size=30).map(lambda v: v.translate(None, b"\r\n\0").strip(
     st.booleans(),
 )
 @settings(max_examples=80, deadline=None)
-def test_whatever_is_written_both_readers_read_the_same(
+def test_both_readers_read_the_same_whatever_is_written(
     tmp_path_factory: pytest.TempPathFactory,
     odd: list[tuple[bytes, bytes]],
     body: bytes,
@@ -242,5 +242,5 @@ def test_urls_cannot_add_fields(tmp_path: Path) -> None:
 
 
 @given(st.binary(min_size=20, max_size=20))
-def test_digests_are_spelled_in_base_32(sha1: bytes) -> None:
+def test_digests_are_written_in_base_32(sha1: bytes) -> None:
     assert _spelled(sha1) == b"sha1:" + base64.b32encode(sha1)

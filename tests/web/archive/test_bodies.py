@@ -1,4 +1,4 @@
-"""The table of bodies archived before: against a model, across processes, and while it is being written."""
+"""The index of archived bodies: compared with a model, across processes, and while it is being written."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def test_the_largest_file_number_and_offset_come_back(table: Payloads) -> None:
     assert table.find(digest(8)) == (0, 1)
 
 
-def test_bytes_of_two_neighbours_are_no_key(table: Payloads) -> None:
-    """The eight bytes sought lie across two keys of their set; later they are a key behind those two."""
+def test_bytes_of_two_neighbouring_keys_are_no_key(table: Payloads) -> None:
+    """The eight bytes lie across two keys of their set; later they are a key of their own after those."""
     left, right = b"\x05\0\0\0\0\x05\0\0", b"\x05\0\0\x07\x09\x01\x02\x03"
     sought = (left + right)[5:13]
     numbers = [int.from_bytes(each, "little") for each in (left, right, sought)]
@@ -92,8 +92,8 @@ ENTRIES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 65535), st.integ
 
 @given(st.lists(ENTRIES, max_size=6))
 @settings(max_examples=150, deadline=None)
-def test_any_batches_leave_what_a_plain_model_has(batches: list[list[Entry]]) -> None:
-    """Keys of three sets, many of them repeated, more in a batch than a set holds."""
+def test_batches_have_the_same_effect_as_in_a_plain_model(batches: list[list[Entry]]) -> None:
+    """Keys of three sets, many of them repeated, and more in a batch than a set has entries."""
     table = Payloads()
     model: list[deque[Entry]] = [deque(maxlen=WAYS) for _ in range(3)]
     for batch in batches:
@@ -126,7 +126,7 @@ def test_a_visit_is_published_if_its_body_was_archived_in_full(table: Payloads) 
     assert [table.find(sha1(i)) for i in range(5)] == [(3, 700), None, None, None, None]
 
 
-def test_another_process_sees_what_is_published_after_it_began(table: Payloads) -> None:
+def test_another_process_sees_entries_published_after_it_began(table: Payloads) -> None:
     code = "import sys; from gossamer.web.archive.bodies import Payloads; t = Payloads(int(sys.argv[1]))\n"
     code += "for line in sys.stdin: print(t.find(bytes.fromhex(line)), flush=True)"
     command = [sys.executable, "-c", code, str(table.fileno())]
@@ -145,7 +145,7 @@ def test_another_process_sees_what_is_published_after_it_began(table: Payloads) 
     assert answers == ["None\n", "(4, 55)\n"]
 
 
-def test_after_its_end_nothing_is_published_and_nothing_fails() -> None:
+def test_publishing_after_close_does_nothing() -> None:
     table = Payloads()
     table.close()
     publish(table, [(7, 1, 1)])
@@ -162,7 +162,7 @@ def test_a_reader_cannot_write(table: Payloads) -> None:
 
 READER = f"""
 import sys
-from gossamer.web.payloads import Payloads
+from gossamer.web.archive.bodies import Payloads
 table, hits, wrong = Payloads(int(sys.argv[1])), 0, 0
 wanted = [(5 + {SETS} * i, i) for i in range(1, 64)]
 digests = [(key.to_bytes(8, "little") + bytes(12), (i, key)) for key, i in wanted]
@@ -177,7 +177,7 @@ print(hits, wrong)
 
 
 def test_a_reader_never_sees_a_key_with_the_value_of_another(table: Payloads) -> None:
-    """All keys fight for one set while another process looks; a value tells which key it belongs to."""
+    """All keys compete for one set while another process reads; a value tells which key it belongs to."""
     command = [sys.executable, "-c", READER, str(table.fileno())]
     with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, pass_fds=[table.fileno()]) as reader:
         assert reader.stdout is not None

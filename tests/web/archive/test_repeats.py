@@ -24,7 +24,7 @@ def shard(tmp_path: Path) -> Shard:
     return Shard(tmp_path / "shard-000")
 
 
-def test_a_repeat_is_a_revisit_record_that_names_the_first(shard: Shard) -> None:
+def test_a_repeat_is_a_revisit_record_that_names_the_original(shard: Shard) -> None:
     first = shard.archives[0].write(exchange(LONG, (b"Content-Type", b"text/html"), url=b"http://one.test/"))
     shard.publish(first)
     second = shard.archives[1].write(exchange(LONG, (b"X-Other", b"1"), url=b"http://two.test/"))
@@ -81,7 +81,7 @@ def test_a_short_body_and_an_empty_one_are_stored(shard: Shard) -> None:
     assert shard.archives[0].write(exchange(bytes(LEAST))).repeated
 
 
-def test_a_long_url_of_the_first_does_not_hide_it(shard: Shard) -> None:
+def test_a_long_url_of_the_original_does_not_hide_it(shard: Shard) -> None:
     parts = [base64.urlsafe_b64encode(hashlib.sha512(b"%d" % i).digest()) for i in range(20)]
     url = b"http://one.test/" + b"".join(parts)
     shard.publish(shard.archives[0].write(exchange(LONG, url=url)))
@@ -93,7 +93,7 @@ STRANGE = ["nowhere", "inside", "behind", "warcinfo", "request", "revisit", "ano
 
 
 @pytest.mark.parametrize("how", STRANGE)
-def test_anything_strange_about_the_first_has_the_body_stored_in_full(shard: Shard, how: str) -> None:
+def test_anything_wrong_with_the_original_has_the_body_stored_in_full(shard: Shard, how: str) -> None:
     other = shard.archives[0].write(exchange(LONG + b"!"))
     first = shard.archives[0].write(exchange(LONG))
     offset, number = first.offset, 0
@@ -150,7 +150,7 @@ def test_the_cleaned_text_is_a_conversion_of_its_response(tmp_path: Path, markup
     assert nothing.end == path.stat().st_size
 
 
-def test_a_repeat_has_no_text_of_its_own(shard: Shard) -> None:
+def test_a_repeat_has_no_text_record(shard: Shard) -> None:
     shard.publish(shard.archives[0].write(exchange(LONG), TEXT))
     place = shard.archives[0].write(exchange(LONG), TEXT)
     assert (place.repeated, place.text) == (True, 0)
@@ -176,10 +176,10 @@ VISITS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1), st.booleans(),
 
 @given(VISITS)
 @settings(max_examples=40, deadline=None)
-def test_every_repeat_leads_to_the_body_that_came(
+def test_every_repeat_leads_to_its_body(
     tmp_path_factory: pytest.TempPathFactory, visits: list[tuple[int, int, bool, str]]
 ) -> None:
-    """Bodies, files, whether it is published, encodings: in any order."""
+    """Any sequence of bodies, files, encodings, and of publishing or not."""
     shard = Shard(tmp_path_factory.mktemp("shard"))
     bodies = [hashlib.sha512(b"%d" % i).hexdigest().encode() * (1 + i) for i in range(5)]
     came, published = list[bytes](), set[bytes]()

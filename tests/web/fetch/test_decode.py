@@ -1,4 +1,4 @@
-"""Content-Encoding undone, with a bound."""
+"""Decoding by Content-Encoding, with a bound."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("name", ENCODERS)
 @given(data=st.binary(max_size=5000), repeats=st.sampled_from([1, 3, 200]))
 @settings(max_examples=30, deadline=None)
-def test_what_a_server_encoded_is_decoded(name: str, data: bytes, repeats: int) -> None:
+def test_bodies_in_every_encoding_are_decoded(name: str, data: bytes, repeats: int) -> None:
     body = data * repeats
     assert decode(ENCODERS[name](body), name, LIMIT)[:2] == (body, True)
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-def test_the_piece_size_does_not_show(name: str) -> None:
+def test_the_piece_size_does_not_change_the_output(name: str) -> None:
     for size in (CHUNK - 1, CHUNK, 4 * CHUNK - 1, 4 * CHUNK, 4 * CHUNK + 1, 1_000_003):
         body = (HTML * 80)[:size]
         assert decode(ENCODERS[name](body), name, LIMIT)[:2] == (body, True)
@@ -51,7 +51,7 @@ def test_the_piece_size_does_not_show(name: str) -> None:
 
 @given(st.lists(st.sampled_from(["gzip", "deflate", "br", "zstd"]), min_size=1, max_size=3), st.binary(max_size=2000))
 @settings(max_examples=60, deadline=None)
-def test_up_to_three_encodings_are_undone_in_reverse_order(names: list[str], body: bytes) -> None:
+def test_up_to_three_encodings_are_decoded_in_reverse_order(names: list[str], body: bytes) -> None:
     coded = body
     for name in names:
         coded = ENCODERS[name](coded)
@@ -70,17 +70,17 @@ def test_without_an_encoding_the_body_is_returned_as_it_is(header: str) -> None:
     assert decode(HTML, header, 10) == (HTML, True, True)
 
 
-def test_names_of_encodings_have_no_case() -> None:
+def test_names_of_encodings_ignore_case() -> None:
     assert decode(gzip.compress(HTML), " GZip ", LIMIT) == (HTML, True, True)
 
 
 @pytest.mark.parametrize("header", ["gzip", "deflate", "br", "zstd", "utf-8", "gzip, br", "a,b,c,d"])
-def test_a_header_that_lies_about_plain_text_is_ignored(header: str) -> None:
+def test_a_false_header_of_plain_text_is_ignored(header: str) -> None:
     assert decode(HTML, header, LIMIT) == (HTML, True, False)
 
 
 @pytest.mark.parametrize("header", ["gzip", "deflate", "br", "zstd", "compress", "gzip, gzip, gzip, gzip"])
-def test_a_header_that_lies_about_bytes_is_bad(header: str) -> None:
+def test_a_false_header_of_binary_data_is_an_error(header: str) -> None:
     assert not decode(bytes(range(256)) * 3, header, LIMIT).ok
 
 
@@ -93,7 +93,7 @@ def test_an_empty_body_is_empty_whatever_its_header_says(name: str) -> None:
 @given(share=st.floats(0.01, 0.99))
 @settings(max_examples=25, deadline=None)
 def test_a_body_that_ends_too_early_is_decoded_as_far_as_it_goes(name: str, share: float) -> None:
-    noise = zlib.compress(HTML)  # something that compresses badly, so that a part of it comes out early
+    noise = zlib.compress(HTML)  # data that compresses badly, so that a part of it comes out early
     body = noise * 20
     coded = ENCODERS[name](body)
     data, ok, common = decode(coded[: max(20, int(len(coded) * share))], name, LIMIT)
@@ -111,19 +111,19 @@ def test_half_of_a_gzip_body_gives_about_half_of_the_text() -> None:
     assert body.startswith(data)
 
 
-def test_all_members_of_a_gzip_body_are_decoded_and_garbage_behind_them_is_not() -> None:
+def test_all_members_of_a_gzip_body_are_decoded_and_garbage_after_them_is_ignored() -> None:
     one = gzip.compress(HTML)
     assert decode(one + one + one, "gzip", LIMIT) == (HTML * 3, True, False)
     assert decode(one + b"\0\0garbage", "gzip", LIMIT) == (HTML, True, False)
 
 
-def test_only_one_whole_gzip_or_zlib_stream_is_common() -> None:
+def test_only_one_whole_gzip_or_zlib_stream_is_common_to_all_readers() -> None:
     common = {name for name, encode in ENCODERS.items() if decode(encode(HTML), name, LIMIT).common}
     assert common == {"gzip", "deflate"}
     assert not decode(gzip.compress(gzip.compress(HTML)), "gzip, gzip", LIMIT).common
 
 
-def test_a_corrupt_body_is_bad() -> None:
+def test_a_corrupt_body_is_an_error() -> None:
     coded = bytearray(gzip.compress(HTML))
     coded[40] ^= 0xFF
     assert not decode(bytes(coded), "gzip", LIMIT).ok
@@ -133,7 +133,7 @@ LINES = b"".join(b"%d %x\n" % (i, i * i * i) for i in range(60_000))
 
 
 @pytest.mark.parametrize("name", sorted(ENCODERS.keys() - {"x-deflate"}))
-def test_what_comes_before_the_damage_is_salvaged(name: str) -> None:
+def test_the_part_before_the_damage_is_salvaged(name: str) -> None:
     coded = bytearray(ENCODERS[name](LINES))
     half = len(coded) // 2
     coded[half : half + 40] = b"\xff" * 40
@@ -146,7 +146,7 @@ def test_what_comes_before_the_damage_is_salvaged(name: str) -> None:
 
 @given(st.binary(max_size=300), st.sampled_from([*ENCODERS, "", "gzip, gzip", "x"]))
 @settings(deadline=None)
-def test_anything_can_be_salvaged(body: bytes, name: str) -> None:
+def test_salvaging_never_fails(body: bytes, name: str) -> None:
     assert len(salvaged(body, name, 1_000)) <= 1_000
     if name in ENCODERS:
         assert len(salvaged(ENCODERS[name](HTML[:300])[:60] + body, name, 1_000)) <= 1_000
@@ -181,13 +181,13 @@ def test_a_bomb_costs_what_its_bound_costs(name: str) -> None:
     assert peak < 4_000_000
 
 
-def test_a_bomb_in_layers_is_bounded_at_each() -> None:
+def test_a_bomb_in_layers_is_bounded_at_each_layer() -> None:
     bomb = gzip.compress(gzip.compress(gzip.compress(bytes(50_000_000))))
     assert not decode(bomb, "gzip, gzip, gzip", 1_000_000).ok
 
 
 @given(st.binary(max_size=400), st.sampled_from([*ENCODERS, "gzip, br", "nonsense"]))
 @settings(max_examples=200, deadline=None)
-def test_no_input_makes_it_fail(body: bytes, header: str) -> None:
+def test_no_input_makes_decoding_fail(body: bytes, header: str) -> None:
     data, _, _ = decode(body, header, 1000)
     assert len(data) <= max(1000, len(body))

@@ -1,4 +1,4 @@
-"""Requests by libcurl, against a server made of faults."""
+"""Requests by libcurl, to a server with every kind of fault."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from gossamer.base.units import Duration, Size
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden, pack
 from gossamer.web.fetch.certificates import Trusted
-from gossamer.web.fetch.fetch import MAX_ROBOTS, Fetched, Fetcher, request_fields
+from gossamer.web.fetch.fetch import MAX_ROBOTS, Fetched, Fetcher
+from gossamer.web.fetch.request import request_fields
 from gossamer.web.fetch.response import named, outcome_of, parse_head, retry_after
-from gossamer.web.limit.bucket import Line, Share
-from gossamer.web.limit.limited_fetch import MeteredFetcher
+from gossamer.web.limit.bucket import RateLimiter, Share
+from gossamer.web.limit.limited_fetch import limited_fetcher
 from tests.support.server import ANSWERS, PAGE, Server, free_port
 from tests.support.timing import WITHIN, wait_for
 
@@ -34,10 +35,10 @@ HASTY = replace(SETTINGS, first_byte_timeout=Duration(1.5), slow_time=Duration(1
 
 
 class Loop:
-    """What a worker does with a `Fetcher`, and no more."""
+    """A worker's loop around a `Fetcher`, and nothing else."""
 
     granted: int | None = None
-    """Bytes a second on a metered line, 0 for any number; None: there is no such line."""
+    """Bytes per second that the rate limiter grants, 0 for any number; None: there is no rate limiter."""
 
     def __init__(self, settings: HarvesterSettings = SETTINGS) -> None:
         self.epoll = select.epoll()
@@ -45,9 +46,9 @@ class Loop:
         if self.granted is None:
             self.fetcher = Fetcher(settings, self.epoll)
         else:
-            self.line = Line(1)
-            self.line.grant(self.granted)
-            self.fetcher = MeteredFetcher(settings, self.epoll, Share(os.dup(self.line.fileno()), 0))
+            self.limiter = RateLimiter(1)
+            self.limiter.grant(self.granted)
+            self.fetcher = limited_fetcher(settings, self.epoll, Share(os.dup(self.limiter.fileno()), 0))
 
     def start(self, url: bytes, ask: Ask = Ask.PAGE, address: str = "127.0.0.1", port: int = 0) -> None:
         self.number += 1
@@ -68,9 +69,9 @@ class Loop:
         return fetched
 
 
-@pytest.fixture(autouse=True, params=[None, 0, 2_000_000], ids=["", "metered", "limited"])
+@pytest.fixture(autouse=True, params=[None, 0, 2_000_000], ids=["", "counted", "limited"])
 def granted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a server does, it ends the same on a metered line, and on one with a limit."""
+    """Every test has the same result without a rate limiter, with one, and with a limit."""
     monkeypatch.setattr(Loop, "granted", request.param)
 
 
@@ -85,15 +86,15 @@ def test_a_page_is_fetched_with_its_times_and_sizes(server: Server) -> None:
     fetched = Loop().get(server.url("/ok"))
     assert (fetched.failure, fetched.status, fetched.body, fetched.cut) == (None, 200, PAGE, False)
     assert before <= fetched.start <= fetched.end <= time.monotonic()
-    assert 0 < fetched.connect <= fetched.first <= fetched.end - fetched.start
-    assert fetched.received == len(ANSWERS["/ok"])
+    assert 0 < fetched.traffic.connect <= fetched.traffic.first <= fetched.end - fetched.start
+    assert fetched.traffic.received == len(ANSWERS["/ok"])
     assert fetched.headers["content-type"] == "text/html"
 
 
-def test_the_request_is_what_we_say_it_is(server: Server) -> None:
+def test_the_recorded_request_is_the_one_that_was_sent(server: Server) -> None:
     fetched = Loop().get(server.url("/ok?a=b&c=%20d"))
     assert fetched.request == server.requests[-1]
-    assert fetched.sent == len(fetched.request)
+    assert fetched.traffic.sent == len(fetched.request)
     lines = fetched.request.decode().split("\r\n")
     assert lines[0] == "GET /ok?a=b&c=%20d HTTP/1.1"
     assert f"User-Agent: Gossamer/{__version__} (+crawl@example.org)" in lines
@@ -102,7 +103,7 @@ def test_the_request_is_what_we_say_it_is(server: Server) -> None:
     assert f"Host: site.test:{server.port}" in lines
 
 
-def test_token_version_information_and_mail_stand_in_every_request(server: Server) -> None:
+def test_every_request_has_token_version_page_and_mail_address(server: Server) -> None:
     settings = replace(SETTINGS, agent="Example_Bot", about="https://example.org/crawler?x=[1]")
     Loop(settings).get(server.url("/ok"))
     assert (
@@ -119,7 +120,7 @@ def test_token_version_information_and_mail_stand_in_every_request(server: Serve
 
 @pytest.mark.parametrize("ending", ["\r\nX-Evil: 1", "\nX-Evil: 1", "\x0bX-Evil: 1", "\u2028X-Evil: 1"])
 def test_nothing_in_the_settings_ends_a_line_of_the_request(server: Server, ending: str) -> None:
-    """The settings refuse such values when they are read (test_config); what is made of them here is one line, too."""
+    """The settings refuse such values when they are read (test_config); here they are folded into one line as well."""
     for fields in (
         request_fields(replace(SETTINGS, contact="a@example.org" + ending)),
         request_fields(replace(SETTINGS, about="https://example.org/" + ending)),
@@ -145,7 +146,7 @@ def test_a_contact_that_is_a_web_page_is_no_mail_address(server: Server) -> None
         ("", "Web team, +1 555 0100", "(+Web team, +1 555 0100)"),
     ],
 )
-def test_a_contact_that_is_no_mail_address_stands_beside_the_page(
+def test_a_contact_that_is_no_mail_address_follows_the_page(
     server: Server, about: str, contact: str, shown: str
 ) -> None:
     Loop(replace(SETTINGS, about=about, contact=contact)).get(server.url("/ok"))
@@ -173,8 +174,8 @@ def test_connections_are_used_again(server: Server) -> None:
     before = server.connections
     first, *more = [loop.get(server.url("/ok")) for _ in range(5)]
     assert server.connections == before + 1
-    assert not first.reused
-    assert all(each.reused for each in more)
+    assert not first.traffic.reused
+    assert all(page.traffic.reused for page in more)
 
 
 def test_a_changed_address_forces_a_new_connection(server: Server) -> None:
@@ -190,7 +191,7 @@ def test_a_request_is_sent_once(server: Server) -> None:
     before = len(server.requests)
     fetched = loop.get(server.url("/nothing"))
     assert len(server.requests) == before + 1
-    assert (fetched.failure, fetched.reused) == (Outcome.RETURNED, True)
+    assert (fetched.failure, fetched.traffic.reused) == (Outcome.RETURNED, True)
     assert loop.get(server.url("/nothing")).failure is Outcome.BROKEN_OFF
     assert loop.get(server.url("/ok")).failure is None
 
@@ -207,12 +208,12 @@ def test_of_a_body_no_more_than_its_limit_is_kept(server: Server) -> None:
     for path in ("/big", "/endless"):
         fetched = loop.get(server.url(path))
         assert (fetched.failure, fetched.cut, len(fetched.body)) == (None, True, 400_000)
-        assert fetched.received < 3_000_000
+        assert fetched.traffic.received < 3_000_000
     fetched = loop.get(server.url("/long-robots.txt"), Ask.ROBOTS)
     assert (fetched.cut, len(fetched.body)) == (True, MAX_ROBOTS)
 
 
-def test_a_body_of_just_the_limit_is_not_cut(server: Server) -> None:
+def test_a_body_of_exactly_the_limit_is_not_cut(server: Server) -> None:
     settings = HarvesterSettings(allow_private=True, max_download=Size(len(PAGE)))
     fetched = Loop(settings).get(server.url("/ok"))
     assert (fetched.cut, fetched.body) == (False, PAGE)
@@ -254,7 +255,7 @@ def test_odd_answers_are_read(server: Server, path: str) -> None:
     assert fetched.line.startswith(b"HTTP/1.1 200")
 
 
-def test_folded_and_accented_fields_are_whole(server: Server) -> None:
+def test_folded_and_accented_fields_are_read_whole(server: Server) -> None:
     loop = Loop()
     assert loop.get(server.url("/folded")).headers["x-long"] == "one two three"
     assert loop.get(server.url("/accents")).headers["x-name"] == "Jos\xe9 \xa9"
@@ -282,7 +283,7 @@ def test_a_socket_opens_only_to_the_pinned_address_and_to_no_forbidden_one(serve
     assert server.connections == before + 1
 
 
-def test_the_socket_hook_refuses_whatever_else_libcurl_would_connect_to(server: Server) -> None:
+def test_the_socket_hook_refuses_any_other_address(server: Server) -> None:
     import pycurl
 
     loop = Loop()
@@ -296,7 +297,7 @@ def test_the_socket_hook_refuses_whatever_else_libcurl_would_connect_to(server: 
     assert transfer._open(0, (2, 1, 6, ("10.0.0.1", transfer.assignment.port))) == pycurl.SOCKET_BAD
 
 
-def test_addresses_that_the_settings_forbid_are_not_visited_even_where_private_ones_are(server: Server) -> None:
+def test_addresses_that_the_settings_forbid_are_not_visited_even_if_private_ones_are_allowed(server: Server) -> None:
     before = server.connections
     settings = HarvesterSettings(allow_private=True, forbidden=("127.0.0.0/30",))
     assert Loop(settings).get(server.url("/ok")).failure is Outcome.FORBIDDEN_ADDRESS
@@ -374,7 +375,7 @@ def test_certificates_are_verified_for_the_name_in_the_url(
         assert Loop().get(server.url("/ok", "other.test")).failure is Outcome.TLS_FAILED
 
 
-def test_certificates_of_the_settings_are_trusted_besides_the_systems(
+def test_certificates_of_the_settings_are_trusted_in_addition_to_the_systems(
     certificate: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key, cert = certificate
@@ -393,7 +394,7 @@ def test_certificates_of_the_settings_are_trusted_besides_the_systems(
 
 
 @pytest.mark.parametrize("text", [None, b"", b"no certificate"])
-def test_a_file_without_certificates_is_named(tmp_path: Path, text: bytes | None) -> None:
+def test_an_error_names_the_file_without_certificates(tmp_path: Path, text: bytes | None) -> None:
     path = tmp_path / "own.pem"
     if text is not None:
         path.write_bytes(text)
@@ -403,7 +404,7 @@ def test_a_file_without_certificates_is_named(tmp_path: Path, text: bytes | None
 
 @pytest.fixture(scope="module")
 def nginx(certificate: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
-    """nginx that speaks HTTP/2: its port, and its log of protocols and paths."""
+    """An nginx that speaks HTTP/2: its port, and its log of protocols and paths."""
     program = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin")
     if not program:
         pytest.skip("needs nginx")
@@ -437,7 +438,7 @@ http {{
 
 
 def _protocols(log: Path, since: int, count: int) -> list[list[str]]:
-    """The log from a line on; nginx writes it when the answer is sent, which may be after we have it."""
+    """The log from line `since` on; nginx writes it when the answer is sent, which may be after we have it."""
     wait_for(lambda: len(log.read_text().splitlines()) >= since + count)
     return [line.split() for line in log.read_text().splitlines()[since:]]
 
@@ -488,7 +489,7 @@ def test_plain_http_where_tls_is_expected_is_a_tls_failure(server: Server) -> No
     assert Loop().get(url).failure is Outcome.TLS_FAILED
 
 
-def test_heads_are_parsed_whatever_their_line_ends() -> None:
+def test_heads_are_parsed_with_any_line_ends() -> None:
     lines = [b"HTTP/1.1 100 Continue\r\n", b"\r\n", b"HTTP/1.1 200 OK\n", b"A: 1\n", b"a:2\n", b"\n", b"Trailer: x\r\n"]
     status, fields = parse_head(lines)
     assert (status, fields) == (b"HTTP/1.1 200 OK", [(b"A", b"1"), (b"a", b"2")])
@@ -515,7 +516,7 @@ def test_heads_are_parsed_whatever_their_line_ends() -> None:
         (799, Outcome.NO_CONTENT),
     ],
 )
-def test_a_status_means_one_thing(status: int, outcome: Outcome) -> None:
+def test_every_status_has_one_outcome(status: int, outcome: Outcome) -> None:
     assert outcome_of(status, {"location": "/x"}, b"" if status == 204 else b"x") is outcome
 
 

@@ -1,4 +1,4 @@
-"""How answers are read when servers break the rules: an outcome for each fault, its words, and its bounds."""
+"""Answers of servers that break the rules: the outcome of each fault, its detail, and its cost."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from gossamer.base.units import Duration, Size
 from gossamer.collection.tables.segments import _modified
 from gossamer.config import Settings, override
 from gossamer.gatherer.charset import _codec, codec, decode
+from gossamer.gatherer.reader import Reader
 from gossamer.web.fetch.decode import decode as undo
 from gossamer.web.fetch.decode import salvaged
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.fetch.magic import kind_of
 from gossamer.web.fetch.response import broken, mime, named, part, read_head, retry_after, tls_fault
 from gossamer.web.message import decode_results
-from gossamer.worker import Reader
 from tests.support.faults import Answer, Raw, endless, mute
 from tests.support.paths import DATA
 from tests.support.server import PAGE
@@ -77,7 +77,7 @@ READ: dict[str, bytes] = {
 
 PROTOCOL: dict[str, tuple[bytes | Answer, str]] = {
     "no status line": (PAGE, "HTTP/0.9"),
-    "nothing but a body, endless": (endless(b"", QUARTER), ""),  # its fault depends on how much came at once
+    "nothing but a body, endless": (endless(b"", QUARTER), ""),  # the fault depends on how much came at once
     "another protocol": (b"SSH-2.0-OpenSSH_9.9\r\n", "HTTP/0.9"),
     "abc as a status": (answer(status=b"HTTP/1.1 abc"), ""),
     "HTTP/9.9": (answer(status=b"HTTP/9.9 200 OK"), "version"),
@@ -134,7 +134,7 @@ BROKEN: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("case", READ)
-def test_what_can_be_read_is_read(case: str) -> None:
+def test_odd_but_readable_answers_are_read(case: str) -> None:
     with Raw(READ[case]) as server:
         fetched = Loop().get(server.url())
     assert (fetched.failure, fetched.status, fetched.body) == (None, 200, PAGE), fetched.detail
@@ -143,7 +143,7 @@ def test_what_can_be_read_is_read(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", PROTOCOL)
-def test_what_breaks_the_rules_is_a_protocol_error(case: str) -> None:
+def test_a_broken_answer_is_a_protocol_error(case: str) -> None:
     sent, words = PROTOCOL[case]
     with Raw(sent) as server:
         fetched = Loop().get(server.url())
@@ -186,7 +186,9 @@ def dripping(first: bytes, piece: bytes) -> Answer:
     ],
     ids=["status line", "head", "body", "chunks", "answers before the answer", "an endless chunk extension"],
 )
-def test_a_byte_now_and_then_is_too_slow_wherever_it_falls(sent: Answer, outcome: Outcome, words: str) -> None:
+def test_a_server_that_sends_single_bytes_is_too_slow_in_head_and_body(
+    sent: Answer, outcome: Outcome, words: str
+) -> None:
     with Raw(sent) as server:
         fetched = Loop(HASTY).get(server.url())
         assert fetched.failure is outcome
@@ -194,7 +196,7 @@ def test_a_byte_now_and_then_is_too_slow_wherever_it_falls(sent: Answer, outcome
         assert fetched.end - fetched.start < 20
 
 
-def test_a_firewall_that_accepts_and_drops_is_waited_for_until_the_first_byte_is_due() -> None:
+def test_a_firewall_that_accepts_and_drops_times_out_when_the_first_byte_is_due() -> None:
     with mute() as port:
         fetched = Loop(HASTY).get(b"http://site.test:%d/" % port)
     assert (fetched.failure, fetched.status) == (Outcome.TIMED_OUT, 0)
@@ -267,7 +269,7 @@ def test_any_head_is_read(lines: list[bytes]) -> None:
         ("bytes ٠-٩/*", None),
     ],
 )
-def test_parts_are_read_whole_or_not_at_all(value: str, found: tuple[int, int, int] | None) -> None:
+def test_content_range_is_read_whole_or_not_at_all(value: str, found: tuple[int, int, int] | None) -> None:
     assert part(value) == found
 
 
@@ -276,14 +278,14 @@ def test_parts_are_read_whole_or_not_at_all(value: str, found: tuple[int, int, i
 RANGED = replace(SETTINGS, range=True, max_download=Size(500))
 
 
-def test_by_default_no_part_is_asked_for() -> None:
+def test_by_default_no_part_is_requested() -> None:
     with Raw(answer()) as server:
         fetched = Loop().get(server.url())
         assert b"Range" not in fetched.request
         assert fetched.request == server.requests[0]
 
 
-def test_a_part_is_asked_for_without_compression_and_cut_if_there_is_more() -> None:
+def test_a_part_is_requested_without_compression_and_cut_if_there_is_more() -> None:
     def parts(request: bytes) -> list[bytes]:
         assert b"\r\nRange: bytes=0-499\r\n" in request
         assert b"\r\nAccept-Encoding: identity\r\n" in request
@@ -293,7 +295,7 @@ def test_a_part_is_asked_for_without_compression_and_cut_if_there_is_more() -> N
         fetched = Loop(RANGED).get(server.url())
         assert (fetched.failure, fetched.status, fetched.body, fetched.cut) == (None, 206, PAGE[:500], True)
         assert fetched.request == server.requests[0]
-        assert fetched.sent == len(fetched.request)
+        assert fetched.traffic.sent == len(fetched.request)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +320,7 @@ def test_a_server_that_ignores_range_is_cut_all_the_same() -> None:
     assert (fetched.failure, fetched.status, fetched.body, fetched.cut) == (None, 200, PAGE[:500], True)
 
 
-def test_a_416_goes_back_once_and_is_then_asked_for_without_range() -> None:
+def test_a_page_with_416_goes_back_once_and_is_then_requested_without_range() -> None:
     def picky(request: bytes) -> list[bytes]:
         close = b"Connection: close"
         return [answer(close, status=b"HTTP/1.1 416 No") if b"Range:" in request else answer(close)]
@@ -329,7 +331,7 @@ def test_a_416_goes_back_once_and_is_then_asked_for_without_range() -> None:
         assert (first.failure, first.status) == (Outcome.RETURNED, 416)
         assert (second.failure, second.body) == (None, PAGE)
         assert (third.failure, third.body) == (None, PAGE), "the server is known"
-        assert len(server.requests) == 3, "nothing is repeated behind the back of the queue"
+        assert len(server.requests) == 3, "nothing is repeated without the queue"
         assert [b"Range:" in request for request in server.requests] == [True, False, False]
         assert b"Accept-Encoding: gzip" in server.requests[1]
         assert loop.get(server.url("/robots.txt"), Ask.ROBOTS).failure is None
@@ -343,7 +345,7 @@ def test_a_server_that_answers_416_to_everything_refuses() -> None:
         assert Reading().outcome(fetched[1]) is Outcome.REFUSED
 
 
-def test_robots_txt_is_never_asked_for_in_parts() -> None:
+def test_robots_txt_is_never_requested_in_parts() -> None:
     with Raw(answer(kind=b"text/plain")) as server:
         Loop(RANGED).get(server.url("/robots.txt"), Ask.ROBOTS)
         assert b"Range:" not in server.requests[0]
@@ -368,7 +370,7 @@ def old(made: ssl.SSLContext) -> ssl.SSLContext:
 
 
 Tls = Callable[[tuple[Path, Path]], tuple[ssl.SSLContext, str, str]]
-"""A good certificate to that of the server, the file that is trusted, and the host that is asked for."""
+"""From a good certificate: that of the server, the trusted file, and the host that is requested."""
 TLS: dict[str, Tls] = {
     "expired": lambda good: (context(EXPIRED), str(EXPIRED), "site.test"),
     "self-signed": lambda good: (context(good[1], good[0]), str(EXPIRED), "site.test"),
@@ -378,7 +380,7 @@ TLS: dict[str, Tls] = {
 
 
 @pytest.mark.parametrize("word", TLS)
-def test_what_is_wrong_with_a_secure_connection_is_said(certificate: tuple[Path, Path], word: str) -> None:
+def test_the_detail_says_what_is_wrong_with_a_secure_connection(certificate: tuple[Path, Path], word: str) -> None:
     tls, trusted, host = TLS[word](certificate)
     with Raw(answer(), tls) as server:
         fetched = Loop(replace(SETTINGS, trusted=trusted)).get(server.url().replace(b"site.test", host.encode()))
@@ -396,14 +398,16 @@ def test_a_handshake_that_is_stuck_ends_with_the_time_for_connecting() -> None:
 
 @pytest.mark.parametrize(("sent", "word"), [(b"", "broken off"), (b"HTTP/1.1 400 Bad Request\r\n\r\n", "no TLS")])
 @pytest.mark.parametrize("reset", [False, True])
-def test_a_handshake_that_is_broken_off_or_answered_in_plain_is_said(sent: bytes, word: str, reset: bool) -> None:
+def test_the_detail_says_that_a_handshake_is_broken_off_or_answered_in_plain(
+    sent: bytes, word: str, reset: bool
+) -> None:
     with Raw(sent, reset=reset) as server:
         fetched = Loop().get(server.url().replace(b"http:", b"https:"))
     assert fetched.failure is Outcome.TLS_FAILED
     assert fetched.detail.partition(":")[0] in (word, "broken off")
 
 
-def test_what_was_wrong_with_one_server_is_not_said_of_the_next() -> None:
+def test_the_fault_of_one_server_is_not_reported_for_the_next() -> None:
     loop = Loop(replace(HASTY, trusted=str(EXPIRED)))
     with Raw(answer(), context(EXPIRED)) as server, Raw(b"", reset=True) as rude, mute() as port:
         urls = [server.url(), rude.url().replace(b"http:", b"https:"), b"https://site.test:%d/" % port]
@@ -411,7 +415,7 @@ def test_what_was_wrong_with_one_server_is_not_said_of_the_next() -> None:
     assert words == ["expired", "broken off", "stuck"]
 
 
-def test_every_word_about_a_certificate_comes_with_that_of_libcurl() -> None:
+def test_the_detail_about_a_certificate_has_our_word_and_libcurls_message() -> None:
     assert tls_fault("SSL certificate problem: certificate has expired", 10).startswith("expired: SSL certificate")
     assert tls_fault("", 20) == "unknown issuer"
     assert tls_fault("something new", 1) == "not agreed on: something new"
@@ -446,14 +450,14 @@ def test_with_that_setting_valid_certificates_are_still_verified(certificate: tu
 
 
 class Reading:
-    """A reader of answers without a network: fields and a body in, a visit out."""
+    """A reader of answers without a network: takes fields and a body, returns a visit."""
 
     def __init__(self, *changes: str) -> None:
         self.reader = Reader(override(Settings(), ('seeder.domains=["*"]', *changes)), 7)
 
     def visit(self, fetched: Fetched) -> tuple[np.void, dict[str, bytes], list[bytes]]:
         results = decode_results([self.reader.result(fetched)[5:]])
-        return results.visits[0], results.text_of()[0], results.links.texts.split()
+        return results.visits[0], results.visit_texts().all()[0], results.links.texts.split()
 
     def outcome(self, fetched: Fetched) -> Outcome:
         return Outcome(self.visit(fetched)[0]["outcome"])
@@ -482,7 +486,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_is_called_a_page_and_is_none_by_its_first_bytes_is_of_another_type(name: str) -> None:
+def test_a_body_that_is_no_page_by_its_first_bytes_is_of_another_type(name: str) -> None:
     body = FORMATS[name] + bytes(2000)
     with Raw(lambda request: [answer(body=body, kind=b"" if b"/untyped" in request else b"text/html")]) as server:
         loop = Loop()
@@ -505,10 +509,10 @@ def test_no_page_is_taken_for_another_type(text: str) -> None:
 
 
 REDIRECTS = {
-    b"Location: javascript:alert(1)": ("", "no page of the Web"),
-    b"Location: data:text/html,x": ("", "no page of the Web"),
-    b"Location: mailto:a@example.org": ("", "no page of the Web"),
-    b"Location: http://": ("", "no page of the Web"),
+    b"Location: javascript:alert(1)": ("", "not a Web page"),
+    b"Location: data:text/html,x": ("", "not a Web page"),
+    b"Location: mailto:a@example.org": ("", "not a Web page"),
+    b"Location: http://": ("", "not a Web page"),
     b"Location: /x": ("http://site.test/x", "the page itself"),
     b"Location: /x#part": ("http://site.test/x", "the page itself"),
     b"Location: http://site.test:80/x": ("http://site.test/x", "the page itself"),
@@ -527,7 +531,7 @@ REDIRECTS = {
 
 
 @pytest.mark.parametrize("field", REDIRECTS)
-def test_every_redirect_leads_somewhere_or_is_told(field: bytes) -> None:
+def test_every_redirect_has_a_target_or_a_detail(field: bytes) -> None:
     target, words = REDIRECTS[field]
     visit, texts, links = Reading().visit(fetched(*field.split(b"\r\n"), body=b"", status=302))
     assert Outcome(visit["outcome"]) is Outcome.REDIRECT
@@ -539,7 +543,7 @@ def test_every_redirect_leads_somewhere_or_is_told(field: bytes) -> None:
 
 
 @pytest.mark.parametrize("field", [b"X: y", b"Location:", b"Location:   "])
-def test_a_redirect_without_a_target_is_no_content_and_told(field: bytes) -> None:
+def test_a_redirect_without_a_target_is_no_content_with_a_detail(field: bytes) -> None:
     visit, texts, _ = Reading().visit(fetched(field, body=b"", status=301))
     assert (Outcome(visit["outcome"]), texts["detail"]) == (Outcome.NO_CONTENT, b"a redirect without a target")
 
@@ -556,8 +560,8 @@ def test_any_location_is_read(location: bytes) -> None:
 # --- encodings ------------------------------------------------------------------------------------------------------
 
 
-def test_many_members_take_time_in_proportion() -> None:
-    """A sitemap of ten megabytes may have half a million of them. A copy of the rest for each: sixty times as long."""
+def test_many_gzip_members_take_time_in_proportion_to_their_number() -> None:
+    """A sitemap of ten megabytes may have half a million members. Copying the rest for each takes 60 times as long."""
     member = gzip.compress(b"x", mtime=0)
 
     def undoing(members: int) -> Callable[[], object]:
@@ -570,7 +574,7 @@ def test_many_members_take_time_in_proportion() -> None:
 
 
 def bombs() -> dict[str, bytes]:
-    """Zeros, as many as a page of 400 KB can hold: 0.4 GB in gzip, 1 GB in zstd, 2 GB in two layers of gzip."""
+    """As many zeros as a page of 400 KB can hold: 0.4 GB in gzip, 1 GB in zstd, 2 GB in two layers of gzip."""
     zeros = bytes(1 << 20)
     packer = zstandard.ZstdCompressor(level=1).compressobj()
     packed = b"".join([packer.compress(zeros) for _ in range(1024)]) + packer.flush()
@@ -600,11 +604,13 @@ def test_a_bomb_in_a_page_in_robots_txt_or_in_a_sitemap_is_bounded(packed: dict[
         assert ask != Ask.PAGE or visit["outcome"] == Outcome.BAD_ENCODING
 
 
-def test_what_is_too_large_is_not_decoded_twice(packed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_is_too_large_is_not_decoded_twice(
+    packed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def never(*_: object) -> bytes:
         raise AssertionError
 
-    monkeypatch.setattr("gossamer.worker.salvaged", never)
+    monkeypatch.setattr("gossamer.gatherer.reader.salvaged", never)
     body = gzip.compress(b"User-agent: *\nDisallow: /a\n" + b"# more\n" * 1_000_000, mtime=0)
     visit, texts, _ = Reading("gatherer.max_decoded=1MB").visit(
         fetched(b"Content-Encoding: gzip", body=body, ask=Ask.ROBOTS, url=b"http://site.test/robots.txt")
@@ -651,11 +657,11 @@ def test_what_is_too_large_is_not_decoded_twice(packed: dict[str, bytes], monkey
         ("ebcdic-cp-us", ""),
     ],
 )
-def test_labels_mean_what_the_encoding_standard_says(label: str, name: str) -> None:
+def test_charset_labels_mean_what_the_encoding_standard_says(label: str, name: str) -> None:
     assert codec(label) == name
 
 
-def test_long_labels_are_not_remembered() -> None:
+def test_long_charset_labels_are_not_cached() -> None:
     _codec.cache_clear()
     assert [codec("utf-8" + " " * n) for n in (0, 59, 60, 100_000)] == ["utf-8", "utf-8", "", ""]
     assert _codec.cache_info().currsize == 2
@@ -679,7 +685,7 @@ TEXT = "<html><meta charset=utf-16><p>grün"
         (b"<meta charset=x-user-defined><p>gr\xfcn", "", "cp1252"),
     ],
 )
-def test_header_meta_and_bytes_that_contradict_one_another_give_text(body: bytes, declared: str, charset: str) -> None:
+def test_header_meta_and_bytes_that_contradict_each_other_give_text(body: bytes, declared: str, charset: str) -> None:
     text, name = decode(body, declared)
     assert (name, "grün" in text) == (charset, True)
 
@@ -692,7 +698,7 @@ def test_encodings_that_no_browser_reads_give_one_replacement_character() -> Non
 
 
 @given(st.binary(max_size=300), st.text(max_size=20))
-def test_any_bytes_under_any_label_are_text(body: bytes, label: str) -> None:
+def test_any_bytes_with_any_charset_label_give_text(body: bytes, label: str) -> None:
     text, name = decode(body, label)
     assert isinstance(text, str)
     assert name
@@ -726,7 +732,7 @@ NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
         ("\xff\xfe", None),
     ],
 )
-def test_dates_are_believed_as_far_as_they_make_sense(said: str, means: float | None) -> None:
+def test_dates_are_accepted_within_sensible_bounds(said: str, means: float | None) -> None:
     found = _modified(Texts.join([said.encode("latin-1")]), np.array([NOW]))
     assert found.tolist() == ([means] if means is not None else pytest.approx([np.nan], nan_ok=True))
 
@@ -760,5 +766,5 @@ def test_retry_after_counts_from_the_answers_own_date(value: str, date: str, sec
     assert DAY == 86_400
 
 
-def test_nothing_is_left_of_all_this() -> None:
+def test_no_thread_of_a_server_is_left() -> None:
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("Raw")] == []

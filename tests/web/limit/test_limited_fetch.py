@@ -1,5 +1,7 @@
-"""The line that workers share, and requests on it (`web/limit/bucket.py`, `web/limit/limited_fetch.py`): bytes are
-counted, never timed."""
+"""The rate limiter that workers share (`web/limit/bucket.py`), and requests under it (`web/limit/limited_fetch.py`).
+
+Bytes are counted, never timed.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config import Settings, override
-from gossamer.web.fetch.fetch import Fetched
-from gossamer.web.limit.bucket import SHARE, Line, Share, locked, window_of
-from gossamer.web.limit.limited_fetch import MeteredFetcher
+from gossamer.web.fetch.fetch import Fetched, Fetcher
+from gossamer.web.limit.bucket import SHARE, RateLimiter, Share, locked, window_of
+from gossamer.web.limit.limited_fetch import BandwidthLimit, limited_fetcher
 from gossamer.web.limit.throttle import read_of, unread_of
 from gossamer.web.message import decode_assignment, encode_assignment
 from gossamer.webs.demo.certificates import Certificate, make_certificate
@@ -33,11 +35,11 @@ GRANTS = st.sampled_from([1_000, 20_000, 200_000, 2_000_000, 10_000_000])
 
 
 @contextmanager
-def lines(workers: int) -> Iterator[tuple[Line, list[Share]]]:
-    line = Line(workers)
-    shares = [Share(os.dup(line.fileno()), number) for number in range(workers)]
-    yield line, shares
-    line.close()
+def limited(workers: int) -> Iterator[tuple[RateLimiter, list[Share]]]:
+    limiter = RateLimiter(workers)
+    shares = [Share(os.dup(limiter.fileno()), number) for number in range(workers)]
+    yield limiter, shares
+    limiter.close()
     for share in shares:
         share.close()
 
@@ -51,9 +53,9 @@ def lines(workers: int) -> Iterator[tuple[Line, list[Share]]]:
 def test_what_is_taken_never_exceeds_the_rate_by_more_than_the_burst(
     grant: int, workers: int, steps: list[tuple[float, int, float]]
 ) -> None:
-    """And what workers have taken and not read: within the contract, 1 % of any ten seconds and 5 % of any one."""
-    with lines(workers) as (line, shares):
-        line.grant(grant)
+    """Including what workers have taken and not read: 1 % above the rate in any ten seconds, and 5 % in any second."""
+    with limited(workers) as (limiter, shares):
+        limiter.grant(grant)
         now, log = 100.0, [(100.0, 0)]
         for seconds, who, eagerness in steps:
             now += seconds
@@ -61,7 +63,7 @@ def test_what_is_taken_never_exceeds_the_rate_by_more_than_the_burst(
             share.take(now)
             if share.balance >= 1:
                 share.spend(int(min(share.balance, eagerness * grant)))
-            log.append((now, line.read()))
+            log.append((now, limiter.read()))
         times, read = map(np.array, zip(*log, strict=True))
         for i in range(len(times)):
             passed, most = times[i:] - times[i], read[i:] - read[i]
@@ -71,8 +73,8 @@ def test_what_is_taken_never_exceeds_the_rate_by_more_than_the_burst(
 
 
 def test_nothing_is_there_at_the_start() -> None:
-    with lines(1) as (line, (share,)):
-        line.grant(1_000_000)
+    with limited(1) as (limiter, (share,)):
+        limiter.grant(1_000_000)
         assert share.take(5.0) > 0
         assert share.balance == 0
         assert share.take(5.005) > 0, "less than a quantum is not taken"
@@ -81,8 +83,8 @@ def test_nothing_is_there_at_the_start() -> None:
 
 
 def test_debts_are_paid_before_anything_is_read() -> None:
-    with lines(1) as (line, (share,)):
-        line.grant(100_000)
+    with limited(1) as (limiter, (share,)):
+        limiter.grant(100_000)
         share.take(1.0)
         share.spend(50_000)
         now, dry = 1.0, 0
@@ -93,33 +95,33 @@ def test_debts_are_paid_before_anything_is_read() -> None:
 
 
 def test_before_the_first_grant_nothing_may_be_read() -> None:
-    with lines(1) as (line, (share,)):
+    with limited(1) as (limiter, (share,)):
         assert share.take(1.0) > 0
         assert share.take(100.0) > 0
         assert share.balance == 0
-        line.grant(1_000_000)
-        assert share.take(101.0) > 0, "nor does it add up meanwhile"
+        limiter.grant(1_000_000)
+        assert share.take(101.0) > 0, "nothing has accumulated meanwhile"
 
 
 def test_a_grant_of_0_is_no_limit() -> None:
-    with lines(1) as (line, (share,)):
-        line.grant(0)
+    with limited(1) as (limiter, (share,)):
+        limiter.grant(0)
         assert share.take(1.0) == 0.0
         assert share.balance > 1_000_000
-        line.grant(10_000)
+        limiter.grant(10_000)
         assert share.take(2.0) == 0.0
-        assert share.balance <= 100, "what was left is no longer there when there is a limit again"
+        assert share.balance <= 100, "with a limit again, the rest of the unlimited take is gone"
         share.spend(100)
-        assert share.take(2.0) > 0, "and the bucket is empty"
+        assert share.take(2.0) > 0, "the bucket is empty"
 
 
-def test_a_limit_that_ends_while_a_worker_waits_for_its_share_hurts_nobody() -> None:
-    """The rate is 0 already, the grant not yet: the desk may be stopped in between."""
-    with lines(1) as (line, (share,)):
-        line.grant(10_000)
+def test_a_limit_that_ends_while_a_worker_takes_its_share_does_no_harm() -> None:
+    """The rate is 0 already, and the grant not yet: the desk may be stopped in between."""
+    with limited(1) as (limiter, (share,)):
+        limiter.grant(10_000)
         assert share.take(1.0) > 0
-        with locked(line.fileno()):
-            line.grant(0)
+        with locked(limiter.fileno()):
+            limiter.grant(0)
             share._whole[3] = 10_000  # as it was
         seen, share._whole = share._whole, _Late(share._whole)  # type: ignore[assignment]
         assert share.take(1.001) > 0
@@ -128,28 +130,28 @@ def test_a_limit_that_ends_while_a_worker_waits_for_its_share_hurts_nobody() -> 
 
 
 class _Late:
-    """A page whose grant is seen as it was, and then as it is."""
+    """A page of memory whose grant is first read as it was, and then as it is."""
 
     def __init__(self, words: memoryview) -> None:
         self._words, self._first = words, True
 
     def __getitem__(self, at: int) -> int:
-        found: int = self._words[at]
+        word: int = self._words[at]
         if at == 3 and not self._first:
-            self._words[3] = found = 0
+            self._words[3] = word = 0
         self._first = False
-        return found
+        return word
 
 
 def test_what_workers_read_is_added_up_those_that_died_included() -> None:
-    with lines(2) as (line, shares):
+    with limited(2) as (limiter, shares):
         shares[0].spend(10)
         shares[1].spend(300)
-        successor = Share(os.dup(line.fileno()), 1)
+        successor = Share(os.dup(limiter.fileno()), 1)
         successor.spend(7)
-        assert line.read() == 317
-        line.close()
-        assert line.read() == 317
+        assert limiter.read() == 317
+        limiter.close()
+        assert limiter.read() == 317
 
 
 def test_windows_follow_the_grant() -> None:
@@ -161,12 +163,12 @@ def test_a_cap_crosses_to_the_worker() -> None:
     assert decode_assignment(encode_assignment(assignment)[5:]) == assignment
 
 
-# --- requests on it -----------------------------------------------------------------------------------------------
+# --- requests -----------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def bytes_server(size: int, tls: ssl.SSLContext | None = None) -> Iterator[int]:
-    """Answers every request with so many bytes, as fast as it can."""
+    """The port of a server that answers every request with `size` bytes, as fast as it can."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(50)
@@ -189,10 +191,10 @@ def bytes_server(size: int, tls: ssl.SSLContext | None = None) -> Iterator[int]:
 def fetched_by(
     share: Share, assignments: list[Assignment], *changes: str, until: float = 30.0
 ) -> tuple[list[Fetched], list[tuple[float, int]]]:
-    """All of them, with what was read after every action."""
+    """Fetches all assignments; returns what became of them, and what was read after every action."""
     epoll = select.epoll()
     harvester = override(Settings(), ["harvester.allow_private=true", *changes]).harvester
-    fetcher, done, log = MeteredFetcher(harvester, epoll, share), list[Fetched](), list[tuple[float, int]]()
+    fetcher, done, log = limited_fetcher(harvester, epoll, share), list[Fetched](), list[tuple[float, int]]()
     for assignment in assignments:
         fetcher.start(assignment)
     end = time.monotonic() + until
@@ -201,6 +203,11 @@ def fetched_by(
         done += fetcher.act(events)
         log.append((time.monotonic(), share.read))
     return done, log
+
+
+def limit_of(fetcher: Fetcher) -> BandwidthLimit:
+    assert isinstance(fetcher._limit, BandwidthLimit)
+    return fetcher._limit
 
 
 def to(port: int, number: int, cap: int = 0, scheme: bytes = b"http") -> Assignment:
@@ -222,25 +229,25 @@ def tls(certificate: Certificate) -> ssl.SSLContext:
 
 
 def test_workers_read_no_more_than_was_granted_and_count_every_byte() -> None:
-    with bytes_server(60_000) as port, lines(1) as (line, (share,)):
-        line.grant(200_000)
+    with bytes_server(60_000) as port, limited(1) as (limiter, (share,)):
+        limiter.grant(200_000)
         done, log = fetched_by(share, [to(port, number) for number in range(1, 6)])
-        assert [each.failure for each in done] == [None] * 5
-        assert all(len(each.body) == 60_000 and each.held for each in done)
-        assert line.read() == sum(each.received for each in done)
+        assert [page.failure for page in done] == [None] * 5
+        assert all(len(page.body) == 60_000 and page.held for page in done)
+        assert limiter.read() == sum(page.traffic.received for page in done)
         times, read = map(np.array, zip(*log, strict=True))
         for i in range(0, len(times), 7):
             assert (read[i:] - read[i] <= 200_000 * (times[i:] - times[i]) + 4_000).all()
 
 
-def test_of_tls_too_no_more_is_read_than_was_granted(certificate: Certificate, tls: ssl.SSLContext) -> None:
-    """Though its records are of 16 KB, and no part of one is of use to libcurl."""
-    with bytes_server(40_000, tls) as port, lines(1) as (line, (share,)):
-        line.grant(100_000)
+def test_workers_read_no_more_than_was_granted_of_tls_either(certificate: Certificate, tls: ssl.SSLContext) -> None:
+    """Although TLS records have 16 KB, and libcurl cannot use a part of one."""
+    with bytes_server(40_000, tls) as port, limited(1) as (limiter, (share,)):
+        limiter.grant(100_000)
         pages = [to(port, number, scheme=b"https") for number in range(1, 4)]
         done, log = fetched_by(share, pages, f'harvester.trusted="{certificate.trusted}"')
-        assert [(each.failure, len(each.body), each.held) for each in done] == [(None, 40_000, True)] * 3
-        assert 120_000 < line.read() < 140_000, "records and handshakes count"
+        assert [(page.failure, len(page.body), page.held) for page in done] == [(None, 40_000, True)] * 3
+        assert 120_000 < limiter.read() < 140_000, "records and handshakes count"
         times, read = map(np.array, zip(*log, strict=True))
         for i in range(0, len(times), 7):
             assert (read[i:] - read[i] <= 100_000 * (times[i:] - times[i]) + 2_000).all()
@@ -249,75 +256,76 @@ def test_of_tls_too_no_more_is_read_than_was_granted(certificate: Certificate, t
 def test_a_server_is_not_blamed_for_a_handshake_that_we_read_slowly(
     certificate: Certificate, tls: ssl.SSLContext
 ) -> None:
-    """Its part of it is some 800 bytes, on a line of 500 bytes a second."""
-    with bytes_server(100, tls) as port, lines(1) as (line, (share,)):
-        line.grant(500)
+    """The server sends some 800 bytes of the handshake, at 500 bytes per second."""
+    with bytes_server(100, tls) as port, limited(1) as (limiter, (share,)):
+        limiter.grant(500)
         limits = (f'harvester.trusted="{certificate.trusted}"', "harvester.connect_timeout=500ms")
         done, _ = fetched_by(share, [to(port, 1, scheme=b"https")], *limits)
         assert (done[0].failure, len(done[0].body)) == (None, 100)
-        assert done[0].connect > 1
+        assert done[0].traffic.connect > 1
 
 
-def test_a_handshake_that_a_server_does_not_answer_is_its_fault_all_the_same() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent, lines(1) as (line, (share,)):
-        line.grant(1_000)
+def test_a_handshake_that_a_server_does_not_answer_is_still_its_fault() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, limited(1) as (limiter, (share,)):
+        limiter.grant(1_000)
         stuck = to(silent.getsockname()[1], 1, scheme=b"https")
         done, _ = fetched_by(share, [stuck], "harvester.connect_timeout=500ms")
         assert (done[0].failure, done[0].detail.partition(":")[0]) == (Outcome.TLS_FAILED, "stuck")
 
 
 @pytest.mark.parametrize("most", [1, 1_000, 5_000, 20_000])
-def test_a_page_is_cut_where_it_must_be_though_it_was_held_back(most: int) -> None:
-    with bytes_server(60_000) as port, lines(1) as (line, (share,)):
-        line.grant(50_000)
+def test_a_page_that_was_held_back_is_cut_at_the_right_byte(most: int) -> None:
+    with bytes_server(60_000) as port, limited(1) as (limiter, (share,)):
+        limiter.grant(50_000)
         done, _ = fetched_by(share, [to(port, number) for number in range(1, 4)], f"harvester.max_download={most}B")
-        assert [each.failure for each in done] == [None] * 3
-        assert all(each.cut and len(each.body) == most for each in done)
+        assert [page.failure for page in done] == [None] * 3
+        assert all(page.cut and len(page.body) == most for page in done)
 
 
 def test_without_a_limit_nothing_is_held_back() -> None:
-    with bytes_server(300_000) as port, lines(1) as (line, (share,)):
-        line.grant(0)
+    with bytes_server(300_000) as port, limited(1) as (limiter, (share,)):
+        limiter.grant(0)
         done, _ = fetched_by(share, [to(port, number) for number in range(1, 6)])
-        assert all(each.failure is None and not each.held for each in done)
-        assert line.read() == sum(each.received for each in done)
+        assert all(page.failure is None and not page.held for page in done)
+        assert limiter.read() == sum(page.traffic.received for page in done)
 
 
 def test_a_server_is_not_blamed_for_what_waits_in_our_buffers() -> None:
-    """Its page takes three seconds on this line; in one second so many bytes must come, and all of them in two."""
-    with bytes_server(30_000) as port, lines(1) as (line, (share,)):
-        line.grant(10_000)
+    """At this rate its page takes three seconds, although the limits ask for 20 KB in one second, and all in two."""
+    with bytes_server(30_000) as port, limited(1) as (limiter, (share,)):
+        limiter.grant(10_000)
         limits = ("harvester.slow_time=1s", "harvester.lowest_speed=20KB", "harvester.whole_timeout=2s")
         done, _ = fetched_by(share, [to(port, 1)], *limits)
         assert done[0].failure is None
         assert done[0].end - done[0].start > 2
 
 
-def test_a_transfer_that_is_broken_off_while_its_data_waits_hurts_nobody() -> None:
+def test_a_transfer_that_is_broken_off_while_its_data_waits_leaves_nothing() -> None:
     epoll = select.epoll()
     harvester = override(Settings(), ["harvester.allow_private=true"]).harvester
-    with bytes_server(300_000) as port, lines(1) as (line, (share,)):
-        line.grant(50_000)
-        fetcher = MeteredFetcher(harvester, epoll, share)
+    with bytes_server(300_000) as port, limited(1) as (limiter, (share,)):
+        limiter.grant(50_000)
+        fetcher = limited_fetcher(harvester, epoll, share)
         for number in range(1, 12):
             fetcher.start(to(port, number))
-        while line.read() < 5_000:
+        while limiter.read() < 5_000:
             fetcher.act(epoll.poll(max(0.0, fetcher.timeout())))
-        assert all(sluice.waits for sluice in fetcher._sluices.values())
+        limit = limit_of(fetcher)
+        assert all(throttled.waits for throttled in limit.sockets.values())
         for transfer in list(fetcher._open.values()):
             fetcher._end(transfer, Outcome.TIMED_OUT, "as when its time is over")
         done = fetcher.act([])
         assert len(done) == 11
-        while fetcher._ends:
+        while limit.ends:
             fetcher.act(epoll.poll(5.0))
-        assert fetcher._sluices == {}
+        assert limit.sockets == {}
 
 
-def test_a_server_that_sends_nothing_is_blamed_all_the_same() -> None:
-    with socket.socket() as silent, lines(1) as (line, (share,)):
+def test_a_server_that_sends_nothing_is_still_blamed() -> None:
+    with socket.socket() as silent, limited(1) as (limiter, (share,)):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        line.grant(10_000)
+        limiter.grant(10_000)
         done, _ = fetched_by(share, [to(silent.getsockname()[1], 1)], "harvester.first_byte_timeout=500ms")
         assert done[0].failure is Outcome.TIMED_OUT
         assert not done[0].held
@@ -328,8 +336,8 @@ def test_what_a_server_sends_beyond_its_answer_is_no_answer_to_the_next_request(
     whole = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<p>it</p>"
     epoll = select.epoll()
     harvester = override(Settings(), ["harvester.allow_private=true"]).harvester
-    with socket.create_server(("127.0.0.1", 0)) as listening, lines(1) as (line, (share,)):
-        line.grant(granted)
+    with socket.create_server(("127.0.0.1", 0)) as listening, limited(1) as (limiter, (share,)):
+        limiter.grant(granted)
 
         def serve() -> None:
             with suppress(OSError):
@@ -339,7 +347,7 @@ def test_what_a_server_sends_beyond_its_answer_is_no_answer_to_the_next_request(
                     connection.sendall(whole + b"<p>and more</p>" * 100)
 
         threading.Thread(target=serve, daemon=True).start()
-        fetcher, outcomes = MeteredFetcher(harvester, epoll, share), set[Outcome | None]()
+        fetcher, outcomes = limited_fetcher(harvester, epoll, share), set[Outcome | None]()
         for number in range(1, 9):
             fetcher.start(replace(to(listening.getsockname()[1], 1), number=number))
             done = list[Fetched]()
@@ -347,33 +355,34 @@ def test_what_a_server_sends_beyond_its_answer_is_no_answer_to_the_next_request(
                 done += fetcher.act(epoll.poll(max(0.0, fetcher.timeout())))
             outcomes.add(done[0].failure)
     assert None in outcomes
-    assert outcomes <= {None, Outcome.RETURNED}, "it is asked on another connection in its next turn"
+    assert outcomes <= {None, Outcome.RETURNED}, "its next turn uses another connection"
 
 
-def test_connections_leave_nothing_whoever_closes_them() -> None:
+def test_closed_connections_leave_nothing() -> None:
     epoll = select.epoll()
     harvester = override(Settings(), ["harvester.allow_private=true"]).harvester
-    with bytes_server(500) as port, lines(1) as (line, (share,)):
-        line.grant(100_000)
-        fetcher = MeteredFetcher(harvester, epoll, share)
-        for _ in range(3):  # from the second time on with handles that were used before
+    with bytes_server(500) as port, limited(1) as (limiter, (share,)):
+        limiter.grant(100_000)
+        fetcher = limited_fetcher(harvester, epoll, share)
+        for _ in range(3):  # from the second round on, handles are reused
             for number in range(1, 20):
                 fetcher.start(to(port, number))
             done = list[Fetched]()
             while len(done) < 19:
                 done += fetcher.act(epoll.poll(max(0.0, fetcher.timeout())))
-            assert [each.failure for each in done] == [None] * 19
+            assert [page.failure for page in done] == [None] * 19
         left = set(os.listdir("/proc/self/fd"))
-        while any(fetcher._ends):
+        limit = limit_of(fetcher)
+        while limit.ends:
             fetcher.act(epoll.poll(5.0))
         assert len(set(os.listdir("/proc/self/fd"))) <= len(left)
-        assert fetcher._sluices == {}
+        assert limit.sockets == {}
 
 
-def test_a_capped_transfer_is_not_idle_while_libcurl_does_not_look_at_it() -> None:
-    """Its server sends the rest and closes at such a moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listening, lines(1) as (line, (share,)):
-        line.grant(0)
+def test_a_capped_transfer_is_not_idle_while_libcurl_does_not_read() -> None:
+    """Its server sends the rest and closes while libcurl waits."""
+    with socket.create_server(("127.0.0.1", 0)) as listening, limited(1) as (limiter, (share,)):
+        limiter.grant(0)
 
         def answer() -> None:
             connection, _ = listening.accept()
@@ -393,10 +402,10 @@ def test_a_capped_transfer_is_not_idle_while_libcurl_does_not_look_at_it() -> No
 
 
 @pytest.mark.parametrize(("granted", "held"), [(2_000_000, False), (50_000, True)])
-def test_a_slow_server_on_a_line_that_is_not_full_was_not_held_back(granted: int, held: bool) -> None:
-    """Ten of them send 100 KB/s together."""
-    with socket.create_server(("127.0.0.1", 0), backlog=20) as listening, lines(1) as (line, (share,)):
-        line.grant(granted)
+def test_a_slow_server_was_not_held_back_if_the_grant_is_not_used_up(granted: int, held: bool) -> None:
+    """Ten servers send 100 KB/s together."""
+    with socket.create_server(("127.0.0.1", 0), backlog=20) as listening, limited(1) as (limiter, (share,)):
+        limiter.grant(granted)
 
         def answer(connection: socket.socket) -> None:
             with connection, suppress(OSError):
@@ -412,22 +421,22 @@ def test_a_slow_server_on_a_line_that_is_not_full_was_not_held_back(granted: int
 
         threading.Thread(target=serve, daemon=True).start()
         done, _ = fetched_by(share, [to(listening.getsockname()[1], number) for number in range(1, 11)])
-        assert [each.failure for each in done] == [None] * 10
-        counted = sum(each.held for each in done)
+        assert [page.failure for page in done] == [None] * 10
+        counted = sum(page.held for page in done)
         assert counted >= 8 if held else counted == 0
 
 
 def test_a_cap_holds_back_one_transfer_and_no_other() -> None:
-    with bytes_server(40_000) as port, lines(1) as (line, (share,)):
-        line.grant(0)
+    with bytes_server(40_000) as port, limited(1) as (limiter, (share,)):
+        limiter.grant(0)
         done, _ = fetched_by(share, [to(port, 1, cap=20_000), to(port, 2)])
-        assert [each.assignment.number for each in done] == [2, 1]
+        assert [page.assignment.number for page in done] == [2, 1]
         assert done[1].held
         assert not done[0].held
         assert done[1].end - done[1].start > 0.9
 
 
-def test_what_was_read_is_what_left_the_socket() -> None:
+def test_bytes_read_are_bytes_that_left_the_socket() -> None:
     ours, theirs = socket.socket(), socket.socket()
     with ours, theirs:
         theirs.bind(("127.0.0.1", 0))
@@ -440,7 +449,7 @@ def test_what_was_read_is_what_left_the_socket() -> None:
             assert (read_of(ours), unread_of(ours)) == (1_000, 4_000)
 
 
-def test_a_pool_reads_within_the_grant_and_goes_on_when_a_worker_dies(start: Start, server: Server) -> None:  # noqa: F811
+def test_a_pool_reads_within_the_grant_and_continues_when_a_worker_dies(start: Start, server: Server) -> None:  # noqa: F811
     pool = start(workers=2, limited=True)
     pool.grant(1_000_000)
     pool.assign([ask(number, b"http://site.test/ok", server) for number in range(1, 30)])

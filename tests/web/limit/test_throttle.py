@@ -1,5 +1,4 @@
-"""Connections through which so many bytes pass as are let in (`web/limit/throttle.py`): over real sockets of this
-machine."""
+"""Throttled sockets (`web/limit/throttle.py`), over real sockets of this machine."""
 
 from __future__ import annotations
 
@@ -14,66 +13,65 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.limit.throttle import PIECE, Sluice, connected, unread_of
+from gossamer.web.limit.throttle import PIECE, ThrottledSocket, connected, unread_of
 
 SOON = 10.0
 
 
 @dataclass
 class Ends:
-    """A server, the sluice, and what libcurl has of it."""
+    """The server's end, the throttled socket, and libcurl's end."""
 
     server: socket.socket
-    sluice: Sluice
+    throttled: ThrottledSocket
     libcurl: socket.socket
     closed: bool = False
 
     def sends(self, data: bytes) -> None:
-        """It has arrived when this returns."""
-        before = unread_of(self.sluice.far)
+        """Sends from the server; the data has arrived when this returns."""
+        before = unread_of(self.throttled.far)
         self.server.sendall(data)
-        while unread_of(self.sluice.far) < before + len(data):
-            assert select.select([self.sluice.far], [], [], SOON)[0]
+        while unread_of(self.throttled.far) < before + len(data):
+            assert select.select([self.throttled.far], [], [], SOON)[0]
 
     def close(self) -> None:
         if not self.closed:
             self.closed = True
             self.libcurl.close()
-            while not self.sluice.closed:
-                self.sluice.look_near(select.EPOLLIN)
+            while not self.throttled.closed:
+                self.throttled.near_event(select.EPOLLIN)
 
     @property
     def state(self) -> str:
-        stuck = self.sluice.events & select.EPOLLOUT
-        return "closed" if self.sluice.closed else "stuck" if stuck else "open" if self.sluice.opens else "ended"
+        stuck = self.throttled.events & select.EPOLLOUT
+        return "closed" if self.throttled.closed else "stuck" if stuck else "open" if self.throttled.opens else "ended"
 
     def reads(self) -> bytes:
-        """All that is there."""
-        found = b""
+        """All that libcurl can read now."""
+        data = b""
         with suppress(BlockingIOError):
             while piece := self.libcurl.recv(PIECE):
-                found += piece
-        return found
+                data += piece
+        return data
 
 
 @contextmanager
-def sluices(window: int = 0) -> Iterator[Ends]:
+def connection(window: int = 0) -> Iterator[Ends]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         made = socket.create_connection(listening.getsockname())
         made.setblocking(False)
         server, _ = listening.accept()
     assert connected(made.fileno())
-    sluice = Sluice(made.fileno(), window)
-    ends = Ends(server, sluice, made)
+    ends = Ends(server, ThrottledSocket(made.fileno(), window), made)
     with server:
         yield ends
         ends.close()
 
 
 def over(ends: Ends) -> int:
-    """What epoll tells of the connection when the server is gone."""
+    """The epoll event of the connection when the server is gone."""
     with select.epoll() as epoll:
-        epoll.register(ends.sluice.far, select.EPOLLRDHUP)
+        epoll.register(ends.throttled.far, select.EPOLLRDHUP)
         ((_, event),) = epoll.poll(SOON)
     return event
 
@@ -96,10 +94,10 @@ def test_no_byte_passes_that_was_not_let_in_and_none_is_lost_or_changes_its_plac
 ) -> None:
     sent = asked = got = heard = b""
     let_in = passed = 0
-    with sluices() as ends:
+    with connection() as ends:
         for what, value in steps:
             if isinstance(value, int):
-                passed += (count := ends.sluice.let_in(value))
+                passed += (count := ends.throttled.let_in(value))
                 let_in += value
                 assert count == min(value, len(sent) - passed + count)
             elif value is None:
@@ -110,9 +108,9 @@ def test_no_byte_passes_that_was_not_let_in_and_none_is_lost_or_changes_its_plac
                 sent += value
             else:
                 ends.libcurl.send(value)
-                ends.sluice.let_out()
+                ends.throttled.let_out()
                 asked += value
-        while ends.sluice.let_in(PIECE):
+        while ends.throttled.let_in(PIECE):
             pass
         got += ends.reads()
         while len(heard) < len(asked):
@@ -120,51 +118,51 @@ def test_no_byte_passes_that_was_not_let_in_and_none_is_lost_or_changes_its_plac
     assert (got, heard) == (sent, asked)
 
 
-def test_what_libcurl_does_not_take_waits_and_nothing_more_is_let_in_meanwhile() -> None:
-    with sluices(window=4_096) as ends:
+def test_data_that_libcurl_does_not_take_waits_and_nothing_more_is_let_in() -> None:
+    with connection(window=4_096) as ends:
         data = os.urandom(60_000)
         ends.sends(data)
-        passed = ends.sluice.let_in(PIECE)
+        passed = ends.throttled.let_in(PIECE)
         assert ends.state == "stuck"
-        assert not ends.sluice.opens
-        assert ends.sluice.waits
+        assert not ends.throttled.opens
+        assert ends.throttled.waits
         got = b""
         while ends.state == "stuck":
             piece = ends.reads()
             assert piece
             got += piece
-            ends.sluice.look_near(select.EPOLLOUT)
+            ends.throttled.near_event(select.EPOLLOUT)
         assert ends.state == "open"
         assert got + ends.reads() == data[:passed]
 
 
 def test_the_end_of_a_connection_comes_after_its_last_byte() -> None:
-    with sluices() as ends:
+    with connection() as ends:
         ends.sends(b"12345678")
         ends.server.close()
         event = over(ends)
-        ends.sluice.look_far(event)
-        assert ends.state == "open", "there is something to be let in yet"
-        assert ends.sluice.let_in(5) == 5
+        ends.throttled.far_event(event)
+        assert ends.state == "open", "there is still something to let in"
+        assert ends.throttled.let_in(5) == 5
         assert ends.libcurl.recv(100) == b"12345"
-        assert ends.sluice.let_in(5) == 3
-        assert ends.sluice.let_in(5) == 0
+        assert ends.throttled.let_in(5) == 3
+        assert ends.throttled.let_in(5) == 0
         assert ends.state == "ended"
         assert ends.libcurl.recv(100) == b"678"
         assert ends.libcurl.recv(100) == b""
 
 
 def test_a_reset_is_a_reset() -> None:
-    with sluices() as ends:
+    with connection() as ends:
         ends.sends(b"1234")
-        assert ends.sluice.let_in(100) == 4
+        assert ends.throttled.let_in(100) == 4
         ends.libcurl.send(b"unread")
-        ends.sluice.let_out()
+        ends.throttled.let_out()
         assert select.select([ends.server], [], [], SOON)[0]
         ends.server.close()
         event = over(ends)
         assert event & select.EPOLLERR
-        ends.sluice.look_far(event)
+        ends.throttled.far_event(event)
         assert ends.state == "closed"
         assert ends.libcurl.recv(100) == b"1234"
         with pytest.raises(ConnectionResetError):
@@ -172,90 +170,90 @@ def test_a_reset_is_a_reset() -> None:
 
 
 @pytest.mark.parametrize("answer", [b"", b"an answer"])
-def test_whatever_is_sent_to_a_server_that_is_gone_brings_a_reset_after_its_answer(answer: bytes) -> None:
-    with sluices() as ends:
+def test_sending_to_a_server_that_is_gone_gives_a_reset_after_its_answer(answer: bytes) -> None:
+    with connection() as ends:
         ends.sends(answer)
         ends.libcurl.send(b"unread")
-        ends.sluice.let_out()
+        ends.throttled.let_out()
         assert select.select([ends.server], [], [], SOON)[0]
         ends.server.close()
         over(ends)
         ends.libcurl.send(b"more")
-        ends.sluice.let_out()
+        ends.throttled.let_out()
         if answer:
-            ends.sluice.let_in(100)
+            ends.throttled.let_in(100)
             assert ends.libcurl.recv(100) == answer
-            ends.sluice.let_in(100)
+            ends.throttled.let_in(100)
         with pytest.raises(ConnectionResetError):
             ends.libcurl.recv(100)
 
 
 @pytest.mark.parametrize("farewell", [b"", b"close notify"])
 def test_a_connection_that_its_server_closes_while_it_is_idle_looks_closed_at_once(farewell: bytes) -> None:
-    """However little is let in."""
-    with sluices() as ends:
-        ends.sluice.rest()
+    """Even if nothing is let in."""
+    with connection() as ends:
+        ends.throttled.rest()
         ends.sends(farewell)
         ends.server.close()
-        ends.sluice.look_far(over(ends))
+        ends.throttled.far_event(over(ends))
         assert ends.libcurl.recv(100) == b""
         assert ends.state == "ended"
 
 
 @pytest.mark.parametrize("when", ["before", "passed", "after"])
 def test_a_connection_on_which_more_comes_than_was_asked_for_looks_closed(when: str) -> None:
-    """Or the next request would get it for an answer."""
-    with sluices() as ends:
+    """Otherwise the next request would take it for its answer."""
+    with connection() as ends:
         if when != "after":
             ends.sends(b"and more")
         if when == "passed":
-            ends.sluice.let_in(3)
-        ends.sluice.rest()
+            ends.throttled.let_in(3)
+        ends.throttled.rest()
         if when == "after":
             assert ends.state == "open"
             ends.sends(b"and more")
-            ends.sluice.look_far(select.EPOLLIN | select.EPOLLOUT)
+            ends.throttled.far_event(select.EPOLLIN | select.EPOLLOUT)
         assert ends.libcurl.recv(100) == b""
         assert ends.state == "ended"
         ends.libcurl.send(b"the next request")
-        ends.sluice.look_near(select.EPOLLIN)
+        ends.throttled.near_event(select.EPOLLIN)
         assert ends.state == "closed"
         heard = b""
-        with suppress(ConnectionResetError):  # it has sent what nobody has read
+        with suppress(ConnectionResetError):  # it has sent data that was not read
             heard = ends.server.recv(100)
-        assert heard == b"", "no request is sent of which nobody would get the answer"
+        assert heard == b"", "no request is sent whose answer would be lost"
 
 
 def test_a_connection_is_no_longer_idle_when_something_is_sent() -> None:
-    with sluices() as ends:
-        ends.sluice.rest()
+    with connection() as ends:
+        ends.throttled.rest()
         ends.libcurl.send(b"the next request")
-        ends.sluice.let_out()
+        ends.throttled.let_out()
         ends.sends(b"its answer")
-        ends.sluice.look_far(select.EPOLLIN | select.EPOLLOUT)
-        ends.sluice.let_in(100)
+        ends.throttled.far_event(select.EPOLLIN | select.EPOLLOUT)
+        ends.throttled.let_in(100)
         assert ends.libcurl.recv(100) == b"its answer"
 
 
-def test_a_server_was_held_back_if_we_came_late_and_it_could_not_send_any_more() -> None:
-    with sluices(window=4_000) as ends:
+def test_a_server_was_held_back_if_we_were_late_and_its_buffers_were_full() -> None:
+    with connection(window=4_000) as ends:
         ends.sends(bytes(3_000))
-        ends.sluice.let_in(100)
-        held = [ends.sluice.held]  # we were not late
-        ends.sluice.let_in(2_000, late=True)
-        held.append(ends.sluice.held)
-        ends.sluice.let_in(2_000, late=True)
-        held.append(ends.sluice.held)  # nor does that end with what is left
+        ends.throttled.let_in(100)
+        held = [ends.throttled.held]  # we were not late
+        ends.throttled.let_in(2_000, late=True)
+        held.append(ends.throttled.held)
+        ends.throttled.let_in(2_000, late=True)
+        held.append(ends.throttled.held)  # this does not change with the rest
         ends.libcurl.send(b"the next request")
-        ends.sluice.let_out()
-        held.append(ends.sluice.held)
+        ends.throttled.let_out()
+        held.append(ends.throttled.held)
         ends.sends(bytes(500))
-        ends.sluice.let_in(500, late=True)
-        held.append(ends.sluice.held)  # so little waits for us without a server waiting
+        ends.throttled.let_in(500, late=True)
+        held.append(ends.throttled.held)  # the server does not wait for so little
     assert held == [False, True, True, False, False]
 
 
-def test_what_is_not_connected_is_left_alone() -> None:
+def test_only_established_connections_are_throttled() -> None:
     with socket.socket() as lonely:
         assert not connected(lonely.fileno())
     end, other = os.pipe()
@@ -268,64 +266,64 @@ def test_what_is_not_connected_is_left_alone() -> None:
 
 
 def test_when_libcurl_closes_its_end_what_it_sent_last_passes_and_nothing_is_left() -> None:
-    with sluices() as ends:
+    with connection() as ends:
         ends.libcurl.send(b"farewell")
         ends.close()
-        assert ends.sluice.far.fileno() < 0
+        assert ends.throttled.far.fileno() < 0
         assert ends.server.recv(100) == b"farewell"
         assert ends.server.recv(100) == b""
 
 
-def test_what_comes_for_a_libcurl_that_is_gone_closes_the_connection() -> None:
-    with sluices() as ends:
+def test_data_for_an_end_that_libcurl_has_closed_closes_the_connection() -> None:
+    with connection() as ends:
         ends.sends(b"an answer")
         ends.libcurl.close()
         with socket.socket() as another:
-            assert another.fileno() == ends.sluice.fd, "its descriptor is used again"
-            ends.sluice.let_in(100)
+            assert another.fileno() == ends.throttled.fd, "its descriptor is used again"
+            ends.throttled.let_in(100)
             assert ends.state == "closed"
 
 
-def test_a_request_that_ended_with_its_connection_touches_no_descriptor_that_is_used_again() -> None:
-    """We broke it off, and libcurl has closed its end, while something was to be let in."""
-    with sluices() as ends:
+def test_a_request_that_ended_with_its_connection_touches_no_reused_descriptor() -> None:
+    """We broke it off, and libcurl has closed its end, while there was something to let in."""
+    with connection() as ends:
         ends.sends(b"an answer")
         ends.libcurl.close()
-        ends.sluice.rest()
+        ends.throttled.rest()
         end, another = socket.socketpair()
         with end, another:
-            assert ends.sluice.fd in (end.fileno(), another.fileno())
+            assert ends.throttled.fd in (end.fileno(), another.fileno())
             another.send(b"for others")
             end.send(b"for others")
-            ends.sluice.rest()
+            ends.throttled.rest()
             assert (unread_of(end), unread_of(another)) == (10, 10)
-        ends.sluice.look_near(select.EPOLLIN | select.EPOLLHUP)
+        ends.throttled.near_event(select.EPOLLIN | select.EPOLLHUP)
         assert ends.state == "closed"
 
 
-def test_a_reset_does_not_touch_a_descriptor_that_is_used_again() -> None:
-    with sluices() as ends:
+def test_a_reset_touches_no_reused_descriptor() -> None:
+    with connection() as ends:
         ends.libcurl.send(b"unread")
-        ends.sluice.let_out()
+        ends.throttled.let_out()
         assert select.select([ends.server], [], [], SOON)[0]
         ends.server.close()
         event = over(ends)
         ends.libcurl.close()
         end, another = socket.socketpair()
         with end, another:
-            assert ends.sluice.fd in (end.fileno(), another.fileno())
-            ends.sluice.look_far(event)
+            assert ends.throttled.fd in (end.fileno(), another.fileno())
+            ends.throttled.far_event(event)
             assert ends.state == "closed"
             assert (unread_of(end), unread_of(another)) == (0, 0)
 
 
-def test_what_a_server_does_not_take_waits_and_goes_with_libcurl() -> None:
-    with sluices() as ends:
+def test_data_that_a_server_does_not_take_waits_and_ends_with_libcurl() -> None:
+    with connection() as ends:
         with suppress(BlockingIOError):
             while True:
                 ends.libcurl.send(bytes(PIECE))
-                ends.sluice.let_out()
-        assert ends.sluice.events == 0, "or it would be looked at for ever"
+                ends.throttled.let_out()
+        assert ends.throttled.events == 0, "otherwise the epoll would report it for ever"
         ends.libcurl.close()
-        ends.sluice.look_near(select.EPOLLIN | select.EPOLLHUP)
+        ends.throttled.near_event(select.EPOLLIN | select.EPOLLHUP)
         assert ends.state == "closed"

@@ -1,7 +1,7 @@
-"""Addresses that must not be visited, on the whole way: whatever notation, redirect, name or change of a name leads
-there, no connection is made. A crawl of its own process, over sockets; traps listen where it must not go.
+"""Addresses that must not be visited, end to end: no notation, redirect, name or change of a name leads to a
+connection. A crawl in its own process, over sockets; a trap listens where it must not go.
 
-Loopback has to be allowed for it to go anywhere at all: what stands for the private networks is 127.66.0.0/16.
+Loopback must be allowed for the crawl to go anywhere at all: 127.66.0.0/16 stands for the private networks.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ NOTATIONS: Final = {
 
 
 @pytest.mark.parametrize("name", NOTATIONS)
-def test_every_notation_of_a_forbidden_address_is_seen_through(name: str) -> None:
+def test_every_notation_of_a_forbidden_address_is_recognised(name: str) -> None:
     url = canonical(f"http://{NOTATIONS[name]}/")
     assert url is not None
     address = literal(host(url))
@@ -126,7 +126,7 @@ def test_odd_ports_are_refused(url: str, accepted: bool) -> None:
 @pytest.mark.parametrize(
     "target", ["http://b.example:22/robots.txt", "http://b.example:0/robots.txt", "ftp://a.example/robots.txt"]
 )
-def test_robots_txt_that_moved_to_where_nobody_goes_cannot_be_read(tmp_path: Path, target: str) -> None:
+def test_robots_txt_that_moved_to_a_forbidden_place_cannot_be_read(tmp_path: Path, target: str) -> None:
     replies = {
         "http://a.example/robots.txt": Reply(outcome=Outcome.REDIRECT, status=301, redirect=target),
         "http://a.example/": Reply(),
@@ -138,12 +138,12 @@ def test_robots_txt_that_moved_to_where_nobody_goes_cannot_be_read(tmp_path: Pat
     assert result.crawl.desk.columns.site.why[0] == Aside.ROBOTS_UNREADABLE
 
 
-# --- the whole way -----------------------------------------------------------------------------------------------
+# --- end to end -----------------------------------------------------------------------------------------------
 
 
 class Names:
-    """A name server: every name below `test` leads to 127.0.0.1, `trap.test` into the trap, and `rebind.test` into the
-    trap from the second time on."""
+    """A name server: every name below `test` leads to 127.0.0.1, `trap.test` to the trap, and `rebind.test` to the trap
+    from the second lookup on."""
 
     def __init__(self) -> None:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -264,13 +264,13 @@ def writing(raw: bytes) -> Any:
 
 
 def connections_to(trap: socket.socket) -> int:
-    found = 0
+    count = 0
     while True:
         try:
             trap.accept()
         except BlockingIOError:
-            return found
-        found += 1
+            return count
+        count += 1
 
 
 def test_no_notation_redirect_or_name_leads_to_a_connection(crawled: Crawled) -> None:
@@ -282,7 +282,7 @@ def test_no_notation_redirect_or_name_leads_to_a_connection(crawled: Crawled) ->
     assert not any("linked" in url for url in visits)
 
 
-def test_the_ways_are_known_and_the_sites_behind_them_set_aside(crawled: Crawled) -> None:
+def test_the_pages_are_known_and_their_sites_are_suspended(crawled: Crawled) -> None:
     known = {row["url"] for row in rows(crawled.folder, "pages") if "linked" in row["url"]}
     assert f"http://{TRAP}:{crawled.port}/linked" in known
     assert not any(url.startswith("http://open.test:22") for url in known)
@@ -296,7 +296,7 @@ def test_the_ways_are_known_and_the_sites_behind_them_set_aside(crawled: Crawled
     assert counted["not_http"] == 4, "a zone id and another scheme, linked and as redirects"
 
 
-def test_a_name_that_changes_its_mind_is_asked_at_the_address_that_was_checked(crawled: Crawled) -> None:
+def test_a_name_whose_address_changes_is_requested_at_the_address_that_was_checked(crawled: Crawled) -> None:
     asked = [raw for raw in crawled.requests if b"Host: rebind.test" in raw]
     assert len(asked) == 6, "robots.txt, the sitemap and four pages"
     assert crawled.names.asked["rebind.test"] >= 1

@@ -1,8 +1,9 @@
-"""Names under watch: no site pays for a name server that fails."""
+"""The guard of name lookups: no site is suspended because a name server fails."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.clock import VirtualClock
+from gossamer.base.ending import Ending
 from gossamer.base.model import State
 from gossamer.base.outcomes import Aside
-from gossamer.crawl import Ending
 from gossamer.web.names.guard import LATEST, LEAST_NAMES, LOOKUPS, SHARE, SOONEST, Watched, Window
 from gossamer.web.seam import Answer
 from gossamer.webs.simulated import Reply
@@ -21,8 +22,8 @@ from tests.support.world import World, impolite
 
 @dataclass
 class Servers:
-    """Names that begin with "no" do not exist; while the servers are down, nothing is found. `slow`: one of several
-    lookups is answered a call later."""
+    """Name servers. Names that begin with "no" do not exist; while the servers are down, nothing is found. `slow`: one
+    of several lookups is answered a call later."""
 
     down: bool = False
     slow: bool = False
@@ -43,13 +44,13 @@ class Servers:
         pass
 
     def answers(self) -> list[Answer]:
-        kept = self._open[-1:] if self.slow and len(self._open) > 1 else []
-        out, self._open = self._open[: len(self._open) - len(kept)], kept
+        later = self._open[-1:] if self.slow and len(self._open) > 1 else []
+        out, self._open = self._open[: len(self._open) - len(later)], later
         return out
 
 
 def collect(watched: Watched, clock: VirtualClock, seconds: float) -> list[Answer]:
-    """What is passed on within that time."""
+    """The answers that are passed on within so many seconds."""
     got, end = [], clock.monotonic() + seconds
     while clock.monotonic() < end:
         got += watched.answers()
@@ -98,40 +99,74 @@ STEPS = st.lists(
 )
 
 
+@dataclass
+class Call:
+    """One call of the guard: what it passed on, and for which sites it looked something up."""
+
+    faults: tuple[str, str]
+    """What was wrong with the servers before the call, and after it."""
+    passed: list[Answer]
+    looked_up: list[int]
+
+
+def follow(
+    steps: list[tuple[str, int, int]], servers: Servers, watched: Watched, clock: VirtualClock
+) -> Iterator[Call]:
+    """Asks and waits as `steps` say, while the servers go down and up."""
+    site = 0
+    for step, number, kind in steps:
+        before, fault = len(servers.asked), watched.fault
+        if step == "ask":
+            ask(watched, [f"{'no' if i % 10 < kind else 'a'}{site + i}.example" for i in range(number)], site)
+            site += number
+            yield Call((fault, watched.fault), [], [site for site, _ in servers.asked[before:]])
+        elif step == "wait":
+            for _ in range(number):
+                before, fault = len(servers.asked), watched.fault
+                passed = watched.answers()
+                yield Call((fault, watched.fault), passed, [site for site, _ in servers.asked[before:]])
+                clock.advance(1.0)
+        else:
+            servers.down = step == "down"
+            servers.error = ("timed out", "no such name", "the name server failed")[kind]
+
+
 @given(STEPS, st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_every_ask_gets_exactly_one_answer_once_the_servers_answer(
     steps: list[tuple[str, int, int]], slow: bool
 ) -> None:
-    """And the next two: no failure is passed on while the servers are at fault, nothing is looked up but probes."""
-    servers, clock = Servers(slow=slow), VirtualClock()
-    watched, site, got = Watched(servers, clock), 0, []
-    for step, number, kind in steps:
-        if step == "ask":
-            looked_up = len(servers.asked)
-            ask(watched, [f"{'no' if i % 10 < kind else 'a'}{site + i}.example" for i in range(number)], site)
-            site += number
-            assert not watched.fault or len(servers.asked) == looked_up
-        elif step == "wait":
-            for _ in range(number):
-                looked_up, at_fault = len(servers.asked), bool(watched.fault)
-                passed = watched.answers()
-                assert not (at_fault and watched.fault and failed(passed))
-                if watched.fault:
-                    assert all(site == -1 for site, _ in servers.asked[looked_up:])
-                got += passed
-                clock.advance(1.0)
-        else:
-            servers.down = step == "down"
-            servers.error = ("timed out", "no such name", "the name server failed")[kind]
-        assert watched.open == site - len(got)
+    servers, clock, got = Servers(slow=slow), VirtualClock(), list[Answer]()
+    watched = Watched(servers, clock)
+    for call in follow(steps, servers, watched, clock):
+        got += call.passed
+    asked = sum(number for step, number, _ in steps if step == "ask")
+    assert watched.open == asked - len(got)
     servers.down = False
-    watched.ask(site, "an.example")
+    watched.ask(asked, "an.example")
     got += collect(watched, clock, 30 * LATEST)
-    assert sites(got) == list(range(site + 1))
+    assert sites(got) == list(range(asked + 1))
     assert watched.open == 0
     assert not watched.fault
     assert {answer.host for answer in got if answer.address is not None} >= {"an.example"}
+
+
+@given(STEPS, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_no_failure_is_passed_on_while_the_servers_are_at_fault(steps: list[tuple[str, int, int]], slow: bool) -> None:
+    servers, clock = Servers(slow=slow), VirtualClock()
+    for call in follow(steps, servers, Watched(servers, clock), clock):
+        assert not (all(call.faults) and failed(call.passed))
+
+
+@given(STEPS, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_nothing_is_looked_up_but_probes_while_the_servers_are_at_fault(
+    steps: list[tuple[str, int, int]], slow: bool
+) -> None:
+    servers, clock = Servers(slow=slow), VirtualClock()
+    for call in follow(steps, servers, Watched(servers, clock), clock):
+        assert not call.faults[1] or all(site == -1 for site in call.looked_up)
 
 
 @given(st.integers(1, 300), st.integers(1, 3_000), st.booleans())
@@ -147,8 +182,9 @@ def test_no_name_that_exists_is_given_up_in_an_outage_if_another_was_found_befor
     ask(watched, [f"a{i}.example" for i in range(number)], 1)
     assert collect(watched, clock, seconds) == []
     servers.down = False
-    assert sites(found := collect(watched, clock, 2 * LATEST)) == list(range(1, number + 1))
-    assert failed(found) == []
+    answers = collect(watched, clock, 2 * LATEST)
+    assert sites(answers) == list(range(1, number + 1))
+    assert failed(answers) == []
 
 
 def test_a_name_that_does_not_exist_is_believed_when_others_do() -> None:
@@ -160,7 +196,7 @@ def test_a_name_that_does_not_exist_is_believed_when_others_do() -> None:
     assert watched.warnings == []
 
 
-def test_a_few_names_without_a_witness_are_believed() -> None:
+def test_a_few_failures_without_controls_are_believed() -> None:
     servers, clock = Servers(), VirtualClock()
     watched = Watched(servers, clock)
     ask(watched, [f"no{i}.example" for i in range(LEAST_NAMES - 1)])
@@ -193,15 +229,15 @@ def test_in_a_list_of_sites_that_are_almost_all_gone_the_others_are_found_in_the
     assert sites(got) == list(range(200))
 
 
-def test_what_is_said_names_the_servers_the_kinds_of_failure_and_where_to_look() -> None:
+def test_the_warning_names_the_servers_the_kinds_of_failure_and_what_to_check() -> None:
     servers, clock = Servers(down=True), VirtualClock()
     watched = Watched(servers, clock)
     ask(watched, [f"a{i}.example" for i in range(60)])
     assert collect(watched, clock, 60) == []
     assert "192.0.2.53:53" in watched.fault
     assert "60 of the last 60 lookups failed (60 timed out)" in watched.fault
-    (said,) = watched.warnings
-    assert "harvester.resolvers" in said
+    (warning,) = watched.warnings
+    assert "harvester.resolvers" in warning
     servers.down = False
     assert len(collect(watched, clock, LATEST)) == 60
     assert not watched.fault
@@ -224,8 +260,8 @@ def test_probes_become_rare_and_addresses_in_urls_need_none() -> None:
     assert servers.asked[-1] == (99, "192.0.2.7")
 
 
-def test_a_crawl_goes_on_after_an_outage_and_no_site_is_given_up(tmp_path: Path) -> None:
-    """The servers fail when a part is fetched: nothing is looked up for twenty minutes, then all is."""
+def test_a_crawl_continues_after_an_outage_and_no_site_is_suspended(tmp_path: Path) -> None:
+    """The servers fail when a part is fetched: nothing is found for twenty minutes, then every name is."""
     hosts = [f"s{i}.example" for i in range(120)]
     web = {f"http://{host}/": Reply(links=[f"http://{hosts[(i + 1) % 120]}/"]) for i, host in enumerate(hosts)}
     web |= {"http://s0.example/": Reply(links=[f"http://{host}/" for host in hosts[1:100]])}
@@ -251,7 +287,7 @@ def test_a_crawl_goes_on_after_an_outage_and_no_site_is_given_up(tmp_path: Path)
     assert (events != Aside.NAME_FAILED).all()
 
 
-def test_a_crawl_whose_servers_never_answer_stays_and_ends_when_its_time_is_over(tmp_path: Path) -> None:
+def test_a_crawl_whose_servers_never_answer_waits_until_its_time_is_over(tmp_path: Path) -> None:
     seeds = [f"http://s{i}.example/" for i in range(80)]
     world = World(tmp_path, {seed: Reply() for seed in seeds}, address=lambda host: None)
     result = world.run(seeds, seconds=1_800.0)
@@ -262,7 +298,7 @@ def test_a_crawl_whose_servers_never_answer_stays_and_ends_when_its_time_is_over
     assert world.run().in_state(State.DONE) == set(seeds)
 
 
-def test_the_number_of_pages_asked_for_ends_a_crawl_although_names_are_open(tmp_path: Path) -> None:
+def test_the_requested_number_of_pages_ends_a_crawl_although_names_are_open(tmp_path: Path) -> None:
     seeds = [f"http://s{i}.example/" for i in range(80)]
     world = World(tmp_path, {seed: Reply() for seed in seeds})
     world.address = lambda host: "192.0.2.1" if host == "s0.example" else None

@@ -1,4 +1,4 @@
-"""Several name servers side by side, ones that are made of faults, and a real one."""
+"""Several name servers at the same time, faulty name servers, and a real one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def servers(*faults: str) -> Iterator[list[NameServer]]:
 
 
 TOLERATED = {"many", "twice", "trailing", "thousands"}
-"""Odd, but they say where the name leads."""
+"""Odd answers that still have the address of the name."""
 
 
 def test_whatever_a_name_server_answers_a_lookup_ends_soon_and_others_are_not_harmed() -> None:
@@ -56,14 +56,14 @@ def test_whatever_a_name_server_answers_a_lookup_ends_soon_and_others_are_not_ha
 
 @given(st.binary(max_size=300), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_no_bytes_of_a_name_server_do_harm(noise: bytes, with_id: bool) -> None:
+def test_random_bytes_of_a_name_server_do_no_harm(noise: bytes, with_id: bool) -> None:
     FAULTS["noise"] = lambda query, name, kind, end: [(query[:2] if with_id else b"") + noise]
     asking = _noisy()
     try:
         asking.ask(0, f"noise{time.monotonic_ns()}.test")
         (answer,) = collect(asking, 1)
         assert answer.address is not None or answer.error
-        assert any(one(asking, "public.test").address == "93.184.216.34" for _ in range(20))  # it may be late
+        assert any(one(asking, "public.test").address == "93.184.216.34" for _ in range(20))  # the answer may be late
     finally:
         del FAULTS["noise"]
 
@@ -72,13 +72,13 @@ _NOISY: list[Resolver] = []
 
 
 def _noisy() -> Resolver:
-    """One for all examples."""
+    """One resolver for all examples."""
     if not _NOISY:
         _NOISY.append(resolver_of(NameServer(), name_timeout=Duration(0.2)))
     return _NOISY[0]
 
 
-def test_times_to_live_of_any_size_are_brought_within_bounds() -> None:
+def test_times_to_live_of_any_size_are_kept_within_bounds() -> None:
     with servers("") as (server,):
         asking = resolver_of(server)
         assert one(asking, "zero.test").ttl == SHORTEST
@@ -107,7 +107,7 @@ def test_at_most_so_many_lookups_are_under_way_at_each_server_and_all_share_the_
 
 
 @pytest.mark.parametrize("fault", ["silent", "failing", "refusing", "malformed"])
-def test_what_one_server_fails_in_another_is_asked_once(fault: str) -> None:
+def test_when_one_server_fails_another_is_asked_once(fault: str) -> None:
     with servers(fault, "") as (bad, good):
         asking = resolver_of(bad, good)
         for site in range(3):
@@ -117,13 +117,13 @@ def test_what_one_server_fails_in_another_is_asked_once(fault: str) -> None:
         assert all(good.asked[f"many{site}.test"] == 1 for site in range(3))
 
 
-def test_that_there_is_no_such_name_is_an_answer_and_nobody_else_is_asked() -> None:
+def test_no_such_name_is_an_answer_and_no_other_server_is_asked() -> None:
     with servers("", "") as two:
         assert one(resolver_of(*two), "missing.test").error == "no such name"
         assert sum(server.asked["missing.test"] for server in two) == 1
 
 
-def test_what_both_servers_fail_in_has_failed() -> None:
+def test_a_lookup_that_fails_at_both_servers_has_failed() -> None:
     with servers("failing", "failing") as two:
         answer = one(resolver_of(*two), "many.test")
         assert (answer.address, answer.error) == (None, "the name server failed")
@@ -149,7 +149,7 @@ def test_a_server_that_fails_time_after_time_is_asked_little_until_it_works_agai
         assert len(bad.asked) - before >= 10
 
 
-def test_a_lookup_that_waits_for_a_second_server_ends_when_that_one_begins_to_rest() -> None:
+def test_a_lookup_that_waits_for_a_second_server_ends_when_that_server_begins_to_rest() -> None:
     with servers("", "silent") as (first, second):
         clock = VirtualClock()
         asking = resolver_of(first, second, clock=clock, lookups=1, name_timeout=Duration(1))
@@ -164,7 +164,7 @@ def test_a_lookup_that_waits_for_a_second_server_ends_when_that_one_begins_to_re
     assert set(second.asked) == {"public.test"}
 
 
-def test_when_all_servers_fail_they_are_asked_all_the_same() -> None:
+def test_when_all_servers_fail_they_are_still_asked() -> None:
     with servers("failing", "refusing") as two:
         asking = resolver_of(*two)
         for site in range(30):
@@ -175,12 +175,12 @@ def test_when_all_servers_fail_they_are_asked_all_the_same() -> None:
         assert one(asking, "many-later.test").address
 
 
-def test_servers_of_the_system_that_change_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_name_servers_of_the_system_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = VirtualClock()
     with servers("failing", "") as (old, new):
         monkeypatch.setattr(resolver, "system_servers", lambda: [old.address])
         asking = resolver_of(clock=clock)
-        clock.advance(resolver.LOOK_EVERY)
+        clock.advance(resolver.CHECK_EVERY)
         monkeypatch.setattr(resolver, "system_servers", lambda: [new.address])
         for site in range(FAILURES):
             asking.ask(site, f"many{site}.test")
@@ -189,19 +189,19 @@ def test_servers_of_the_system_that_change_are_noticed(monkeypatch: pytest.Monke
         asking.close()
 
 
-def test_the_system_has_servers() -> None:
+def test_the_system_has_name_servers() -> None:
     assert nameserver.system_servers()
 
 
-# --- a real one -----------------------------------------------------------------------------------------------------
+# --- a real name server ------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def dnsmasq(folder: Path, *lines: str) -> Iterator[str]:
-    """Answers for `.test` alone; its address."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
-        line.bind(("127.0.0.53", 0))
-        port = line.getsockname()[1]
+    """The address of a dnsmasq that answers only for `.test`."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.53", 0))
+        port = probe.getsockname()[1]
     config = folder / "dnsmasq.conf"
     usual = ("no-resolv", "no-hosts", "bind-interfaces", "listen-address=127.0.0.53", "local=/test/", "no-daemon")
     config.write_text("\n".join([*usual, f"port={port}", "user=", "group=", *lines]) + "\n")

@@ -1,4 +1,4 @@
-"""Names to addresses, against a name server of our own on loopback."""
+"""Names to addresses, with a name server of our own on loopback."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def server() -> Iterator[NameServer]:
     server.close()
 
 
-def test_a_name_gets_its_address_and_its_time(server: NameServer) -> None:
+def test_a_name_gets_its_address_and_its_time_to_live(server: NameServer) -> None:
     answer = one(resolver_of(server), "public.test")
     assert (answer.address, answer.port, answer.ttl, answer.error) == ("93.184.216.34", 0, 300.0, "")
 
 
-def test_times_are_bounded_on_both_sides(server: NameServer) -> None:
+def test_times_to_live_are_bounded_on_both_sides(server: NameServer) -> None:
     resolver = resolver_of(server)
     assert one(resolver, "short.test").ttl == SHORTEST
     assert one(resolver, "long.test").ttl == LONGEST
@@ -40,7 +40,7 @@ def test_ipv6_is_used_when_there_is_no_ipv4_address(server: NameServer) -> None:
     resolver = resolver_of(server)
     assert one(resolver, "six.test").address == "2606:4700::1111"
     assert one(resolver, "both.test").address == "93.184.216.37"
-    assert server.kinds["both.test"] == {A}, "one of them at a time"
+    assert server.kinds["both.test"] == {A}, "one family at a time"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_only_the_families_of_the_settings_are_asked_for(server: NameServer) -> 
     assert server.kinds["public.test"] == {AAAA}
 
 
-def test_who_asks_again_is_given_the_next_of_several_addresses(server: NameServer) -> None:
+def test_a_site_that_asks_again_is_given_the_next_of_several_addresses(server: NameServer) -> None:
     resolver = resolver_of(server)
     given = [one(resolver, "three.test") for _ in range(4)]
     assert [answer.address for answer in given] == [f"93.184.216.{n}" for n in (51, 52, 53, 51)]
@@ -79,7 +79,7 @@ def test_who_asks_again_is_given_the_next_of_several_addresses(server: NameServe
     assert server.asked["three.test"] == 1
 
 
-def test_what_is_forgotten_is_asked_for_again(server: NameServer) -> None:
+def test_forgotten_names_are_looked_up_again(server: NameServer) -> None:
     resolver = resolver_of(server)
     for host in ("public.test", "missing.test"):
         one(resolver, host)
@@ -127,7 +127,7 @@ def test_of_several_addresses_the_forbidden_ones_are_dropped(server: NameServer)
         ("a..b", ""),
     ],
 )
-def test_every_failure_is_an_answer_that_says_why(server: NameServer, host: str, error: str) -> None:
+def test_every_failure_is_an_answer_with_a_reason(server: NameServer, host: str, error: str) -> None:
     answer = one(resolver_of(server), host)
     assert answer.address is None
     assert answer.error not in ("", "forbidden")
@@ -156,7 +156,7 @@ def test_patterns_of_the_settings_come_first(server: NameServer) -> None:
     assert not server.asked
 
 
-def test_a_pattern_may_lead_nowhere(server: NameServer) -> None:
+def test_a_pattern_may_have_the_target_none(server: NameServer) -> None:
     resolver = resolver_of(server, resolve={"*.demo": "none", "a.demo": "127.0.0.1:80"}, allow_private=True)
     assert one(resolver, "a.demo").address == "127.0.0.1"
     assert (one(resolver, "b.demo").address, one(resolver, "b.demo").error) == (None, "no such name")
@@ -168,12 +168,12 @@ def test_patterns_do_not_open_private_addresses(server: NameServer) -> None:
 
 
 @pytest.mark.parametrize("target", ["localhost:80", "127.0.0.1:http", "127.0.0.1:70000", "", "[::1", "1.2.3:80"])
-def test_a_pattern_that_leads_nowhere_is_refused(server: NameServer, target: str) -> None:
+def test_a_pattern_without_a_valid_target_is_refused(server: NameServer, target: str) -> None:
     with pytest.raises(UsageError, match="no address and port"):
         resolver_of(server, resolve={"*.demo": target})
 
 
-def test_answers_are_kept_for_their_time_and_failures_for_a_while(server: NameServer) -> None:
+def test_answers_are_cached_for_their_time_to_live_and_failures_for_a_while(server: NameServer) -> None:
     clock = VirtualClock()
     resolver = resolver_of(server, clock=clock)
     for host, hold in (("public.test", 300), ("missing.test", FAILURE)):
@@ -194,7 +194,17 @@ def test_a_name_asked_for_twice_is_looked_up_once(server: NameServer) -> None:
     assert sorted(answer.site for answer in collect(resolver, 2)) == [1, 2]
 
 
-def test_at_most_so_many_names_are_being_looked_up_and_every_ask_gets_exactly_one_answer(server: NameServer) -> None:
+def test_every_ask_gets_exactly_one_answer(server: NameServer) -> None:
+    resolver = resolver_of(server, lookups=8, name_timeout=Duration(WITHIN))
+    for site in range(100):
+        resolver.ask(site, f"many{site % 60}.test")
+    assert resolver.open == 100
+    answers = collect(resolver, 100)
+    assert sorted(answer.site for answer in answers) == list(range(100))
+    assert all(answer.address == "93.184.216.40" for answer in answers)
+
+
+def test_no_more_names_are_looked_up_at_a_time_than_the_settings_allow(server: NameServer) -> None:
     server.hold = True
     resolver = resolver_of(server, lookups=8, name_timeout=Duration(WITHIN))
     for site in range(100):
@@ -205,10 +215,9 @@ def test_at_most_so_many_names_are_being_looked_up_and_every_ask_gets_exactly_on
     server.release()
     answers = collect(resolver, 100)
     assert sorted(answer.site for answer in answers) == list(range(100))
-    assert all(answer.address == "93.184.216.40" for answer in answers)
 
 
-def test_so_many_answers_are_handed_over_at_once_and_the_rest_calls(server: NameServer) -> None:
+def test_the_number_of_answers_per_call_is_bounded_and_the_rest_notifies(server: NameServer) -> None:
     resolver = resolver_of(server)
     many = 2 * AT_ONCE + 10
     for site in range(many):
@@ -216,12 +225,12 @@ def test_so_many_answers_are_handed_over_at_once_and_the_rest_calls(server: Name
     for left in (many - AT_ONCE, 10):
         assert len(resolver.answers()) == AT_ONCE
         assert resolver.open == left
-        assert select.select([resolver.fileno()], [], [], 0)[0], "nobody would come back for the rest"
+        assert select.select([resolver.fileno()], [], [], 0)[0], "otherwise the rest would never be collected"
     assert len(resolver.answers()) == 10
     assert not select.select([resolver.fileno()], [], [], 0)[0]
 
 
-def test_nothing_to_collect_is_an_empty_list(server: NameServer) -> None:
+def test_without_answers_the_list_is_empty(server: NameServer) -> None:
     assert resolver_of(server).answers() == []
 
 

@@ -1,7 +1,7 @@
-"""Workers that hang, and large pages that are read beside the loop. With real worker processes.
+"""Workers that hang, and large pages that are read in the background. With real worker processes.
 
-A worker can be made to hang by the address of a page: `hang=loop` never returns from native code and lets nobody else
-run, `hang=beside` never returns either, but lets other threads run.
+The URL of a page can make a worker hang: `hang=loop` never returns from native code and lets no other thread run,
+`hang=background` never returns either, but lets other threads run.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.model import Outcome
-from gossamer.web.pool import pool as pooled
+from gossamer.gatherer.reader import LARGE
+from gossamer.web.pool import blame, workers
 from gossamer.web.pool.handle import Worker
-from gossamer.worker import LARGE
 from tests.support.pooling import Start, archived, ask, collect, outcomes, server, start
 from tests.support.server import Server
 from tests.support.timing import WITHIN
@@ -34,7 +34,7 @@ gather = module.gather
 def hanging(url, *arguments):
     if "hang=loop" in url:
         ctypes.PyDLL(None).pause()
-    if "hang=beside" in url:
+    if "hang=background" in url:
         ctypes.CDLL(None).pause()
     if "hang=memory" in url:
         bytearray(4 << 30)
@@ -45,8 +45,8 @@ module.gather = hanging
 
 
 @pytest.fixture(autouse=True)
-def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pooled, "LOOK", 0.1)
+def frequent_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "CHECK_EVERY", 0.1)
 
 
 @pytest.fixture
@@ -57,9 +57,9 @@ def hanging(tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> St
     return start
 
 
-@pytest.mark.parametrize("page", ["/ok?hang=loop", "/big?hang=beside"])
+@pytest.mark.parametrize("page", ["/ok?hang=loop", "/big?hang=background"])
 def test_a_worker_that_hangs_is_replaced(hanging: Start, server: Server, page: str) -> None:
-    """Whatever it had in hand comes back, and the page is tried alone; if the worker hangs again, it is its outcome."""
+    """All it had in hand comes back, and the page is tried alone. If the worker hangs again, that is its outcome."""
     pool = hanging("gatherer.timeout=1500ms", workers=1)
     pool.assign([ask(1, server.url("/ok"), server)])
     collect(pool, 1)
@@ -69,27 +69,27 @@ def test_a_worker_that_hangs_is_replaced(hanging: Start, server: Server, page: s
     assert outcomes(found) == {2: Outcome.RETURNED, 3: Outcome.RETURNED}
     assert found[3][1]["detail"] == b"it hung"
     assert pool.pids() != [before]
-    assert pool._suspects == {server.url(page)}
+    assert pool._blame._suspects == {server.url(page)}
     pool.assign([ask(4, server.url(page), server), ask(5, server.url("/ok"), server)])
     assert outcomes(collect(pool, 2)) == {4: Outcome.WORKER_DIED, 5: Outcome.OK}
-    assert not pool._suspects
+    assert not pool._blame._suspects
 
 
 def test_a_worker_that_is_stopped_is_replaced_and_no_page_is_blamed(start: Start, server: Server) -> None:
     pool = start("gatherer.timeout=1500ms", "harvester.first_byte_timeout=3s", workers=1)
     pool.assign([ask(1, server.url("/silent"), server)])
-    assert outcomes(collect(pool, 1)) == {1: Outcome.TIMED_OUT}, "a slow network is no reason"
+    assert outcomes(collect(pool, 1)) == {1: Outcome.TIMED_OUT}, "a slow network does not count as hanging"
     pool.assign([ask(2, server.url("/silent"), server)])
     os.kill(pool.pids()[0], signal.SIGSTOP)
     assert outcomes(collect(pool, 1)) == {2: Outcome.RETURNED}
-    assert not pool._suspects
+    assert not pool._blame._suspects
     pool.assign([ask(3, server.url("/ok"), server)])
     assert outcomes(collect(pool, 1)) == {3: Outcome.OK}
 
 
-def test_other_pages_end_while_one_is_read_beside_them(hanging: Start, server: Server, tmp_path: Path) -> None:
+def test_other_pages_end_while_one_is_read_in_the_background(hanging: Start, server: Server, tmp_path: Path) -> None:
     pool = hanging("gatherer.timeout=6s", workers=1)
-    pool.assign([ask(1, server.url("/big?hang=beside"), server)])
+    pool.assign([ask(1, server.url("/big?hang=background"), server)])
     pool.assign([ask(i, server.url(f"/page/{i}"), server) for i in range(2, 12)])
     small = collect(pool, 10)
     assert set(outcomes(small).values()) == {Outcome.OK}
@@ -117,35 +117,37 @@ def test_results_come_in_the_order_of_their_records_in_the_archive(
     assert [url.encode() for url, _ in archived(tmp_path / name)] == [pages[number - 1] for number in numbers]
 
 
-LOOKS = st.lists(st.tuples(st.booleans(), st.integers(0, 2), st.booleans()), max_size=40)
+CHECKS = st.lists(st.tuples(st.booleans(), st.integers(0, 2), st.booleans()), max_size=40)
 
 
-@given(looks=LOOKS)
-def test_a_worker_hangs_if_it_is_still_for_longer_than_it_may_and_only_then(
-    looks: list[tuple[bool, int, bool]],
+@given(checks=CHECKS)
+def test_a_worker_hangs_exactly_if_it_is_still_for_too_long(
+    checks: list[tuple[bool, int, bool]],
 ) -> None:
-    """Against the plain words: the last looks, a second apart, all saw the same."""
+    """Compared with the plain definition: the last checks, one second apart, all saw the same."""
     turns = 1
     seen: list[tuple[int, int | None]] = []
-    slot = SimpleNamespace(turns=lambda: turns, read=lambda beside: seen[-1][1] if beside else None)
-    worker = SimpleNamespace(slot=slot, open={}, hung=None, _still=[0.0, 0.0], _last=(0, None), named=lambda: [7])
-    for turned, beside, busy in looks:
+    heartbeat = SimpleNamespace(turns=lambda: turns, read=lambda background: seen[-1][1] if background else None)
+    worker = SimpleNamespace(
+        heartbeat=heartbeat, open={}, hung=None, _still=[0.0, 0.0], _last=(0, None), named=lambda: [7]
+    )
+    for turned, background, busy in checks:
         turns += turned
-        seen.append((turns, beside or None))
+        seen.append((turns, background or None))
         worker.open = {7: None} if busy else {}
         worker.hung = None
-        Worker.looked_at(worker, 1.0, 2.5)  # type: ignore[arg-type]
+        Worker.check(worker, 1.0, 2.5)  # type: ignore[arg-type]
         same = [(a[0] == seen[-1][0], a[1] == seen[-1][1]) for a in seen[-4:]]
-        handed = [in_hand for *_, in_hand in looks[: len(seen)]][-3:]
+        handed = [in_hand for *_, in_hand in checks[: len(seen)]][-3:]
         still = len(same) == 4 and all(turn for turn, _ in same) and all(handed)
-        over = len(same) == 4 and beside and all(page for _, page in same)
-        assert worker.hung == ([7] if still else [beside] if over else None)
+        over = len(same) == 4 and background and all(page for _, page in same)
+        assert worker.hung == ([7] if still else [background] if over else None)
 
 
 def test_deaths_for_which_a_page_is_blamed_do_not_end_the_crawl(
     hanging: Start, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pooled, "MOST_DEATHS", 1)
+    monkeypatch.setattr(blame, "MOST_DEATHS", 1)
     pool = hanging("gatherer.timeout=1500ms", workers=1)
     for number in range(1, 4):
         pool.assign([ask(number, server.url(f"/ok?hang=loop&{number}"), server)])

@@ -1,4 +1,4 @@
-"""The pool: shares, turns, deaths, archive files, the end. With real worker processes."""
+"""The pool: shares, order, deaths, archive files, the end. With real worker processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.base.model import Outcome, VisitFlag
 from gossamer.base.units import Size
-from gossamer.web.pool.pool import MOST_DEATHS, WITNESSED
+from gossamer.web.pool.blame import MOST_DEATHS, WITNESSED
 from tests.support.pooling import Start, archived, ask, collect, outcomes, server, start
 from tests.support.server import Server
 from tests.support.timing import WITHIN, wait_for
@@ -29,7 +29,7 @@ def test_no_worker_holds_more_than_its_share(start: Start, server: Server) -> No
     assert (pool.free(), pool.open) == (5, 0)
     pool.assign([ask(i, server.url("/silent"), server) for i in range(5)])
     assert (pool.free(), pool.open) == (0, 5)
-    assert sorted(len(w.open) for w in pool._workers) == [2, 3]
+    assert sorted(len(w.open) for w in pool._workers.living) == [2, 3]
     assert set(outcomes(collect(pool, 5)).values()) == {Outcome.TIMED_OUT}
     assert (pool.free(), pool.open) == (5, 0)
 
@@ -53,7 +53,7 @@ def test_every_assignment_comes_back_in_exactly_one_result_whatever_dies(start: 
     silent = [ask(i, server.url(f"/silent?{i}"), server) for i in range(10)]
     pool.assign(silent + [ask(i, server.url(f"/page/{i}"), server) for i in range(10, 60)])
     found = collect(pool, 50)
-    victim = pool._workers[0]
+    victim = pool._workers.living[0]
     lost = set(victim.open)
     assert lost
     file, length = next((n, n_bytes) for n, n_bytes in pool.warc_lengths().items() if f"{victim.file:06d}" in n)
@@ -78,43 +78,58 @@ def test_every_assignment_comes_back_in_exactly_one_result_whatever_dies(start: 
     assert set(found).isdisjoint(lost)
 
 
+def test_results_come_by_worker_number_and_then_in_order_of_arrival(start: Start, server: Server) -> None:
+    pool = start("harvester.connections=200")
+    pool.assign([ask(i, server.url(f"/page/{i}"), server) for i in range(1, 101)])
+    worker_of = {worker.file: worker.number for worker in pool._workers.living}
+    seen, mixed, until = 0, False, time.monotonic() + WITHIN
+    while seen < 100 and time.monotonic() < until:
+        visits = pool.results(0.2, gather=0.1).visits
+        order = [(worker_of[int(visit["warc_file"])], int(visit["warc_end"])) for visit in visits]
+        assert order == sorted(order), "a worker archives in the order in which its results arrive"
+        seen += len(visits)
+        mixed |= len({number for number, _ in order}) == 2
+    assert seen == 100
+    assert mixed, "results of both workers came in one call"
+
+
 def test_a_page_that_kills_is_tried_alone_and_then_has_its_own_outcome(start: Start, server: Server) -> None:
     pool = start()
     pool.assign([ask(1, server.url("/silent"), server), ask(2, server.url("/silent?2"), server)])
-    victim = next(w for w in pool._workers if 1 in w.open)
-    victim.slot.name(1)
+    victim = next(w for w in pool._workers.living if 1 in w.open)
+    victim.heartbeat.name(1)
     os.kill(victim.pid, signal.SIGKILL)
     assert outcomes(collect(pool, 1)) == {1: Outcome.RETURNED}
     pool.assign([ask(3, server.url("/silent"), server)])
-    (holder,) = [w for w in pool._workers if w.reserved is not None]
+    (holder,) = [w for w in pool._workers.living if w.reserved is not None]
     assert holder.open[3].alone
     pool.assign([ask(4, server.url("/ok"), server)])
     assert list(holder.open) == [3]
     assert outcomes(collect(pool, 1)) == {4: Outcome.OK}
-    holder.slot.name(3)
+    holder.heartbeat.name(3)
     os.kill(holder.pid, signal.SIGKILL)
     assert outcomes(collect(pool, 1)) == {3: Outcome.WORKER_DIED}
     pool.assign([ask(5, server.url("/silent"), server)])
-    assert all(w.reserved is None for w in pool._workers)
+    assert all(w.reserved is None for w in pool._workers.living)
 
 
-def test_a_page_on_its_way_at_three_deaths_without_a_culprit_is_lost(start: Start, server: Server) -> None:
-    """Nothing was being gathered, so nobody knows which page it was; one that is always there is not asked for again
-    and again. A page that was there by chance goes back each time."""
+def test_a_page_under_way_at_three_deaths_without_a_culprit_is_lost(start: Start, server: Server) -> None:
+    """Nothing was being gathered, so the page to blame is not known. A page that is always there is not requested again
+    and again; a page that was there by chance goes back each time."""
     pool = start(workers=1)
     for death in range(1, WITNESSED + 1):
         asked = [(death, "/silent"), (10 + death, f"/silent?{death}")]
         pool.assign([ask(number, server.url(path), server) for number, path in asked])
-        (victim,) = pool._workers
-        assert victim.slot.read() is None
+        (victim,) = pool._workers.living
+        assert victim.heartbeat.read() is None
         os.kill(victim.pid, signal.SIGKILL)
         back = collect(pool, 2)
         last = Outcome.WORKER_LOST if death == WITNESSED else Outcome.RETURNED
         assert outcomes(back) == {death: last, 10 + death: Outcome.RETURNED}
-        assert not any(w.reserved for w in pool._workers), "nobody is suspected of it"
+        assert not any(w.reserved for w in pool._workers.living), "no page is suspected"
     pool.assign([ask(20, server.url("/silent"), server)])
     os.kill(pool.pids()[0], signal.SIGKILL)
-    assert outcomes(collect(pool, 1)) == {20: Outcome.RETURNED}, "it is counted anew"
+    assert outcomes(collect(pool, 1)) == {20: Outcome.RETURNED}, "its count starts again"
 
 
 def test_a_page_that_must_run_alone_does(start: Start, server: Server) -> None:
@@ -127,7 +142,7 @@ def test_a_page_that_must_run_alone_does(start: Start, server: Server) -> None:
     assert pool.free() > 0
 
 
-def test_nothing_begins_before_its_time(start: Start, server: Server) -> None:
+def test_no_request_begins_before_its_time(start: Start, server: Server) -> None:
     pool = start(workers=1)
     now = time.monotonic()
     times = {1: now + 0.4, 2: now + 0.2, 3: 0.0, 4: now + 0.2, 5: now - 1}
@@ -138,7 +153,7 @@ def test_nothing_begins_before_its_time(start: Start, server: Server) -> None:
     assert outcomes(found) == dict.fromkeys(times, Outcome.OK)
 
 
-def test_what_is_handed_out_ahead_comes_back_when_its_worker_dies_and_ends_before_a_stop(
+def test_an_assignment_ahead_of_its_time_comes_back_when_its_worker_dies_and_ends_before_a_stop(
     start: Start, server: Server
 ) -> None:
     pool = start(workers=1)
@@ -152,13 +167,13 @@ def test_what_is_handed_out_ahead_comes_back_when_its_worker_dies_and_ends_befor
     assert (visit["number"], visit["outcome"]) == (3, Outcome.OK)
 
 
-def test_an_innocent_page_is_forgiven(start: Start, server: Server) -> None:
+def test_a_suspected_page_that_does_not_kill_is_acquitted(start: Start, server: Server) -> None:
     pool = start(workers=1)
-    pool._suspects.add(server.url("/ok"))
+    pool._blame._suspects.add(server.url("/ok"))
     pool.assign([ask(1, server.url("/ok"), server)])
     assert outcomes(collect(pool, 1)) == {1: Outcome.OK}
-    assert not pool._suspects
-    assert pool._workers[0].reserved is None
+    assert not pool._blame._suspects
+    assert pool._workers.living[0].reserved is None
 
 
 def test_too_many_deaths_end_the_crawl(start: Start) -> None:
@@ -181,7 +196,7 @@ def test_too_many_deaths_end_the_crawl(start: Start) -> None:
 def test_a_worker_that_cannot_be_replaced_ends_the_crawl_and_leaves_none(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A full disk: no archive file can be made for the next worker."""
+    """The disk is full: no archive file can be made for the next worker."""
 
     def full() -> None:
         raise StorageError("cannot write: No space left on device")
@@ -195,11 +210,11 @@ def test_a_worker_that_cannot_be_replaced_ends_the_crawl_and_leaves_none(
     assert pool.pids() == []
 
 
-def test_archive_files_are_closed_at_their_size_and_all_of_them_are_whole(
+def test_archive_files_are_closed_when_full_and_all_of_them_are_whole(
     start: Start, server: Server, tmp_path: Path
 ) -> None:
     pool = start(workers=1)
-    pool._warc_size = Size(5000)
+    pool._warcs.size = Size(5000)
     for i in range(1, 31):
         pool.assign([ask(i, server.url(f"/page/{i}"), server)])
         collect(pool, 1)
@@ -208,14 +223,14 @@ def test_archive_files_are_closed_at_their_size_and_all_of_them_are_whole(
     pool.sync_warc(list(lengths))
     open_files = [number for number, file in pool._warcs._files.items() if file.appender is not None]
     assert len(open_files) <= 2
-    assert open_files[-1] == pool._workers[0].file
+    assert open_files[-1] == pool._workers.living[0].file
     pool.stop(2.0)
     urls = [url for name in lengths for url, _ in archived(tmp_path / name)]
     assert urls == [server.url(f"/page/{i}").decode() for i in range(1, 31)]
     assert {name: (tmp_path / name).stat().st_size for name in lengths} == pool.warc_lengths()
 
 
-def test_a_stop_waits_for_open_transfers_as_long_as_it_may(start: Start, server: Server) -> None:
+def test_a_stop_waits_for_open_transfers_within_its_grace(start: Start, server: Server) -> None:
     pool = start()
     pool.assign([ask(i, server.url("/ok"), server) for i in range(1, 9)])
     results = pool.stop(10.0)
@@ -225,7 +240,7 @@ def test_a_stop_waits_for_open_transfers_as_long_as_it_may(start: Start, server:
     assert pool.pids() == []
 
 
-def test_a_stop_returns_what_does_not_end_in_time(start: Start, server: Server) -> None:
+def test_a_stop_returns_assignments_that_do_not_end_in_time(start: Start, server: Server) -> None:
     pool = start(workers=1)
     pool.assign([ask(1, server.url("/silent"), server), ask(2, server.url("/ok"), server, alone=True)])
     began = time.monotonic()
@@ -235,7 +250,7 @@ def test_a_stop_returns_what_does_not_end_in_time(start: Start, server: Server) 
     assert (results.visits["outcome"] == Outcome.RETURNED).all()
 
 
-def test_no_more_results_are_handed_over_than_the_loop_has_time_for(
+def test_the_number_of_results_per_call_is_bounded(
     start: Start, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gossamer.web.pool.pool.RESULTS_AT_ONCE", 3)
@@ -245,22 +260,22 @@ def test_no_more_results_are_handed_over_than_the_loop_has_time_for(
     while sum(sizes) < 10 and time.monotonic() < end:
         time.sleep(0.1)
         sizes.append(len(pool.results(0.2)))
-        assert pool.open == 10 - sum(sizes), "what waits to be handed over is not done"
+        assert pool.open == 10 - sum(sizes), "results that wait to be handed over still count as open"
     assert sum(sizes) == 10
     assert max(sizes) == 3
 
 
 def test_another_descriptor_wakes_the_pool(start: Start) -> None:
     pool = start()
-    bell = os.eventfd(0)
-    pool.register(bell)
-    while pool._workers[0].wire.fileno() in {fd for fd, _ in pool._epoll.poll(1.0)}:
+    eventfd = os.eventfd(0)
+    pool.register(eventfd)
+    while pool._workers.living[0].wire.fileno() in {fd for fd, _ in pool._epoll.poll(1.0)}:
         pool.results(0.0)
-    os.eventfd_write(bell, 1)
+    os.eventfd_write(eventfd, 1)
     began = time.monotonic()
     assert len(pool.results(2 * WITHIN)) == 0
     assert time.monotonic() - began < WITHIN
-    os.close(bell)
+    os.close(eventfd)
 
 
 def test_workers_ignore_sigint(start: Start, server: Server) -> None:
@@ -274,7 +289,7 @@ def test_workers_ignore_sigint(start: Start, server: Server) -> None:
     assert pool.pids() == [pid]
 
 
-def test_a_worker_that_cannot_write_says_so(start: Start, server: Server) -> None:
+def test_a_worker_that_cannot_write_reports_it(start: Start, server: Server) -> None:
     pool = start(workers=1)
     pool.assign([ask(1, server.url("/ok"), server)])
     collect(pool, 1)
@@ -320,7 +335,7 @@ def test_workers_inherit_the_lock_and_die_with_the_desk(tmp_path: Path) -> None:
         wait_for(taken, "the workers end with their desk")
 
 
-def test_the_processor_time_of_living_workers_is_known(start: Start, server: Server) -> None:
+def test_the_cpu_time_of_living_workers_is_known(start: Start, server: Server) -> None:
     pool = start(workers=1)
     pool.assign([ask(1, server.url("/ok"), server)])
     assert len(collect(pool, 1)) == 1

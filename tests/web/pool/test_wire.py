@@ -1,4 +1,4 @@
-"""Frames between desk and worker, whatever the socket does to them; and the slot."""
+"""Frames between desk and worker, whatever the socket does to them; and the heartbeat."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import VISIT
 from gossamer.web.message import LINK, Type, frame, pack_link, pack_visit
-from gossamer.web.pool.wire import Slot, Wire
+from gossamer.web.pool.wire import Heartbeat, Wire
 from tests.support.timing import takes_less
 
 
@@ -52,7 +52,7 @@ def test_what_a_full_socket_does_not_take_is_sent_later() -> None:
 
 
 def test_a_long_frame_takes_time_in_proportion_to_its_size() -> None:
-    """To put together what has arrived with each piece would copy 18 GB here."""
+    """Joining what has arrived with each piece would copy 18 GB here."""
     near, far = socket.socketpair()
     wire, body, piece = Wire(far), bytes(24_000_000), 16_000
     stream = memoryview(frame(Type.RESULT, body))
@@ -69,10 +69,10 @@ def test_a_long_frame_takes_time_in_proportion_to_its_size() -> None:
     wire.close()
 
 
-def test_both_ends_see_the_same_slot() -> None:
-    fd = os.memfd_create("slot")
+def test_both_ends_see_the_same_heartbeat() -> None:
+    fd = os.memfd_create("heartbeat")
     os.ftruncate(fd, 4096)
-    ours, theirs = Slot(fd), Slot(fd)
+    ours, theirs = Heartbeat(fd), Heartbeat(fd)
     os.close(fd)
     assert ours.read() is None
     for number in (0, 7, 2**63):
@@ -83,7 +83,7 @@ def test_both_ends_see_the_same_slot() -> None:
 
 
 @given(st.data())
-def test_records_are_packed_as_numpy_has_them(data: st.DataObject) -> None:
+def test_records_are_packed_as_numpy_lays_them_out(data: st.DataObject) -> None:
     for dtype, pack in ((VISIT, pack_visit), (LINK, pack_link)):
         raw = data.draw(st.binary(min_size=dtype.itemsize, max_size=dtype.itemsize))
         record = np.frombuffer(raw, dtype)[0]

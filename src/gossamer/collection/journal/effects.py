@@ -17,16 +17,16 @@ origins and pages are given in order: the first new one of a tick is the number 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.errors import GossamerError
-from gossamer.base.model import VISIT, Texts
+from gossamer.base.model import VISIT, Texts, VisitTexts
 
 Records = npt.NDArray[np.void]
 
@@ -95,6 +95,83 @@ class SiteEvent(IntEnum):
     """It asked for a longer delay than is honoured, long ago: its robots.txt is read again."""
     ADDRESS_REFUSED = 3
     """As the first tables of format 1 call it: read, not written."""
+
+
+_NO_ADDRESS: Final = (0,) * 16
+
+
+class SiteNews(NamedTuple):
+    """A site event before it is an array. Each kind has a constructor that says what its fields mean."""
+
+    site: int
+    event: SiteEvent
+    failures: int
+    port: int
+    time: float
+    until: float
+    address: Sequence[int] = _NO_ADDRESS
+
+    @classmethod
+    def resolved(cls, site: int, address: bytes, port: int, time: float, until: float, moved: bool) -> SiteNews:
+        """The name has this address until then; `moved`: and not its former one any more."""
+        return cls(site, SiteEvent.MOVED if moved else SiteEvent.RESOLVED, 0, port, time, until, tuple(address))
+
+    @classmethod
+    def name_failed(cls, site: int, failures: int, time: float, until: float, forbidden: bool) -> SiteNews:
+        """The name has no address, or only a `forbidden` one: not requested before `until`."""
+        event = SiteEvent.FORBIDDEN_ADDRESS if forbidden else SiteEvent.NAME_FAILED
+        return cls(site, event, failures, 0, time, until)
+
+    @classmethod
+    def patience(cls, site: int, time: float, until: float) -> SiteNews:
+        return cls(site, SiteEvent.PATIENCE, 0, 0, time, until)
+
+    @classmethod
+    def slowed(cls, site: int, time: float, until: float) -> SiteNews:
+        return cls(site, SiteEvent.SLOWED, 0, 0, time, until)
+
+    @classmethod
+    def respelled(cls, site: int, time: float) -> SiteNews:
+        return cls(site, SiteEvent.RESPELLED, 0, 0, time, 0.0)
+
+    @classmethod
+    def name_again(cls, site: int, time: float) -> SiteNews:
+        return cls(site, SiteEvent.NAME_AGAIN, 0, 0, time, 0.0)
+
+    @classmethod
+    def robots_away(cls, site: int, port: int, time: float, until: float) -> SiteNews:
+        """`port`: that of the origin whose robots.txt it is."""
+        return cls(site, SiteEvent.ROBOTS_AWAY, 0, port, time, until)
+
+    @classmethod
+    def sitemaps_read(cls, site: int, time: float, until: float) -> SiteNews:
+        return cls(site, SiteEvent.SITEMAPS_READ, 0, 0, time, until)
+
+    @classmethod
+    def sitemap_taken(cls, site: int, fingerprint: int, time: float) -> SiteNews:
+        """The fingerprint of the sitemap's canonical URL is stored in the field of the address."""
+        return cls(
+            site, SiteEvent.SITEMAP_TAKEN, 0, 0, time, 0.0, (*fingerprint.to_bytes(8, "little"), *_NO_ADDRESS[8:])
+        )
+
+    @classmethod
+    def delay_again(cls, site: int, time: float) -> SiteNews:
+        return cls(site, SiteEvent.DELAY_AGAIN, 0, 0, time, 0.0)
+
+
+def taken_sitemap(event: Any) -> int:
+    """The fingerprint in an event that `SiteNews.sitemap_taken` made."""
+    return int.from_bytes(event["address"].tobytes()[:8], "little")
+
+
+class Verdict(NamedTuple):
+    """What is decided about a page: its state from now on, and why."""
+
+    page: int
+    state: int
+    reason: int
+    judged: int
+    """VerdictFlag."""
 
 
 class _Id(IntEnum):
@@ -223,6 +300,10 @@ class Effects:
             hints=nothing.hints,
             hinted_by=b"",
         )
+
+    def texts(self) -> VisitTexts:
+        """The texts of the visits."""
+        return VisitTexts(self.visits, self.visit_texts)
 
     def __bool__(self) -> bool:
         return any(

@@ -1,19 +1,19 @@
-"""A bound on tags, nesting and attributes, before the parser sees the page.
+"""Limits tags, nesting and attributes of a page before the parser reads it.
 
-lexbor takes any page, but some things cost it the square of their number, or worse:
+lexbor accepts any page, but the cost of some things is quadratic or worse:
 - open elements (the HTML standard's "has an element in scope" walks up all of them: 60,000 open <div> take 9 s);
-- attributes of one element, compared with one another (50,000 take 6 s); <html> and <body> have those of all tags of
-  their name;
-- formatting elements left open (<b>, <font>): what closes their parent closes them, and what comes next has all of them
-  made anew, three of each spelling. 2,000 of them and as many <p> in 22 KB take 14 s and 1.5 GB;
-- end tags of formatting elements with open blocks in between: each walks up all open elements, eight times;
-- options of a <select>, all looked at for each (48,000 take 5 s).
+- attributes of one element, compared with one another (50,000 take 6 s); <html> and <body> get the attributes of all
+  tags of their name;
+- formatting elements left open (<b>, <font>): the end tag of their parent closes them, and the next element re-creates
+  all of them, three of each spelling. 2,000 of them and as many <p>, in 22 KB, take 14 s and 1.5 GB;
+- end tags of formatting elements with open blocks in between: each walks up all open elements eight times;
+- options of a <select>: each option scans all others (48,000 take 5 s).
 
-A page that could have that many is read here first, tag by tag, in linear time, and cut before the tag that is too
-much. Most pages are not: they have few tags (`few`) and none long, or are plainly nested (`plain`).
+A page that might exceed a limit is read here first, tag by tag, in linear time, and cut before the tag that exceeds it.
+Most pages skip this exact check: they have few tags (`prefilter`), none of them long, or simple nesting (`fast`).
 
-Whatever begins with a < may become an element, a comment or a text, of some 300 bytes each: 100,000 links of 30 bytes
-were 80 MB. Of a page with more than `MOST_TAGS` the rest is not read; of 600 real ones the largest had 25,214.
+Every < may become an element, a comment or a text node of some 300 bytes: 100,000 links of 30 bytes took 80 MB. Text
+after `MOST_TAGS` tags is not read; the largest of 600 real pages had 25,214.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from gossamer.gatherer.markup.prefilter import ALIKE, count_roots, has_few
 from gossamer.gatherer.markup.tags import Marks, marks
 
 MOST_TAGS: Final = 50_000
-"""Start tags, end tags, comments."""
+"""Maximum start tags, end tags and comments."""
 DEEPEST: Final = 1_000
-"""Open elements."""
+"""Maximum open elements."""
 MOST_ATTRIBUTES: Final = 1_000
 MOST_REBUILT: Final = 200_000
-"""Formatting elements that may have to be made anew: those left open, summed up over all tags."""
+"""Maximum formatting elements to re-create: the elements left open, summed up over all tags."""
 FREE: Final = 3
 """Formatting elements left open that do not count."""
 MOST_WALKED: Final = 1_000_000
-"""Open elements above which formatting elements end, summed up over such end tags: half a second."""
+"""Maximum open elements that the end tags of formatting elements walk up, summed up over these tags: half a second."""
 MOST_OPTIONS: Final = 10_000
 MOST_PASSED: Final = MOST_TAGS * DEEPEST
-"""Open elements that all tags together pass on their way up: 0.1 s. Few tags do no harm however deep they are."""
+"""Maximum open elements that all tags together walk up: 0.1 s. Few tags are harmless however deep they are."""
 HARMLESS: Final = 890
-"""Tags among which no choice of formatting elements makes more than `MOST_REBUILT`."""
+"""Tags. With no more than these, no choice of formatting elements can exceed `MOST_REBUILT`."""
 SHORT: Final = 32_768
 LONG: Final = 200_000
-"""Characters of pages that have few attributes for certain, and of those that may have many here and there."""
+"""Characters. A page up to `SHORT` has few attributes for certain; one above `LONG` may have many in several places."""
 LONG_TAG: Final = 16_384
-"""Characters up to the next tag, in which an element may have 8,000 attributes: 0.15 s."""
+"""Characters up to the next tag: an element may have 8,000 attributes in them, which take 0.15 s."""
 MOST_COMPARED: Final = 500_000_000
-"""Squares of such lengths, summed up: 0.3 s."""
+"""Maximum sum of the squares of these lengths: 0.3 s."""
 FEW_ROOTS: Final = 4
 
 _ATTRIBUTE: Final = r"""[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
@@ -59,120 +59,44 @@ _TAG: Final = re.compile(
     rf"|<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[\s/]++|{_ATTRIBUTE})*+)"
 )
 _CDATA: Final = "<![CDATA["
+# fmt: off
 _INLINE: Final = FORMATTING | {
-    "abbr",
-    "acronym",
-    "bdi",
-    "bdo",
-    "cite",
-    "data",
-    "del",
-    "dfn",
-    "ins",
-    "kbd",
-    "label",
-    "mark",
-    "q",
-    "samp",
-    "span",
-    "sub",
-    "sup",
-    "time",
-    "var",
+    "abbr", "acronym", "bdi", "bdo", "cite", "data", "del", "dfn", "ins", "kbd", "label", "mark", "q", "samp", "span",
+    "sub", "sup", "time", "var",
 }
+# fmt: on
 _RAW: Final = {name: re.compile(f"</{name}", re.IGNORECASE) for name in RAW}
-"""With what ends them."""
+"""Elements whose content is not markup, and the end tag of each."""
 _ROOTS: Final = ("html", "body")
 _FOREIGN: Final = frozenset({"svg", "math"})
 _WITHOUT_RAW: Final = _FOREIGN | {"frameset", "select"}
 _FLAT_IN_FOREIGN: Final = frozenset({"body", "br", "embed", "head", "hr", "img", "meta", "p"})
-"""Of those that are never deep: they end SVG and MathML, where the others nest."""
+"""The elements of `NEVER_DEEP` that close SVG and MathML; the others nest in there."""
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LISTS: Final = frozenset({"ol", "ul"})
+# fmt: off
 _BARRIERS: Final = _FOREIGN | {
-    "applet",
-    "button",
-    "foreignobject",
-    "marquee",
-    "object",
-    "select",
-    "table",
-    "template",
-    "annotation-xml",
-    "desc",
-    "mi",
-    "mn",
-    "mo",
-    "ms",
-    "mtext",
-    "title",
+    "applet", "button", "foreignobject", "marquee", "object", "select", "table", "template", "annotation-xml", "desc",
+    "mi", "mn", "mo", "ms", "mtext", "title",
 }
-"""An end tag closes nothing outside of these."""
-_SPECIAL: Final = frozenset(
-    {
-        "address",
-        "applet",
-        "article",
-        "aside",
-        "blockquote",
-        "button",
-        "center",
-        "dd",
-        "details",
-        "dir",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hgroup",
-        "iframe",
-        "li",
-        "listing",
-        "main",
-        "marquee",
-        "menu",
-        "nav",
-        "noembed",
-        "noframes",
-        "noscript",
-        "object",
-        "ol",
-        "plaintext",
-        "pre",
-        "search",
-        "section",
-        "select",
-        "summary",
-        "table",
-        "template",
-        "textarea",
-        "title",
-        "ul",
-        "xmp",
-    }
-)
-"""Elements at which the end tag of an ordinary one is given up: that one stays open."""
+"""An end tag closes nothing outside of these elements."""
+_SPECIAL: Final = frozenset({
+    "address", "applet", "article", "aside", "blockquote", "button", "center", "dd", "details", "dir", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup",
+    "iframe", "li", "listing", "main", "marquee", "menu", "nav", "noembed", "noframes", "noscript", "object", "ol",
+    "plaintext", "pre", "search", "section", "select", "summary", "table", "template", "textarea", "title", "ul", "xmp",
+})
+"""The end tag of an ordinary element is ignored if one of these is open inside it: the ordinary element stays open."""
+# fmt: on
 _ORDINARY: Final = frozenset({"iframe", "noembed", "noframes", "noscript", "plaintext", "textarea", "title", "xmp"})
-"""Special elements with the end tags of ordinary ones."""
+"""Special elements whose end tags behave like the end tags of ordinary elements."""
 _LOOK_BACK: Final = 16
 _ADOPTED: Final = 7
-"""Open elements above a formatting element at whose end tag the parser is sure to close it."""
+"""If at most so many elements are open inside a formatting element, the parser closes it at its end tag for certain."""
 
 
 def bounded(text: str) -> tuple[bytes, Marks]:
-    """The text in UTF-8 up to what is too much for the parser, which is all of it for nearly every page; and its
-    tags."""
+    """The text in UTF-8, cut before the tag that exceeds a limit of the parser, and its tags. Almost no page is cut."""
     if len(text) > LONG:
         text = _with_few_tags(text)
     found = marks(text)
@@ -200,7 +124,7 @@ def _suspicious(text: str, found: Marks) -> bool:
 
 
 def _may_have_many_attributes(text: str, found: Marks) -> bool:
-    """Of one element, or of <html> and <body>, which have those of all tags of their name."""
+    """Whether one element may have many attributes; <html> and <body> get the attributes of all tags of their name."""
     lengths = np.diff(found.places, prepend=0, append=len(found.raw))
     if lengths.max() > LONG_TAG or (len(text) > LONG and lengths @ lengths > MOST_COMPARED):
         return True
@@ -208,6 +132,7 @@ def _may_have_many_attributes(text: str, found: Marks) -> bool:
 
 
 def _end(text: str) -> int:
+    """Where to cut the text: before the first tag that exceeds a limit, or at its end."""
     open_names, at, of_roots, options = list[str](), 0, 0, 0
     formatting, walked, in_form, before = _Formatting(), 0, False, ""
     foreign, flat = -1, NEVER_DEEP
@@ -217,7 +142,7 @@ def _end(text: str) -> int:
             if tag[0].startswith(_CDATA) and not _FOREIGN.isdisjoint(open_names):
                 at = text.find("]]>", at)
                 if at < 0 or "<" in text[tag.end() : at]:
-                    return tag.start()  # in SVG it ends here, in HTML at its first >
+                    return tag.start()  # in SVG it ends at ]]>, in HTML at its first >
             continue
         if len(tag["attributes"]) > MOST_ATTRIBUTES and len(_ATTRIBUTES.findall(tag["attributes"])) > MOST_ATTRIBUTES:
             return tag.start()
@@ -259,20 +184,20 @@ def _end(text: str) -> int:
 
 
 def _foreign_at(open_names: list[str], before: int, name: str) -> int:
-    """Where the outermost of SVG and MathML is, if one is open; it was at `before`."""
+    """Index of the outermost open SVG or MathML element, or -1. `before`: its index before the current tag."""
     if before < 0:
         return len(open_names) - 1 if name in _FOREIGN and open_names and open_names[-1] == name else -1
     if before < len(open_names) and open_names[before] in _FOREIGN:
         return before
-    return next((at for at, each in enumerate(open_names) if each in _FOREIGN), -1)
+    return next((at for at, open_name in enumerate(open_names) if open_name in _FOREIGN), -1)
 
 
 class _Formatting:
-    """Those that the parser may have to make anew: never fewer than it has."""
+    """The formatting elements that the parser may have to re-create: an upper bound."""
 
     def __init__(self) -> None:
         self._spelt: dict[str, list[str]] = {}
-        """Attributes of those left open, by name."""
+        """Attributes of the elements left open, by name."""
         self._times: dict[tuple[str, str], int] = {}
         self.left = 0
         self.rebuilt = 0
@@ -290,7 +215,8 @@ class _Formatting:
 
 
 def _follows_its_like(open_names: list[str], name: str) -> bool:
-    """It ends one of its kind, which stands for it, with what is open in that."""
+    """Whether the tag closes a previous element of its kind, with all elements inside; the old one then stands for the
+    new one in `open_names`."""
     if (kind := SIBLINGS.get(name)) is None:
         return False
     for back in range(1, min(len(open_names), _LOOK_BACK) + 1):
@@ -303,14 +229,17 @@ def _follows_its_like(open_names: list[str], name: str) -> bool:
 
 
 def _close(open_names: list[str], name: str) -> None:
-    """Like the parser, but an end tag far from its start is taken for a stray one: rather cut than be slow."""
+    """Close an element as the parser does, except that an end tag far from its start tag is ignored.
+
+    That may cut a page too early, but never makes the parser slow.
+    """
     is_block = name in _SPECIAL and name not in _ORDINARY
     alike = _HEADINGS if name in _HEADINGS else (name,)
     for back in range(1, min(len(open_names), _LOOK_BACK) + 1):
         last = open_names[-back]
         if last in alike:
             if name == "form":
-                del open_names[-back]  # what begins in it stays open
+                del open_names[-back]  # elements that began inside stay open
             else:
                 del open_names[-back:]
             return
@@ -319,7 +248,7 @@ def _close(open_names: list[str], name: str) -> None:
 
 
 def _close_formatting(open_names: list[str], name: str) -> bool:
-    """Whether there was one. Blocks that begin in it stay open, as in the parser."""
+    """Close a formatting element; False if none was open. Blocks that began inside stay open, as in the parser."""
     for back in range(1, min(len(open_names), _ADOPTED + 1) + 1):
         if open_names[-back] == name:
             if _INLINE.issuperset(open_names[-back:]):

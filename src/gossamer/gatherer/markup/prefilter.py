@@ -1,11 +1,11 @@
-"""A first look at the markup of a page: has it too few tags that matter for any parser to have trouble with it?
+"""Fast pre-check: a page with few significant tags cannot exceed the parser limits, so the exact check is skipped.
 
-Tags are counted, and nothing is made of their order: whatever follows a < may be one, in a comment or a script too. So
-this holds for every page, nested as it may be, SVG included, and is never more than the closer looks (`plain`,
-`bounds`) would allow. Of larger pages the elements that end in their place are taken out first, level by level, the
-innermost first: those left may all be open at once.
+It counts tags and ignores their order: whatever follows a < counts as a tag, even in a comment or a script. The result
+therefore holds for every nesting, including SVG, and is never more permissive than the exact checks (`fast`, `limits`).
+On larger pages, properly closed elements are removed first, level by level from the inside: only the remaining elements
+can all be open at once.
 
-Cost: 20 ns a tag; of a page with more than a thousand elements 0.2 to 0.5 µs.
+Cost: 20 ns per tag; 0.2 to 0.5 µs per tag on a page with more than a thousand elements.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from gossamer.gatherer.markup.fast import FORMATTING, USUAL_TAG
 from gossamer.gatherer.markup.tags import PAIR, Keys, Marks, beginning_like, key_of, marks
 
 ALIKE: Final = 3
-"""Formatting elements of the same spelling of which the parser makes another anew."""
+"""How many identical formatting elements the parser re-creates (the "Noah's Ark" rule of the HTML standard)."""
 _FLAT: Final = ("a", "p", "br", "hr", "img", "td", "th", "tr", "wbr")
-"""Of the elements that are never deep those that pages have many of."""
+"""The most frequent elements that never nest."""
 _FLAT_ANYWHERE: Final = ("p", "br", "hr", "img")
-"""And those that are not in SVG and MathML either: they end it."""
+"""Elements that do not nest in SVG and MathML either: they close it."""
 _LONGEST: Final = 256
-"""Bytes of a usual start tag of a formatting element."""
+"""Maximum bytes of a usual start tag of a formatting element."""
 _USUAL: Final = re.compile(USUAL_TAG)
 _LEAF: Final = re.compile(rf"<(?=([a-z][a-z0-9-]*+)[\s>]){USUAL_TAG[1:]}[^<]*+</\1>")
-"""An element that ends before another begins: it is never open with one that follows it, and its end tag looks no
-further than at it."""
+"""A leaf element: closed before the next tag, so it is never on the stack together with later elements, and its end tag
+walks up no other element."""
 _LEVELS: Final = 8
 _GONE: Final = "\"'"
-"""Stands for what was taken out: no usual tag can have it."""
+"""Replaces a removed element. No usual tag can contain it."""
 _ROOTS: Final = [key_of(name) for name in ("html", "body")]
 _CDATA, _OPTION = key_of("![cd"), key_of("opti")
 _FORMATTING: Final = beginning_like(FORMATTING)
@@ -40,7 +40,7 @@ _WALKING: Final = beginning_like(FORMATTING | {"a"})
 
 
 class _Flat:
-    """Elements that never are in one another, and how to find them."""
+    """A set of elements that never nest, and how to find them."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._keys, self._masks = np.ones(1 << 16, np.uint32), np.zeros(1 << 16, np.uint32)
@@ -48,10 +48,10 @@ class _Flat:
             key = key_of(f"{name}\0")
             self._keys[key & PAIR], self._masks[key & PAIR] = key, (1 << 8 * (len(name) + 1)) - 1
         self.tag = re.compile(rf"</?+(?=(?:{'|'.join(sorted(set(names) - {'a'}))})[\s/>]){USUAL_TAG[1:]}")
-        """But for <a>: its end tags count."""
+        """Matches their tags, except <a>, whose end tags count."""
 
     def count(self, keys: Keys, pairs: Keys) -> int:
-        """How many of these are some of them; `pairs` are the first two bytes of each key."""
+        """How many keys are names of the set. `pairs`: the first two bytes of each key."""
         return int(np.count_nonzero(keys & self._masks[pairs] == self._keys[pairs]))
 
 
@@ -59,13 +59,13 @@ _IN_HTML, _ANYWHERE = _Flat(_FLAT), _Flat(_FLAT_ANYWHERE)
 
 
 def count_roots(found: Marks) -> int:
-    """Start tags that may be those of <html> and <body>."""
+    """Number of start tags that may be <html> or <body>."""
     return sum(int(np.count_nonzero((found.keys == root) & ~found.are_ends)) for root in _ROOTS)
 
 
 def has_few(text: str, found: Marks, deepest: int, most_left: int, most_walked: int, most_options: int) -> bool:
-    """At most so many open elements, formatting elements left open, open elements above which formatting elements end,
-    summed up, and options, in whatever order the tags are."""
+    """Whether the page stays within these limits, in whatever order its tags are: open elements, formatting elements
+    left open, open elements that the end tags of formatting elements walk up (summed up), and options."""
     options = len(found.places) > most_options and int(np.count_nonzero(found.keys == _OPTION)) > most_options
     if options or (found.keys == _CDATA).any():
         return False
@@ -89,7 +89,7 @@ def has_few(text: str, found: Marks, deepest: int, most_left: int, most_walked: 
 
 
 def _are_alike(raw: bytes, places: list[int], most: int) -> bool:
-    """Whether these tags have few spellings, all of them usual."""
+    """Whether these tags have at most `most` spellings, all of them usual."""
     spelt = set()
     for place in places:
         end = raw.find(b">", place, place + _LONGEST)

@@ -1,9 +1,9 @@
-"""Every < of a page, and how what follows it begins: what the looks at its markup have in common.
+"""The position of every < of a page, and the first letters of the name after it: shared by all checks of markup.
 
-An element is in the tree of a page only if its tag is written there, but for <html>, <head>, <body>, <tbody>, <tr>,
-<colgroup>, and <img>, which may be written <image>. So nobody need walk a tree for one that cannot be there.
+An element is in the tree of a page only if its tag is in the text, except for <html>, <head>, <body>, <tbody>, <tr>,
+<colgroup>, and <img>, which may be written <image>. The tree need not be walked for tags that the text does not have.
 
-Cost: 0.6 ns a byte, 7 ns a tag.
+Cost: 0.6 ns per byte, 7 ns per tag.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.arrays import Bools
+
 PAIR: Final = np.uint32(0xFFFF)
-"""The first two bytes of a key."""
+"""Mask of the first two bytes of a key."""
 _KEY: Final = 4
 _PADDING: Final = bytes(_KEY + 2)
 _SMALL: Final = b"abcdefghijklmnopqrstuvwxyz"
@@ -24,12 +26,11 @@ _AFTER_NAME: Final = b" \t\n\f\r/>"
 _IMPLIED: Final = frozenset({"html", "head", "body", "tbody", "tr", "colgroup"})
 
 Keys = npt.NDArray[np.uint32]
-Bools = npt.NDArray[np.bool_]
 Places = npt.NDArray[Any]
 
 
 def _folded() -> bytes:
-    """Small letters; 0 for what ends a name, and for nothing else."""
+    """Translation table to lower case, with 0 for every byte that ends a name and for no other."""
     table = bytearray(range(256))
     table[0] = 1
     table[ord("A") : ord("Z") + 1] = _SMALL
@@ -42,16 +43,18 @@ _FOLDED: Final = _folded()
 
 
 class Marks(NamedTuple):
+    """All possible tags of a page."""
+
     raw: bytes
     """The page in UTF-8."""
     places: Places
-    """Of each <."""
+    """Position of each <."""
     are_ends: Bools
     """Whether a / follows."""
     keys: Keys
-    """The four bytes where the name is: small letters, 0 for what ends a name."""
+    """The first four bytes of the name in lower case, with 0 for a byte that ends a name."""
     pairs: Bools
-    """By the first two bytes of a key, whether there is such a one."""
+    """Indexed by the first two bytes of a key: whether the page has such a key."""
 
     def may_have(self, name: str) -> bool:
         """Whether an element of this name can be in the tree."""
@@ -59,6 +62,7 @@ class Marks(NamedTuple):
 
 
 def marks(text: str) -> Marks:
+    """Find all possible tags of a page."""
     raw = text.encode(errors="replace")
     padded = raw + _PADDING
     octets, words = np.frombuffer(padded, np.uint8), np.ndarray((len(padded) - _KEY + 1,), "<u4", padded, strides=(1,))
@@ -72,17 +76,17 @@ def marks(text: str) -> Marks:
 
 @lru_cache(maxsize=256)
 def _pair(name: str) -> int:
-    """<image> begins like <img>."""
+    """The first two bytes of the key of a name. (<image> begins like <img>.)"""
     return int.from_bytes(f"{name.lower()}\0".encode()[:2], "little")
 
 
 def key_of(name: str) -> np.uint32:
-    """Of up to four bytes; 0 stands for what ends a name."""
+    """The key of a name of up to four bytes; 0 stands for a byte that ends a name."""
     return np.uint32(int.from_bytes(name.encode(), "little"))
 
 
 def beginning_like(names: frozenset[str]) -> Bools:
-    """By the first two bytes of a key, whether its name can be one of these."""
+    """A table by the first two bytes of a key: whether its name can be one of `names`."""
     found, behind = np.zeros(1 << 16, np.bool_), [octet for octet in range(256) if octet not in _SMALL + _DIGITS]
     for name in names:
         seconds = behind if len(name) == 1 else [ord(name[1])]

@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.collection.table import reserve
+from gossamer.desk.table import reserve
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

@@ -27,8 +27,12 @@ import numpy.typing as npt
 
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, Ask, VisitFlag, Visits
-from gossamer.collection.table import reserve
-from gossamer.hours import Moment
+from gossamer.collection.image import Image, Parts
+from gossamer.desk.applied import Applied
+from gossamer.desk.desk import Desk, Part
+from gossamer.desk.places import Places
+from gossamer.desk.table import reserve
+from gossamer.harvester.bandwidth.schedule import Hours, Moment
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -167,3 +171,29 @@ def predict(rows: F32, like: U32, addresses: U32, minute: float, day: int, out: 
         else:
             a, b = rows[row, day * HOURS + first], rows[row, day * HOURS + (first + 1) % HOURS]
             out[i] = a + share * (b - a)
+
+
+class ServerSpeeds(Part):
+    """How fast each address answers, by the hour, and what hour it is."""
+
+    name = "speeds"
+    needs = ("speeds",)
+
+    def __init__(self, desk: Desk) -> None:
+        self._places, self._site = desk[Places], desk.columns.site
+        self.hours = Hours.of(desk.settings.harvester)
+        self.speeds = Speeds(self._places.max_addresses)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any] | Parts]:
+        return {"speeds": self.speeds.dump(len(self._places.packed))}
+
+    def load(self, image: Image) -> None:
+        for number, packed in enumerate(self._places.packed):
+            self.speeds.met(number, packed)
+        self.speeds.load(image.array("speeds"))
+
+
+def learn_speeds(desk: Desk, applied: Applied) -> None:
+    part = desk[ServerSpeeds]
+    addresses = desk.columns.site.address[applied.visits["site"]]
+    part.speeds.learn_visits(addresses, applied.visits, part.hours.at(applied.effects.wall))

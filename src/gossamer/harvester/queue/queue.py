@@ -148,7 +148,7 @@ class SiteQueue:
     def set_errand(self, site: int, waits: bool) -> None:
         """Something other than its pages is to be asked of the site: a robots.txt that moved there, or a sitemap.
 
-        While it waits, `ready` hands the site out for it: page NONE, `Ask.ROBOTS`. `enter` lets the site in for it.
+        While it waits, `ready` hands the site out for it: page NONE, `ERRAND`. `enter` lets the site in for it.
         """
         self._q.sites["errand"][site] = waits
         turns.touch_site(self._q, site, self._ranks, self._pending)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.compiled import inlined, njit
-from gossamer.base.model import Ask, PageFlag, State
+from gossamer.base.model import ERRAND, Ask, PageFlag, State
 from gossamer.harvester.queue.holders import hold, let_go, may_be_asked, rest
 from gossamer.harvester.queue.memory import (
     ENTRIES,
@@ -38,6 +38,7 @@ _DONE: Final = int(State.DONE)
 _ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
 _PAGE: Final = np.uint8(Ask.PAGE)
 _ROBOTS: Final = np.uint8(Ask.ROBOTS)
+_ERRAND: Final = np.uint8(ERRAND)
 _FIRST: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOW: Final = np.uint64(0xFFFFFFFF)
 
@@ -161,6 +162,8 @@ def _take(q: Arrays, site: int, page: int, flags: U8, origin: U32, valid: F64, b
     q.counts[IN_FLIGHT] += 1
     s.turn = s.turn - 1 if s.turn > 0 else q.per_turn - 1
     s.taken = rules_hold
+    if page == NOBODY:
+        return _ERRAND
     if not rules_hold:
         return _ROBOTS
     _drop(q, site)

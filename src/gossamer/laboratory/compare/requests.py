@@ -22,12 +22,12 @@ from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs
 from gossamer.config import Settings
 from gossamer.config.presets import in_force
-from gossamer.desk import READABLE
-from gossamer.hours import Hours
+from gossamer.harvester.backoff import Answers, Clocks, rests_after
+from gossamer.harvester.bandwidth.schedule import Hours
+from gossamer.harvester.robots import READABLE
 from gossamer.laboratory.compare.crawled import settings_of
 from gossamer.laboratory.compare.discovery import Known, Soonest, soonest
 from gossamer.laboratory.compare.shortest import F64, I64, Requests, Rules, groups
-from gossamer.patience import Answers, Clocks, rests_after
 from gossamer.read.sql.database import Database, Row
 from gossamer.read.sql.sources import find
 

@@ -24,10 +24,11 @@ from typing import IO, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.arrays import U32
 from gossamer.base.compiled import njit
 from gossamer.base.errors import UsageError
 from gossamer.laboratory.graphs.webgraph import SIZE, WebGraph
-from gossamer.rank.graph import U32, csr
+from gossamer.rank.graph import csr
 from gossamer.urls import canonical, host
 
 U8 = npt.NDArray[np.uint8]

@@ -16,12 +16,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.arrays import I64, U32
 from gossamer.base.compiled import njit
 from gossamer.laboratory.graphs import make
 from gossamer.laboratory.graphs.powerlaw import Fit, exponent
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.rank.components import bow_tie
-from gossamer.rank.graph import I64, U32, Csr, crossings, csr
+from gossamer.rank.graph import Csr, crossings, csr
 
 NEVER: Final = np.uint32(0xFFFFFFFF)
 """Depth of a page that is not reached."""

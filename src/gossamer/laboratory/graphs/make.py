@@ -25,11 +25,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.arrays import U32
 from gossamer.base.errors import UsageError
 from gossamer.laboratory.graphs.inside import links_inside
 from gossamer.laboratory.graphs.powerlaw import bent, draw
 from gossamer.laboratory.graphs.webgraph import WebGraph, offsets_of
-from gossamer.rank.graph import U32, csr
+from gossamer.rank.graph import csr
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

@@ -30,8 +30,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base import disk
+from gossamer.base.arrays import I64, U32
 from gossamer.base.errors import UsageError
-from gossamer.rank.graph import I64, U32, Csr
+from gossamer.rank.graph import Csr
 
 SIZE: Final = 10_000
 """Bytes of a page where the file does not say."""

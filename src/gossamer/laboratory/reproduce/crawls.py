@@ -9,18 +9,21 @@ from __future__ import annotations
 import gc
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import is_collection
+from gossamer.crawl.run import CrawlRequest, run
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.compare import Crawled, read
 from gossamer.laboratory.compare.crawled import settings_of
 from gossamer.manager.strategies import LIVE, strategy_named
-from gossamer.run import Plea, run
+from gossamer.observe.statistics import Statistics
 from gossamer.webs.demo import DemoWeb
+from gossamer.webs.local import served
 
 PATIENCE: Final = 5.0
 """Seconds: what is due later is left."""
@@ -64,7 +67,9 @@ class Crawls:
         watcher = _Watcher(f"crawling the demonstration Web by {strategy}", self.show)
         changes = (order_of(strategy), *self._settings)
         try:
-            report = run(Plea(folder, demo=self._web, changes=changes, patience=PATIENCE), watcher)
+            report = run(
+                CrawlRequest(folder, serve=partial(served, self._web), changes=changes, patience=PATIENCE), watcher
+            )
         finally:
             gc.unfreeze()  # a run freezes what is loaded, as it is usually the last thing that a process does
         if report.interrupted:
@@ -90,7 +95,7 @@ def order_of(strategy: str) -> str:
 
 
 class _Watcher:
-    """Hands the crawl's figures on as progress: pages done, of those known."""
+    """Passes the statistics of the crawl on as progress: the share of known pages that are done."""
 
     def __init__(self, what: str, show: Show) -> None:
         self._what, self._show = what, show
@@ -98,8 +103,8 @@ class _Watcher:
     def due(self) -> bool:
         return True
 
-    def show(self, figures: dict[str, Any]) -> None:
-        self._show(self._what, figures["done"] / max(1, figures["known"]))
+    def show(self, statistics: Statistics) -> None:
+        self._show(self._what, statistics.pages.done / max(1, statistics.pages.known))
 
     def say(self, line: str) -> None:
         pass

@@ -21,17 +21,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
-from gossamer.crawl import Crawl
+from gossamer.crawl.loop import Crawl
+from gossamer.crawl.run import CrawlRequest, run
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.measured import F64
 from gossamer.laboratory.reproduce.fetchers import Fetchers
 from gossamer.laboratory.reproduce.servers import DOMAIN, SITES, address, host, served
-from gossamer.run import Plea, run
+from gossamer.observe.statistics import Statistics
 
 SAMPLE: Final = 0.01
 SETTLE: Final = 8.0
@@ -125,13 +127,13 @@ def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Calla
         resolve = ", ".join(f'"{host(site)}" = "{address(site)}:{port}"' for site in range(sites))
         settings = (*_SETTINGS, f'harvester.resolve={{ {resolve}, "*.{DOMAIN}" = "none" }}')
         first = tuple(f"http://{host(site)}/first" for site in range(sites))
-        _crawl(Plea(folder / "first", first, changes=settings, patience=2.0), show, "asking every server once")
+        _crawl(CrawlRequest(folder / "first", first, changes=settings, patience=2.0), show, "asking every server once")
 
         def crawled(way: Way, limit: int, seconds: float, settle: float = SETTLE) -> Ran:
             begun = folder / "crawl"
             shutil.copytree(folder / "first", begun, ignore=shutil.ignore_patterns("lock", "*.sock"))
             try:
-                plea = Plea(begun, queue_of(sites), changes=(*way.changes, f"harvester.bandwidth={limit}B/s"))
+                plea = CrawlRequest(begun, queue_of(sites), changes=(*way.changes, f"harvester.bandwidth={limit}B/s"))
                 return _watched(plea, way, seconds, settle, show)
             finally:
                 shutil.rmtree(begun)
@@ -139,11 +141,11 @@ def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Calla
         yield crawled
 
 
-def _watched(plea: Plea, way: Way, seconds: float, settle: float, show: Show) -> Ran:
+def _watched(plea: CrawlRequest, way: Way, seconds: float, settle: float, show: Show) -> Ran:
     sampler: list[_Sampler] = []
 
     def begin(crawl: Crawl) -> None:
-        bandwidth = crawl.dispatch.bandwidth
+        bandwidth = crawl.harvest.bandwidth
         assert bandwidth is not None
         if way.by_fetchers:
             bandwidth.admission = Fetchers(crawl.desk.columns.site.limit)
@@ -151,11 +153,11 @@ def _watched(plea: Plea, way: Way, seconds: float, settle: float, show: Show) ->
         sampler[0].start()
 
     try:
-        figures = _crawl(plea, show, way.label, begin, lambda: sampler[0].part)
+        statistics = _crawl(plea, show, way.label, begin, lambda: sampler[0].part)
     finally:
         for each in sampler:
             each.end()
-    return sampler[0].ran(settle, figures, way)
+    return sampler[0].ran(settle, statistics, way)
 
 
 class _Sampler(threading.Thread):
@@ -179,10 +181,10 @@ class _Sampler(threading.Thread):
                 self._sample()
         except Exception as error:  # raised where the crawl is waited for
             self._error = error
-        self._crawl.stop_requested = True
+        self._crawl.stop = Ending.STOPPED
 
     def _sample(self) -> None:
-        bandwidth = self._crawl.dispatch.bandwidth
+        bandwidth = self._crawl.harvest.bandwidth
         assert bandwidth is not None
         admission, now, read = bandwidth.admission, time.monotonic(), self._crawl.web.received()
         if self._first is None and read:
@@ -193,15 +195,16 @@ class _Sampler(threading.Thread):
         self._over.set()
         self.join()
 
-    def ran(self, settle: float, figures: dict[str, Any], way: Way) -> Ran:
+    def ran(self, settle: float, statistics: Statistics, way: Way) -> Ran:
         if self._error is not None:
             raise self._error
         rows = np.array(self._rows, np.float64).reshape(-1, 5)
         since = (self._first or 0.0) + settle
         rows = rows[rows[:, 0] >= since - SAMPLE]
         if self._first is None or len(rows) < 2:
+            ending = "" if statistics.ended is None else statistics.ended.ending
             raise GossamerError(
-                f"the crawl ended before anything was measured ({way.label}): {figures['ending']}",
+                f"the crawl ended before anything was measured ({way.label}): {ending}",
                 "Run it again; `gossamer crawl DIR --demo` shows whether crawls work here.",
             )
         counted = rows[-1, 3:] - rows[0, 3:]
@@ -211,26 +214,26 @@ class _Sampler(threading.Thread):
             rows[:, 2],
             int(counted[0]),
             int(counted[1]),
-            figures["run_visits"],
-            figures["pending"],
+            statistics.run.visits,
+            statistics.pages.pending,
         )
 
 
 def _crawl(
-    plea: Plea,
+    plea: CrawlRequest,
     show: Show,
     what: str,
     begin: Callable[[Crawl], None] | None = None,
     part: Callable[[], float] | None = None,
-) -> dict[str, Any]:
-    """Its figures. Ctrl-C ends it cleanly, and is passed on."""
+) -> Statistics:
+    """Its statistics at the end. Ctrl-C ends it cleanly, and is passed on."""
     try:
         report = run(plea, _Watcher(what, show, part), begin)
     finally:
         gc.unfreeze()  # a run freezes what is loaded, as it is usually the last thing that a process does
     if report.interrupted:
         raise KeyboardInterrupt
-    return report.figures
+    return report.statistics
 
 
 class _Watcher:
@@ -247,8 +250,9 @@ class _Watcher:
         self._next = now + 0.2
         return True
 
-    def show(self, figures: dict[str, Any]) -> None:
-        self._show(self._what, self._part() if self._part else figures["done"] / max(1, figures["known"]))
+    def show(self, statistics: Statistics) -> None:
+        pages = statistics.pages
+        self._show(self._what, self._part() if self._part else pages.done / max(1, pages.known))
 
     def say(self, line: str) -> None:
         pass

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import json
 import os
 import random
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Final
 
 from gossamer.base.errors import GossamerError
+from gossamer.base.process import die_with_parent
 from gossamer.webs.demo.server import listen
 
 SITES: Final = 120
@@ -38,7 +38,6 @@ LEAST: Final = 256
 SEND_BUFFER: Final = 8_192
 """Bytes: what a crawler does not read is not sent either."""
 _MEDIAN, _SPREAD, _SHORTEST, _LONGEST = 10_000, 0.6, 2_000, 30_000
-_PR_SET_PDEATHSIG: Final = 1
 _STOP_WITHIN: Final = 5.0
 
 
@@ -148,7 +147,7 @@ async def _answer(head: bytes, writer: asyncio.StreamWriter, begun: float, hurry
 
 def main() -> None:
     sites, hurry, parent = json.loads(sys.argv[1])
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    die_with_parent(signal.SIGTERM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.getppid() == parent:
         asyncio.run(_serve(sites, hurry))

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import NONE, LinkKind, Outcome, PageFlag, Reason, State
+from gossamer.base.outcomes import NO_OUTCOME
+from gossamer.harvester.backoff import Answers, Clocks, clocks
 from gossamer.harvester.queue.memory import IN_FLIGHT, IN_HEAP, IN_READY, LARGER, LEFT, NOBODY, OUT, Arrays, push
 from gossamer.harvester.queue.page_heaps import insert, raise_key
 from gossamer.harvester.queue.turns import done as queue_done
@@ -30,7 +32,6 @@ from gossamer.manager.plan import key_of
 from gossamer.manager.profit import Pages, appraise, simple_score
 from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, MERCATOR, MERIT, RANDOM, VALUE
 from gossamer.manager.value import Terms
-from gossamer.patience import Answers, Clocks, clocks
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -146,7 +147,7 @@ def discover(
     columns.origin[number] = site
     columns.depth[number] = min(columns.depth[source] + 1, 255) if inside else 0
     columns.flags[number] = _SEED if seed else 0
-    columns.outcome[number] = 255
+    columns.outcome[number] = NO_OUTCOME
     columns.state[number] = _PENDING
     if rules.depth and columns.depth[number] > rules.depth:
         columns.state[number], columns.reason[number] = _EXCLUDED, _TOO_DEEP

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, VISIT
-from gossamer.collection.columns import Columns
+from gossamer.crawl.parts import new_columns
+from gossamer.harvester.backoff import Clocks
 from gossamer.harvester.queue.queue import SITES_BY, SiteQueue
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate import loop
@@ -23,11 +24,10 @@ from gossamer.laboratory.simulate.servers import serve
 from gossamer.manager import learn
 from gossamer.manager.due import soonest_due
 from gossamer.manager.plan import make_plan
-from gossamer.manager.policies import TOTAL, new_totals
+from gossamer.manager.policies import new_totals
 from gossamer.manager.profit import pages_of
 from gossamer.manager.strategies import Strategy, strategy_named
-from gossamer.manager.value import Value, terms_of
-from gossamer.patience import Clocks
+from gossamer.manager.value import TOTAL, Value, terms_of
 from gossamer.rank.completed import GROWTH, LEAST
 from gossamer.rank.graph import Block
 from gossamer.rank.pagerank import pagerank
@@ -148,7 +148,7 @@ class _Crawl:
         self.graph, self.rule, self.scenario = graph, rule, scenario
         self.value = Value()
         pages, sites, links = graph.pages, graph.sites, len(graph.links.targets)
-        self.columns = columns = Columns(pages, sites)
+        self.columns = columns = new_columns(pages, sites)
         columns.site.count = columns.origin.count = sites
         columns.origin.site[:sites] = np.arange(sites)
         columns.site.slow[:sites] = columns.site.stretch[:sites] = 1.0

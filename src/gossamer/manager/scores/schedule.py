@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from gossamer.base.process import Process
 from gossamer.collection import manifest
 from gossamer.collection.layout import MANIFEST
 from gossamer.manager.scores.compute import SCORES, Scored, read_scored
+from gossamer.manager.scores.made import LinkScores
 
 SHARE: Final = 1 / 20
 START: Final = 0.75
@@ -30,8 +32,6 @@ A_LINK: Final = 4e-7
 pages and many links would never have scores: it would never earn them."""
 AT_STOP: Final = 1.0
 """Seconds that a computation may always take at a clean stop."""
-_COUNTED: Final = ("made", "visits", "pages", "links", "cpu")
-"""What is known of the last computation that ended well."""
 
 
 class Scorer:
@@ -49,24 +49,27 @@ class Scorer:
         self._cpu = self._carried = 0.0
         """Of the crawl, of this run when the last computation was begun, and since then in former runs."""
         self._sealed = 0 if manifest.read(shard).segments else self._size()
-        self._last: dict[str, Any] = {}
+        self._last: LinkScores | None = None
+        """What is known about the last computation that succeeded."""
         self._why = ""
         self.figures: dict[str, Any] = {}
         """What the last computation said of itself."""
         self.warnings: list[str] = []
         """What went wrong since someone last looked and cleared this."""
 
-    def resume(self, visits: int, before: Mapping[str, Any] | None = None) -> Scored | None:
-        """At the start of a run: the merit of before. `before` is what `standing` said at the end of the last run.
+    def resume(self, visits: int, before: LinkScores | None = None) -> Scored | None:
+        """Call it at the start of a run: returns the last scores. `before` is what `state` returned at the end of the
+        last run.
 
         If that is lost, visits and processor time are counted from here.
         """
-        before = before or {}
-        self._carried = float(before.get("cpu_since", 0.0))
+        before = before or LinkScores()
+        self._carried = before.cpu_since
         merit = read_scored(self._shard, self._weights)
         if merit is not None:  # it may have been thrown away
-            self._last = {name: before[name] for name in _COUNTED if before.get(name)} or self._of_files(visits, merit)
-            self._visits = int(self._last.get("visits", visits))
+            known = before.made or before.visits or before.pages or before.links or before.cpu
+            self._last = before if known else self._of_files(visits, merit)
+            self._visits = self._last.visits or visits
         return merit
 
     def begin_if_due(self, visits: int, crawl_cpu_seconds: float) -> bool:
@@ -96,26 +99,20 @@ class Scorer:
         if not reason:
             try:
                 self.figures = json.loads(process.output)
-                self._last = {"made": round(wall, 3), "visits": self._begun} | {
-                    name: self.figures[name] for name in _COUNTED[2:]
-                }
+                pages, links, cpu = (self.figures[name] for name in ("pages", "links", "cpu"))
+                self._last = LinkScores(round(wall, 3), self._begun, pages, links, cpu)
                 return read_scored(self._shard, self._weights)
             except (OSError, ValueError, KeyError) as error:
                 reason = str(error)
         self._fail(reason)
         return None
 
-    def standing(self, crawl_cpu_seconds: float) -> dict[str, Any]:
-        """For `status`, and for the next run: when scores were made last, of how much, or why there are none."""
+    def state(self, crawl_cpu_seconds: float) -> LinkScores:
+        """For `status`, and for the next run."""
         why = "" if self._last else self._why or f"they come after {self._every:,} visits, or when the crawl stops"
         if not self._weights and not self._prepare:
             why = "they have no weight: manager.weights names none, or manager.policy does not look at them"
-        return {
-            **dict.fromkeys(_COUNTED),
-            **self._last,
-            "cpu_since": round(self._since(crawl_cpu_seconds), 3),
-            "why": why,
-        }
+        return replace(self._last or LinkScores(), cpu_since=round(self._since(crawl_cpu_seconds), 3), why=why)
 
     def give_up(self) -> bool:
         """What is being computed; whether there was anything."""
@@ -129,10 +126,10 @@ class Scorer:
             self._process.kill()
             self._process = None
 
-    def _of_files(self, visits: int, scored: Scored) -> dict[str, Any]:
+    def _of_files(self, visits: int, scored: Scored) -> LinkScores:
         """What is known of the last computation without a word from the run that made it."""
         made = max(path.stat().st_mtime for path in (self._shard / SCORES).glob("*.merit"))
-        return {"made": round(made, 3), "visits": visits, "pages": len(scored.merit)}
+        return LinkScores(round(made, 3), visits, len(scored.merit))
 
     def _since(self, crawl_cpu_seconds: float) -> float:
         return self._carried + crawl_cpu_seconds - self._cpu
@@ -142,7 +139,8 @@ class Scorer:
         return self._process is None and wanted and self._size() != self._sealed
 
     def _affordable(self, crawl_cpu_seconds: float) -> bool:
-        return self._since(crawl_cpu_seconds) * SHARE >= (self._last.get("cpu") or self._estimate())
+        cost = self._last.cpu if self._last is not None else None
+        return self._since(crawl_cpu_seconds) * SHARE >= (cost or self._estimate())
 
     def _estimate(self) -> float:
         """Seconds of processor time, from the number of links."""

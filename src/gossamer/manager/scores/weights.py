@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
+from gossamer.base.arrays import F64, I64, U32
 from gossamer.base.compiled import njit
 from gossamer.base.model import Tag
 from gossamer.collection import manifest
 from gossamer.collection.tables.forms import Page, Word, one_chunk
 from gossamer.manager.scores.graph import read_table
-from gossamer.rank.graph import F64, I64, U32, Csr
+from gossamer.rank.graph import Csr
 from gossamer.rank.weighted import BASE, TAGS, link_weight
 
 F32 = npt.NDArray[np.float32]

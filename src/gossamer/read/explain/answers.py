@@ -1,16 +1,16 @@
 """The values that make up an explanation. They are typed dictionaries, because `gossamer explain --json` prints them as
 they are: names and types of the keys are part of the command's interface.
 
-`Clock`, `Robots`, `PageState`, `SiteState`, `Scores` and `Plan` are made by `whereabouts`, in this process or at the
-desk of a running crawl; the other values are made in this package.
+`Clock`, `Robots`, `PageState`, `SiteState`, `Scores` and `Plan` are made by `observe/status.py`, in this process or at
+the desk of a running crawl; the other values are made in this package.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 Live = dict[str, Any]
-"""An answer of the desk of a running crawl, as it came over its socket (`asking.py`)."""
+"""An answer of the desk of a running crawl, as it came over its socket (`observe/socket.py`)."""
 
 
 class AsOf(TypedDict):
@@ -110,6 +110,8 @@ class PageState(TypedDict, total=False):
     in_flight: bool
     robots: Robots
     site: Clock
+    parts: dict[str, dict[str, Any]]
+    """What parts of the desk report about the page, by name of the part."""
     words: str
 
 
@@ -285,6 +287,8 @@ class SiteState(TypedDict):
     origins: list[Origin]
     speeds: SiteSpeeds | None
     sitemap_due: float | None
+    parts: NotRequired[dict[str, dict[str, Any]]]
+    """What parts of the desk report about the site, by name of the part."""
 
 
 class NameAddress(TypedDict):

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from gossamer import config
-from gossamer.asking import ask
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.collection.layout import SETTINGS, require_collection, shard_folder
 from gossamer.collection.lock import holder
 from gossamer.config import Settings
-from gossamer.image_view import Mapped, open_image
+from gossamer.observe.image_view import Mapped, open_image
+from gossamer.observe.socket import ask
 from gossamer.read.explain.answers import AsOf, Live
 from gossamer.read.explain.files import Files
 from gossamer.read.explain.replayed import Replayed, replay

@@ -10,6 +10,7 @@ from gossamer.base.model import NONE, LinkKind
 from gossamer.base.outcomes import TREATMENTS, Again, Outcome
 from gossamer.config import Settings
 from gossamer.manager.history import read_history
+from gossamer.observe.status import page_standing, scores_of, unknown_standing
 from gossamer.read.explain.address import address_of, scope_verdict
 from gossamer.read.explain.answers import (
     Found,
@@ -25,7 +26,6 @@ from gossamer.read.explain.answers import (
 from gossamer.read.explain.collection import Opened, opened, settings_of, steadily
 from gossamer.read.explain.files import Discovery, NewPage
 from gossamer.read.explain.visits import probes_of, sitemaps_of, visits_of
-from gossamer.whereabouts import page_standing, scores_of, unknown_standing
 
 LETTERS: Final = {
     LinkKind.SEED: "S",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from gossamer.base.errors import GossamerError
 from gossamer.collection.manifest import Contents
@@ -19,29 +19,25 @@ from gossamer.config import Settings
 
 if TYPE_CHECKING:
     from gossamer.collection.journal.effects import Effects
-    from gossamer.desk import Desk
+    from gossamer.desk.desk import Desk
 
 MOST: Final = 0.5
 """Maximum duration of a replay, in seconds."""
 
 
 class Replayed:
-    """A replayed desk, in the form that `whereabouts` reads. It never crawls."""
+    """A replayed desk, in the form that `observe/status.py` reads. It never crawls."""
 
     def __init__(self, desk: Desk, record: int, ranked: bool) -> None:
-        from gossamer.asking import DeskView
-        from gossamer.whereabouts import TOTAL
+        from gossamer.observe.listener import DeskView
 
         view = DeskView(desk)
-        self._desk, self.columns, self.record, self.wall = desk, desk.columns, record, desk.wall
+        self.columns, self.record, self.wall = desk.columns, record, desk.wall
         self.site_name, self.address_of, self.rules_of = view.site_name, view.address_of, view.rules_of
-        self.speeds_of = view.speeds_of
-        self.issued = int(desk.totals[TOTAL])
+        self.speeds_of, self.parts = view.speeds_of, view.parts
+        self.site_number, self.issued = view.site_number, view.issued
         self.ranked = ranked
         """False if link scores were computed and are not loaded: only an image contains them."""
-
-    def site_number(self, name: str) -> int:
-        return self._desk.site(name)
 
 
 def cheap(contents: Contents, journal: list[Effects], with_image: bool = True) -> bool:
@@ -68,19 +64,20 @@ def replay(shard: Path, contents: Contents, journal: list[Effects], settings: Se
 
 
 def _replay(shard: Path, contents: Contents, journal: list[Effects], settings: Settings) -> Replayed | None:
-    from gossamer import imaging
     from gossamer.collection.recovery import recover
-    from gossamer.desk import Desk
+    from gossamer.crawl.apply import apply
+    from gossamer.crawl.parts import new_desk
+    from gossamer.desk import snapshot
 
     recovered = recover(shard)
-    desk: Any = Desk(settings, recovered.meta.seed)
-    if recovered.image is not None and imaging.usable(desk, recovered.image):
-        imaging.load(desk, recovered.image)
+    desk = new_desk(settings, recovered.meta.seed)
+    if recovered.image is not None and snapshot.usable(desk, recovered.image):
+        snapshot.load(desk, recovered.image)
     elif not cheap(contents, journal, with_image=False):
         return None
     else:
         recovered = replace(recovered, image=None)
     for effects in recovered.effects():
-        desk.apply(effects)
+        apply(desk, effects)
     ranked = recovered.image is not None or not any((shard / "scores").glob("*.parquet"))
     return Replayed(desk, recovered.mark.record, ranked)

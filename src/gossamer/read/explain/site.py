@@ -8,11 +8,11 @@ from typing import Final, cast
 
 from gossamer import urls
 from gossamer.base.model import NONE
+from gossamer.observe.status import site_standing
 from gossamer.read.explain.answers import SiteAnswer, SiteState
 from gossamer.read.explain.collection import Opened, opened, settings_of, steadily
 from gossamer.read.explain.names import addresses_of
 from gossamer.read.explain.visits import outcomes_of, probes_of, robots_of, sitemaps_of
-from gossamer.whereabouts import site_standing
 
 _SITE: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^/?#@:\s]+)(:[0-9]+)?")
 

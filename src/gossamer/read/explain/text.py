@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from gossamer.base.model import VisitFlag
 from gossamer.base.outcomes import Outcome
@@ -113,6 +113,13 @@ def _state_lines(answer: PageAnswer, now: float) -> Iterator[str]:
         yield f"  plan of {when_of(answer['plan']['made'], now)}: {answer['plan']['words']}"
     if state.get("site"):
         yield from clock_lines(state["site"], answer.get("next_turn"), now)
+    yield from part_lines(state.get("parts"))
+
+
+def part_lines(parts: dict[str, dict[str, Any]] | None) -> Iterator[str]:
+    """What the parts of the desk report about a page or a site (`observe/status.py`)."""
+    for name, values in (parts or {}).items():
+        yield f"{name}: " + ", ".join(f"{word} {value}" for word, value in values.items())
 
 
 def _robots_words(robots: Robots, now: float) -> str:
@@ -219,6 +226,7 @@ def _site_lines(answer: SiteAnswer, now: float) -> Iterator[str]:
         yield f"scores: {shares['cash']:.3g} of all cash (OPIC), mean link score {shares['links']:.4g}"
         yield from clock_lines(site["clock"], answer.get("next_turn"), now)
         yield from _speed_lines(site.get("speeds"))
+        yield from part_lines(site.get("parts"))
     if answer["addresses"]:
         yield f"addresses: {len(answer['addresses'])}"
         for address in answer["addresses"][-MOST_ADDRESSES:]:

@@ -5,13 +5,13 @@ The desk of a running crawl is asked. Without one, the newest image is read: the
 
 from __future__ import annotations
 
-from gossamer.asking import ask
 from gossamer.base.errors import StorageError
 from gossamer.collection import image
 from gossamer.collection.image import ImageDamagedError
 from gossamer.collection.lock import holder
+from gossamer.observe.socket import ask
+from gossamer.observe.status import HORIZON, sites_aside
 from gossamer.read.sql.sources import Sources
-from gossamer.whereabouts import HORIZON, sites_aside
 
 Row = tuple[int, str, float | None]
 

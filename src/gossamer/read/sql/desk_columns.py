@@ -20,7 +20,7 @@ from gossamer.collection.manifest import Contents
 from gossamer.config import Settings
 
 if TYPE_CHECKING:
-    from gossamer.image_view import Mapped
+    from gossamer.observe.image_view import Mapped
 
 F32 = npt.NDArray[np.float32]
 Columns = dict[str, npt.NDArray[Any]]
@@ -38,7 +38,7 @@ _NO_SPEEDS: Final = {
 def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -> Columns | None:
     """Columns for "pages" or "sites", with the number of each; None if there is no readable image."""
     from gossamer.base.model import SHARD_SHIFT
-    from gossamer.image_view import open_image
+    from gossamer.observe.image_view import open_image
 
     image = open_image(shard, contents.image)
     if image is None:
@@ -64,7 +64,7 @@ def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -
 
 def speeds_table(shard: Path, contents: Contents) -> Columns:
     """A row for each address that has answered, for each hour and kind of day; the empty address means all together."""
-    from gossamer.image_view import open_image
+    from gossamer.observe.image_view import open_image
     from gossamer.web.addresses import unpack
 
     image = open_image(shard, contents.image)

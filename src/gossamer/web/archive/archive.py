@@ -1,22 +1,22 @@
-"""WARC 1.1 records of what came over the wire (ISO 28500:2017), one gzip member each.
+"""Writes WARC 1.1 records of requests and answers (ISO 28500:2017), one gzip member each.
 
 Invariant: warcio (`content_stream().read()`) and fastwarc (`auto_decode='all'`) read every record to its end, and both
-get the same bytes. Bodies are stored as received, but for what would break that, with the old header fields renamed to
-`X-Crawler-…`, as other crawlers do:
+get the same bytes. Bodies are stored as received, unless that would break the invariant; then the old header fields are
+renamed to `X-Crawler-…`, as other crawlers do:
 
-    Transfer-Encoding    libcurl has undone it: renamed, with a true Content-Length
+    Transfer-Encoding    libcurl has decoded it: renamed, with a true Content-Length
     Content-Length       renamed when it is not the length of what is stored
-    Content-Encoding     kept with the encoded bytes where every reader can undo it (`Decoded.common`) and all of it is
-                         stored; otherwise the decoded body is stored and the field renamed
+    Content-Encoding     kept with the encoded bytes where every reader can decode it (`Decoded.common`) and all of it
+                         is stored; otherwise the decoded body is stored and the field renamed
 
 A body that is in the archive already is not stored again: its `revisit` record has the head, and names the record that
-has the body (WARC 1.1, 6.7.2, identical payload digest). Its digest is that of the body as stored, so head and old body
-belong together whatever the encoding. The record to name is found by `web/archive/bodies.py`, and believed only if its
-head, read from the file, has this very digest. The cleaned text is a `conversion` record behind its response (6.6).
+has the body (WARC 1.1, 6.7.2, identical payload digest). The digest is of the body as stored, so that head and old body
+belong together whatever the encoding. `web/archive/bodies.py` finds the record, which is used only if its head, read
+from the file, has this very digest. The cleaned text is a `conversion` record after its response (6.6).
 
-Cost for a page of 25 KB that came as 9 KB of gzip: 0.08 ms. Records are formatted here and compressed by isal; those
-whose body is compressed already are only wrapped (5 µs, not 50, for 0.3 % more bytes). Refused: fastwarc's writer,
-0.21 ms for such a record and 0.34 for one with the page as plain text, where isal takes 0.10 and makes it a fifth
+Cost for a page of 25 KB that came as 9 KB of gzip: 0.08 ms. Records are formatted here and compressed by isal; a record
+whose body is compressed already is only wrapped (5 µs, not 50, for 0.3 % more bytes). Refused: fastwarc's writer, which
+takes 0.21 ms for such a record, and 0.34 ms for a plain text page, where isal takes 0.10 ms and makes it a fifth
 smaller.
 """
 
@@ -53,11 +53,11 @@ _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _TWO_LETTERS: Final = [bytes((first, second)) for first in _LETTERS for second in _LETTERS]
 _SHIFTS: Final = range(150, -10, -10)
 _SPACED: Final = bytes.maketrans(b"\r\n", b"  ")
-"""No line of a head is two."""
+"""Keeps a line of a head from becoming two."""
 _HEAD: Final = 1 << 12
-"""Bytes of a gzip member within which the head of its record must end, for a revisit record to name it."""
+"""Bytes of a gzip member within which the head of its record must end, so that a revisit record can name it."""
 _MOSTLY: Final = 1 << 10
-"""Bytes within which it does, mostly: isal inflates all that it gets."""
+"""Bytes within which the head mostly ends: isal inflates all that it gets."""
 _InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub says instance
 
 
@@ -68,11 +68,11 @@ class Exchange:
     url: bytes
     address: str
     time: float
-    """Wall clock at the request."""
+    """Wall clock time of the request."""
     request: bytes
-    """Its head, as sent."""
+    """Head of the request, as sent."""
     status: bytes
-    """Status line of the answer, without its end."""
+    """Status line of the answer, without its line end."""
     fields: Sequence[tuple[bytes, bytes]]
     """Header fields of the answer, in order, names as sent."""
     body: bytes
@@ -82,10 +82,12 @@ class Exchange:
 
 
 class Place(NamedTuple):
+    """Where an exchange was stored."""
+
     offset: int
     """Where the response (or revisit) record starts."""
     end: int
-    """Length of the file behind all that was written."""
+    """Length of the file after all that was written."""
     payload: bytes
     """SHA-1 of the body as stored; zeros for an empty one."""
     repeated: bool
@@ -103,7 +105,7 @@ class _Original(NamedTuple):
 
 
 def warcinfo(name: str, software: str, contact: str) -> bytes:
-    """The first record of a file."""
+    """The first record of an archive file."""
     operator = f"operator: {contact}\r\n" if contact else ""
     fields = f"software: {software}\r\nformat: WARC File Format 1.1\r\n{operator}"
     head = [b"WARC-Filename: " + name.encode(), b"Content-Type: application/warc-fields"]
@@ -111,12 +113,12 @@ def warcinfo(name: str, software: str, contact: str) -> bytes:
 
 
 class Archive:
-    """The WARC file that a worker appends to; the desk has created it, with its warcinfo record."""
+    """The WARC file that a worker appends to; the desk has created it with its warcinfo record."""
 
     def __init__(
         self, number: int, file: Appender, max_stored: int, payloads: Payloads | None = None, markup: bool = False
     ) -> None:
-        """`payloads`: where to look for repeats; None: every body is stored. `markup`: cleaned texts have tags."""
+        """`payloads`: where to find repeats; None: every body is stored. `markup`: cleaned texts have tags."""
         self.number = number
         self._file = file
         self._max_stored = max_stored
@@ -125,9 +127,9 @@ class Archive:
         self._text_type = b"Content-Type: text/%s; charset=utf-8" % (b"html" if markup else b"plain")
 
     def write(self, exchange: Exchange, text: bytes | None = None) -> Place:
-        """Append request, response and cleaned text in one write; they are whole in the file before this returns.
+        """Appends request, response and cleaned text in one write; they are whole in the file before this returns.
 
-        A repeat has no text of its own: that of the body lies behind the response that has it.
+        A repeat has no text record: the text of its body follows the response that has the body.
         """
         response_id = _record_id()
         named = [b"WARC-Target-URI: " + exchange.url, b"WARC-IP-Address: " + exchange.address.encode()]
@@ -157,12 +159,12 @@ class Archive:
         self._file.close()
 
     def _original(self, payload: bytes, digest: bytes) -> _Original | None:
-        """The response record that has this body. Anything strange about it: None, and the body is stored once more."""
-        found = self._payloads.find(payload) if self._payloads is not None else None
-        if found is None:
+        """The response record that has this body. If anything about it is wrong: None, and the body is stored again."""
+        place = self._payloads.find(payload) if self._payloads is not None else None
+        if place is None:
             return None
         try:
-            fields = _fields_at(self._shard + archive_name(found[0]), found[1])
+            fields = _fields_at(self._shard + archive_name(place[0]), place[1])
             if fields[b"WARC-Type"] != b"response" or fields[b"WARC-Payload-Digest"] != digest:
                 return None
             return _Original(fields[b"WARC-Target-URI"], fields[b"WARC-Date"], fields[b"WARC-Record-ID"])
@@ -170,7 +172,7 @@ class Archive:
             return None
 
     def _stored(self, exchange: Exchange) -> tuple[bytes, bytes, bool, bool]:
-        """Head and body as stored, whether the body is compressed, whether it misses its end."""
+        """Head and body as stored; whether the body is compressed; whether its end is missing."""
         most = self._max_stored
         body = exchange.body
         encoded = exchange.decoded.common and not exchange.cut and len(body) <= most
@@ -208,7 +210,10 @@ def _references(original: _Original) -> list[bytes]:
 
 
 def _fields_at(path: str, offset: int) -> dict[bytes, bytes]:
-    """Of the record whose gzip member starts there. Raises OSError, ValueError or an error of inflating."""
+    """The WARC header fields of the record whose gzip member starts at `offset`.
+
+    Raises OSError, ValueError or an error of inflating.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         packed = os.pread(fd, _HEAD, offset)
@@ -237,13 +242,14 @@ def _record(kind: bytes, record_id: bytes, when: float, fields: list[bytes], hea
 
 
 def _squeezed(record: bytes) -> bytes:
-    """A gzip member."""
+    """A record as a gzip member."""
     member: bytes = igzip_lib.compress(record, 1, flag=igzip_lib.COMP_GZIP)
     return member
 
 
 def _wrapped(record: bytes) -> bytes:
-    """A gzip member of stored blocks (RFC 1951, 3.2.4). zlib's level 0 writes the same, but clears 256 KB first."""
+    """A record as a gzip member of stored blocks (RFC 1951, 3.2.4). zlib's level 0 writes the same, but clears 256 KB
+    of memory first."""
     parts = [_GZIP_HEAD]
     for at in range(0, len(record), _BLOCK):
         size = min(_BLOCK, len(record) - at)
@@ -264,7 +270,7 @@ def _date(when: float) -> bytes:
 
 @lru_cache(maxsize=16)
 def _second(when: int) -> bytes:
-    """Remembered: a worker writes many records in one."""
+    """A second as text. Cached: a worker writes many records within one second."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(when)).encode()
 
 
@@ -276,6 +282,6 @@ def _digest(*parts: bytes) -> bytes:
 
 
 def _spelled(sha1: bytes) -> bytes:
-    """In base 32 (RFC 4648): that of the standard library takes thrice as long."""
+    """A digest in base 32 (RFC 4648). The standard library takes three times as long."""
     number = int.from_bytes(sha1, "big")
     return b"sha1:" + b"".join([_TWO_LETTERS[number >> shift & 0x3FF] for shift in _SHIFTS])

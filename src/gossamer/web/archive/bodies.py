@@ -1,13 +1,13 @@
-"""Where bodies lie that were archived before: a table that all workers read, and the desk alone writes.
+"""An index of archived bodies: a table in shared memory that all workers read, and only the desk writes.
 
-Shared memory (a memfd, inherited by descriptor), 2^20 entries in sets of eight: first the keys of all sets, then their
-values. A key is the first eight bytes of a body's SHA-1, 0 for an empty place; a value is file number << 48 | offset of
-the response record. The size is fixed, 16 MB and touched as it fills, so it finds repeats among about the last 10^6
-bodies; within a set the oldest gives way.
+The memory is a memfd, inherited by descriptor: 2^20 entries in sets of eight, first the keys of all sets, then their
+values. A key is the first eight bytes of a body's SHA-1, 0 for an empty entry; a value is file number << 48 | offset of
+the response record. The size is fixed: 16 MB, touched as it fills. So it finds repeats among about the last 10^6
+bodies; within a set the oldest entry gives way.
 
-Readers take no lock. A place is emptied before it gets another value, and its key is written last, so a key that is
-seen has a value that was written whole. On machines that let others see stores in another order, a wrong value costs a
-full copy, never a wrong record: whoever finds a place checks the digest that stands there (`web/archive/archive.py`).
+Readers take no lock. An entry is emptied before it gets another value, and its key is written last, so that a key that
+is seen has a value that was written whole. On machines where other cores see stores in another order, a wrong value
+costs a full copy, never a wrong record: the reader checks the digest of the record (`web/archive/archive.py`).
 
 An entry may be published only when the commit that covers its record is synced. Otherwise a power cut could take the
 original from a revisit record that survives.
@@ -15,8 +15,8 @@ original from a revisit record that survives.
 Invariants, each a test of the same name: what was published is found; within a set the oldest gives way; a reader never
 sees a key with the value of another; the memory does not grow.
 
-Cost: 1.2 µs for `find`; `publish` 0.5 µs an entry in batches of 1,000. Refused: asking the desk for each body (a round
-trip, and the worker's page waits); a table per worker (finds no repeats of what others stored).
+Cost: `find` 1.2 µs; `publish` 0.5 µs per entry in batches of 1,000. Refused: asking the desk about each body (a round
+trip, and the worker's page waits); a table per worker (finds no repeats of bodies that others stored).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gossamer.base.errors import StorageError
 from gossamer.base.model import VisitFlag, Visits
 
 LEAST: Final = 256
-"""Bytes of a body for which a revisit record is worth its length."""
+"""Smallest body, in bytes, for which a revisit record is worth its length."""
 WAYS: Final = 8
 SETS: Final = 1 << 17
 _KEY: Final = 8
@@ -49,12 +49,12 @@ Keys = npt.NDArray[np.uint64]
 
 
 class Payloads:
-    """Made without a descriptor it is the desk's: new and empty. Made with one it is a worker's, to read only."""
+    """The table. Without a descriptor it is the desk's: new and empty. With one it is a worker's: read only."""
 
     def __init__(self, fd: int = -1) -> None:
         self._turn = np.zeros(0, np.uint8)
         self._writing = threading.Lock()
-        """Of the desk's threads."""
+        """Held by the thread of the desk that writes."""
         if fd >= 0:
             self._fd = -1
             self._memory = mmap.mmap(fd, _SIZE, prot=mmap.PROT_READ)
@@ -67,14 +67,14 @@ class Payloads:
             cure = "Allow files of 16 MB (ulimit -f), or do without: --set collection.revisit_records=false"
             raise StorageError(f"no shared memory for the table of bodies: {error.strerror}", cure) from error
         self._turn = np.zeros(SETS, np.uint8)
-        """By set: the place that is filled next, which is empty or the oldest."""
+        """By set: the entry that is filled next, which is empty or the oldest."""
 
     def fileno(self) -> int:
         """The descriptor to pass to a worker; it stays open until `close`."""
         return self._fd
 
     def find(self, sha1: bytes) -> tuple[int, int] | None:
-        """File number and offset of the response record whose body most likely has this SHA-1."""
+        """File number and offset of the response record whose body most likely has this SHA-1; None: not found."""
         key = sha1[:_KEY]
         start = (int.from_bytes(key, "little") % SETS) * _SET
         keys = self._memory[start : start + _SET]
@@ -89,7 +89,7 @@ class Payloads:
         return value >> _FILE_SHIFT, value & _OFFSET
 
     def publish(self, keys: Keys, files: npt.NDArray[np.integer], offsets: npt.NDArray[np.integer]) -> None:
-        """In order of age, the oldest first. What is known already, and a key of 0, is passed over.
+        """Adds entries, in order of age, the oldest first. Known keys, and a key of 0, are skipped.
 
         After `close` it does nothing: a crawl that fails may still commit.
         """
@@ -110,20 +110,20 @@ class Payloads:
         table[slots] = keys[chosen]
 
     def publish_visits(self, visits: Visits) -> None:
-        """The bodies that these visits archived in full; their commit is synced."""
+        """Adds the bodies that these visits archived in full. Their commit must be synced."""
         stored = (visits["flags"] & (VisitFlag.STORED | VisitFlag.REPEATED)) == VisitFlag.STORED
         new = visits[stored & (visits["warc_end"] > 0) & (visits["length"] >= LEAST)]
         self.publish(keys_of(new["payload"]), new["warc_file"], new["warc_offset"])
 
     def _arrays(self) -> tuple[Keys, Keys]:
-        """Keys and values. Not kept: a view would hold the memory open."""
+        """Keys and values. Views are not kept: they would hold the memory open."""
         both = np.frombuffer(self._memory, "<u8").reshape(2, -1)
         return both[0], both[1]
 
     def _places(
         self, chosen: npt.NDArray[np.intp], sets: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
-        """A place each, all different: of more than `WAYS` for one set only the last are left."""
+        """Chooses an entry for each, all different. If more than `WAYS` fall into one set, only the last are left."""
         order = np.argsort(sets, kind="stable")
         chosen, sets = chosen[order], sets[order]
         _, starts, counts = np.unique(sets, return_index=True, return_counts=True)
@@ -142,5 +142,5 @@ class Payloads:
 
 
 def keys_of(payloads: npt.NDArray[np.uint8]) -> Keys:
-    """Keys of SHA-1 digests, 20 bytes a row, as in `VISIT["payload"]`."""
+    """The keys of SHA-1 digests, given as rows of 20 bytes, as in `VISIT["payload"]`."""
     return np.ascontiguousarray(payloads[:, :_KEY]).view("<u8")[:, 0]

@@ -1,7 +1,7 @@
 """The certificates that are trusted: the system's, and those of `harvester.trusted`.
 
-libcurl takes one file, so the two are joined, in memory: a file without a name, which goes with the process. (A blob is
-refused: libcurl reads it anew for every connection, a file once a day.)
+libcurl takes one file, so the two are joined in an anonymous file in memory, which ends with the process. Refused: a
+blob, which libcurl parses for every connection; it reads a file once per day.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _BUNDLES: Final = (
 
 
 class Trusted:
-    """`path` is what libcurl is to read, "" for nothing, while this lives."""
+    """`path` is the file that libcurl reads, "" for none. It exists as long as this object."""
 
     def __init__(self, own: str = "") -> None:
-        """`own`: a file of certificates besides the system's."""
+        """`own`: a file of certificates in addition to the system's."""
         self._file: int | None = None
         system = system_bundle()
         self.path = system
@@ -41,7 +41,7 @@ class Trusted:
 
 
 def system_bundle() -> str:
-    """libcurl's wheel does not know where this system keeps its certificates. "": nowhere."""
+    """The system's file of certificates, which libcurl's wheel does not know; "": there is none."""
     named = os.environ.get("SSL_CERT_FILE")
     return next((path for path in (named, *_BUNDLES) if path and os.path.exists(path)), "")
 
@@ -49,9 +49,9 @@ def system_bundle() -> str:
 def read_certificates(path: Path) -> bytes:
     cure = "harvester.trusted names a file of certificates in PEM form (BEGIN CERTIFICATE)."
     try:
-        found = path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", cure) from error
-    if b"-----BEGIN CERTIFICATE-----" not in found:
+    if b"-----BEGIN CERTIFICATE-----" not in data:
         raise UsageError(f"{path} holds no certificate", cure)
-    return found
+    return data

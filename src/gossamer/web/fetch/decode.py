@@ -1,7 +1,7 @@
-"""Content-Encoding undone, with a bound.
+"""Decodes bodies by their Content-Encoding, with a bound on the output.
 
 libcurl could decode, but drops the whole body when the encoding is unknown or false, has no zstd in its wheel, and
-bounds nothing. Here the output never outgrows `limit` by more than a chunk: a bomb costs what its bound costs.
+bounds nothing. Here the output never exceeds `limit` by more than a chunk: a bomb costs what its bound costs.
 Sources: RFC 9110 8.4, RFC 1950–1952, RFC 7932, RFC 8878 and 9659 (a zstd window of at most 8 MB).
 """
 
@@ -15,12 +15,12 @@ import zstandard
 from isal import isal_zlib
 
 CHUNK: Final = 1 << 16
-"""Output is made in pieces of about this size."""
+"""Bytes of output that are made at a time, about."""
 PIECE: Final = 1 << 10
-"""Input of what may be damaged is taken in pieces of this size."""
+"""Bytes of input that are taken at a time from a body that may be damaged."""
 MOST_LAYERS: Final = 3
 MOST_EMPTY: Final = 1_000
-"""Members of gzip in a row that make nothing."""
+"""Empty gzip members in a row that are read."""
 _InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub says instance
 _WINDOW: Final = 8 << 20
 _TEXT: Final = bytes(range(0x20, 0x100)).replace(b"\x7f", b"") + b"\t\n\f\r\x1b"
@@ -29,11 +29,11 @@ _TEXT: Final = bytes(range(0x20, 0x100)).replace(b"\x7f", b"") + b"\t\n\f\r\x1b"
 class Decoded(NamedTuple):
     data: bytes
     ok: bool
-    """False: the body is not what its header says, or grows beyond the bound."""
+    """False: the body is not what its header says, or exceeds the bound."""
     common: bool
     """Every WARC reader can decode the body by its header: none, one whole gzip member, or one whole zlib stream.
     (warcio 1.8 fails on br, does not know zstd or chains and stops after a gzip stream's first member; fastwarc 1.1
-    fails on bare deflate, `x-gzip`, a cut stream and on anything behind the end.)"""
+    fails on bare deflate, `x-gzip`, a cut stream and on anything after the end.)"""
 
 
 class _BadError(Exception):
@@ -41,10 +41,10 @@ class _BadError(Exception):
 
 
 def decode(body: bytes, encoding: str, limit: int) -> Decoded:
-    """Undo a Content-Encoding header. A body that ends too early is decoded as far as it goes; a header that lies
-    about a plain text is ignored; a body without encoding is returned as it is.
+    """Decodes a body by its Content-Encoding header. A body that ends too early is decoded as far as it goes; a false
+    header of a plain text is ignored; a body without encoding is returned as it is.
 
-    Bytes made: at most `limit` and a chunk for the last layer, `limit` for the one before it.
+    Output: at most `limit` and a chunk of the last layer, `limit` of the layer before it.
     """
     layers = [name for name in (part.strip().lower() for part in encoding.split(",")) if name not in _IDENTITY]
     if not layers or not body:
@@ -64,8 +64,8 @@ def decode(body: bytes, encoding: str, limit: int) -> Decoded:
 
 
 def salvaged(body: bytes, encoding: str, limit: int) -> bytes:
-    """Of a body that `decode` finds damaged or too large: what comes before that, `limit` bytes at most. Slower, and of
-    one layer only."""
+    """The part before the damage of a body that `decode` finds damaged or too large, at most `limit` bytes. Slower than
+    `decode`, and for one layer only."""
     parts: list[bytes] = []
     try:
         for part in _SALVAGERS.get(encoding.strip().lower(), _nothing)(body):
@@ -83,10 +83,10 @@ def _nothing(body: bytes) -> Iterator[bytes]:
 
 
 def _inflated(body: bytes) -> Iterator[bytes]:
-    """Members of gzip, or a zlib stream. A bare one is not looked for: too much could be one.
+    """Decodes gzip members, or a zlib stream. A bare deflate stream is not tried: too much could be one.
 
-    In time in proportion to the body, however many members: of what follows one, no more than a piece is copied. What
-    follows `MOST_EMPTY` empty ones is not read.
+    Takes time in proportion to the body, however many members it has: of what follows a member, no more than a piece is
+    copied. What follows `MOST_EMPTY` empty members is not read.
     """
     wbits = 31 if body.startswith(b"\x1f\x8b") else 15
     stream, at, empty = isal_zlib.decompressobj(wbits=wbits), 0, 0
@@ -132,12 +132,12 @@ _SALVAGERS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
 
 
 def _plain(body: bytes) -> bool:
-    """Text, by its first bytes: no control characters."""
+    """Whether the first bytes are text: no control characters."""
     return not body[:1024].translate(None, _TEXT)
 
 
 Layer = tuple[bytes, bool, bool]
-"""Output, whether it was one whole stream and nothing else, whether there was more than the bound allows."""
+"""Output; whether the input was one whole stream and nothing else; whether there was more than the bound allows."""
 
 
 def _unknown(data: bytes, limit: int) -> Layer:
@@ -145,7 +145,7 @@ def _unknown(data: bytes, limit: int) -> Layer:
 
 
 def _gzip(data: bytes, limit: int) -> Layer:
-    """One member after the other; what follows the last and is no member is ignored, as browsers do."""
+    """Decodes one member after the other; other bytes after the last member are ignored, as browsers do."""
     out, member = _inflate(data, 31, limit + 1)
     rest = member.unused_data
     if not rest:
@@ -159,7 +159,7 @@ def _gzip(data: bytes, limit: int) -> Layer:
 
 
 def _deflate(data: bytes, limit: int) -> Layer:
-    """`deflate` means the zlib format; many servers send the bare stream."""
+    """Decodes `deflate`, which means the zlib format; many servers send the bare stream."""
     try:
         out, stream = _inflate(data, 15, limit + 1)
     except _InflateError:
@@ -169,7 +169,7 @@ def _deflate(data: bytes, limit: int) -> Layer:
 
 
 def _inflate(data: bytes, wbits: int, room: int) -> tuple[bytes, isal_zlib.Decompress]:
-    """A piece shorter than it may be is the last: the stream ended, or the input did."""
+    """Decodes at most `room` bytes. A piece shorter than it may be is the last: the stream ended, or the input did."""
     stream = isal_zlib.decompressobj(wbits=wbits)
     parts: list[bytes] = []
     while room > 0:

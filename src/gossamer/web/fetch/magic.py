@@ -1,6 +1,7 @@
-"""What a body is by its first bytes, whatever its header calls it: large binary files are called HTML (A.3.1).
+"""The format of a body by its first bytes, whatever its header says: large binary files are called HTML (A.3.1).
 
-Only marks that no text begins with; when in doubt it is a page. Source: WHATWG MIME Sniffing, 6, and the formats' own.
+Only marks that no text begins with are used; in doubt, the body is a page. Sources: WHATWG MIME Sniffing, 6, and the
+specifications of the formats.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 LOOKED_AT: Final = 16
-"""Bytes of a body that decide."""
+"""First bytes of a body that decide."""
 _MARKS: Final = (
     (b"PK\x03\x04", "ZIP"),
     (b"PK\x05\x06", "ZIP"),
@@ -50,7 +51,7 @@ _RIFF: Final = {b"WEBP": "WebP", b"WAVE": "WAVE", b"AVI ": "AVI"}
 
 
 def kind_of(body: bytes) -> str:
-    """The name of the format; "" if it may be text."""
+    """The name of the format of a body; "" if it may be text."""
     if body[:1] not in _FIRST:
         return ""
     if body.startswith(_STARTS):
@@ -62,6 +63,6 @@ def kind_of(body: bytes) -> str:
     return "program" if body[:2] == b"MZ" and b"\0" in body[:LOOKED_AT] else ""
 
 
-def lie(called: str, found: str) -> str:
-    """In words."""
-    return f"called {called or 'nothing'}, but {found} by its first bytes"
+def lie(called: str, kind: str) -> str:
+    """A body that is not of the type it is called, in words."""
+    return f"called {called or 'nothing'}, but {kind} by its first bytes"

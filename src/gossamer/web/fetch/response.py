@@ -1,7 +1,7 @@
-"""An HTTP answer read: its head, what it means, and libcurl's errors in our words.
+"""Reads an HTTP answer: its head, its meaning, and libcurl's errors in our words.
 
-Everything that can go wrong on the wire becomes an `Outcome` here and nowhere else. All but `ERRORS` is pure: lines and
-texts in, values out; nothing that a server sends makes it fail (`any_head_is_read`).
+Everything that can go wrong on the wire becomes an `Outcome` here and nowhere else. All functions are pure: lines and
+texts in, values out; nothing that a server sends makes them fail (`test_any_head_is_read`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gossamer.base.dates import http_date
 from gossamer.base.model import Outcome
 
 GATHERED: Final = frozenset({"", "text/html", "application/xhtml+xml", "text/plain"})
-"""Types whose bodies are read; without a type the body decides."""
+"""Types whose bodies are read; without a type, the body decides."""
 
 Fields = list[tuple[bytes, bytes]]
 Head = tuple[bytes, Fields, dict[str, str]]
@@ -52,7 +52,7 @@ ERRORS: Final = {
     pycurl.E_FAILED_INIT: Outcome.RETURNED,
     **dict.fromkeys(_TLS_ERRORS, Outcome.TLS_FAILED),
 }
-"""By libcurl's code; any other: PROTOCOL_ERROR."""
+"""Outcomes by libcurl's code; any other code: PROTOCOL_ERROR."""
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9](?:[ \t]|$)")
 _PART: Final = re.compile(r"bytes\s+([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)\s*", re.ASCII)
 _CERTIFICATES: Final = {
@@ -65,7 +65,7 @@ _CERTIFICATES: Final = {
     23: "revoked",
     62: "wrong name",
 }
-"""What is wrong with a certificate, by OpenSSL's number."""
+"""What is wrong with a certificate, by OpenSSL's code."""
 _HANDSHAKES: Final = (
     ("subject name", "wrong name"),
     ("protocol version", "old version"),
@@ -77,14 +77,14 @@ _HANDSHAKES: Final = (
     ("timed out", "stuck"),
     ("certificate", "not valid"),
 )
-"""What is wrong with a handshake, by libcurl's words."""
+"""What is wrong with a handshake, by words in libcurl's message."""
 
 
 def parse_head(lines: Sequence[bytes]) -> tuple[bytes, Fields]:
     """Status line and fields of the last answer among the header lines (1xx answers come before it, trailers after).
 
-    Line ends may be bare LF; folded lines are joined (RFC 9112, 5.2). The status line of HTTP/2 becomes one of
-    HTTP/1.1: archives know no other.
+    Line ends may be bare LF; folded lines are joined (RFC 9112, 5.2). A status line of HTTP/2 is written as HTTP/1.1:
+    archives know no other.
     """
     status, fields, ended = b"", Fields(), False
     for line in lines:
@@ -112,52 +112,52 @@ def read_head(lines: Sequence[bytes]) -> Head:
 
 
 def broken(line: bytes) -> str:
-    """Why an answer with this status line is none; "" if it is one. (libcurl takes 2000 for 200, and 101 unasked.)"""
+    """Why this status line is not valid; "" if it is. (libcurl takes 2000 for 200, and accepts 101 unasked.)"""
     if not _STATUS_LINE.match(line):
         return "the status line is broken"
     return "the server changes the protocol, unasked" if line[9:10] == b"1" else ""
 
 
 def part(value: str) -> tuple[int, int, int] | None:
-    """First and last byte and length of the whole of a Content-Range, -1 for an unknown one; None if it is none."""
-    found = _PART.fullmatch(value.strip())
-    if found is None:
+    """First byte, last byte and whole length (-1 if unknown) of a Content-Range; None if it is malformed."""
+    match = _PART.fullmatch(value.strip())
+    if match is None:
         return None
-    first, last, whole = int(found[1]), int(found[2]), -1 if found[3] == "*" else int(found[3])
+    first, last, whole = int(match[1]), int(match[2]), -1 if match[3] == "*" else int(match[3])
     return (first, last, whole) if first <= last and (whole < 0 or last < whole) else None
 
 
 def tls_fault(text: str, verified: int) -> str:
-    """What is wrong with a secure connection: a word of a small set, then libcurl's own. `verified`: what OpenSSL finds
-    about the certificate."""
-    said = text.lower()
-    word = _CERTIFICATES.get(verified) or next((word for mark, word in _HANDSHAKES if mark in said), "not agreed on")
+    """What is wrong with a secure connection: a word of a small set, then libcurl's message (`text`). `verified`:
+    OpenSSL's code about the certificate."""
+    lower = text.lower()
+    word = _CERTIFICATES.get(verified) or next((word for mark, word in _HANDSHAKES if mark in lower), "not agreed on")
     return f"{word}: {text}" if text else word
 
 
 def named(fields: Fields) -> dict[str, str]:
-    """Fields by lower-case name; repeated ones are joined by commas, but Location and the types: the first counts."""
-    found: dict[str, str] = {}
+    """Fields by lower-case name. Repeated fields are joined by commas; of those in `_SINGLE` the first counts."""
+    fields_by_name: dict[str, str] = {}
     for raw_name, raw_value in fields:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        if name not in found:
-            found[name] = value
+        if name not in fields_by_name:
+            fields_by_name[name] = value
         elif name not in _SINGLE:
-            found[name] += ", " + value
-    return found
+            fields_by_name[name] += ", " + value
+    return fields_by_name
 
 
 _SINGLE: Final = frozenset({"location", "content-type", "content-length", "last-modified", "etag", "retry-after"})
 
 
 def mime(headers: dict[str, str]) -> str:
-    """Of Content-Type, in lower case, without parameters; empty if it is missing or no type."""
+    """The type of a Content-Type, in lower case, without parameters; "" if it is missing or no type."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind if "/" in kind and len(kind) <= 100 else ""
 
 
 def outcome_of(status: int, headers: dict[str, str], body: bytes) -> Outcome:
-    """What a complete answer means."""
+    """The outcome of a complete answer."""
     if 200 <= status < 300:
         return Outcome.OK if body else Outcome.NO_CONTENT
     if 300 <= status < 400:
@@ -174,18 +174,18 @@ def outcome_of(status: int, headers: dict[str, str], body: bytes) -> Outcome:
 
 
 def _in_seconds(value: str) -> str:
-    """Numbers that other words follow, or that are no whole seconds, as one that is: of a list the largest."""
-    found = [] if ":" in value else _NUMBERS.findall(value)
-    return str(ceil(min(max(map(float, found)), 1e9))) if found else value
+    """Whole seconds of a value that has fractions, a list of numbers (the largest counts) or words after them."""
+    numbers = [] if ":" in value else _NUMBERS.findall(value)
+    return str(ceil(min(max(map(float, numbers)), 1e9))) if numbers else value
 
 
 _NUMBERS: Final = re.compile(r"(?:^|,)\s*\+?(\d+(?:\.\d+)?(?:e\+?\d+)?)", re.ASCII)
 
 
 def retry_after(value: str, now: float | None = None, date: str = "") -> float:
-    """Seconds to wait from Retry-After, in seconds or as a date (RFC 9110, 10.2.3); negative if it says neither.
+    """Seconds to wait by Retry-After, which has seconds or a date (RFC 9110, 10.2.3); negative if it has neither.
 
-    A date counts from the answer's own Date, so it does not matter whose clock is wrong; without one, from now.
+    A date counts from the answer's own Date, so that it does not matter whose clock is wrong; without Date, from now.
     """
     value = _in_seconds(value.strip())
     if value.isascii() and value.isdecimal():
@@ -193,6 +193,6 @@ def retry_after(value: str, now: float | None = None, date: str = "") -> float:
     until = http_date(value) if value else None
     if until is None:
         return -1.0
-    said = http_date(date) if date else None
-    since = said if said is not None else time.time() if now is None else now
+    sent = http_date(date) if date else None
+    since = sent if sent is not None else time.time() if now is None else now
     return min(max(0.0, until - since), 1e9)

@@ -1,18 +1,18 @@
-"""Requests that read no more than was granted: `Fetcher` on a metered line. Used only where there is a limit.
+"""Requests that read no more than was granted: the bandwidth limit of a `Fetcher`. Used only where there is a limit.
 
-Every connection has a sluice (`web/limit/throttle.py`), through which a worker lets in what it has taken from the line
-(`web/limit/bucket.py`), a piece of each connection in turn. The connections are in an epoll of their own, the *gate*:
-while there is nothing to be taken nobody looks at it, data waits in the kernel, whose receive buffers are bounded, and
-the servers wait with it. libcurl gets each piece at once, and goes about as if that were all there is. All that is
-received counts: heads, TLS, handshakes.
+Every connection is a throttled socket (`web/limit/throttle.py`), through which a worker lets in what it has taken from
+the rate limiter (`web/limit/bucket.py`), a piece of each connection in turn. The connections are in an epoll of their
+own, the *gate*. While nothing may be taken, nobody polls the gate: data waits in the kernel, whose receive buffers are
+bounded, and the servers wait with it. libcurl gets each piece at once, and behaves as if that were all there is. All
+that is received counts: heads, TLS, handshakes.
 
-A server is not blamed for what we do: time in which its data lay unread counts for none of the limits of time and
-speed, and such a visit says that it was held back.
+A server is not blamed for what we do: the time in which its data lay unread counts for none of the limits of time and
+speed, and such a visit is marked as held back.
 
-Refused: libcurl's own limit by transfer as the hard limit (it counts whole seconds, and lets each transfer read all of
-its share at once; it does cap single transfers, `Assignment.cap`); pausing transfers when the line is used up (what
-libcurl reads in one action is too much by some buffers, of TLS by a whole record, which is a second's worth of a thin
-line); a proxy that is slow (another process, and names and addresses in its care).
+Refused: libcurl's own limit per transfer as the hard limit (it counts whole seconds, and lets each transfer read all
+of its share at once; it does cap single transfers, `Assignment.cap`); pausing transfers when the grant is used up
+(what libcurl reads in one action is too much by some buffers, of TLS by a whole record, which is a second's worth of a
+small grant); a slow proxy (another process, which would have to care for names and addresses).
 """
 
 from __future__ import annotations
@@ -20,246 +20,235 @@ from __future__ import annotations
 import select
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import pycurl
 
-from gossamer.base.model import Assignment, Outcome
+from gossamer.base.model import Outcome
 from gossamer.config.settings import HarvesterSettings
-from gossamer.web.addresses import Forbidden
-from gossamer.web.fetch.fetch import SWEEP, Fetched, Fetcher, Transfer
+from gossamer.web.fetch.driver import Driver
+from gossamer.web.fetch.fetch import SWEEP, Fetcher
 from gossamer.web.fetch.response import tls_fault
+from gossamer.web.fetch.transfer import Transfer
 from gossamer.web.limit.bucket import Share, window_of
-from gossamer.web.limit.throttle import Sluice, connected, read_of
+from gossamer.web.limit.throttle import ThrottledSocket, connected, read_of
 
-TURNS: Final = 64
-"""Pieces after which the worker looks at other things."""
+PIECES: Final = 64
+"""Pieces after which the worker returns to its other work."""
 NOTABLE: Final = 0.25
 """Of the time of a visit: a last wait that was shorter made no difference."""
 _NEVER: Final = 2**31 - 1
 """Milliseconds."""
 
 
-class MeteredTransfer(Transfer):
-    __slots__ = ("_cap", "_fetcher", "made")
+def limited_fetcher(settings: HarvesterSettings, epoll: select.epoll, share: Share) -> Fetcher:
+    """A fetcher that reads no more than `share` gives it."""
+    return Fetcher(settings, epoll, lambda driver, transfers: BandwidthLimit(settings, share, driver, transfers))
+
+
+class BandwidthLimit:
+    """Implements the hooks of `Limit` (`web/fetch/transfer.py`)."""
 
     def __init__(
-        self,
-        settings: HarvesterSettings,
-        fields: list[str],
-        forbidden: Forbidden,
-        trusted: str,
-        fetcher: MeteredFetcher,
+        self, settings: HarvesterSettings, share: Share, driver: Driver, transfers: Mapping[pycurl.Curl, Transfer]
     ) -> None:
-        self._fetcher, self._cap = fetcher, 0
-        self.made = -1
-        """The descriptor of the connection that libcurl makes for this request, if it makes one."""
-        super().__init__(settings, fields, forbidden, trusted)
-        self.curl.setopt(pycurl.TIMEOUT_MS, 0)
-        self.curl.setopt(pycurl.CONNECTTIMEOUT_MS, _NEVER)
-        self.curl.setopt(pycurl.SOCKOPTFUNCTION, self._made)
-
-    def prepare(self, assignment: Assignment, limit: int, now: float) -> None:
-        super().prepare(assignment, limit, now)
-        self.slowed, self.made = assignment.cap > 0, -1
-        if assignment.cap != self._cap:
-            self._cap = assignment.cap
-            self.curl.setopt(pycurl.MAX_RECV_SPEED_LARGE, self._cap)
-
-    def _open(self, purpose: int, address: Any) -> socket.socket | int:
-        opened = super()._open(purpose, address)
-        if isinstance(opened, socket.socket) and (window := self._fetcher.window):
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
-        return opened
-
-    def _made(self, fd: int, purpose: int) -> int:
-        self.made = fd
-        self._fetcher.made(fd)
-        return int(pycurl.SOCKOPT_OK)
-
-    def _body(self, data: bytes) -> int | None:
-        self.slowed |= self._fetcher.holds
-        return super()._body(data)
-
-
-class MeteredFetcher(Fetcher):
-    def __init__(self, settings: HarvesterSettings, epoll: select.epoll, share: Share) -> None:
-        super().__init__(settings, epoll)
+        """`transfers`: the open ones of the fetcher, which keeps the mapping up to date."""
+        self._settings, self._share = settings, share
+        self._driver, self._transfers = driver, transfers
         self._gate = select.epoll()
-        epoll.register(self._gate.fileno(), select.EPOLLIN)
-        self._share = share
-        self._sluices: dict[int, Sluice] = {}
+        driver.epoll.register(self._gate.fileno(), select.EPOLLIN)
+        self.sockets: dict[int, ThrottledSocket] = {}
         """By libcurl's descriptor."""
-        self._ends: dict[int, Sluice] = {}
-        """By ours, of which each has two."""
+        self.ends: dict[int, ThrottledSocket] = {}
+        """By our descriptors, of which each socket has two."""
         self._connecting = set[int]()
         self._dry: tuple[float, float] | None = None
-        """Since when nothing may be read, and until when at least."""
+        """Since when nothing may be read, and until when at least; None: something may be read."""
         self._last_dry = (0.0, 0.0)
-        self._dries = 0
-        """How often that has been so."""
-        self.holds = False
-        """The server of what libcurl gets at the moment had to wait."""
+        self._dry_spells = 0
+        """How often it has happened that nothing might be read."""
+        self.holding = False
 
     @property
-    def window(self) -> int:
+    def _window(self) -> int:
         """Bytes of a new connection's receive buffer; 0: as many as the kernel likes."""
         granted = self._share.granted
         return window_of(granted) if granted else 0
 
-    def _transfer(self) -> Transfer:
-        return MeteredTransfer(self._settings, self._fields, self._forbidden, self._trusted.path, self)
+    # --- transfers ------------------------------------------------------------------------------------------------
 
-    def timeout(self) -> float:
-        wait = super().timeout()
-        return wait if wait < 0 or self._dry is None else min(wait, max(0.0, self._dry[1] - time.monotonic()))
+    def configure(self, transfer: Transfer) -> None:
+        """libcurl's timeouts are off: `overdue` replaces them."""
 
-    def act(self, events: Iterable[tuple[int, int]]) -> list[Fetched]:
+        def made(fd: int, purpose: int) -> int:
+            """libcurl has opened a socket: what had this descriptor before is closed, which will be noticed."""
+            transfer.made = fd
+            self.sockets.pop(fd, None)
+            return int(pycurl.SOCKOPT_OK)
+
+        transfer.curl.setopt(pycurl.TIMEOUT_MS, 0)
+        transfer.curl.setopt(pycurl.CONNECTTIMEOUT_MS, _NEVER)
+        transfer.curl.setopt(pycurl.SOCKOPTFUNCTION, made)
+
+    def prepare(self, transfer: Transfer) -> None:
+        cap = transfer.assignment.cap
+        transfer.slowed, transfer.made = cap > 0, -1
+        if cap != transfer.cap:
+            transfer.cap = cap
+            transfer.curl.setopt(pycurl.MAX_RECV_SPEED_LARGE, cap)
+
+    def opened(self, new: socket.socket) -> None:
+        if window := self._window:
+            new.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+
+    def timeout(self, wait: float) -> float:
+        return wait if self._dry is None else min(wait, max(0.0, self._dry[1] - time.monotonic()))
+
+    def act(self, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         theirs = []
         for fd, event in events:
-            if (sluice := self._ends.get(fd)) is not None:
-                self._look(sluice, fd, event)
+            if (throttled := self.ends.get(fd)) is not None:
+                self._handle(throttled, fd, event)
             elif fd != self._gate.fileno():
                 theirs.append((fd, event))
         self._let_in()
-        due = self._timer is not None and self._timer <= time.monotonic()
+        timer = self._driver.timer
+        due = timer is not None and timer <= time.monotonic()
         for fd in tuple(self._connecting) if due else [fd for fd, _ in theirs if fd in self._connecting]:
             self._interpose(fd)
-        return super().act(theirs)
+        return theirs
 
-    # --- sluices --------------------------------------------------------------------------------------------------
+    # --- throttled sockets ----------------------------------------------------------------------------------------
 
-    def _watch(self, what: int, fd: int, multi: Any, data: Any) -> None:
-        if what == pycurl.POLL_REMOVE:
+    def watched(self, fd: int, removed: bool) -> None:
+        if removed:
             self._connecting.discard(fd)
-        elif fd not in self._sluices:
+        elif fd not in self.sockets:
             self._connecting.add(fd)
-        super()._watch(what, fd, multi, data)
         if fd in self._connecting:
             self._interpose(fd)
 
     def _interpose(self, fd: int) -> None:
-        """Whenever libcurl might go on with a connection: once it is made, and before anything is read from it."""
+        """Throttles a connection once it is made, and before anything is read from it. Called whenever libcurl might
+        continue with it."""
         if not connected(fd):
             return
+        epoll = self._driver.epoll
         self._connecting.remove(fd)
         with suppress(OSError):
-            self._epoll.unregister(fd)  # while it is what was registered
+            epoll.unregister(fd)  # while it is what was registered
         try:
-            sluice = Sluice(fd, self.window)
+            throttled = ThrottledSocket(fd, self._window)
         except OSError:
             self._lack(fd)
             return
         finally:
             with suppress(FileExistsError):
-                self._epoll.register(fd, self._watched[fd])
-        self._share.spend(read_of(sluice.far))
-        sluice.dries = self._dries
-        self._sluices[fd] = self._ends[sluice.ends[0]] = self._ends[sluice.ends[1]] = sluice
-        self._epoll.register(sluice.far, 0)
-        self._epoll.register(sluice.near, 0)
-        self._settle(sluice)
+                epoll.register(fd, self._driver.masks[fd])
+        self._share.spend(read_of(throttled.far))
+        throttled.dry_spells = self._dry_spells
+        self.sockets[fd] = self.ends[throttled.ends[0]] = self.ends[throttled.ends[1]] = throttled
+        epoll.register(throttled.far, 0)
+        epoll.register(throttled.near, 0)
+        self._settle(throttled)
 
     def _lack(self, fd: int) -> None:
-        """There are no descriptors for a sluice: the page goes back, and nothing is read for it."""
-        for transfer in self._open.values():
-            if isinstance(transfer, MeteredTransfer) and transfer.made == fd:
+        """There are no descriptors for a throttled socket: the page goes back, and nothing is read for it."""
+        for transfer in self._transfers.values():
+            if transfer.made == fd:
                 transfer.lacking = True
         connection = socket.socket(fileno=fd)
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
         connection.detach()
 
-    def made(self, fd: int) -> None:
-        """libcurl has opened a socket: whatever had this descriptor before is closed, and will be seen to be."""
-        self._sluices.pop(fd, None)
-
-    def _look(self, sluice: Sluice, fd: int, event: int) -> None:
-        if fd == sluice.ends[0]:
-            sluice.look_far(event)
+    def _handle(self, throttled: ThrottledSocket, fd: int, event: int) -> None:
+        """The epoll has reported an event of one of our descriptors."""
+        if fd == throttled.ends[0]:
+            throttled.far_event(event)
         else:
-            sluice.look_near(event)
-        self._settle(sluice)
+            throttled.near_event(event)
+        self._settle(throttled)
 
-    def _settle(self, sluice: Sluice) -> None:
-        """The gate has those through which something may be let in."""
-        if sluice.closed:
-            for end in sluice.ends:
-                del self._ends[end]
-            if self._sluices.get(sluice.fd) is sluice:
-                del self._sluices[sluice.fd]
+    def _settle(self, throttled: ThrottledSocket) -> None:
+        """Brings gate and epoll up to date: the gate has the sockets through which something may be let in."""
+        if throttled.closed:
+            for end in throttled.ends:
+                del self.ends[end]
+            if self.sockets.get(throttled.fd) is throttled:
+                del self.sockets[throttled.fd]
             return
-        (opened, *watched), opens, events = sluice.settled, sluice.opens, (sluice.events, sluice.far_events)
+        (opened, *masks), opens, events = throttled.settled, throttled.opens, (throttled.events, throttled.far_events)
         if opens and not opened:
-            self._gate.register(sluice.far, select.EPOLLIN)
+            self._gate.register(throttled.far, select.EPOLLIN)
         elif opened and not opens:
-            self._gate.unregister(sluice.far)
-        for own, before, now in zip((sluice.near, sluice.far), watched, events, strict=True):
+            self._gate.unregister(throttled.far)
+        for connection, before, now in zip((throttled.near, throttled.far), masks, events, strict=True):
             if now != before:
-                self._epoll.modify(own, now)
-        sluice.settled = opens, *events
+                self._driver.epoll.modify(connection, now)
+        throttled.settled = opens, *events
 
-    # --- the line -------------------------------------------------------------------------------------------------
+    # --- the rate limiter -----------------------------------------------------------------------------------------
 
     def _let_in(self) -> None:
-        """A piece through each sluice in turn, until there is nothing to read, or nothing may be read."""
+        """Lets in a piece through each socket in turn, until there is nothing to read, or nothing may be read."""
         if self._dry is not None and (now := time.monotonic()) >= self._dry[1]:
-            self._last_dry, self._dry, self._dries = (self._dry[0], now), None, self._dries + 1
-            self._epoll.modify(self._gate.fileno(), select.EPOLLIN)
-        turns = 0
-        while self._dry is None and turns < TURNS and (ready := self._gate.poll(0, 1)):
-            turns += 1
-            if not self._is_dry():
-                self._let_through(self._ends[ready[0][0]])
+            self._last_dry, self._dry, self._dry_spells = (self._dry[0], now), None, self._dry_spells + 1
+            self._driver.epoll.modify(self._gate.fileno(), select.EPOLLIN)
+        pieces = 0
+        while self._dry is None and pieces < PIECES and (ready := self._gate.poll(0, 1)):
+            pieces += 1
+            if self._take():
+                self._let_through(self.ends[ready[0][0]])
 
-    def _let_through(self, sluice: Sluice) -> None:
-        late, sluice.dries = sluice.dries != self._dries, self._dries
-        self._share.spend(sluice.let_in(int(self._share.balance), late))
-        self._settle(sluice)
-        if sluice.fd in self._watched and self._sluices.get(sluice.fd) is sluice:
-            self.holds = sluice.held
-            self._multi.socket_action(sluice.fd, pycurl.CSELECT_IN)
-            self.holds = False
-
-    def _is_dry(self) -> bool:
-        """Whether nothing may be read for a while."""
+    def _take(self) -> bool:
+        """Takes from the rate limiter. If there is nothing, a dry spell begins, the gate is shut, and this is False."""
         now = time.monotonic()
         if wait := self._share.take(now):
             self._dry = now, now + wait
-            self._epoll.modify(self._gate.fileno(), 0)
-        return wait > 0
+            self._driver.epoll.modify(self._gate.fileno(), 0)
+        return wait <= 0
+
+    def _let_through(self, throttled: ThrottledSocket) -> None:
+        late, throttled.dry_spells = throttled.dry_spells != self._dry_spells, self._dry_spells
+        self._share.spend(throttled.let_in(int(self._share.balance), late))
+        self._settle(throttled)
+        fd = throttled.fd
+        if fd in self._driver.masks and self.sockets.get(fd) is throttled:
+            self.holding = throttled.held
+            self._driver.readable(fd)
+            self.holding = False
 
     # --- what is not the server's fault ---------------------------------------------------------------------------
 
-    def _sweep(self, now: float) -> None:
-        passed = now - self._swept
-        for transfer in list(self._open.values()):
-            assert isinstance(transfer, MeteredTransfer)
-            active = transfer.curl.getinfo(pycurl.ACTIVESOCKET) if transfer.asked else transfer.made
-            sluice = self._sluices.get(active)
-            if passed > 4 * SWEEP or (sluice is not None and sluice.waits):  # nobody looked, or nobody might
+    def overdue(self, now: float, passed: float) -> Iterator[tuple[Transfer, Outcome, str]]:
+        for transfer in list(self._transfers.values()):
+            fd = transfer.curl.getinfo(pycurl.ACTIVESOCKET) if transfer.asked else transfer.made
+            throttled = self.sockets.get(fd)
+            if passed > 4 * SWEEP or (throttled is not None and throttled.waits):  # nobody read, or nobody might
                 waited = min(passed, now - transfer.start - transfer.held)
                 transfer.held += waited
                 if transfer.mark_time:
                     transfer.mark_time += waited
             took = now - transfer.start - transfer.held
             if took > self._settings.whole_timeout:
-                self._end(transfer, Outcome.TIMED_OUT, "not within the time limit of a whole request")
+                yield transfer, Outcome.TIMED_OUT, "not within the time limit of a whole request"
             elif not transfer.asked and took > self._settings.connect_timeout:
-                self._end(transfer, *_unconnected(transfer, sluice is not None, took))
-        super()._sweep(now)
+                yield transfer, *_unconnected(transfer, throttled is not None, took)
 
-    def _end(self, transfer: Transfer, failure: Outcome | None, detail: str) -> None:
+    def ending(self, transfer: Transfer) -> int:
+        """Finds out whether the last dry spell made the transfer slower."""
         now, (begun, ended) = time.monotonic(), self._last_dry
         waited = ended - max(begun, transfer.start) if now - ended < NOTABLE * (ended - begun) else 0.0
         transfer.slowed |= waited > NOTABLE * (now - transfer.start)
-        active = transfer.curl.getinfo(pycurl.ACTIVESOCKET)
-        super()._end(transfer, failure, detail)
-        if (sluice := self._sluices.get(active)) is not None and not transfer.http2:
-            sluice.rest()
-            self._settle(sluice)
+        return int(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
+
+    def ended(self, transfer: Transfer, fd: int) -> None:
+        if (throttled := self.sockets.get(fd)) is not None and not transfer.http2:
+            throttled.rest()
+            self._settle(throttled)
 
 
 def _unconnected(transfer: Transfer, connected: bool, took: float) -> tuple[Outcome, str]:

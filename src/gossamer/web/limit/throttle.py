@@ -1,21 +1,23 @@
-"""A sluice: a connection of libcurl's through which so many bytes pass as are let in, and none more.
+"""A throttled socket: a connection of libcurl's through which passes what we let in, and not a byte more.
 
-libcurl reads what is there: of plain HTTP 22 buffers an action, of TLS records to their end. So once a connection is
-made, its descriptor is given another meaning (`dup2`): an end of a pair of sockets of the kernel's. The other end is
-ours, and so is the connection itself from then on. What the server sends is read from it by the byte, as far as the
-line allows (`web/limit/bucket.py`), and put into the pair; what libcurl sends is passed on at once. libcurl notices
-nothing, whatever it speaks: it has connected itself, so that times and errors of connecting are its own, and what
+libcurl reads what is there: of plain HTTP 22 buffers per action, of TLS records to their end. So once a connection is
+made, its descriptor gets another meaning (`dup2`): one end of a socket pair. The other end is ours, and so is the
+connection itself from then on. What the server sends is read from it by the byte, as far as the rate limiter allows
+(`web/limit/bucket.py`), and put into the pair; what libcurl sends is passed on at once. libcurl notices nothing,
+whatever protocol it speaks: it has connected itself, so that times and errors of connecting are its own, and what
 happens to the connection happens to the pair.
 
 Invariants, each a test of the same name: no byte passes that was not let in, and none is lost or changes its place; the
-end of a connection comes after its last byte, and a reset is a reset; a connection that its server closes while it is
-idle, or on which it sends something then, looks closed at once, however little is let in, and no request is sent on it;
-when libcurl closes its end, what it sent last passes, and nothing is left.
+end of a connection comes after its last byte; a reset is a reset; a connection that its server closes while it is idle
+looks closed at once; a connection on which more comes than was asked for looks closed; when libcurl closes its end,
+what it sent last passes, and nothing is left.
+
+An idle connection that looks closed gets no further request, however little is let in.
 
 That libcurl has closed its end is seen at ours. Refused: its callback for that, which pycurl can call only while the
 handle that made the connection is in use; else it closes the descriptor itself, and says nothing.
 
-Cost: two system calls and a copy a piece, and three descriptors a connection instead of one.
+Cost: two system calls and a copy per piece, and three descriptors per connection instead of one.
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ from typing import Final
 PIECE: Final = 1 << 16
 """Bytes that pass at a time, at most."""
 _ALWAYS: Final = select.EPOLLRDHUP | select.EPOLLOUT | select.EPOLLET
-"""Of the connection that are looked at whatever is let in: it may be written to again, or its server has closed it."""
+"""Events of the connection that are polled whatever is let in: it may be written to again, or its server closed it."""
 _RECEIVED: Final = struct.Struct("<Q")
 _RECEIVED_AT: Final = 128
-"""Of tcpi_bytes_received in struct tcp_info (Linux 4.1)."""
+"""Offset of tcpi_bytes_received in struct tcp_info (Linux 4.1)."""
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
 _OVER: Final = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
 _unread: Final = array("i", [0])
@@ -45,17 +47,17 @@ _view: Final = memoryview(_piece)
 
 
 def connected(fd: int) -> bool:
-    """Whether a descriptor of libcurl's is a connection, and made. (libcurl has others that it waits for.)"""
+    """Whether a descriptor of libcurl's is an established connection. (libcurl waits for other descriptors, too.)"""
     try:
-        found = socket.socket(fileno=fd)
+        connection = socket.socket(fileno=fd)
     except OSError:
         return False
     try:
-        return found.family in _INTERNET and bool(found.getpeername())
+        return connection.family in _INTERNET and bool(connection.getpeername())
     except OSError:
         return False
     finally:
-        found.detach()
+        connection.detach()
 
 
 def unread_of(end: socket.socket | int) -> int:
@@ -74,7 +76,7 @@ def read_of(connection: socket.socket) -> int:
     return max(0, int(_RECEIVED.unpack_from(info, _RECEIVED_AT)[0]) - unread)
 
 
-class Sluice:
+class ThrottledSocket:
     """`fd` is libcurl's descriptor, `far` the connection to the server, `near` our end of the pair between them."""
 
     __slots__ = (
@@ -84,7 +86,7 @@ class Sluice:
         "_idle",
         "_much",
         "_up",
-        "dries",
+        "dry_spells",
         "ends",
         "far",
         "fd",
@@ -94,8 +96,8 @@ class Sluice:
     )
 
     def __init__(self, fd: int, window: int) -> None:
-        """`fd` is connected. `window`: bytes that may wait on either side; 0: as many as the kernel holds. Where there
-        are no descriptors for it (OSError), nothing has changed."""
+        """`fd` is connected. `window`: bytes that may wait on either side; 0: as many as the kernel holds. If there are
+        no descriptors left (OSError), nothing has changed."""
         self.fd = fd
         self.near, end = socket.socketpair()
         try:
@@ -105,38 +107,38 @@ class Sluice:
             end.close()
             raise
         with end:
-            for each in (self.far, self.near, end):
-                each.setblocking(False)
+            for connection in (self.far, self.near, end):
+                connection.setblocking(False)
             if window:
                 self.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, window)
             os.dup2(end.fileno(), fd, inheritable=False)
         self.ends = self.far.fileno(), self.near.fileno()
         self.held = False
-        """Since something was sent, the server had to wait for us."""
+        """Whether the server had to wait for us since the last request was sent."""
         self._idle = False
-        """No request is made on it, and none may be once something has come: it would be taken for the answer."""
-        self.dries = 0
-        """For whoever lets in: its count of droughts when something was let in last."""
+        """No request is under way. None may begin once something has come: that would be taken for its answer."""
+        self.dry_spells = 0
+        """For the caller of `let_in`: its count of dry spells when something was let in last."""
         self._much = window // 2
         self._failed = False
         self._down = self._up = b""
         self._ended = False
         self.settled = (False, 0, 0)
-        """What whoever watches it knows of `opens`, `events` and `far_events`."""
+        """`opens`, `events` and `far_events`, as its owner has registered them."""
 
     @property
     def closed(self) -> bool:
-        """Nothing passes any more, in either direction: libcurl has closed it, or the connection was reset."""
+        """Whether nothing passes any more in either direction: libcurl has closed it, or the connection was reset."""
         return self.near.fileno() < 0
 
     @property
     def events(self) -> int:
-        """What our end waits for."""
+        """The epoll events that our end of the pair waits for."""
         return (0 if self._up else select.EPOLLIN) | (select.EPOLLOUT if self._down else 0)
 
     @property
     def far_events(self) -> int:
-        """What the connection waits for, besides what may be let in: if it is idle, for whatever comes."""
+        """The epoll events that the connection waits for, besides the gate's: if it is idle, any input."""
         return _ALWAYS | (select.EPOLLIN if self._idle else 0)
 
     @property
@@ -146,12 +148,12 @@ class Sluice:
 
     @property
     def waits(self) -> bool:
-        """Whether something has come that libcurl has not got."""
+        """Whether something has come that libcurl has not read yet."""
         return bool(self._down) or unread_of(self.fd) > 0 or (self.opens and unread_of(self.far) > 0)
 
     def let_in(self, most: int, late: bool = False) -> int:
-        """At most so many bytes pass; returns how many did. `late`: nothing could be let in for a while; if so much is
-        there now that the server cannot send any more, it had to wait."""
+        """Lets in at most `most` bytes; returns how many passed. `late`: nothing could be let in for a while; if so
+        much is there now that the server cannot send any more, the server had to wait."""
         if late and not self.held and self._much:
             self.held = unread_of(self.far) >= self._much
         try:
@@ -176,7 +178,7 @@ class Sluice:
             self.close()
 
     def let_out(self) -> None:
-        """What libcurl sends passes, and when it has closed its end, so do we."""
+        """Passes on what libcurl sends; closes the connection when libcurl has closed its end."""
         if not self._up:
             try:
                 self._up = self.near.recv(PIECE)
@@ -185,7 +187,7 @@ class Sluice:
             except OSError:
                 self._up = b""
             if not self._up or (self._idle and self._ended):
-                self.close()  # it is gone, or nobody would get the answer
+                self.close()  # libcurl is gone, or nobody would get the answer
                 return
             self.held = self._idle = False
         try:
@@ -193,10 +195,10 @@ class Sluice:
         except OSError:
             self._up, self._failed = b"", True
             if self.opens and not unread_of(self.far):
-                self._reset()  # else what came before that comes first
+                self._reset()  # otherwise what came before that passes first
 
-    def look_near(self, event: int) -> None:
-        """Something happened to our end of the pair."""
+    def near_event(self, event: int) -> None:
+        """Handles an epoll event of our end of the pair."""
         if event & select.EPOLLOUT:
             self._pass(self._down)
         if event & ~select.EPOLLOUT and not self.closed:
@@ -204,19 +206,19 @@ class Sluice:
         if event & select.EPOLLHUP and self._up:
             self.close()  # libcurl is gone, and nobody takes what it sent last
 
-    def look_far(self, event: int) -> None:
-        """Something happened to the connection, whether something may be let in or not."""
+    def far_event(self, event: int) -> None:
+        """Handles an epoll event of the connection, whether something may be let in or not."""
         if self._up:
             self.let_out()
         if not event & (_OVER | select.EPOLLIN) or not self.opens:
             return
         if self._idle and not event & select.EPOLLERR:
-            self.end()  # what is unread is a farewell, or more than was asked for
+            self.end()  # what is unread is a TLS close notify, or more than was asked for
         elif event & _OVER and not unread_of(self.far):
             self.let_in(1)
 
     def rest(self) -> None:
-        """The request on it has ended. If the server has sent more than that, nobody gets it."""
+        """The request on it has ended: it is idle from now on. If the server has sent more, nobody gets it."""
         self._idle = True
         if self.waits and not self._is_left():
             end = socket.socket(fileno=self.fd)
@@ -227,23 +229,23 @@ class Sluice:
             self.end()
 
     def end(self) -> None:
-        """Nothing comes any more."""
+        """To libcurl, the server has closed the connection."""
         if not self._ended:
             self._ended = True
             with suppress(OSError):  # libcurl may be gone
                 self.near.shutdown(socket.SHUT_WR)
 
     def _reset(self) -> None:
-        """libcurl's end is reset if ours is closed with something unread in it."""
+        """Resets libcurl's end, which happens if ours is closed with something unread in it."""
         if not self._is_left():
             end = socket.socket(fileno=self.fd)
-            with suppress(OSError):  # there may be so much already
+            with suppress(OSError):  # it may be full already
                 end.send(b"\0")
             end.detach()
         self.close()
 
     def _is_left(self) -> bool:
-        """Whether libcurl has closed its end: then its descriptor may be another's already."""
+        """Whether libcurl has closed its end: its descriptor may belong to another connection by now."""
         poll = select.poll()
         poll.register(self.near, 0)
         return bool(poll.poll(0))
@@ -255,7 +257,7 @@ class Sluice:
 
 
 def _send(end: socket.socket, data: bytes | memoryview) -> bytes:
-    """Sends what can be sent now, and returns the rest."""
+    """Sends what can be sent now; returns the rest."""
     try:
         sent = end.send(data)
     except BlockingIOError:

@@ -1,1 +1,1 @@
-"""Names to addresses: the resolver, name servers, and the guard against unsafe answers."""
+"""Names to addresses: the resolver, name servers, and the guard against failing name servers."""

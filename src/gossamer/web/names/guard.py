@@ -1,25 +1,22 @@
-"""Names under watch: when name servers fail, no site is to pay for it (thesis A.2.1).
+"""The guard of name lookups: when name servers fail, no site is suspended for it (thesis A.2.1).
 
-A site whose name has no address is given up for a day. So a failure is passed on only when there is reason to believe
+A site whose name has no address is suspended for a day. So a failure is passed on only when there is reason to believe
 it; until then it is *held*, and nothing is known about its site. It is believed when
 
 - most names of the last lookups were found, and another one after it;
 - or nothing else is being looked up, and up to three names that were found before are found again (*controls*).
 
-The name servers are *suspected* when over 90 % of the last 1,000 lookups failed, of 50 names or more, or those of the
-last 50 names without exception. Then the controls decide: if each is found, the names are to blame and their failures
-believed (an old list of sites has many that are gone). If one is not, or nothing was ever found, the servers are at
-fault: that is said, lookups pause, and a few names are probed now and then, after 10 s, then twice as long each time up
-to 5 min. As soon as one is found, all names whose failures are held are looked up anew. Requests to sites whose
-addresses hold go on all the while. Only fewer than 50 names, when none at all was ever found, are believed without a
-witness.
+The name servers are *suspected* when over 90 % of the last 1,000 lookups failed, of 50 names or more, or all lookups of
+the last 50 names. Then the controls decide. If each is found, the names are to blame and their failures are believed
+(an old list of sites has many that are gone). If one is not found, or nothing was ever found, the servers are at fault:
+there is a warning, lookups pause, and a few names are probed now and then, after 10 s, then after twice as long each
+time up to 5 min. As soon as one is found, all names whose failures are held are looked up again. Meanwhile requests
+continue to sites whose addresses are known. Only fewer than 50 names, when no name at all was ever found, are believed
+without controls.
 
-Invariants, each a property test of the same name in `tests/web/names/test_guard.py`:
-
-- every ask gets exactly one answer, once the servers answer
-- no failure is passed on while the servers are at fault: what is held then is looked up anew
-- while they are at fault, nothing is looked up but probes
-- no name that exists is given up in an outage, if another was found before
+Invariants, each a test of the same name: every ask gets exactly one answer once the servers answer; no failure is
+passed on while the servers are at fault; nothing is looked up but probes while the servers are at fault; no name that
+exists is given up in an outage if another was found before.
 """
 
 from __future__ import annotations
@@ -34,29 +31,31 @@ from gossamer.web.addresses import literal
 from gossamer.web.seam import Answer, Names
 
 LOOKUPS: Final = 1_000
+"""Lookups that are remembered."""
 SHARE: Final = 0.9
+"""Share of failures above which the servers are suspected."""
 LEAST_NAMES: Final = 50
 RECENT: Final = 10
 CONTROLS: Final = 3
 SOONEST: Final = 10.0
 LATEST: Final = 300.0
-"""Seconds between probes."""
+"""Seconds between probes: at first, and at most."""
 _PROBE: Final = -1
-"""Instead of a site: the name is looked up for our own sake."""
+"""Stands for a site: the name is looked up as a control or probe."""
 
 
 class Window:
-    """The last lookups: which failed."""
+    """The last lookups, and which of them failed."""
 
     def __init__(self) -> None:
         self._lookups: deque[tuple[str, str]] = deque()
         self._names: Counter[str] = Counter()
         self._run: set[str] = set()
         self.errors: Counter[str] = Counter()
-        """What went wrong in them, and how often."""
+        """What failed, and how often."""
 
     def add(self, host: str, error: str) -> None:
-        """`error` is "" for a name that was found."""
+        """Adds a lookup; `error` is "" for a name that was found."""
         self._lookups.append((host, error))
         self._names[host] += 1
         if error:
@@ -83,44 +82,45 @@ class Window:
 
     @property
     def suspicious(self) -> bool:
+        """Whether the name servers are suspected."""
         mostly = self.failed > SHARE * len(self._lookups)
         return (mostly and len(self._names) >= LEAST_NAMES) or len(self._run) >= LEAST_NAMES
 
     @property
     def sound(self) -> bool:
-        """Half or more of the last few were found, the very last among them."""
+        """Whether half or more of the last few names were found, including the very last."""
         if len(self._lookups) < RECENT or self._run:
             return False
         return sum(not self._lookups[-i][1] for i in range(1, RECENT + 1)) * 2 >= RECENT
 
 
 class Watched:
-    """`Names`, as the crawl sees them."""
+    """`Names` as the crawl sees them: the resolver behind the guard."""
 
     def __init__(self, names: Names, clock: Clock) -> None:
         self._names, self._clock = names, clock
         self._window = Window()
         self._held: list[Answer] = []
         self._waiting: list[tuple[int, str]] = []
-        """Asked for while the servers were in doubt."""
+        """Questions that came while the servers were suspected or at fault."""
         self._found: dict[str, None] = {}
-        """Names that were found, the last one last."""
+        """Names that were found, the newest last."""
         self._controls: dict[str, bool | None] = {}
-        """Names that are being looked up again, and whether they were found."""
+        """Names that are looked up as controls or probes, and whether they were found; None: no answer yet."""
         self._next_control = self._next_probe = 0.0
         self._pause = SOONEST
         self._since = 0.0
         self._probed = 0
         self._servers: dict[str, None] = {}
         self.fault = ""
-        """What is wrong with the name servers, for people, while they are at fault."""
+        """What is wrong with the name servers, in words, while they are at fault; "": nothing."""
         self.warnings: list[str] = []
-        """What is to be said: whoever says it clears the list."""
+        """Warnings for the user; the caller that prints them clears the list."""
 
     @property
     def open(self) -> int:
-        """Names asked for and not answered."""
-        probes = sum(found is None for found in self._controls.values())
+        """Questions without an answer yet."""
+        probes = sum(known is None for known in self._controls.values())
         return self._names.open - probes + len(self._held) + len(self._waiting)
 
     def ask(self, site: int, host: str) -> None:
@@ -133,7 +133,7 @@ class Watched:
         self._names.forget()
 
     def answers(self) -> list[Answer]:
-        """Those that are believed by now."""
+        """The answers that are believed by now."""
         ready: list[Answer] = []
         for answer in self._names.answers():
             if answer.site == _PROBE:
@@ -155,7 +155,7 @@ class Watched:
         return ready
 
     def _take(self, answer: Answer) -> bool:
-        """Is it passed on at once?"""
+        """Notes an answer; returns whether it is passed on at once."""
         if not answer.server:
             return True
         self._window.add(answer.host, "" if found(answer) else answer.error)
@@ -168,7 +168,7 @@ class Watched:
         return found(answer)
 
     def _doubt(self) -> list[Answer]:
-        """Controls first, if there are any; what few names say that have no witness is believed."""
+        """Looks up the controls, if there are any. Without controls, a few failures are believed, and many are not."""
         hosts, now = self._last_found(), self._clock.monotonic()
         if hosts and (self._window.suspicious or now >= self._next_control):
             self._next_control = now + SOONEST
@@ -180,18 +180,20 @@ class Watched:
         return []
 
     def _last_found(self) -> list[str]:
+        """The names for controls: the last that were found, and have not failed since."""
         failed = {answer.host for answer in self._held}
         names = [host for host in reversed(self._found) if host not in failed]
         return names[:CONTROLS]
 
     def _control(self, hosts: Iterable[str]) -> None:
+        """Looks up names for our own purposes."""
         self._controls = dict.fromkeys(hosts)
         self._names.forget()
         for host in self._controls:
             self._names.ask(_PROBE, host)
 
     def _judge(self) -> list[Answer]:
-        """All controls have an answer."""
+        """Decides by the controls, which all have an answer."""
         controls, self._controls = self._controls, {}
         missing = [host for host, ok in controls.items() if not ok]
         others = {host: None for host in self._found if host not in missing}
@@ -210,6 +212,7 @@ class Watched:
         return self._believe()
 
     def _believe(self) -> list[Answer]:
+        """Passes on the failures that were held."""
         held, self._held = self._held, []
         if self._window.suspicious:
             self._window = Window()
@@ -217,6 +220,7 @@ class Watched:
         return held
 
     def _accuse(self, missing: int, controls: int) -> None:
+        """The servers are at fault: warns, and pauses lookups."""
         kinds = ", ".join(f"{thousands(n)} {error}" for error, n in self._window.errors.most_common(4))
         again = f", and {missing} of {plural(controls, 'name')} that were found before are not found now"
         self.fault = (
@@ -225,25 +229,25 @@ class Watched:
             f" ({kinds}){again if controls else ''}"
         )
         self.warnings.append(
-            f"{self.fault}. Lookups pause until they answer, and no site is given up for it. Look at them"
-            " (harvester.resolvers; with none, /etc/resolv.conf) and at the network"
+            f"{self.fault}. Lookups pause until they answer, and no site is suspended for it. Check them"
+            " (harvester.resolvers; if empty, /etc/resolv.conf) and the network"
         )
         self._since = self._clock.monotonic()
         self._next_probe, self._pause = self._since + SOONEST, 2 * SOONEST
 
     def _probe(self) -> None:
-        """Names that were found before; without any, those that are asked for, in turn, more each time."""
+        """Probes names that were found before; without any, the names that are asked for, in turn, more each time."""
         hosts = self._last_found()
         if not hosts:
             asked = list(dict.fromkeys([*(answer.host for answer in self._held), *(host for _, host in self._waiting)]))
-            at = self._probed % max(1, len(asked))
-            hosts = (asked[at:] + asked[:at])[: min(LEAST_NAMES, CONTROLS * round(self._pause / SOONEST))]
+            start = self._probed % max(1, len(asked))
+            hosts = (asked[start:] + asked[:start])[: min(LEAST_NAMES, CONTROLS * round(self._pause / SOONEST))]
             self._probed += len(hosts)
         if hosts:
             self._control(hosts)
 
     def _go_on(self) -> None:
-        """They answer again: what they failed in is looked up anew."""
+        """The servers answer again: all names whose failures are held are looked up again."""
         names = len({answer.host for answer in self._held} | {host for _, host in self._waiting})
         lasted = human_time(self._clock.monotonic() - self._since)
         self.warnings.append(f"the name servers answer again, after {lasted}: {plural(names, 'name')} to look up")
@@ -261,5 +265,5 @@ class Watched:
 
 
 def found(answer: Answer) -> bool:
-    """There is such a name, wherever it leads."""
+    """Whether the name exists, wherever it leads."""
     return answer.address is not None or answer.error == "forbidden"

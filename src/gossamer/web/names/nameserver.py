@@ -1,7 +1,7 @@
-"""One name server, asked through c-ares, which works in a thread of its own.
+"""One name server, queried through c-ares, which works in a thread of its own.
 
-Invariants: at most `most` lookups are under way at any time; a server that fails time after time is left in peace but
-for one lookup now and then.
+Invariants, each a test of the same name: at most so many lookups are under way at each server, and all share the work;
+a server that fails time after time is asked little until it works again.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ import pycares
 
 TRIES: Final = 2
 FAILURES: Final = 5
-"""So many in a row, and the server rests."""
+"""Failures in a row after which the server rests."""
 REST: Final = 1.0
 LONGEST_REST: Final = 60.0
-"""Seconds of rest: the first time, and at most; twice as long each time."""
+"""Seconds of rest: the first time, and at most; the time doubles."""
 _NO_SORT: Final = 1 << 7
 """ARES_AI_NOSORT: sorting would open a socket for each address."""
 ARES: Final = pycares.errno
 
 
-class Bell:
-    """What c-ares' threads ring, and the desk waits for. They may still ring when it is closed."""
+class EventFd:
+    """An eventfd that c-ares' threads write to, and the desk polls. They may still write when it is closed."""
 
     def __init__(self) -> None:
         self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._lock = threading.Lock()
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         with self._lock:
             if self.fd >= 0:
                 os.eventfd_write(self.fd, 1)
 
-    def quiet(self) -> None:
+    def clear(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.eventfd_read(self.fd)
 
@@ -50,40 +50,45 @@ class Bell:
 
 
 @dataclass(slots=True)
-class Line:
+class Channel:
     """A channel of c-ares, and how many lookups are under way in it."""
 
-    channel: pycares.Channel
+    ares: pycares.Channel
     open: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What c-ares' thread hands over."""
+    """The end of a lookup, as c-ares' thread hands it over."""
 
     number: int
     server: NameServer
-    line: Line
+    channel: Channel
     result: Any
     error: int | None
 
 
 @dataclass(slots=True)
 class NameServer:
+    """A name server, the lookups under way at it, and how it fares."""
+
     address: str
     most: int
+    """Lookups under way at a time."""
     timeout: float
-    """Seconds until it counts as one that does not answer."""
+    """Seconds after which a lookup counts as unanswered."""
     replies: deque[Reply]
-    bell: Bell
+    """Where its replies go."""
+    eventfd: EventFd
+    """Notified of every reply."""
     asked: int = 0
     """Lookups so far."""
     open: int = 0
-    """Lookups under way: those for which nobody waits any more count until c-ares has given them up."""
+    """Lookups under way. Those that the resolver has given up count until c-ares has given them up, too."""
     _failures: int = 0
     _rests_until: float = 0.0
-    _lines: list[Line] = field(default_factory=list)
-    """The last is used; those before it come to their end."""
+    _channels: list[Channel] = field(default_factory=list)
+    """The last is used; the ones before it end with their last lookup."""
 
     def __post_init__(self) -> None:
         self.forget()
@@ -93,39 +98,39 @@ class NameServer:
         return self._failures >= FAILURES
 
     def room(self, now: float) -> bool:
-        """May it be asked for one name more?"""
+        """Whether one more lookup may begin."""
         if self.resting:
             return self.open == 0 and now >= self._rests_until
         return self.open < self.most
 
     def query(self, number: int, host: str, family: socket.AddressFamily, alone: bool = False) -> None:
-        """Its `Reply` comes later. ValueError if that is no name. `alone`: in a channel of its own."""
-        line = self._line() if alone else self._lines[-1]
+        """Begins a lookup; its `Reply` comes later. ValueError: `host` is no name. `alone`: in a channel of its own."""
+        channel = self._channel() if alone else self._channels[-1]
         if alone:
-            self._lines.insert(0, line)
+            self._channels.insert(0, channel)
 
         def reply(result: Any, error: int | None) -> None:
-            """In c-ares' thread."""
-            self.replies.append(Reply(number, self, line, result, error))
-            self.bell.ring()
+            """Called in c-ares' thread."""
+            self.replies.append(Reply(number, self, channel, result, error))
+            self.eventfd.notify()
 
         try:
-            line.channel.getaddrinfo(host, None, family=family, type=socket.SOCK_STREAM, flags=_NO_SORT, callback=reply)
+            channel.ares.getaddrinfo(host, None, family=family, type=socket.SOCK_STREAM, flags=_NO_SORT, callback=reply)
         except (pycares.AresError, UnicodeError, ValueError) as error:
             self._close_ended()
             raise ValueError(f"no name: {host!r}") from error
         self.asked += 1
         self.open += 1
-        line.open += 1
+        channel.open += 1
 
     def ended(self, reply: Reply) -> None:
-        """To be told of each reply, once."""
+        """Must be called once for each reply."""
         self.open -= 1
-        reply.line.open -= 1
+        reply.channel.open -= 1
         self._close_ended()
 
     def fared(self, well: bool, now: float) -> None:
-        """Did it answer, whatever it said?"""
+        """Notes whether the server answered (`well`), whatever the answer was."""
         if well:
             self._failures = 0
             return
@@ -135,29 +140,29 @@ class NameServer:
             self._rests_until = now + min(LONGEST_REST, REST * 2.0**doubled)
 
     def forget(self) -> None:
-        """c-ares keeps answers for itself, and only a new channel has none."""
-        self._lines.append(self._line())
+        """Drops the answers that c-ares keeps: only a new channel has none."""
+        self._channels.append(self._channel())
         self._close_ended()
 
-    def _line(self) -> Line:
+    def _channel(self) -> Channel:
         flags = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_NO_DFLT_SVR
         timeout = max(0.05, self.timeout / (2**TRIES - 1))
-        return Line(pycares.Channel(flags=flags, timeout=timeout, tries=TRIES, servers=[self.address]))
+        return Channel(pycares.Channel(flags=flags, timeout=timeout, tries=TRIES, servers=[self.address]))
 
     def _close_ended(self) -> None:
-        if len(self._lines) == 1:
+        if len(self._channels) == 1:
             return
-        for line in [line for line in self._lines[:-1] if not line.open]:
-            self._lines.remove(line)
-            line.channel.close()
+        for channel in [channel for channel in self._channels[:-1] if not channel.open]:
+            self._channels.remove(channel)
+            channel.ares.close()
 
     def close(self) -> None:
-        for line in self._lines:
-            line.channel.close()
+        for channel in self._channels:
+            channel.ares.close()
 
 
 def system_servers() -> list[str]:
-    """Those that the system asks, in the form that c-ares reads."""
+    """The name servers of the system, in the form that c-ares reads."""
     channel = pycares.Channel()
     try:
         return list(channel.servers)

@@ -1,4 +1,4 @@
-"""A worker seen from the desk: its process, its wire, and what it has in hand."""
+"""A worker seen from the desk: its process, its wire, its heartbeat, and the assignments it has in hand."""
 
 from __future__ import annotations
 
@@ -9,51 +9,67 @@ import socket
 import struct
 import subprocess
 import sys
-from typing import Final
+from typing import Final, NamedTuple
 
 from gossamer.base.model import Assignment
 from gossamer.web.message import Type, encode_assignment, frame
-from gossamer.web.pool.wire import Slot, Wire
+from gossamer.web.pool.wire import Heartbeat, Wire
 
 _BUFFER: Final = 1 << 20
 SLOW_START: Final = 60.0
 """Seconds that a worker may take, at least, until its loop turns for the first time."""
 
 
-class Worker:
-    """Started as a fresh interpreter, never forked from the desk's state."""
+class Inherited(NamedTuple):
+    """The desk's descriptors that every worker inherits; -1: none."""
 
-    def __init__(self, number: int, settings: bytes, lock_fd: int, payloads_fd: int = -1, line_fd: int = -1) -> None:
+    lock: int = -1
+    payloads: int = -1
+    limiter: int = -1
+
+
+class Worker:
+    """A worker process. `Worker.start` starts it as a fresh interpreter, never forked from the desk's state."""
+
+    def __init__(self, number: int, process: subprocess.Popen[bytes], wire: Wire, heartbeat: Heartbeat) -> None:
         self.number = number
         self.open: dict[int, Assignment] = {}
         self.reserved: Assignment | None = None
-        """It gets nothing else until this one, which must run alone, has ended."""
+        """An assignment that must run alone: the worker gets nothing else until it has ended."""
         self.mask = 0
-        """What the desk's epoll waits for on its wire."""
+        """The events of its wire that the desk's epoll waits for."""
         self.file = -1
         """Number of the archive file that it was told to append to."""
         self.files: list[int] = []
         """Archive files that results may still name, the newest last."""
         self.hung: list[int] | None = None
-        """The assignments over which it was found to hang, if it was."""
+        """The assignments that it was gathering when it was found to hang; None: it was not."""
         self._still = [0.0, 0.0]
-        """Seconds for which its loop has not turned, and the page beside it was the same."""
+        """Seconds for which its loop has not turned, and for which the page in its background thread was the same."""
         self._last: tuple[int, int | None] = (0, None)
+        self.heartbeat = heartbeat
+        self.wire = wire
+        self._process = process
+
+    @classmethod
+    def start(cls, number: int, settings: bytes, inherited: Inherited) -> Worker:
+        """Starts the process, and sends it its settings."""
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
-        slot = os.memfd_create("gossamer-slot")
-        os.ftruncate(slot, mmap.PAGESIZE)
-        self.slot = Slot(slot)
-        inherited = [theirs.fileno(), slot, *(fd for fd in (lock_fd, payloads_fd, line_fd) if fd >= 0)]
-        arguments = map(str, (theirs.fileno(), slot, payloads_fd, line_fd, number))
-        command = [sys.executable, "-P", "-m", "gossamer.worker", *arguments]
-        # a process group of its own: Ctrl-C is for the desk alone, also before the worker can ignore it
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=inherited, process_group=0)
+        memory = os.memfd_create("gossamer-heartbeat")
+        os.ftruncate(memory, mmap.PAGESIZE)
+        heartbeat = Heartbeat(memory)
+        arguments = map(str, (theirs.fileno(), memory, inherited.payloads, inherited.limiter, number))
+        command = [sys.executable, "-P", "-m", "gossamer.crawl.worker", *arguments]
+        passed = [theirs.fileno(), memory, *(fd for fd in inherited if fd >= 0)]
+        # a process group of its own: Ctrl-C is for the desk alone, even before the worker can ignore it
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=passed, process_group=0)
         theirs.close()
-        os.close(slot)
-        self.wire = Wire(ours)
-        self.wire.send(frame(Type.SETTINGS, settings))
+        os.close(memory)
+        worker = cls(number, process, Wire(ours), heartbeat)
+        worker.wire.send(frame(Type.SETTINGS, settings))
+        return worker
 
     @property
     def pid(self) -> int:
@@ -64,26 +80,29 @@ class Worker:
         self.wire.send(encode_assignment(assignment))
 
     def archive(self, number: int, path: str) -> None:
+        """Tells the worker to append to this archive file from now on."""
         self.file = number
         self.files.append(number)
         self.wire.send(frame(Type.ARCHIVE, struct.pack("<H", number), path.encode()))
 
-    def looked_at(self, seconds: float, most: float) -> None:
-        """`seconds` after the last look. It hangs if it has something in hand, and for more than `most` seconds its
-        loop has not turned (which it does four times a second, however slow the network is) or the thread beside it has
-        been over the same page."""
-        turns, beside = now = self.slot.turns(), self.slot.read(beside=True)
+    def check(self, seconds: float, most: float) -> None:
+        """Checks the heartbeat, `seconds` after the last check.
+
+        The worker hangs if it has something in hand, and for more than `most` seconds its loop has not turned (which it
+        does four times per second, however slow the network is) or its background thread has been over the same page.
+        """
+        turns, background = now = self.heartbeat.turns(), self.heartbeat.read(background=True)
         self._still[0] = self._still[0] + seconds if self.open and turns == self._last[0] else 0.0
-        self._still[1] = self._still[1] + seconds if beside is not None and beside == self._last[1] else 0.0
+        self._still[1] = self._still[1] + seconds if background is not None and background == self._last[1] else 0.0
         self._last = now
         if self._still[0] > (most if turns else max(most, SLOW_START)):
             self.hung = self.named()
-        elif self._still[1] > most and beside is not None:
-            self.hung = [beside]
+        elif self._still[1] > most and background is not None:
+            self.hung = [background]
 
     def named(self) -> list[int]:
-        """Assignments whose pages it is gathering."""
-        return [number for beside in (False, True) if (number := self.slot.read(beside)) is not None]
+        """The assignments whose pages it is gathering, by its heartbeat."""
+        return [number for background in (False, True) if (number := self.heartbeat.read(background)) is not None]
 
     def stop(self) -> None:
         self.wire.send(frame(Type.STOP))
@@ -93,13 +112,13 @@ class Worker:
             os.kill(self.pid, 9)
 
     def reap(self) -> int:
-        """Waits for its end and returns the exit code."""
+        """Waits for the end of the process and returns its exit code."""
         code = self._process.wait()
         self.wire.close()
         return code
 
     def cpu_seconds(self) -> float:
-        """Of a live process; 0 when it has just gone."""
+        """CPU time of a live process; 0 when it has just gone."""
         try:
             with open(f"/proc/{self.pid}/stat", "rb") as stream:
                 fields = stream.read().rpartition(b")")[2].split()

@@ -1,7 +1,7 @@
 """The archive files of a run, on the desk's side: workers append to them, the desk creates, syncs and cuts them.
 
-What a worker wrote beyond the last result that came belongs to no result yet, and is cut when the worker dies. Results
-may wait for the next tick: marks vouch only for those that were handed over.
+What a worker wrote beyond its last result that came belongs to no result yet, and is cut when the worker dies. Results
+may wait for the next tick: marks vouch only for the results that were handed over.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ class _File:
     path: Path
     appender: disk.Appender | None
     length: int
-    """As of the results that the desk has journalled, or is about to: what marks vouch for."""
+    """Bytes, as of the results that the desk has journalled, or is about to: what marks vouch for."""
     taken: int = 0
-    """As of the results that have come: behind it nothing counts."""
+    """Bytes, as of the results that have come: what follows does not count."""
     full: bool = False
     """No worker will append to it any more."""
 
 
 class Warcs:
-    def __init__(self, shard: Path, number: int, contact: str) -> None:
+    """The archive files of this run, by number."""
+
+    def __init__(self, shard: Path, number: int, contact: str, size: int) -> None:
+        """`number`: of the first file; `size`: bytes after which a file is full."""
+        self.size = size
         self._shard = shard
         self._next = number
         self._contact = contact
@@ -38,7 +42,7 @@ class Warcs:
         self._closing = threading.Lock()
 
     def create(self) -> tuple[int, Path]:
-        """A new file with its warcinfo record: number and path."""
+        """Creates a file with its warcinfo record; returns its number and path."""
         number, self._next = self._next, self._next + 1
         path = (self._shard / archive_name(number)).resolve()
         disk.make_directory(path.parent)
@@ -48,41 +52,41 @@ class Warcs:
         return number, path
 
     def came(self, number: int, length: int) -> None:
-        """A result has come whose records end there."""
+        """A result has come whose records end at `length`."""
         file = self._files[number]
         file.taken = max(file.taken, length)
 
     def grew(self, number: int, length: int) -> None:
-        """That result is handed to the desk."""
+        """A result whose records end at `length` is handed to the desk."""
         file = self._files[number]
         file.length = max(file.length, length)
 
-    def length(self, number: int) -> int:
-        return self._files[number].taken
+    def is_full(self, number: int) -> bool:
+        return self._files[number].taken >= self.size
 
     def lengths(self) -> dict[str, int]:
-        """By path relative to the shard's folder: all files of this run, as of the results taken."""
+        """Lengths of all files, as of the results handed over, by path relative to the shard's folder."""
         return {archive_name(number): file.length for number, file in list(self._files.items())}
 
     def finish(self, number: int) -> None:
-        """Its last result was taken: it is closed with its next sync."""
+        """The last result of a file was taken: it is closed with its next sync."""
         self._files[number].full = True
 
     def cut(self, number: int) -> None:
-        """To the end of the last whole result: its worker is gone."""
+        """Cuts a file to the end of its last whole result: its worker is gone."""
         file = self._files[number]
         if not file.full and file.path.stat().st_size > file.taken:
             disk.truncate(file.path, file.taken)
         self.finish(number)
 
     def sync(self, names: Collection[str] | None = None) -> None:
-        """May be called by another thread. `names` as in `lengths`; None: all."""
+        """Syncs files; may be called by another thread. `names` as in `lengths`; None: all."""
         for number, file in list(self._files.items()):
             if names is None or archive_name(number) in names:
                 self._sync(file)
 
     def close(self) -> None:
-        """Synced: a commit mark may still come behind it."""
+        """Syncs and closes all files: a commit mark may still follow."""
         for number in self._files:
             self.finish(number)
         self.sync()

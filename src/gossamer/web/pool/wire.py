@@ -1,4 +1,4 @@
-"""What desk and worker share: a wire of frames, and a slot that outlives the worker."""
+"""What desk and worker share: a wire of frames, and a heartbeat that outlives the worker."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gossamer.web.message import HEAD, Type
 _NUMBER: Final = struct.Struct("<Q")
 _READ: Final = 1 << 18
 _MOST: Final = 1 << 24
-"""Bytes that one `receive` takes at most, so that one busy line does not starve the others."""
+"""Bytes that one `receive` takes at most, so that one busy wire does not starve the others."""
 
 
 class Wire:
-    """One end of a socket that never blocks."""
+    """One end of a socket pair that never blocks."""
 
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
@@ -35,7 +35,7 @@ class Wire:
         return len(self._unsent)
 
     def send(self, data: bytes) -> None:
-        """All of it in order, now or when `flush` is called with room in the socket."""
+        """Sends all of `data` in order, now or when `flush` is called with room in the socket."""
         self._unsent += data
         self.flush()
 
@@ -51,7 +51,7 @@ class Wire:
     def receive(self) -> list[tuple[Type, bytes]]:
         """All whole frames that have arrived. A frame that its sender did not finish is never seen.
 
-        What there is of a long frame stays where it is while the rest arrives: time is in proportion to its size.
+        What there is of a long frame stays in its buffer while the rest arrives: time is in proportion to its size.
         """
         self._read()
         frames, at = [], 0
@@ -82,7 +82,7 @@ class Wire:
             taken += len(part)
 
     def wait(self) -> None:
-        """Until something can be received, or the other side is gone."""
+        """Waits until something can be received, or the other side is gone."""
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         poll.poll()
@@ -91,9 +91,9 @@ class Wire:
         self._socket.close()
 
 
-class Slot:
-    """What desk and worker share: the assignments whose pages are being gathered, in the worker's loop and in the
-    thread beside it, and how often the loop has turned.
+class Heartbeat:
+    """Memory in which a worker shows that it lives: the assignments whose pages it is gathering, in its loop and in its
+    background thread, and how often the loop has turned.
 
     It outlives the worker, which is its purpose. Numbers are stored plus one, so that zero is none.
     """
@@ -102,24 +102,27 @@ class Slot:
         self._memory = mmap.mmap(fd, mmap.PAGESIZE)
         self._turns = 0
 
-    def name(self, number: int, beside: bool = False) -> None:
-        _NUMBER.pack_into(self._memory, 8 * beside, number + 1)
+    def name(self, number: int, background: bool = False) -> None:
+        """The page of this assignment is being gathered from now on."""
+        _NUMBER.pack_into(self._memory, 8 * background, number + 1)
 
-    def clear(self, beside: bool = False) -> None:
-        _NUMBER.pack_into(self._memory, 8 * beside, 0)
+    def clear(self, background: bool = False) -> None:
+        """No page is being gathered any more."""
+        _NUMBER.pack_into(self._memory, 8 * background, 0)
 
-    def read(self, beside: bool = False) -> int | None:
-        stored: int = _NUMBER.unpack_from(self._memory, 8 * beside)[0]
+    def read(self, background: bool = False) -> int | None:
+        """The assignment whose page is being gathered; None: no page is."""
+        stored: int = _NUMBER.unpack_from(self._memory, 8 * background)[0]
         return stored - 1 if stored else None
 
     def turn(self) -> None:
-        """The worker's loop has turned once more: its sign of life."""
+        """The worker's loop has turned once more."""
         self._turns += 1
         _NUMBER.pack_into(self._memory, 16, self._turns)
 
     def turns(self) -> int:
-        found: int = _NUMBER.unpack_from(self._memory, 16)[0]
-        return found
+        count: int = _NUMBER.unpack_from(self._memory, 16)[0]
+        return count
 
     def close(self) -> None:
         self._memory.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -10,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from gossamer.base.process import die_with_parent
 from gossamer.webs.demo.access import AccessLog
 from gossamer.webs.demo.certificates import Certificate, certified
 from gossamer.webs.demo.server import run
@@ -18,12 +18,10 @@ from gossamer.webs.hostile import certificates as hostile
 from gossamer.webs.hostile import server as hostile_server
 from gossamer.webs.hostile.web import HostileWeb
 
-PR_SET_PDEATHSIG = 1
-
 
 def main() -> None:
     asked = json.loads(sys.argv[1])
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    die_with_parent(signal.SIGTERM)
     if os.getppid() != asked["parent"]:
         return
     if asked["ignore_sigint"]:

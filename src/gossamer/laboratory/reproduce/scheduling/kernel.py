@@ -12,7 +12,6 @@ Each request is answered by one list of `Done`, as plain tuples.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
 import signal
@@ -21,14 +20,13 @@ import sys
 import time
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from gossamer.base.model import Ask, Assignment, Outcome
+from gossamer.base.process import die_with_parent
 from gossamer.config import Settings, from_json, to_json
+from gossamer.gatherer.reader import Reader
 from gossamer.web.fetch.fetch import Fetched, Fetcher
-from gossamer.worker import Reader
-
-_PR_SET_PDEATHSIG: Final = 1
 
 
 class Order(NamedTuple):
@@ -72,7 +70,7 @@ class Kernel:
         return Done(
             fetched.assignment.number,
             read.outcome is Outcome.OK,
-            fetched.received,
+            fetched.traffic.received,
             links,
             fetched.end - fetched.start,
             time.monotonic() - begun,
@@ -89,7 +87,10 @@ def serve(wire: Connection, kernel: Kernel) -> None:
         elif what == "load":
             kept = [kernel.fetch(Order(*order)) for order in orders]
             wire.send(
-                [(f.assignment.number, f.failure is None, f.received, [], f.end - f.start, 0.0, f.end) for f in kept]
+                [
+                    (f.assignment.number, f.failure is None, f.traffic.received, [], f.end - f.start, 0.0, f.end)
+                    for f in kept
+                ]
             )
         else:
             wire.send([tuple(kernel.read(fetched)) for fetched in kept])
@@ -117,7 +118,7 @@ class Running:
 
 
 def main() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     if os.getppid() != int(sys.argv[2]):
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)

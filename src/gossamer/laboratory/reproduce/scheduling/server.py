@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import importlib
 import json
 import os
@@ -16,11 +15,11 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from gossamer.base.errors import GossamerError
+from gossamer.base.process import die_with_parent
 from gossamer.laboratory.reproduce.scheduling.web import Web
 from gossamer.webs.demo.server import end_of_input, listen, unless_the_client_left
 
 STOP_WITHIN: Final = 5.0
-_PR_SET_PDEATHSIG: Final = 1
 
 
 class Connection(asyncio.Protocol):
@@ -115,7 +114,7 @@ async def serve(web: Web) -> None:
 
 def main() -> None:
     asked: dict[str, Any] = json.loads(sys.argv[1])
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     if os.getppid() != asked["parent"]:
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)

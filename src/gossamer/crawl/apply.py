@@ -1,0 +1,174 @@
+"""Applying the effects of a tick to the desk: the one way in which durable state changes.
+
+Live or in recovery, `apply` gets the effects of a tick, in the order of ticks. It reads nothing but the state, the
+effects and the settings (no clock, no files), so that a replay makes the same state.
+
+What happens is in four tables, of functions that live with the stage that understands them:
+
+- `SECTIONS`: a section of the effects to functions, in order
+- `ANSWERS`: what was asked for, other than a page, to functions of one visit
+- `VISITS`: functions of all visits of a tick, in order; a rare one names the counts of `Tally` that make it worth a
+  call
+- `EVENTS`: a kind of site event to a function of one event, and `AFTER_EVENTS` to a function of all its sites
+
+`EXCEPTIONS` lists the columns and tables that are written elsewhere too, each with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from gossamer.base.model import Ask
+from gossamer.collection.journal.effects import Effects, SiteEvent
+from gossamer.desk.account import Account
+from gossamer.desk.applied import Applied
+from gossamer.desk.desk import Desk
+from gossamer.desk.kernels import NO_VISITS, tally, writable
+from gossamer.desk.places import Places
+from gossamer.harvester import backoff, naming, robots
+from gossamer.harvester.bandwidth.speeds import learn_speeds
+from gossamer.harvester.errands import due_sitemaps, probes
+from gossamer.manager import pages
+from gossamer.seeder import credits
+from gossamer.seeder.seed import keep_contents
+
+
+def apply(desk: Desk, effects: Effects) -> None:
+    desk.tick = effects.tick
+    desk.wall = max(desk.wall, effects.wall)
+    applied = Applied(effects, effects.visits, NO_VISITS, effects.visits)
+    for section in SECTIONS:
+        if section.present(effects):
+            for function in section.functions:
+                function(desk, applied)
+    for part in desk.followers:
+        part.follow(applied)
+
+
+# --- visits -------------------------------------------------------------------------------------------------------
+
+
+def _count_kinds(desk: Desk, applied: Applied) -> None:
+    applied.visits = applied.for_pages = writable(applied.effects.visits)
+    applied.tally = tally(applied.visits, desk[probes.ProbeAnswers].probes.telling, desk[Account].outcomes)
+
+
+def _follow_visits(desk: Desk, applied: Applied) -> None:
+    counts = applied.tally
+    for row in VISITS:
+        if not row.when or any(getattr(counts, name) for name in row.when):
+            row.function(desk, applied)
+
+
+def _take_answers(desk: Desk, applied: Applied) -> None:
+    """What robots.txt, sitemaps and probes were answered."""
+    visits, texts = applied.visits, applied.effects.texts()
+    for ask, functions in ANSWERS.items():
+        for i, of_visit in texts.at(np.flatnonzero(visits["ask"] == ask)):
+            for function in functions:
+                function(desk, visits[i], of_visit)
+
+
+def _keep_contents(desk: Desk, applied: Applied) -> None:
+    keep_contents(desk.columns, applied.visits, desk.seed)
+
+
+def _count(desk: Desk, applied: Applied) -> None:
+    desk[Account].count(applied.tally)
+
+
+# --- site events --------------------------------------------------------------------------------------------------
+
+
+def _follow_events(desk: Desk, applied: Applied) -> None:
+    events = applied.effects.site_events
+    for event in events:
+        EVENTS[SiteEvent(int(event["event"]))](desk, event)
+    for kind, function in AFTER_EVENTS.items():
+        sites = events["site"][events["event"] == kind].tolist()
+        if sites:
+            function(desk, sites)
+
+
+def _add_places(desk: Desk, applied: Applied) -> None:
+    desk[Places].add(applied.effects)
+
+
+# --- the tables ---------------------------------------------------------------------------------------------------
+
+
+class Section(NamedTuple):
+    present: Callable[[Effects], object]
+    functions: tuple[Callable[[Desk, Applied], None], ...]
+
+
+class Row(NamedTuple):
+    function: Callable[[Desk, Applied], None]
+    when: tuple[str, ...] = ()
+    """Counts of `Tally` of which one must not be 0; none: always."""
+
+
+# fmt: off
+SECTIONS: Final = (
+    Section(lambda effects: len(effects.sites.lengths) or len(effects.origins), (_add_places, backoff.add_sites)),
+    Section(lambda effects: len(effects.pages),                                 (pages.add_pages,)),
+    Section(lambda effects: len(effects.visits),                                (_count_kinds, _follow_visits)),
+    Section(lambda effects: len(effects.verdicts),                              (pages.judge_pages,)),
+    Section(lambda effects: len(effects.site_events),                           (_follow_events,)),
+)
+
+ANSWERS: Final[dict[Ask, tuple[Callable[[Desk, Any, dict[str, bytes]], None], ...]]] = {
+    Ask.ROBOTS:  (robots.take_rules, due_sitemaps.note_named),
+    Ask.SITEMAP: (due_sitemaps.note_spent,),
+    Ask.PROBE:   (probes.take_answer,),
+}
+
+VISITS: Final = (
+    Row(_take_answers,               ("robots", "sitemaps", "probes")),
+    Row(robots.judge_again,          ("robots",)),
+    Row(probes.compare_pages,        ("compared", "probes")),
+    Row(backoff.set_clocks),
+    Row(learn_speeds),
+    Row(robots.outlast_rests,        ("robots",)),
+    Row(credits.note_copies,         ("copies",)),
+    Row(probes.count_redirects,      ("moved",)),
+    Row(naming.forget_unconnected,   ("unconnected",)),
+    Row(_keep_contents),
+    Row(naming.follow_other_names,   ("respelled",)),
+    Row(pages.learn_from_visits),
+    Row(_count),
+)
+
+EVENTS: Final[dict[SiteEvent, Callable[[Desk, Any], None]]] = {
+    SiteEvent.RESOLVED:          naming.take_address,
+    SiteEvent.MOVED:             naming.move,
+    SiteEvent.NAME_FAILED:       naming.fail,
+    SiteEvent.FORBIDDEN_ADDRESS: naming.fail,
+    SiteEvent.NAME_AGAIN:        naming.look_up_again,
+    SiteEvent.RESPELLED:         naming.switch,
+    SiteEvent.ROBOTS_AWAY:       robots.heed_away,
+    SiteEvent.DELAY_AGAIN:       robots.heed_delay_again,
+    SiteEvent.PATIENCE:          backoff.heed_patience,
+    SiteEvent.SLOWED:            backoff.heed_slowing,
+    SiteEvent.SITEMAPS_READ:     due_sitemaps.end_round,
+    SiteEvent.SITEMAP_TAKEN:     due_sitemaps.note_taken,
+}
+
+AFTER_EVENTS: Final[dict[SiteEvent, Callable[[Desk, list[int]], None]]] = {
+    SiteEvent.MOVED: credits.inherit,
+}
+
+EXCEPTIONS: Final = {
+    "known":          "the seeder numbers new pages before the journal; a kill forgets both the table and the numbers",
+    "digests":        "the seeder marks duplicates within a tick before the journal; applying writes the same again",
+    "page.flags":     "ASSIGNED only: volatile, in no image",
+    "page.merit":     "link scores come from a process of their own, and from its files after a start",
+    "page.completed": "as merit",
+    "ranking":        "as merit",
+    "site.resolved":  "0 at a resume: names, and what the settings say about them, may have changed",
+    "site.pages":     "the seeder counts new pages while it numbers them, and takes the count back",
+}
+# fmt: on

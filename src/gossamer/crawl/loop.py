@@ -1,0 +1,297 @@
+"""The loop of a crawl: one thread, in which the stages meet. Plans, texts and commits run in the background.
+
+In a turn of the loop: what came back is absorbed as a tick (`tick.py`); pages that sitemaps list are enlisted; a plan
+is taken over or begun (manager); and what may be requested now is handed out (harvester). There is no barrier between
+long and short term (001): the next plan is made while the present one is being fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from gossamer.base.clock import Clock
+from gossamer.base.ending import Ending
+from gossamer.base.log import EventLog, Level
+from gossamer.base.model import State
+from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteNews, Verdict
+from gossamer.collection.store import Store
+from gossamer.config.settings import HarvesterSettings
+from gossamer.crawl.apply import apply
+from gossamer.crawl.tick import STEPS, Stages, Step, Tick, run_tick
+from gossamer.desk.account import Account
+from gossamer.desk.desk import Desk
+from gossamer.desk.rules import Rules
+from gossamer.harvester.errands.errand import Errand
+from gossamer.harvester.errands.sitemaps import SitemapErrand
+from gossamer.harvester.errands.table import ERRANDS
+from gossamer.harvester.harvest import Harvest
+from gossamer.manager.due import soonest_due
+from gossamer.manager.pages import Pages
+from gossamer.manager.planner import Planner
+from gossamer.seeder.seed import Limits, Planted, enlist, plant
+from gossamer.web.message import Results
+from gossamer.web.names.guard import Watched
+from gossamer.web.seam import Answer, Names, Web
+
+TICK: Final = 0.025
+"""Seconds: results that arrive within a tick are absorbed together, and what is due is handed out together."""
+AHEAD: Final = 0.03
+"""Seconds before its time that a request is handed out, while more than half of the connections are free. The worker
+keeps it until then: so a turn of the loop serves several sites, and no site is asked late because of that. More than a
+tick, and what a turn takes. Not within a bandwidth: admission is by what is free at the moment."""
+SHORT_TICK: Final = 0.002
+BUSY: Final = 16
+"""Where nothing is handed out ahead, and fewer requests are open than this, a tick ends when a site is due."""
+SEEDS_PER_TICK: Final = 4_000
+GRACE: Final = 10.0
+"""Seconds that open requests get to end when the crawl stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What this run may do at most."""
+
+    pages: int | None = None
+    """Pages stored."""
+    seconds: float | None = None
+    patience: float = 60.0
+    """The crawl ends when nothing is due within this time."""
+
+
+class Background(Protocol):
+    """Work in a process of its own, which is polled once per turn."""
+
+    def turn(self) -> None: ...
+
+
+class Crawl:
+    def __init__(
+        self,
+        desk: Desk,
+        store: Store,
+        web: Web,
+        names: Names,
+        clock: Clock,
+        bounds: Bounds,
+        log: EventLog | None = None,
+        errands: Sequence[type[Errand]] = ERRANDS,
+        steps: Sequence[Step] = STEPS,
+    ) -> None:
+        self.desk, self.store, self.web, self.clock, self.bounds = desk, store, web, clock, bounds
+        self.names = Watched(names, clock)
+        self.harvest = Harvest(desk, store, web, self.names, clock, log, desk[Pages].policy.sites_by, errands)
+        self.planner = Planner(desk, store, bounds.patience)
+        self._stages = Stages(desk, store, self.harvest, Limits.of(desk.settings), log, self.planner.outdate)
+        self._steps = steps
+        self._pace = _Pace(desk.settings.harvester)
+        self._account = desk[Account]
+        self.stop: Ending | None = None
+        """Set by a signal, or when memory is used up: the crawl ends for this reason."""
+        self.started = clock.monotonic()
+        self.stored_before = self._account.stored
+        self.background: list[Background] = []
+        self.longest_turn = 0.0
+        """Longest time, in seconds, during which the loop did not poll for results."""
+
+    def run(self, watch: Callable[[], None] = lambda: None) -> Ending:
+        """Until there is a reason to end; `watch` is called every turn."""
+        while (ending := self._ending()) is None:
+            self.turn()
+            watch()
+        self.absorb(self.web.stop(GRACE), self.names.answers())
+        if self.harvest.bandwidth is not None:
+            self.harvest.bandwidth.turn()
+        self.planner.close()
+        return ending
+
+    def turn(self) -> None:
+        ahead = self._ahead()
+        pause = self._pause(ahead)
+        results = self.web.results(pause, self._pace.tick(pause, ahead, self.web.open))
+        begun = self._pace.turned = self.clock.monotonic()
+        self.absorb(results, self.names.answers())
+        if not self.store.behind():
+            self._enlist()
+        self._plan()
+        if self.harvest.bandwidth is not None:
+            self.harvest.bandwidth.turn()
+        if not self.store.behind() and (room := self._room()) > 0:
+            # a sitemap that was named just now is placed in the next turn, at once, and goes before pages
+            self.harvest.hand_out(room, 0.0 if self._sitemaps.busy else ahead)
+        self.store.turn()
+        for each in self.background:
+            each.turn()
+        self.longest_turn = max(self.longest_turn, self.clock.monotonic() - begun)
+
+    def absorb(self, results: Results, answers: list[Answer]) -> None:
+        """One tick of what came back, if anything did."""
+        if len(results) or answers or self.harvest.outbox or self._sitemaps.rounds.pressing:
+            run_tick(self._stages, Tick(results, answers, self._effects()), self._steps)
+
+    def _plan(self) -> None:
+        """Takes a plan over that is finished, or begins one."""
+        if taken := self.planner.take(self.clock.monotonic(), wait=self.clock.virtual):
+            plan, verdicts = taken
+            self.harvest.install(plan)
+            self._log(
+                "plan",
+                Level.DEBUG,
+                pages=len(plan.pages),
+                sites=len(plan.sites),
+                seconds=round(plan.seconds, 4),
+                candidates=plan.candidates,
+                value=plan.index_value,
+            )
+            self.harvest.outbox.verdicts += verdicts
+        wall = self.desk.believed(self.clock.wall())
+        self.planner.begin(self.clock.monotonic(), wall, self.harvest.queue.busy_sites, self._in_flight())
+
+    @property
+    def _sitemaps(self) -> SitemapErrand:
+        return self.harvest.errands[SitemapErrand]
+
+    # --- ticks of their own -----------------------------------------------------------------------------------------
+
+    def plant(self, seeds: list[str]) -> Planted:
+        """Seeds become pages, as far as the limits go; those that are known are opened."""
+        planted: list[Planted] = []
+        desk, rules = self.desk, self.desk[Rules].book
+        for i in range(0, len(seeds), SEEDS_PER_TICK):
+            effects, some = self._effects(), seeds[i : i + SEEDS_PER_TICK]
+            limits = self._stages.limits
+            planted.append(plant(desk.columns, some, limits, desk.scope, desk.seed, rules.buffer, effects))
+            self._commit(effects)
+        return Planted(
+            sum(each.new for each in planted),
+            tuple(seed for each in planted for seed in each.full),
+            tuple(seed for each in planted for seed in each.forbidden),
+        )
+
+    def judge_again(self, verdicts: list[Verdict]) -> tuple[int, int]:
+        """Pages that settings open again, or exclude; returns how many of each. Other verdicts change no state."""
+        before = self.desk.columns.page.state
+        excluded = [before[verdict.page] == State.EXCLUDED for verdict in verdicts]
+        pairs = list(zip(excluded, verdicts, strict=True))
+        opened = sum(was and verdict.state == State.PENDING for was, verdict in pairs)
+        closed = sum(not was and verdict.state == State.EXCLUDED for was, verdict in pairs)
+        for i in range(0, len(verdicts), SEEDS_PER_TICK):
+            effects = self._effects()
+            effects.verdicts = np.array(verdicts[i : i + SEEDS_PER_TICK], VERDICT)
+            self._commit(effects)
+        return opened, closed
+
+    def ask_names_again(self, sites: list[int]) -> None:
+        """Sites whose names failed under other settings: they may be looked up at once."""
+        for i in range(0, len(sites), SEEDS_PER_TICK):
+            effects = self._effects()
+            news = [SiteNews.name_again(site, effects.wall) for site in sites[i : i + SEEDS_PER_TICK]]
+            effects.site_events = np.array(news, SITE_EVENT)
+            self._commit(effects)
+
+    def _enlist(self) -> None:
+        """Some of the pages that a sitemap lists; the rest waits for the next turn."""
+        sitemaps, desk = self._sitemaps, self.desk
+        piece = sitemaps.next_piece()
+        if piece is None:
+            return
+        effects, own = self._effects(), sitemaps.own(piece)
+        effects.hinted_by = piece.wanted.url.encode()
+        limits, rules = self._stages.limits, desk[Rules].book
+        new = enlist(desk.columns, piece.links, own, limits, desk.seed, rules.buffer, effects)
+        self._commit(effects)
+        sitemaps.taken(piece)
+        self._log("listed", url=piece.wanted.url, pages=len(own), foreign=int((~own).sum()), new=new)
+
+    def _commit(self, effects: Effects) -> None:
+        self.store.append(effects)
+        apply(self.desk, effects)
+        self.planner.outdate()
+
+    def _effects(self) -> Effects:
+        return self.desk.effects(self.clock.wall(), self.clock.monotonic())
+
+    def _log(self, event: str, level: Level = Level.INFO, **fields: Any) -> None:
+        if self._stages.log is not None:
+            self._stages.log.event(event, level, **fields)
+
+    # --- how long, and how much -------------------------------------------------------------------------------------
+
+    def _ahead(self) -> float:
+        """Seconds ahead of their time that requests are handed out now."""
+        bandwidth = self.harvest.bandwidth
+        limited = bandwidth is not None and bandwidth.limit > 0
+        return 0.0 if limited or 2 * self.web.free() <= self.desk.settings.harvester.connections else AHEAD
+
+    def _in_flight(self) -> int:
+        """As plans see it: where the bandwidth is what holds requests back, another plan would not help."""
+        bandwidth = self.harvest.bandwidth
+        if bandwidth is not None and bandwidth.pause() > 0:
+            return self.desk.settings.harvester.connections
+        return self.web.open
+
+    @property
+    def stored(self) -> int:
+        """Pages that this run has stored."""
+        return self._account.stored - self.stored_before
+
+    def _room(self) -> int:
+        room = self.web.free()
+        if self.bounds.pages is not None:
+            room = min(room, self.bounds.pages - self.stored - self.web.open)
+        return room
+
+    def _pause(self, ahead: float) -> float:
+        """How long the loop may sleep: until a site or a plan is due, or something is to be looked after. Where sites
+        are handed out ahead, not less than a tick: that is soon enough for all of them."""
+        now = self.clock.monotonic()
+        if self.harvest.outbox or (self._sitemaps.busy and not self.store.behind()):
+            return 0.0
+        if self._room() <= 0 or self.store.behind():
+            return 1.0
+        due, bandwidth = self.harvest.queue.next_time() - ahead, self.harvest.bandwidth
+        if bandwidth is not None:
+            due = max(due, now + bandwidth.pause())
+        due = min(due, self.planner.next_time(now, self._in_flight()))
+        if ahead:
+            due = max(due, self._pace.turned + self._pace.idle_tick)
+        return min(1.0, due - now if due > now else 0.001)
+
+    def _ending(self) -> Ending | None:
+        now, wall, bounds = self.clock.monotonic(), self.desk.believed(self.clock.wall()), self.bounds
+        if self.stop is not None:
+            return self.stop
+        if bounds.seconds is not None and now - self.started >= bounds.seconds:
+            return Ending.TIME
+        if self.web.open or self.harvest.outbox:
+            return None
+        self.harvest.errands.release()
+        if self._sitemaps.busy:
+            return None
+        if bounds.pages is not None and self.stored >= bounds.pages:
+            return Ending.PAGES
+        if self.names.open or not self.planner.idle or self.harvest.queue.next_time() <= now + bounds.patience:
+            return None
+        due = soonest_due(self.desk.columns, wall + bounds.patience, self.planner.value)
+        self.planner.stale = due <= wall
+        due = min(due, self.harvest.errands.soonest_due(wall + bounds.patience))
+        return Ending.DONE if due > wall + bounds.patience else None
+
+
+class _Pace:
+    """How long the loop gathers results before it absorbs them."""
+
+    def __init__(self, harvester: HarvesterSettings) -> None:
+        rests = [harvester.wait, harvester.wait_large] + ([harvester.pause] if harvester.per_turn > 1 else [])
+        self.idle_tick = min(TICK, 0.4 * float(min(rests)))
+        """Seconds that an answer may wait: its site rests anyway, and is handed out again in time."""
+        self.turned = -float("inf")
+        """When the last turn began its work."""
+
+    def tick(self, pause: float, ahead: float, in_flight: int) -> float:
+        if ahead:
+            return max(SHORT_TICK, self.idle_tick)
+        return TICK if in_flight >= BUSY else max(SHORT_TICK, min(pause, self.idle_tick))

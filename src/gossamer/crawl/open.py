@@ -1,0 +1,138 @@
+"""Opening a collection: a new one is made, one that is there is recovered into the desk's memory."""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from gossamer.base import disk
+from gossamer.base.clock import Clock
+from gossamer.base.model import NONE, Texts
+from gossamer.collection import lock
+from gossamer.collection.blocks import PER_BLOCK, BlockFile, Offsets
+from gossamer.collection.clock_file import go_on
+from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
+from gossamer.collection.layout import FORMAT, SETTINGS, is_collection, make_folders, shard_folder
+from gossamer.collection.manifest import Manifest, Meta
+from gossamer.collection.recovery import Recovered, cut, recover
+from gossamer.collection.runs import begin_run
+from gossamer.collection.store import URL_FILE, Store
+from gossamer.config.settings import Settings
+from gossamer.crawl.apply import apply
+from gossamer.crawl.parts import PARTS, new_desk
+from gossamer.desk import snapshot
+from gossamer.desk.desk import Desk, Part
+from gossamer.desk.places import Places
+from gossamer.harvester.lost import patience_after
+
+
+def open_collection(
+    folder: Path,
+    settings: Settings,
+    clock: Clock,
+    toml: bytes | None = None,
+    changed: Sequence[str] | None = None,
+    parts: Sequence[type[Part]] = PARTS,
+) -> tuple[Store, Desk, bool]:
+    """The store, the desk with all that was committed, and whether there was a crawl before: one that was killed before
+    its first commit may have asked sites too.
+
+    `toml` is the new crawl.toml, if it changes. It is there before the manifest: no collection is without its settings.
+    `changed` says which settings are others than before, if that is known. The run is recorded with it, but settled
+    only by `reconsider.settle`.
+    """
+    shard = shard_folder(folder)
+    disk.make_directory(folder)
+    disk.make_directory(shard)
+    held = lock.take(shard)
+    try:
+        make_folders(shard)
+        new = not is_collection(folder)
+        recovered = None if new else recover(shard)
+        if recovered is None:
+            if toml is not None:
+                disk.write_atomic(folder / SETTINGS, toml)
+            go_on(shard, clock, 0.0)
+            begin_run(shard, settings, clock.wall())
+            Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall()))
+            recovered = recover(shard)
+        desk = new_desk(settings, recovered.meta.seed, shard, parts)
+        texts, offsets = _replay(desk, recovered)
+        if not new and toml is not None:  # it has proved to fit
+            disk.write_atomic(folder / SETTINGS, toml)
+        reckoned = not new and go_on(shard, clock, desk.wall)
+        if not new:
+            begin_run(shard, settings, clock.wall(), changed)
+        patience = _patience(desk, recovered.patience, clock)
+        journal = cut(recovered, [patience] if patience else [])
+        if patience:
+            apply(desk, patience)
+        urls = BlockFile(shard / URL_FILE, offsets)
+        urls.put(desk.columns.page.count - len(texts), texts)
+        store = Store(
+            shard,
+            held,
+            Manifest.open(shard),
+            journal,
+            urls,
+            settings.collection,
+            clock,
+            recovered.unsealed,
+            recovered.warnings,
+            recovered.next_archive,
+            recovered.stopped and reckoned,
+        )
+    except BaseException:
+        held.release()
+        raise
+    return store, desk, not new
+
+
+def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | None]:
+    """Applies all that was committed; returns the URLs of the last pages, which may not fill a block yet, and where
+    the blocks lie that the image knew."""
+    last: deque[bytes] = deque(maxlen=PER_BLOCK)
+    offsets = None
+    if recovered.image is not None and snapshot.usable(desk, recovered.image):
+        last.extend(snapshot.load(desk, recovered.image))
+        offsets = recovered.image.array("url_offsets")
+    elif recovered.image is not None:
+        recovered.warnings.append(
+            f"{recovered.image.folder} was made under another policy, with larger limits or by another version; "
+            "starting from the segments instead, which takes longer"
+        )
+        recovered = replace(recovered, image=None)
+    for effects in recovered.effects():
+        apply(desk, effects)
+        last.extend(effects.urls.last(PER_BLOCK))
+    return list(last), offsets
+
+
+def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:
+    """Of records that were never committed: only until when their sites are to be left in peace, and how slow they are.
+
+    A site that only these records knew is made again, without pages, so that its clock survives.
+    """
+    names: dict[int, str] = dict(enumerate(desk[Places].names))
+    for effects in lost:
+        names.update(enumerate((n.decode() for n in effects.sites.split()), effects.first_site))
+    after = patience_after(desk, lost)
+    learned = {names[site]: after[site] for site in after if site in names}  # its record may be lost
+    if not learned:
+        return None
+    found = desk.effects(clock.wall(), clock.monotonic())
+    sites = {name: desk[Places].site(name) for name in learned}
+    new = [name for name, site in sites.items() if site == NONE]
+    sites |= {name: found.first_site + i for i, name in enumerate(new)}
+    found.sites = Texts.join([name.encode() for name in new], "<u2")
+    found.sites_www = np.zeros(len(new), np.uint8)
+    news = [SiteNews.patience(sites[name], found.wall, until) for name, (until, _) in learned.items()]
+    for name, (until, doubled) in learned.items():
+        news += [SiteNews.slowed(sites[name], found.wall, until)] * doubled
+    found.site_events = np.array(news, SITE_EVENT)
+    return found

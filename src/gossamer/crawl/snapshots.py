@@ -1,0 +1,156 @@
+"""The desk's state as arrays for an image, and back; and images that are made while the crawl runs.
+
+An image made under another policy is not used: its scores would be the other's. Segments are replayed instead.
+
+At a clean stop the image is written from memory. While the crawl runs it is made by a process of its own,
+
+    python -m gossamer.crawl.snapshots SHARD        (settings as JSON on standard input)
+
+from the last image and the segments sealed since, with the code of recovery, never from live columns. It takes the
+memory of a second desk while it runs. `Imager` starts one when a replay of what came after the last image would take
+longer than `WORTH`, and not before ten times what the last one took has passed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import deque
+from pathlib import Path
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from gossamer import config
+from gossamer.base.clock import Clock
+from gossamer.base.errors import GossamerError
+from gossamer.base.process import Process
+from gossamer.collection import image, manifest
+from gossamer.collection.blocks import PER_BLOCK, Offsets, offsets_until
+from gossamer.collection.manifest import Contents, Line
+from gossamer.collection.replay_cost import replay_seconds
+from gossamer.collection.store import URL_FILE, Store
+from gossamer.collection.tables import seal
+from gossamer.config.settings import Settings
+from gossamer.crawl.apply import apply
+from gossamer.crawl.parts import new_desk
+from gossamer.desk.desk import Desk
+from gossamer.desk.snapshot import dump, load, usable
+
+Array = npt.NDArray[Any]
+
+WORTH: Final = 1.0
+"""Seconds of replay that are worth an image."""
+REST: Final = 10
+
+
+def make(shard: Path, settings: Settings) -> Line | None:
+    """An image of all sealed segments; None if there is nothing after the last one. Returns its manifest line."""
+    contents = manifest.read(shard)
+    lines = sorted(contents.segments.values(), key=lambda line: int(line["segment"]))
+    if not lines or (contents.image and contents.image["record"] >= lines[-1]["last_record"]):
+        return None
+    desk = new_desk(settings, contents.meta.seed, shard)
+    record, offsets, last = _load_last(desk, shard, contents)
+    for line in lines:
+        if line["last_record"] <= record:
+            continue
+        for number, effects in enumerate(seal.effects_of(line, shard, contents.meta.shard), line["first_record"]):
+            if number > record:
+                apply(desk, effects)
+                last.extend(effects.urls.last(PER_BLOCK))
+    length = max(int(line["lengths"].get(URL_FILE, 0)) for line in lines)
+    offsets = offsets_until(shard / URL_FILE, offsets, length)
+    rest = desk.columns.page.count - PER_BLOCK * (len(offsets) - 1)
+    arrays, meta = dump(desk, offsets, list(last)[len(last) - rest :])
+    return image.write(shard, lines[-1]["last_tick"], lines[-1]["last_record"], arrays, meta)
+
+
+def _load_last(desk: Desk, shard: Path, contents: Contents) -> tuple[int, Offsets | None, deque[bytes]]:
+    """The last image, if it can be used: its last record, where its blocks of URLs lie, its last URLs."""
+    last: deque[bytes] = deque(maxlen=2 * PER_BLOCK)
+    if contents.image is None:
+        return 0, None, last
+    try:
+        found = image.read(shard, contents.image)
+        if not usable(desk, found):
+            return 0, None, last
+        found.check()
+    except GossamerError:
+        return 0, None, last
+    last.extend(load(desk, found))
+    return found.record, found.array("url_offsets"), last
+
+
+class Imager:
+    """Makes images while the crawl runs: one process at a time."""
+
+    def __init__(self, store: Store, settings: Settings, clock: Clock) -> None:
+        self._store, self._settings, self._clock = store, settings, clock
+        self._process: Process | None = None
+        self._begun = -float("inf")
+        self._took = 0.0
+        self._looked = -1
+        self.made = 0
+        self.may_begin = True
+        """There is memory for a second desk."""
+        self.warnings: list[str] = []
+
+    def turn(self) -> None:
+        if self._process is not None:
+            if self._process.ended:
+                self._take()
+        elif self._store.segments != self._looked and not self._store.taking_image and self._rested():
+            self._looked = self._store.segments
+            if replay_seconds(self._store.manifest()) >= WORTH:
+                self._begin()
+
+    def _rested(self) -> bool:
+        return self.may_begin and self._clock.monotonic() >= self._begun + REST * self._took
+
+    def _begin(self) -> None:
+        self._begun = self._clock.monotonic()
+        settings, lock = config.to_json(self._settings).encode(), self._store.lock.fileno()
+        try:
+            self._process = Process("gossamer.crawl.snapshots", [str(self._store.shard)], settings, lock)
+        except OSError as error:
+            self.warnings.append(f"no image can be made while the crawl runs: {error.strerror}")
+
+    def _take(self) -> None:
+        """An image that could not be made is only said: the crawl goes on, and a later start takes longer."""
+        assert self._process is not None
+        process, self._process = self._process, None
+        self._took = self._clock.monotonic() - self._begun
+        if process.failure:
+            self.warnings.append(f"no image could be made while the crawl runs: {process.failure}")
+        elif process.output.strip():
+            self._store.take_image(json.loads(process.output))
+            self.made += 1
+
+    def give_up(self) -> bool:
+        """What is being made; whether there was anything."""
+        making = self._process is not None
+        self.close()
+        return making
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+
+def main(shard: Path) -> int:
+    os.nice(10)
+    try:
+        line = make(shard, config.from_json(sys.stdin.read()))
+    except GossamerError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    if line is not None:
+        print(json.dumps(line))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,252 @@
+"""Before a crawl: its settings, its seeds, and whether it may start at all. Nothing is written here."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from gossamer import config, urls
+from gossamer.base import disk
+from gossamer.base.errors import UsageError
+from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
+from gossamer.collection.runs import changes, runs
+from gossamer.config.endpoints import endpoint
+from gossamer.config.settings import Settings
+from gossamer.manager.value import Value
+from gossamer.seeder.seeds import Seeds, read_seeds
+from gossamer.web.fetch.certificates import read_certificates
+
+FIXED: Final = {
+    "seeder.session_ids": "the URLs of its pages were made without these parameters",
+    "seeder.www": "the URLs of its pages and the names of its sites were made with it",
+    "seeder.transform": "the URLs of its pages were made with it",
+    "harvester.agent": "the robots.txt rules that it has were read for that name",
+}
+"""Settings that cannot change once there are pages, and why."""
+
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalWeb:
+    """A Web that is served on this machine for the crawl: the demonstration Web, or the hostile one."""
+
+    settings: Settings
+    """Where its names lead, and its certificates: never stored, since ports change with every start."""
+    seeds: tuple[str, ...] = ()
+    usual: tuple[str, ...] = ()
+    """Names of harvester settings that a new collection takes from `settings`, unless the user has set them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlRequest:
+    """What the user asks for: the arguments of `gossamer crawl`."""
+
+    folder: Path
+    seeds: tuple[str, ...] = ()
+    seed_files: tuple[Path, ...] = ()
+    serve: Callable[[Say], AbstractContextManager[LocalWeb]] | None = None
+    """Starts a Web to serve during the crawl, and stops it at the end. It is called when nothing speaks against
+    the crawl any more."""
+    config: Path | None = None
+    changes: tuple[str, ...] = ()
+    """KEY=VALUE."""
+    pages: int | None = None
+    seconds: float | None = None
+    patience: float = 60.0
+    log: Path | None = None
+    """Where events are logged, as JSON lines."""
+    log_level: str = "info"
+    user_settings: Path | None = None
+    """Settings of this user for all crawls: only the contact and `harvester.about` are taken from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    settings: Settings
+    seeds: Seeds
+    toml: bytes | None
+    """What crawl.toml is to hold from now on; None: what it holds already. Written by whoever has the lock."""
+    changed: tuple[str, ...] = ()
+    """A line for each setting that is another than before."""
+
+
+def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> Prepared:
+    """Settings: defaults, crawl.toml, --config, --set; then those of a Web on this machine, which are not stored."""
+    folder, path = request.folder, request.folder / SETTINGS
+    new = not is_collection(folder)
+    if new:
+        _check_empty(folder)
+    stored = _stored(folder, new)
+    settings = config.override(config.load(request.config, stored) if request.config else stored, request.changes)
+    settings = _with_contact(settings, request.user_settings)
+    if new and local is not None:
+        settings = _with_usual(settings, local, _named(request))
+    local_seeds = () if local is None else local.seeds
+    seeds = read_seeds((*request.seeds, *local_seeds), request.seed_files, settings.seeder)
+    for complaint in seeds.complaints:
+        say(f"skipped: {complaint}")
+    if new and not seeds.urls:
+        raise UsageError(
+            f"no usable seed for {folder}",
+            "Give --seed URL or --seeds FILE, or try the demonstration Web with --demo.",
+        )
+    settings = _with_ports(_with_domains(settings, () if new else _domains_before(folder, stored), seeds), seeds)
+    _note_outside(settings, seeds, say)
+    effective = _with_trusted(_with_addresses(settings, local), folder)
+    changed = [] if new else _changed(folder, stored, effective, local)
+    if changed:
+        _refuse_fixed(changed, folder)
+        for line in changed:
+            say(f"changed: {line}")
+    Value.of(effective.manager)
+    _check_contact(effective, seeds.urls)
+    keep = path.exists() and settings == config.load(path)
+    return Prepared(effective, seeds, None if keep else config.dump(settings).encode(), tuple(changed))
+
+
+def _check_empty(folder: Path) -> None:
+    path = folder / SETTINGS
+    begun = {path, path.with_name(path.name + disk.TEMPORARY), shard_folder(folder)}
+    if folder.exists() and (not folder.is_dir() or set(folder.iterdir()) - begun):
+        raise UsageError(
+            f"{folder} is not a collection, and not empty",
+            "Name an empty or a new folder, or one that was crawled into.",
+        )
+
+
+def _stored(folder: Path, new: bool) -> Settings:
+    """What crawl.toml says. A collection from before runs were recorded knows nothing of `seeder.www`: it is off; one
+    whose runs know nothing of `seeder.ports` has pages at any."""
+    usual = Settings()
+    if not new:
+        recorded = runs(shard_folder(folder))
+        ports = usual.seeder.ports if recorded and "ports" in recorded[-1]["settings"]["seeder"] else ("*",)
+        usual = replace(usual, seeder=replace(usual.seeder, www=bool(recorded), ports=ports))
+    path = folder / SETTINGS
+    return config.load(path, usual) if path.exists() else usual
+
+
+def _changed(folder: Path, stored: Settings, now: Settings, local: LocalWeb | None) -> list[str]:
+    """Settings that differ from the last run. Addresses of a local Web do not count."""
+    recorded = runs(shard_folder(folder))
+    return changes(recorded, now, stored, lambda before: _with_addresses(before, local))
+
+
+def _with_domains(settings: Settings, before: tuple[str, ...], seeds: Seeds) -> Settings:
+    """Where none are named: those of the collection, in a new one those of the seeds."""
+    if settings.seeder.domains:
+        return settings
+    domains = before or tuple(dict.fromkeys(urls.registrable(urls.host(seed)) for seed in seeds.urls))
+    return replace(settings, seeder=replace(settings.seeder, domains=domains))
+
+
+def _with_ports(settings: Settings, seeds: Seeds) -> Settings:
+    """Those of the seeds are accepted too."""
+    scope, ports = urls.Scope.of(settings.seeder), settings.seeder.ports
+    more = dict.fromkeys(str(urls.split(seed).port) for seed in seeds.urls if not scope.accepts_port(seed))
+    return replace(settings, seeder=replace(settings.seeder, ports=(*ports, *more)))
+
+
+def _domains_before(folder: Path, stored: Settings) -> tuple[str, ...]:
+    """Those of crawl.toml, else of the last run: derived from seeds that are not given again."""
+    recorded = runs(shard_folder(folder))
+    last: list[str] = recorded[-1]["settings"]["seeder"]["domains"] if recorded else []
+    return stored.seeder.domains or tuple(last)
+
+
+def _note_outside(settings: Settings, seeds: Seeds, say: Callable[[str], None]) -> None:
+    scope = urls.Scope.of(settings.seeder)
+    for seed in seeds.urls:
+        if not scope.accepts(urls.host(seed)):
+            say(f"note: {seed} is outside seeder.domains: it is fetched, links to its site are not followed")
+
+
+def _refuse_fixed(changed: list[str], folder: Path) -> None:
+    for line in changed:
+        reason = FIXED.get(line.partition(":")[0])
+        if reason:
+            raise UsageError(
+                f"{line}: cannot change in a collection that has pages: {reason}",
+                f"Undo the change in {folder / SETTINGS}, or crawl into a new folder.",
+            )
+
+
+def _with_contact(settings: Settings, user: Path | None) -> Settings:
+    """Where the crawl says nothing about whose it is: what the user says for all crawls."""
+    own = settings.harvester
+    if own.contact or own.about or user is None or not user.exists():
+        return settings
+    said = config.load(user).harvester
+    return replace(settings, harvester=replace(own, contact=said.contact, about=said.about))
+
+
+def _with_trusted(settings: Settings, folder: Path) -> Settings:
+    """The file of certificates by its whole path: in the collection's folder, else in the working folder."""
+    own = settings.harvester.trusted
+    if not own:
+        return settings
+    path = next((each for each in (folder / own, Path(own)) if each.exists()), Path(own)).absolute()
+    read_certificates(path)
+    return replace(settings, harvester=replace(settings.harvester, trusted=str(path)))
+
+
+def _with_addresses(settings: Settings, local: LocalWeb | None) -> Settings:
+    if local is None:
+        return settings
+    theirs, ours = local.settings.harvester, settings.harvester
+    trusted = theirs.trusted or ours.trusted
+    return replace(settings, harvester=replace(ours, resolve=theirs.resolve, allow_private=True, trusted=trusted))
+
+
+def _with_usual(settings: Settings, local: LocalWeb, named: set[str]) -> Settings:
+    """A resumed crawl keeps those of its first run."""
+    usual = {name: getattr(local.settings.harvester, name) for name in local.usual if f"harvester.{name}" not in named}
+    return replace(settings, harvester=replace(settings.harvester, **usual))
+
+
+def _named(request: CrawlRequest) -> set[str]:
+    """Settings that the user has said anything about, be it the default."""
+    files = [path for path in (request.config, request.folder / SETTINGS) if path is not None and path.exists()]
+    given = {change.partition("=")[0].strip() for change in request.changes}
+    return given.union(*(config.named(path) for path in files))
+
+
+def _check_contact(settings: Settings, seeds: tuple[str, ...]) -> None:
+    hosts = tuple(dict.fromkeys(urls.host(seed) for seed in seeds))
+    if settings.harvester.contact or settings.harvester.about or only_loopback(settings, hosts):
+        return
+    raise UsageError(
+        "a crawl beyond this machine needs a contact: whoever runs a site must be able to reach you",
+        'Give --contact you@example.org, or set harvester.contact = "you@example.org" in crawl.toml,'
+        " or once for all crawls in ~/.config/gossamer/crawl.toml.",
+    )
+
+
+def only_loopback(settings: Settings, hosts: tuple[str, ...] = ()) -> bool:
+    """Can nothing in the scope, and none of these hosts, lead off this machine?"""
+    resolve, domains = settings.harvester.resolve, settings.seeder.domains
+    if not all(_is_loopback(target) for target in resolve.values()):
+        return False
+    if "*" in resolve:
+        return True
+    covered = all(f"*.{domain}" in resolve or _is_here(domain) for domain in domains)
+    scope = urls.Scope.of(settings.seeder)
+    return bool(domains) and covered and all(scope.accepts(host) or host in resolve or _is_here(host) for host in hosts)
+
+
+def _is_here(name: str) -> bool:
+    return name == "localhost" or _is_loopback(name)
+
+
+def _is_loopback(text: str) -> bool:
+    """An address, with or without a port; "none" leads nowhere."""
+    if text == "none":
+        return True
+    found = endpoint(text)
+    return found is not None and ipaddress.ip_address(found[0]).is_loopback

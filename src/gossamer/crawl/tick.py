@@ -1,0 +1,232 @@
+"""A tick: what came back since the last one goes through `STEPS`, in order. This table is the crawl on one screen.
+
+A step has a phase. Before the journal, steps add to the effects of the tick and write no durable state (but for the
+tables that `apply.EXCEPTIONS` names). The commit journals the effects and applies them. After it, steps bring what is
+volatile up to date: clocks, errands, names. What they find out waits in the outbox for the next tick: none adds to the
+effects of this one. `tests/crawl/test_tick.py` proves both.
+
+A turn of the loop (`loop.py`) commits one such tick, and one more for each piece of a sitemap that it enlists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.log import EventLog
+from gossamer.base.model import Ask, Reason, State, VerdictFlag, Visits
+from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteEvent, SiteNews, Verdict
+from gossamer.collection.store import Store
+from gossamer.crawl.apply import apply
+from gossamer.desk.desk import Desk
+from gossamer.desk.places import Places
+from gossamer.desk.rules import Rules
+from gossamer.harvester.errands.robots import RobotsErrand
+from gossamer.harvester.errands.sitemaps import SitemapErrand
+from gossamer.harvester.errands.soft404 import ProbeErrand
+from gossamer.harvester.harvest import Harvest
+from gossamer.seeder.credits import duplicates_of
+from gossamer.seeder.seed import Limits, identify, mark_duplicates
+from gossamer.web.message import Results
+from gossamer.web.seam import Answer
+
+Records = npt.NDArray[np.void]
+U32 = npt.NDArray[np.uint32]
+
+
+class Phase(Enum):
+    BEFORE = "before the journal"
+    COMMIT = "commit"
+    AFTER = "after the commit"
+
+
+@dataclass(slots=True)
+class Tick:
+    """What flows through the steps."""
+
+    results: Results
+    """What came back from the workers."""
+    answers: list[Answer]
+    """What came back about names."""
+    effects: Effects
+    """What the tick changes: complete after the last step before the journal."""
+    news: Sequence[SiteNews] = ()
+    """Site events of the harvester that the effects took over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """What the steps work with."""
+
+    desk: Desk
+    store: Store
+    harvest: Harvest
+    limits: Limits
+    log: EventLog | None
+    committed: Callable[[], None]
+    """Called after each commit: plans are out of date."""
+
+
+class Step(NamedTuple):
+    name: str
+    run: Callable[[Stages, Tick], None]
+    phase: Phase
+    source: str
+    """Where its work is done."""
+    of_results: bool = False
+    """It is skipped where nothing came back from the workers."""
+
+
+# --- before the journal ---------------------------------------------------------------------------------------------
+
+
+def take_out_sitemaps(stages: Stages, tick: Tick) -> None:
+    tick.results = stages.harvest.errands[SitemapErrand].take_out(tick.results)
+
+
+def tell_the_time(stages: Stages, tick: Tick) -> None:
+    visits, effects = tick.results.visits, tick.effects
+    visits["time"] = np.round(effects.wall - (effects.monotonic - visits["end"]), 6)
+
+
+def mark_soft_404(stages: Stages, tick: Tick) -> None:
+    tick.results = stages.harvest.errands[ProbeErrand].mark(tick.results)
+
+
+def mark_copies(stages: Stages, tick: Tick) -> None:
+    mark_duplicates(stages.desk.columns, tick.results, stages.desk.seed)
+
+
+def identify_links(stages: Stages, tick: Tick) -> None:
+    desk = stages.desk
+    identify(desk.columns, tick.results, stages.limits, desk.seed, desk[Rules].book.buffer, tick.effects)
+
+
+def mark_soft_redirects(stages: Stages, tick: Tick) -> None:
+    stages.harvest.errands[ProbeErrand].mark_redirects(tick.results)
+
+
+def follow_moved_robots(stages: Stages, tick: Tick) -> None:
+    stages.harvest.errands[RobotsErrand].follow_redirects(tick.results, tick.effects)
+
+
+def place_sitemaps(stages: Stages, tick: Tick) -> None:
+    sitemaps, outbox = stages.harvest.errands[SitemapErrand], stages.harvest.outbox
+    sitemaps.place(tick.effects)
+    outbox.news += sitemaps.rounds.news(stages.harvest.clocks.wall)
+
+
+def hear_names(stages: Stages, tick: Tick) -> None:
+    """Sites that have another address than before may have other contents, too: their duplicates are opened (A.2.4)."""
+    harvest, outbox = stages.harvest, stages.harvest.outbox
+    news = harvest.names.news(tick.answers, tick.effects.wall) if tick.answers else []
+    moved = [each.site for each in news if each.event is SiteEvent.MOVED]
+    if moved:
+        pages = duplicates_of(stages.desk, moved).tolist()
+        outbox.verdicts += [Verdict(page, State.PENDING, Reason.NONE, VerdictFlag.AGAIN) for page in pages]
+        if stages.log is not None:
+            names = stages.desk[Places].names
+            stages.log.event("moved", sites=[names[site] for site in moved], opened=len(pages))
+    tick.news, outbox.news = outbox.news, []
+    if news or tick.news:
+        tick.effects.site_events = np.array([*news, *tick.news], SITE_EVENT)
+
+
+def take_verdicts(stages: Stages, tick: Tick) -> None:
+    outbox = stages.harvest.outbox
+    if outbox.verdicts:
+        verdicts = np.array(outbox.verdicts, VERDICT)
+        tick.effects.verdicts = still_right(verdicts, stages.desk.columns.page.origin, tick.results.visits)
+        outbox.verdicts = []
+
+
+def still_right(verdicts: Records, page_origin: U32, visits: Visits) -> Records:
+    """Without those that were made by robots rules which this tick may change: their pages are judged again."""
+    read = visits["origin"][visits["ask"] == _ROBOTS]
+    if not len(read):
+        return verdicts
+    outdated = np.isin(page_origin[verdicts["page"]], read)
+    outdated &= verdicts["judged"] & VerdictFlag.ROBOTS != 0
+    return verdicts[~outdated]
+
+
+# --- commit ---------------------------------------------------------------------------------------------------------
+
+
+def journal(stages: Stages, tick: Tick) -> None:
+    stages.store.append(tick.effects)
+
+
+def apply_effects(stages: Stages, tick: Tick) -> None:
+    apply(stages.desk, tick.effects)
+    stages.committed()
+
+
+# --- after the commit -----------------------------------------------------------------------------------------------
+
+
+def log_visits(stages: Stages, tick: Tick) -> None:
+    if stages.log is not None:
+        flights = map(stages.harvest.in_flight.get, tick.effects.visits["number"].tolist())
+        urls = [b"" if flight is None else flight.url for flight in flights]
+        stages.log.visits(tick.effects.visits, tick.results.detail_of, urls)
+
+
+def heed_news(stages: Stages, tick: Tick) -> None:
+    if tick.news:
+        stages.harvest.clocks.follow(np.array([each.site for each in tick.news], np.uint32))
+
+
+def settle_requests(stages: Stages, tick: Tick) -> None:
+    stages.harvest.settle(tick.results, tick.effects)
+
+
+def settle_errands(stages: Stages, tick: Tick) -> None:
+    stages.harvest.errands.settle(tick.results)
+
+
+def end_flights(stages: Stages, tick: Tick) -> None:
+    stages.harvest.in_flight.end(tick.results.visits["number"].tolist())
+
+
+def settle_names(stages: Stages, tick: Tick) -> None:
+    stages.harvest.settle_names(tick.answers)
+
+
+_ROBOTS: Final = int(Ask.ROBOTS)
+BEFORE, COMMIT, AFTER = Phase
+
+# fmt: off
+STEPS: Final[tuple[Step, ...]] = (
+    Step("listed pages are taken out of sitemaps",  take_out_sitemaps,   BEFORE, "harvester/errands/sitemaps.py", True),
+    Step("visits get their wall time",              tell_the_time,       BEFORE, "crawl/tick.py", True),
+    Step("soft 404s are marked",                    mark_soft_404,       BEFORE, "harvester/errands/soft404.py", True),
+    Step("duplicates are marked",                   mark_copies,         BEFORE, "seeder/seed.py", True),
+    Step("links become pages",                      identify_links,      BEFORE, "seeder/seed.py", True),
+    Step("redirects to nowhere are marked",         mark_soft_redirects, BEFORE, "harvester/errands/soft404.py", True),
+    Step("robots.txt that moved is followed",       follow_moved_robots, BEFORE, "harvester/errands/robots.py", True),
+    Step("sitemaps that were named get a site",     place_sitemaps,      BEFORE, "harvester/errands/sitemaps.py"),
+    Step("answers about names become site events",  hear_names,          BEFORE, "harvester/names.py"),
+    Step("verdicts that still hold are taken",      take_verdicts,       BEFORE, "crawl/tick.py"),
+    Step("the effects are journalled",              journal,             COMMIT, "collection/store.py"),
+    Step("the effects are applied to the state",    apply_effects,       COMMIT, "crawl/apply.py"),
+    Step("visits are logged",                       log_visits,          AFTER,  "base/log.py", True),
+    Step("clocks follow the site events",           heed_news,           AFTER,  "harvester/clocks.py"),
+    Step("requests end, and clocks follow them",    settle_requests,     AFTER,  "harvester/harvest.py"),
+    Step("errands take answers, and their turns",   settle_errands,      AFTER,  "harvester/errands/errand.py"),
+    Step("requests are no longer in flight",        end_flights,         AFTER,  "harvester/in_flight.py", True),
+    Step("sites that have an address enter",        settle_names,        AFTER,  "harvester/names.py"),
+)
+# fmt: on
+
+
+def run_tick(stages: Stages, tick: Tick, steps: Sequence[Step] = STEPS) -> None:
+    anything = len(tick.results) > 0
+    for step in steps:
+        if anything or not step.of_results:
+            step.run(stages, tick)

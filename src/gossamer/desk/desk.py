@@ -1,0 +1,130 @@
+"""The desk: the state of a crawl in memory, a composition of parts.
+
+A *part* owns some of the state: its columns, how an image holds it, its statistics, and what it explains. The desk
+knows no part by name: `crawl/parts.py` lists them, and whoever needs one asks for it by its class, `desk[Places]`. So a
+new part is a class in one file and a row of that list.
+
+Durable state changes by `crawl/apply.py` alone, from the effects of a tick; its exceptions are listed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import urls
+from gossamer.collection.image import Image, Parts
+from gossamer.collection.journal.effects import Effects
+from gossamer.config.settings import Settings
+from gossamer.desk.applied import Applied
+from gossamer.desk.columns import Columns, Layout
+
+Array = npt.NDArray[Any]
+P = TypeVar("P", bound="Part")
+Declared = Mapping[str, Mapping[str, str]]
+"""Columns with their types: by group (`page`, `site`, `origin`), then by name."""
+
+
+class Part:
+    """A part of the state. A subclass overrides what it has something for."""
+
+    name: ClassVar[str]
+    columns: ClassVar[Declared] = {}
+    """The columns it owns."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Arrays that an image must have for this part to be loaded."""
+
+    def __init__(self, desk: Desk) -> None:
+        """`desk` has its settings, its columns, and the parts that come before this one in the list."""
+
+    def arrays(self) -> dict[str, Array | Parts]:
+        """What an image holds of it besides the columns: views of memory, by the names of their files."""
+        return {}
+
+    def meta(self) -> dict[str, Any]:
+        """What an image's metadata says of it, as JSON takes it."""
+        return {}
+
+    def fits(self, image: Image) -> bool:
+        """Whether it can be loaded from the image under the settings of now."""
+        return all(name in image.arrays for name in self.needs)
+
+    def load(self, image: Image) -> None:
+        """Fills the empty part from an image. The columns are there already."""
+
+    def follow(self, applied: Applied) -> None:
+        """Takes from a tick what it needs, after everything else was applied. Most parts are changed by functions in
+        the tables of `crawl/apply.py` instead; this is for a part that nothing else rests on."""
+
+    def statistics(self) -> Mapping[str, float]:
+        """Its numbers for `status` and `--json`, where no other place shows them."""
+        return {}
+
+    def explain_page(self, page: int) -> Mapping[str, object]:
+        """What `gossamer explain` says of the page because of this part."""
+        return {}
+
+    def explain_site(self, site: int) -> Mapping[str, object]:
+        """What `gossamer explain` says of the site because of this part."""
+        return {}
+
+
+class Desk:
+    def __init__(self, settings: Settings, seed: int, kinds: Sequence[type[Part]], folder: Path | None = None) -> None:
+        """`kinds`: the parts, each after those that it rests on. `folder` is for what does not fit into memory."""
+        self.settings = settings
+        self.seed = seed
+        self.folder = folder
+        self.scope = urls.Scope.of(settings.seeder)
+        self.columns = Columns(settings.collection.max_pages, settings.collection.max_sites, layout_of(kinds))
+        self.tick = 0
+        """Number of the last tick applied."""
+        self.wall = 0.0
+        """Wall time of the last tick applied: time never goes back behind it."""
+        self._parts: dict[type[Part], Part] = {}
+        for kind in kinds:
+            self._parts[kind] = kind(self)
+        self.followers = tuple(part for part in self._parts.values() if type(part).follow is not Part.follow)
+        """Parts that follow every tick."""
+
+    def __getitem__(self, kind: type[P]) -> P:
+        return cast(P, self._parts[kind])
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(self._parts.values())
+
+    def believed(self, wall: float) -> float:
+        """The wall clock, which is not believed when it goes back behind the last tick."""
+        return max(wall, self.wall)
+
+    def effects(self, wall: float, monotonic: float) -> Effects:
+        """An empty tick after the last one. Wall time is kept to the microsecond, as in the tables."""
+        columns = self.columns
+        return Effects(
+            self.tick + 1,
+            max(round(wall, 6), self.wall),
+            monotonic,
+            columns.site.count,
+            columns.origin.count,
+            columns.page.count,
+        )
+
+
+def layout_of(kinds: Sequence[type[Part]]) -> Layout:
+    """All columns that these parts own, by group."""
+    layout: Layout = {"page": {}, "site": {}, "origin": {}}
+    for kind in kinds:
+        for group, columns in kind.columns.items():
+            twice = layout[group].keys() & columns.keys()
+            assert not twice, f"{kind.__name__}: {group}.{twice} belongs to another part"
+            layout[group] |= columns
+    return layout
+
+
+def fingerprints(texts: list[str], seed: int) -> npt.NDArray[np.uint64]:
+    return np.array([urls.fingerprint(text, seed) for text in texts], np.uint64)

@@ -1,0 +1,192 @@
+"""Compiled robots rules of all origins, as one buffer for the kernel that matches; equal ones are shared.
+
+The buffer is 4 GB of address space that never moves. Rules of up to `LARGE` bytes lie side by side in memory from its
+beginning. Larger ones lie on disk: from `BIG_RULES` on the buffer is a map of a file without a name, whose pages are
+read when they are matched and dropped when memory is scarce. The journal has all rules, so the file need not outlive
+the process. A fault costs the loop a read, but only for a site with such rules, and the kernel holds no GIL.
+
+Which rules are there is known by a fingerprint of 64 bits, in a `Table`; that they are the same is seen by comparing.
+So a site costs its columns, and 15 to 19 bytes and its rules if these are its own.
+
+Invariants, each a test of the same name: what is placed can be read, and equal rules are placed once; rules that nobody
+has any more are forgotten, when more was added than was in use the last time, and than a mebibyte.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from xxhash import xxh3_64_intdigest
+
+from gossamer.base import disk
+from gossamer.base.compiled import njit
+from gossamer.base.errors import StorageError
+from gossamer.base.model import NONE
+from gossamer.collection.layout import BIG_RULES
+from gossamer.desk.table import Table, reserve
+
+Array = npt.NDArray[Any]
+
+LARGE: Final = 4096
+"""Bytes of rules that are kept in memory."""
+SLACK: Final = 1 << 20
+"""Bytes of rules that may be out of use before anything is moved for them."""
+_A_SET: Final = 16
+"""Bytes that a set of rules is counted for besides its own."""
+_SPARE: Final = 1 << 16
+_ROOM: Final = (1 << 31) - mmap.PAGESIZE
+_FIXED: Final = 0x10  # MAP_FIXED on Linux
+
+
+class RuleBook:
+    def __init__(self, origins: int, seed: int = 0, folder: Path | None = None) -> None:
+        """For rules of so many origins; in `folder`, or where temporary files are, is room for the large ones."""
+        self.buffer, self._area = reserve(2 * BIG_RULES, np.uint8)
+        self.lock = threading.Lock()
+        """Held while rules move: whoever reads them in another thread takes it, from finding their place on."""
+        self._seed, self._folder = seed, folder
+        self._origins = origins
+        self._known = self._table()
+        self._ends = [0, BIG_RULES]
+        self._file: disk.Scratch | None = None
+        self._kept = 0
+        """What was in use when rules were last moved."""
+
+    def _table(self) -> Table:
+        return Table(self._origins + _SPARE + 1)
+
+    @property
+    def in_memory(self) -> int:
+        """Bytes, of rules and table."""
+        return self._ends[0] + sum(cells.nbytes for cells in self._known.cells())
+
+    @property
+    def on_disk(self) -> int:
+        return self._ends[1] - BIG_RULES
+
+    @property
+    def wasteful(self) -> bool:
+        """More has been added than was in use when rules were last moved: `pack` is due."""
+        return self._held() - self._kept > max(SLACK, self._kept) or len(self._known) >= self._origins + _SPARE
+
+    def _held(self) -> int:
+        return self._ends[0] + self.on_disk + _A_SET * len(self._known)
+
+    def place(self, compiled: bytes) -> tuple[int, int]:
+        """Start and end of these rules in the buffer; they are added when they are new."""
+        if not compiled:
+            return 0, 0
+        key = np.array([xxh3_64_intdigest(compiled, self._seed) or 1], np.uint64)
+        start = int(self._known.find(key)[0])
+        large = len(compiled) > LARGE
+        if start == NONE or self.buffer[start : start + len(compiled)].tobytes() != compiled:
+            start = self._make_room(len(compiled), large)
+            self.buffer[start : start + len(compiled)] = np.frombuffer(compiled, np.uint8)
+            self._known.add(key, np.array([start], np.uint32))
+        if large:
+            self._let_go(start, start + len(compiled))
+        return start, start + len(compiled)
+
+    def _make_room(self, size: int, large: bool) -> int:
+        start = self._ends[large]
+        if start + size > (_ROOM + BIG_RULES if large else BIG_RULES):
+            raise StorageError(
+                f"the robots.txt rules of all sites take more than {BIG_RULES:,} bytes", "Lower collection.max_sites."
+            )
+        if large:
+            self._map().take(start - BIG_RULES, size)
+        self._ends[large] += size
+        return start
+
+    def _map(self) -> disk.Scratch:
+        """The file, which takes its place in the buffer when it is first needed."""
+        if self._file is None:
+            self._file = disk.Scratch(self._folder or Path(tempfile.gettempdir()))
+            call = ctypes.CDLL(None, use_errno=True).mmap
+            call.restype = ctypes.c_void_p
+            call.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_size_t]
+            place, protection = self.buffer.ctypes.data + BIG_RULES, mmap.PROT_READ | mmap.PROT_WRITE
+            if call(place, BIG_RULES, protection, mmap.MAP_SHARED | _FIXED, self._file.fileno(), 0) != place:
+                raise StorageError("the file for large robots.txt rules cannot be mapped", "Use a local disk.")
+        return self._file
+
+    def _let_go(self, start: int, end: int) -> None:
+        """These pages need not stay in memory."""
+        first = start // mmap.PAGESIZE * mmap.PAGESIZE
+        self._area.madvise(mmap.MADV_DONTNEED, first, end - first)
+
+    def pack(self, starts: Array, ends: Array) -> tuple[Array, Array]:
+        """Forgets all rules but those at these places, moves them together and says where each lies now."""
+        old, at = np.unique(starts.astype(np.int64), return_inverse=True)
+        lengths = np.zeros(len(old), np.int64)
+        np.maximum.at(lengths, at, ends.astype(np.int64) - starts)
+        after = np.cumsum(lengths)
+        is_big = old >= BIG_RULES
+        small = int(lengths[~is_big].sum())
+        new = after - lengths + np.where(is_big, BIG_RULES - small, 0)
+        _move(self.buffer, old, new, lengths)
+        self._cut(small, BIG_RULES + int(after[-1]) - small)
+        self._forget_others(old[lengths > 0], new[lengths > 0])
+        self._kept = self._held()
+        moved = new[at].astype(np.uint32)
+        return moved, moved + (ends - starts)
+
+    def _forget_others(self, old: Array, new: Array) -> None:
+        """The table knows only these, at their new places."""
+        cells = np.concatenate(self._known.cells())
+        cells = cells[(cells["key"] != 0) & np.isin(cells["number"], old)]
+        self._known = self._table()
+        self._known.add(cells["key"].copy(), new[np.searchsorted(old, cells["number"])].astype(np.uint32))
+
+    def _cut(self, small: int, big: int) -> None:
+        """Memory and disk behind these ends are given back."""
+        used = -(-small // mmap.PAGESIZE) * mmap.PAGESIZE
+        if self._ends[0] > used:
+            self._area.madvise(mmap.MADV_DONTNEED, used, self._ends[0] - used)
+        if self._file is not None:
+            self._let_go(BIG_RULES, self._ends[1])
+            self._file.cut(big - BIG_RULES)
+        self._ends = [small, big]
+
+    def dump(self) -> dict[str, Array]:
+        """Arrays for an image."""
+        cells = np.concatenate(self._known.cells())
+        cells = cells[cells["key"] != 0]
+        cells = cells[np.argsort(cells["number"])]
+        return {
+            "rules": self.buffer[: self._ends[0]],
+            "big_rules": self.buffer[BIG_RULES : self._ends[1]],
+            "rule_keys": cells["key"].copy(),
+            "rule_starts": cells["number"].copy(),
+            "rules_kept": np.array([self._kept], np.int64),
+        }
+
+    def room(self, small: int, big: int) -> tuple[Array, Array]:
+        """Where to read so many bytes of small and of large rules into, from an image: into an empty book."""
+        if big:
+            self._map().take(0, big)
+        self._ends = [small, BIG_RULES + big]
+        return self.buffer[:small], self.buffer[BIG_RULES : BIG_RULES + big]
+
+    def load(self, keys: Array, starts: Array, kept: int) -> None:
+        """The rest of an image, when the rules are there."""
+        self._known.add(keys, starts)
+        self._kept = kept
+        if self.on_disk:
+            self._let_go(BIG_RULES, self._ends[1])
+
+
+@njit
+def _move(buffer: Array, old: Array, new: Array, lengths: Array) -> None:
+    """In order of their places: none is written over that is yet to be moved."""
+    for k in range(len(old)):
+        if old[k] != new[k]:
+            for i in range(lengths[k]):
+                buffer[new[k] + i] = buffer[old[k] + i]

@@ -1,0 +1,70 @@
+"""Robots rules of all origins: where the compiled rules of each lie, until when they hold, and what they allow."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.collection.image import Image, Parts
+from gossamer.desk.desk import Declared, Desk, Part
+from gossamer.desk.rulebook import RuleBook
+from gossamer.robots.match import verdicts_many
+
+Array = npt.NDArray[Any]
+
+
+class Rules(Part):
+    name = "rules"
+    columns: ClassVar[Declared] = {
+        "site": {
+            "delay": "<f4",  # the longest Crawl-delay of its origins, seconds
+            "refused": "u1",  # it asks for a longer delay than is honoured: left alone
+        },
+        "origin": {
+            "valid": "<f8",  # wall: until when its robots rules hold; 0: never asked
+            "rules_start": "<u4",  # where its compiled rules lie in the buffer: those of the last good answer
+            "rules_end": "<u4",
+            "delay": "<f4",  # Crawl-delay, seconds
+            "failures": "u1",  # robots.txt requests in a row without an answer
+            "unreachable": "<f8",  # wall: since when, less the time in which nobody asked; 0: it could be read
+        },
+    }
+    needs = ("rules", "big_rules", "rule_keys", "rule_starts", "rules_kept")
+
+    def __init__(self, desk: Desk) -> None:
+        self._columns, self._max_delay = desk.columns, desk.settings.harvester.max_delay
+        self.book = RuleBook(desk.columns.origin.limit, desk.seed, desk.folder)
+        self.changed: list[int] = []
+        """Origins whose rules the tick that is being applied changes."""
+        self.unjudged = False
+        """There may be pages that the rules at hand were not applied to. Volatile: true after a start."""
+
+    def arrays(self) -> dict[str, Array | Parts]:
+        return dict(self.book.dump())
+
+    def load(self, image: Image) -> None:
+        small, big = self.book.room(image.length("rules"), image.length("big_rules"))
+        image.into("rules", small)
+        image.into("big_rules", big)
+        self.book.load(image.array("rule_keys"), image.array("rule_starts"), int(image.array("rules_kept")[0]))
+        self.unjudged = True
+        site, count = self._columns.site, self._columns.site.count
+        site.refused[:count] = site.delay[:count] > self._max_delay  # by the settings of now
+
+    def allowed(self, pages: Array, texts: list[bytes]) -> Array:
+        """What robots.txt says to these pages, by the rules at hand: 1 allowed, 0 forbidden."""
+        return self.allowed_at(self._columns.page.origin[pages], texts)
+
+    def allowed_at(self, origins: Array, texts: list[bytes]) -> Array:
+        """The same for any URLs, by their origins."""
+        at = np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
+        origin = self._columns.origin
+        buffer = np.frombuffer(b"".join(texts), np.uint8)
+        return verdicts_many(self.book.buffer, origin.rules_start, origin.rules_end, buffer, at, origins)
+
+    def allows(self, origin: int, url: str) -> bool:
+        """Whether one URL of the origin is allowed."""
+        return bool(self.allowed_at(np.array([origin], np.uint32), [url.encode()])[0])

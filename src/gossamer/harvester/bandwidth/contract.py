@@ -1,0 +1,132 @@
+"""The bandwidth contract at the desk (003): takes at most what is granted, and makes full use of it.
+
+Between queue and assignments: what politeness allows now is *admitted* if it fits into what is free by the predictions
+(`harvester/bandwidth/admission.py`, `harvester/bandwidth/speeds.py`); the rest goes back to its place in the queue. The
+grant, which may change by the hour, is passed on to whoever reads (`web/limit/bucket.py`): under the predictions it is
+a hard limit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.clock import Clock
+from gossamer.desk.desk import Desk
+from gossamer.harvester.bandwidth.admission import EVERY as OBSERVE
+from gossamer.harvester.bandwidth.admission import LOOK, Admission
+from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.harvester.bandwidth.use import BandwidthUse
+from gossamer.web.seam import Web
+
+Array = npt.NDArray[Any]
+
+EVERY: Final = 1.0
+"""Seconds between looks at the hour."""
+
+
+class Ready(Protocol):
+    """At most so many sites that may be asked now, in the order of the queue: with page and what to ask for."""
+
+    def __call__(self, most: int) -> tuple[Array, Array, Array]: ...
+
+
+class Admitted(NamedTuple):
+    sites: Array
+    pages: Array
+    asks: Array
+    caps: Array
+    """Bytes a second, 0 for none."""
+    back: tuple[Array, Array, Array]
+    """Those that have to wait."""
+
+
+class Bandwidth:
+    def __init__(self, desk: Desk, web: Web, clock: Clock) -> None:
+        self._desk, self._web, self._clock = desk, web, clock
+        harvester = desk.settings.harvester
+        self._enforced = harvester.bandwidth_enforced
+        self.admission = Admission(
+            desk.columns.site.limit,
+            harvester.bandwidth_depth,
+            harvester.bandwidth_patience,
+            harvester.bandwidth_adapts,
+            enforced=self._enforced,
+        )
+        self.measured = 0.0
+        """Bytes a second, lately."""
+        self._looked = self._observed = -np.inf
+        self._since: float | None = None
+        self._granted = self._before = 0.0
+        self._read_before = web.received()
+
+    @property
+    def limit(self) -> int:
+        """Bytes a second granted now; 0: no limit."""
+        return self.admission.limit
+
+    def turn(self) -> None:
+        """Looks at the hour, and at what is used."""
+        now = self._clock.monotonic()
+        if self._since is not None:
+            self._granted += self.limit * (now - self._before)
+        self._before = now
+        if now >= self._looked + EVERY:
+            self._looked = now
+            self.admission.limit = self._desk[ServerSpeeds].hours.granted(self._desk.believed(self._clock.wall()))
+            self._web.grant(self.limit if self._enforced else 0)
+        if now >= self._observed + OBSERVE:
+            self._observed = now
+            measured = self.admission.observe(self._web.received(), now)
+            self.measured = self.measured if measured is None else measured
+
+    def admit(self, ready: Ready, most: int) -> Admitted:
+        """Of the sites that may be asked, those that fit. They count as open until `settle`."""
+        now, at = self._clock.monotonic(), self._desk[ServerSpeeds].hours.at(self._desk.believed(self._clock.wall()))
+        address, speeds = self._desk.columns.site.address, self._desk[ServerSpeeds].speeds
+        search, took, back = self.admission.search(now), [], []
+        while (width := min(search.width, most)) > 0:
+            found = ready(width)
+            if not len(found[0]):
+                break
+            started, caps = search.offer(found[0], speeds.predict(address[found[0]], at))
+            took.append((*(part[started] for part in found), caps[started]))
+            back.append(tuple(part[~started] for part in found))
+            most -= int(started.sum())
+        if not took:
+            return Admitted(*_NOTHING, _NO_CAPS, _NOTHING)
+        if self._since is None:
+            self._since = self._before = now
+        sites, pages, asks, caps = (np.concatenate(parts) for parts in zip(*took, strict=True))
+        left = tuple(np.concatenate(parts) for parts in zip(*back, strict=True))
+        return Admitted(sites, pages, asks, caps, (left[0], left[1], left[2]))
+
+    def settle(self, sites: Array) -> None:
+        """Their answers came, or they were not asked after all."""
+        self.admission.close(sites)
+
+    def pause(self) -> float:
+        """Seconds until a search may find something that fits, if nothing comes back before; 0: now."""
+        if not self.limit or not (self.admission.full or self.admission.passed_over):
+            return 0.0
+        return LOOK
+
+    def use(self) -> BandwidthUse:
+        """For the statistics of the run."""
+        read = self._web.received() - self._read_before
+        return BandwidthUse(
+            granted=self.limit,
+            used=round(self.measured),
+            read=read,
+            share=round(read / self._granted, 4) if self._granted else None,
+            inversions=self.admission.inversions,
+            capped=self.admission.capped,
+            predicted=self.admission.predicted,
+            threshold=self.admission.threshold,
+        )
+
+
+_NOTHING: Final = (np.zeros(0, np.uint32), np.zeros(0, np.uint32), np.zeros(0, np.uint8))
+_NO_CAPS: Final = np.zeros(0, np.int64)

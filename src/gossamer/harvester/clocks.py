@@ -1,0 +1,99 @@
+"""The queue's clocks: the one place where they are set from the state.
+
+When a site may be asked again is durable, in wall time (`site.next`, `backoff.py`). The queue keeps it in monotonic
+time. Everybody who changes the one calls `follow`, and so the other follows. The queue's time only ever gets later by
+that: a wall clock that was set back cannot make a request early.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.clock import Clock
+from gossamer.base.model import Visits
+from gossamer.collection.journal.effects import Effects
+from gossamer.desk.desk import Desk
+from gossamer.harvester.backoff import Backoff
+from gossamer.harvester.queue.queue import SiteQueue
+
+Array = npt.NDArray[Any]
+
+ROUNDING: Final = 0.001
+"""Seconds: a visit's wall time is rounded, so a rest that is longer by less than this is the usual one."""
+
+
+class Clocks:
+    def __init__(self, desk: Desk, queue: SiteQueue, clock: Clock) -> None:
+        self._desk, self._queue, self._clock = desk, queue, clock
+        self._backoff, self._site = desk[Backoff], desk.columns.site
+        self._harvester = desk.settings.harvester
+
+    @property
+    def now(self) -> float:
+        return self._clock.monotonic()
+
+    @property
+    def wall(self) -> float:
+        return self._desk.believed(self._clock.wall())
+
+    def follow(self, sites: Array, wall: float | None = None, monotonic: float | None = None) -> None:
+        """These sites are not asked before the time in the state. `wall` and `monotonic` are one moment: now, or that
+        of the tick that was applied."""
+        wall = self.wall if wall is None else wall
+        monotonic = self.now if monotonic is None else monotonic
+        self._queue.not_before(sites, self._site.next[sites] - wall + monotonic)
+
+    def set_waits(self, sites: Array) -> None:
+        """The usual seconds between turns, and between the requests of a turn."""
+        self._queue.set_waits(sites, self._backoff.waits(sites), self._backoff.pauses(sites))
+
+    def postpone(self, sites: Array, seconds: float | Array) -> None:
+        """Not before so many seconds from now, for a reason that is not kept."""
+        self._queue.not_before(sites, self.now + np.broadcast_to(seconds, len(sites)))
+
+    def rest(self, sites: Array) -> None:
+        """Not before the usual wait has passed from now: there was nothing to ask."""
+        self._queue.not_before(sites, self.now + self._backoff.waits(sites))
+
+    def resume(self, since_start: float, stopped: bool) -> None:
+        """After a start no site is asked before its stored time.
+
+        After a kill, or a boot (not `stopped`), nor before its rest has passed since the start: a request whose record
+        was lost may just have been made, to any site, known or not; and a clock may have been set. Addresses and
+        domains, whose times are not stored, rest in any case.
+        """
+        harvester, sites = self._harvester, np.arange(self._site.count, dtype=np.uint32)
+        self.set_waits(sites)
+        self.follow(sites)
+        longest = max(harvester.address_wait, harvester.domain_wait)
+        if not stopped:
+            self.postpone(sites, self._backoff.rests(sites) - since_start)
+            longest = max(harvester.wait, longest)
+        self._queue.nobody_before(self.now + max(0.0, longest - since_start))
+
+    def answered(self, visits: Visits, effects: Effects) -> None:
+        """After a tick was applied: the queue learns which requests have ended, and when each site may be asked again.
+
+        A usual rest the queue knows by itself; `follow` would end the turn of a site that has more requests in it.
+        """
+        sites = visits["site"].copy()
+        waits, pauses = self._backoff.waits(sites), self._backoff.pauses(sites)
+        self._queue.set_waits(sites, waits, pauses)
+        longer = self._site.next[sites] > visits["time"] + waits + ROUNDING
+        if longer.any():
+            self.follow(sites[longer], effects.wall, effects.monotonic)
+        if self._harvester.per_turn > 1:
+            self._end_turns(visits, sites, waits, pauses)
+        self._queue.done(sites, visits["end"].copy(), effects.monotonic)
+
+    def _end_turns(self, visits: Visits, sites: Array, waits: Array, pauses: Array) -> None:
+        """An answer that asks for more than the pause within a turn ends the turn."""
+        end = visits["end"]
+        took = self._harvester.wait_factor * (end - visits["start"])
+        owed = np.minimum(np.maximum(took, visits["retry_after"]), waits)
+        more = owed > pauses
+        if more.any():
+            self._queue.not_before(sites[more], (end + owed)[more])

@@ -1,0 +1,43 @@
+"""Sites and origins that answers name: those never heard of become known with the tick."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gossamer import urls
+from gossamer.base.model import NONE, Texts
+from gossamer.collection.journal.effects import ORIGIN, Effects
+from gossamer.desk.desk import Desk
+from gossamer.desk.places import Places
+
+
+def site_in(desk: Desk, name: str, www: bool, effects: Effects) -> int:
+    """The number of a site that may be new in this tick, or was never heard of: then it is made. NONE: no room."""
+    site = desk[Places].site(name)
+    if site == NONE:
+        new = effects.sites.split()
+        if name.encode() in new:
+            return effects.first_site + new.index(name.encode())
+        if effects.first_site + len(new) < desk.columns.site.limit:
+            site = effects.first_site + len(new)
+            effects.sites = Texts.join([*new, name.encode()], "<u2")
+            effects.sites_www = np.append(effects.sites_www, np.uint8(www and desk.scope.www))
+    return site
+
+
+def origin_in(desk: Desk, url: str, site: int, effects: Effects) -> int:
+    """The number of the origin of a canonical URL of this site, as for `site_in`."""
+    parts, fingerprint = urls.split(url), urls.fingerprint(urls.origin(url), desk.seed)
+    known = int(desk.columns.origins.find(np.array([fingerprint], np.uint64))[0])
+    if known != NONE:
+        return known
+    record = (site, parts.port, int(parts.scheme == "https"))
+    new: list[Any] = effects.origins.tolist()
+    if record not in new:
+        if effects.first_origin + len(new) >= desk.columns.origin.limit:
+            return NONE
+        new.append(record)
+        effects.origins = np.array(new, ORIGIN)
+    return int(effects.first_origin + new.index(record))

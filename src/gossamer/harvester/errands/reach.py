@@ -1,0 +1,60 @@
+"""Which origins and sites are worth asking for sitemaps: those in scope, of which a page is still wanted."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import urls
+from gossamer.base.model import State
+from gossamer.desk.desk import Desk
+from gossamer.desk.places import Places
+
+Array = npt.NDArray[Any]
+
+WELL_KNOWN: Final = "/sitemap.xml"
+SCAN_EVERY: Final = 3_600.0
+"""Seconds after which all pages are scanned again, for sites that have none that is wanted."""
+_INSIDE, _OUTSIDE = 1, 2
+_EXCLUDED: Final = int(State.EXCLUDED)
+
+
+class Reach:
+    def __init__(self, desk: Desk) -> None:
+        self._desk, self._columns = desk, desk.columns
+        self._origins = np.zeros(desk.columns.origin.limit, np.uint8)
+        """For each origin: whether it is in scope, as far as was asked."""
+        self._unwanted = np.zeros(0, np.bool_)
+        """Sites all of whose pages were excluded at the last scan."""
+        self._scanned = -np.inf
+
+    def inside(self, origin: int) -> bool:
+        """The origin may be asked, and patterns do not reject all of it: neither its start page nor its sitemap."""
+        if not self._origins[origin]:
+            scope = self._desk.scope
+            home = urls.canonical(self._desk[Places].origin_text(origin) + "/") or ""
+            inside = scope.admits(home) and not (scope.shuns(home) and scope.shuns(home[:-1] + WELL_KNOWN))
+            self._origins[origin] = _INSIDE if inside else _OUTSIDE
+        return bool(self._origins[origin] == _INSIDE)
+
+    def those_inside(self, origins: Array) -> Array:
+        for origin in origins[self._origins[origins] == 0].tolist():
+            self.inside(origin)
+        found: Array = origins[self._origins[origins] == _INSIDE]
+        return found
+
+    def lost(self, sites: Array) -> npt.NDArray[np.bool_]:
+        """Sites that have pages, none of which is wanted any more: settings or robots.txt exclude all of them."""
+        columns, now = self._columns, self._desk.wall
+        if now >= self._scanned + SCAN_EVERY:
+            state, count = columns.page.state[: columns.page.count], columns.site.count
+            wanted = columns.page.origin[: len(state)][state != _EXCLUDED]
+            self._unwanted = np.ones(count, np.bool_)
+            self._unwanted[columns.origin.site[wanted]] = False
+            self._scanned = now
+        found = np.zeros(len(sites), np.bool_)
+        scanned = sites < len(self._unwanted)
+        found[scanned] = self._unwanted[sites[scanned]] & (columns.site.pending[sites[scanned]] == 0)
+        return found

@@ -1,0 +1,181 @@
+"""Pages that resemble others of their site, or are not worth a look: the compiled part of `probing.py`.
+
+It remembers of each site what its last `RECENT` pages said, in 64 bits each (`probes.said`), and what is needed to know
+whether titles tell pages apart. All of it is volatile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.compiled import njit
+from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag, Visits
+from gossamer.desk.columns import Columns
+from gossamer.harvester.errands.probes import NEAR
+
+Array = npt.NDArray[Any]
+U64 = npt.NDArray[np.uint64]
+I64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+RECENT: Final = 4
+
+_NONE: Final = np.uint32(NONE)
+_PAGE, _PROBE = int(Ask.PAGE), int(Ask.PROBE)
+_OK, _DUPLICATE, _REDIRECT = int(Outcome.OK), int(Outcome.DUPLICATE), int(Outcome.REDIRECT)
+_RESPELLED: Final = int(VisitFlag.RESPELLED)
+_TITLE: Final = VISIT_TEXTS.index("title")
+
+
+class _Memory(NamedTuple):
+    """By site."""
+
+    recent: Array
+    """What its last pages said."""
+    place: Array
+    title: U64
+    """Of its last page that has one."""
+    told: U64
+    """What that page said."""
+    common: U64
+    """A title of pages that say different things."""
+    varied: Bools
+    """Its pages have titles of their own."""
+
+
+class Said(NamedTuple):
+    """What the pages of a tick say, visit by visit."""
+
+    values: U64
+    """0: nothing."""
+    titles: Sequence[tuple[int, int, int]]
+    """Visit, and where its title begins and ends in the texts of the tick; of those that say something."""
+    probes: int
+    redirects: int
+    """Probes among the visits, and pages that are redirected."""
+
+
+class Alike:
+    def __init__(self, sites: int) -> None:
+        self._memory = _Memory(
+            np.zeros((sites, RECENT), np.uint64),
+            np.zeros(sites, np.uint8),
+            np.zeros(sites, np.uint64),
+            np.zeros(sites, np.uint64),
+            np.zeros(sites, np.uint64),
+            np.zeros(sites, np.bool_),
+        )
+
+    def tells(self, site: int, title: int) -> bool:
+        """Whether this title does, at the site: there are others, and no page of this one says something else."""
+        return bool(self._memory.varied[site]) and int(self._memory.common[site]) != title
+
+    def add(self, columns: Columns, visits: Visits, values: U64, titles: U64) -> Bools:
+        """Pages that say what others of their site said. `titles`: fingerprints, 0 without one."""
+        alike = np.empty(len(visits), np.bool_)
+        _add(self._memory, visits, values, titles, columns.page.origin, columns.origin.site, alike)
+        return alike
+
+
+def said_in(visits: Visits) -> Said:
+    """Of pages that were fetched."""
+    values, titles = np.empty(len(visits), np.uint64), np.empty((len(visits), 3), np.int64)
+    count, probes, redirects = _read(visits, values, titles)
+    return Said(values, titles[:count].tolist(), probes, redirects)
+
+
+@njit
+def _said(visit: Any) -> np.uint64:
+    """As `probes.said`."""
+    found: np.uint64 = visit.sketch if visit.sketch != 0 else visit.digest
+    if found == 0:
+        for i in range(8):
+            found |= np.uint64(visit.payload[i]) << np.uint64(8 * i)
+    return found
+
+
+@njit
+def _read(visits: Visits, values: U64, titles: Array) -> tuple[int, int, int]:
+    start = count = probes = redirects = 0
+    for i in range(len(visits)):
+        visit = visits[i]
+        probes += visit.ask == _PROBE
+        redirects += visit.ask == _PAGE and visit.outcome == _REDIRECT
+        fetched = visit.ask == _PAGE and visit.outcome <= _DUPLICATE
+        values[i] = _said(visit) if fetched else np.uint64(0)
+        for text in range(len(visit.texts)):
+            end = start + int(visit.texts[text])
+            if text == _TITLE and end > start and values[i] != 0:
+                titles[count, 0], titles[count, 1], titles[count, 2] = i, start, end
+                count += 1
+            start = end
+    return count, probes, redirects
+
+
+@njit
+def _bits(number: np.uint64) -> int:
+    count = 0
+    while number != 0:
+        number &= number - np.uint64(1)
+        count += 1
+    return count
+
+
+@njit
+def _add(
+    memory: _Memory, visits: Visits, values: U64, titles: U64, page_origin: Array, origin_site: Array, alike: Bools
+) -> None:
+    """All are compared with what was before the tick, as they may have come at once; titles one after the other."""
+    n = len(visits)
+    for i in range(n):
+        site, value, found = visits[i].site, values[i], False
+        if value != 0:
+            for k in range(RECENT):
+                before = memory.recent[site, k]
+                found |= before != 0 and _bits(before ^ value) <= NEAR
+        original = visits[i].duplicate_of
+        if original != _NONE and visits[i].ask == _PAGE and visits[i].outcome <= _DUPLICATE:
+            found |= origin_site[page_origin[original]] == site
+        alike[i] = found
+    for i in range(n):
+        if titles[i] != 0:
+            _compare_title(memory, visits[i].site, titles[i], values[i])
+    places = np.empty(n, np.uint8)
+    for i in range(n):
+        if values[i] != 0:
+            site = visits[i].site
+            memory.recent[site, memory.place[site]] = values[i]
+            places[i] = (memory.place[site] + 1) % RECENT
+    for i in range(n):
+        if values[i] != 0:
+            memory.place[visits[i].site] = places[i]
+
+
+@njit
+def _compare_title(memory: _Memory, site: int, title: np.uint64, value: np.uint64) -> None:
+    """With that of the page before at its site."""
+    before = memory.title[site]
+    if before != 0 and title != before:
+        memory.varied[site] = True
+    elif before != 0 and _bits(value ^ memory.told[site]) > NEAR:
+        memory.common[site] = title
+    memory.title[site], memory.told[site] = title, value
+
+
+@njit
+def look_at(visits: Visits, telling: Bools, moved: Array, many: int, found: Bools) -> int:
+    """Pages that may be soft 404, and how many: of sites that are telling, or redirected like `many` of an origin."""
+    count = 0
+    for i in range(len(visits)):
+        visit = visits[i]
+        found[i] = False
+        if visit.ask == _PAGE:
+            redirected = visit.outcome == _REDIRECT and visit.flags & _RESPELLED == 0
+            suspected = telling[visit.site] or moved[visit.origin] >= many
+            found[i] = (visit.outcome == _OK and telling[visit.site]) or (redirected and suspected)
+            count += found[i]
+    return count

@@ -1,0 +1,264 @@
+"""The errand of sitemaps: each is asked for in the turn of the site that has it, if that site's robots.txt allows it.
+
+Pages are taken from a sitemap only as far as they are of the same site, or of the sites whose robots.txt led to it: by
+naming it they speak for it (sitemaps.org, cross-submission). All others are foreign, and refused; so are foreign
+sitemaps that an index names. A site that redirects to a sitemap does not speak for it: it may redirect wherever one
+asks it to.
+
+Which sitemaps are read at all is in `rounds.py`. Pages that a sitemap lists are handed to the seeder in pieces.
+
+Invariants, each a test of the same name: foreign pages are refused; foreign sitemaps of an index are refused.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import urls
+from gossamer.base.model import NONE, Ask, Outcome
+from gossamer.base.outcomes import TRANSIENT
+from gossamer.collection.journal.effects import Effects
+from gossamer.desk.kernels import asked_for
+from gossamer.desk.places import Places
+from gossamer.desk.rules import Rules
+from gossamer.harvester.errands.due_sitemaps import DueSitemaps
+from gossamer.harvester.errands.errand import Context, Errand, Errands, Request
+from gossamer.harvester.errands.placing import origin_in, site_in
+from gossamer.harvester.errands.reach import Reach
+from gossamer.harvester.errands.robots import RobotsErrand
+from gossamer.harvester.errands.rounds import Rounds, Wanted
+from gossamer.web.message import Links, Results
+
+Array = npt.NDArray[Any]
+
+MOST_REDIRECTS: Final = 5
+MOST_LEVELS: Final = 2
+"""An index may name an index: no further. (The protocol forbids even that.)"""
+MOST_ROBOTS: Final = 3
+"""How often robots.txt is asked for on behalf of one sitemap."""
+MOST_AGAIN: Final = 1_000
+"""Sites whose robots.txt is read again, because their sitemaps are due, at a time."""
+PIECE: Final = 4_000
+"""Pages that are taken from a sitemap in a tick; more would stop the loop for too long."""
+
+# plain numbers: numpy takes 10 µs to look at a member of an enum
+_SITEMAP, _ROBOTS = int(Ask.SITEMAP), int(Ask.ROBOTS)
+_RETURNED, _REDIRECT, _OK = int(Outcome.RETURNED), int(Outcome.REDIRECT), int(Outcome.OK)
+_LATER: Final = frozenset(int(outcome) for outcome in TRANSIENT)
+
+
+@dataclass(slots=True)
+class Piece:
+    """Some of the pages that a sitemap lists."""
+
+    links: Links
+    wanted: Wanted
+    last: bool
+    """Nothing of the sitemap is left."""
+
+
+class SitemapErrand(Errand):
+    name = "sitemaps"
+
+    def __init__(self, context: Context, others: Errands) -> None:
+        self._desk, self._in_flight = context.desk, context.in_flight
+        self._robots, self._without_pages = others[RobotsErrand], context.without_pages
+        self._places, self._columns = context.desk[Places], context.desk.columns
+        self._reach = Reach(context.desk)
+        self.rounds = Rounds(context.desk, self._reach)
+        self._waiting: dict[int, deque[Wanted]] = {}
+        """By the site to be asked."""
+        self._placed: list[Wanted] = []
+        self._pieces: deque[Piece] = deque()
+
+    @property
+    def busy(self) -> bool:
+        """There is something to be done before the next answer comes."""
+        return self.rounds.pressing or bool(self._pieces)
+
+    def waits_at(self, site: int) -> bool:
+        return site in self._waiting
+
+    def any(self) -> bool:
+        return bool(self._waiting)
+
+    # --- places ---------------------------------------------------------------------------------------------------
+
+    def place(self, effects: Effects) -> None:
+        """Before a tick is applied: finds the sites and origins of sitemaps that were named, or makes them."""
+        for wanted in self.rounds.unplaced:
+            url = self.rounds.canonical(wanted)
+            wanted.site = site_in(self._desk, urls.host(url), urls.has_www(wanted.url), effects)
+            if wanted.site != NONE:
+                wanted.origin = origin_in(self._desk, url, wanted.site, effects)
+            self._placed.append(wanted)
+        self.rounds.unplaced = []
+
+    def settle(self, results: Results) -> set[int]:
+        """Rounds begin where a robots.txt was read; sitemaps that have a place wait for a turn there."""
+        visits = results.visits
+        if asked_for(visits, _ROBOTS):
+            origins = visits[visits["ask"] == _ROBOTS]["origin"]
+            self.rounds.begin(set(self._columns.origin.site[origins].tolist()))
+        placed, self._placed = self._placed, []
+        for wanted in placed:
+            if wanted.origin == NONE:
+                self.rounds.settle(wanted, failed=False)
+            else:
+                self._waiting.setdefault(wanted.site, deque()).append(wanted)
+        return {wanted.site for wanted in placed if wanted.origin != NONE}
+
+    def resume(self) -> None:
+        self.rounds.begin(list(self._desk[DueSitemaps].named))
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    def next(self, site: int, begins: float) -> Request | None:
+        """The next sitemap of the site, or the robots.txt that is needed first. Those that it forbids are dropped."""
+        wanted = self._first(site, begins)
+        if wanted is None:
+            return None
+        if self._columns.origin.valid[wanted.origin] <= begins:
+            if self._robots.is_away(wanted.origin):
+                return None
+            wanted.asked_robots += 1
+            return self._robots.own(site, wanted.origin)
+        self._pop(site)
+        url = self._places.asked_as(site, self.rounds.canonical(wanted))
+        return Request(Ask.SITEMAP, wanted.origin, url, wanted)
+
+    def _first(self, site: int, begins: float) -> Wanted | None:
+        valid = self._columns.origin.valid
+        while waiting := self._waiting.get(site):
+            first = waiting[0]
+            if valid[first.origin] > begins:
+                if self._desk[Rules].allows(first.origin, self.rounds.canonical(first)):
+                    return first
+                self.rounds.settle(self._pop(site), failed=False)
+            elif first.asked_robots < MOST_ROBOTS:
+                return first
+            else:
+                self.rounds.settle(self._pop(site), failed=True)
+        return None
+
+    def give_up(self, site: int) -> None:
+        while site in self._waiting:
+            self.rounds.settle(self._pop(site), failed=True)
+
+    def _pop(self, site: int) -> Wanted:
+        wanted = self._waiting[site].popleft()
+        if not self._waiting[site]:
+            del self._waiting[site]
+        return wanted
+
+    # --- answers --------------------------------------------------------------------------------------------------
+
+    def take_out(self, results: Results) -> Results:
+        """Before a tick is identified: the pages that sitemaps list are taken out of it, and wait here."""
+        visits = results.visits
+        if not asked_for(visits, _SITEMAP):
+            return results
+        found = np.flatnonzero(visits["ask"] == _SITEMAP)
+        ends, texts = np.cumsum(visits["links"], dtype=np.int64), results.visit_texts().all()
+        kept = np.repeat(visits["ask"] != _SITEMAP, visits["links"])
+        for i in found.tolist():
+            of_visit = np.zeros(len(kept), np.bool_)
+            of_visit[ends[i] - int(visits["links"][i]) : ends[i]] = True
+            self._answered(visits[i], texts[i], results.links.where(of_visit))
+        visits["links"][found] = 0
+        return replace(results, links=results.links.where(kept))
+
+    def _answered(self, visit: Any, texts: dict[str, bytes], links: Links) -> None:
+        flight, outcome = self._in_flight.get(int(visit["number"])), int(visit["outcome"])
+        if flight is None or not isinstance(flight.errand, Wanted):
+            return
+        wanted = flight.errand
+        if outcome == _RETURNED:
+            self._waiting.setdefault(wanted.site, deque()).appendleft(wanted)
+            return
+        if outcome == _REDIRECT and wanted.hops < MOST_REDIRECTS:
+            self._moved(wanted, texts["redirect"].decode())
+        elif outcome == _OK and wanted.level < MOST_LEVELS:
+            self._indexed(wanted, texts["sitemaps"].decode(errors="replace").split("\n"))
+        pieces = links.pieces(PIECE)
+        self._pieces += [Piece(piece, wanted, i == len(pieces) - 1) for i, piece in enumerate(pieces)]
+        if not pieces:
+            self.rounds.settle(wanted, outcome in _LATER)
+
+    def _indexed(self, wanted: Wanted, lines: list[str]) -> None:
+        """It is an index of sitemaps: those of sites that it may speak for are wanted too."""
+        spoken_for, like = self.rounds.spoken_for(wanted), replace(wanted, hops=0, level=wanted.level + 1)
+        for line in lines:
+            own = self._desk.scope.canonical(line) if line else None
+            if own is not None and self._places.site(urls.host(own)) in spoken_for:
+                self.rounds.want(urls.canonical(line), like)
+
+    def _moved(self, wanted: Wanted, target: str) -> None:
+        """To its own other name it is one and the same, and asked for once more."""
+        if self._desk.scope.canonical(target) == self.rounds.canonical(wanted):
+            again = self.rounds.by_other_name(wanted, target)
+            self._waiting.setdefault(wanted.site, deque()).append(again)
+        else:
+            self.rounds.want(urls.canonical(target), replace(wanted, hops=wanted.hops + 1))
+
+    # --- pages that are listed ------------------------------------------------------------------------------------
+
+    def next_piece(self) -> Piece | None:
+        return self._pieces[0] if self._pieces else None
+
+    def own(self, piece: Piece) -> npt.NDArray[np.bool_]:
+        """Which of its pages the sitemap may speak for."""
+        links, spoken_for = piece.links, self.rounds.spoken_for(piece.wanted)
+        origins = self._columns.origins.find(links.origin)
+        sites = self._columns.origin.site[np.where(origins == NONE, 0, origins)]
+        own: npt.NDArray[np.bool_] = (origins != NONE) & np.isin(sites, list(spoken_for))
+        unknown, first, back = np.unique(links.origin[origins == NONE], return_index=True, return_inverse=True)
+        if len(unknown):
+            rows, at = np.flatnonzero(origins == NONE), links.texts.offsets()
+            hosts = [urls.host(links.texts.buffer[at[row] : at[row + 1]].decode()) for row in rows[first].tolist()]
+            own[rows] = np.array([self._places.site(host) in spoken_for for host in hosts])[back]
+        return own
+
+    def taken(self, piece: Piece) -> None:
+        """Its pages are in the journal."""
+        self._pieces.popleft()
+        if piece.last:
+            self.rounds.taken(piece.wanted)
+
+    # --- again ----------------------------------------------------------------------------------------------------
+
+    def look(self, wall: float) -> set[int]:
+        """Sites that have nothing else to do, and whose sitemaps are due again: robots.txt first."""
+        due = self._due(wall)
+        sites = self._columns.origin.site[due]
+        idle = np.isin(sites, self._without_pages(np.unique(sites)))
+        sent = dict[int, None]()
+        for origin, site in zip(due[idle].tolist(), sites[idle].tolist(), strict=True):
+            if len(sent) < MOST_AGAIN and self._robots.read_again(site, origin):
+                sent[site] = None
+        return set(sent)
+
+    def soonest_due(self, until: float) -> float:
+        return float(self._times()[self._due(until)].min(initial=np.inf))
+
+    def _due(self, wall: float) -> Array:
+        """Origins whose robots.txt is to be read again because the sitemaps of their site are due."""
+        return self._reach.those_inside(np.flatnonzero(self._times() <= wall))
+
+    def _times(self) -> Array:
+        """When the sitemaps of each origin's site are to be asked for again: not while its robots.txt holds."""
+        origin, site = self._columns.origin, self._columns.site
+        count = origin.count if self._desk.settings.seeder.sitemaps else 0
+        sites, valid = origin.site[:count], origin.valid[:count]
+        times = np.maximum(np.maximum(site.sitemap_due[sites], site.next[sites]), valid)
+        out = (valid == 0) | (site.refused[sites] != 0) | (site.pages[sites] == 0) | (site.name_failures[sites] != 0)
+        return np.where(out | self._reach.lost(sites), np.inf, times)
+
+    def statistics(self) -> Mapping[str, float]:
+        return {"rounds": len(self.rounds), "waiting": sum(map(len, self._waiting.values()))}

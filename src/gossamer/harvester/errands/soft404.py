@@ -1,0 +1,282 @@
+"""Soft 404: sites that answer a page that does not exist as if it did (A.3.4).
+
+A site is suspected when its pages resemble one another: one is a duplicate of another page of its site, or its sketch
+is near one of the last four there, or it is redirected to where most others are. After `ALIKE` such pages of a folder,
+or of a whole site, that folder, or its root, is *probed* once: a sibling is asked for whose name nobody can have given
+to a page, in the site's own turn, under all clocks and by robots.txt (`dispatch.py`). Sites that are not suspected are
+not probed, and none more than `MOST` times; each honest answer makes it `HONEST` times as hard to be suspected again.
+
+From then on a page of the site is a soft 404 if it repeats the probe's answer, or is redirected to where the probe was.
+So is a page that is redirected to where `MANY` others of its origin were, without any probe. To lose a page is worse
+than to keep an error: when in doubt it is a page.
+
+- It repeats an answer if text, links and title are the same. Or, for templates, if the sketch differs in at most `NEAR`
+  bits, the length of the text by a tenth, and the title is the same and tells something: the site has pages of other
+  titles, and none of this title that says something else. Pages that are not to be indexed have no title here.
+- The first page that repeats an answer is kept, and stays so: many sites show a page of theirs for whatever they lack.
+- Seeds and start pages never are, nor where they are redirected, nor where most pages of the origin are.
+- Links of a text are not followed, and it is no original of duplicates; a redirect is followed still.
+- A redirect whose target has what was asked for in it says nothing: good pages are sent on like that, too.
+
+An answer that failed for a moment is none: the probe is repeated when the site is suspected again, `TRIES` times in
+all. Pages that were fetched before the probe stay what they were until they are fetched again.
+
+What probes gave is in the journal as their visits, and at the desk (`harvester/errands/probes.py`); what is only
+suspected is forgotten at a stop.
+
+Invariants, each a test of the same name: a folder is probed once (until it answers); no more probes of a site than
+`MOST`; a probe is asked for by robots.txt and under all clocks; a site that answers honestly has no soft 404.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import urls
+from gossamer.base.model import VISIT_TEXTS, Ask, Outcome, PageFlag, VisitFlag
+from gossamer.desk.desk import Desk
+from gossamer.desk.places import Places
+from gossamer.desk.rules import Rules
+from gossamer.harvester.errands.errand import Context, Errand, Errands, Request
+from gossamer.harvester.errands.probes import MOST, NAME, SAME, UNANSWERED, Answer, Kind, ProbeAnswers, named, said
+from gossamer.harvester.errands.similar import Alike, Said, look_at, said_in
+from gossamer.web.message import Results
+
+Array = npt.NDArray[Any]
+
+ALIKE: Final = 2
+"""Pages that resemble an earlier one, before a folder is probed."""
+HONEST: Final = 4
+"""So many times as many are needed after each probe that found nothing."""
+MANY: Final = 16
+"""Pages of an origin that may be redirected to one address, before more of them are soft 404."""
+TRIES: Final = 3
+"""Probes of a site that may fail for a moment."""
+_MOST_SUSPECTED: Final = 1 << 16
+_NEVER: Final = -(1 << 60)
+
+_SAYS_TEXT: Final = b"the same answer as for a page that cannot exist"
+_SAYS_REDIRECT: Final = b"redirected to where a page that cannot exist is"
+_SAYS_MANY: Final = b"many pages are redirected to that address"
+
+# plain numbers: numpy takes 10 µs to look at a member of an enum
+_PAGE, _PROBE, _SEED = int(Ask.PAGE), int(Ask.PROBE), int(PageFlag.SEED)
+_OK, _DUPLICATE, _REDIRECT, _SOFT, _RETURNED = (
+    int(o) for o in (Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.SOFT_404, Outcome.RETURNED)
+)
+_RESPELLED: Final = int(VisitFlag.RESPELLED)
+_HOPS: Final = int(PageFlag.HOPS)
+_TITLE: Final = VISIT_TEXTS.index("title")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A request for a page that cannot exist."""
+
+    site: int
+    origin: int
+    url: str
+    """In canonical form."""
+
+
+class ProbeErrand(Errand):
+    name = "probes"
+
+    def __init__(self, context: Context, others: Errands) -> None:
+        self._desk, self._in_flight, self._texts = context.desk, context.in_flight, context.texts
+        self._on = context.desk.settings.harvester.soft_404
+        self._columns, self._probes = context.desk.columns, context.desk[ProbeAnswers].probes
+        self._memory = Alike(context.desk.columns.site.limit)
+        self._alike: dict[int, int] = {}
+        """Folders, and how many of their pages resembled an earlier one."""
+        self._waiting: dict[int, Probe] = {}
+        """By site: one at a time."""
+        self._failed: dict[int, int] = {}
+        """Sites, and how many probes of them failed for a moment."""
+        self._led: list[int] = []
+        """In the tick that is judged: visits of pages that are redirected to where there is nothing."""
+
+    def waits_at(self, site: int) -> bool:
+        return site in self._waiting
+
+    def any(self) -> bool:
+        return bool(self._waiting)
+
+    def statistics(self) -> Mapping[str, float]:
+        return {"waiting": len(self._waiting)}
+
+    # --- judging ------------------------------------------------------------------------------------------------
+
+    def mark(self, results: Results) -> Results:
+        """Before duplicates are marked: soft 404s among the pages of a tick, each with a word on why."""
+        visits, columns = results.visits, self._columns
+        outcome, looked_at = visits["outcome"], np.empty(len(visits), np.bool_)
+        if not (self._on and self._may_be_soft(visits, looked_at)):
+            return results
+        values, words, kept = said(visits), dict[int, bytes](), dict[tuple[int, int], Answer]()
+        for i in np.flatnonzero(looked_at).tolist():
+            page = int(visits["page"][i])
+            why = self._text(results, i, int(values[i]), kept) if outcome[i] == _OK else self._target(results, i)
+            if why and not columns.page.flags[page] & _SEED and not self._is_start(self._url_at(visits, i)):
+                words[i] = why
+        self._led = [i for i in words if outcome[i] == _REDIRECT]
+        outcome[[i for i in words if outcome[i] == _OK]] = _SOFT
+        return results.with_details(words) if words else results
+
+    def _may_be_soft(self, visits: Array, found: Array) -> int:
+        return look_at(visits, self._probes.telling, self._columns.origin.moved, SAME * MANY, found)
+
+    def mark_redirects(self, results: Results) -> None:
+        """After links were looked at: these soft 404 are followed as links."""
+        if self._led:
+            results.visits["outcome"][self._led] = _SOFT
+            self._led = []
+
+    def _text(self, results: Results, i: int, value: int, kept: dict[tuple[int, int], Answer]) -> bytes:
+        """`kept`: answers by site and folder, with the pages of this tick that are the first to repeat them."""
+        visit = results.visits[i]
+        site, page = int(visit["site"]), int(visit["page"])
+        title = named(results.text(i, "title"), self._desk.seed)
+        answers = (kept.get((site, answer.folder), answer) for answer in self._probes.of(site))
+        found = [answer for answer in answers if answer.repeated_by(visit, value, title)]
+        if not any(answer.equals(visit, value) or self._memory.tells(site, answer.title) for answer in found):
+            return b""
+        kept |= {(site, answer.folder): answer.keeping(visit, value) for answer in found}
+        copies = [kept[site, answer.folder].kept for answer in found]
+        return b"" if page in copies or self._is_led_to(site, page, self._url_at(results.visits, i)) else _SAYS_TEXT
+
+    def _is_led_to(self, site: int, page: int, url: str) -> bool:
+        """From a seed, or a page that other sites name, or from most pages of an origin of the site."""
+        columns = self._desk.columns
+        if columns.page.depth[page] == 0 and columns.page.flags[page] & _HOPS:
+            return True
+        of_site = columns.origin.site[: columns.origin.count] == site
+        targets = columns.origin.moved_to[: columns.origin.count][of_site].tolist()
+        return urls.fingerprint(url, self._desk.seed) in targets
+
+    def _target(self, results: Results, i: int) -> bytes:
+        desk, visit, named = self._desk, results.visits[i], results.text(i, "redirect")
+        moved, moved_to = (getattr(desk.columns.origin, name)[visit["origin"]] for name in ("moved", "moved_to"))
+        if moved >= SAME * MANY and int(moved_to) == urls.fingerprint(named, desk.seed):
+            return _SAYS_MANY
+        target = desk.scope.canonical(named.decode()) or ""
+        known = {answer.value for answer in self._probes.of(int(visit["site"])) if answer.kind is Kind.REDIRECT}
+        return _SAYS_REDIRECT if urls.fingerprint(target, desk.seed) in known else b""
+
+    def _url_at(self, visits: Array, i: int) -> str:
+        """The canonical URL of the page of visit `i`. To read it from disk takes 20 µs: it is in flight."""
+        flight = self._in_flight.get(int(visits["number"][i]))
+        if flight is not None:
+            return flight.canonical.decode()
+        return self._texts(np.array([visits["page"][i]], np.uint32))[0].decode()
+
+    @staticmethod
+    def _is_start(url: str) -> bool:
+        return url.index("/", 8) == len(url) - 1
+
+    # --- suspecting ---------------------------------------------------------------------------------------------
+
+    def settle(self, results: Results) -> set[int]:
+        """Takes the answers to probes. Returns sites that are to be probed since."""
+        visits = results.visits
+        if not len(visits):
+            return set()
+        said = said_in(visits)
+        if said.probes:
+            self._take_answers(visits)
+        return self._suspected(results, said) if self._on else set()
+
+    def _take_answers(self, visits: Array) -> None:
+        for i in np.flatnonzero(visits["ask"] == _PROBE).tolist():
+            flight = self._in_flight.get(int(visits["number"][i]))
+            if flight is None or not isinstance(flight.errand, Probe):
+                continue
+            probe = flight.errand
+            if visits["outcome"][i] == _RETURNED:
+                self._waiting[probe.site] = probe
+            elif Outcome(int(visits["outcome"][i])) in UNANSWERED:
+                self._failed[probe.site] = self._failed.get(probe.site, 0) + 1
+
+    def _suspected(self, results: Results, said: Said) -> set[int]:
+        visits, alike = results.visits, self._resembling(results, said)
+        found = set[int]()
+        if True in alike:
+            answered = set(visits["number"].tolist())
+            asked = {flight.site for flight in self._in_flight.asked(Ask.PROBE, answered)}
+            for i in np.flatnonzero(alike).tolist():
+                site = int(visits["site"][i])
+                if (
+                    site not in self._waiting
+                    and site not in asked
+                    and self._suspect(self._url_at(visits, i), visits[i])
+                ):
+                    found.add(site)
+        return found
+
+    def _resembling(self, results: Results, said: Said) -> list[bool]:
+        """Visits of pages that say what others of their site said, or are redirected to where most are."""
+        visits, columns = results.visits, self._columns
+        titles = np.zeros(len(visits), np.uint64)
+        for i, start, end in said.titles:
+            titles[i] = urls.fingerprint(results.texts[start:end], self._desk.seed)
+        alike: list[bool] = self._memory.add(columns, visits, said.values, titles).tolist()
+        if said.redirects:
+            suspected = columns.origin.moved[visits["origin"]] >= SAME * ALIKE
+            for i in np.flatnonzero((visits["ask"] == _PAGE) & (visits["outcome"] == _REDIRECT) & suspected).tolist():
+                target = urls.fingerprint(results.text(i, "redirect"), self._desk.seed)
+                alike[i] = bool(columns.origin.moved_to[visits["origin"][i]] == target)
+        return alike
+
+    def _suspect(self, url: str, visit: Any) -> bool:
+        """Whether its folder, or the root of its origin, is to be probed for it."""
+        site, desk = int(visit["site"]), self._desk
+        answers, failed = list(self._probes.of(site)), self._failed.get(site, 0)
+        if failed >= TRIES or len(answers) + failed >= MOST:
+            return False
+        known = {answer.folder for answer in answers}
+        needed = ALIKE * HONEST ** sum(answer.kind is Kind.NOTHING for answer in answers)
+        if len(self._alike) > _MOST_SUSPECTED:
+            self._alike.clear()
+        for folder in dict.fromkeys((urls.folder(url), url[: url.index("/", 8) + 1])):
+            number = urls.fingerprint(folder, desk.seed)
+            self._alike[number] = self._alike.get(number, 0) + 1
+            if self._alike[number] >= needed and number not in known:
+                probe = self._made(site, int(visit["origin"]), folder, number, url)
+                if probe is not None:
+                    self._waiting[site] = probe
+                    return True
+                self._alike[number] = _NEVER
+        return False
+
+    def _made(self, site: int, origin: int, folder: str, number: int, like: str) -> Probe | None:
+        """None: settings or robots.txt keep it out."""
+        scope, ending = self._desk.scope, urls.extension(like)
+        path = like.partition("?")[0]
+        after = "/" if path.endswith("/") and folder != path else f".{ending}" if ending.isalnum() else ""
+        url = scope.canonical(f"{folder}{NAME}{number:016x}{after}") or ""
+        longest = self._desk.settings.seeder.url_length
+        wanted = url.startswith(folder + NAME) and len(url) <= longest and not scope.shuns(url)
+        probe = Probe(site, origin, url)
+        return probe if wanted and _allowed(self._desk, probe) else None
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    def next(self, site: int, begins: float) -> Request | None:
+        probe = self._waiting.pop(site, None)
+        if probe is None or self._columns.origin.valid[probe.origin] <= begins or not _allowed(self._desk, probe):
+            return None
+        return Request(Ask.PROBE, probe.origin, self._desk[Places].asked_as(site, probe.url), probe)
+
+    def give_up(self, site: int) -> None:
+        """If the site is still suspected later, it will be probed then."""
+        self._waiting.pop(site, None)
+
+
+def _allowed(desk: Desk, probe: Probe) -> bool:
+    """By the robots.txt at hand."""
+    return desk[Rules].allows(probe.origin, probe.url)

@@ -1,0 +1,12 @@
+"""The errands, in the order in which they are asked for a request. A new kind of errand is one row."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gossamer.harvester.errands.errand import Errand
+from gossamer.harvester.errands.robots import RobotsErrand
+from gossamer.harvester.errands.sitemaps import SitemapErrand
+from gossamer.harvester.errands.soft404 import ProbeErrand
+
+ERRANDS: Final[tuple[type[Errand], ...]] = (RobotsErrand, SitemapErrand, ProbeErrand)

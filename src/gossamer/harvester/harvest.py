@@ -1,0 +1,298 @@
+"""The harvest: sites that may be asked now get a request; answers set the clocks of the queue.
+
+robots.txt of an origin is asked for before its pages, in the same queue and under the same clocks. What else a site is
+asked for is an errand (`errands/errand.py`); errands and pages take turns. What robots.txt says is asked once more for
+every page, right before it is handed out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import urls
+from gossamer.base.clock import Clock
+from gossamer.base.log import EventLog
+from gossamer.base.model import ERRAND, NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, VerdictFlag, Visits
+from gossamer.collection.journal.effects import Effects, SiteNews, Verdict
+from gossamer.collection.store import Store
+from gossamer.config.presets import in_force
+from gossamer.desk.desk import Desk
+from gossamer.desk.kernels import asked_for, spoken_against, unanswered
+from gossamer.desk.places import Places
+from gossamer.desk.rules import Rules
+from gossamer.harvester.bandwidth.contract import Bandwidth, Ready
+from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.harvester.clocks import Clocks
+from gossamer.harvester.errands.errand import Context, Errand, Errands, Request
+from gossamer.harvester.errands.robots import REFUSED_AGAIN, RobotsErrand
+from gossamer.harvester.errands.table import ERRANDS
+from gossamer.harvester.in_flight import Flight, InFlight
+from gossamer.harvester.names import SiteNames
+from gossamer.harvester.outbox import Outbox
+from gossamer.harvester.queue.queue import SITES_BY, Order, SiteQueue
+from gossamer.web.message import Results
+from gossamer.web.seam import Answer, Names, Web
+
+Array = npt.NDArray[Any]
+
+# plain numbers: numpy takes 10 µs to look at a member of an enum
+_PAGE, _ROBOTS, _ASSIGNED = int(Ask.PAGE), int(Ask.ROBOTS), int(PageFlag.ASSIGNED)
+_NO_ANSWER = (int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED))
+
+LOOK_EVERY: Final = 10.0
+"""Seconds between checks of which errands have become due."""
+READ_AHEAD: Final = 0.1
+"""Seconds before its turn that the text of a page is read from disk, at most."""
+READ_EVERY: Final = 0.5 * READ_AHEAD
+"""Seconds between two checks of what is to be read: each wakes a thread, so that some are read together."""
+
+
+class _Taken(NamedTuple):
+    """Sites that may be asked now, with the page of each and what to ask for."""
+
+    sites: Array
+    pages: Array
+    asks: Array
+
+    def where(self, kept: Array) -> _Taken:
+        return _Taken(self.sites[kept], self.pages[kept], self.asks[kept])
+
+
+class Harvest:
+    def __init__(
+        self,
+        desk: Desk,
+        store: Store,
+        web: Web,
+        names: Names,
+        clock: Clock,
+        log: EventLog | None = None,
+        sites_by: str = "best",
+        errands: Sequence[type[Errand]] = ERRANDS,
+    ) -> None:
+        self._desk, self._store, self._web, self._log = desk, store, web, log
+        harvester = desk.settings.harvester
+        self._period = float(in_force(desk.settings.manager).min_period)
+        self._larger_first = sites_by == "larger"
+        self.queue = SiteQueue(
+            desk.columns.site.limit,
+            desk[Places].max_addresses,
+            wait=harvester.wait,
+            address_wait=harvester.address_wait,
+            per_turn=harvester.per_turn,
+            pause=harvester.pause,
+            sites_by=SITES_BY[sites_by],
+            pending=desk.columns.site.pending,
+            domain_wait=harvester.domain_wait,
+        )
+        self.bandwidth = Bandwidth(desk, web, clock) if desk[ServerSpeeds].hours.limited else None
+        """None: no limit at any hour."""
+        self.clocks = Clocks(desk, self.queue, clock)
+        self.names = SiteNames(desk, self.queue, names, self.clocks)
+        self.in_flight, self.outbox = InFlight(), Outbox()
+        context = Context(desk, self.in_flight, self.outbox, self.clocks, store.texts, self.queue.without_pages)
+        self.errands = Errands(errands, context, self.queue, self.names.enter)
+        self._next_look = self._next_read = -float("inf")
+
+    def resume(self, since_start: float) -> None:
+        """After a start no site is asked too early, and errands go on."""
+        self.clocks.resume(since_start, self._store.stopped)
+        self.errands.resume()
+        self.names.resume()
+
+    def install(self, order: Order) -> None:
+        """A new plan: its sites enter."""
+        self.queue.install(order)
+        self.names.enter(order.sites)
+        self.errands.release()
+
+    # --- requests leave -------------------------------------------------------------------------------------------
+
+    def hand_out(self, most: int, ahead: float = 0.0) -> None:
+        """Hands out at most so many requests. `ahead`: to sites that are due within so many seconds, too, unless
+        bandwidth is limited by now; the workers keep these until then. Robots rules must hold at the latest moment at
+        which a request may begin."""
+        limited = self.bandwidth is not None and self.bandwidth.limit > 0
+        now, wall, ahead = self.clocks.now, self.clocks.wall, 0.0 if limited else ahead
+        begins = wall + ahead
+        if now >= self._next_look:
+            self._next_look = now + LOOK_EVERY
+            self.errands.look(wall)
+        columns = self._desk.columns
+
+        def ready(most: int) -> tuple[Array, Array, Array]:
+            return self.queue.ready(
+                now + ahead,
+                most,
+                columns.page.state,
+                columns.page.flags,
+                columns.page.due,
+                columns.page.origin,
+                columns.origin.valid,
+                wall,
+                self._period,
+                columns.page.reason,
+                begins,
+            )
+
+        if self.bandwidth is not None and limited:
+            self._hand_out_within(self.bandwidth, ready, most, wall)
+        else:
+            taken = _Taken(*ready(most))
+            times = self.queue.times_of(taken.sites).tolist() if ahead else []
+            self._ask(taken, wall, begins, dict(zip(taken.sites.tolist(), times, strict=True)) if ahead else {}, {})
+        if now >= self._next_read:
+            self._next_read = now + READ_EVERY
+            self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
+
+    def _hand_out_within(self, bandwidth: Bandwidth, ready: Ready, most: int, wall: float) -> None:
+        admitted = bandwidth.admit(ready, most)
+        back = _Taken(*admitted.back)
+        if len(back.sites):
+            self._unassign(back)
+            self.queue.give_back(back.sites, self.clocks.now)
+        if len(admitted.sites):
+            capped = admitted.caps > 0
+            caps = dict(zip(admitted.sites[capped].tolist(), admitted.caps[capped].tolist(), strict=True))
+            taken = _Taken(admitted.sites, admitted.pages, admitted.asks)
+            asked = self._ask(taken, wall, wall, {}, caps)
+            bandwidth.settle(np.setdiff1d(admitted.sites, np.array(asked, np.uint32)))
+
+    def _ask(
+        self, taken: _Taken, wall: float, begins: float, times: dict[int, float], caps: dict[int, int]
+    ) -> list[int]:
+        """Assigns the requests, by site not before its time and with its cap. Returns the sites that were asked:
+        something may speak against a site at the last moment."""
+        if not len(taken.sites):
+            return []
+        columns = self._desk.columns.site
+        if spoken_against(taken.sites, columns.refused, columns.resolved, wall):
+            taken = self._not_spoken_against(taken, wall)
+        is_page = taken.asks == _PAGE
+        flights = self._errand_flights(taken.where(~is_page), begins) + self._page_flights(taken.where(is_page))
+        assignments = [self._assignment(f, times.get(f.site, 0.0), caps.get(f.site, 0)) for f in flights]
+        if assignments:
+            self._web.assign(assignments)
+        return [flight.site for flight in flights]
+
+    def _assignment(self, flight: Flight, not_before: float, cap: int) -> Assignment:
+        columns, site = self._desk.columns, flight.site
+        port = int(columns.site.port[site])
+        if not port:  # a page has that of its origin
+            is_page = flight.page != NONE
+            port = int(columns.origin.port[flight.origin]) if is_page else urls.split(flight.url.decode()).port
+        return Assignment(
+            self.in_flight.add(flight),
+            flight.ask,
+            flight.page,
+            flight.origin,
+            site,
+            flight.url,
+            self._desk[Places].address(site),
+            port,
+            cap=cap,
+            not_before=not_before,
+        )
+
+    def _not_spoken_against(self, taken: _Taken, wall: float) -> _Taken:
+        """Without sites that have asked for a longer delay than is honoured since they were planned, and without those
+        whose address is too old: names first."""
+        columns = self._desk.columns.site
+        refused = columns.refused[taken.sites] != 0
+        if refused.any():
+            self._put_back(taken.where(refused), REFUSED_AGAIN)
+            taken = taken.where(~refused)
+        stale = columns.resolved[taken.sites] <= wall
+        if stale.any():
+            self._put_back(taken.where(stale), 1.0)
+            for site in taken.sites[stale].tolist():
+                self.names.resolve(site)
+            taken = taken.where(~stale)
+        return taken
+
+    def _put_back(self, taken: _Taken, seconds: float) -> None:
+        self._unassign(taken)
+        self.clocks.postpone(taken.sites, seconds)
+        self.queue.skip(taken.sites, self.clocks.now)
+
+    def _unassign(self, taken: _Taken) -> None:
+        self._desk.columns.page.flags[taken.pages[taken.asks == _PAGE]] &= 0xFF ^ _ASSIGNED
+
+    def _page_flights(self, taken: _Taken) -> list[Flight]:
+        if not len(taken.pages):
+            return []
+        texts = self._store.texts(taken.pages)
+        allowed = self._desk[Rules].allowed(taken.pages, texts)
+        refused = allowed == 0
+        if refused.any():
+            no = (State.EXCLUDED, Reason.ROBOTS, VerdictFlag.ROBOTS)
+            self.outbox.verdicts += [Verdict(page, *no) for page in taken.pages[refused].tolist()]
+            self._unassign(taken.where(refused))
+            self.queue.skip(taken.sites[refused], self.clocks.now)
+        origin, www = self._desk.columns.page.origin, self._desk.columns.site.www
+        rows = zip(taken.sites.tolist(), taken.pages.tolist(), texts, allowed.tolist(), strict=True)
+        return [
+            Flight(Ask.PAGE, page, site, int(origin[page]), self._asked_as(site, text) if www[site] else text, text)
+            for site, page, text, ok in rows
+            if ok
+        ]
+
+    def _asked_as(self, site: int, text: bytes) -> bytes:
+        return self._desk[Places].asked_as(site, text.decode()).encode()
+
+    def _errand_flights(self, taken: _Taken, begins: float) -> list[Flight]:
+        flights = []
+        for site, page, ask in zip(taken.sites.tolist(), taken.pages.tolist(), taken.asks.tolist(), strict=True):
+            request = self.errands.next(site, begins) if ask == ERRAND else self._robots_of(site, page, begins)
+            if request is None:
+                self.clocks.rest(np.array([site], np.uint32))
+                self.queue.skip(np.array([site], np.uint32), self.clocks.now)
+            else:
+                url = request.url.encode()
+                flights.append(Flight(request.ask, NONE, site, request.origin, url, url, request.errand))
+        return flights
+
+    def _robots_of(self, site: int, page: int, begins: float) -> Request | None:
+        """The robots.txt of a page's origin; while that is asked for elsewhere, an errand of the site, if any."""
+        robots, origin = self.errands[RobotsErrand], int(self._desk.columns.page.origin[page])
+        if not robots.is_away(origin):
+            return robots.own(site, origin)
+        return self.errands.next(site, begins) if robots.waits_at(site) else None
+
+    # --- answers come back ----------------------------------------------------------------------------------------
+
+    def settle(self, results: Results, effects: Effects) -> None:
+        """After a tick was applied: the queue learns which requests have ended, and when each site may be asked."""
+        visits = results.visits
+        if self.bandwidth is not None:
+            self.bandwidth.settle(visits["site"].copy())
+        self.clocks.answered(visits, effects)
+        if self._larger_first:
+            self.queue.touch()
+        if unanswered(visits):
+            self._try_other_names(visits)
+        if asked_for(visits, _ROBOTS):
+            self._settle_robots(visits[visits["ask"] == _ROBOTS])
+
+    def _settle_robots(self, visits: Visits) -> None:
+        """An answer at one site may be about another's robots.txt: what it asks for, or that it could not be read, is
+        for that one."""
+        owners = self._desk.columns.origin.site[visits["origin"]]
+        self.clocks.set_waits(owners)
+        self.clocks.follow(owners)
+
+    def _try_other_names(self, visits: Visits) -> None:
+        """Sites that did not answer their very first request are asked by their other name the next time."""
+        for visit in visits[np.isin(visits["outcome"], _NO_ANSWER)]:
+            site = int(visit["site"])
+            if self._desk.columns.site.asked[site] == 1 and self._desk[Places].may_switch(site):
+                self.outbox.news.append(SiteNews.respelled(site, self.clocks.wall))
+
+    def settle_names(self, answers: list[Answer]) -> None:
+        """After answers about names were applied: errands of sites without an address are given up."""
+        for site in self.names.settle(answers):
+            self.errands.give_up(site)

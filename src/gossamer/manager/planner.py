@@ -1,0 +1,163 @@
+"""When to plan, and taking a plan over. The plan itself is made in a thread beside the loop, which writes no columns.
+
+The next plan is begun when something has changed and the sites left in the present one can no longer keep the
+connections busy, but not sooner than ten times the last plan's duration after it (BUbiNG's rule for its sieve). The
+first plan of a process does not count: it may have had to compile its kernels. When fewer requests are in flight than
+`harvester.least_connections`, the present plan closes whatever its sites could still do, and sooner: after five times
+its duration (4.4). A new plan replaces the old one: pages that were not asked for go back, nothing is counted against
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.base.model import Reason, State, VerdictFlag
+from gossamer.collection.journal.effects import Verdict
+from gossamer.collection.store import Store
+from gossamer.desk.desk import Desk
+from gossamer.desk.rules import Rules
+from gossamer.manager.history import Past, read_history
+from gossamer.manager.pages import Pages
+from gossamer.manager.plan import Plan, make_plan
+from gossamer.manager.unjudged import find_unjudged
+from gossamer.manager.value import TOTAL, Value
+
+Array = npt.NDArray[Any]
+
+PAUSE: Final = 0.25
+"""Seconds between plans at least."""
+AT_ONCE: Final = 20_000
+"""Pages judged at a time."""
+
+
+class Unjudged(NamedTuple):
+    pages: Array
+    texts: list[bytes]
+
+
+class Planner:
+    def __init__(self, desk: Desk, store: Store, horizon: float) -> None:
+        self._desk, self._store, self._horizon = desk, store, horizon
+        self.value = Value.of(desk.settings.manager)
+        self._thread = ThreadPoolExecutor(1, "plan")
+        self._running: Future[tuple[Plan, Past, Unjudged]] | None = None
+        self._not_before = self._soonest = 0.0
+        self._taken = False
+        self._begun = 0.0
+        self.stale = True
+        """Something has changed since the last plan was begun."""
+        self.longest = 0.0
+        """Seconds of the plan that took longest."""
+        self.index_value = 0.0
+        """V(I) when the last plan was made, and the pages that the index held."""
+        self.index_pages = 0
+        self.history = read_history(store.shard)
+        self.last: Plan | None = None
+        self.last_made = 0.0
+        """Wall time when it was begun."""
+
+    def outdate(self) -> None:
+        """Something has changed."""
+        self.stale = True
+
+    @property
+    def idle(self) -> bool:
+        """No plan is being made, and none would say anything new."""
+        return self._running is None and not self.stale
+
+    def next_time(self, now: float, in_flight: int) -> float:
+        """When the loop should look here again: soon while a plan is being made, or when the next may be begun."""
+        if self._running is not None:
+            return now
+        if not self.stale:
+            return np.inf
+        return self._soonest if self._few(in_flight) else self._not_before
+
+    def begin(self, now: float, wall: float, busy_sites: Callable[[float], int], in_flight: int) -> None:
+        if self._running is not None or not self.stale:
+            return
+        few = self._few(in_flight)
+        if now < (self._soonest if few else self._not_before):
+            return
+        self._soonest = self._not_before = now + PAUSE
+        if few or busy_sites(now + self._horizon) < self._desk.settings.harvester.connections:
+            self.stale = False
+            self._begun = wall
+            self._running = self._thread.submit(self._make, wall)
+
+    def take(self, now: float, wait: bool = False) -> tuple[Plan, list[Verdict]] | None:
+        """A finished plan, and verdicts on pages that were known before the robots rules of their origins were."""
+        if self._running is None or not (wait or self._running.done()):
+            return None
+        plan, past, unjudged = self._running.result()
+        self._running = None
+        self._soonest = now + max(PAUSE, 5 * plan.seconds)
+        self._not_before = now + (PAUSE if wait or not self._taken else max(PAUSE, 10 * plan.seconds))
+        self._taken = True
+        self.longest = max(self.longest, plan.seconds)
+        self.index_value, self.index_pages = plan.index_value, plan.index_pages
+        self.last, self.last_made = plan, self._begun
+        self.history.add(past)
+        return plan, self._judge(unjudged)
+
+    def appraise(self, wall: float) -> tuple[float, int]:
+        """V(I) as it stands, and the pages that the index holds: 0.1 s at 10^7 known pages."""
+        desk = self._desk
+        plan = make_plan(desk.columns, desk[Pages].policy, wall, 1, 1, 0.0, self.value, int(desk[Pages].totals[TOTAL]))
+        return plan.index_value, plan.index_pages
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=True)
+
+    def _few(self, in_flight: int) -> bool:
+        harvester = self._desk.settings.harvester
+        return in_flight < min(harvester.least_connections, harvester.connections)
+
+    def _make(self, wall: float) -> tuple[Plan, Past, Unjudged]:
+        desk, manager = self._desk, self._desk.settings.manager
+        known, site = desk.columns.page.count, desk.columns.site
+        used = slice(0, site.count)
+        aside = np.flatnonzero((site.refused[used] != 0) | (site.next[used] > wall + self._horizon))
+        plan = make_plan(
+            desk.columns,
+            desk[Pages].policy,
+            wall,
+            manager.batch_size,
+            manager.batch_per_site,
+            self._horizon,
+            self.value,
+            int(desk[Pages].totals[TOTAL]),
+        )
+        pages = np.zeros(0, np.uint32)
+        if desk[Rules].unjudged:
+            desk[Rules].unjudged = False
+            pages = find_unjudged(desk.columns, wall, AT_ONCE)
+        past = Past(
+            self.history.last + 1,
+            wall,
+            known,
+            plan.candidates,
+            manager.batch_size,
+            manager.batch_per_site,
+            plan.sites,
+            plan.offsets[1:].astype(np.uint32),
+            plan.pages,
+            aside.astype(np.uint32),
+        )
+        return plan, past, Unjudged(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
+
+    def _judge(self, unjudged: Unjudged) -> list[Verdict]:
+        pages, texts = unjudged
+        if not len(pages):
+            return []
+        self._desk[Rules].unjudged |= len(pages) == AT_ONCE
+        allowed = self._desk[Rules].allowed(pages, texts).tolist()
+        flag = VerdictFlag.ROBOTS
+        yes, no = (State.PENDING, Reason.NONE, flag), (State.EXCLUDED, Reason.ROBOTS, flag)
+        return [Verdict(page, *(yes if ok else no)) for page, ok in zip(pages.tolist(), allowed, strict=True)]

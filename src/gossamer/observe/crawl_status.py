@@ -1,0 +1,59 @@
+"""The status of a crawl, running or not, from the file that it last wrote: for `status`, and for the next run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gossamer.base.errors import GossamerError
+from gossamer.collection.layout import require_collection, shard_folder
+from gossamer.collection.lock import holder
+from gossamer.collection.status_file import STANDING, read_status
+from gossamer.observe.statistics import Statistics
+
+KILLED: Final = "it was killed; everything committed is intact, and `gossamer crawl` resumes from there"
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlStatus:
+    statistics: Statistics
+    """As last written."""
+    running: bool
+    """Whether the crawl runs now."""
+    pid: int | None
+
+    @property
+    def ending(self) -> str:
+        """How the last run ended that wrote its statistics; empty if it has not ended."""
+        if self.statistics.ended is not None:
+            return self.statistics.ended.ending
+        return "" if self.running else KILLED
+
+    def to_json(self) -> dict[str, Any]:
+        found = self.statistics.to_json() | {"running": self.running, "pid": self.pid}
+        return found | {"ending": self.ending} if self.ending else found
+
+
+def read_crawl_status(folder: Path) -> CrawlStatus:
+    require_collection(folder)
+    shard = shard_folder(folder)
+    try:
+        statistics = Statistics.from_json(read_status(shard))
+    except (OSError, ValueError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        why = "the crawl never ran for a second" if missing else "it is damaged; the next run writes it again"
+        raise GossamerError(
+            f"{folder} has no readable {STANDING}: {why}",
+            f"Start or resume the crawl: gossamer crawl {folder}",
+        ) from error
+    desk = holder(shard)
+    return CrawlStatus(statistics, desk is not None and desk.alive, None if desk is None else desk.pid)
+
+
+def last_statistics(shard: Path) -> Statistics:
+    """What the last run wrote, for a run that resumes; empty if that cannot be read: nothing depends on it."""
+    try:
+        return Statistics.from_json(read_status(shard))
+    except (OSError, ValueError):
+        return Statistics()

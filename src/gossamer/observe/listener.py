@@ -1,0 +1,229 @@
+"""The desk's end of the status socket: a thread that answers questions about pages and sites while the crawl runs.
+
+It handles one question at a time, reads columns, and writes nothing. Every error in it becomes an answer,
+{"error": …}, never an exception in the loop. The socket is no part of the collection: the next desk, which holds the
+lock, replaces a socket that a kill left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import NONE
+from gossamer.desk.places import Places
+from gossamer.desk.rules import Rules
+from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.manager.pages import Pages
+from gossamer.manager.value import TOTAL
+from gossamer.observe.socket import SOCKET, path_of, read_line
+from gossamer.observe.status import (
+    Explaining,
+    Said,
+    no_site,
+    page_standing,
+    plan_standing,
+    scores_of,
+    site_standing,
+    sites_aside,
+    unknown_standing,
+)
+from gossamer.urls import fingerprint
+
+if TYPE_CHECKING:
+    from gossamer.base.clock import Clock
+    from gossamer.collection.store import Store
+    from gossamer.desk.desk import Desk
+    from gossamer.harvester.harvest import Harvest
+    from gossamer.manager.planner import Planner
+
+LONGEST: Final = 1 << 16
+"""Bytes of a question."""
+PATIENCE: Final = 2.0
+"""Timeout in seconds, for a question to arrive and for its answer to be read."""
+PAUSE: Final = 0.2
+"""Seconds until the next `accept`, if one has failed."""
+QUEUE: Final = 10
+"""How many pages of a site's queue an answer names."""
+_TRIES: Final = 3
+
+
+def _failure(error: Exception) -> Said:
+    return {"error": f"{type(error).__name__}: {error}"}
+
+
+class DeskView:
+    """The desk as `observe/status.py` reads it."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.columns = desk.columns
+        self.parts: Iterable[Explaining] = desk.parts
+
+    @property
+    def issued(self) -> int:
+        """All cash given out."""
+        return int(self._desk[Pages].totals[TOTAL])
+
+    def site_number(self, name: str) -> int:
+        return self._desk[Places].site(name)
+
+    def site_name(self, site: int) -> str:
+        return self._desk[Places].names[site]
+
+    def address_of(self, site: int) -> str | None:
+        return None if int(self.columns.site.address[site]) == NONE else self._desk[Places].address(site)
+
+    def speeds_of(self, site: int) -> list[float]:
+        number = int(self.columns.site.address[site])
+        return [] if number == NONE else [float(speed) for speed in self._desk[ServerSpeeds].speeds.rows[number + 1]]
+
+    def rules_of(self, origin: int) -> bytes:
+        origins = self.columns.origin
+        with self._desk[Rules].book.lock:
+            start, end = int(origins.rules_start[origin]), int(origins.rules_end[origin])
+            return self._desk[Rules].book.buffer[start:end].tobytes()
+
+
+class Listener:
+    """Answers questions about the crawl, in a thread, from `start` to `close`."""
+
+    def __init__(self, desk: Desk, store: Store, harvest: Harvest, planner: Planner, clock: Clock) -> None:
+        self._shard, self._desk, self._store, self._harvest = store.shard, desk, store, harvest
+        self._planner, self._clock = planner, clock
+        self._view = DeskView(desk)
+        self._socket: socket.socket | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = threading.Event()
+        self.complaint = ""
+        """Why there is no socket, if so: a file system without sockets is no reason not to crawl."""
+
+    def start(self) -> None:
+        listening = socket.socket(socket.AF_UNIX)
+        try:
+            os.fchmod(listening.fileno(), 0o600)  # before it has a name: the file gets this mode
+            with path_of(self._shard) as path:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+                listening.bind(path)
+            listening.listen(8)
+        except OSError as error:
+            listening.close()
+            self.complaint = f"{self._shard / SOCKET}: {error.strerror}; `gossamer explain` will read files only"
+            return
+        self._socket = listening
+        self._thread = threading.Thread(target=self._serve, args=(listening,), name="status socket", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        if self._socket is None or self._thread is None:
+            return
+        self._closed.set()
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
+        self._thread.join(PATIENCE)
+        self._socket.close()
+        self._socket = None
+        with contextlib.suppress(OSError):
+            os.unlink(self._shard / SOCKET)
+
+    def _serve(self, listening: socket.socket) -> None:
+        """Runs until `close`. Another error of `accept` (too many open files) passes, and the client waits."""
+        while not self._closed.is_set():
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                self._closed.wait(PAUSE)
+                continue
+            with contextlib.suppress(OSError), connection:
+                connection.settimeout(PATIENCE)
+                connection.sendall(self.reply(read_line(connection, LONGEST)))
+
+    def reply(self, raw: bytes) -> bytes:
+        """The answer as a line. Never raises."""
+        try:
+            return json.dumps(self.answer(raw)).encode() + b"\n"
+        except Exception as error:
+            return json.dumps(_failure(error)).encode() + b"\n"
+
+    def answer(self, raw: bytes) -> Said:
+        """Never raises."""
+        try:
+            question = json.loads(raw)
+            wall = self._desk.believed(self._clock.wall())
+            if "aside" in question:
+                return {"wall": wall, "aside": sites_aside(self._desk.columns.site, wall)}
+            if "page" in question:
+                return {"wall": wall, **self._page(str(question["page"]), wall)}
+            return {"wall": wall, **self._site(str(question["site"]), wall)}
+        except Exception as error:
+            return _failure(error)
+
+    def _page(self, url: str, wall: float) -> Said:
+        page = self._find(url.encode())
+        if page == NONE:
+            return {"page": None, "known": self._desk.columns.page.count, **self._site_of(url, wall)}
+        settings = self._desk.settings
+        standing = page_standing(self._view, settings, wall, page, url)
+        answer: Said = {"page": page, "standing": standing, "scores": self._scores(page, wall)}
+        if (plan := self._planner.last) is not None:
+            answer["plan"] = plan_standing(plan, self._planner.last_made, settings, standing, page)
+            answer["plans"] = self._planner.history.about(page, standing["site"]["number"])
+        answer["next_turn"] = self._next_turn(standing["site"]["number"], wall)
+        return answer
+
+    def _scores(self, page: int, wall: float) -> Said:
+        return scores_of(self._desk.columns, self._desk.settings, self._view.issued, wall, page)
+
+    def _site_of(self, url: str, wall: float) -> Said:
+        """For a page that is not known: whether its site has room for it, and what would prevent a request."""
+        site = self._desk[Places].site(url.partition("://")[2].partition("/")[0].partition(":")[0])
+        if no_site(self._desk.columns, site):
+            return {"sites": self._desk.columns.site.count}
+        pages = int(self._desk.columns.site.pages[site])
+        return {"site_pages": pages, "would": unknown_standing(self._view, self._desk.settings, wall, site, url)}
+
+    def _find(self, url: bytes) -> int:
+        """The number of the page; NONE if it is not known.
+
+        The loop may move a part of the table while it is searched: then it is searched again. A number is believed if
+        its text is the URL.
+        """
+        key = np.array([fingerprint(url, self._desk.seed)], np.uint64)
+        for _ in range(_TRIES):
+            page = int(self._desk.columns.known.find(key)[0])
+            if page < self._desk.columns.page.count:
+                with contextlib.suppress(GossamerError, IndexError):
+                    if self._store.urls.read(page) == url:
+                        return page
+        return NONE
+
+    def _next_turn(self, site: int, wall: float) -> float:
+        """Wall time at which the queue lets the site be requested again."""
+        return round(wall + self._harvest.queue.time_of(site) - self._clock.monotonic(), 3)
+
+    def _site(self, name: str, wall: float) -> Said:
+        columns, names = self._desk.columns, self._desk[Places].names
+        site = self._desk[Places].site(name)
+        if no_site(columns, site) or names[site] != name:
+            return {"site": None}
+        planned = self._harvest.queue.planned(site)
+        texts = self._store.urls.read_many(planned[:QUEUE].tolist())
+        return {
+            "site": site,
+            "standing": site_standing(self._view, self._desk.settings, self._view.issued, wall, site),
+            "planned": len(planned),
+            "queue": [
+                {"page": int(page), "url": text.decode(), "depth": int(columns.page.depth[page])}
+                for page, text in zip(planned.tolist(), texts, strict=False)
+            ],
+            "next_turn": self._next_turn(site, wall),
+        }

@@ -1,0 +1,68 @@
+"""A part of the state, an errand and a step are each added in one file, and found wherever the others are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gossamer.base.model import Ask
+from gossamer.collection import image, manifest
+from gossamer.collection.layout import shard_folder
+from gossamer.crawl.parts import PARTS
+from gossamer.crawl.tick import STEPS
+from gossamer.desk.account import Account
+from gossamer.harvester.errands.table import ERRANDS
+from gossamer.webs.simulated import Reply
+from tests.crawl.extending.errand import IconErrand
+from tests.crawl.extending.part import SentBytes
+from tests.crawl.extending.step import NOTED, NOTING
+from tests.support.world import World, impolite, state_of
+
+A, B = "http://a.example/", "http://b.example/"
+WEB = {A: Reply(links=[A + "1", B], digest=1), A + "1": Reply(digest=2), B: Reply(digest=3)}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    NOTED.clear()
+    changes = ("seeder.domains=*", "harvester.soft_404=false")
+    return World(
+        tmp_path, WEB, changes, parts=(*PARTS, SentBytes), errands=(*ERRANDS, IconErrand), steps=(*STEPS, NOTING)
+    )
+
+
+def test_a_part_of_the_state_is_in_image_replay_and_statistics(world: World) -> None:
+    desk = world.run([A]).crawl.desk
+    part = desk[SentBytes]
+    sent = desk.columns.site.sent[:2].tolist()
+    assert part.seen[0] > 0
+    assert min(sent) > 0
+    assert part.statistics() == {"bytes": sum(sent)}
+    assert part.explain_site(0) == {"sent_bytes": sent[0]}
+    shard = shard_folder(world.folder)
+    line = manifest.read(shard).image
+    assert line is not None
+    kept = image.read(shard, line)
+    assert kept.array("site.sent").tolist() == sent
+    assert kept.array("visits_seen").tolist() == part.seen.tolist()
+    assert state_of(world.replayed()) == state_of(desk)
+    again = world.run().crawl.desk
+    assert again.columns.site.sent[:2].tolist() == sent, "from the image"
+
+
+def test_an_errand_is_asked_for_in_its_sites_turns_and_politely(world: World) -> None:
+    crawl = world.run([A]).crawl
+    icons = crawl.harvest.errands[IconErrand]
+    assert sorted(icons.answered) == [b"http://a.example/icon", b"http://b.example/icon"]
+    asked = [asked.url for asked in world.asked if asked.ask is Ask.PROBE]
+    assert sorted(asked) == [A + "icon", B + "icon"]
+    assert impolite(world.asked, 15.0, 1.0) == []
+    assert icons.statistics() == {"answered": 2}
+    assert icons.explain_site(0) == {"icon": "asked for"}
+    assert crawl.desk[Account].probe_visits == 2
+
+
+def test_a_step_runs_in_every_tick(world: World) -> None:
+    crawl = world.run([A]).crawl
+    assert sum(NOTED) == crawl.desk[Account].visits + crawl.desk[Account].robots_visits + 2

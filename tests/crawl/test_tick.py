@@ -1,0 +1,145 @@
+"""The steps of a tick keep to their phases, and durable state changes by `apply` alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gossamer.collection.journal.effects import SiteEvent
+from gossamer.crawl.apply import EVENTS, EXCEPTIONS, VISITS
+from gossamer.crawl.tick import STEPS, Phase, Stages, Step, Tick
+from gossamer.desk.kernels import Tally
+from gossamer.webs.simulated import Reply
+from tests.support.paths import ROOT
+from tests.support.world import World, state_of
+
+A, B, C = "http://a.example/", "http://b.example/", "http://c.example/"
+ALLOWED = {"known", "digests", "page.flags", "site.pages"}
+"""What steps before the journal may write: the seeder's numbers and duplicates, and the volatile ASSIGNED."""
+
+
+def web() -> dict[str, Reply]:
+    """Sites with sitemaps, a robots.txt that has moved, duplicates, redirects, and pages that resemble one another."""
+    pages = {A + f"p{i}": Reply(digest=7, sketch=0xFF00 + (i % 2), links=[B]) for i in range(8)}
+    return {
+        A: Reply(links=[A + f"p{i}" for i in range(8)] + [C], digest=1),
+        B: Reply(redirect=A + "p1"),
+        C: Reply(digest=1, links=[C + "x"]),
+        C + "robots.txt": Reply(redirect=B + "robots.txt"),
+        A + "sitemap.xml": Reply(links=[A + "listed"]),
+        A + "listed": Reply(digest=9),
+        **pages,
+    }
+
+
+def watched(seen: dict[str, set[str]]) -> Iterator[Step]:
+    """The steps, each compared with the state and the effects before it."""
+    for step in STEPS:
+
+        def run(stages: Stages, tick: Tick, step: Step = step) -> None:
+            before, effects = state_of(stages.desk), tick.effects.encode()
+            step.run(stages, tick)
+            after = state_of(stages.desk)
+            changed = {name for name in after if after[name] != before[name]}
+            if step.phase is Phase.AFTER and tick.effects.encode() != effects:
+                changed.add("effects")
+            seen.setdefault(step.name, set()).update(changed)
+
+        yield step._replace(run=run)
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """By step: what it changed in a crawl with everything in it, and in its resumption after a kill."""
+    seen: dict[str, set[str]] = {}
+    changes = ("seeder.domains=*", "seeder.sitemaps=true")
+    world = World(tmp_path_factory.mktemp("world"), web(), changes, steps=tuple(watched(seen)))
+    world.run([A], clean=False, turns=60, commit=True)
+    world.run()
+    return seen
+
+
+def test_no_step_before_the_journal_writes_durable_state(changed: dict[str, set[str]]) -> None:
+    steps = [step for step in STEPS if step.phase is Phase.BEFORE]
+    assert all(step.name in changed for step in steps)
+    assert {step.name: changed[step.name] - ALLOWED for step in steps if changed[step.name] - ALLOWED} == {}
+    assert set(EXCEPTIONS) >= ALLOWED
+    assert any(changed[step.name] for step in steps), "the seeder numbers pages"
+
+
+def test_no_step_after_the_commit_changes_the_effects_or_durable_state(changed: dict[str, set[str]]) -> None:
+    steps = [step for step in STEPS if step.phase is Phase.AFTER]
+    assert len(steps) > 3
+    assert {step.name: changed[step.name] for step in steps if changed.get(step.name)} == {}
+
+
+def test_applying_is_the_step_that_changes_state(changed: dict[str, set[str]]) -> None:
+    assert {"page.state", "site.next", "origin.valid", "account: visits"} <= changed[
+        "the effects are applied to the state"
+    ]
+
+
+def test_steps_are_in_the_order_of_their_phases() -> None:
+    phases = [list(Phase).index(step.phase) for step in STEPS]
+    assert phases == sorted(phases)
+    assert all((ROOT / "src" / "gossamer" / step.source).exists() for step in STEPS)
+
+
+def test_every_kind_of_event_and_count_has_its_function() -> None:
+    assert set(EVENTS) == set(SiteEvent)
+    assert {name for row in VISITS for name in row.when} <= set(Tally._fields)
+
+
+WRITERS = {
+    "seeder": {"known", "digests", "site.pages"},
+    "harvester/harvest.py": {"page.flags"},
+    "harvester/names.py": {"site.resolved"},
+    "crawl/run.py": {"page.merit", "page.completed", "ranking"},
+}
+"""Files that write what `EXCEPTIONS` lists, besides the functions that `apply` calls."""
+APPLYING = (
+    "crawl/apply.py",
+    "desk/",
+    "harvester/backoff.py",
+    "harvester/naming.py",
+    "harvester/robots.py",
+    "harvester/errands/due_sitemaps.py",
+    "harvester/errands/probes.py",
+    "manager/learn.py",
+    "manager/pages.py",
+    "manager/policies.py",
+    "seeder/credits.py",
+)
+"""Files of the functions that `apply` calls."""
+
+
+def written(path: Path) -> set[str]:
+    """Columns that a module assigns to by name: `columns.site.next[...] = ...`, `site.next[...] = ...`."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+        )
+        for target in targets:
+            for each in target.elts if isinstance(target, ast.Tuple) else [target]:
+                value = each.value if isinstance(each, ast.Subscript) else None
+                while isinstance(value, ast.Subscript):
+                    value = value.value
+                if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Attribute | ast.Name):
+                    owner = value.value.attr if isinstance(value.value, ast.Attribute) else value.value.id
+                    found.add(f"{owner.strip('_').removesuffix('s')}.{value.attr}")
+    return {name for name in found if name.split(".")[0] in ("page", "site", "origin")}
+
+
+def test_the_exceptions_to_apply_are_those_that_the_code_has() -> None:
+    source = ROOT / "src" / "gossamer"
+    stages = [p for folder in ("crawl", "harvester", "manager", "seeder") for p in (source / folder).rglob("*.py")]
+    elsewhere = [p for p in stages if not str(p.relative_to(source)).startswith(APPLYING)]
+    found = {str(p.relative_to(source)): written(p) for p in elsewhere if written(p)}
+    assert found, "the search finds nothing: it is wrong"
+    assert set().union(*WRITERS.values()) == set(EXCEPTIONS)
+    outside = {path: names - set(EXCEPTIONS) for path, names in found.items() if names - set(EXCEPTIONS)}
+    assert outside == {}

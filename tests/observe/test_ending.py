@@ -1,0 +1,52 @@
+"""The text at the end of a run: the same account of pages as in `status`, and what to do next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gossamer.base.ending import Ending
+from gossamer.cli.progress import block, line_of
+from gossamer.cli.status import lines
+from gossamer.observe.crawl_status import CrawlStatus
+from gossamer.observe.ending import Report
+from tests.support.statistics import JSON, statistics
+
+ENDED = {"run_visits": 10, "cpu_seconds": 1.0, "ending": "nothing is left that may be asked soon", "waits_until": ""}
+
+
+def test_the_end_of_a_crawl_accounts_for_every_page_in_the_words_of_status() -> None:
+    waiting = JSON["why"]["waiting"] | {
+        "site: forbidden_address": {"pages": 5, "first_due": 1_000.0, "last_due": 4_000_000_000.0},
+        "site: delay_too_long": {"pages": 4, "first_due": None, "last_due": None},
+    }
+    ended = statistics(**ENDED, why=JSON["why"] | {"waiting": waiting})
+    printed = list(Report(ended, Ending.DONE, False, "crawl", ended).lines())
+    account = list(lines(CrawlStatus(ended, True, 7), Path("crawl"), ended.time))
+    begin = next(i for i, line in enumerate(account) if "known " in line)
+    end = next(i for i, line in enumerate(account) if "outcomes of visits" in line)
+    assert set(account[begin:end]) <= set(printed)
+    assert len(account[begin:end]) == 1 + 3 + 4 + 2 + 2
+    assert any("for good" in line for line in printed)
+    assert any("allow_private" in line for line in printed)
+    assert any("max_delay" in line for line in printed)
+
+
+def test_the_ending_tells_when_the_crawl_can_be_resumed() -> None:
+    now = statistics(**ENDED)
+    assert any(
+        "800,000 pages may be requested at once" in line
+        for line in Report(now, Ending.DONE, False, "crawl", now).lines()
+    )
+    later = statistics(**ENDED | {"pending": 0, "waits_until": "2026-01-01 00:00:00"})
+    assert any(
+        "due at 2026-01-01 00:00:00" in line for line in Report(later, Ending.DONE, False, "crawl", later).lines()
+    )
+
+
+def test_a_fault_of_the_name_servers_is_shown_everywhere_and_only_then(tmp_path: Path) -> None:
+    fault = "the name servers (192.0.2.53:53) seem to be at fault"
+    for given, shown in ((fault, True), ("", False)):
+        ended = statistics(**ENDED | {"run_visits": 0}, names_fault=given)
+        report, status = Report(ended, Ending.TIME, False, str(tmp_path), ended), CrawlStatus(ended, True, 1)
+        for text in (block(ended), [line_of(ended)], lines(status, tmp_path, 1e9), report.lines()):
+            assert any("192.0.2.53:53" in line for line in text) == shown
