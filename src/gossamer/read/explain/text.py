@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from gossamer.base.model import VisitFlag
@@ -113,12 +113,13 @@ def _state_lines(answer: PageAnswer, now: float) -> Iterator[str]:
         yield f"  plan of {when_of(answer['plan']['made'], now)}: {answer['plan']['words']}"
     if state.get("site"):
         yield from clock_lines(state["site"], answer.get("next_turn"), now)
-    yield from part_lines(state.get("parts"))
+    yield from part_lines(state)
 
 
-def part_lines(parts: dict[str, dict[str, Any]] | None) -> Iterator[str]:
+def part_lines(state: Mapping[str, object]) -> Iterator[str]:
     """What the parts of the desk report about a page or a site (`observe/status.py`)."""
-    for name, values in (parts or {}).items():
+    parts = cast(dict[str, dict[str, Any]], state.get("parts", {}))
+    for name, values in parts.items():
         yield f"{name}: " + ", ".join(f"{word} {value}" for word, value in values.items())
 
 
@@ -226,7 +227,7 @@ def _site_lines(answer: SiteAnswer, now: float) -> Iterator[str]:
         yield f"scores: {shares['cash']:.3g} of all cash (OPIC), mean link score {shares['links']:.4g}"
         yield from clock_lines(site["clock"], answer.get("next_turn"), now)
         yield from _speed_lines(site.get("speeds"))
-        yield from part_lines(site.get("parts"))
+        yield from part_lines(site)
     if answer["addresses"]:
         yield f"addresses: {len(answer['addresses'])}"
         for address in answer["addresses"][-MOST_ADDRESSES:]:
