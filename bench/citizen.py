@@ -92,7 +92,7 @@ SETTINGS: Final = (
 class Proof:
     """What a log shows."""
 
-    report: checker.Report
+    report: checker.PolitenessReport
     restarts: int
     seconds: float
     judged: float
@@ -110,7 +110,7 @@ class Proof:
         restarts: int,
         seconds: float,
     ) -> Proof:
-        found = Proof(checker.Report(0, 0, 0), restarts, seconds, 0.0)
+        found = Proof(checker.PolitenessReport(0, 0, 0), restarts, seconds, 0.0)
         began = time.monotonic()
         requests = found._counted(checker.read(log))
         found.report = checker.check(requests, settings, robots_of, kills, lost=LOST, afterlife=AFTERLIFE)

@@ -23,10 +23,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.webs.demo import DemoWeb, Running, start
+from gossamer.webs.demo import DemoWeb, RunningWeb, start
 from gossamer.webs.demo.bulk import bulk_target
 from gossamer.webs.demo.layout import PAGES
-from gossamer.webs.demo.site import Down, Names, Site
+from gossamer.webs.demo.site import Down, Site, SiteNames
 
 LENGTH = re.compile(rb"Content-Length: (\d+)")
 
@@ -69,7 +69,7 @@ def targets(web: DemoWeb, site: int) -> Iterator[str]:
     return (t for t, kind in zip(layout.target, layout.kind, strict=True) if kind in PAGES)
 
 
-def measure(running: Running, seconds: float, connections: int, gzip: bool) -> tuple[int, float]:
+def measure(running: RunningWeb, seconds: float, connections: int, gzip: bool) -> tuple[int, float]:
     """Pages got, and the seconds they took."""
     web, ready = _web(running), selectors.DefaultSelector()
     sites = sorted(filter(is_plain, web.all_sites), key=lambda s: -s.pages)[:connections]
@@ -91,18 +91,18 @@ def measure(running: Running, seconds: float, connections: int, gzip: bool) -> t
     return count, spent
 
 
-def _web(running: Running) -> DemoWeb:
+def _web(running: RunningWeb) -> DemoWeb:
     assert isinstance(running.web, DemoWeb)
     return running.web
 
 
 def is_plain(site: Site) -> bool:
     """Answers HTTP/1.1 with pages, at once or nearly so."""
-    special = site.slow or site.old or site.secure or site.session or site.torn
-    return not special and site.down is Down.NO and site.names is Names.BARE
+    special = site.timing.slow or site.http.old or site.http.secure or site.features.session or site.features.torn
+    return not special and site.down is Down.NO and site.names is SiteNames.BARE
 
 
-def warm(running: Running) -> None:
+def warm(running: RunningWeb) -> None:
     """Asks for the home pages."""
     for site in filter(is_plain, _web(running).all_sites):
         with socket.create_connection((site.address, running.port)) as connection:
@@ -117,7 +117,7 @@ def cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-def wrk(running: Running) -> str:
+def wrk(running: RunningWeb) -> str:
     site = max(filter(is_plain, _web(running).all_sites), key=lambda s: s.pages)
     command = ["wrk", "-t1", "-c16", "-d3s", "-H", f"Host: {site.host}", f"http://{site.address}:{running.port}/"]
     return next(

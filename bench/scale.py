@@ -38,7 +38,9 @@ from gossamer.desk.rules import Rules
 from gossamer.desk.table import CELL, Table
 from gossamer.manager.plan import make_plan
 from gossamer.manager.strategies import LIVE
-from gossamer.seeder.seed import Limits, identify, mark_duplicates, plant
+from gossamer.seeder.copies import mark_duplicates
+from gossamer.seeder.pages import Limits
+from gossamer.seeder.seed import identify, plant
 from gossamer.web.message import decode_results
 
 VISITS: Final = 100

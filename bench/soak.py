@@ -34,8 +34,8 @@ from gossamer.webs.demo.access import AccessLog
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.server import end_of_input, listen, unless_the_client_left
 from gossamer.webs.demo.words import sentence
-from gossamer.webs.hostile.behaviour import Asked, Behaviour, Door
-from gossamer.webs.hostile.line import Gone, Line
+from gossamer.webs.hostile.behaviour import Behaviour, Door, HostileRequest
+from gossamer.webs.hostile.client import Client, ClientProtocol
 from gossamer.webs.hostile.saying import answer
 from gossamer.webs.hostile.server import LARGEST_HEAD, handle, noted
 from gossamer.webs.hostile.table import BEHAVIOURS
@@ -103,16 +103,16 @@ class SoakWeb:
         bad = behaviour.targets[number // 4 % len(behaviour.targets)]
         return f"{bad}{'&' if '?' in bad else '?'}n={number}"
 
-    async def respond(self, asked: Asked, line: Line) -> bool:
-        behaviour = self.behaviour(asked.host) if asked.host in self.addresses else None
-        if asked.target == "/robots.txt":
-            line.write(answer(self.robots(asked.host), kind="text/plain"))
-        elif asked.target == "/" or asked.target.startswith("/p/"):
-            line.write(self._good(asked.host, behaviour, 0 if asked.target == "/" else int(asked.target[3:])))
-        elif behaviour is not None and asked.path != "/sitemap.xml":
-            return await behaviour.serve(asked, line)
+    async def respond(self, request: HostileRequest, client: Client) -> bool:
+        behaviour = self.behaviour(request.host) if request.host in self.addresses else None
+        if request.target == "/robots.txt":
+            client.write(answer(self.robots(request.host), kind="text/plain"))
+        elif request.target == "/" or request.target.startswith("/p/"):
+            client.write(self._good(request.host, behaviour, 0 if request.target == "/" else int(request.target[3:])))
+        elif behaviour is not None and request.path != "/sitemap.xml":
+            return await behaviour.serve(request, client)
         else:
-            line.write(_NOT_FOUND)
+            client.write(_NOT_FOUND)
         return True
 
     def _good(self, host: str, behaviour: Behaviour | None, number: int) -> bytes:
@@ -152,7 +152,7 @@ def _protocol(web: SoakWeb, log: AccessLog, address: str) -> asyncio.Protocol:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await handle(reader, writer, web.respond, noted(log, address, 0))
 
-    return Gone(asyncio.StreamReader(LARGEST_HEAD), connected)
+    return ClientProtocol(asyncio.StreamReader(LARGEST_HEAD), connected)
 
 
 @contextmanager
@@ -253,15 +253,15 @@ def main() -> None:
     parser.add_argument("--sites", type=int, default=SoakWeb.sites)
     parser.add_argument("--keep", type=Path, help="folder for the collection and the log")
     parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.serve:
-        web = SoakWeb(*json.loads(asked.serve[1]))
-        asyncio.run(_serve(web, AccessLog(Path(asked.serve[0]), web)))
+    args = parser.parse_args()
+    if args.serve:
+        web = SoakWeb(*json.loads(args.serve[1]))
+        asyncio.run(_serve(web, AccessLog(Path(args.serve[0]), web)))
         return
     with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
-        folder = asked.keep or Path(temporary)
+        folder = args.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        soak(folder, SoakWeb(asked.sites), asked.minutes, asked.requests)
+        soak(folder, SoakWeb(args.sites), args.minutes, args.requests)
 
 
 def soak(folder: Path, web: SoakWeb, minutes: float, requests: int) -> None:

@@ -14,9 +14,9 @@ from typing import Final
 from bench.beside.serve import Served
 from gossamer.config import Settings, override
 from gossamer.webs import checker
-from gossamer.webs.checker import Kind
+from gossamer.webs.checker import Fault
 
-NOT_JUDGED: Final = (Kind.NAMELESS, Kind.METHOD)
+NOT_JUDGED: Final = (Fault.NAMELESS, Fault.METHOD)
 
 
 class Pages:

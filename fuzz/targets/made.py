@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from gossamer.webs.demo.answer import Answers
+from gossamer.webs.demo.answer import DemoAnswers
 from gossamer.webs.demo.sitemaps import sitemap_place
 from gossamer.webs.demo.web import DemoWeb
 
@@ -16,7 +16,7 @@ LONGEST = 1 << 14
 def bodies(kind: str, most: int) -> list[tuple[bytes, str]]:
     """Bodies of the demonstration Web whose type begins so, with their types: home pages and first sitemaps."""
     web = DemoWeb()
-    answers = Answers(web)
+    answers = DemoAnswers(web)
     found = []
     for site in web.all_sites:
         if not site.readable:

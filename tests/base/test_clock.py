@@ -15,7 +15,7 @@ from gossamer.base.clock import RealClock, Reckoning, VirtualClock
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.collection.clock_file import CLOCK, read_reckoning
 from gossamer.collection.layout import shard_folder
-from gossamer.crawl.run import _Running
+from gossamer.crawl.watch import check_clock
 from gossamer.web.fetch.response import retry_after
 from gossamer.webs.simulated import Asked, Reply
 from tests.support.world import World, impolite
@@ -97,19 +97,19 @@ def test_that_a_clock_was_set_is_said_once() -> None:
     said: list[str] = []
     events: list[float] = []
     clock = VirtualClock()
-    running = SimpleNamespace(
-        clock=clock,
-        watcher=SimpleNamespace(say=said.append),
-        _event=lambda name, level, message, seconds: events.append(seconds),
-    )
+
+    def warn(name: str, message: str, seconds: float) -> None:
+        said.append(message)
+        events.append(seconds)
+
     for seconds in (0.0, 0.5, -3600.0, 0.0, 3600.0 - 0.5):
         clock.set(seconds)
         for _ in range(2):
             clock.advance(10.0)
             clock.sleep(100.0)
-            _Running._look_at_clock(running)  # type: ignore[arg-type]
+            check_clock(clock, SimpleNamespace(warn=warn))  # type: ignore[arg-type]
     assert events == [-3599.5, 0.0]
-    assert "59 min 60 s behind" in said[0] or "1 h 00 min behind" in said[0]
+    assert "by -59 min 60 s;" in said[0] or "by -1 h 00 min;" in said[0]
     assert len(said) == 2
 
 

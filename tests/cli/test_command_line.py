@@ -101,7 +101,7 @@ def test_seeds_beyond_the_limits_are_named_and_counted(served: Served, folder: P
 def test_without_a_usable_seed_there_is_no_collection(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ended = say(capsys, "crawl", folder, "--seed", "mailto:you@example.org")
     assert ended.code == 2
-    assert "'mailto:you@example.org' is no http or https URL" in ended.errors
+    assert "'mailto:you@example.org' is not an http or https URL" in ended.errors
     assert "no usable seed" in ended.errors
     assert "--seeds FILE" in ended.errors
     assert not folder.exists()

@@ -45,7 +45,7 @@ def test_a_mixed_crawl_that_is_killed_twice_breaks_no_rule(tmp_path: Path) -> No
     proof = citizen.sockets(tmp_path, 300, 2, WEB, "harvester.wait=100ms", "harvester.wait_large=100ms")
     assert [str(v) for v in proof.report.violations] == []
     assert proof.report.requests >= 300
-    assert {200, 404} < set(proof.statuses), "not very mixed"
+    assert {200, 404} < set(proof.statuses), "the crawl is mixed"
     assert {200, 503} < set(proof.robots)
 
 
@@ -57,7 +57,7 @@ def test_a_mixed_crawl_that_is_killed_twice_breaks_no_rule(tmp_path: Path) -> No
     wait=st.floats(0.5, 20),
     valid=st.integers(30, 900),
 )
-def test_a_simulated_crawl_breaks_no_rule_whatever_the_moods(
+def test_a_simulated_crawl_breaks_no_rule_in_any_mood(
     seed: int, restarts: int, mood: float, wait: float, valid: int
 ) -> None:
     web = MixedWeb(sites=60, pages=60, seed=seed, mood=mood)
@@ -74,8 +74,8 @@ def test_a_simulated_crawl_breaks_no_rule_whatever_the_moods(
     assert proof.report.requests >= 800
 
 
-def test_a_mixed_web_is_what_it_says() -> None:
-    """Whatever is to be put up with comes about, and the same at the same time."""
+def test_a_mixed_web_has_every_kind_of_answer() -> None:
+    """Every kind of answer occurs, and the same answer at the same time."""
     web = MixedWeb(sites=240, pages=50)
     times = [600.0 * n + 130.0 for n in range(20)]
     pages = {web.reply(f"{seed}p7.html", at).status for seed in web.seeds for at in times}
@@ -87,8 +87,10 @@ def test_a_mixed_web_is_what_it_says() -> None:
     assert 1 < len({web.address(web.host(n)) for n in range(8)}) < 8
 
 
-def test_the_demonstration_web_has_moods_and_the_truth_of_them() -> None:
-    sites = {kind: next(s for s in WEB.all_sites if getattr(s, kind)) for kind in ("moody", "changing", "failing")}
+def test_the_demonstration_web_has_moods_and_knows_their_truth() -> None:
+    sites = {
+        kind: next(s for s in WEB.all_sites if getattr(s.moods, kind)) for kind in ("moody", "changing", "failing")
+    }
     times = [WEB.mood * n / 10 for n in range(2_000)]
 
     def asked(kind: str, target: str) -> list[tuple[int, str]]:
@@ -109,7 +111,7 @@ def test_the_demonstration_web_has_moods_and_the_truth_of_them() -> None:
 
 
 def test_a_retry_after_that_is_a_date_counts_from_the_end_of_the_answer() -> None:
-    """However long the worker was busy before it read the head."""
+    """It does not matter how long the worker was busy before it read the head."""
     end = time.monotonic() - 5.0
     assignment = Assignment(1, Ask.PAGE, 0, 0, 0, b"http://a.test/", "127.0.0.1", 80)
     later = formatdate(time.time() + 60.0, usegmt=True)

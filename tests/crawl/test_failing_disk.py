@@ -1,4 +1,5 @@
-"""A disk that fails at any write, sync or rename: the crawl ends loudly, what was committed is whole, the next goes on.
+"""A disk that fails at any write, sync or rename: the crawl ends with an error, what was committed is complete, the
+next run resumes it.
 
 Archive files on a real disk that is full are in test_command_line.py, those of a worker in test_pool.py; a log that
 cannot be written does not end the crawl (tests/base/test_log.py).
@@ -31,7 +32,7 @@ QUICK = ["harvester.wait=1s", "harvester.address_wait=0s", "collection.seal_visi
 
 @contextmanager
 def failing(at: int, code: int) -> Iterator[list[str]]:
-    """From the operation with that number on, the disk fails; gives the names of files that it failed for."""
+    """From the operation with this number on, the disk fails; yields the names of the files for which it failed."""
     seen: list[str] = []
     count = 0
 
@@ -54,7 +55,7 @@ def failing(at: int, code: int) -> Iterator[list[str]]:
 
 
 def operations(folder: Path) -> int:
-    """Of a whole run."""
+    """Number of disk operations of a whole run."""
     with at_processor_speed(), failing(1 << 30, 0):
         count = 0
         real = disk._write
@@ -70,7 +71,7 @@ def operations(folder: Path) -> int:
     return count
 
 
-def test_whenever_the_disk_fails_the_crawl_ends_loudly_and_the_next_goes_on(tmp_path: Path) -> None:
+def test_whenever_the_disk_fails_the_crawl_ends_with_an_error_and_the_next_run_resumes_it(tmp_path: Path) -> None:
     most = operations(tmp_path / "counted")
     assert most > 40
     failed: set[str] = set()
@@ -88,7 +89,7 @@ def test_whenever_the_disk_fails_the_crawl_ends_loudly_and_the_next_goes_on(tmp_
             assert world.run(list(PAGES)).in_state(State.DONE) == set(PAGES)
             after = [e.encode() for e in recover_all(folder)]
         assert after[: len(before)] == before
-    assert len(failed) > 3, "journal, segments, image and the rest"
+    assert len(failed) > 3, "journal, segments, image and other files"
 
 
 def recover_all(folder: Path) -> list[Any]:

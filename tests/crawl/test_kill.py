@@ -1,4 +1,5 @@
-"""`kill -9` of the desk, of a worker, of all, at random instants, fifty times in the life of one collection."""
+"""`kill -9` of the desk, of a worker, or of all processes, at random times, fifty times in the life of one
+collection."""
 
 from __future__ import annotations
 
@@ -38,14 +39,15 @@ WEB: Final = DemoWeb(
     slow=2,
     latency=0.2,
 )
-"""No limit that depends on the order is reached in it, and a server that is busy would answer differently later."""
+"""No limit that depends on the order is reached in this Web. There are no busy pages, because they would answer
+differently later."""
 ALIKE: Final = "harvester.soft_404=false"
-"""What is suspected depends on the order of pages, and is forgotten in a kill."""
+"""Suspicions of soft 404 depend on the order of pages, and a kill loses them."""
 WAITS: Final = ("harvester.wait=80ms", "harvester.wait_large=80ms", "harvester.address_wait=20ms", ALIKE)
-"""So that the crawl lasts longer than fifty kills."""
+"""Long enough for the crawl to last longer than fifty kills."""
 LOST: Final = MOST_BEHIND + 2.0
-"""Seconds before a kill whose answers may be asked for again: a commit is begun every second (test_simulated_crawl) and
-takes as long as the disk does; nothing is handed out while it is so far behind."""
+"""Seconds before a kill whose requests may be repeated: a commit begins every second (test_simulated_crawl) and takes
+as long as the disk does; nothing is handed out while it is so far behind."""
 AFTERLIFE: Final = 0.1
 """Seconds after a kill in which the server may still read what the dead process had sent."""
 
@@ -69,7 +71,7 @@ class Story:
     def run(self) -> None:
         with self.served.begin(self.folder) as crawling:
             if self.rng.random() < 0.2:
-                time.sleep(self.rng.uniform(0.3, 2.0))  # in the start-up, in the recovery
+                time.sleep(self.rng.uniform(0.3, 2.0))  # during start-up or recovery
             else:
                 assert crawling.wait_for(crawling.workers)
                 for _ in range(self.rng.randrange(4)):
@@ -80,13 +82,13 @@ class Story:
         self.look()
 
     def kill_worker(self, crawling: Crawling) -> None:
-        assert not crawling.over, "the crawl goes on when a worker is killed"
+        assert not crawling.over, "the crawl continues when a worker is killed"
         if workers := crawling.workers():
             self.worker_kills.append(time.monotonic())
             kill(self.rng.choice(workers))
 
     def kill_desk(self, crawling: Crawling) -> None:
-        """The desk alone, or with all its processes in any order; they end in either case."""
+        """Kills the desk alone, or with all its processes in any order; they end in either case."""
         assert not crawling.over, f"it ended by itself: {crawling.ended()}"
         rest = children(crawling.pid)
         victims = [crawling.pid]
@@ -100,7 +102,7 @@ class Story:
         wait_for(lambda: not any(map(alive, rest)), "workers and sealers die with the desk")
 
     def look(self) -> None:
-        """No committed row goes missing."""
+        """Checks that no committed row is lost."""
         if is_collection(self.folder):
             rows = [xxhash.xxh3_64_intdigest(effects.encode()) for effects in committed(self.folder)]
             assert rows[: len(self.rows)] == self.rows
@@ -108,7 +110,7 @@ class Story:
 
 
 def asked_again(requests: Sequence[Request]) -> list[Request]:
-    """Requests for pages that were asked for once more later."""
+    """Requests for pages that were requested again later."""
     by_url: dict[str, list[Request]] = defaultdict(list)
     for request in requests:
         if not request.is_robots:
@@ -148,14 +150,14 @@ def test_fifty_kills_lose_nothing_repeat_little_and_harm_nobody(tmp_path: Path) 
     oldest = max(ages, default=0.0)
     print(
         f"{len(story.desk_kills)} kills of the desk, {len(story.worker_kills)} of workers; {len(requests)} requests, "
-        f"{len(again)} in vain, the oldest {oldest:.2f} s before its kill; {len(story.rows)} records"
+        f"{len(again)} repeated, the oldest {oldest:.2f} s before its kill; {len(story.rows)} records"
     )
 
 
 PATIENT: Final = DemoWeb(seed=22, sites=10, pages=100, largest=30, errors=0, busy=0, delays=0, unavailable=0, slow=0)
 
 
-def test_no_site_is_asked_before_its_wait_has_passed_whenever_the_crawl_was_killed(tmp_path: Path) -> None:
+def test_no_site_is_requested_before_its_wait_has_passed_whenever_the_crawl_is_killed(tmp_path: Path) -> None:
     """Waits are longer than a start takes; the first kill comes before the first commit."""
     waits = ("harvester.wait=4s", "harvester.wait_large=4s", "harvester.address_wait=2s")
     kills = []
@@ -173,7 +175,7 @@ def test_no_site_is_asked_before_its_wait_has_passed_whenever_the_crawl_was_kill
 
 
 def expect_nothing_twice(found: Found) -> None:
-    """One visit a page has it, one record an archived visit, and no record is nobody's."""
+    """Each fetched page has one visit, each archived visit one record, and each record one visit."""
     asked = found.visits[(found.visits["outcome"] <= Outcome.DUPLICATE) & (found.visits["ask"] == 0)]
     assert max(Counter(asked["page"].tolist()).values()) == 1
     kept = found.kept()
@@ -183,7 +185,7 @@ def expect_nothing_twice(found: Found) -> None:
 
 
 def expect_same(found: Found, expected: Found) -> None:
-    """Of twins one is OK and the others are duplicates: which one, is a matter of order."""
+    """Of equal pages one is OK and the others are duplicates; which one depends on the order."""
 
     def outcomes(of: Found) -> dict[str, object]:
         twins = Counter(of.twins.values())
@@ -204,7 +206,8 @@ def expect_same(found: Found, expected: Found) -> None:
 
 
 def anchors(found: Found) -> set[tuple[object, ...]]:
-    """Texts of links, from tables alone: no replay gives them. Of links with nofollow it is a matter of order."""
+    """Texts of links, from the tables, because a replay does not give them. Those of nofollow links depend on the
+    order."""
     pages = {row["page"]: row["url"] for row in rows(found.folder, "pages")}
     followed = {(source, target) for source, target, _ in found.links}
     texts: set[tuple[object, ...]] = set()
@@ -217,7 +220,7 @@ def anchors(found: Found) -> set[tuple[object, ...]]:
 
 
 def counts(found: Found) -> Counter[tuple[object, ...]]:
-    """What was seen and not fetched, from tables alone."""
+    """Counts of what was seen and not fetched, from the tables."""
     names = {row["site"]: row["name"] for row in rows(found.folder, "sites") if row["name"]}
     total: Counter[tuple[object, ...]] = Counter()
     for row in rows(found.folder, "counts"):

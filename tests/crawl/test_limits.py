@@ -1,4 +1,4 @@
-"""What a crawl may use: memory and descriptors; and that nothing of it is left when it has ended."""
+"""Limits of a crawl: memory and descriptors; and nothing is left behind when it has ended."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 class Quiet:
-    """Nobody is told."""
+    """A listener that shows nothing and keeps the lines."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -65,7 +65,7 @@ class Quiet:
 
 
 @pytest.mark.slow
-def test_a_crawl_without_memory_stops_cleanly_and_the_next_goes_on(served: Served, tmp_path: Path) -> None:
+def test_a_crawl_out_of_memory_stops_cleanly_and_the_next_run_resumes_it(served: Served, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     slow = ("--set", "harvester.wait=1s", "--set", "harvester.wait_large=1s")
     ended = served.crawl(folder, *slow, "--set", "collection.max_memory=50MB")
@@ -75,8 +75,8 @@ def test_a_crawl_without_memory_stops_cleanly_and_the_next_goes_on(served: Serve
     assert "Raise collection.max_memory" in ended.errors
     assert "Traceback" not in ended.errors
     found = recover(shard_folder(folder))
-    assert found.stopped, "a clean stop: no site has to rest for it"
-    assert len(found.unsealed) == 1, "sealing takes memory: the next run does it"
+    assert found.stopped, "a clean stop: no site has to wait because of it"
+    assert len(found.unsealed) == 1, "sealing takes memory, so the next run does it"
     before = [e.encode() for e in committed(folder)]
     again = served.crawl(folder, "--set", "collection.max_memory=0", "--set", "harvester.wait=50ms", "--pages", "20")
     assert again.code == 0, again.errors
@@ -87,7 +87,7 @@ def test_a_crawl_without_memory_stops_cleanly_and_the_next_goes_on(served: Serve
 
 
 def system(folder: Path, meminfo: str, groups: str, **files: str) -> memory.System:
-    """`files`: by their paths below the mount, "__" for "/" and "-" for "."."""
+    """A machine with these files. `files`: by their paths below the mount, with "__" for "/" and "-" for "."."""
     memory._limited.cache_clear()
     (folder / "meminfo").write_text(meminfo)
     (folder / "groups").write_text(groups)
@@ -101,9 +101,9 @@ def system(folder: Path, meminfo: str, groups: str, **files: str) -> memory.Syst
 MEMINFO = "MemTotal:  8000000 kB\nMemFree: 1 kB\nMemAvailable:  4000000 kB\nSwapFree:  1000 kB\n"
 
 
-def test_what_is_left_is_the_least_that_machine_and_control_groups_give(tmp_path: Path) -> None:
+def test_the_memory_left_is_the_minimum_of_machine_and_control_groups(tmp_path: Path) -> None:
     machine = system(tmp_path, MEMINFO, "0::/\n")
-    assert (machine.total(), machine.left()) == (8_000_000 * 1024, 4_000_000 * 1024), "without swapping"
+    assert (machine.total(), machine.left()) == (8_000_000 * 1024, 4_000_000 * 1024), "swap space does not count"
     second = {
         "a__memory-max": "2000000000\n",
         "a__memory-current": "1500000000\n",
@@ -112,23 +112,25 @@ def test_what_is_left_is_the_least_that_machine_and_control_groups_give(tmp_path
         "a__b__memory-current": "7\n",
     }
     found = system(tmp_path, MEMINFO, "0::/a/b\n", **second)
-    assert (found.total(), found.left()) == (2_000_000_000, 600_000_000), "a group above counts"
+    assert (found.total(), found.left()) == (2_000_000_000, 600_000_000), "a parent group counts"
     first = {
         "memory__c__memory-limit_in_bytes": "900000000\n",
         "memory__c__memory-usage_in_bytes": "950000000\n",
         "memory__c__memory-stat": "inactive_file 1\ntotal_inactive_file 20000000\n",
     }
     found = system(tmp_path, MEMINFO, "5:cpu:/x\n4:memory,hugetlb:/c/gone\n", **first)
-    assert (found.total(), found.left()) == (900_000_000, 0), "never less than nothing"
+    assert (found.total(), found.left()) == (900_000_000, 0), "never negative"
     stat = tmp_path / "mounted/memory/c/memory.stat"
     stat.write_text("active_file 1\ntotal_inactive_file 20000000\ntotal_active_file 40000000\n")
     (tmp_path / "groups").unlink()
-    assert found.left() == 10_000_000, "groups are looked up once, what they say each time"
-    assert memory.System(tmp_path / "none", tmp_path / "none", tmp_path).left() > 1 << 60, "nothing is known: no limit"
+    assert found.left() == 10_000_000, "groups are looked up once, their values are read each time"
+    assert memory.System(tmp_path / "none", tmp_path / "none", tmp_path).left() > 1 << 60, (
+        "nothing is known, so there is no limit"
+    )
 
 
 @given(st.integers(1, 1 << 40), st.integers(0, 1 << 41), st.integers(0, 1 << 41))
-def test_a_limit_is_reached_by_what_is_used_or_by_what_is_left(limit: int, used: int, left: int) -> None:
+def test_a_limit_is_reached_by_memory_used_or_by_memory_left(limit: int, used: int, left: int) -> None:
     class Machine(memory.System):
         def total(self) -> int:
             return 1 << 41
@@ -142,7 +144,7 @@ def test_a_limit_is_reached_by_what_is_used_or_by_what_is_left(limit: int, used:
     assert usual.bytes == int(memory.SHARE * (used + left))
 
 
-def test_memory_that_a_process_has_to_itself_is_counted_and_that_of_one_that_has_gone_is_not() -> None:
+def test_private_memory_of_living_processes_is_counted() -> None:
     before = memory.used([os.getpid(), 1 << 30])
     block = bytearray(os.urandom(1 << 20) * 30)
     assert 25 << 20 < memory.used([os.getpid()]) - before < 60 << 20
@@ -153,7 +155,7 @@ def test_memory_that_a_process_has_to_itself_is_counted_and_that_of_one_that_has
 
 
 @pytest.mark.parametrize("how", ["ended", "wait"])
-def test_a_process_beside_the_crawl_that_hangs_is_ended_and_says_so(how: str) -> None:
+def test_a_background_process_that_hangs_is_killed_and_reports_it(how: str) -> None:
     process = Process("timeit", ["-n", "1", "import time; time.sleep(600)"], b"", -1, most=0.2)
     os.kill(process.pid, signal.SIGSTOP)
     if how == "wait":
@@ -179,7 +181,7 @@ def test_a_process_beside_the_crawl_that_hangs_is_ended_and_says_so(how: str) ->
         ((64, 250), 3, 250, 50),
     ],
 )
-def test_the_limit_of_descriptors_is_raised_or_connections_are_fewer(
+def test_the_descriptor_limit_is_raised_or_fewer_connections_are_used(
     limits: tuple[int, int], each: int, raised: int | None, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[int, int]] = []
@@ -208,10 +210,10 @@ def test_a_crawl_with_few_descriptors_runs_with_few_connections(served: Served, 
 
 
 @pytest.mark.parametrize(("limited", "left"), [(False, 0), (False, 1), (True, 0), (True, 1), (True, 2), (True, 3)])
-def test_a_worker_without_descriptors_gives_pages_back_and_goes_on(
+def test_a_worker_without_descriptors_returns_its_pages_and_continues(
     start: Start, server: Server, limited: bool, left: int
 ) -> None:
-    """Whether there is none for the connection, or none for what lies between it and libcurl."""
+    """Also if there is a descriptor for the connection, but none for what lies between it and libcurl."""
     pool = start(workers=1, limited=limited)
     pool.grant(1_000_000 if limited else 0)
     pool.assign([ask(1, server.url("/ok"), server)])
@@ -226,10 +228,10 @@ def test_a_worker_without_descriptors_gives_pages_back_and_goes_on(
     pool.assign([ask(4, server.url("/page/4"), server)])
     assert outcomes(collect(pool, 1)) == {4: Outcome.OK}
     assert pool.pids() == [pid]
-    assert len(os.listdir(f"/proc/{pid}/fd")) <= len(taken) + 3, "none is left behind"
+    assert len(os.listdir(f"/proc/{pid}/fd")) <= len(taken) + 3, "no descriptor is leaked"
 
 
-def test_sealing_that_cannot_begin_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sealing_that_cannot_begin_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(tmp_path, lambda url: None)  # type: ignore[arg-type, return-value]
     from gossamer.crawl.open import open_collection
 
@@ -257,15 +259,15 @@ def test_sealing_that_cannot_begin_is_tried_again(tmp_path: Path, monkeypatch: p
 def opened() -> list[str]:
     found = []
     for fd in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):  # the listing itself
+        with suppress(FileNotFoundError):  # the descriptor of the listing itself
             found.append(os.readlink(f"/proc/self/fd/{fd}"))
     return sorted(found)
 
 
-def test_after_a_run_no_file_connection_process_or_thread_is_left(served: Served, tmp_path: Path) -> None:
+def test_a_run_leaves_no_file_connection_process_or_thread(served: Served, tmp_path: Path) -> None:
     seeds = tuple(Path(served.seeds).read_text().split())
     plea = CrawlRequest(tmp_path / "crawl", seeds, config=served.config, pages=8, patience=5.0, log=tmp_path / "log")
-    gc.collect()  # what other tests have left behind
+    gc.collect()  # garbage of other tests
     before, threads, born = opened(), set(threading.enumerate()), children(os.getpid())
     quiet = Quiet()
     report = run(plea, quiet)

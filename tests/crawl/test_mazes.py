@@ -1,4 +1,4 @@
-"""Mazes (A.6.1, A.6.2): sites that have a new URL for whoever follows their links. Each crawl of them ends."""
+"""Mazes (A.6.1, A.6.2): sites with endless new URLs behind their links. Each crawl of them ends."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ parts = st.sampled_from(["a", "b", "c", "cc", "11", "2011", ""])
     st.lists(st.sampled_from(["x=1", "x=2", "y=1", "y", ""]), max_size=7),
     st.integers(0, 3),
 )
-def test_a_url_repeats_itself_if_a_part_or_a_parameter_stands_in_it_too_often(
+def test_a_url_is_a_trap_if_it_repeats_a_path_segment_or_parameter_too_often(
     path: list[str], query: list[str], most: int
 ) -> None:
     url = HOME + "/".join(path) + ("?" + "&".join(query) if query else "")
@@ -45,10 +45,10 @@ def test_a_url_repeats_itself_if_a_part_or_a_parameter_stands_in_it_too_often(
     expected = most > 0 and max([0, *named.values(), *given.values()]) > most
     scope = Scope(("*",), repeats=most)
     assert scope.entraps(url) is expected
-    assert scope.entraps(url) is expected, "and again, when its folder is known"
+    assert scope.entraps(url) is expected, "the same again, when its folder is cached"
 
 
-def test_links_that_repeat_themselves_are_counted_and_explain_says_why() -> None:
+def test_trap_links_are_counted_and_explain_gives_the_reason() -> None:
     body = b'<a href="c/">on</a><a href="other">off</a><a href="/a/b?x=1&amp;x=1&amp;x=1">q</a>' + b"words " * 20
     found = gather(f"{HOME}a/b/c/c/", "text/html", (), body, Settings().gatherer, EVERYWHERE, "Gossamer")
     assert [link.url for link in found.links] == [f"{HOME}a/b/c/c/other"]
@@ -58,7 +58,7 @@ def test_links_that_repeat_themselves_are_counted_and_explain_says_why() -> None
     assert "seeder.repeats = 2" in said["words"]
 
 
-def test_patterns_that_reject_look_at_a_url_once() -> None:
+def test_reject_patterns_take_linear_time() -> None:
     for query in ("?" * 1_900, "a=" * 950, "?sid=1&" * 270, "a&login" * 270):
         assert takes_less(partial(EVERYWHERE.rejects, f"{HOME}x?{query}x"), than=0.02)
 
@@ -76,7 +76,7 @@ def test_patterns_that_reject_look_at_a_url_once() -> None:
 )
 def test_sessions_in_paths_are_removed(url: str, without: str) -> None:
     assert canonical(f"http://h.example{url}", None, SESSION_IDS) == f"http://h.example{without}"
-    assert canonical(f"http://h.example{url}") == f"http://h.example{url}", "only where the settings ask for it"
+    assert canonical(f"http://h.example{url}") == f"http://h.example{url}", "only if the settings say so"
 
 
 @pytest.mark.parametrize("link", ["b.aspx", "../b.aspx", "./b", "?x=1", "/(S(other))/b", "http://h.example/(S(o))/b"])
@@ -89,7 +89,7 @@ def test_links_of_a_base_with_a_session_are_joined_by_the_standard(base: str, li
 
 
 def _page(url: str, links: list[str]) -> Reply:
-    """As a worker gathers it."""
+    """A page as a worker gathers it."""
     body = f"<title>{url}</title>{url}" + "".join(f'<a href="{link}">x</a>' for link in links)
     found = gather(url, "text/html", (), body.encode(), Settings().gatherer, EVERYWHERE, "Gossamer")
     return Reply(links=[link.url for link in found.links])
@@ -113,10 +113,10 @@ MAZES: dict[str, Callable[[str], list[str]]] = {
     "aspnet": lambda url: [f"/(S({_random(url, i)}))/p{i}.aspx" for i in range(5)],
     "frames": lambda url: [f"{url}/f{i}" for i in range(4)],
 }
-"""What a page of each links to."""
+"""By maze: the links of a page."""
 
 
-def test_the_crawl_of_mazes_ends_by_itself_and_no_maze_has_more_pages_than_the_limits_allow(tmp_path: Path) -> None:
+def test_a_crawl_of_mazes_ends_by_itself_and_keeps_the_limits_of_pages(tmp_path: Path) -> None:
     def reply(url: str) -> Reply:
         name = urls.host(url).partition(".")[0]
         if url.endswith("/robots.txt"):
@@ -129,9 +129,9 @@ def test_the_crawl_of_mazes_ends_by_itself_and_no_maze_has_more_pages_than_the_l
     assert result.ending is Ending.DONE
     known = Counter(urls.host(url).partition(".")[0] for url in result.pages)
     assert max(known.values()) <= PER_SITE
-    assert known["known-session"] == known["aspnet"] == 6, "whatever the session, a page is one page"
-    assert known["names"] == known["session"] == PER_SITE, "nothing but the limits holds these"
-    assert sum(known[name] == PER_SITE for name in known) < len(MAZES), "some end before"
+    assert known["known-session"] == known["aspnet"] == 6, "a page is one page under any session id"
+    assert known["names"] == known["session"] == PER_SITE, "only the limits end these"
+    assert sum(known[name] == PER_SITE for name in known) < len(MAZES), "some end before their limit"
     limits = {True: here.settings.seeder.depth_dynamic, False: here.settings.seeder.depth_static}
     for url in result.in_state(State.DONE):
         assert result.pages[url][2] <= limits[urls.classify(url).dynamic]
@@ -141,7 +141,7 @@ def test_the_crawl_of_mazes_ends_by_itself_and_no_maze_has_more_pages_than_the_l
     assert impolite(here.asked, 5.0, 1.0) == []
 
 
-def test_known_pages_that_repeat_themselves_are_excluded_when_the_settings_say_so(tmp_path: Path) -> None:
+def test_known_trap_pages_are_excluded_when_the_settings_say_so(tmp_path: Path) -> None:
     start, maze = "http://a.example/", "http://a.example/c/c/c/"
     here = World(tmp_path, {start: Reply(links=[maze])}, ["seeder.domains=*", "seeder.repeats=0"])
     here.run([start], pages=1)
@@ -154,7 +154,7 @@ def test_known_pages_that_repeat_themselves_are_excluded_when_the_settings_say_s
 
 
 def test_a_forum_with_a_page_per_posting_does_not_keep_others_waiting(tmp_path: Path) -> None:
-    """A.5.1: a good order is all that helps. Whatever a forum has, other sites get their turns."""
+    """A.5.1: only a good order helps. Other sites get their turns, however large the forum is."""
     postings = [f"http://forum.example/post?id={i}" for i in range(300)]
     others = [f"http://o{i}.example/" for i in range(10)]
     web = {"http://forum.example/": Reply(links=[*postings, *others])} | {url: Reply() for url in (*postings, *others)}

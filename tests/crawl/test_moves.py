@@ -1,4 +1,4 @@
-"""Sites whose addresses change: politeness holds, duplicates are opened again (A.2.4), and the history is kept."""
+"""Sites whose addresses change: politeness holds, duplicates are reopened (A.2.4), and the history is kept."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AT_X, AT_Y = "198.51.100.1", "198.51.100.2"
 
 
 def scene(folder: Path) -> World:
-    """Figure A.1: the name of Y leads to the server of X, and Y is asked first."""
+    """Figure A.1: the name of Y leads to the server of X, and Y is requested first."""
     content = Reply(digest=7, links=[])
     world = World(folder, {X: content, Y: content}, ttl=3600.0)
     world.address = lambda host: AT_X
@@ -47,7 +47,7 @@ def scene(folder: Path) -> World:
 
 
 def mended(world: World) -> None:
-    """The name of Y leads to its own server, which has other contents."""
+    """The name of Y now leads to its own server, which has other contents."""
     world.address = lambda host: AT_Y if "y." in host else AT_X
     world.replies = {X: Reply(digest=7), Y: Reply(digest=8), f"{Y}more.html": Reply()}
 
@@ -64,7 +64,7 @@ def outcomes(result: Result) -> dict[str, tuple[State, Outcome | None]]:
     return {url: (state, outcome) for url, (state, outcome, _) in result.pages.items()}
 
 
-def test_what_was_credited_to_a_wrong_address_is_asked_for_again(tmp_path: Path) -> None:
+def test_duplicates_credited_to_a_wrong_address_are_requested_again(tmp_path: Path) -> None:
     world = scene(tmp_path)
     before = world.run(turns=0)
     assert outcomes(before) == {Y: (State.DONE, Outcome.OK), X: (State.DONE, Outcome.DUPLICATE)}
@@ -78,7 +78,7 @@ def test_what_was_credited_to_a_wrong_address_is_asked_for_again(tmp_path: Path)
     assert impolite(world.asked, 5.0, 1.0) == []
 
 
-def test_own_pages_that_were_taken_for_copies_are_asked_for_again_when_their_site_moves(tmp_path: Path) -> None:
+def test_own_pages_taken_for_copies_are_requested_again_when_their_site_moves(tmp_path: Path) -> None:
     content = Reply(digest=7)
     world = World(tmp_path, {X: content, Y: content}, ttl=3600.0, address=lambda host: AT_X)
     world.run([X])
@@ -91,7 +91,7 @@ def test_own_pages_that_were_taken_for_copies_are_asked_for_again_when_their_sit
 
 
 @pytest.mark.parametrize("clean", [True, False])
-def test_a_replay_makes_the_same_of_a_move_and_the_tables_show_it(tmp_path: Path, clean: bool) -> None:
+def test_a_replay_of_a_move_gives_the_same_state_and_the_tables_show_it(tmp_path: Path, clean: bool) -> None:
     world = scene(tmp_path)
     mended(world)
     world.clock.advance(2 * 3600.0)
@@ -109,7 +109,7 @@ def test_a_replay_makes_the_same_of_a_move_and_the_tables_show_it(tmp_path: Path
     assert ask(world, "select distinct state from pages") == [("done",)]
 
 
-def test_addresses_that_take_turns_are_no_moves(tmp_path: Path) -> None:
+def test_rotating_addresses_are_no_moves(tmp_path: Path) -> None:
     world = scene(tmp_path)
     count = iter(range(1_000))
     world.address = lambda host: " ".join(f"198.51.100.{(n + next(count)) % 3 + 1}" for n in range(3))
@@ -121,8 +121,8 @@ def test_addresses_that_take_turns_are_no_moves(tmp_path: Path) -> None:
     assert impolite(world.asked, 5.0, 1.0) == []
 
 
-def test_a_site_that_moves_all_the_time_opens_its_duplicates_more_and_more_rarely() -> None:
-    """Other addresses every three hours, for two years."""
+def test_a_site_that_moves_all_the_time_reopens_its_duplicates_more_and_more_rarely() -> None:
+    """New addresses every three hours, for two years."""
     desk = new_desk(override(Settings(), SMALL), 1)
     effects = desk.effects(0.0, 0.0)
     effects.sites = Texts.join([b"cdn.example"], "<u2")
@@ -165,8 +165,8 @@ def test_credits_are_a_set_of_pairs(pairs: list[tuple[int, int]], at_once: int) 
         assert list(zip(originals.tolist(), copies.tolist(), strict=True)) == sorted(set(pairs))
 
 
-def test_a_new_address_is_as_polite_as_the_old_one(tmp_path: Path) -> None:
-    """Two sites change places, and come together, every two minutes."""
+def test_politeness_holds_at_a_new_address(tmp_path: Path) -> None:
+    """Every two minutes two sites swap their addresses, or share one."""
     web = {f"http://{host}.example/{n}": Reply(seconds=0.5) for host in "ab" for n in range(12)}
     world = World(tmp_path, web, ["harvester.wait=6s", "harvester.address_wait=20s"], ttl=60.0)
 
@@ -180,13 +180,13 @@ def test_a_new_address_is_as_polite_as_the_old_one(tmp_path: Path) -> None:
     assert impolite(world.asked, 6.0, 20.0) == []
 
 
-def test_after_a_connection_failed_the_next_address_of_the_name_is_asked(tmp_path: Path) -> None:
+def test_after_a_failed_connection_the_next_address_of_the_name_is_used(tmp_path: Path) -> None:
     failed, found = Reply(outcome=Outcome.CONNECT_FAILED, status=0), iter([AT_X, AT_Y, AT_X])
     replies = iter([failed, failed, Reply(), Reply()])
     world = World(tmp_path, lambda url: next(replies), ["seeder.www=false"], address=lambda host: next(found))
     world.run(["http://a.example/"], patience=DAY)
     assert [a.address for a in world.asked[:3]] == [AT_X, AT_Y, AT_X]
-    assert world.asked[1].start - world.asked[0].end >= 30.0, "the site is left in peace as after any failure"
+    assert world.asked[1].start - world.asked[0].end >= 30.0, "the site backs off as after any failure"
 
 
 def test_the_history_of_addresses_is_shown(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Settings that change between two runs hold for pages that are known already."""
+"""Settings that change between two runs apply to pages that are already known."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def web(url: str) -> Reply:
     return Reply(links=DEEP.get(url.replace("www.", ""), []))
 
 
-def test_pages_too_deep_are_opened_by_a_greater_depth_and_closed_by_a_smaller_one(tmp_path: Path) -> None:
+def test_pages_too_deep_are_reopened_by_a_larger_depth_limit(tmp_path: Path) -> None:
     world = World(tmp_path, web, ("seeder.depth_static=1", "seeder.domains=*"))
     assert world.run([ROOT]).in_state(State.EXCLUDED) == {ROOT + "1/2/"}
     world.changes = ("seeder.depth_static=5", "seeder.domains=*")
     assert world.run().in_state(State.DONE) == set(DEEP)
 
 
-def test_a_pattern_excludes_what_was_not_asked_for_yet_and_its_removal_opens_it(tmp_path: Path) -> None:
+def test_a_reject_pattern_excludes_pages_not_requested_yet_and_its_removal_reopens_them(tmp_path: Path) -> None:
     world = World(tmp_path, web, ("seeder.depth_static=1", "seeder.domains=*"))
     world.run([ROOT])
     world.changes = ("seeder.depth_static=5", "seeder.domains=*", "seeder.reject=1/2")
@@ -46,7 +46,7 @@ def test_a_pattern_excludes_what_was_not_asked_for_yet_and_its_removal_opens_it(
     assert world.run().in_state(State.DONE) == set(DEEP)
 
 
-def test_ports_hold_for_pages_that_are_known(tmp_path: Path) -> None:
+def test_ports_apply_to_known_pages(tmp_path: Path) -> None:
     odd = "http://a.example:9000/1"
     world = World(tmp_path, lambda url: Reply(links=[odd]), ("seeder.domains=*", "seeder.ports=*"))
     world.run([ROOT], pages=1)
@@ -56,7 +56,7 @@ def test_ports_hold_for_pages_that_are_known(tmp_path: Path) -> None:
     assert world.run().in_state(State.DONE) == {ROOT, odd}
 
 
-def test_lists_of_extensions_hold_for_pages_that_are_known(tmp_path: Path) -> None:
+def test_lists_of_extensions_apply_to_known_pages(tmp_path: Path) -> None:
     usual, page = ("seeder.domains=*", "seeder.depth_dynamic=0"), ROOT + "a.xyz"
     world = World(tmp_path, lambda url: Reply(links=[ROOT, page]), usual)
     world.run([ROOT], pages=1)
@@ -77,7 +77,7 @@ def test_lists_of_extensions_hold_for_pages_that_are_known(tmp_path: Path) -> No
     assert under("seeder.dynamic=xyz") == (State.DONE, Reason.NONE, True)
 
 
-def test_a_seed_that_is_known_and_too_deep_is_opened_and_its_links_are_followed_from_there(tmp_path: Path) -> None:
+def test_a_seed_that_is_a_known_page_too_deep_is_reopened_and_counts_as_depth_zero(tmp_path: Path) -> None:
     deep = [f"{ROOT}{n}/" for n in range(6)]
     world = World(
         tmp_path,
@@ -93,7 +93,7 @@ def test_a_seed_that_is_known_and_too_deep_is_opened_and_its_links_are_followed_
     assert world.run().crawl.desk.columns.page.flags[3] & PageFlag.SEED
 
 
-def test_a_seed_that_a_pattern_keeps_out_is_opened_and_one_that_robots_txt_forbids_is_said(tmp_path: Path) -> None:
+def test_a_rejected_page_given_as_seed_is_reopened_and_one_that_robots_txt_forbids_is_reported(tmp_path: Path) -> None:
     rules = Rules.parse(b"User-agent: *\nDisallow: /1/2/", "Gossamer").compiled()
 
     def forbidding(url: str) -> Reply:
@@ -118,7 +118,7 @@ def slow_web(url: str) -> Reply:
 
 
 @pytest.mark.parametrize("clean", [True, False])
-def test_a_longer_delay_that_is_honoured_opens_a_site_and_a_shorter_one_closes_it(tmp_path: Path, clean: bool) -> None:
+def test_a_longer_max_delay_reopens_a_site_and_a_shorter_one_closes_it(tmp_path: Path, clean: bool) -> None:
     """The cure that the report names: --set harvester.max_delay=1h."""
     world = World(tmp_path, slow_web)
     assert world.run([ROOT], clean=clean, commit=True).in_state(State.DONE) == set()
@@ -131,9 +131,7 @@ def test_a_longer_delay_that_is_honoured_opens_a_site_and_a_shorter_one_closes_i
 
 @pytest.mark.parametrize("answer", ["forbidden", None])
 @pytest.mark.parametrize("change", ["allow_private=true", "forbidden=192.0.2.9", "resolvers=192.0.2.1"])
-def test_names_that_failed_are_looked_up_at_once_under_other_settings(
-    tmp_path: Path, answer: str | None, change: str
-) -> None:
+def test_failed_names_are_looked_up_at_once_under_new_settings(tmp_path: Path, answer: str | None, change: str) -> None:
     """The cure that the report names: --set harvester.allow_private=true."""
     world = World(tmp_path, web, ("seeder.domains=*",), address=lambda host: answer)
     assert world.run([ROOT]).in_state(State.PENDING) == {ROOT}
@@ -143,12 +141,12 @@ def test_names_that_failed_are_looked_up_at_once_under_other_settings(
     begun = world.clock.monotonic()
     found = world.run()
     assert found.in_state(State.DONE) == set(DEEP)
-    assert begun <= world.asked[0].start < begun + 15.0, "it was never asked before, and nothing was lost"
+    assert begun <= world.asked[0].start < begun + 15.0, "it was never requested before, and nothing was lost"
     assert impolite(world.asked, 15.0, 1.0) == []
     assert state_of(world.replayed()) == state_of(found.crawl.desk)
 
 
-def test_a_name_that_is_looked_up_again_takes_no_other_wait_from_its_site(tmp_path: Path) -> None:
+def test_looking_up_a_name_again_shortens_no_other_wait_of_its_site(tmp_path: Path) -> None:
     world = World(tmp_path, web)
     desk = world.run([ROOT], turns=1).crawl.desk
     hour, day = desk.wall + 3600, desk.wall + 86_400
@@ -166,7 +164,7 @@ def test_a_name_that_is_looked_up_again_takes_no_other_wait_from_its_site(tmp_pa
 
 
 class Killed(BaseException):
-    """Nothing is written after it."""
+    """A kill: nothing is written after it."""
 
 
 INSTANTS = ("crawl.loop.Crawl.judge_again", "collection.store.Store.commit", "crawl.new_settings.settle_run")
@@ -174,7 +172,7 @@ INSTANTS = ("crawl.loop.Crawl.judge_again", "collection.store.Store.commit", "cr
 
 @pytest.mark.parametrize("instant", INSTANTS)
 @pytest.mark.parametrize("then", ["the same settings", "those of before"])
-def test_a_kill_before_the_new_settings_hold_for_all_pages_leaves_it_to_the_next_start(
+def test_after_a_kill_the_next_start_applies_the_new_settings_to_all_pages(
     tmp_path: Path, instant: str, then: str
 ) -> None:
     before, rejecting = ("seeder.domains=*",), ("seeder.domains=*", "seeder.reject=/1/")

@@ -1,4 +1,5 @@
-"""A crawl of pages that a real nginx serves, configured as such servers are, and judged by nginx's own access log."""
+"""A crawl of pages served by a real nginx, configured as such servers usually are, and judged by nginx's own access
+log."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ import pytest
 
 from gossamer.base.model import State, VisitFlag
 from gossamer.config import Settings, override
-from gossamer.webs.checker import LOG_FORMAT, Kind, Request, check, read, robots_in
+from gossamer.webs.checker import LOG_FORMAT, Fault, Request, check, read, robots_in
 from gossamer.webs.demo.certificates import make_certificate
 from tests.support.crawling import Ended, gossamer
 from tests.support.needed import needed
@@ -46,10 +47,10 @@ ADDRESSES: Final = {
     "www.shop.test": "127.44.0.5",
     "vault.test": "127.44.0.6",
 }
-"""garden and hut share an address; shop answers by www.shop.test only; vault speaks https only."""
+"""garden and hut share an address; shop answers only as www.shop.test; vault speaks only https."""
 DELAY: Final = 1.0
 PATIENCE: Final = 2
-"""Retry-After of busy.test."""
+"""Retry-After of busy.test, in seconds."""
 BEDS: Final = 20
 WAIT: Final = 0.03
 
@@ -190,7 +191,7 @@ def write_sites(folder: Path) -> None:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[int]:
-    """nginx on the addresses of the sites; its port. It is gone, and its log whole, afterwards."""
+    """Runs nginx on the addresses of the sites and yields its port. Afterwards it is gone, and its log is complete."""
     assert NGINX is not None
     port = free_port()
     config = folder / "nginx.conf"
@@ -264,7 +265,7 @@ class Crawled:
 
     @cached_property
     def visits(self) -> dict[str, list[dict[str, Any]]]:
-        """All of each page, in order."""
+        """All visits of each page, in order."""
         found: dict[str, list[dict[str, Any]]] = {}
         for row in sorted(rows(self.folder, "visits"), key=lambda row: row["time"]):
             if row["ask"] == "page":
@@ -306,7 +307,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     return Crawled(folder / "crawl", ended, folder / "access.log", folder / "sites")
 
 
-def test_every_page_that_may_be_asked_for_is_found_and_stored(crawled: Crawled) -> None:
+def test_every_allowed_page_is_found_and_stored(crawled: Crawled) -> None:
     good = {url for url, visits in crawled.visits.items() if visits[-1]["outcome"] in ("ok", "duplicate")}
     assert good == {
         "http://garden.test/",
@@ -333,7 +334,7 @@ def test_every_page_that_may_be_asked_for_is_found_and_stored(crawled: Crawled) 
     }
 
 
-def test_whatever_else_nginx_says_has_its_outcome(crawled: Crawled) -> None:
+def test_every_other_answer_of_nginx_has_its_outcome(crawled: Crawled) -> None:
     expected = {
         "http://garden.test/nobody.html": ("not_found", 404),
         "http://garden.test/old-3.html": ("redirect", 301),
@@ -344,15 +345,15 @@ def test_whatever_else_nginx_says_has_its_outcome(crawled: Crawled) -> None:
     }
     assert {url: (crawled.last(url)["outcome"], crawled.last(url)["status"]) for url in expected} == expected
     assert {v["outcome"] for v in crawled.visits["http://busy.test/repairs.html"]} == {"server_error"}
-    assert len(crawled.visits["http://busy.test/repairs.html"]) > 1, "it is tried again"
+    assert len(crawled.visits["http://busy.test/repairs.html"]) > 1, "it is retried"
 
 
-def test_of_two_pages_that_are_alike_one_is_a_duplicate(crawled: Crawled) -> None:
+def test_one_of_two_equal_pages_is_a_duplicate(crawled: Crawled) -> None:
     alike = [crawled.last(f"http://garden.test/{name}.html")["outcome"] for name in ("bed-5", "twin")]
     assert sorted(alike) == ["duplicate", "ok"]
 
 
-def test_what_nginx_sends_is_read_right(crawled: Crawled) -> None:
+def test_answers_of_nginx_are_read_correctly(crawled: Crawled) -> None:
     assert crawled.last("http://garden.test/latin.html")["title"] == "Jardín"
     assert crawled.last("http://garden.test/latin.html")["charset"] == "cp1252"
     big = crawled.last("http://garden.test/big.html")
@@ -370,13 +371,15 @@ def test_robots_txt_nofollow_and_robots_tags_are_obeyed(crawled: Crawled) -> Non
     assert ("garden.test", "/private/gate.html") in targets
     for never in ("/private/diary.html", "/whisper.html", "/behind.html", "/pot.png", "/shed/plan.pdf"):
         assert ("garden.test", never) not in targets
-    assert {r.target for r in crawled.asked("closed.test")} == {"/robots.txt"}, "a robots.txt that fails forbids all"
+    assert {r.target for r in crawled.asked("closed.test")} == {"/robots.txt"}, (
+        "a failing robots.txt forbids everything"
+    )
     assert ("www.shop.test", "/till") not in targets
     excluded = {url for url, (state, _) in Found(crawled.folder).states.items() if state is State.EXCLUDED}
     assert excluded == {"http://garden.test/private/diary.html", "http://shop.test/till"}
 
 
-def test_a_site_is_asked_by_the_name_that_answers(crawled: Crawled) -> None:
+def test_a_site_is_requested_by_the_name_that_answers(crawled: Crawled) -> None:
     assert [r.status for r in crawled.asked("shop.test")] == [301]
     assert [r.target for r in crawled.asked("www.shop.test")] == ["/robots.txt", "/sitemap.xml", "/", "/bread.html"]
 
@@ -414,8 +417,8 @@ def test_gossamer_check_finds_the_crawl_polite(crawled: Crawled) -> None:
     assert (judged.code, judged.output.startswith("Polite: ")) == (0, True), judged.output
 
 
-def test_gossamer_check_would_have_seen_it(crawled: Crawled, tmp_path: Path) -> None:
-    """The same log against settings and rules that were not those of the crawl."""
+def test_gossamer_check_would_find_violations(crawled: Crawled, tmp_path: Path) -> None:
+    """The same log, judged by settings and rules other than those of the crawl."""
     (tmp_path / "strict.toml").write_text('[harvester]\nwait = "500ms"\nwait_large = "500ms"\naddress_wait = "400ms"\n')
     (tmp_path / "robots.txt").write_text("User-agent: *\nDisallow: /bed-\nCrawl-delay: 2\n")
     judged = gossamer("check", crawled.log, "--config", tmp_path / "strict.toml", "--robots", tmp_path, "--json")
@@ -427,7 +430,7 @@ def test_gossamer_check_would_have_seen_it(crawled: Crawled, tmp_path: Path) -> 
 
 
 def hit(address: str, port: int, host: str, target: str, method: str = "GET", **fields: str) -> None:
-    """One request, not very polite."""
+    """Sends one request without any wait."""
     line = HTTPConnection(address, port, timeout=WITHIN)
     line.request(method, target, headers={"Host": host, "User-Agent": "Gossamer/0.1 (+me@us.test)", **fields})
     line.getresponse().read()
@@ -435,7 +438,7 @@ def hit(address: str, port: int, host: str, target: str, method: str = "GET", **
 
 
 def test_the_checker_reads_each_fault_from_the_log_of_nginx(tmp_path: Path) -> None:
-    """Requests by hand, each breaking a rule, and the verdict on what nginx wrote of them."""
+    """Manual requests, each of which breaks a rule, and the verdict on nginx's log of them."""
     if make_certificate(["vault.test"], tmp_path) is None:
         pytest.skip("no certificate can be made: there is neither the openssl program nor the cryptography package")
     write_sites(tmp_path)
@@ -453,20 +456,20 @@ def test_the_checker_reads_each_fault_from_the_log_of_nginx(tmp_path: Path) -> N
     limits = override(Settings(), [f"harvester.{name}=0s" for name in ("wait", "wait_large", "address_wait")])
     report = check(read(tmp_path / "access.log"), limits, robots_in(tmp_path / "sites"))
     assert [(v.kind, v.request.site, v.request.target) for v in report.violations] == [
-        (Kind.FORBIDDEN, "garden.test", "/private/diary.html"),
-        (Kind.METHOD, "hut.test", "/robots.txt"),
-        (Kind.NAMELESS, "garden.test", "/old-3.html"),
-        (Kind.SLOWED_EARLY, "busy.test", "/"),
-        (Kind.RETRY_AFTER, "busy.test", "/"),
-        (Kind.SLOWED_EARLY, "closed.test", "/"),
-        (Kind.RETRY_AFTER, "closed.test", "/"),
-        (Kind.FORBIDDEN, "closed.test", "/"),
+        (Fault.FORBIDDEN, "garden.test", "/private/diary.html"),
+        (Fault.METHOD, "hut.test", "/robots.txt"),
+        (Fault.NAMELESS, "garden.test", "/old-3.html"),
+        (Fault.SLOWED_EARLY, "busy.test", "/"),
+        (Fault.RETRY_AFTER, "busy.test", "/"),
+        (Fault.SLOWED_EARLY, "closed.test", "/"),
+        (Fault.RETRY_AFTER, "closed.test", "/"),
+        (Fault.FORBIDDEN, "closed.test", "/"),
     ]
     (moved,) = [r for r in read(tmp_path / "access.log") if r.status == 301]
     assert (moved.location, moved.sender) == ("http://garden.test/bed-3.html", "me@us.test")
 
 
-def test_the_archive_has_what_nginx_had(crawled: Crawled) -> None:
+def test_the_archive_has_the_files_of_nginx(crawled: Crawled) -> None:
     checked = 0
     for url, visits in crawled.visits.items():
         path = crawled.sites / url.partition("://")[2].replace("%20", " ").replace("%26", "&")

@@ -1,4 +1,4 @@
-"""Where rules of politeness meet one another: whole simulated crawls."""
+"""Interactions of politeness rules, in whole simulated crawls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pages_of(world: World) -> set[str]:
     return {asked.url for asked in world.asked if asked.ask is Ask.PAGE}
 
 
-def test_a_crawl_delay_that_is_read_at_another_site_holds_from_then_on(tmp_path: Path) -> None:
+def test_a_crawl_delay_read_at_another_site_holds_from_then_on(tmp_path: Path) -> None:
     web = {A + "robots.txt": moved_to(B + "robots.txt"), B + "robots.txt": Reply(delay=50.0), A: Reply(links=[])}
     world = World(tmp_path, web, ["seeder.domains=*"])
     world.run([A])
@@ -44,7 +44,7 @@ def test_a_crawl_delay_that_is_read_at_another_site_holds_from_then_on(tmp_path:
     assert page >= read + 50.0
 
 
-def test_a_robots_txt_that_moved_within_its_site_is_read_however_long_the_wait(tmp_path: Path) -> None:
+def test_a_robots_txt_that_moved_within_its_site_is_read_after_any_wait(tmp_path: Path) -> None:
     web = {
         A + "robots.txt": moved_to("https://a.example/robots.txt"),
         "https://a.example/robots.txt": Reply(rules=PRIVATE),
@@ -58,20 +58,20 @@ def test_a_robots_txt_that_moved_within_its_site_is_read_however_long_the_wait(t
     assert impolite(world.asked, 70.0, 1.0) == []
 
 
-def test_rules_outlast_a_wait_that_is_longer_than_they_hold(tmp_path: Path) -> None:
+def test_rules_with_a_validity_shorter_than_the_wait_do_not_block_a_site(tmp_path: Path) -> None:
     world = World(tmp_path, {A: Reply(links=[A + "x"]), A + "x": Reply(digest=2)}, ["harvester.robots_valid=10s"])
     world.run([A])
     assert pages_of(world) == {A, A + "x"}
 
 
-def test_a_site_that_asks_for_too_long_a_delay_is_left_alone_though_it_is_in_the_plan(tmp_path: Path) -> None:
+def test_a_site_with_too_long_a_crawl_delay_is_not_requested_although_it_is_in_the_plan(tmp_path: Path) -> None:
     web = {A + "robots.txt": Reply(delay=1000.0), A: Reply(links=[])}
     world = World(tmp_path, web)
     world.run([A], patience=3000.0)
     assert pages_of(world) == set()
 
 
-def test_a_robots_txt_that_moved_is_asked_for_once_however_long_its_new_site_rests(tmp_path: Path) -> None:
+def test_a_moved_robots_txt_is_requested_once_however_long_its_new_site_waits(tmp_path: Path) -> None:
     web = {
         A + "robots.txt": moved_to(B + "robots.txt"),
         B + "robots.txt": Reply(delay=40.0),
@@ -88,7 +88,7 @@ def test_a_robots_txt_that_moved_is_asked_for_once_however_long_its_new_site_res
     assert impolite(world.asked, 15.0, 1.0) == []
 
 
-def test_a_verdict_by_rules_that_its_tick_reads_anew_is_not_carried_out() -> None:
+def test_a_verdict_by_rules_that_its_tick_replaces_is_dropped() -> None:
     verdicts = np.zeros(4, VERDICT)
     verdicts["page"] = [0, 1, 2, 3]
     verdicts["state"] = State.EXCLUDED
@@ -105,7 +105,7 @@ def test_a_verdict_by_rules_that_its_tick_reads_anew_is_not_carried_out() -> Non
 @pytest.mark.parametrize(
     "event", [SiteEvent.SLOWED, SiteEvent.PATIENCE, SiteEvent.SITEMAPS_READ, SiteEvent.ROBOTS_AWAY]
 )
-def test_only_what_is_about_names_changes_how_often_a_name_failed(tmp_path: Path, event: SiteEvent) -> None:
+def test_only_events_about_names_change_the_number_of_failures_of_a_name(tmp_path: Path, event: SiteEvent) -> None:
     world = World(tmp_path, {A: Reply(links=[])})
     crawl = world.run([A]).crawl
     desk, effects = crawl.desk, crawl._effects()
@@ -115,8 +115,8 @@ def test_only_what_is_about_names_changes_how_often_a_name_failed(tmp_path: Path
     assert desk.columns.site.name_failures[0] == 3
 
 
-def test_addresses_keep_their_numbers_in_an_image_though_numbers_are_given_anew(tmp_path: Path) -> None:
-    """More addresses than there is room for have come and gone."""
+def test_addresses_keep_their_numbers_in_an_image_although_numbers_are_reused(tmp_path: Path) -> None:
+    """More addresses were used than there is room for."""
     world = World(tmp_path, {A: Reply(links=[])})
     crawl = world.run([A]).crawl
     desk = crawl.desk
@@ -138,7 +138,7 @@ def test_addresses_keep_their_numbers_in_an_image_though_numbers_are_given_anew(
     assert again[Places].numbers == desk[Places].numbers
 
 
-def test_a_turn_ends_with_an_answer_that_asks_for_more_than_the_pause(tmp_path: Path) -> None:
+def test_a_turn_ends_with_an_answer_that_demands_more_than_the_pause(tmp_path: Path) -> None:
     web = {A: Reply(links=[A + f"{i}" for i in range(6)]), A + "2": Reply(digest=2, seconds=1.2, retry_after=7.0)}
     web |= {A + f"{i}": Reply(digest=10 + i, seconds=0.8) for i in (0, 1, 3, 4, 5)}
     world = World(tmp_path, web, ["harvester.per_turn=3", "harvester.wait_factor=5", "harvester.wait_large=15s"])
@@ -148,18 +148,18 @@ def test_a_turn_ends_with_an_answer_that_asks_for_more_than_the_pause(tmp_path: 
         assert after.start >= before.end + max(5 * (before.end - before.start), before.retry_after) - 1e-6
 
 
-def test_rules_are_used_for_a_day_at_most_however_long_their_site_rests(tmp_path: Path) -> None:
+def test_rules_are_used_for_a_day_at_most_however_long_their_site_waits(tmp_path: Path) -> None:
     web = {A + "robots.txt": Reply(rules=PRIVATE, retry_after=3 * DAY), A: Reply(links=[])}
     world = World(tmp_path, web)
     world.run([A])
     for _ in range(3):
         world.clock.advance(3 * DAY)
         world.run()
-    assert pages_of(world) == set(), "it never says that we may come sooner than its rules grow old"
+    assert pages_of(world) == set(), "its Retry-After always ends after its rules have expired"
     assert 2 <= sum(asked.ask is Ask.ROBOTS for asked in world.asked) <= 4
 
 
-def test_a_site_that_asked_for_too_long_a_delay_is_looked_at_again_after_a_week(tmp_path: Path) -> None:
+def test_a_site_with_too_long_a_crawl_delay_is_checked_again_after_a_week(tmp_path: Path) -> None:
     world = World(tmp_path, {A + "robots.txt": Reply(delay=1000.0), A: Reply(links=[])})
     world.run([A])
     world.clock.advance(3 * DAY)
@@ -167,7 +167,7 @@ def test_a_site_that_asked_for_too_long_a_delay_is_looked_at_again_after_a_week(
     assert len(world.asked) == 1
     world.clock.advance(5 * DAY)
     world.run()
-    assert [asked.ask for asked in world.asked] == [Ask.ROBOTS, Ask.ROBOTS], "it has not changed its mind"
+    assert [asked.ask for asked in world.asked] == [Ask.ROBOTS, Ask.ROBOTS], "its Crawl-delay is still too long"
     world.replies = {A: Reply(links=[])}
     world.clock.advance(8 * DAY)
     again = world.run()

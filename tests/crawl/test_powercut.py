@@ -1,10 +1,10 @@
 """Power cuts of a real crawl: desk, workers and sealers record what they write, and every prefix of it is recovered.
 
-The crawl has three runs: one that is killed, one that goes on to the end, and one that finds nothing to do. All their
-operations, merged by the monotonic clock, are cut off after each one, with what was not synced kept, dropped, torn or
-mixed: after a sync or a change of names dropped and mixed, else one of the four by turns. Of the two thousand writes of
-images, which nothing refers to before they are whole, a twentieth is cut off at. All ways at all prefixes would take
-minutes; `test_recovery_files` does that, for files written in the same manner.
+The crawl has three runs: the first is killed, the second continues to the end, and the third finds nothing to do. All
+their operations, merged by the monotonic clock, are cut off after each one. What was not synced is kept, dropped, torn
+or mixed: dropped and mixed after a sync or a change of names, otherwise one of the four in turn. Of the two thousand
+writes of images, to which nothing refers before they are complete, only one in twenty is a place of a cut. All ways at
+all prefixes would take minutes; `test_recovery_files` does that, for files written in the same way.
 """
 
 from __future__ import annotations
@@ -54,31 +54,31 @@ CHANGES: Final = (
     "harvester.wait=60ms",
 )
 OF_IMAGES: Final = 20
-"""One in so many writes of images is cut off at."""
+"""One in this many writes of images is the place of a cut."""
 AGAIN: Final = 8
-"""One in so many recoveries is made twice."""
+"""One in this many recoveries is made twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """A finished crawl, and how it came about."""
+    """A finished crawl, and the operations that made it."""
 
     operations: list[disk.Operation]
     settings: Settings
     effects: list[bytes]
-    """All that was ever committed, by record."""
+    """All committed effects, by record."""
     urls: list[bytes]
     pages: list[int]
-    """Known pages after each number of records."""
+    """Number of known pages after each number of records."""
     states: list[bytes]
     """State and outcome of every page after each number of records."""
     lengths: list[dict[str, int]]
-    """Ends of the archive files that the visits of so many records name."""
+    """Ends of the archive files, by the visits of each number of records."""
     archives: dict[str, bytes]
     ends: set[tuple[str, int]]
-    """File and offset behind each response record."""
+    """File and offset after each response record."""
     promised: list[int]
-    """The last record that a commit had vouched for, after each operation."""
+    """The last record that a commit guarantees, after each operation."""
 
 
 def crawl(served: Served, folder: Path, tape: Path) -> None:
@@ -143,7 +143,7 @@ def promises(operations: list[disk.Operation]) -> list[int]:
 
 @pytest.fixture
 def scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder in memory where there is one. The power stays on while we look: nothing has to reach the disk."""
+    """A folder in memory if possible. The power stays on during the checks: nothing has to reach the disk."""
     monkeypatch.setattr(os, "fsync", lambda fd: None)
     monkeypatch.setattr(os, "fdatasync", lambda fd: None)
     memory = Path("/dev/shm")
@@ -153,7 +153,8 @@ def scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def each_segment_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Segments are immutable, and made into effects again once only; that their files are whole is looked at always."""
+    """Segments are immutable, so each is decoded into effects only once; the checksums of its files are checked
+    always."""
     known: dict[str, list[Effects]] = {}
     really = seal.effects_of
 
@@ -169,7 +170,7 @@ def each_segment_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def expect_recovery(folder: Path, tape: Tape, promised: int, again: bool) -> int:
-    """Returns the number of records that are committed in what is left."""
+    """Checks a recovery; returns the number of committed records in what is left."""
     rest = committed(folder)
     records = len(rest)
     assert records >= promised
@@ -182,7 +183,7 @@ def expect_recovery(folder: Path, tape: Tape, promised: int, again: bool) -> int
 
 
 def open_and_look(folder: Path, tape: Tape, records: int) -> None:
-    """What a start makes of it; nothing is there twice or by halves."""
+    """Checks what a start makes of it: nothing is there twice or incomplete."""
     clock = VirtualClock(wall=time.time())
     store, desk, resumed = open_collection(folder, tape.settings, clock)
     try:
@@ -195,16 +196,14 @@ def open_and_look(folder: Path, tape: Tape, records: int) -> None:
         sizes = {f"warc/{path.name}": path.stat().st_size for path in shard_folder(folder).glob("warc/*")}
         for name, size in sizes.items():
             assert (shard_folder(folder) / name).read_bytes() == tape.archives[name][:size]
-            assert (name, size) in tape.ends or name not in tape.lengths[records], "cut between two records"
+            assert (name, size) in tape.ends or name not in tape.lengths[records], "the file is cut between two records"
         assert {n: s for n, s in sizes.items() if n in tape.lengths[records]} == tape.lengths[records]
     finally:
         store.close()
 
 
 @pytest.mark.usefixtures("each_segment_once")
-def test_after_a_power_cut_at_any_operation_of_a_crawl_all_that_was_committed_is_there(
-    tape: Tape, scratch: Path
-) -> None:
+def test_after_a_power_cut_at_any_operation_everything_committed_is_there(tape: Tape, scratch: Path) -> None:
     model, found = Disk(), set[int]()
     rng, cuts = random.Random(1), 0
     for number, operation in enumerate(tape.operations):
@@ -227,7 +226,7 @@ def test_after_a_power_cut_at_any_operation_of_a_crawl_all_that_was_committed_is
 
 
 def ways_of(operation: disk.Operation, number: int) -> list[Loss]:
-    """What a power cut after this operation does, in this test."""
+    """The kinds of loss that are tried for a power cut after this operation."""
     if "/image/" in operation.path and operation.kind in ("write", "create", "sync"):
         return [Loss.MIXED] if number % OF_IMAGES == 0 else []
     if operation.kind not in ("write", "create"):
@@ -236,6 +235,6 @@ def ways_of(operation: disk.Operation, number: int) -> list[Loss]:
 
 
 def expect_new(folder: Path) -> None:
-    """What is left of a collection that was not made to its end can be crawled into."""
+    """A collection that was not completely created can still be crawled into."""
     prepared = prepare(CrawlRequest(folder, ("http://127.0.0.1/",)), lambda line: None)
     assert prepared.seeds.urls

@@ -1,4 +1,4 @@
-"""Chains of redirects: they end, whoever they lead to."""
+"""Chains of redirects end, wherever they lead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from gossamer.manager.learn import judge
 from gossamer.manager.pages import Pages
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
-from gossamer.seeder.seed import Limits, _listed_verdicts
+from gossamer.seeder.listed import listed_verdicts
+from gossamer.seeder.pages import Limits
 from gossamer.webs.simulated import Reply
 from tests.support.world import Result, World, impolite, state_of
 
@@ -32,7 +33,7 @@ def number(url: str) -> int:
 
 
 def chain(host: Callable[[int], str], length: int | None = None) -> Callable[[str], Reply]:
-    """`/n` redirects to `/n+1`; behind `length` redirects there is a page. None: there is always another redirect."""
+    """A chain: `/n` redirects to `/n+1`, and after `length` redirects there is a page. None: the chain is endless."""
 
     def reply(url: str) -> Reply:
         if url.endswith("robots.txt"):
@@ -88,8 +89,8 @@ def test_ten_redirects_lead_to_their_page(tmp_path: Path, length: int) -> None:
     assert not result.in_state(State.EXCLUDED)
 
 
-def test_any_other_way_opens_what_lies_behind_too_many(tmp_path: Path) -> None:
-    """By a link of a page that is found later, and by one of a seed; the chain goes on for ten more from there."""
+def test_a_link_or_a_seed_reopens_a_page_behind_too_many_redirects(tmp_path: Path) -> None:
+    """By a link on a page that is found later, and by a seed; from there the chain continues for ten more redirects."""
     following = chain(one_site)
     last = f"http://a.example/{MOST_REDIRECTS + 1}"
 
@@ -108,20 +109,20 @@ def test_any_other_way_opens_what_lies_behind_too_many(tmp_path: Path) -> None:
     assert result.pages[further][:2] == (State.DONE, Outcome.REDIRECT)
     assert result.crawl.desk.columns.page.flags[list(result.pages).index(further)] & PageFlag.SEED
     replayed = state_of(world.replayed()) | {"site.resolved": None}
-    assert replayed == state_of(result.crawl.desk) | {"site.resolved": None}, "which a start forgets"
+    assert replayed == state_of(result.crawl.desk) | {"site.resolved": None}, "a start forgets `site.resolved`"
 
 
-def test_a_sitemap_opens_what_lies_behind_too_many(tmp_path: Path) -> None:
+def test_a_sitemap_reopens_a_page_behind_too_many_redirects(tmp_path: Path) -> None:
     world = World(tmp_path, chain(one_site))
     desk = world.run([START]).crawl.desk
-    verdicts = _listed_verdicts(desk.columns, np.array([MOST_REDIRECTS + 1]), Limits.of(world.settings))
+    verdicts = listed_verdicts(desk.columns, np.array([MOST_REDIRECTS + 1]), Limits.of(world.settings))
     assert verdicts["state"].tolist() == [State.PENDING]
     judge(desk.columns, desk[Pages].counts, verdicts)
     page = desk.columns.page
     assert (page.state[MOST_REDIRECTS + 1], page.depth[MOST_REDIRECTS + 1]) == (State.PENDING, 1)
 
 
-def test_a_redirect_to_itself_or_in_a_circle_is_asked_for_once(tmp_path: Path) -> None:
+def test_redirects_in_a_circle_are_requested_once(tmp_path: Path) -> None:
     def reply(url: str) -> Reply:
         return NOT_THERE if url.endswith("robots.txt") else moved(f"http://a.example/{(number(url) + 1) % 5}")
 
@@ -131,7 +132,7 @@ def test_a_redirect_to_itself_or_in_a_circle_is_asked_for_once(tmp_path: Path) -
     assert {outcome for _, outcome, _ in result.pages.values()} == {Outcome.REDIRECT}
 
 
-def test_sql_knows_which_pages_lie_behind_too_many(tmp_path: Path) -> None:
+def test_sql_shows_pages_behind_too_many_redirects(tmp_path: Path) -> None:
     world = World(tmp_path, chain(one_site))
     world.run([START], sealed=True)
     world.run([])
@@ -161,8 +162,8 @@ def test_crawls_of_links_and_redirects_end_and_account_for_every_page(
     assert state_of(world.replayed()) == state_of(result.crawl.desk)
 
 
-def test_a_page_that_went_back_is_asked_for_again_under_the_clocks_of_its_site(tmp_path: Path) -> None:
-    """As after a 416, a 421, or a certificate that is not valid and need not be."""
+def test_a_returned_page_is_requested_again_under_the_waits_of_its_site(tmp_path: Path) -> None:
+    """As after a 416, a 421, or an invalid certificate that the settings allow."""
     asked: list[str] = []
 
     def reply(url: str) -> Reply:

@@ -1,4 +1,5 @@
-"""Pages that are fetched again (manager.min_period): not too early, each time a visit, no second copy of repeats."""
+"""Pages that are fetched again (manager.min_period): not too early, one visit each time, no second copy of an equal
+body."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from gossamer.observe.measure import statistics_of
 from gossamer.robots import Rules
 from gossamer.web.archive.bodies import LEAST
 from gossamer.webs.demo import DemoWeb
-from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.simulated import Reply
 from tests.support.crawling import serve
 from tests.support.reading import archived, rows
@@ -39,11 +40,11 @@ WEB: Mapping[str, Reply] = {
     ROOT + "robots.txt": GONE,
 }
 AGAIN = {ROOT, ROOT + "1", ROOT + "2", ROOT + "3", ROOT + "old"}
-"""Fetched, or moved: all others are not asked for again, or are on other grounds."""
+"""Fetched or moved pages. The others are not requested again, or for other reasons."""
 
 
 def visits_of(world: World) -> dict[str, list[float]]:
-    """Start of each request for each page."""
+    """By page: the start of each request."""
     found: dict[str, list[float]] = defaultdict(list)
     for asked in world.asked:
         if asked.ask is Ask.PAGE:
@@ -66,13 +67,13 @@ def test_a_page_is_fetched_again_when_its_period_has_passed_and_not_before(tmp_p
     for times in visits.values():
         gaps = np.diff(times)
         assert (gaps >= PERIOD).all()
-        assert (gaps < PERIOD + 150.0).all(), "nor much later"
+        assert (gaps < PERIOD + 150.0).all(), "and not much later"
     assert impolite(world.asked, 15.0, 1.0) == []
     assert result.crawl.desk[Account].visits == sum(map(len, visits.values())) == 4 * len(AGAIN) + 2
 
 
 @pytest.mark.parametrize(("preset", "times"), [("news", 2), ("general", 1), ("archive", 1)])
-def test_the_preset_says_when_pages_are_fetched_again(tmp_path: Path, preset: str, times: int) -> None:
+def test_the_preset_decides_when_pages_are_fetched_again(tmp_path: Path, preset: str, times: int) -> None:
     world = World(tmp_path, WEB, [f"manager.preset={preset}", "harvester.retry=100h"])
     world.run([ROOT], seconds=8 * 3600.0, patience=9 * 3600.0)
     assert {len(visits_of(world)[url]) for url in AGAIN} == {times}
@@ -112,7 +113,7 @@ def test_without_a_period_pages_are_fetched_once(tmp_path: Path) -> None:
     assert set(Counter(a.url for a in world.asked if a.ask is Ask.PAGE).values()) == {1}
 
 
-def test_a_crawl_ends_when_the_next_fetch_is_further_off_than_its_patience_and_a_later_run_goes_on(
+def test_a_crawl_ends_when_the_next_fetch_is_beyond_its_patience_and_a_later_run_resumes_it(
     tmp_path: Path,
 ) -> None:
     world = world_of(tmp_path)
@@ -120,14 +121,14 @@ def test_a_crawl_ends_when_the_next_fetch_is_further_off_than_its_patience_and_a
     assert {len(times) for times in visits_of(world).values()} == {1}
     world.clock.advance(PERIOD / 2)
     world.run()
-    assert {len(times) for times in visits_of(world).values()} == {1}, "half the time is too early"
+    assert {len(times) for times in visits_of(world).values()} == {1}, "half the period is too early"
     world.clock.advance(PERIOD / 2)
     assert world.run().ending is Ending.DONE
     assert {len(visits_of(world)[url]) for url in AGAIN} == {2}
 
 
-def test_a_page_that_robots_txt_forbids_by_now_is_not_fetched_again(tmp_path: Path) -> None:
-    """And the crawl does not turn in circles over it."""
+def test_a_page_that_robots_txt_forbids_later_is_not_fetched_again(tmp_path: Path) -> None:
+    """The crawl does not loop over it either."""
     forbidding = Reply(rules=Rules.parse(b"User-agent: *\nDisallow: /1", "Gossamer").compiled())
     web = dict(WEB)
     world = world_of(tmp_path, "harvester.robots_valid=5min", web=web)
@@ -144,7 +145,7 @@ def test_a_page_that_robots_txt_forbids_by_now_is_not_fetched_again(tmp_path: Pa
     assert len(visits_of(world)[ROOT + "1"]) >= 2, "until the rules change"
 
 
-def test_a_page_that_has_gone_is_not_fetched_again_and_one_that_fails_waits(tmp_path: Path) -> None:
+def test_a_page_that_is_gone_is_not_fetched_again_and_a_failing_page_waits(tmp_path: Path) -> None:
     web = dict(WEB)
     world = world_of(tmp_path, web=web)
     world.run([ROOT])
@@ -156,7 +157,7 @@ def test_a_page_that_has_gone_is_not_fetched_again_and_one_that_fails_waits(tmp_
     np.testing.assert_array_equal(result.crawl.desk[Pages].counts, tally_of(result.crawl.desk.columns))
 
 
-def test_a_new_link_on_a_page_that_changed_is_found(tmp_path: Path) -> None:
+def test_a_new_link_on_a_changed_page_is_found(tmp_path: Path) -> None:
     web = dict(WEB)
     world = world_of(tmp_path, web=web)
     world.run([ROOT])
@@ -188,13 +189,13 @@ CHANGES = ("manager.min_period=5s", "harvester.wait=30ms", "harvester.wait_large
 
 
 @pytest.mark.slow
-def test_exact_repeats_become_revisit_records_also_of_what_a_former_run_stored(tmp_path: Path) -> None:
+def test_exact_repeats_become_revisit_records_also_of_bodies_stored_by_an_earlier_run(tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     with serve(DEMO, tmp_path, *CHANGES) as served:
         first = served.crawl(folder, "--for", "9s")
         assert first.code == 0, first.errors
         bodies = last_bodies(shard_folder(folder), 1_000_000)
-        for _ in range(6):  # on a busy machine a run makes little
+        for _ in range(6):  # on a busy machine a run makes little progress
             second = served.crawl(folder, "--for", "9s")
             assert second.code == 0, second.errors
             if max(Counter(row["page"] for row in rows(folder, "visits") if row["ask"] == "page").values()) >= 3:
@@ -207,7 +208,7 @@ def test_exact_repeats_become_revisit_records_also_of_what_a_former_run_stored(t
         by_page[pages[row["page"]]].append(row)
     kinds = {url: truth.kind for url, truth in DEMO.truth().items()}
     kept = [url for url, found in by_page.items() if not int(found[0]["flags"]) & VisitFlag.NOINDEX]  # type: ignore[call-overload]
-    read = {url: by_page[url] for url in kept if kinds[url] in (Kind.PAGE, Kind.CALENDAR)}
+    read = {url: by_page[url] for url in kept if kinds[url] in (UrlKind.PAGE, UrlKind.CALENDAR)}
     assert max(map(len, read.values())) >= 3
     former = set(bodies["payload"][bodies["length"] >= LEAST].view("V20")[:, 0].tolist())
     for url, found in read.items():

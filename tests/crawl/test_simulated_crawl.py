@@ -1,4 +1,4 @@
-"""The whole desk against a simulated Web under a virtual clock: what is found, in which order, how politely."""
+"""The whole desk against a simulated Web under a virtual clock: what is found, in which order, and how politely."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
-from gossamer.webs.simulated import Reply
+from gossamer.webs.simulated import Labels, Reply, Sitemaps
 from tests.support.world import World, impolite, robots_first
 
 ROOT = "http://a.example/"
 
 
 def random_web(seed: int, sites: int = 8, pages: int = 300) -> dict[str, Reply]:
-    """Pages that all can be reached from the home page of their site, failures and redirects among them."""
+    """Pages that can all be reached from the home page of their site, including failures and redirects."""
     rng = random.Random(seed)
     web: dict[str, Reply] = {}
     known: list[str] = []
@@ -65,7 +65,7 @@ def closure(web: dict[str, Reply], seeds: list[str]) -> set[str]:
 
 
 def test_a_commit_is_begun_every_second_of_a_crawl(tmp_path: Path) -> None:
-    """So a kill costs the last second's requests. What is answered later than that is in the next commit."""
+    """So a kill loses the requests of the last second. Later answers are in the next commit."""
     behind = list[float]()
 
     def turn(store: Store) -> None:
@@ -98,7 +98,7 @@ def test_a_crawl_fetches_every_page_that_can_be_reached_once_and_politely(tmp_pa
     assert robots_first(world.asked)
 
 
-def test_pages_that_robots_txt_forbids_are_known_and_never_asked_for(tmp_path: Path) -> None:
+def test_pages_that_robots_txt_forbids_are_known_and_never_requested(tmp_path: Path) -> None:
     rules = Rules.parse(b"User-agent: *\nDisallow: /private/", "Gossamer").compiled()
     web = {
         ROOT: Reply(links=["http://a.example/private/1", "http://a.example/open", "http://b.example/private/2"]),
@@ -125,7 +125,7 @@ UNREADABLE = sorted(
         Outcome.PAYMENT_REQUIRED,
     }
 )
-"""Whatever is no answer to the question."""
+"""Outcomes that do not answer a request for robots.txt."""
 
 
 @pytest.mark.parametrize("outcome", UNREADABLE, ids=lambda outcome: outcome.word)
@@ -138,15 +138,15 @@ def test_robots_txt_that_cannot_be_read_forbids_its_site(tmp_path: Path, outcome
     assert result.ending is Ending.DONE
 
 
-def test_nothing_begins_after_its_robots_rules_have_run_out(tmp_path: Path) -> None:
-    """Also of what is handed out ahead of its time: pages, sitemaps, and probes for soft 404."""
+def test_no_request_begins_after_its_robots_rules_have_expired(tmp_path: Path) -> None:
+    """This includes requests that are handed out ahead of time: pages, sitemaps, and probes for soft 404."""
     valid = 3.0
     waits = ("harvester.wait=60ms", "harvester.wait_large=60ms", "harvester.address_wait=10ms")
     addresses = {f"s{i}.example": f"192.0.2.{i}" for i in range(40)}
     web = random_web(3, sites=40, pages=3_000)
     for host in addresses:
         maps = [f"http://{host}/{n}.xml" for n in range(20)]
-        web[f"http://{host}/robots.txt"] = Reply(rules=Rules.parse(b"", "Gossamer").compiled(), sitemaps=maps)
+        web[f"http://{host}/robots.txt"] = Reply(rules=Rules.parse(b"", "Gossamer").compiled(), sitemaps=Sitemaps(maps))
         web |= {url: Reply(seconds=0.3, links=[f"http://{host}/"]) for url in maps}
     changes = [*waits, f"harvester.robots_valid={valid}s", "seeder.sitemaps=true", 'seeder.domains=["example"]']
     world = World(tmp_path, web, changes, address=addresses.get)
@@ -163,11 +163,11 @@ def test_nothing_begins_after_its_robots_rules_have_run_out(tmp_path: Path) -> N
     assert late == []
     assert {a.ask for a in world.asked} == {Ask.ROBOTS, Ask.PAGE, Ask.SITEMAP, Ask.PROBE}
     assert len(lasted) > 500
-    assert min(lasted) > -0.04, "they are not asked for again before they run out"
+    assert min(lasted) > -0.04, "they are not requested again before they expire"
 
 
-def test_nobody_is_asked_ahead_of_time_once_there_is_a_limit_of_bandwidth(tmp_path: Path) -> None:
-    """It may have begun in the turn that had decided otherwise."""
+def test_no_request_is_handed_out_ahead_of_time_under_a_bandwidth_limit(tmp_path: Path) -> None:
+    """The limit may have begun in a turn that still decided to hand out requests ahead of time."""
     changes = ["harvester.wait=60ms", "harvester.wait_large=60ms", "harvester.address_wait=10ms"]
     addresses = {f"s{i}.example": f"192.0.2.{i}" for i in range(8)}
     world = World(tmp_path, random_web(1), [*changes, "harvester.bandwidth=1MB/s"], address=addresses.get)
@@ -177,7 +177,7 @@ def test_nobody_is_asked_ahead_of_time_once_there_is_a_limit_of_bandwidth(tmp_pa
     assert impolite(world.asked, 0.06, 0.01) == []
 
 
-def test_robots_txt_that_moved_to_another_site_is_asked_for_there(tmp_path: Path) -> None:
+def test_robots_txt_that_moved_to_another_site_is_requested_there(tmp_path: Path) -> None:
     rules = Rules.parse(b"User-agent: *\nDisallow: /x", "Gossamer").compiled()
     web = {
         ROOT: Reply(links=["http://a.example/x"]),
@@ -194,7 +194,7 @@ def test_robots_txt_that_moved_to_another_site_is_asked_for_there(tmp_path: Path
     assert result.in_state(State.EXCLUDED) == {"http://a.example/x"}
 
 
-def test_robots_txt_that_moves_for_ever_counts_as_none(tmp_path: Path) -> None:
+def test_robots_txt_that_redirects_without_end_counts_as_none(tmp_path: Path) -> None:
     circle = Reply(outcome=Outcome.REDIRECT, status=302, redirect="http://a.example/robots.txt")
     world = World(tmp_path, {ROOT: Reply(), "http://a.example/robots.txt": circle})
     result = world.run([ROOT])
@@ -234,23 +234,23 @@ def test_duplicates_are_named_and_their_links_are_not_followed(tmp_path: Path) -
     assert "http://a.example/4" not in result.pages
 
 
-def test_nothing_is_the_duplicate_of_a_page_that_says_noindex(tmp_path: Path) -> None:
-    """It may not be kept: a copy that may has to be."""
+def test_nothing_is_a_duplicate_of_a_noindex_page(tmp_path: Path) -> None:
+    """It may not be kept, so a copy that may be kept must be."""
     web = {
         ROOT: Reply(links=["http://a.example/1", "http://a.example/2", "http://a.example/3"]),
-        "http://a.example/1": Reply(digest=7, flags=VisitFlag.NOINDEX | VisitFlag.NOFOLLOW),
+        "http://a.example/1": Reply(digest=7, labels=Labels(VisitFlag.NOINDEX | VisitFlag.NOFOLLOW)),
         "http://a.example/2": Reply(digest=7, links=["http://a.example/4"]),
-        "http://a.example/3": Reply(digest=7, flags=VisitFlag.NOARCHIVE),
+        "http://a.example/3": Reply(digest=7, labels=Labels(VisitFlag.NOARCHIVE)),
     }
     result = World(tmp_path, web, ["manager.policy=breadth-first"]).run([ROOT])
     outcomes = [result.pages[f"http://a.example/{n}"][1] for n in (1, 2, 3)]
     assert outcomes == [Outcome.OK, Outcome.OK, Outcome.DUPLICATE]
     assert "http://a.example/4" in result.pages
-    assert result.crawl.desk[Account].stored == 2, "only what was kept counts"
+    assert result.crawl.desk[Account].stored == 2, "only stored pages count"
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PAYMENT_REQUIRED, Outcome.CHALLENGED])
-def test_who_wants_money_or_a_person_is_not_asked_for_that_page_again_and_less_often(
+def test_a_page_behind_payment_or_a_challenge_is_not_requested_again_and_its_site_less_often(
     tmp_path: Path, outcome: Outcome
 ) -> None:
     web = {
@@ -270,26 +270,26 @@ def test_who_wants_money_or_a_person_is_not_asked_for_that_page_again_and_less_o
 
 
 def test_robots_txt_that_costs_money_forbids_nothing(tmp_path: Path) -> None:
-    """RFC 9309, 2.3.1.3: it is a 4xx."""
+    """RFC 9309, 2.3.1.3: the answer is a 4xx."""
     web = {"http://a.example/robots.txt": Reply(outcome=Outcome.PAYMENT_REQUIRED, status=402), ROOT: Reply()}
     result = World(tmp_path, web).run([ROOT])
     assert result.pages[ROOT][1] is Outcome.OK
 
 
-def test_what_a_page_says_is_in_the_tables_and_explained(tmp_path: Path) -> None:
-    shy = Reply(flags=VisitFlag.NOINDEX | VisitFlag.UNAVAILABLE, preferences="content-usage: train-ai=n\ntdm-policy: x")
+def test_labels_of_a_page_are_in_the_tables_and_in_explain(tmp_path: Path) -> None:
+    shy = Reply(labels=Labels(VisitFlag.NOINDEX | VisitFlag.UNAVAILABLE, "content-usage: train-ai=n\ntdm-policy: x"))
     World(tmp_path, {ROOT: shy}, ["seeder.domains=example"]).run([ROOT])
     (tmp_path / SETTINGS).write_text('[seeder]\ndomains = ["example"]\n')
     database = Database(find(tmp_path), Settings())
     query = "select preferences, flags from visits where ask = 'page'"
     (row,) = list(database.query(query).rows)
-    assert row[0] == shy.preferences
-    assert row[1] & shy.flags == shy.flags
+    assert row[0] == shy.labels.preferences
+    assert row[1] & shy.labels.flags == shy.labels.flags
     text = "\n".join(lines_of(explain_page(tmp_path, ROOT), 0.0))
     assert "    it says noindex, unavailable_after, which has passed\n    content-usage: train-ai=n\n" in text
 
 
-def test_depth_counts_clicks_inside_the_site_and_falls_with_a_shorter_way(tmp_path: Path) -> None:
+def test_depth_counts_clicks_inside_the_site_and_falls_with_a_shorter_path(tmp_path: Path) -> None:
     web = {
         ROOT: Reply(links=["http://a.example/1"]),
         "http://a.example/1": Reply(links=["http://a.example/2", "http://b.example/deep/page"]),
@@ -331,7 +331,7 @@ def test_a_name_that_does_not_exist_leaves_its_pages_pending(tmp_path: Path) -> 
     assert result.in_state(State.PENDING) == {"http://gone.example/"}
 
 
-def test_a_run_ends_at_the_number_of_pages_or_the_time_asked_for(tmp_path: Path) -> None:
+def test_a_run_ends_at_the_requested_number_of_pages_or_time(tmp_path: Path) -> None:
     web = random_web(2)
     seeds = [f"http://s{i}.example/" for i in range(8)]
     world = World(tmp_path, web)
@@ -402,7 +402,7 @@ def test_a_policy_may_change_between_runs(tmp_path: Path) -> None:
 
 
 def test_addresses_from_the_settings_are_looked_up_again_at_every_start(tmp_path: Path) -> None:
-    """The demonstration Web has another port every time."""
+    """The demonstration Web has another port at every start."""
     web = {ROOT: Reply(links=["http://a.example/1"]), "http://a.example/1": Reply()}
     world = World(tmp_path, web, ['harvester.resolve={"*" = "127.0.0.1:1"}'], address=lambda host: "192.0.2.1")
     world.run([ROOT], pages=1)
@@ -415,7 +415,7 @@ def moved_to(target: str) -> Reply:
     return Reply(outcome=Outcome.REDIRECT, status=301, redirect=target)
 
 
-def test_robots_txt_that_moved_to_a_name_that_does_not_exist_is_not_asked_for_again_and_again(tmp_path: Path) -> None:
+def test_robots_txt_that_moved_to_a_name_that_does_not_exist_is_not_requested_again_and_again(tmp_path: Path) -> None:
     world = World(tmp_path, {ROOT: Reply(), "http://a.example/robots.txt": moved_to("http://gone.example/robots.txt")})
     world.address = lambda host: None if "gone" in host else "192.0.2.1"
     result = world.run([ROOT])
@@ -426,7 +426,9 @@ def test_robots_txt_that_moved_to_a_name_that_does_not_exist_is_not_asked_for_ag
     assert world.replayed().columns.site.why[0] == Aside.ROBOTS_UNREADABLE
 
 
-def test_many_robots_txt_that_moved_to_one_site_are_each_asked_for_once_and_its_pages_too(tmp_path: Path) -> None:
+def test_many_robots_txt_that_moved_to_one_site_are_each_requested_once_and_take_turns_with_its_pages(
+    tmp_path: Path,
+) -> None:
     sites = [f"http://s{i}.example/" for i in range(20)]
     web = {site: Reply() for site in sites} | {"http://hub.example/": Reply(links=["http://hub.example/1"])}
     web |= {f"{site}robots.txt": moved_to("http://hub.example/robots.txt") for site in sites}
@@ -440,7 +442,7 @@ def test_many_robots_txt_that_moved_to_one_site_are_each_asked_for_once_and_its_
     assert impolite(world.asked, 5.0, 1.0) == []
 
 
-def test_a_site_whose_robots_txt_failed_at_another_site_rests_itself(tmp_path: Path) -> None:
+def test_a_site_whose_robots_txt_failed_at_another_site_waits_itself(tmp_path: Path) -> None:
     web = {
         ROOT: Reply(),
         "http://a.example/robots.txt": moved_to("http://b.example/robots.txt"),
@@ -519,7 +521,7 @@ def test_a_name_that_stops_existing_is_not_looked_up_all_the_time(tmp_path: Path
     assert result.in_state(State.PENDING)
 
 
-def test_a_limit_below_what_is_known_is_refused_and_does_no_harm(tmp_path: Path) -> None:
+def test_a_limit_below_the_number_of_known_pages_is_refused_and_does_no_harm(tmp_path: Path) -> None:
     world = World(tmp_path, random_web(9))
     world.run([f"http://s{i}.example/" for i in range(8)], turns=100)
     world.changes = ["collection.max_pages=10"]
@@ -530,10 +532,10 @@ def test_a_limit_below_what_is_known_is_refused_and_does_no_harm(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("least", "connections"), [(10, 20), (10, 6), (0, 20)])
-def test_a_plan_closes_when_few_requests_are_in_flight_and_its_pages_go_back_unpenalised(
+def test_a_plan_closes_when_few_requests_are_in_flight_and_its_pages_return_without_penalty(
     tmp_path: Path, least: int, connections: int
 ) -> None:
-    """40 sites could keep 20 connections busy for long, but their waits are longer than their answers take."""
+    """40 sites have enough pages for 20 connections, but their waits are longer than their answers take."""
     hosts = [f"s{i}.example" for i in range(40)]
     web = {f"http://{host}/": Reply(links=[f"http://{host}/p{n}.html" for n in range(3)]) for host in hosts}
     changes = [
@@ -561,7 +563,7 @@ def test_a_plan_closes_when_few_requests_are_in_flight_and_its_pages_go_back_unp
 
     with patch.object(Harvest, "install", noted):
         result = world.run([f"http://{host}/" for host in hosts])
-    assert (len(plans) > 1) == (least > 0), "with work left for all connections"
+    assert (len(plans) > 1) == (least > 0), "while there is work for all connections"
     assert result.in_state(State.DONE) == set(result.pages)
     fetched = [a.url for a in world.asked if a.ask is Ask.PAGE]
     assert len(fetched) == len(set(fetched)) == 160
@@ -585,7 +587,7 @@ def test_with_few_requests_in_flight_the_next_plan_waits_five_times_the_duration
             planner.take(now)
         return begun[-1:] == [now]
 
-    assert not begin(1.0, 10), "enough are in flight, and their sites have work"
+    assert not begin(1.0, 10), "enough requests are in flight, and their sites have work"
     assert begin(2.0, 9)
     assert not begin(11.9, 9)
     assert planner.next_time(11.9, 9) == 12.0

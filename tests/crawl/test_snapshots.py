@@ -1,4 +1,5 @@
-"""Images made beside a crawl, from segments: they are what a replay gives, a start uses them, and nothing harms it."""
+"""Images made in the background of a crawl, from segments: they equal a replay, a start uses them, and failures do no
+harm."""
 
 from __future__ import annotations
 
@@ -38,13 +39,13 @@ EAGER = (
     "from gossamer.crawl import snapshots; snapshots.WORTH = 0.0; snapshots.REST = 0; "
     "from gossamer.cli import main; main()"
 )
-"""The command line, with images made after every segment."""
+"""The command line, with an image made after every segment."""
 OF_ARRAYS = 20
-"""One in so many writes of arrays is cut off at."""
+"""One in this many writes of arrays is the place of a cut."""
 
 
 def made_beside(shard: Path, settings: Settings) -> Line | None:
-    """As the crawl does it: another process makes the image, the desk says that it counts."""
+    """Makes an image as the crawl does: another process makes it, the desk declares it valid."""
     line = snapshots.make(shard, settings)
     if line is not None:
         lines = Manifest.open(shard)
@@ -54,7 +55,7 @@ def made_beside(shard: Path, settings: Settings) -> Line | None:
 
 
 def from_image(shard: Path, settings: Settings) -> Desk:
-    """The desk as a start has it: image, later segments, journal."""
+    """The desk as a start makes it: from image, later segments and journal."""
     recovered = recover(shard)
     assert recovered.warnings == []
     assert recovered.image is not None
@@ -75,14 +76,14 @@ def from_segments(shard: Path, settings: Settings) -> Desk:
 
 
 def durable(desk: Desk) -> dict[str, object]:
-    """Addresses are looked up again at every start."""
+    """The durable state: without addresses, which are looked up again at every start."""
     state = state_of(desk)
     state.pop("site.resolved")
     return state
 
 
 @pytest.mark.parametrize("policy", ["value", "opic", "breadth-first"])
-def test_an_image_made_beside_is_what_a_replay_of_all_segments_gives(tmp_path: Path, policy: str) -> None:
+def test_an_image_made_in_the_background_equals_a_replay_of_all_segments(tmp_path: Path, policy: str) -> None:
     world = World(tmp_path, random_web(11), [f"manager.policy={policy}", 'manager.boosts={"p1" = 0.5}'])
     for turns in (40, 60):
         world.run(SEEDS, turns=turns, sealed=True)
@@ -91,7 +92,7 @@ def test_an_image_made_beside_is_what_a_replay_of_all_segments_gives(tmp_path: P
     assert line is not None
     assert line["record"] == recover(shard).mark.record
     assert durable(from_image(shard, world.settings)) == durable(from_segments(shard, world.settings))
-    assert snapshots.make(shard, world.settings) is None, "nothing came after it"
+    assert snapshots.make(shard, world.settings) is None, "there is nothing newer than the image"
 
 
 def test_an_image_is_made_from_the_last_one_and_what_came_after_it(
@@ -121,7 +122,7 @@ def test_an_image_is_made_from_the_last_one_and_what_came_after_it(
     assert result.in_state(State.DONE) == set(result.pages) == closure(web, SEEDS)
 
 
-def test_a_start_after_a_kill_goes_on_from_the_image(tmp_path: Path) -> None:
+def test_a_start_after_a_kill_resumes_from_the_image(tmp_path: Path) -> None:
     world, shard = World(tmp_path, random_web(13)), shard_folder(tmp_path)
     world.run(SEEDS, turns=60, sealed=True)
     made_beside(shard, world.settings)
@@ -143,7 +144,7 @@ def test_an_image_with_other_boosts_is_not_used(tmp_path: Path) -> None:
     assert set(desk.columns.page.used()["boost"].tolist()) == {0.0, 0.25}
 
 
-def test_damage_to_any_file_of_it_falls_back_to_the_segments(tmp_path: Path) -> None:
+def test_after_damage_to_any_file_of_an_image_the_segments_are_used(tmp_path: Path) -> None:
     world, shard = World(tmp_path, random_web(15)), shard_folder(tmp_path)
     world.run(SEEDS, turns=60, sealed=True)
     made_beside(shard, world.settings)
@@ -163,11 +164,11 @@ def test_damage_to_any_file_of_it_falls_back_to_the_segments(tmp_path: Path) -> 
     assert durable(desk) == expected
 
 
-def test_a_power_cut_or_a_kill_while_an_image_is_made_leaves_a_good_collection(
+def test_a_power_cut_or_a_kill_while_an_image_is_made_leaves_a_valid_collection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After operations of making one, when there is none before and when there is: after all of them that change names
-    or the manifest, and some of the many that write arrays, to which nothing refers yet."""
+    """Cuts while an image is made, with and without an older image: after every operation that changes names or the
+    manifest, and after some of the many that write arrays, to which nothing refers yet."""
     root, cuts = tmp_path / "root", 0
     root.mkdir()
     world, shard = World(root / "crawl", random_web(16)), shard_folder(root / "crawl")
@@ -205,7 +206,7 @@ QUICKLY = ("--set", "harvester.wait=20ms", "--set", "harvester.wait_large=20ms")
 
 
 def images(folder: Path) -> list[Line]:
-    """Lines of images in the manifest."""
+    """The lines of images in the manifest."""
     path = shard_folder(folder) / "manifest.jsonl"
     raw = path.read_bytes() if path.exists() else b""
     lines = [manifest.decode(line) for line in raw.splitlines(keepends=True)]
@@ -213,7 +214,7 @@ def images(folder: Path) -> list[Line]:
 
 
 @pytest.mark.slow
-def test_a_crawl_makes_images_while_it_runs_and_goes_on_from_the_last_after_a_kill(tmp_path: Path) -> None:
+def test_a_crawl_makes_images_while_it_runs_and_resumes_from_the_last_after_a_kill(tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
 
     def imagers() -> list[int]:
@@ -224,7 +225,7 @@ def test_a_crawl_makes_images_while_it_runs_and_goes_on_from_the_last_after_a_ki
             assert crawling.wait_for(imagers)
             for pid in imagers():
                 kill(pid)
-            assert crawling.wait_for(lambda: len(images(folder)) >= 2), "one that fails does no harm"
+            assert crawling.wait_for(lambda: len(images(folder)) >= 2), "a failed image does no harm"
             crawling.kill()
             said = crawling.ended().errors
         assert "warning: no image could be made while the crawl runs" in said

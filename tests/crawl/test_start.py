@@ -35,7 +35,7 @@ def prepared(folder: Path, *changes: str, said: list[str] | None = None, **plea:
 
 
 def a_run(folder: Path, *changes: str, **plea: Any) -> Prepared:
-    """What a run leaves behind, as far as the next one looks at it."""
+    """What a run leaves behind, as far as the next run reads it."""
     found = prepared(folder, *changes, **plea)
     shard = shard_folder(folder)
     shard.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def test_a_change_in_crawl_toml_itself_is_listed_too(folder: Path) -> None:
     "change", ["seeder.session_ids=sid", "seeder.www=false", "seeder.transform=a => b", "harvester.agent=Other"]
 )
 @pytest.mark.parametrize("way", ["--set", "crawl.toml"])
-def test_what_the_pages_were_made_with_cannot_change(folder: Path, change: str, way: str) -> None:
+def test_settings_that_known_pages_depend_on_cannot_change(folder: Path, change: str, way: str) -> None:
     a_run(folder)
     key = change.partition("=")[0]
     if way == "crawl.toml":
@@ -85,7 +85,7 @@ def test_what_the_pages_were_made_with_cannot_change(folder: Path, change: str, 
     prepared(folder.with_name("another"), change)
 
 
-def test_a_collection_from_before_runs_were_recorded_keeps_www_apart(folder: Path) -> None:
+def test_a_collection_older_than_recorded_runs_keeps_www_separate(folder: Path) -> None:
     shard = shard_folder(folder)
     shard.mkdir(parents=True)
     (shard / MANIFEST).touch()
@@ -98,7 +98,7 @@ def test_a_collection_from_before_runs_were_recorded_keeps_www_apart(folder: Pat
     assert prepared(folder).toml is None
 
 
-def test_addresses_of_a_demonstration_are_no_change(folder: Path) -> None:
+def test_addresses_of_a_demonstration_web_are_no_change_of_settings(folder: Path) -> None:
     a_run(folder)
     said: list[str] = []
     demo = demo_settings({"a.test": "127.0.0.1:1234"}, ("test",))
@@ -109,8 +109,8 @@ def test_addresses_of_a_demonstration_are_no_change(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["--set", "--config", "crawl.toml"])
-def test_a_wait_that_the_user_has_set_holds_for_a_demonstration_too(folder: Path, way: str) -> None:
-    """The default, said on purpose, is not what nobody has said; and a resume knows no better."""
+def test_a_wait_set_by_the_user_holds_for_a_demonstration_web_too(folder: Path, way: str) -> None:
+    """An explicit default is different from no setting, and a resume keeps it."""
     path = folder / SETTINGS if way == "crawl.toml" else folder.with_name("my.toml")
     path.parent.mkdir(exist_ok=True)
     path.write_text('[harvester]\nwait = "15s"\n')
@@ -144,13 +144,13 @@ def test_trusted_certificates_are_found_in_the_collection_or_the_working_folder(
         prepared(folder, "harvester.trusted=own.pem")
 
 
-def test_the_domains_of_the_seeds_are_accepted_where_none_are_named(folder: Path) -> None:
+def test_the_domains_of_the_seeds_are_accepted_if_none_are_set(folder: Path) -> None:
     seeds = ("http://www.example.org/", "http://a.b.example.co.uk/x", "http://127.0.0.1/")
     found = prepared(folder, "harvester.contact=a@example.org", seeds=seeds)
     assert found.settings.seeder.domains == ("example.org", "example.co.uk", "127.0.0.1")
 
 
-def test_the_ports_of_the_seeds_are_accepted_and_stay(folder: Path) -> None:
+def test_the_ports_of_the_seeds_are_accepted_and_stay_accepted(folder: Path) -> None:
     seeds = ("http://127.0.0.1:9000/", "http://localhost:8080/", "https://localhost/", "http://localhost:0/")
     said: list[str] = []
     usual = Settings().seeder.ports
@@ -162,7 +162,7 @@ def test_the_ports_of_the_seeds_are_accepted_and_stay(folder: Path) -> None:
     assert said == []
 
 
-def test_a_collection_from_before_ports_were_judged_keeps_its_pages(folder: Path) -> None:
+def test_a_collection_older_than_the_setting_of_ports_keeps_its_pages(folder: Path) -> None:
     a_run(folder)
     path = shard_folder(folder) / "runs.jsonl"
     recorded = runs(shard_folder(folder))
@@ -173,7 +173,7 @@ def test_a_collection_from_before_ports_were_judged_keeps_its_pages(folder: Path
 
 
 @pytest.mark.parametrize("said", ['contact = "a@example.org"', 'about = "https://example.org/crawler"'])
-def test_a_contact_or_a_web_page_is_enough_and_both_are_taken_from_the_user(folder: Path, said: str) -> None:
+def test_a_contact_or_a_web_page_is_enough_and_both_come_from_the_user_settings(folder: Path, said: str) -> None:
     user = folder.with_name("user.toml")
     user.write_text(f"[harvester]\n{said}\n")
     own = prepared(folder, seeds=("http://example.org/",), user_settings=user).settings.harvester
@@ -183,8 +183,8 @@ def test_a_contact_or_a_web_page_is_enough_and_both_are_taken_from_the_user(fold
 
 
 @pytest.mark.parametrize("way", ["--config", "--set", "crawl.toml"])
-def test_a_resume_without_domains_keeps_those_that_the_collection_has(folder: Path, way: str) -> None:
-    """`gossamer config` prints `domains = []`: what it prints can be fed back."""
+def test_a_resume_without_domains_keeps_the_domains_of_the_collection(folder: Path, way: str) -> None:
+    """`gossamer config` prints `domains = []`: its output can be used as input."""
     a_run(folder)
     printed = folder.with_name("printed.toml")
     printed.write_text(config.dump(Settings(), whole=True))
@@ -199,7 +199,7 @@ def test_a_resume_without_domains_keeps_those_that_the_collection_has(folder: Pa
     assert said == []
 
 
-def test_a_seed_keeps_the_www_it_was_given_with_and_is_one_page_with_its_twin() -> None:
+def test_a_seed_keeps_its_www_and_is_one_page_with_the_bare_name() -> None:
     twins = ("www.example.org", "https://example.org/", "http://example.org/a?sid=1", "http://WWW.example.org/a")
     given = (*twins, "www.com")
     found = read_seeds(given, (), SeederSettings())

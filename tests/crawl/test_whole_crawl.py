@@ -1,4 +1,4 @@
-"""Whole crawls of a demonstration Web: they end by themselves, and what they found is the truth about it."""
+"""Whole crawls of a demonstration Web: they end by themselves, and they find the truth about it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 from gossamer import urls
 from gossamer.base.model import Counted, Outcome, State, VisitFlag
 from gossamer.urls.names import bare
-from gossamer.webs.checker import Report
+from gossamer.webs.checker import PolitenessReport
 from gossamer.webs.demo import DemoWeb
-from gossamer.webs.demo.layout import Kind
-from gossamer.webs.demo.links import Link, Role, links
+from gossamer.webs.demo.layout import UrlKind
+from gossamer.webs.demo.links import DemoLink, Role, links
 from gossamer.webs.demo.site import Down
 from gossamer.webs.demo.truth import Expected
 from tests.support.crawling import Ended, gossamer, serve
@@ -34,7 +34,7 @@ class Whole:
 
     folder: Path
     ended: Ended
-    report: Report
+    report: PolitenessReport
 
     @cached_property
     def pages(self) -> dict[int, str]:
@@ -42,7 +42,7 @@ class Whole:
 
     @cached_property
     def visits(self) -> dict[str, dict[str, Any]]:
-        """The visit of each page; asserts that there is one only."""
+        """The visit of each page; asserts that there is only one."""
         found: dict[str, dict[str, Any]] = {}
         for row in rows(self.folder, "visits"):
             if row["ask"] == "page":
@@ -65,12 +65,12 @@ def crawled(web: DemoWeb, folder: Path, *arguments: str, changes: tuple[str, ...
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    """The crawl that most tests look at."""
+    """The crawl that most tests check."""
     return crawled(WEB, tmp_path_factory.mktemp("whole"), changes=("collection.seal_every=3s",))
 
 
 def expect_truth(whole: Whole, web: DemoWeb) -> None:
-    """Every URL that must be known is, nothing else is, and each has an outcome that it should have."""
+    """Checks that exactly the expected URLs are known, and that each has an allowed outcome."""
     expected = web.reachable()
     assert set(whole.pages.values()) == set(expected)
     assert set(whole.visits) == {url for url, e in expected.items() if not e.excluded}
@@ -84,16 +84,16 @@ def expect_truth(whole: Whole, web: DemoWeb) -> None:
     assert len(whole.pages) == whole.ended.figures["known"]
 
 
-def test_the_truth_is_found_politely(whole: Whole) -> None:
+def test_a_crawl_finds_the_truth_politely(whole: Whole) -> None:
     expect_truth(whole, WEB)
     assert whole.ended.figures["ending"] == "nothing is left that may be asked soon"
     nobody = [s for s in WEB.all_sites if s.down is Down.REFUSED]
     assert nobody
     asked = sum(whole.ended.figures[what] for what in ("visits", "robots_visits", "sitemap_visits", "probe_visits"))
-    assert whole.report.requests == asked - len(nobody), "who does not listen has no log"
+    assert whole.report.requests == asked - len(nobody), "a site that does not listen has no log"
 
 
-def test_the_figures_agree_with_the_tables_with_status_and_with_the_truth(whole: Whole) -> None:
+def test_the_figures_agree_with_tables_status_and_truth(whole: Whole) -> None:
     figures = whole.ended.figures
     expected = WEB.reachable().values()
     waiting, excluded = sum(e.waits for e in expected), sum(e.excluded and not e.waits for e in expected)
@@ -110,7 +110,7 @@ def test_the_figures_agree_with_the_tables_with_status_and_with_the_truth(whole:
     assert status["running"] is False
 
 
-def test_status_accounts_for_every_known_page_with_a_reason_that_is_true(whole: Whole) -> None:
+def test_status_gives_a_true_reason_for_every_known_page(whole: Whole) -> None:
     expected = WEB.reachable()
     status = gossamer("status", whole.folder, "--json").figures
     waiting, excluded = Counter(why_waiting(e) for e in expected.values() if e.waits), Counter[str]()
@@ -122,13 +122,13 @@ def test_status_accounts_for_every_known_page_with_a_reason_that_is_true(whole: 
     done = Counter(outcome.word for e in alone for outcome in e.outcomes - {Outcome.SOFT_404})
     done |= {"ok": done["ok"] + len(groups), "duplicate": sum(groups.values()) - len(groups)}
     why = status["why"]
-    soft = why["done"].pop("soft_404", 0)  # by the order of fetching, some of those that would be duplicates
-    assert soft <= sum(e.kind is Kind.SOFT for e in expected.values())
+    soft = why["done"].pop("soft_404", 0)  # depending on the order, some pages are soft 404 instead of duplicates
+    assert soft <= sum(e.kind is UrlKind.SOFT for e in expected.values())
     done["duplicate"] -= soft
     assert {word: part["pages"] for word, part in why["waiting"].items()} == waiting
     assert why["excluded"] == excluded
     assert why["done"] == done
-    assert len(waiting) >= 5, "a crawl with few reasons would prove little"
+    assert len(waiting) >= 5, "a crawl with few reasons proves little"
     done["soft_404"] = soft
     for part, words in (("waiting", waiting), ("excluded", excluded), ("done", done)):
         assert status[part] == sum(words.values())
@@ -147,7 +147,7 @@ def why_waiting(expected: Expected) -> str:
     return outcome.word
 
 
-def test_of_pages_that_are_alike_one_is_kept_and_the_others_name_it(whole: Whole) -> None:
+def test_one_of_several_equal_pages_is_kept_and_the_others_name_it(whole: Whole) -> None:
     groups: dict[str, list[str]] = defaultdict(list)
     for url, expected in WEB.reachable().items():
         if expected.same_as:
@@ -160,9 +160,9 @@ def test_of_pages_that_are_alike_one_is_kept_and_the_others_name_it(whole: Whole
         assert {row["digest"] for row in found} == {original["digest"]}
 
 
-def test_pages_that_robots_txt_or_nofollow_keeps_from_us_are_never_asked_for(whole: Whole) -> None:
+def test_pages_hidden_by_robots_txt_or_nofollow_are_never_requested(whole: Whole) -> None:
     kinds = {truth.url: truth.kind for truth in WEB.truth().values()}
-    hidden = {url for url, kind in kinds.items() if kind in (Kind.FORBIDDEN, Kind.HIDDEN)}
+    hidden = {url for url, kind in kinds.items() if kind in (UrlKind.FORBIDDEN, UrlKind.HIDDEN)}
     assert len(hidden) > 20
     assert hidden.isdisjoint(whole.visits)
     expected = WEB.reachable().values()
@@ -172,10 +172,10 @@ def test_pages_that_robots_txt_or_nofollow_keeps_from_us_are_never_asked_for(who
     assert any(e.too_deep for e in expected)
 
 
-def demo_links() -> Iterator[tuple[str, bool, list[Link]]]:
-    """Every page with its links, and whether it asks for none of them to be followed."""
+def demo_links() -> Iterator[tuple[str, bool, list[DemoLink]]]:
+    """Every page with its links, and whether it is a nofollow page."""
     for truth in WEB.truth().values():
-        if truth.kind in (Kind.PAGE, Kind.DUPLICATE):
+        if truth.kind in (UrlKind.PAGE, UrlKind.DUPLICATE):
             quiet = truth.number in WEB.layout(truth.site).quiet
             yield truth.url, quiet, links(WEB, WEB.all_sites[truth.site], truth.number)
 
@@ -202,7 +202,7 @@ def test_the_links_table_has_every_link_between_pages_and_no_other(whole: Whole)
     assert duplicates.isdisjoint(found)
 
 
-def test_targets_that_are_no_pages_are_counted_by_class(whole: Whole) -> None:
+def test_link_targets_that_are_no_pages_are_counted_by_class(whole: Whole) -> None:
     for url, quiet, there in demo_links():
         if url not in whole.visits or whole.visits[url]["outcome"] != "ok":
             continue
@@ -220,7 +220,7 @@ def test_targets_that_are_no_pages_are_counted_by_class(whole: Whole) -> None:
         row = whole.visits[url]
         counted = {c.name.lower(): row[f"counted_{c.name.lower()}"] for c in Counted}
         if quiet:
-            counted.pop("nofollow")  # all its links are, and those to pages not known by then are counted
+            counted.pop("nofollow")  # all its links are nofollow, and links to pages not known yet are counted
         assert {word: n for word, n in counted.items() if n} == +expected, url
 
 
@@ -246,7 +246,7 @@ def test_every_visit_leads_to_its_record_and_every_record_belongs_to_one_visit(w
         assert place not in seen
         seen.add(place)
     assert seen == set(whole.archive)
-    torn = sum(t.kind is Kind.TORN for t in WEB.truth().values())
+    torn = sum(t.kind is UrlKind.TORN for t in WEB.truth().values())
     assert outcomes.pop("noindex") > 5
     assert outcomes == {"connect_failed": sum(s.down is Down.REFUSED for s in WEB.all_sites), "broken_off": torn}
 
@@ -268,14 +268,14 @@ SMALLER = DemoWeb(seed=12, sites=12, pages=300, largest=60, latency=0.05, errors
     ],
     ids=["one worker", "breadth-first", "small plans", "turns of three"],
 )
-def test_the_truth_is_found_whatever_the_settings(
+def test_a_crawl_finds_the_truth_with_any_settings(
     tmp_path: Path, arguments: tuple[str, ...], changes: tuple[str, ...]
 ) -> None:
     whole = crawled(SMALLER, tmp_path, *arguments, changes=changes)
     expect_truth(whole, SMALLER)
     if changes:
         in_turn = Counter(row["flags"] & 32 != 0 for row in whole.visits.values())
-        assert in_turn[True] > 100, "the pages of a turn come over one connection"
+        assert in_turn[True] > 100, "the pages of a turn use one connection"
 
 
 def test_a_crawl_in_parts_finds_the_truth_too(tmp_path: Path) -> None:

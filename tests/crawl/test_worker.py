@@ -1,4 +1,4 @@
-"""What a real worker makes of every way to answer: the whole way of an assignment, and back."""
+"""What a real worker makes of every kind of answer: the whole way of an assignment, and back."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ PATHS = {
 def tour(
     server: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, tuple[Any, dict[str, bytes]]], Path, dict[str, int]]:
-    """Every path once: visit and texts by path, the shard's folder, the archive's lengths."""
+    """Every path once: visit and texts by path, the folder of the shard, the lengths of the archive files."""
     folder = tmp_path_factory.mktemp("shard")
     pool = make_pool(
         folder,
@@ -104,7 +104,7 @@ Tour = tuple[dict[str, tuple[Any, dict[str, bytes]]], Path, dict[str, int]]
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_every_way_to_answer_has_its_outcome(tour: Tour, path: str) -> None:
+def test_every_kind_of_answer_has_its_outcome(tour: Tour, path: str) -> None:
     visit, texts = tour[0][path]
     assert Outcome(visit["outcome"]) is PATHS[path]
     assert visit["start"] < visit["end"]
@@ -128,7 +128,7 @@ def test_pages_are_gathered_whatever_their_encoding(tour: Tour) -> None:
         assert visit["flags"] & VisitFlag.STORED
 
 
-def test_what_the_desk_acts_on_comes_back(tour: Tour) -> None:
+def test_the_values_that_the_desk_needs_come_back(tour: Tour) -> None:
     visits = tour[0]
     assert visits["/wait"][0]["retry_after"] == 120
     assert visits["/wait-date"][0]["retry_after"] > 1e8
@@ -144,7 +144,7 @@ def test_what_the_desk_acts_on_comes_back(tour: Tour) -> None:
     assert (visits["/ok"][0]["page"], visits["/ok"][0]["origin"], visits["/ok"][0]["site"]) == (0, 5, 0)
 
 
-def test_of_pages_that_say_noindex_or_noarchive_only_the_fact_is_kept(tour: Tour) -> None:
+def test_of_noindex_and_noarchive_pages_only_the_visit_is_kept(tour: Tour) -> None:
     visits, folder, lengths = tour
     for path in _PRIVATE:
         visit = visits[path][0]
@@ -164,7 +164,7 @@ def test_of_pages_that_say_noindex_or_noarchive_only_the_fact_is_kept(tour: Tour
     assert all(f"{path}\r\n".encode() not in raw for path in _PRIVATE)
 
 
-def test_pages_that_say_noindex_are_kept_where_the_settings_want_it(start: Start, server: Server) -> None:
+def test_noindex_pages_are_kept_if_the_settings_say_so(start: Start, server: Server) -> None:
     pool = start("gatherer.keep_noindex=true")
     pool.assign([ask(i, server.url(path), server) for i, path in enumerate(_PRIVATE)])
     found = collect(pool, len(_PRIVATE))
@@ -172,7 +172,7 @@ def test_pages_that_say_noindex_are_kept_where_the_settings_want_it(start: Start
     assert found[2][1]["description"] == b"What it is about"
 
 
-def test_the_texts_of_links_of_a_noindex_page_do_not_cross(start: Start, server: Server) -> None:
+def test_the_link_texts_of_a_noindex_page_are_not_sent_to_the_desk(start: Start, server: Server) -> None:
     pool = start()
     pool.assign([ask(1, server.url("/expired"), server)])
     while not len(results := pool.results(1.0)):
@@ -181,7 +181,7 @@ def test_the_texts_of_links_of_a_noindex_page_do_not_cross(start: Start, server:
     assert not results.links.anchors.lengths.any()
 
 
-def test_preferences_come_with_the_page(tour: Tour) -> None:
+def test_preferences_of_a_page_come_back(tour: Tour) -> None:
     assert tour[0]["/preferences"][1]["preferences"].decode().split("\n") == [
         "content-usage: train-ai=n, search=y",
         "content-signal: search=yes,ai-train=no",
@@ -192,7 +192,7 @@ def test_preferences_come_with_the_page(tour: Tour) -> None:
     assert tour[0]["/ok"][1]["preferences"] == b""
 
 
-def test_what_is_asked_for_in_place_of_the_page_is_told_and_not_worked_around(tour: Tour) -> None:
+def test_payment_challenge_and_log_in_are_reported_and_not_circumvented(tour: Tour) -> None:
     visits = tour[0]
     assert visits["/paid"][1]["detail"] == b"crawler-price: USD 0.01"
     assert visits["/challenge"][1]["detail"] == b"cf-mitigated: challenge"
@@ -202,7 +202,7 @@ def test_what_is_asked_for_in_place_of_the_page_is_told_and_not_worked_around(to
     assert visits["/redirect-log-in"][0]["counted"][Counted.REJECTED] == 1
 
 
-def test_redirects_are_one_link_or_counted(tour: Tour, server: Server) -> None:
+def test_a_redirect_is_one_link_or_is_counted(tour: Tour, server: Server) -> None:
     visits = tour[0]
     visit, texts = visits["/redirect"]
     assert texts["redirect"] == server.url("/ok?from=redirect")
@@ -230,7 +230,7 @@ def test_the_archive_holds_every_answer_and_nothing_else(tour: Tour, server: Ser
     assert record.rec_headers["WARC-Target-URI"] == server.url("/gzip").decode()
 
 
-def test_links_cross_with_fingerprints_kinds_and_flags(start: Start, server: Server) -> None:
+def test_links_are_sent_with_fingerprints_kinds_and_flags(start: Start, server: Server) -> None:
     pool = start(workers=1)
     pool.assign([ask(1, server.url("/redirect"), server)])
     pool.assign([ask(2, server.url("/ok"), server)])

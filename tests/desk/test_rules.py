@@ -1,4 +1,4 @@
-"""The invariants of `collection/rulebook.py`, and that a desk's rules outlive a stop."""
+"""The invariants of `collection/rulebook.py`, and that the rules of a desk survive a stop."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def test_rules_that_nobody_has_any_more_are_forgotten(changes: list[tuple[int, b
             assert [read(book, int(a), int(b)) for a, b in zip(starts, ends, strict=True)] == list(has.values())
             assert book._held() <= kept + max(100, kept)
         places = [(int(a), int(b)) for a, b in zip(starts, ends, strict=True)]
-        assert [book.place(each) for each in has.values()] == places, "those in use are still known"
+        assert [book.place(each) for each in has.values()] == places, "rules in use are still known"
 
 
-def test_forgotten_rules_take_neither_memory_nor_disk() -> None:
+def test_forgotten_rules_use_neither_memory_nor_disk() -> None:
     book = RuleBook(10)
     for number in range(3 * SLACK // 1000):
         compiled = b"%09d" % number * (111 + 1000 * (number % 2))
@@ -72,7 +72,7 @@ def test_forgotten_rules_take_neither_memory_nor_disk() -> None:
     assert book.on_disk < 2 * SLACK
 
 
-def test_the_kernel_matches_rules_on_disk_as_those_in_memory(tmp_path: Path) -> None:
+def test_the_kernel_matches_rules_on_disk_and_in_memory_alike(tmp_path: Path) -> None:
     files = [b"User-agent: *\n" + b"".join(b"Disallow: /%d/\n" % i for i in range(n)) for n in (3, 3000)]
     book = RuleBook(2, 7, tmp_path)
     places = np.array([book.place(Rules.parse(file, "x").compiled()) for file in files], np.uint32)
@@ -97,7 +97,7 @@ def test_a_full_disk_is_an_error_with_a_cure(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("how", ["stopped", "killed"])
-def test_large_and_small_rules_outlive_a_run(tmp_path: Path, how: str) -> None:
+def test_large_and_small_rules_survive_a_run(tmp_path: Path, how: str) -> None:
     large = b"User-agent: *\n" + b"".join(b"Disallow: /%d/\n" % i for i in range(2000))
     files = {"a": large, "b": b"User-agent: *\nDisallow: /9"}
     compiled = {host: Rules.parse(file, "x").compiled() for host, file in files.items()}

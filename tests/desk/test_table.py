@@ -1,4 +1,4 @@
-"""The known-page table against a dictionary."""
+"""The known-page table, compared with a dictionary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gossamer.base.model import NONE
 from gossamer.desk.table import SUBTABLES, Table, add_one, find_one
 
-# few sub-tables and few low bits: long runs of taken cells, around the end of a sub-table too
+# few sub-tables and few low bits: long runs of used cells, also across the end of a sub-table
 fingerprints = st.builds(
     lambda sub, low: sub << 56 | low,
     st.integers(0, 2),
@@ -30,7 +30,7 @@ def test_a_table_answers_like_a_dictionary(parts: list[list[int]]) -> None:
     model: dict[int, int] = {}
     for number, part in enumerate(parts):
         numbers = np.arange(1000 * number, 1000 * number + len(part), dtype=np.uint32)
-        known = [model.get(max(1, f), NONE) for f in part]  # 0 is kept as 1
+        known = [model.get(max(1, f), NONE) for f in part]  # 0 is stored as 1
         assert table.find(u64(part)).tolist() == known
         table.add(u64(part), numbers)
         for fingerprint, value in zip(part, numbers.tolist(), strict=True):
@@ -47,7 +47,7 @@ def test_a_table_answers_like_a_dictionary(parts: list[list[int]]) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(fingerprints, min_size=1, max_size=60))
-def test_one_at_a_time_is_the_same_as_many(part: list[int]) -> None:
+def test_adding_one_at_a_time_equals_adding_many(part: list[int]) -> None:
     one, many = Table(1_000), Table(1_000)
     many.add(u64(part), np.arange(len(part), dtype=np.uint32))
     for number, fingerprint in enumerate(part):

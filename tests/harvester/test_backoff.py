@@ -1,4 +1,4 @@
-"""How long sites are left in peace: the factor, the stretch, and that both outlast a kill."""
+"""The back-off of sites: the factor, the stretch, and that both survive a kill."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VISITS = st.lists(
     st.tuples(st.sampled_from(Outcome), st.sampled_from([-1.0, 0.0, 30.0, 1e9]), st.floats(0.01, 30.0), st.booleans()),
     max_size=40,
 )
-"""Outcome, Retry-After, time that it took, whether there was an answer."""
+"""Outcome, Retry-After, duration, and whether there was an answer."""
 
 
 def sites(count: int = 1) -> Clocks:
@@ -45,7 +45,7 @@ def sites(count: int = 1) -> Clocks:
 
 
 def after(found: Clocks, time: float, visit: tuple[Outcome, float, float, bool], wait: float, k: float) -> float:
-    """How long site 0 rests after the visit, which ended at `time`."""
+    """Seconds that site 0 rests after the visit, which ended at `time`."""
     outcome, retry_after, took, answered = visit
     values = ([0], [outcome], [time], [retry_after], [wait], [answered], [took], [took if answered else 0.0])
     kinds = (np.uint32, np.uint8, float, np.float32, float, np.bool_, float, float)
@@ -104,13 +104,13 @@ def test_a_rising_response_time_only_ever_makes_the_rest_longer(took: list[float
         assert rest >= wait - EPSILON
         assert 1.0 <= found.stretch[0] <= MOST_STRETCH
         if max(took[: i + 1]) <= 2 * min(took[: i + 1]):
-            assert found.stretch[0] == 1.0, "no more than twice as long"
+            assert found.stretch[0] == 1.0, "at most twice as long"
         if found.stretch[0] > 1:
             assert found.why[0] == Aside.SLOWED
             assert rest == pytest.approx(wait * found.stretch[0], abs=EPSILON)
 
 
-def test_after_answers_that_take_ten_times_as_long_the_wait_is_stretched_until_they_do_not() -> None:
+def test_answers_that_take_ten_times_as_long_stretch_the_wait_until_they_are_fast_again() -> None:
     found = sites()
     usual, slow = (Outcome.OK, -1.0, 0.2, True), (Outcome.OK, -1.0, 2.0, True)
     assert {after(found, 1e6, usual, 5.0, 0.0) for _ in range(30)} == {5.0}
@@ -124,11 +124,11 @@ def test_after_answers_that_take_ten_times_as_long_the_wait_is_stretched_until_t
 
 
 def gaps(asked: list[Asked]) -> list[tuple[float, float]]:
-    """Start of each request but the first, and the time since the end of the one before."""
+    """For each request but the first: its start, and the time since the end of the request before."""
     return [(b.start, b.start - a.end) for a, b in pairwise(asked)]
 
 
-def test_a_server_that_gets_slow_under_load_is_asked_less_often_and_as_before_when_it_recovers(tmp_path: Path) -> None:
+def test_a_server_that_gets_slow_is_requested_less_often_until_it_recovers(tmp_path: Path) -> None:
     pages = [f"{ROOT}{n}" for n in range(110)]
     world = World(tmp_path, {}, ["harvester.wait=1s", "harvester.large_site=1000"])
     busy: list[float] = []
@@ -146,14 +146,14 @@ def test_a_server_that_gets_slow_under_load_is_asked_less_often_and_as_before_wh
     before = [gap for start, gap in found if start <= busy[0]]
     meanwhile = [gap for start, gap in found if busy[3] < start <= busy[-1]]
     later = [gap for start, gap in found if start > busy[-1]][10:]
-    assert max(before) < 1.1, "a tick is absorbed with what comes beside it"
+    assert max(before) < 1.1, "results wait for the next tick"
     assert min(meanwhile) > 3 * max(before)
     assert max(later) < 1.1
     assert len(later) > 30
     assert result.crawl.desk.columns.site.stretch[0] == 1.0
 
 
-def test_with_a_wait_factor_sites_rest_so_many_times_as_long_as_their_last_answer_took(tmp_path: Path) -> None:
+def test_with_a_wait_factor_sites_rest_for_that_multiple_of_their_last_answer(tmp_path: Path) -> None:
     rng = Random(1)
     pages = {f"{ROOT}{n}": Reply(seconds=rng.uniform(0.1, 3.0)) for n in range(20)}
     world = World(tmp_path, pages, ["harvester.wait=1s", "harvester.wait_factor=10"])
@@ -163,7 +163,7 @@ def test_with_a_wait_factor_sites_rest_so_many_times_as_long_as_their_last_answe
         assert b.start - a.end >= max(1.0, 10 * (a.end - a.start)) - EPSILON
 
 
-def test_one_request_at_a_time_to_a_domain_and_its_wait_between_two(tmp_path: Path) -> None:
+def test_a_domain_gets_one_request_at_a_time_with_its_wait_between_two(tmp_path: Path) -> None:
     hosts = [f"s{i}.one.co.uk" for i in range(5)] + [f"s{i}.two.co.uk" for i in range(5)]
     web = {f"http://{host}/{n}": Reply(seconds=0.3) for host in hosts for n in range(4)}
     world = World(tmp_path, web, ["harvester.domain_wait=2s"], address=lambda host: f"192.0.2.{hosts.index(host)}")
@@ -176,15 +176,15 @@ def test_one_request_at_a_time_to_a_domain_and_its_wait_between_two(tmp_path: Pa
         assert min(gap for _, gap in gaps(of)) >= 2.0 - EPSILON
     free = World(tmp_path / "free", web, address=world.address)
     free.run(list(web))
-    assert free.clock.monotonic() < world.clock.monotonic(), "without the limit it is quicker"
+    assert free.clock.monotonic() < world.clock.monotonic(), "without the limit it is faster"
 
 
 # --- kills
 
 
 def too_soon(asked: list[Asked], outcome: dict[str, Outcome], seconds: float, wait: float) -> list[str]:
-    """By the contract: requests within `max(wait, 1 s) * factor` of the answer before. Answers that a kill cut off were
-    never seen."""
+    """Requests within `max(wait, 1 s) * factor` of the answer before, which the contract forbids. Answers that a kill
+    cut off were never seen."""
     found, factor, last = [], dict[str, float](), dict[str, Asked]()
     for a in asked:
         site = urls.host(a.url)
@@ -201,7 +201,7 @@ def too_soon(asked: list[Asked], outcome: dict[str, Outcome], seconds: float, wa
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_factor_retry_after_and_crawl_delay_outlast_kills(tmp_path: Path, seed: int) -> None:
+def test_factor_retry_after_and_crawl_delay_survive_kills(tmp_path: Path, seed: int) -> None:
     rng = Random(seed)
     hosts = [f"s{i}.example" for i in range(4)]
     outcome = {
@@ -229,7 +229,7 @@ def test_factor_retry_after_and_crawl_delay_outlast_kills(tmp_path: Path, seed: 
 
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 2**32))
-def test_what_was_never_committed_makes_us_as_patient_as_if_it_were(seed: int) -> None:
+def test_uncommitted_visits_make_the_crawl_back_off_as_committed_ones_do(seed: int) -> None:
     rng = Random(seed)
     changes = ("collection.max_pages=100", "collection.max_sites=10", f"harvester.wait_factor={rng.choice([0, 10])}")
     chosen, known = override(Settings(), changes), rng.randint(1, 3)
@@ -260,10 +260,10 @@ def test_what_was_never_committed_makes_us_as_patient_as_if_it_were(seed: int) -
         assert lost.columns.site.slow[site] * 2**doubled >= there.columns.site.slow[site] - EPSILON
 
 
-# --- what people are told
+# --- reports
 
 
-def test_a_site_that_is_slowed_says_so_and_why(tmp_path: Path) -> None:
+def test_a_slowed_site_is_reported_with_the_reason(tmp_path: Path) -> None:
     busy = Reply(outcome=Outcome.TOO_MANY_REQUESTS, status=429)
     web = {ROOT: Reply(links=[f"{ROOT}1"]), f"{ROOT}1": busy}
     crawl = World(tmp_path, web).run([ROOT]).crawl

@@ -1,7 +1,7 @@
-"""`www.` and the bare name are one site (A.2.5): asked by the name that answers, each page once, politely.
+"""`www.` and the bare name are one site (A.2.5): it is requested by the name that answers, each page once, politely.
 
-Simulated crawls under a virtual clock: replies are looked up by the URL that is asked for, `www.` and all. At the end a
-whole crawl of the demonstration Web's sites that have two names.
+Simulated crawls under a virtual clock: replies are looked up by the requested URL, with its `www.`. The last test is a
+whole crawl of the sites of the demonstration Web that have two names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gossamer.harvester.errands.probes import NAME
 from gossamer.manager.pages import Pages
 from gossamer.robots import Rules
 from gossamer.webs.demo import DemoWeb
-from gossamer.webs.demo.site import Names
+from gossamer.webs.demo.site import SiteNames
 from gossamer.webs.simulated import Asked, Reply
 from tests.support.crawling import gossamer, serve
 from tests.support.reading import Found
@@ -34,7 +34,7 @@ Replies = Callable[[str], Reply]
 
 
 def other(url: str) -> str:
-    """The other spelling."""
+    """The URL with the other name."""
     return url.replace("//www.", "//") if "//www." in url else url.replace("//", "//www.")
 
 
@@ -43,7 +43,7 @@ def moved(url: str) -> Reply:
 
 
 def page(url: str) -> Reply:
-    """Every page leads to all of them, written with either name."""
+    """Every page links to all pages, with both names."""
     number = url.rpartition("/")[2]
     if number == "robots.txt" or number not in PAGES:
         return NONE_THERE
@@ -52,7 +52,7 @@ def page(url: str) -> Reply:
 
 
 def redirecting(to_www: bool, robots: bool) -> Replies:
-    """A site that redirects every path to one of its names; its robots.txt too, or that of either name is not there."""
+    """A site that redirects every path to one of its names, with its robots.txt or without one at either name."""
 
     def reply(url: str) -> Reply:
         if ("//www." in url) == to_www or (url.endswith("robots.txt") and not robots):
@@ -73,17 +73,19 @@ def expect_one_site(world: World, known: dict[str, tuple[State, Outcome | None, 
 
 
 @pytest.mark.parametrize("seed", [BARE, WWW])
-def test_www_and_the_bare_name_are_one_site_and_each_page_is_asked_for_once(tmp_path: Path, seed: str) -> None:
+def test_www_and_the_bare_name_are_one_site_and_each_page_is_requested_once(tmp_path: Path, seed: str) -> None:
     world = World(tmp_path, page)
     result = world.run([seed])
     expect_one_site(world, result.pages)
     assert result.in_state(State.DONE) == set(result.pages)
-    assert Counter(asked_urls(world.asked)) == {seed + n: 1 for n in PAGES}, "asked by the name that it was found with"
+    assert Counter(asked_urls(world.asked)) == {seed + n: 1 for n in PAGES}, (
+        "requested by the name with which it was found"
+    )
     assert asked_urls(world.asked, Ask.ROBOTS) == [seed + "robots.txt"]
     assert result.crawl.desk.columns.site.count == 1
 
 
-def test_a_site_that_is_first_linked_with_www_is_asked_so(tmp_path: Path) -> None:
+def test_a_site_that_is_first_linked_with_www_is_requested_with_www(tmp_path: Path) -> None:
     replies = {"http://b.example/": Reply(links=[WWW, BARE + "1"])}
     world = World(tmp_path, lambda url: replies.get(url) or page(url))
     world.run(["http://b.example/"])
@@ -92,7 +94,7 @@ def test_a_site_that_is_first_linked_with_www_is_asked_so(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("robots", [True, False], ids=["robots.txt too", "robots.txt apart"])
 @pytest.mark.parametrize("to_www", [True, False], ids=["to www", "to the bare name"])
-def test_a_site_that_redirects_every_path_to_its_other_name_does_so_once(
+def test_a_site_that_redirects_every_path_to_its_other_name_is_redirected_once(
     tmp_path: Path, to_www: bool, robots: bool
 ) -> None:
     wrong, right = (BARE, WWW) if to_www else (WWW, BARE)
@@ -113,7 +115,7 @@ def test_a_site_that_redirects_every_path_to_its_other_name_does_so_once(
     assert desk[Pages].counts.sum() == len(result.pages)
 
 
-def test_robots_txt_at_the_other_name_is_read_before_any_page_and_obeyed(tmp_path: Path) -> None:
+def test_robots_txt_at_the_other_name_is_read_before_any_page_and_applied(tmp_path: Path) -> None:
     rules = Rules.parse(b"User-agent: *\nDisallow: /2", "Gossamer").compiled()
 
     def reply(url: str) -> Reply:
@@ -127,7 +129,7 @@ def test_robots_txt_at_the_other_name_is_read_before_any_page_and_obeyed(tmp_pat
 
 
 @pytest.mark.parametrize("robots", [True, False], ids=["robots.txt too", "robots.txt apart"])
-def test_a_ring_of_redirects_ends(tmp_path: Path, robots: bool) -> None:
+def test_circular_redirects_between_two_names_end(tmp_path: Path, robots: bool) -> None:
     def reply(url: str) -> Reply:
         return NONE_THERE if url.endswith("robots.txt") and not robots else moved(url)
 
@@ -141,10 +143,10 @@ def test_a_ring_of_redirects_ends(tmp_path: Path, robots: bool) -> None:
     world.clock.advance(86_400.0)
     before = len(world.asked)
     world.run()
-    assert len(world.asked) - before <= 2, "nor does it begin anew"
+    assert len(world.asked) - before <= 2, "it does not begin again"
 
 
-def test_a_bare_name_that_does_not_exist_is_asked_with_www(tmp_path: Path) -> None:
+def test_a_site_whose_bare_name_does_not_exist_is_requested_with_www(tmp_path: Path) -> None:
     names: list[str] = []
 
     def address(host: str) -> str | None:
@@ -159,7 +161,7 @@ def test_a_bare_name_that_does_not_exist_is_asked_with_www(tmp_path: Path) -> No
     assert result.ending is Ending.DONE
 
 
-def test_a_name_that_exists_in_neither_spelling_is_looked_up_twice_and_waits(tmp_path: Path) -> None:
+def test_a_site_with_neither_name_is_looked_up_twice_and_waits(tmp_path: Path) -> None:
     names: list[str] = []
 
     def address(host: str) -> None:
@@ -178,7 +180,7 @@ def test_a_name_that_exists_in_neither_spelling_is_looked_up_twice_and_waits(tmp
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CONNECT_FAILED, Outcome.TLS_FAILED])
-def test_a_site_whose_first_connection_fails_is_asked_by_its_other_name(tmp_path: Path, outcome: Outcome) -> None:
+def test_a_site_whose_first_connection_fails_is_requested_by_its_other_name(tmp_path: Path, outcome: Outcome) -> None:
     def reply(url: str) -> Reply:
         return page(url) if "//www." in url else Reply(outcome=outcome, status=0)
 
@@ -190,8 +192,8 @@ def test_a_site_whose_first_connection_fails_is_asked_by_its_other_name(tmp_path
     expect_one_site(world, result.pages)
 
 
-def test_a_site_whose_other_name_does_not_exist_is_asked_by_its_first_one_again(tmp_path: Path) -> None:
-    """What it waits for is its robots.txt, not a name that nobody has written."""
+def test_a_site_whose_other_name_does_not_exist_is_requested_by_its_first_name_again(tmp_path: Path) -> None:
+    """It waits for its robots.txt, not for a name that no link has."""
     failing = [True]
 
     def reply(url: str) -> Reply:
@@ -212,7 +214,7 @@ def test_a_site_whose_other_name_does_not_exist_is_asked_by_its_first_one_again(
 
 
 def test_a_site_that_answered_before_keeps_its_name(tmp_path: Path) -> None:
-    """Later failures say nothing about the name."""
+    """Later failures prove nothing about the name."""
 
     def reply(url: str) -> Reply:
         return Reply(outcome=Outcome.CONNECT_FAILED, status=0) if url.endswith("/1") else page(url)
@@ -224,8 +226,8 @@ def test_a_site_that_answered_before_keeps_its_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("turns", [2, 4, 6, 8, 12, 20])
 @pytest.mark.parametrize("how", ["redirect", "name", "connection"])
-def test_a_replay_gives_the_names_by_which_sites_are_asked(tmp_path: Path, turns: int, how: str) -> None:
-    """After a kill the desk is what it was, and the crawl ends as it would have."""
+def test_a_replay_restores_the_names_by_which_sites_are_requested(tmp_path: Path, turns: int, how: str) -> None:
+    """After a kill the desk has its former state, and the crawl ends as it would have without it."""
 
     def reply(url: str) -> Reply:
         failed = Reply(outcome=Outcome.CONNECT_FAILED, status=0)
@@ -237,7 +239,7 @@ def test_a_replay_gives_the_names_by_which_sites_are_asked(tmp_path: Path, turns
     result = world.run(patience=1000.0)
     expect_one_site(world, result.pages)
     assert {outcome for _, outcome, _ in result.pages.values()} == {Outcome.OK}
-    assert max(Counter(asked_urls(world.asked)).values()) <= 2, "what was in flight at the kill, once more"
+    assert max(Counter(asked_urls(world.asked)).values()) <= 2, "requests in flight at the kill are repeated"
 
 
 def test_without_the_setting_they_are_two_sites(tmp_path: Path) -> None:
@@ -288,10 +290,12 @@ TWINS = DemoWeb(
 
 @pytest.mark.slow
 def test_sites_of_the_demonstration_web_with_two_names_are_crawled_by_the_right_one(tmp_path: Path) -> None:
-    """Seeds have the name that redirects, or that does not exist, wherever there is one."""
-    twins = [s for s in TWINS.all_sites if s.names is not Names.BARE]
-    assert {s.names for s in twins} == set(Names) - {Names.BARE}
-    wrong = {s.host: f"www.{s.host}" if s.names in (Names.TO_BARE, Names.BOTH) else s.host for s in TWINS.all_sites}
+    """Where a site has a name that redirects or does not exist, its seed has that name."""
+    twins = [s for s in TWINS.all_sites if s.names is not SiteNames.BARE]
+    assert {s.names for s in twins} == set(SiteNames) - {SiteNames.BARE}
+    wrong = {
+        s.host: f"www.{s.host}" if s.names in (SiteNames.TO_BARE, SiteNames.BOTH) else s.host for s in TWINS.all_sites
+    }
     seeds = tmp_path / "wrong.seeds"
     seeds.write_text("".join(f"http://{wrong[s.host]}/\n" for s in TWINS.all_sites))
     with serve(TWINS, tmp_path) as served:
@@ -310,9 +314,9 @@ def test_sites_of_the_demonstration_web_with_two_names_are_crawled_by_the_right_
     other = ("/maps/", "/sitemap.xml")
     asked = Counter((r.site, r.is_robots) for r in requests if not r.target.startswith(other) and NAME not in r.target)
     for site in twins:
-        right = wrong[site.host] if site.names is Names.BOTH else site.name
+        right = wrong[site.host] if site.names is SiteNames.BOTH else site.name
         other_name = site.host if right != site.host else f"www.{site.host}"
         pages = sum(e.url.startswith(site.home) and not e.excluded for e in expected.values())
         assert (asked[right, False], asked[right, True]) == (pages, 1)
-        redirected = site.names in (Names.TO_WWW, Names.TO_BARE)
+        redirected = site.names in (SiteNames.TO_WWW, SiteNames.TO_BARE)
         assert (asked[other_name, False], asked[other_name, True]) == (0, int(redirected)), site.names

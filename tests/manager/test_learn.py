@@ -1,4 +1,4 @@
-"""What a tick teaches: states, depths and cash, against an obvious model in plain Python."""
+"""Learning from a tick: states, depths and cash, compared with an obvious model in plain Python."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PAYING = (OPIC, VALUE, FRACTIONAL)
 
 
 class Crawl:
-    """The columns, and beside them the model: a dictionary for each page."""
+    """The columns, and the model: a dictionary for each page."""
 
     def __init__(self, random: Random, policy: str = "opic") -> None:
         self.random, self.policy = random, strategy_named(policy)
@@ -68,7 +68,7 @@ class Crawl:
             self.pages.append({**values, "cash": cash, "given": 0, "tries": 0, "due": 0, "limit": limit})
         page.count = len(self.pages)
         plant(self.columns, self.policy, self.totals, self.counts, first, page.count - first)
-        if self.policy.code == MERCATOR:  # which draw is whose has tests of its own; it must stay
+        if self.policy.code == MERCATOR:  # the drawing times have their own tests; here they must not change
             for number in range(first, page.count):
                 self.pages[number]["cash"] = int(page.cash[number])
 
@@ -139,7 +139,7 @@ class Crawl:
             self.lost += held
 
     def count(self, page: dict[str, int], degree: int, links: list[int]) -> None:
-        """What strategies without money leave in the cells of cash."""
+        """What strategies without cash put into the cells of cash."""
         share = 1 if self.policy.code == BACKLINKS else 0
         if self.policy.code == PARTIAL and degree:
             share = int(page["cash"] / degree)
@@ -186,21 +186,35 @@ def test_known_is_pending_and_waiting_and_done_and_excluded(seed: int, policy: s
     assert crawl.counts.sum() == crawl.columns.page.count
 
 
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32), policy=st.sampled_from(sorted(LIVE)))
+def test_the_account_equals_the_columns(seed: int, policy: str) -> None:
+    crawl = Crawl(Random(seed), policy).live()
+    expected, pending = new_counts(), [0] * 4
+    for state, reason, outcome, origin in zip(
+        *map(crawl.column, ("state", "reason", "outcome", "origin")), strict=True
+    ):
+        expected[state, {State.PENDING: 0, State.EXCLUDED: reason}.get(State(state), outcome)] += 1
+        pending[origin // 2] += state == State.PENDING
+    assert crawl.counts.tolist() == expected.tolist()
+    assert crawl.columns.site.pending[:4].tolist() == pending
+
+
 @settings(max_examples=300, deadline=None)
 @given(seed=st.integers(0, 2**32), policy=st.sampled_from(sorted(LIVE)))
-def test_a_tick_teaches_what_the_model_says(seed: int, policy: str) -> None:
+def test_a_tick_changes_pages_as_the_model_does(seed: int, policy: str) -> None:
     crawl = Crawl(Random(seed), policy).live()
     for page in crawl.pages:
         page["cash"] |= GIVEN * page["given"]
     for name in ("state", "reason", "depth", "cash", "tries", "due", "flags"):
-        found = crawl.column(name)
-        if name == "flags":  # redirects in a row have tests of their own
-            found = [flags & ~int(PageFlag.HOPS) for flags in found]
-        assert found == [int(page[name]) for page in crawl.pages], name
+        column = crawl.column(name)
+        if name == "flags":  # consecutive redirects have their own tests
+            column = [flags & ~int(PageFlag.HOPS) for flags in column]
+        assert column == [int(page[name]) for page in crawl.pages], name
     assert (crawl.totals[SPENT], crawl.totals[LOST]) == (crawl.spent, crawl.lost)
 
 
-def test_read_only_arrays_of_a_journal_record_teach_the_same() -> None:
+def test_read_only_arrays_of_a_journal_record_have_the_same_effect() -> None:
     crawl = Crawl(Random(3)).live()
     visits = np.frombuffer(np.zeros(1, VISIT).tobytes(), VISIT)
     nothing = np.frombuffer(b"", np.uint32), np.frombuffer(b"", np.uint8)
@@ -209,7 +223,7 @@ def test_read_only_arrays_of_a_journal_record_teach_the_same() -> None:
     assert crawl.columns.page.state[0] == State.DONE
 
 
-def test_seeds_beyond_what_the_total_holds_get_nothing() -> None:
+def test_seeds_beyond_the_capacity_of_the_total_get_nothing() -> None:
     columns = new_columns(10, 1)
     columns.page.count, columns.page.flags[:10] = 10, PageFlag.SEED
     totals, counts = new_totals(), new_counts()
@@ -219,7 +233,7 @@ def test_seeds_beyond_what_the_total_holds_get_nothing() -> None:
     assert totals[KEPT] == totals[TOTAL] == 2**63 - SEED_CASH
 
 
-def test_a_page_keeps_what_it_held_and_gives_it_once() -> None:
+def test_a_page_keeps_its_cash_and_gives_it_once() -> None:
     columns = new_columns(3, 1)
     columns.page.count, columns.site.count, columns.origin.count = 3, 1, 1
     columns.page.flags[0] = PageFlag.SEED
@@ -252,7 +266,7 @@ def test_pages_are_drawn_from_front_queues_first_in_first_out_and_half_as_often_
     assert first == pytest.approx(each * odds / odds.sum(), rel=0.2)
 
 
-def test_a_page_found_late_is_not_drawn_before_those_fetched_already() -> None:
+def test_a_page_found_late_is_not_drawn_before_pages_that_are_already_fetched() -> None:
     columns, policy, totals = new_columns(200, 1), strategy_named("mercator"), new_totals()
     columns.page.count, columns.site.count, columns.origin.count = 100, 1, 1
     plant(columns, policy, totals, new_counts(), 0, 100)
@@ -264,7 +278,7 @@ def test_a_page_found_late_is_not_drawn_before_those_fetched_already() -> None:
     assert columns.page.cash[100] > columns.page.cash[99] & np.uint64(GIVEN - 1)
 
 
-def test_an_unknown_policy_is_an_error_that_names_the_known_ones() -> None:
+def test_an_unknown_policy_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(UsageError) as error:
         strategy_named("pagerank", LIVE)
     assert "value, completed-pagerank, breadth-first" in error.value.cure
@@ -276,7 +290,7 @@ def test_an_unknown_policy_is_an_error_that_names_the_known_ones() -> None:
     assert "only the simulator" in error.value.cure
 
 
-def test_the_settings_accept_the_policies_that_a_crawl_can_know() -> None:
+def test_the_settings_accept_the_strategies_that_a_crawl_can_use() -> None:
     assert WORDS["manager.policy"] == tuple(LIVE)
 
 

@@ -1,4 +1,4 @@
-"""The plan against sorting everything."""
+"""The plan, compared with sorting everything."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def simple(code: int, page: int, cash: int, merit: np.float32) -> np.float32:
     if code == MERIT or (code == PARTIAL and merit > 0):
         return np.float32(merit)
     if code == RANDOM:
-        stirred = page * 0x9E3779B97F4A7C15 % 2**64
-        return np.float32((stirred ^ stirred >> 32) * 0xD6E8FEB86659FD93 % 2**64 >> 40)
+        mixed = page * 0x9E3779B97F4A7C15 % 2**64
+        return np.float32((mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93 % 2**64 >> 40)
     if code == MERCATOR:
         return -np.float32(cash)
     return np.float32(cash) / np.float32(UNIT) if code == PARTIAL else np.float32(cash)
@@ -178,10 +178,8 @@ def test_a_plan_is_the_best_pages_under_the_cap(policy: Strategy, seed: int, val
 @pytest.mark.parametrize("policy", LIVE.values(), ids=LIVE)
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32), value=st.sampled_from(VALUES))
-def test_a_plan_is_exact_with_a_small_buffer_and_a_sample_that_misleads(
-    policy: Strategy, seed: int, value: Value
-) -> None:
-    """Many trims, and bounds from a small sample without margin: often wrong, then the pass is made again."""
+def test_a_plan_is_exact_with_a_small_buffer_and_a_misleading_sample(policy: Strategy, seed: int, value: Value) -> None:
+    """Many trims, and bounds from a small sample without margin: they are often wrong, then the pass is repeated."""
     random = Random(seed)
     columns = random_columns(random, random.choice([50, 400]), random.randint(1, 12))
     batch, per_site, horizon = random.choice([1, 7, 30]), random.choice([1, 2, 10, 1000]), 100.0
@@ -200,12 +198,12 @@ def careless_estimate(pages, best, floors, taken, batch, cap, stride):  # type: 
         taken[site] += 1
         if taken[site] * stride >= cap and floors[site] == 0:
             floors[site] = key
-    at = batch // stride
-    return best[at] if at < len(best) else 0
+    last = batch // stride
+    return best[last] if last < len(best) else 0
 
 
 def test_a_plan_of_a_large_collection_is_exact() -> None:
-    """Large enough for the sample and its margins; one site holds half, and cash grows with the page number."""
+    """Large enough for the sample and its margins; one site has half of the pages, and cash grows with the number."""
     rng = np.random.default_rng(5)
     known, sites = 300_000, 500
     columns = new_columns(known, sites)
@@ -225,7 +223,7 @@ def test_a_plan_of_a_large_collection_is_exact() -> None:
         assert plan.candidates == known
 
 
-def test_a_plan_leaves_the_columns_as_they_are() -> None:
+def test_a_plan_does_not_change_the_columns() -> None:
     columns = random_columns(Random(1), 200, 5)
     before = {name: array.copy() for name, array in columns.page.used().items()}
     make_plan(columns, LIVE["opic"], WALL, 50, 10)
@@ -235,7 +233,7 @@ def test_a_plan_leaves_the_columns_as_they_are() -> None:
 @pytest.mark.parametrize("policy", LIVE.values(), ids=LIVE)
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32), value=st.sampled_from(VALUES))
-def test_a_page_stands_where_the_plan_puts_it(policy: Strategy, seed: int, value: Value) -> None:
+def test_the_position_of_a_page_agrees_with_the_plan(policy: Strategy, seed: int, value: Value) -> None:
     random = Random(seed)
     columns = random_columns(random, random.choice([1, 10, 60]), random.randint(1, 5))
     batch, per_site, horizon = random.choice([1, 7, 50]), random.choice([1, 2, 10]), 100.0
@@ -258,7 +256,7 @@ def test_a_page_stands_where_the_plan_puts_it(policy: Strategy, seed: int, value
                 assert found.score == pytest.approx(float(score(columns, policy, value, page, again)), rel=1e-5)
 
 
-def test_why_a_page_is_not_in_the_plan_is_said() -> None:
+def test_the_position_says_why_a_page_is_not_in_the_plan() -> None:
     columns = new_columns(4, 2)
     columns.page.count, columns.site.count, columns.origin.count = 4, 2, 2
     columns.origin.site[:2], columns.page.origin[:4] = [0, 1], [0, 0, 0, 1]
@@ -270,15 +268,15 @@ def test_why_a_page_is_not_in_the_plan_is_said() -> None:
     assert [reason(p) for p in range(4)] == [""] * 4
     assert "2 better pages of its site" in reason(2, per_site=2)
     assert "3 better pages come first" in reason(3, batch=3)
-    assert reason(3, per_site=2, batch=3) == "", "what is beyond the cap of its site makes room"
+    assert reason(3, per_site=2, batch=3) == "", "pages beyond the cap of their site make room"
     columns.site.next[1] = WALL + 100
-    assert "set aside for another 100 s" in reason(3)
+    assert "suspended for another 100 s" in reason(3)
     columns.site.refused[1] = 1
-    assert "longer delay" in reason(3)
+    assert "Crawl-delay is longer" in reason(3)
     columns.page.state[:3], columns.page.due[1] = [State.EXCLUDED, State.WAITING, State.DONE], int(WALL) + 5
     assert "excluded" in reason(0)
     assert "waits" in reason(1)
-    assert "fetched once" in reason(2)
+    assert "fetched only once" in reason(2)
     columns.page.due[2] = int(WALL) - 10
     assert "less than manager.min_period ago" in reason(2, value=Value(min_period=11.0))
     assert reason(2, value=Value(min_period=10.0)) == ""

@@ -1,4 +1,4 @@
-"""Quality, value and profit: the formulas, figure 7.1 through the real plan, the value of the index, re-visits."""
+"""Quality, value and profit: the formulas, figure 7.1 with the real plan, the value of the index, revisits."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_value_of_the_index_is_the_sum_or_the_minimum_over_its_pages(minimum
     assert plan(columns, replace(value, min_period=0.0)).index_value == pytest.approx(0.67, abs=1e-5)
 
 
-def test_what_is_not_in_the_index_adds_nothing_to_it() -> None:
+def test_pages_outside_the_index_add_nothing_to_it() -> None:
     columns, value = figure_7_1()
     for page, outcome in enumerate((Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND)):
         fetched(columns, page, 0, outcome)
@@ -83,7 +83,7 @@ def test_what_is_not_in_the_index_adds_nothing_to_it() -> None:
         assert (made.index_value, made.index_pages) == (0.0, 0)
 
 
-def test_the_exponents_bend_the_value() -> None:
+def test_the_exponents_change_the_value() -> None:
     columns, value = figure_7_1()
     made = plan(columns, replace(value, alpha=2.0, gamma=0.5))
     assert made.index_value == pytest.approx(0.4**2 * 0.1**0.5 + 0.7**2 * 0.9**0.5, rel=1e-5)
@@ -92,7 +92,9 @@ def test_the_exponents_bend_the_value() -> None:
 
 
 @given(UNIT, UNIT, st.sampled_from(list(PRESETS.values())))
-def test_profit_is_value_when_fetched_less_value_as_it_stands(quality: float, freshness: float, preset: Preset) -> None:
+def test_profit_is_the_value_after_a_fetch_minus_the_value_now(
+    quality: float, freshness: float, preset: Preset
+) -> None:
     value = Value({"boost": 1.0}, *preset[:3])
     assert value.profit(quality, 0.0, 0.0) == quality**value.alpha
     assert 0 <= value.profit(quality, 1.0, freshness) <= value.profit(quality, 0.0, freshness)
@@ -124,7 +126,7 @@ def test_quality_is_the_weighted_mean_of_the_scores() -> None:
     assert found.parts == pytest.approx({"links": 1.5 / 8, "boost": 1 / 8, "depth": 0.5 / 8, "static": 2 / 8})
 
 
-def test_a_fetched_page_is_worth_the_cash_that_it_held() -> None:
+def test_the_worth_of_a_fetched_page_is_the_cash_that_it_held() -> None:
     columns = some_columns(2)
     columns.page.cash[:2] = [SEED_CASH, SEED_CASH | GIVEN]
     fetched(columns, 1, 0)
@@ -156,10 +158,10 @@ def test_pages_fetched_long_enough_ago_are_planned_again(policy: str) -> None:
     made = plan(columns, value, policy=policy)
     assert sorted(made.pages.tolist()) == [0, 1, 2, 6, 7]
     assert made.candidates == 5
-    assert made.sites.tolist()[:2] == [6, 7], "those not fetched yet come first"
+    assert made.sites.tolist()[:2] == [6, 7], "pages not fetched yet come first"
 
 
-def test_the_longer_ago_the_sooner_again() -> None:
+def test_the_oldest_copies_are_planned_first() -> None:
     columns = some_columns(3)
     columns.page.boost[:3] = 0.5
     for page, age in enumerate((300.0, 500.0, 400.0)):
@@ -168,7 +170,7 @@ def test_the_longer_ago_the_sooner_again() -> None:
     assert made.sites.tolist() == [1, 2, 0]
 
 
-def test_the_soonest_due_knows_of_pages_to_be_fetched_again() -> None:
+def test_the_soonest_due_time_includes_pages_to_be_fetched_again() -> None:
     columns = some_columns(4)
     columns.page.state[:4] = State.EXCLUDED
     value = Value({"boost": 1.0}, min_period=1000.0)
@@ -198,7 +200,7 @@ def test_presets_set_the_exponents_unless_the_settings_do() -> None:
         assert PRESETS[name].index(max(PRESETS[name][:3])) == highest
 
 
-def test_presets_say_when_pages_are_fetched_again_unless_the_settings_do() -> None:
+def test_presets_set_the_revisit_period_unless_the_settings_do() -> None:
     periods = {name: Value.of(ManagerSettings(preset=name)).min_period for name in PRESETS}
     assert periods == {"general": 0, "research": 0, "archive": 30 * 86_400, "news": 6 * 3600}
     assert Value.of(ManagerSettings(preset="news", min_period=Duration(0))).min_period == 0
@@ -206,12 +208,12 @@ def test_presets_say_when_pages_are_fetched_again_unless_the_settings_do() -> No
 
 
 def test_presets_order_pages_differently() -> None:
-    """A good page whose copy is two months old, and a poor one that was never fetched."""
+    """A good page with a copy that is two months old, and a poor page that was never fetched."""
     columns = some_columns(2)
     columns.page.boost[:2] = [0.95, 0.3]
     fetched(columns, 0, 60 * 86_400)
     made = {name: Value.of(ManagerSettings(preset=name, weights={"boost": 1.0})) for name in PRESETS}
-    orders = {name: plan(columns, value).sites.tolist() for name, value in made.items()}  # a page a site
+    orders = {name: plan(columns, value).sites.tolist() for name, value in made.items()}  # one page per site
     assert orders == {"general": [1], "research": [1], "archive": [1, 0], "news": [0, 1]}
 
 
@@ -227,7 +229,7 @@ def test_presets_order_pages_differently() -> None:
         (ManagerSettings(change_period=Duration(0)), "change_period"),
     ],
 )
-def test_settings_that_make_no_value_are_errors_that_name_the_cure(settings: ManagerSettings, message: str) -> None:
+def test_invalid_settings_are_errors_that_name_the_cure(settings: ManagerSettings, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Value.of(settings)
 

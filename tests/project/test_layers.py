@@ -9,13 +9,12 @@ from pathlib import Path
 from tests.support.paths import ROOT
 
 SOURCE = ROOT / "src" / "gossamer"
-STAGES = {"manager", "harvester", "gatherer", "seeder"}
 
 
 def layers() -> dict[str, int]:
     text = (ROOT / "docs" / "architecture.md").read_text()
     table = text.split("## Layers")[1].split("```")[1]
-    rows = re.findall(r"^(\d)\s+(.+)$", table, re.MULTILINE)
+    rows = re.findall(r"^(\d+)\s+(.+)$", table, re.MULTILINE)
     return {name: int(level) for level, names in rows for name in names.split()}
 
 
@@ -45,41 +44,50 @@ def test_every_part_has_a_layer() -> None:
 
 
 def test_imports_go_down_only() -> None:
+    """To a lower layer, or within the same folder: the stages, which share a layer, never import one another."""
     level = layers()
     wrong = [
         f"{path.relative_to(SOURCE)} imports {other}"
         for path in MODULES
         for other in imports(path)
-        if level[other] > level[parts(path)]
+        if level[other] >= level[parts(path)]
     ]
-    assert not wrong
-
-
-def test_the_stages_never_import_one_another() -> None:
-    wrong = [
-        f"{path.relative_to(SOURCE)} imports {other}"
-        for path in MODULES
-        if parts(path) in STAGES
-        for other in imports(path) & STAGES
-    ]
+    assert len(MODULES) > 300
     assert not wrong
 
 
 def test_there_is_no_ring_of_imports() -> None:
-    graph: dict[str, set[str]] = {}
-    for path in MODULES:
-        graph.setdefault(parts(path), set()).update(imports(path))
+    """Between modules, imports for types and inside functions counted. A package that offers what its modules have
+    (`__init__.py`) does not count: its modules import one another directly."""
+    names = {name(path): path for path in MODULES if path.name != "__init__.py"}
+    graph = {module: {other for other in modules(path) if other in names} - {module} for module, path in names.items()}
+    assert sum(map(len, graph.values())) > 1000
     done: set[str] = set()
 
-    def visit(name: str, above: tuple[str, ...]) -> None:
-        assert name not in above, f"ring: {' -> '.join((*above[above.index(name) :], name))}"
-        if name not in done:
-            for other in graph.get(name, ()):
-                visit(other, (*above, name))
-            done.add(name)
+    def visit(module: str, above: tuple[str, ...]) -> None:
+        assert module not in above, f"ring: {' -> '.join((*above[above.index(module) :], module))}"
+        if module not in done:
+            for other in graph[module]:
+                visit(other, (*above, module))
+            done.add(module)
 
-    for name in graph:
-        visit(name, ())
+    for module in graph:
+        visit(module, ())
+
+
+def name(path: Path) -> str:
+    return ".".join(("gossamer", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def modules(path: Path) -> set[str]:
+    """Modules that a module imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            found |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
 
 
 def test_workers_and_the_command_line_import_no_numba() -> None:

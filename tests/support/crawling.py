@@ -1,4 +1,5 @@
-"""Whole crawls over real sockets: the demonstration Web served, `gossamer crawl` as its own process, results read back.
+"""Whole crawls over real sockets: the demonstration Web is served, `gossamer crawl` runs as its own process, results
+are read back.
 
 with serve(DemoWeb(sites=30, pages=1500), tmp_path) as served:
     ended = served.crawl(tmp_path / "crawl", "--workers", "1")
@@ -27,13 +28,13 @@ from gossamer.webs.demo import DemoWeb
 from gossamer.webs.local import demo_settings
 
 WITHIN: Final = 300.0
-"""Seconds after which a crawl that should have ended is a failure."""
+"""Timeout of a crawl in seconds."""
 SMALL: Final = ("collection.max_pages=100000", "collection.max_sites=1000", "harvester.pause=10ms")
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a command said."""
+    """The result of a command."""
 
     code: int
     output: str
@@ -59,12 +60,12 @@ def gossamer(*arguments: str | Path, **environment: str) -> Ended:
 
 
 def command(*arguments: str | Path, program: str = "") -> list[str]:
-    """`program`: Python that ends in the command line."""
+    """The command line of a `gossamer` process; `program`: Python code that calls it in the end."""
     return [sys.executable, *(["-c", program] if program else ["-m", "gossamer"]), *map(str, arguments)]
 
 
 class Crawling:
-    """A crawl that runs. It leads a process group of its own, as under a shell."""
+    """A running crawl. It leads its own process group, as under a shell."""
 
     def __init__(
         self, folder: Path, arguments: Sequence[str | Path], environment: dict[str, str], program: str = ""
@@ -92,7 +93,7 @@ class Crawling:
         return [pid for pid in children(self.pid) if "gossamer.crawl.worker" in command_line(pid)]
 
     def wait_for(self, what: Callable[[], object], seconds: float = 120.0) -> bool:
-        """Whether it came about before the crawl was over."""
+        """Whether `what` became true before the crawl was over."""
         until = time.monotonic() + seconds
         while not self.over:
             if what():
@@ -102,7 +103,7 @@ class Crawling:
         return bool(what())
 
     def signal(self, number: int, group: bool = False) -> None:
-        """To the desk, or to its whole process group, as a terminal does at Ctrl-C."""
+        """Sends a signal to the desk, or to its whole process group, as a terminal does at Ctrl-C."""
         (os.killpg if group else os.kill)(self.pid, number)
 
     def kill(self) -> None:
@@ -131,10 +132,10 @@ class Crawling:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A demonstration Web that listens, with settings and seeds for a crawl of it."""
+    """A served demonstration Web, with settings and seeds for a crawl of it."""
 
     web: DemoWeb
-    running: demo.Running = field(repr=False)
+    running: demo.RunningWeb = field(repr=False)
     log: Path
     config: Path
     seeds: Path
@@ -148,23 +149,23 @@ class Served:
             return crawling.ended()
 
     def has_grown(self) -> Callable[[], bool]:
-        """Whether there were requests since now, by the log."""
+        """A function that tells whether there were requests since now, by the log."""
         before = self.log.stat().st_size
         return lambda: self.log.stat().st_size > before
 
     def requests(self) -> list[checker.Request]:
-        """All, in order; ends the server, so that its log is whole."""
+        """All requests in order. Ends the server, so that its log is complete."""
         self.running.stop()
         return sorted(checker.read(self.log), key=lambda r: r.start)
 
-    def verdict(self, kills: Sequence[float] = (), *changes: str) -> checker.Report:
+    def verdict(self, kills: Sequence[float] = (), *changes: str) -> checker.PolitenessReport:
         settings = config.override(config.load(self.config), changes)
         return checker.check(self.requests(), settings, checker.robots_of_web(self.web), kills)
 
 
 @contextmanager
 def serve(web: DemoWeb, folder: Path, *changes: str) -> Iterator[Served]:
-    """`changes` are settings of the crawl; waits are small without them."""
+    """Serves a Web; `changes` are settings of the crawl. Waits are short by default."""
     log, toml, seeds = folder / "access.log", folder / "web.toml", folder / "web.seeds"
     with demo.start(web, log=log) as running:
         settings = demo_settings(running.resolve, tuple(running.domains), running.trusted)
@@ -174,7 +175,7 @@ def serve(web: DemoWeb, folder: Path, *changes: str) -> Iterator[Served]:
 
 
 def children(pid: int) -> list[int]:
-    """Of all threads of a process; none when it is gone."""
+    """Child processes of all threads of a process; none if it is gone."""
     found: list[int] = []
     with suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -190,7 +191,7 @@ def command_line(pid: int) -> str:
 
 
 def alive(pid: int) -> bool:
-    """A zombie is not."""
+    """Whether a process is alive; a zombie is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -198,6 +199,6 @@ def alive(pid: int) -> bool:
 
 
 def kill(pid: int) -> None:
-    """kill -9; harmless when it is gone already."""
+    """Sends SIGKILL; does nothing if the process is gone."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Whole crawls of the hostile Web, or of its friendly twin, over real sockets, watched from outside."""
+"""Whole crawls of the hostile Web, or of its friendly version, over real sockets, observed from outside."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.support.reading import rows
 
 PATIENCE: Final = "6s"
 LONGEST: Final = 300.0
-"""Seconds of a crawl: forty on a busy machine."""
+"""Timeout of a crawl in seconds; it takes forty on a busy machine."""
 HASTE: Final = ("harvester.connect_timeout=4s", "harvester.first_byte_timeout=4s")
-"""As much as a good page may take where the machine is busy."""
+"""Timeouts that a good page keeps even on a busy machine."""
 ENDING: Final = """
 import gc, os, sys, time
 from gossamer.cli import main
@@ -39,13 +39,13 @@ try:
 except SystemExit as ended:
     code = ended.code
 gc.collect()
-until = time.monotonic() + 30.0  # c-ares closes what is its own in a thread of its own
+until = time.monotonic() + 30.0  # c-ares closes its descriptors in its own thread
 while (left := [name for fd, name in opened().items() if fd not in before]) and time.monotonic() < until:
     time.sleep(0.02)
 print("left:", left, file=sys.stderr)
 sys.exit(code)
 """
-"""The command, then what it has left open."""
+"""Runs the command, then prints which files it has left open."""
 
 
 @dataclass
@@ -56,11 +56,11 @@ class Crawled:
     log: Path
     seconds: float
     processes: set[int]
-    """All that were ever seen."""
+    """All processes that were ever seen."""
     connections: int
-    """Of the crawl, when it was over."""
+    """Open connections of the crawl after its end."""
     memory: int
-    """Bytes: the peaks of desk and workers, added up."""
+    """Sum of the peak memory of desk and workers, in bytes."""
 
     @cached_property
     def ends(self) -> Ends:
@@ -94,7 +94,7 @@ def crawl(web: HostileWeb, folder: Path, *changes: str) -> Crawled:
                 processes |= {crawling.pid, *children(crawling.pid)}
                 for pid in (crawling.pid, *crawling.workers()):
                     peaks[pid] = max(peaks.get(pid, 0), peak_of(pid))
-                assert time.monotonic() - begun < LONGEST, "it does not end by itself"
+                assert time.monotonic() - begun < LONGEST, "the crawl does not end by itself"
                 time.sleep(0.05)
             ended = crawling.ended()
         seconds, left = time.monotonic() - begun, connections_to(running.port)
@@ -102,13 +102,13 @@ def crawl(web: HostileWeb, folder: Path, *changes: str) -> Crawled:
 
 
 def connections_to(port: int) -> int:
-    """Connections of clients to a port that are open, by the kernel's table."""
+    """Number of open client connections to a port, from the kernel's table."""
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
     return sum(line.split()[2].endswith(f":{port:04X}") and line.split()[3] == "01" for line in lines)
 
 
 def peak_of(pid: int) -> int:
-    """Bytes of memory that a process has had at most; 0 when it is gone."""
+    """Peak memory of a process in bytes; 0 if it is gone."""
     try:
         found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     except OSError:

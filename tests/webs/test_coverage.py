@@ -1,4 +1,4 @@
-"""What a crawl found, held against what was there: a whole crawl misses nothing, and what is missing is named."""
+"""Comparison of a crawl with the truth: a whole crawl misses nothing, and everything missing is reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.base.model import Outcome
 from gossamer.webs.coverage import Coverage, Fate, Part, compare, lines
-from gossamer.webs.demo import DemoWeb, Kind
+from gossamer.webs.demo import DemoWeb, UrlKind
 from gossamer.webs.demo.counted import only_counted
 from gossamer.webs.demo.web import DEPTH_DYNAMIC
 from tests.support.crawling import Ended, gossamer, serve
@@ -21,7 +21,7 @@ Found = dict[str, Fate]
 
 
 def perfect() -> Found:
-    """What a whole crawl without fault has."""
+    """The result of a whole crawl without faults."""
     found, groups = Found(), dict[str, str]()
     for url, e in EXPECTED.items():
         t, copied = TRUTH[url], TRUTH[url].copy_of or url
@@ -49,11 +49,11 @@ def parts(coverage: Coverage) -> dict[str, Part]:
     return found | {f"repeats: {name}": part for name, part in coverage.repeats.items()}
 
 
-def of_kind(kind: Kind) -> str:
+def of_kind(kind: UrlKind) -> str:
     return next(url for url, e in EXPECTED.items() if e.kind is kind)
 
 
-def test_nothing_is_missing_of_a_perfect_crawl() -> None:
+def test_a_perfect_crawl_misses_nothing() -> None:
     coverage = compared(perfect())
     assert all(part.there == part.found for part in parts(coverage).values()), parts(coverage)
     assert {name for name, part in parts(coverage).items() if not part.there} == {"moody", "changing", "failing"}
@@ -61,7 +61,7 @@ def test_nothing_is_missing_of_a_perfect_crawl() -> None:
     assert "what became of the others" in next(lines(coverage))
 
 
-def test_a_soft_404_that_is_found_out_is_as_it_should_be() -> None:
+def test_a_recognised_soft_404_is_as_it_should_be() -> None:
     found = perfect()
     loses(SOFT, outcome="soft_404", duplicate_of=None)(found)
     coverage = compared(found)
@@ -75,11 +75,11 @@ def loses(url: str, **changes: object) -> Callable[[Found], None]:
     return change
 
 
-PAGE = next(u for u, e in EXPECTED.items() if e.kind is Kind.PAGE and not e.same_as and not TRUTH[u].copy_of)
-MIRRORED = next(u for u, e in EXPECTED.items() if e.kind is Kind.PAGE and TRUTH[u].copy_of)
-TWIN = next(u for u, fate in perfect().items() if fate.duplicate_of and EXPECTED[u].kind is not Kind.SOFT)
-SOFT = next(u for u, fate in perfect().items() if fate.duplicate_of and EXPECTED[u].kind is Kind.SOFT)
-HIDDEN = next(u for u, t in TRUTH.items() if t.kind is Kind.HIDDEN)
+PAGE = next(u for u, e in EXPECTED.items() if e.kind is UrlKind.PAGE and not e.same_as and not TRUTH[u].copy_of)
+MIRRORED = next(u for u, e in EXPECTED.items() if e.kind is UrlKind.PAGE and TRUTH[u].copy_of)
+TWIN = next(u for u, fate in perfect().items() if fate.duplicate_of and EXPECTED[u].kind is not UrlKind.SOFT)
+SOFT = next(u for u, fate in perfect().items() if fate.duplicate_of and EXPECTED[u].kind is UrlKind.SOFT)
+HIDDEN = next(u for u, t in TRUTH.items() if t.kind is UrlKind.HIDDEN)
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ HIDDEN = next(u for u, t in TRUTH.items() if t.kind is Kind.HIDDEN)
         (loses(PAGE, outcome="timed_out"), "stored", {"timed_out": 1}),
         (loses(PAGE, outcome="timed_out"), "fetched", {"timed_out": 1}),
         (loses(PAGE, stored=False), "stored", {"ok": 1}),
-        (loses(of_kind(Kind.FORBIDDEN), outcome="ok"), "forbidden", {"ok": 1}),
-        (loses(of_kind(Kind.ERROR), outcome="ok"), "errors", {"ok": 1}),
-        (loses(of_kind(Kind.REDIRECT), outcome=None, state="excluded"), "redirects", {"excluded: none": 1}),
+        (loses(of_kind(UrlKind.FORBIDDEN), outcome="ok"), "forbidden", {"ok": 1}),
+        (loses(of_kind(UrlKind.ERROR), outcome="ok"), "errors", {"ok": 1}),
+        (loses(of_kind(UrlKind.REDIRECT), outcome=None, state="excluded"), "redirects", {"excluded: none": 1}),
         (lambda found: found.update({HIDDEN: Fate("done", "none", "ok")}), "nofollow", {"ok": 1}),
-        (loses(of_kind(Kind.DOWN), outcome="connect_failed"), "down", {"connect_failed": 1}),
+        (loses(of_kind(UrlKind.DOWN), outcome="connect_failed"), "down", {"connect_failed": 1}),
         (loses(TWIN, outcome="ok"), "repeats: duplicates", {"ok": 1}),
         (loses(SOFT, outcome="ok"), "repeats: soft", {"ok": 1}),
         (loses(PAGE, outcome="soft_404"), "fetched", {"soft_404": 1}),
@@ -105,7 +105,9 @@ HIDDEN = next(u for u, t in TRUTH.items() if t.kind is Kind.HIDDEN)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_missing_is_named(fault: Callable[[Found], None], name: str, others: dict[str, int]) -> None:
+def test_each_fault_of_a_crawl_is_reported_by_kind(
+    fault: Callable[[Found], None], name: str, others: dict[str, int]
+) -> None:
     found = perfect()
     fault(found)
     coverage = compared(found)
@@ -115,7 +117,7 @@ def test_what_is_missing_is_named(fault: Callable[[Found], None], name: str, oth
     assert any(f"{word} 1" in line for line in lines(coverage) for word in others)
 
 
-def test_a_url_that_was_not_there_and_a_page_taken_for_another_are_named() -> None:
+def test_a_wrong_url_and_a_wrong_duplicate_are_reported() -> None:
     found = perfect()
     odd = PAGE + "?PHPSESSID=1"
     found[odd] = found[PAGE]
@@ -125,13 +127,13 @@ def test_a_url_that_was_not_there_and_a_page_taken_for_another_are_named() -> No
     assert f"  {odd}" in list(lines(coverage))
 
 
-def test_links_that_were_counted_wrongly_are_named() -> None:
+def test_wrong_counts_of_links_are_reported() -> None:
     found = perfect()
     found[PAGE] = replace(found[PAGE], counted=found[PAGE].counted + 3)
-    assert compared(found).kinds["counted"].others == {"pages with another number": 1}
+    assert compared(found).kinds["counted"].others == {"pages with a different number": 1}
 
 
-def test_pages_that_say_noindex_are_fetched_and_need_not_be_stored() -> None:
+def test_noindex_pages_are_fetched_and_need_not_be_stored() -> None:
     found = perfect()
     whole = compared(found)
     found[PAGE] = replace(found[PAGE], stored=False, noindex=True, language="", title="")
@@ -160,7 +162,7 @@ def against(folder: Path, *options: str) -> Ended:
 
 
 @pytest.mark.slow
-def test_a_whole_crawl_has_all_that_was_there(crawled: Path) -> None:
+def test_a_whole_crawl_finds_everything(crawled: Path) -> None:
     figures = against(crawled, *OPTIONS, "--json").figures
     assert figures["known"] == {"there": len(SMALL.reachable()), "found": len(SMALL.reachable()), "others": {}}
     status = gossamer("status", crawled, "--json").figures

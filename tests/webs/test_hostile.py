@@ -27,7 +27,7 @@ from gossamer.harvester.errands.probes import NAME
 from gossamer.webs import checker, demo
 from gossamer.webs.hostile import bodies, pages
 from gossamer.webs.hostile.behaviour import Behaviour
-from gossamer.webs.hostile.line import Gone
+from gossamer.webs.hostile.client import ClientProtocol
 from gossamer.webs.hostile.server import handle
 from gossamer.webs.hostile.table import BEHAVIOURS, chosen, markdown
 from gossamer.webs.hostile.web import FORBIDDEN, LIMITS, HostileWeb
@@ -44,7 +44,8 @@ def crawlable() -> HostileWeb:
 
 @pytest.fixture(scope="module", params=["0", "2MB/s"], ids=["", "within a bandwidth"])
 def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
-    """Whatever servers do, it is the same where there is a sluice before each of them."""
+    """A crawl of the hostile Web without and with a bandwidth limit: the throttled sockets of the limit change no
+    end."""
     bandwidth = f"harvester.bandwidth={request.param}"
     return crawl(crawlable(), tmp_path_factory.mktemp("hostile"), "harvester.workers=1", bandwidth)
 
@@ -63,7 +64,7 @@ def test_every_page_ends_as_its_behaviour_says(crawled: Crawled, name: str) -> N
     assert crawled.ends.found[name], "none of its pages is known"
 
 
-def test_nothing_is_known_that_the_table_does_not_name(crawled: Crawled) -> None:
+def test_only_pages_of_the_table_are_known(crawled: Crawled) -> None:
     assert (crawled.ends.wrong, crawled.ends.missing) == ({}, [])
     known = crawled.ended.figures
     assert known["known"] == len(crawled.pages) == sum(known[s] for s in ("pending", "waiting", "done", "excluded"))
@@ -87,10 +88,10 @@ def test_the_crawl_is_polite_whatever_servers_do(crawled: Crawled) -> None:
     assert report.requests > 300
     assert checker.web_of(crawled.log) == crawled.web
     private = FORBIDDEN.rpartition(".0.0")[0]
-    assert not [r for r in requests if r.address.startswith(private)], "nobody comes to a private address"
+    assert not [r for r in requests if r.address.startswith(private)], "no request goes to a private address"
 
 
-def test_a_page_that_fails_for_now_is_tried_twice_and_one_that_is_wrong_once(crawled: Crawled) -> None:
+def test_temporary_failures_are_tried_twice_and_permanent_ones_once(crawled: Crawled) -> None:
     tried = Counter(
         (url.partition("//")[2].partition(".")[0], len(visits))
         for url, visits in crawled.visits.items()
@@ -102,7 +103,7 @@ def test_a_page_that_fails_for_now_is_tried_twice_and_one_that_is_wrong_once(cra
         assert tried[name, 1] == 1, (name, tried)
 
 
-def test_what_never_ends_is_cut_and_what_is_too_much_is_bounded(crawled: Crawled) -> None:
+def test_endless_bodies_are_cut_and_large_ones_are_limited(crawled: Crawled) -> None:
     settings = config.load(crawled.folder / "crawl.toml")
     for name in ("endless", "endless-chunks"):
         (row,) = crawled.visits[f"http://{name}.hostile.test/page"]
@@ -114,10 +115,12 @@ def test_what_never_ends_is_cut_and_what_is_too_much_is_bounded(crawled: Crawled
         assert row["length"] <= settings.gatherer.max_decoded
 
 
-def test_dates_of_pages_count_as_far_as_they_can_be_believed(crawled: Crawled) -> None:
+def test_only_plausible_dates_of_pages_count(crawled: Crawled) -> None:
     dated = {url.rpartition("/")[2]: visits[-1] for url, visits in crawled.visits.items() if "//dates." in url}
     assert [dated[name]["modified"] for name in ("before-the-web", "days-ahead", "nonsense")] == [None, None, None]
-    assert dated["hours-ahead"]["modified"] == dated["hours-ahead"]["time"], "its clock is wrong: now is meant"
+    assert dated["hours-ahead"]["modified"] == dated["hours-ahead"]["time"], (
+        "its clock is ahead: the time of the visit counts"
+    )
 
 
 def test_mazes_end(crawled: Crawled) -> None:
@@ -128,7 +131,7 @@ def test_mazes_end(crawled: Crawled) -> None:
     assert known["forum"] <= pages.POSTINGS + good
 
 
-def test_soft_404_are_found_and_nothing_else_is_taken_for_one(crawled: Crawled) -> None:
+def test_soft_404_pages_are_recognised_and_no_others(crawled: Crawled) -> None:
     soft = Counter(urls.host(url) for url, word in crawled.pages.items() if word == "soft_404")
     assert soft["soft-404.hostile.test"] >= 20
     assert soft["all-to-one.hostile.test"] >= 10
@@ -139,7 +142,7 @@ def test_soft_404_are_found_and_nothing_else_is_taken_for_one(crawled: Crawled) 
     assert set(folders.values()) == {1}
 
 
-def test_bad_certificates_and_ranges_end_well_where_settings_want_them(tmp_path: Path) -> None:
+def test_bad_certificates_and_ranges_end_well_if_the_settings_allow_them(tmp_path: Path) -> None:
     web = HostileWeb(chosen(["tls-expired", "tls-self-signed", "tls-wrong-name", "tls-old", "range-error", "partial"]))
     found = crawl(web, tmp_path, "harvester.invalid_certificates=true", "harvester.range=true").pages
     for name in ("tls-expired", "tls-self-signed", "tls-wrong-name"):
@@ -166,7 +169,7 @@ def test_a_friendly_web_has_good_pages_at_the_same_sites() -> None:
 
 
 async def _ask(port: int, target: str) -> bytes:
-    """What comes within a moment; then the client leaves."""
+    """What arrives within a moment; then the client leaves."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"GET {target} HTTP/1.1\r\nHost: any.example\r\n\r\n".encode())
     found = b""
@@ -181,7 +184,7 @@ async def _ask(port: int, target: str) -> bytes:
 
 
 async def _sent(behaviour: Behaviour, open_tasks: set[asyncio.Task[None]]) -> bytes:
-    """What it sends behind a host and a path that it does not know. Its connections are `open_tasks` until they end."""
+    """What a behaviour sends behind an unknown host and path. Its connections are in `open_tasks` until they end."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -191,7 +194,7 @@ async def _sent(behaviour: Behaviour, open_tasks: set[asyncio.Task[None]]) -> by
         await handle(reader, writer, behaviour.serve)
 
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Gone(asyncio.StreamReader(), serve), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: ClientProtocol(asyncio.StreamReader(), serve), "127.0.0.1", 0)
     found = await _ask(server.sockets[0].getsockname()[1], "/any/path")
     server.close()
     return found
@@ -201,7 +204,7 @@ async def _serve_all() -> tuple[dict[str, bytes], int]:
     """What each behaviour sends, and how many connections are open a moment after all clients have left."""
     open_tasks = set[asyncio.Task[None]]()
     found = dict.fromkeys(BEHAVIOURS, b"")
-    for _ in range(3):  # bombs are made when first asked for, and hold up the others
+    for _ in range(3):  # bombs are made at the first request, and delay the others
         quiet = [name for name, sent in found.items() if not sent]
         sent = await asyncio.gather(*(_sent(BEHAVIOURS[name], open_tasks) for name in quiet))
         found |= dict(zip(quiet, sent, strict=True))
@@ -212,14 +215,14 @@ async def _serve_all() -> tuple[dict[str, bytes], int]:
     return found, len(open_tasks)
 
 
-def test_every_behaviour_can_be_put_behind_any_host_and_path_and_ends_when_its_client_leaves() -> None:
+def test_every_behaviour_works_behind_any_host_and_path_and_ends_when_its_client_leaves() -> None:
     found, still_open = asyncio.run(_serve_all())
     assert still_open == 0
     assert {name for name, sent in found.items() if not sent} == {"silent", "closes", "reset-first"}
 
 
 def test_bombs_are_as_large_as_they_say() -> None:
-    """A gigabyte each: shown for the smallest, by reading it as others do."""
+    """A gigabyte each: shown for one of them, by decompressing it."""
     stream, size = zlib.decompressobj(31), 0
     data = bodies._bomb_gzip()
     while data and size < 100_000_000:
@@ -233,9 +236,10 @@ def test_bombs_are_as_large_as_they_say() -> None:
 # --- the table -----------------------------------------------------------------------------------------------------
 
 
-def test_the_words_of_the_table_are_those_of_outcomes() -> None:
+def test_the_ends_of_the_table_are_known_outcomes_and_reasons() -> None:
     known = {outcome.word for outcome in Outcome} | {f"site: {aside.word}" for aside in Aside}
     known |= {f"excluded: {reason.word}" for reason in Reason}
+    assert len(BEHAVIOURS) > 80
     for behaviour in BEHAVIOURS.values():
         assert set(behaviour.words) <= known, behaviour.name
 
@@ -245,7 +249,7 @@ def test_the_manual_has_the_table() -> None:
     assert markdown() in manual.read_text(), "python -c 'from gossamer.webs.hostile.table import *; print(markdown())'"
 
 
-def test_list_shows_it_for_people_and_programs() -> None:
+def test_list_prints_the_table_for_people_and_as_json() -> None:
     listed = CliRunner().invoke(app, ["web", "--hostile", "--list", "--json"])
     found = {row["name"]: row for row in json.loads(listed.stdout)}
     assert set(found) == set(BEHAVIOURS)
@@ -255,7 +259,7 @@ def test_list_shows_it_for_people_and_programs() -> None:
     assert [line.split()[0] for line in said.stdout.splitlines()] == ["behaviour", "drip"]
 
 
-def test_an_unknown_behaviour_is_refused_with_the_nearest() -> None:
+def test_an_unknown_behaviour_is_an_error_that_names_the_nearest() -> None:
     with pytest.raises(UsageError) as caught:
         chosen(["sillent"])
     assert "silent" in caught.value.cure
@@ -267,8 +271,8 @@ def test_two_webs_cannot_be_crawled_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
-def test_settings_for_a_crawl_of_it_are_those_of_the_table_of_limits(tmp_path: Path) -> None:
-    """What `gossamer web --hostile` writes for a crawl from another window is what `gossamer crawl --hostile` takes."""
+def test_both_commands_use_the_same_limits_for_the_hostile_web(tmp_path: Path) -> None:
+    """`gossamer web --hostile` writes for a crawl from another terminal what `gossamer crawl --hostile` uses."""
     web = HostileWeb()
     (tmp_path / "web.toml").write_text(settings_for(web.domains, web.resolve(80), hostile=True))
     written = config.load(tmp_path / "web.toml").harvester
@@ -278,7 +282,7 @@ def test_settings_for_a_crawl_of_it_are_those_of_the_table_of_limits(tmp_path: P
     }
 
 
-def test_ends_are_found_by_target_or_by_the_longest_beginning() -> None:
+def test_ends_are_found_by_target_or_by_the_longest_prefix() -> None:
     table = BEHAVIOURS["soft-404"]
     assert table.ends_of("/there/1") == ("ok",)
     assert "soft_404" in table.ends_of("/gone/17")

@@ -20,7 +20,7 @@ import xxhash
 F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE: Final = Path(__file__).parents[1]
-CONSTANTS: Final = (PACKAGE / "base" / "model.py", PACKAGE / "base" / "outcomes.py")
+CONSTANTS: Final = tuple(PACKAGE / "base" / name for name in ("model.py", "outcomes.py", "askable.py"))
 
 
 def _fingerprint() -> str:

@@ -33,7 +33,7 @@ from gossamer.harvester.bandwidth.speeds import learn_speeds
 from gossamer.harvester.errands import due_sitemaps, probes
 from gossamer.manager import pages
 from gossamer.seeder import credits
-from gossamer.seeder.seed import keep_contents
+from gossamer.seeder.copies import keep_contents
 
 
 def apply(desk: Desk, effects: Effects) -> None:

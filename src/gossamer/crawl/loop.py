@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,7 +32,9 @@ from gossamer.harvester.harvest import Harvest
 from gossamer.manager.due import soonest_due
 from gossamer.manager.pages import Pages
 from gossamer.manager.planner import Planner
-from gossamer.seeder.seed import Limits, Planted, enlist, plant
+from gossamer.seeder.listed import enlist
+from gossamer.seeder.pages import Limits
+from gossamer.seeder.seed import Planted, plant
 from gossamer.web.message import Results
 from gossamer.web.names.guard import Watched
 from gossamer.web.seam import Answer, Names, Web
@@ -62,6 +64,13 @@ class Bounds:
     """The crawl ends when nothing is due within this time."""
 
 
+class _Begun(NamedTuple):
+    at: float
+    """Monotonic."""
+    stored: int
+    """Pages that earlier runs had stored."""
+
+
 class Background(Protocol):
     """Work in a process of its own, which is polled once per turn."""
 
@@ -88,11 +97,9 @@ class Crawl:
         self._stages = Stages(desk, store, self.harvest, Limits.of(desk.settings), log, self.planner.outdate)
         self._steps = steps
         self._pace = _Pace(desk.settings.harvester)
-        self._account = desk[Account]
         self.stop: Ending | None = None
         """Set by a signal, or when memory is used up: the crawl ends for this reason."""
-        self.started = clock.monotonic()
-        self.stored_before = self._account.stored
+        self._begun = _Begun(clock.monotonic(), desk[Account].stored)
         self.background: list[Background] = []
         self.longest_turn = 0.0
         """Longest time, in seconds, during which the loop did not poll for results."""
@@ -103,8 +110,7 @@ class Crawl:
             self.turn()
             watch()
         self.absorb(self.web.stop(GRACE), self.names.answers())
-        if self.harvest.bandwidth is not None:
-            self.harvest.bandwidth.turn()
+        self.harvest.turn()
         self.planner.close()
         return ending
 
@@ -117,8 +123,7 @@ class Crawl:
         if not self.store.behind():
             self._enlist()
         self._plan()
-        if self.harvest.bandwidth is not None:
-            self.harvest.bandwidth.turn()
+        self.harvest.turn()
         if not self.store.behind() and (room := self._room()) > 0:
             # a sitemap that was named just now is placed in the next turn, at once, and goes before pages
             self.harvest.hand_out(room, 0.0 if self._sitemaps.busy else ahead)
@@ -148,7 +153,7 @@ class Crawl:
             )
             self.harvest.outbox.verdicts += verdicts
         wall = self.desk.believed(self.clock.wall())
-        self.planner.begin(self.clock.monotonic(), wall, self.harvest.queue.busy_sites, self._in_flight())
+        self.planner.begin(self.clock.monotonic(), wall, self.harvest.busy_sites, self._in_flight())
 
     @property
     def _sitemaps(self) -> SitemapErrand:
@@ -222,21 +227,23 @@ class Crawl:
 
     def _ahead(self) -> float:
         """Seconds ahead of their time that requests are handed out now."""
-        bandwidth = self.harvest.bandwidth
-        limited = bandwidth is not None and bandwidth.limit > 0
-        return 0.0 if limited or 2 * self.web.free() <= self.desk.settings.harvester.connections else AHEAD
+        return 0.0 if self.harvest.limited or 2 * self.web.free() <= self.desk.settings.harvester.connections else AHEAD
 
     def _in_flight(self) -> int:
         """As plans see it: where the bandwidth is what holds requests back, another plan would not help."""
-        bandwidth = self.harvest.bandwidth
-        if bandwidth is not None and bandwidth.pause() > 0:
+        if self.harvest.held_back() > 0:
             return self.desk.settings.harvester.connections
         return self.web.open
 
     @property
     def stored(self) -> int:
         """Pages that this run has stored."""
-        return self._account.stored - self.stored_before
+        return self.desk[Account].stored - self._begun.stored
+
+    @property
+    def seconds(self) -> float:
+        """Since the crawl began."""
+        return self.clock.monotonic() - self._begun.at
 
     def _room(self) -> int:
         room = self.web.free()
@@ -252,9 +259,9 @@ class Crawl:
             return 0.0
         if self._room() <= 0 or self.store.behind():
             return 1.0
-        due, bandwidth = self.harvest.queue.next_time() - ahead, self.harvest.bandwidth
-        if bandwidth is not None:
-            due = max(due, now + bandwidth.pause())
+        due = self.harvest.next_time() - ahead
+        if (held := self.harvest.held_back()) > 0:
+            due = max(due, now + held)
         due = min(due, self.planner.next_time(now, self._in_flight()))
         if ahead:
             due = max(due, self._pace.turned + self._pace.idle_tick)
@@ -264,7 +271,7 @@ class Crawl:
         now, wall, bounds = self.clock.monotonic(), self.desk.believed(self.clock.wall()), self.bounds
         if self.stop is not None:
             return self.stop
-        if bounds.seconds is not None and now - self.started >= bounds.seconds:
+        if bounds.seconds is not None and self.seconds >= bounds.seconds:
             return Ending.TIME
         if self.web.open or self.harvest.outbox:
             return None
@@ -273,7 +280,7 @@ class Crawl:
             return None
         if bounds.pages is not None and self.stored >= bounds.pages:
             return Ending.PAGES
-        if self.names.open or not self.planner.idle or self.harvest.queue.next_time() <= now + bounds.patience:
+        if self.names.open or not self.planner.idle or self.harvest.next_time() <= now + bounds.patience:
             return None
         due = soonest_due(self.desk.columns, wall + bounds.patience, self.planner.value)
         self.planner.stale = due <= wall

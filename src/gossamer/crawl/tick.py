@@ -30,8 +30,10 @@ from gossamer.harvester.errands.robots import RobotsErrand
 from gossamer.harvester.errands.sitemaps import SitemapErrand
 from gossamer.harvester.errands.soft404 import ProbeErrand
 from gossamer.harvester.harvest import Harvest
+from gossamer.seeder.copies import mark_duplicates
 from gossamer.seeder.credits import duplicates_of
-from gossamer.seeder.seed import Limits, identify, mark_duplicates
+from gossamer.seeder.pages import Limits
+from gossamer.seeder.seed import identify
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer
 
@@ -206,7 +208,7 @@ STEPS: Final[tuple[Step, ...]] = (
     Step("listed pages are taken out of sitemaps",  take_out_sitemaps,   BEFORE, "harvester/errands/sitemaps.py", True),
     Step("visits get their wall time",              tell_the_time,       BEFORE, "crawl/tick.py", True),
     Step("soft 404s are marked",                    mark_soft_404,       BEFORE, "harvester/errands/soft404.py", True),
-    Step("duplicates are marked",                   mark_copies,         BEFORE, "seeder/seed.py", True),
+    Step("duplicates are marked",                   mark_copies,         BEFORE, "seeder/copies.py", True),
     Step("links become pages",                      identify_links,      BEFORE, "seeder/seed.py", True),
     Step("redirects to nowhere are marked",         mark_soft_redirects, BEFORE, "harvester/errands/soft404.py", True),
     Step("robots.txt that moved is followed",       follow_moved_robots, BEFORE, "harvester/errands/robots.py", True),

@@ -1,1 +1,1 @@
-"""Short term: which site is asked now (thesis 3.3, 7.2.2)."""
+"""The harvester, short-term scheduling: which site is requested now (thesis 3.3, 7.2.2)."""

@@ -110,13 +110,39 @@ class Harvest:
         self.names.enter(order.sites)
         self.errands.release()
 
+    def turn(self) -> None:
+        """Once per turn of the loop: the bandwidth that is granted now."""
+        if self.bandwidth is not None:
+            self.bandwidth.turn()
+
+    @property
+    def limited(self) -> bool:
+        """Bandwidth is limited at this hour."""
+        return self.bandwidth is not None and self.bandwidth.limit > 0
+
+    def held_back(self) -> float:
+        """Seconds for which bandwidth, and nothing else, holds requests back; 0: it does not."""
+        return 0.0 if self.bandwidth is None else self.bandwidth.pause()
+
+    def next_time(self) -> float:
+        """Monotonic: when the next site may be asked."""
+        return self.queue.next_time()
+
+    def busy_sites(self, until: float) -> int:
+        """Sites that could be asked until then."""
+        return self.queue.busy_sites(until)
+
+    def active_sites(self) -> int:
+        """Sites in the queue or in flight."""
+        return self.queue.queued + self.queue.in_flight
+
     # --- requests leave -------------------------------------------------------------------------------------------
 
     def hand_out(self, most: int, ahead: float = 0.0) -> None:
         """Hands out at most so many requests. `ahead`: to sites that are due within so many seconds, too, unless
         bandwidth is limited by now; the workers keep these until then. Robots rules must hold at the latest moment at
         which a request may begin."""
-        limited = self.bandwidth is not None and self.bandwidth.limit > 0
+        limited = self.limited
         now, wall, ahead = self.clocks.now, self.clocks.wall, 0.0 if limited else ahead
         begins = wall + ahead
         if now >= self._next_look:

@@ -1,1 +1,1 @@
-"""Long term: which pages are worth asking for next (thesis 3.4, 7.2.1)."""
+"""The manager, long-term scheduling: which pages are worth fetching next (thesis 3.4, 7.2.1)."""

@@ -1,4 +1,4 @@
-"""When the first page is due that waits, or that may be fetched again."""
+"""The time at which the next page is due: the first to be retried or fetched again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from gossamer.base.compiled import njit
+from gossamer.base import askable
+from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import State
 from gossamer.desk.columns import Columns
 from gossamer.manager.policies import U8
@@ -17,10 +18,12 @@ _WAITING: Final = int(State.WAITING)
 _DONE: Final = int(State.DONE)
 _DEFAULT: Final = Value()
 
+is_suspended = inlined(askable.is_suspended)
+
 
 def soonest_due(columns: Columns, horizon: float = np.inf, value: Value = _DEFAULT) -> float:
-    """Wall time at which the first waiting page may be tried again, or the first fetched one fetched again, at sites
-    not set aside beyond `horizon`; or inf."""
+    """Wall time at which the first waiting page may be retried or the first fetched page fetched again; inf if there is
+    none. Sites that are suspended until after `horizon` do not count."""
     site, period = columns.site, value.min_period if value.revisits else np.inf
     return float(_soonest(pages_of(columns), columns.page.count, period, site.refused, site.next, float(horizon)))
 
@@ -38,6 +41,6 @@ def _soonest(pages: Pages, known: int, period: float, refused: U8, next_: F64, h
             due = visited[p] + period
         if due < soonest:
             site = site_of[origin[p]]
-            if refused[site] == 0 and next_[site] <= horizon:
+            if not is_suspended(refused[site], next_[site], horizon):
                 soonest = min(soonest, max(due, next_[site]))
     return soonest

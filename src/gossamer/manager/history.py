@@ -1,11 +1,12 @@
-"""The last few plans: what each held, and what decides why a page was not in it.
+"""The last few plans, kept to explain why a page was or was not in them.
 
-A plan has of each site its best `cap` pages that could be asked for, and of those the best `batch`. So it is enough to
-keep the pages that it held, how many were known, and which sites were set aside: a page that could be asked for and is
-not there came behind those of its site, if these reached the cap, or else behind all, if the plan was full.
+A plan takes from each site its best `cap` pages that may be planned, and from these the best `batch`. So it is enough
+to keep the pages of a plan, the number of known pages, and the sites that were suspended: a page that could be planned
+and is missing was worse than the pages of its site, if these reached the cap, or else worse than all, if the plan was
+full.
 
-`plans.bin` in the shard's folder is a line of JSON and then arrays: 4 bytes a page. A cache for `gossamer explain`,
-written now and then and at a stop, never read by recovery; one that cannot be read is no fault.
+`plans.bin` in the shard's folder is a line of JSON followed by arrays: 4 bytes per page. It is a cache for `gossamer
+explain`, written now and then and at a stop, and never read by recovery; an unreadable file is no error.
 """
 
 from __future__ import annotations
@@ -30,39 +31,39 @@ Said = dict[str, Any]
 PLANS: Final = "plans.bin"
 KEPT: Final = 50
 MOST: Final = 400_000
-"""Numbers in all plans that are kept: a small crawl plans several times a second, a large one less often and more."""
+"""Limit of numbers in all plans together: a small crawl plans several times per second, a large one seldom but more."""
 TOLD: Final = 3
-"""Plans that a page is told about; one more if none of them had it."""
+"""Number of recent plans in the answer about a page; one more plan if none of these has the page."""
 _ARRAYS: Final = ("sites", "ends", "pages", "aside")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Past:
-    """A plan that was made."""
+    """A former plan."""
 
     number: int
-    """Over all runs, the first being 1."""
+    """Counted over all runs, from 1."""
     made: float
-    """Wall time when it was begun."""
+    """Wall time at which it was begun."""
     known: int
-    """Pages known then."""
+    """Number of pages known at that time."""
     candidates: int
     batch: int
     cap: int
     sites: U32
     ends: U32
-    """`pages[ends[i - 1]:ends[i]]` are those of `sites[i]`, best first."""
+    """`pages[ends[i - 1]:ends[i]]` are the pages of `sites[i]`, best first."""
     pages: U32
     aside: U32
-    """Sites that were set aside."""
+    """Sites that were suspended."""
 
     @property
     def size(self) -> int:
         return sum(len(getattr(self, name)) for name in _ARRAYS)
 
     def about(self, page: int, site: int) -> Said:
-        """What decides whether it had the page."""
-        at, of_site = np.flatnonzero(self.pages == page), np.flatnonzero(self.sites == site)
+        """The facts that explain why the plan has the page, or not."""
+        places, of_site = np.flatnonzero(self.pages == page), np.flatnonzero(self.sites == site)
         i = int(of_site[0]) if len(of_site) else -1
         begin, end = (int(self.ends[i - 1]) if i > 0 else 0, int(self.ends[i])) if i >= 0 else (0, 0)
         return {
@@ -71,7 +72,7 @@ class Past:
             "pages": len(self.pages),
             "candidates": self.candidates,
             "of_site": end - begin,
-            "place_in_site": int(at[0]) - begin + 1 if len(at) else None,
+            "place_in_site": int(places[0]) - begin + 1 if len(places) else None,
             "known": page < self.known,
             "aside": bool((self.aside == site).any()),
             "batch": self.batch,
@@ -96,14 +97,15 @@ class History:
             self._past.popleft()
 
     def about(self, page: int, site: int) -> list[Said]:
-        """The last plans, and if none of them had the page the last that had. Oldest first; in any thread."""
+        """The last plans and, if none of them has the page, the last earlier plan that has. Oldest first;
+        thread-safe."""
         past = list(self._past)
         held = next((one for one in reversed(past) if (one.pages == page).any()), None)
         before = [held] if held is not None and held not in past[-TOLD:] else []
         return [one.about(page, site) for one in before + past[-TOLD:]]
 
     def write(self, shard: Path) -> None:
-        """If there is a new one. In any thread."""
+        """Writes the file if there is a new plan; thread-safe."""
         with self._writing:
             past = list(self._past)
             if not past or past[-1].number == self._written:
@@ -127,22 +129,22 @@ def _checksum(parts: list[bytes]) -> str:
 
 
 def read_history(shard: Path) -> History:
-    """As it was last written; empty if it cannot be read."""
+    """The history as it was last written; empty if it cannot be read."""
     try:
-        head, _, raw = (shard / PLANS).read_bytes().partition(b"\n")
-        said = json.loads(head)
-        if said["checksum"] != _checksum([raw]):
+        line, _, raw = (shard / PLANS).read_bytes().partition(b"\n")
+        head = json.loads(line)
+        if head["checksum"] != _checksum([raw]):
             return History()
-        return History(_read(said["plans"], np.frombuffer(raw, np.uint32)))
+        return History(_read(head["plans"], np.frombuffer(raw, np.uint32)))
     except (OSError, ValueError, KeyError, TypeError):
         return History()
 
 
 def _read(heads: list[Said], values: U32) -> Iterable[Past]:
-    at = 0
+    start = 0
     for head in heads:
         arrays = {}
         for name, length in zip(_ARRAYS, head.pop("lengths"), strict=True):
-            arrays[name] = values[at : at + length]
-            at += length
+            arrays[name] = values[start : start + length]
+            start += length
         yield Past(**{**head, **arrays})

@@ -1,32 +1,30 @@
-"""What a tick teaches: visits and their links, in order, change the state, depth and worth of pages.
+"""Learning from a tick: its visits and their links, in order, change the state, depth and worth of pages.
 
-One kernel, called live and in recovery with the same arrays, so it depends on nothing else: no clock, table or text. A
-visit is taken whole before the next: its page changes state, the policy sees it, then its links lower depths.
+One kernel is called live and in recovery, with the same arrays. It depends on nothing else: no clock, table or text.
+Each visit is finished before the next: its page changes state, the policy sees it, then its links lower depths.
 
     final outcome          DONE; `due` is the time of the visit, rounded up: no page is fetched again too early
-    tried again later      WAITING until its pause (or Retry-After) is over, DONE at the last try; an excluded page
-                           stays so
-    returned               only ASSIGNED is cleared: the page is where it was
+    to be retried          WAITING until its back-off (or Retry-After) is over, DONE after the last try; an excluded
+                           page stays excluded
+    returned               only ASSIGNED is cleared: the page stays as it was
 
-Which outcome is which, how long the pause is and how many tries there are is said in `outcomes.TREATMENTS`.
+`outcomes.TREATMENTS` says which outcome is which, how long the back-off is and how many tries there are.
 
 Depth is the number of clicks inside a site: a link adds one, a redirect nothing, a link from another site makes it 0,
-a sitemap of the site 1.
-It only falls; a page that was excluded for its depth and is no longer too deep is PENDING again. Pages fetched before
-keep the depths that they gave: their links are not in memory.
+a sitemap of the site 1. Depth only falls; a page that was excluded for its depth and is no longer too deep is PENDING
+again. The targets of pages fetched before keep their depth: those links are not in memory.
 
-A redirect counts the redirects in a row along the way by which its page was found first, across sites. What lies behind
-more than `MOST_REDIRECTS` is excluded, as deep as can be; any other way to it is shorter, and opens it. So a chain of
-redirects ends (`a_chain_of_redirects_ends`), though no step of it is a click.
+A redirect counts the consecutive redirects on the path by which its page was first found, across sites. A page behind
+more than `MOST_REDIRECTS` is excluded, with the greatest depth; any other path to it is shorter, and opens it. So a
+chain of redirects ends (`a_chain_of_redirects_ends`), though no step of it is a click.
 
-`counts` is the account of all known pages: by state, and by why: the outcome of a page that waits or is done, the
-reason of one that is excluded. Invariants, each a property test of the same name: known = pending + waiting + done +
-excluded; the account is that of the columns.
+`counts` is the account of all known pages: by state, and within a state by the outcome of pages that wait or are done,
+by the reason of pages that are excluded. Invariants, each a property test of the same name: known is pending and
+waiting and done and excluded; the account equals the columns.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -36,6 +34,7 @@ from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, NONE, LinkKind, PageFlag, Reason, State, VerdictFlag, Visits
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
 from gossamer.desk.columns import Columns
+from gossamer.manager.limits import Limits as Limits
 from gossamer.manager.policies import F32, F64, I64, U8, U32, U64, crawled, seen
 from gossamer.manager.strategies import Strategy
 
@@ -68,17 +67,9 @@ _TRIES: Final = np.array([TREATMENTS[o].tries for o in Outcome])
 _DEEPEST: Final = 255
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The settings that decide what becomes of a page."""
-
-    depth_static: int
-    depth_dynamic: int
-    retry: float
-    tries: int
-
-
 class _Pages(NamedTuple):
+    """The columns that the kernel reads and writes."""
+
     origin: U32
     state: U8
     reason: U8
@@ -96,6 +87,8 @@ class _Pages(NamedTuple):
 
 
 class _Visits(NamedTuple):
+    """The fields of visits that the kernel reads, as columns."""
+
     page: U32
     outcome: U8
     time: npt.NDArray[np.float64]
@@ -110,11 +103,11 @@ class _Links(NamedTuple):
 
 
 WIDTH: Final = 32
-"""More than there are outcomes, or reasons."""
+"""Width of the account: more than the number of outcomes or reasons."""
 
 
 def new_counts() -> I64:
-    """Known pages by `State` and by `Outcome` or `Reason`."""
+    """An empty account: known pages by `State`, and by `Outcome` or `Reason`."""
     return np.zeros((len(State), WIDTH), np.int64)
 
 
@@ -139,7 +132,7 @@ def _pages(columns: Columns) -> _Pages:
 
 
 def plant(columns: Columns, policy: Strategy, totals: I64, counts: I64, first_page: int, count: int) -> None:
-    """Pages `first_page` and the `count - 1` after it became known; their columns are filled in already."""
+    """Takes in `count` new pages from `first_page` on; their columns are already filled in."""
     _plant(policy.code, _pages(columns), totals, counts, first_page, first_page + count)
 
 
@@ -153,13 +146,13 @@ def learn(
     link_kinds: U8,
     limits: Limits,
 ) -> int:
-    """Applies visits in order; `visits["links"]` says how many of the links belong to each.
+    """Applies visits in order; `visits["links"]` is the number of links of each. Returns the number of pages opened.
 
-    Visits of robots.txt (page NONE) change nothing here. Returns the number of pages opened again.
+    Visits of robots.txt (page NONE) change nothing here.
     """
     links = _Links(link_targets, link_kinds)
     if not (link_targets.flags.writeable and link_kinds.flags.writeable):
-        # a journal record gave read-only arrays: numba would compile the kernel once more for them
+        # a journal record has read-only arrays: numba would compile the kernel once more for them
         links = _Links(np.require(link_targets, np.uint32, ["C", "W"]), np.require(link_kinds, np.uint8, ["C", "W"]))
     opened = _learn_records(
         policy.code,
@@ -265,6 +258,7 @@ def _learn(
 
 @inlined
 def _conclude(pages: _Pages, counts: I64, page: int, outcome: int, time: float, retry: float, tries: int) -> None:
+    """Sets the state of a visited page: WAITING for its next try, or DONE."""
     _count(pages, counts, page, -1)
     pages.outcome[page] = outcome
     again = _TRANSIENT[outcome] and pages.tries[page] + 1 < tries
@@ -278,7 +272,7 @@ def _conclude(pages: _Pages, counts: I64, page: int, outcome: int, time: float, 
 
 @inlined
 def _count(pages: _Pages, counts: I64, page: int, number: int) -> None:
-    """A page leaves the account (-1), to be changed, or enters it (1)."""
+    """Takes a page out of the account before a change (-1), or adds it after (1)."""
     state = pages.state[page]
     if state == _PENDING:
         counts[state, 0] += number
@@ -301,7 +295,7 @@ def _move(pages: _Pages, counts: I64, page: int, state: int, reason: int) -> Non
 def _approach(
     pages: _Pages, counts: I64, source: int, target: int, kind: int, depth_static: int, depth_dynamic: int
 ) -> int:
-    """A way from `source` to `target`: lowers the target's depth if it is shorter. 1 when that opens it again."""
+    """Lowers the depth of `target` if the link from `source` is a shorter path. Returns 1 if that opens the page."""
     if pages.depth[target] == 0:
         return 0
     hops = (pages.flags[source] >> HOPS_SHIFT) + 1 if kind == _REDIRECT else 0
@@ -324,11 +318,11 @@ def _approach(
 
 
 def judge(columns: Columns, counts: I64, verdicts: npt.NDArray[np.void]) -> None:
-    """Verdicts of robots.txt, of settings that have changed, of seeds that were known, of pages that are listed, and of
-    sites that have moved.
+    """Applies verdicts: of robots.txt, of changed settings, on known pages that became seeds or were listed, and on
+    pages of sites that moved.
 
-    A page excluded for another reason is not opened by robots.txt. One that is done stays done, but it is noted that it
-    must not be fetched again; unless the verdict is that it must be (AGAIN), and nothing of that kind was noted.
+    robots.txt does not open a page that is excluded for another reason. A page that is done stays done, but is marked
+    if it must not be fetched again. The verdict AGAIN makes a page that is done pending, unless it is so marked.
     """
     fields = _Verdicts(*(np.array(verdicts[name]) for name in _Verdicts._fields))
     _judge(_pages(columns), counts, fields)

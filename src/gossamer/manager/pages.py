@@ -15,6 +15,7 @@ from gossamer.desk.kernels import enter, writable
 from gossamer.desk.places import check_room
 from gossamer.desk.rules import Rules
 from gossamer.manager import learn
+from gossamer.manager.limits import Limits
 from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import LIVE, strategy_named
 
@@ -46,7 +47,7 @@ class Pages(Part):
     needs = ("counts", "totals", "ranking")
 
     def __init__(self, desk: Desk) -> None:
-        manager, seeder, harvester = desk.settings.manager, desk.settings.seeder, desk.settings.harvester
+        manager = desk.settings.manager
         self._ranking = desk.columns.ranking
         self._settings = manager
         self._patterns = [(re.compile(text.encode()), boost) for text, boost in manager.boosts.items()]
@@ -55,7 +56,7 @@ class Pages(Part):
         """Cash kept, spent, lost and in total (OPIC)."""
         self.counts = learn.new_counts()
         """Known pages by state, and by outcome or reason."""
-        self.limits = learn.Limits(seeder.depth_static, seeder.depth_dynamic, harvester.retry, harvester.tries)
+        self.limits = Limits.of(desk.settings)
 
     def arrays(self) -> dict[str, Array | Parts]:
         return {"counts": self.counts.reshape(-1), "totals": self.totals, "ranking": self._ranking}

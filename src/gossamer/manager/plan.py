@@ -1,23 +1,23 @@
-"""The plan: of all known pages the best `batch_size`, with at most `per_site` of one site (thesis 7.2.1).
+"""The plan: the best `batch_size` of all known pages, with at most `per_site` pages of one site (thesis 7.2.1).
 
-Exactly these: of each site its best `per_site` pages that may be planned, and of those the best `batch_size`. Best is
-by a *key* that no two pages share: score << 32 | order of discovery. `profit` says which pages may be planned, and what
-their scores are.
+It is exact: the best `per_site` pages of each site that may be planned, and the best `batch_size` of these. Pages are
+ordered by a *key* that no two pages share: score << 32 | order of discovery. `profit` computes which pages may be
+planned, and their scores.
 
-One pass over the columns appends keys to a buffer. When that is full it is sorted and *trimmed*: the caps are applied,
-the best `batch_size` stay, and from then on the pass leaves out what is no better than the last that stayed, or than
-the last of a site that reached its cap. Both bounds only rise, and neither can leave out a page of the result, because
-more pages could only raise them further. So the pass is exact by itself. A random sample of some 30,000 pages gives
-bounds to begin with, low enough to be almost surely right; should they not be, the pass is made again without. That
-saves sorting when better pages come later, and when one site has millions.
+One pass over the columns appends keys to a buffer. A full buffer is sorted and *trimmed*: the caps are applied, the
+best `batch_size` keys stay, and from then on the pass drops keys that are no better than the last key that stayed, or
+than the last key of a site that reached its cap. Both bounds only rise, and neither can drop a page of the result,
+because more pages could only raise them further. So the pass is exact by itself. A random sample of some 30,000 pages
+gives initial bounds, low enough to be almost surely right; if they are wrong, the pass is repeated without them. That
+saves sorting when better pages come later, and when one site has millions of pages.
 
-The plan is made in a thread beside the loop (kernels and sorts release the GIL) and never writes columns. What the loop
-changes meanwhile does no harm: the site queue looks at each page again when its turn comes.
+The plan is made in a background thread (kernels and sorts release the GIL) and never writes columns. Changes that the
+loop makes meanwhile do no harm: the site queue checks each page again when its turn comes.
 
 Cost at 10^7 known pages: see `bench/plan.py`. Memory: 8 bytes for each of 4 x `batch_size` pages, 20 for each site.
 
-Refused: sorting all pages (1 s at 10^7); a heap for each site kept up to date by every link (16 bytes a page, and a
-cache miss a link); fixed buckets of score (not exact, and cash spreads over 18 decimal places).
+Refused: sorting all pages (1 s at 10^7); a heap for each site that every link updates (16 bytes per page, and a cache
+miss per link); fixed buckets of scores (not exact, and cash spreads over 18 decimal places).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.askable import is_suspended
 from gossamer.base.compiled import inlined, njit
 from gossamer.desk.columns import Columns
 from gossamer.manager.policies import I64, U8, U32, U64
@@ -42,27 +43,27 @@ _NEVER: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SAMPLE: Final = 1 << 15
 _BUFFER: Final = 1 << 16
 CHUNK: Final = 1 << 12
-"""Pages that are appraised at a time."""
+"""Number of pages that are appraised at a time."""
 _DEFAULT: Final = Value()
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An order for the site queue: `pages[offsets[i]:offsets[i + 1]]` are those of `sites[i]`, best first."""
+    """An order for the site queue: `pages[offsets[i]:offsets[i + 1]]` are the pages of `sites[i]`, best first."""
 
     sites: U32
     offsets: I64
     pages: U32
     ranks: U32
-    """The place of each page in the whole plan: 0 is best."""
+    """Rank of each page in the whole plan: 0 is best."""
     seconds: float
-    """How long it took to make."""
+    """Time that it took to make the plan."""
     candidates: int
-    """Pages that could have been asked for, those of sites set aside included."""
+    """Number of pages that could be requested, those of suspended sites included."""
     index_value: float
-    """V(I), sum or minimum as the settings say; 0 while the index is empty."""
+    """V(I), the sum or minimum by the settings; 0 if the index is empty."""
     index_pages: int
-    """Pages in the index."""
+    """Number of pages in the index."""
 
 
 def make_plan(
@@ -75,7 +76,8 @@ def make_plan(
     value: Value = _DEFAULT,
     issued: int = 0,
 ) -> Plan:
-    """Sites whose address is refused, or that are not to be asked until `wall + horizon`, are set aside.
+    """Makes a plan. Suspended sites have no pages in it: their Crawl-delay is too long, or they back off until after
+    `wall + horizon`.
 
     `issued` is all cash given out (`value.TOTAL`).
     """
@@ -83,8 +85,8 @@ def make_plan(
     page, site = columns.page, columns.site
     known, sites = page.count, site.count
     pages, terms = pages_of(columns), terms_of(columns, policy.code, value, issued, wall)
-    aside = (site.refused[:sites] != 0) | (site.next[:sites] > wall + horizon)
-    selection = _Selection(pages, known, aside, terms, batch_size, max(1, per_site))
+    suspended = is_suspended(site.refused[:sites], site.next[:sites], wall + horizon)
+    selection = _Selection(pages, known, suspended, terms, batch_size, max(1, per_site))
     keys = selection.run()
     slices = _by_site(keys, page.origin, columns.origin.site, sites)
     total, least, count = selection.index.tolist()
@@ -93,23 +95,23 @@ def make_plan(
 
 
 class _Selection:
-    """The state of one pass: `floor` and `floors`, by site, are the bounds: keys must be above them."""
+    """The state of one pass. `floor`, and `floors` by site, are the bounds that keys must exceed."""
 
     def __init__(
-        self, pages: Pages, known: int, aside: npt.NDArray[np.bool_], terms: Terms, batch: int, cap: int
+        self, pages: Pages, known: int, suspended: npt.NDArray[np.bool_], terms: Terms, batch: int, cap: int
     ) -> None:
-        self.pages, self.known, self.aside, self.terms = pages, known, aside, terms
+        self.pages, self.known, self.suspended, self.terms = pages, known, suspended, terms
         self.batch, self.cap = min(batch, known), cap
         self.buffer = np.empty(max(4 * self.batch, _BUFFER), np.uint64)
-        self.taken = np.zeros(len(aside), np.int64)
+        self.taken = np.zeros(len(suspended), np.int64)
         self.ways, self.scores = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.float32)
         self.candidates = 0
         self.index = _nothing()
-        """Sum, minimum and number of the values in the index."""
+        """Sum, minimum and number of the values of pages in the index."""
 
     def run(self) -> U64:
-        """Keys of the pages planned, best first."""
-        if not self.known or not len(self.aside):
+        """The keys of the planned pages, best first."""
+        if not self.known or not len(self.suspended):
             return np.zeros(0, np.uint64)
         floor, hints = self._sample()
         keys, last, floors = self._pass(floor, hints)
@@ -118,26 +120,27 @@ class _Selection:
         return self._pass(np.uint64(0), self._floors())[0]
 
     def _floors(self) -> U64:
-        return np.where(self.aside, _NEVER, np.uint64(0))
+        return np.where(self.suspended, _NEVER, np.uint64(0))
 
     def _sample(self) -> tuple[np.uint64, U64]:
-        """Bounds to begin with, from a sample: twice as low as expected, or lower where the sample says little."""
+        """Initial bounds from a sample: half of the expected ones, or less if the sample is small."""
         floors = self._floors()
         stride = self.known // _SAMPLE
         if self.known <= len(self.buffer) or stride < 2:
             return np.uint64(0), floors
-        at = _places(self.known, stride)
-        drawn = Pages._make([*(column[at] for column in self.pages[:-2]), *self.pages[-2:]])
-        ways, scores, keys = np.empty(len(at), np.uint8), np.empty(len(at), np.float32), np.empty(len(at), np.uint64)
-        appraise(drawn, self.terms, 0, len(at), ways, scores, _nothing())
-        n = _draw(self.pages, at, ways, scores, floors, keys)
+        sample = _sampled(self.known, stride)
+        size = len(sample)
+        drawn = Pages._make([*(column[sample] for column in self.pages[:-2]), *self.pages[-2:]])
+        ways, scores, keys = np.empty(size, np.uint8), np.empty(size, np.float32), np.empty(size, np.uint64)
+        appraise(drawn, self.terms, 0, size, ways, scores, _nothing())
+        n = _draw(self.pages, sample, ways, scores, floors, keys)
         best = np.sort(keys[:n])[::-1].copy()
         self.taken[:] = 0
         floor = _estimate(self.pages, best, floors, self.taken, self.batch, self.cap, stride)
         return np.uint64(floor), floors
 
     def _pass(self, floor: np.uint64, hints: U64) -> tuple[U64, np.uint64, U64]:
-        """The keys selected, the bound at the end, and those of the sites."""
+        """The selected keys, the final bound, and the final bounds of the sites."""
         floors, at, used, candidates = hints.copy(), 0, 0, 0
         self.index = _nothing()
         while True:
@@ -166,10 +169,10 @@ class _Selection:
 
 
 def _holds(floor: np.uint64, hints: U64, last: np.uint64, floors: U64, full: bool) -> bool:
-    """The bounds from the sample left out no page of the result.
+    """Whether the bounds from the sample dropped no page of the result.
 
-    The general one did not if the plan is full; that of a site did not if the site reached its cap, which raises its
-    bound, or if it lies below the last page of a full plan.
+    The general bound dropped none if the plan is full. The bound of a site dropped none if the site reached its cap,
+    which raises its bound, or if it lies below the last page of a full plan.
     """
     if not full and floor > 0:
         return False
@@ -183,7 +186,8 @@ def _nothing() -> F64:
 
 @inlined
 def key_of(score: np.float32, page: int) -> np.uint64:
-    """Floats in order as whole numbers: the sign bit turned, and all others too where it was set."""
+    """The key of a page. Floats become integers of the same order: the sign bit is flipped, and if it was set all other
+    bits too."""
     bits = np.float32(score).view(np.int32)
     ordered = np.uint64((np.int64(bits) ^ ((np.int64(bits) >> 31) & 0x7FFFFFFF)) + 0x80000000)
     return (ordered << np.uint64(32)) | (_LOW - np.uint64(page))
@@ -208,7 +212,8 @@ def _gather(
     scores: F32,
     index: F64,
 ) -> tuple[int, int, int]:
-    """Goes on from page `at` until the buffer is almost full; the candidates met on the way are the third answer."""
+    """Appends keys from page `at` on until the buffer is almost full; returns the next page, the used length of the
+    buffer and the number of candidates."""
     origin, site = pages.origin, pages.site
     candidates, least = 0, min(len(ways), len(buffer) // 2)
     while at < known and len(buffer) - used >= least:
@@ -226,7 +231,7 @@ def _gather(
 
 @njit
 def _trim(pages: Pages, buffer: U64, used: int, floors: U64, taken: I64, batch: int, cap: int) -> int:
-    """From keys in rising order to those that stay, in falling order. Raises the bounds of sites that reach the cap."""
+    """Turns keys in rising order into the keys that stay, in falling order. Raises the bounds of sites at their cap."""
     for i in range(used // 2):
         buffer[i], buffer[used - 1 - i] = buffer[used - 1 - i], buffer[i]
     n = 0
@@ -243,35 +248,36 @@ def _trim(pages: Pages, buffer: U64, used: int, floors: U64, taken: I64, batch: 
     return n
 
 
-def _places(known: int, stride: int) -> I64:
-    """One page of every `stride`, at a place that looks random."""
+def _sampled(known: int, stride: int) -> I64:
+    """One pseudo-random page of every `stride` pages."""
     i = np.arange(known // stride, dtype=np.uint64)
     noise = (i * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
     return (i * np.uint64(stride) + noise % np.uint64(stride)).astype(np.int64)
 
 
 @njit
-def _draw(pages: Pages, at: I64, ways: U8, scores: F32, floors: U64, keys: U64) -> int:
-    """Keys of the pages of a sample that may be planned."""
+def _draw(pages: Pages, sample: I64, ways: U8, scores: F32, floors: U64, keys: U64) -> int:
+    """Fills `keys` with the keys of the pages of a sample that may be planned; returns their number."""
     origin, site = pages.origin, pages.site
     n = 0
-    for i in range(len(at)):
-        if ways[i] != CLOSED and floors[site[origin[at[i]]]] != _NEVER:
-            keys[n] = key_of(scores[i], at[i])
+    for i in range(len(sample)):
+        if ways[i] != CLOSED and floors[site[origin[sample[i]]]] != _NEVER:
+            keys[n] = key_of(scores[i], sample[i])
             n += 1
     return n
 
 
 @njit
 def _enough(count: int, stride: int) -> float:
-    """Pages of a sample that almost surely stand for `count` known ones or more: four deviations above the mean."""
+    """Number of sampled pages that almost surely stand for at least `count` pages: four deviations above the mean."""
     expected = count / stride
     return expected + 4 * math.sqrt(expected) + 8
 
 
 @njit
 def _estimate(pages: Pages, best: U64, floors: U64, taken: I64, batch: int, cap: int, stride: int) -> np.uint64:
-    """The bound for all, and in `floors` those of the sites that have enough pages in the sample to fill their cap."""
+    """Returns the bound for all pages; sets `floors` of sites that have enough pages in the sample to fill their
+    cap."""
     wanted, site_wanted = _enough(batch, stride), _enough(cap, stride)
     most = cap / stride
     total = 0.0
@@ -288,7 +294,7 @@ def _estimate(pages: Pages, best: U64, floors: U64, taken: I64, batch: int, cap:
 
 
 def _by_site(keys: U64, origin: U32, site: U32, sites: int) -> tuple[U32, I64, U32, U32]:
-    """Slices: the site with the best page first."""
+    """Groups the planned pages by site; the site with the best page comes first."""
     pages = (_LOW - (keys & _LOW)).astype(np.uint32)
     return _slices(pages, site[origin[pages]], np.full(sites, -1, np.int64))
 

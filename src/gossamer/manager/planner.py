@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.askable import is_suspended
 from gossamer.base.model import Reason, State, VerdictFlag
 from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.store import Store
@@ -41,6 +42,24 @@ class Unjudged(NamedTuple):
     texts: list[bytes]
 
 
+class Made(NamedTuple):
+    """The last plan."""
+
+    plan: Plan | None = None
+    at: float = 0.0
+    """Wall time when it was begun."""
+
+    @property
+    def index_value(self) -> float:
+        """V(I) when it was made."""
+        return 0.0 if self.plan is None else self.plan.index_value
+
+    @property
+    def index_pages(self) -> int:
+        """Pages that the index held then."""
+        return 0 if self.plan is None else self.plan.index_pages
+
+
 class Planner:
     def __init__(self, desk: Desk, store: Store, horizon: float) -> None:
         self._desk, self._store, self._horizon = desk, store, horizon
@@ -54,13 +73,8 @@ class Planner:
         """Something has changed since the last plan was begun."""
         self.longest = 0.0
         """Seconds of the plan that took longest."""
-        self.index_value = 0.0
-        """V(I) when the last plan was made, and the pages that the index held."""
-        self.index_pages = 0
         self.history = read_history(store.shard)
-        self.last: Plan | None = None
-        self.last_made = 0.0
-        """Wall time when it was begun."""
+        self.made = Made()
 
     def outdate(self) -> None:
         """Something has changed."""
@@ -101,8 +115,7 @@ class Planner:
         self._not_before = now + (PAUSE if wait or not self._taken else max(PAUSE, 10 * plan.seconds))
         self._taken = True
         self.longest = max(self.longest, plan.seconds)
-        self.index_value, self.index_pages = plan.index_value, plan.index_pages
-        self.last, self.last_made = plan, self._begun
+        self.made = Made(plan, self._begun)
         self.history.add(past)
         return plan, self._judge(unjudged)
 
@@ -123,7 +136,7 @@ class Planner:
         desk, manager = self._desk, self._desk.settings.manager
         known, site = desk.columns.page.count, desk.columns.site
         used = slice(0, site.count)
-        aside = np.flatnonzero((site.refused[used] != 0) | (site.next[used] > wall + self._horizon))
+        aside = np.flatnonzero(is_suspended(site.refused[used], site.next[used], wall + self._horizon))
         plan = make_plan(
             desk.columns,
             desk[Pages].policy,

@@ -1,38 +1,38 @@
-"""What strategies learn from a page: the cash that pages hand on, and other numbers that links carry.
+"""What strategies learn from visits: the cash that pages hand on, and other numbers that links carry.
 
 A strategy is a row of `strategies.STRATEGIES` and a branch, by its code, in the functions below and in
 `profit.appraise`. They are compiled into the kernels of `plan` and `learn`: module-level functions chosen by a number,
 because numba's disk cache misses functions that are passed as arguments or made by closures.
 
-    seen         pages became known
-    crawled      a page ended in its final outcome
+    seen         a page became known
+    crawled      a page reached its final outcome
 
 **Cash** (OPIC; Abiteboul, Preda and Cobena 2003; thesis 4.3; read as ERRATA.md says). Every seed gets `SEED_CASH`,
-other pages start at nothing. A page that is crawled gives an equal share to each of its links, counted ones included;
-what goes to pages already fetched or not known, and the remainder of the division, is lost. A page without links, or
-that failed for good, spends its cash. A redirect hands all of it on. What a page held when it was crawled stays in its
-cell, marked as given away (`GIVEN`): it is what the page is worth from then on, and fetching it again moves nothing.
-Cash is whole numbers, so that
+other pages start with nothing. A crawled page gives an equal share to each of its links, those that are only counted
+included; shares of pages that are already fetched or not known, and the remainder of the division, are lost. A page
+without links, or that failed for good, spends its cash. A redirect hands on all of it. The cash that a page held when
+it was crawled stays in its cell, marked as given away (`GIVEN`): it is the worth of the page from then on, and fetching
+the page again moves nothing. Cash is whole numbers, so that
 
-    kept + spent + lost == total     always, kept being all cash that is not marked
+    kept + spent + lost == total     always; kept is all cash that is not marked
 
-and a replay of the journal comes to the same bit. Only ratios of cash matter, so a fixed amount for each seed equals
-the thesis' cash of 1 shared by all, and needs no knowledge of the seeds to come. A million seeds fit in the total; more
+and a replay of the journal gives the same bits. Only ratios of cash matter, so a fixed amount for each seed equals the
+thesis' cash of 1 shared by all, and needs no knowledge of later seeds. A million seeds fit in the total; more seeds
 get nothing.
 
-Other strategies use the cell of cash for what they count: BACKLINKS the links from fetched pages; FRACTIONAL cash of
-which a part is lost at every step (`DAMPING`); PARTIAL the PageRank that links bring, in units of 2^-50, to pages that
-have none of their own yet (`merit`); MERCATOR when the page is drawn from its front queue.
+Other strategies use the cell of cash for their own numbers: BACKLINKS for the links from fetched pages; FRACTIONAL for
+cash that loses a part at every step (`DAMPING`); PARTIAL for the PageRank that links bring, in units of 2^-50, to pages
+that have none of their own yet (`merit`); MERCATOR for the time when the page is drawn from its front queue.
 
-**Front queues** (002; Heydon and Najork 1999). A page stands in the queue of its depth when it becomes known. Pages are
-drawn from the queues at random, from each half as often as from the one before it. That is one stream of draws in which
-the times between two pages of a queue are exponential, with a mean that doubles from queue to queue: so each page gets
-its time when it is put in, after the last one of its queue and not before the last page that was fetched, and the
-earliest comes first. No queue has to be kept, and a replay draws the same.
+**Front queues** (002; Heydon and Najork 1999). A page joins the queue of its depth when it becomes known. Pages are
+drawn from the queues at random, from each queue half as often as from the queue before. That is one stream of draws in
+which the times between two pages of a queue are exponential, with a mean that doubles from queue to queue. So each page
+gets its time when it joins, after the last page of its queue and not before the last page that was fetched, and the
+earliest comes first. No queue needs to be stored, and a replay draws the same.
 
-**Completed PageRank** (`rank.completed`) has a column of its own. Until it is first computed, every seed has an equal
-share; then it is what was computed. A page that is crawled adds its part to that of its targets, live only: what was
-computed is no part of the journal.
+**Completed PageRank** (`rank.completed`) has its own column. Until it is first computed, every seed has an equal share;
+afterwards the column holds the computed values. A crawled page adds its part to its targets, live only: computed values
+are not in the journal.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.askable import REVISITED
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import LinkKind, Outcome, State
 from gossamer.manager.strategies import BACKLINKS, COMPLETED, FRACTIONAL, MERCATOR, OPIC, PARTIAL, UNIT, VALUE
-from gossamer.manager.value import GIVEN, REVISITED, TOTAL
+from gossamer.manager.value import GIVEN, TOTAL
 
 Array = npt.NDArray[Any]
 I64 = npt.NDArray[np.int64]
@@ -59,20 +60,21 @@ F64 = npt.NDArray[np.float64]
 SEED_CASH: Final = 2**43
 
 SEED_SHARE: Final = np.float32(2.0**-10)
-"""Of a seed, in the completed PageRank that nothing was computed of yet."""
+"""Completed PageRank of a seed before the first computation."""
 BASE: Final = 0
 RANKED: Final = 1
-"""Of `columns.ranking`."""
+"""Indices into `columns.ranking`: completed PageRank of pages found since the computation, and the number of pages that
+the computation knew."""
 
 KEPT: Final = 0
 SPENT: Final = 1
 LOST: Final = 2
 DRAWN: Final = 4
-"""Of MERCATOR, after the totals of cash: the time of the last page fetched; behind it the last one of each queue."""
+"""Index into the totals, for MERCATOR: the time of the last page fetched; after it the last time of each queue."""
 FRONTS: Final = 8
-"""Front queues; the last takes in all that is deeper."""
+"""Number of front queues; the last one takes all deeper pages too."""
 _DRAW: Final = 2.0**16
-"""Units of a draw's time."""
+"""Units per unit of a drawing time."""
 
 _DONE: Final = int(State.DONE)
 _REDIRECTED: Final = int(Outcome.REDIRECT)
@@ -80,16 +82,16 @@ _REDIRECT: Final = int(LinkKind.REDIRECT)
 _FAILED: Final = np.array([o not in REVISITED for o in Outcome])
 _GIVEN: Final = np.uint64(GIVEN)
 DAMPING: Final = 0.85
-"""Of FRACTIONAL; that of PageRank."""
+"""Damping of FRACTIONAL; the same as that of PageRank."""
 _CASH: Final = np.uint64(GIVEN - 1)
 _COUNTS: Final = np.array(
     [c in (BACKLINKS, COMPLETED, FRACTIONAL, MERCATOR, OPIC, PARTIAL, VALUE) for c in range(MERCATOR + 1)]
 )
-"""By code: whether it uses the cells of cash."""
+"""By code: whether the strategy uses the cells of cash."""
 
 
 def new_totals() -> I64:
-    """Cash kept, spent, lost, and in total; and the times of the front queues."""
+    """Totals at zero: cash kept, spent, lost and in total, and the times of the front queues."""
     return np.zeros(DRAWN + 1 + FRONTS, np.int64)
 
 
@@ -110,7 +112,7 @@ def seen(code: int, cash: U64, completed: F32, ranking: F64, totals: I64, page: 
 
 @njit
 def _queue_up(totals: I64, page: int, depth: int) -> np.uint64:
-    """When the page is drawn from the front queue of its depth."""
+    """The time at which the page is drawn from the front queue of its depth."""
     queue = min(depth, FRONTS - 1)
     x = np.uint64(page + 1) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -136,7 +138,7 @@ def crawled(
     targets: U32,
     kinds: U8,
 ) -> None:
-    """`page` ended in `outcome`; it is DONE already, so what it gives to itself is lost."""
+    """Hands on the worth of `page`, which ended in `outcome`. It is already DONE, so a share for itself is lost."""
     if not _COUNTS[code] or cash[page] & _GIVEN:
         return
     degree = max(out_degree, len(targets))
@@ -156,7 +158,7 @@ def crawled(
 
 @inlined
 def completed_of(page: int, completed: np.float32, ranking: F64) -> np.float32:
-    """The completed PageRank of a page: those found since it was computed have the base besides."""
+    """The completed PageRank of a page; pages found since the computation have the base in addition."""
     return np.float32(completed + ranking[BASE] if page >= ranking[RANKED] else completed)
 
 
@@ -169,7 +171,7 @@ def _promise(state: U8, completed: F32, share: np.float32, targets: U32) -> None
 
 @inlined
 def _add(state: U8, cash: U64, targets: U32, share: int) -> int:
-    """To each target that has not been fetched; returns what was given."""
+    """Adds `share` to each target that has not been fetched; returns the sum that was given."""
     given = 0
     for target in targets:
         if state[target] != _DONE and cash[target] & _GIVEN == 0:

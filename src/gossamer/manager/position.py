@@ -1,8 +1,8 @@
-"""Where one page stands among all: its scores, its profit, its rank, and whether the next plan would hold it.
+"""The position of one page among all: its scores, profit and rank, and whether the next plan would hold it.
 
-With numpy alone, so that `gossamer explain` need not load a compiler; the same arithmetic as `profit.appraise`, in the
-same precision and order, some thousand pages at a time. A page is in the plan if its rank within its site is at most
-`per_site`, and fewer than `batch_size` pages of other sites and its own are both better and within their sites' caps.
+It uses numpy alone, so that `gossamer explain` does not load a compiler: the same arithmetic as `profit.appraise`, in
+the same precision and order, some thousand pages at a time. A page is in the plan if its rank within its site is at
+most `per_site`, and fewer than `batch_size` pages are both better and within the caps of their sites.
 """
 
 from __future__ import annotations
@@ -14,6 +14,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.askable import (
+    REVISITED,
+    is_due_again,
+    is_new,
+    is_suspended,
+    is_to_be_retried,
+    may_be_fetched_again,
+)
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.base.outcomes import FOR_GOOD
 from gossamer.manager.strategies import (
@@ -29,38 +37,40 @@ from gossamer.manager.strategies import (
     UNIT,
     VALUE,
 )
-from gossamer.manager.value import F32, GIVEN, REVISITED, Known, Terms, Value, terms_of
+from gossamer.manager.value import F32, GIVEN, Known, Terms, Value, terms_of
 from gossamer.rank.names import straight_log2
 
 Bools = npt.NDArray[np.bool_]
 
 CHUNK: Final = 1 << 15
-_REVISITED: Final = np.array([o in REVISITED for o in Outcome] + [False] * (256 - len(Outcome)))
+_NO_FLAGS: Final = np.uint8(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
+    """The position of a page."""
+
     score: float
-    """By which the policy orders pages; larger is better."""
+    """The policy orders pages by it; larger is better."""
     quality: float
     parts: dict[str, float]
-    """What each score adds to the quality, by name; link scores together as `links`."""
+    """The terms of the quality by score name; all link scores together as `links`."""
     freshness: float
-    """Of our copy; 0 without one."""
+    """Freshness of our copy; 0 without a copy."""
     value: float
-    """Of our copy, as it stands."""
+    """Value of our copy now."""
     profit: float
-    """What fetching it now would add to the index."""
+    """Value that fetching the page now would add to the index."""
     candidates: int
-    """Pages that may be planned now, those of sites set aside left out."""
+    """Number of pages that may be planned now, without those of suspended sites."""
     rank: int
-    """Among them, 1 being the best; 0 if it is none of them."""
+    """Rank among these, 1 is best; 0 if the page is not among them."""
     site_rank: int
-    """Among those of its site."""
+    """Rank among the pages of its site."""
     planned: bool
     """The next plan would hold it."""
     reason: str
-    """Why not; empty if it would."""
+    """Why the next plan would not hold it; empty if it would."""
 
 
 def standing_of(
@@ -74,28 +84,30 @@ def standing_of(
     per_site: int,
     horizon: float = np.inf,
 ) -> Standing:
-    """`policy` by name, the rest as for `plan.make_plan`. `known` are columns in memory or mapped from an image."""
+    """The position of `page`. `policy` is a name; other arguments are those of `plan.make_plan`. `known` are columns in
+    memory or mapped from an image."""
     terms = terms_of(known, LIVE[policy].code, value, issued, wall)
-    at = _Chunk(known, terms, page, page + 1)
-    aside = _aside(known, wall + horizon)
+    alone = _Chunk(known, terms, page, page + 1)
+    sites = known.site.count
+    suspended = is_suspended(known.site.refused[:sites], known.site.next[:sites], wall + horizon)
     site = int(known.origin.site[known.page.origin[page]])
-    fetched = bool(known.page.state[page] == State.DONE and _REVISITED[known.page.outcome[page]])
+    fetched = bool(known.page.state[page] == State.DONE and int(known.page.outcome[page]) in REVISITED)
     age = max(0.0, wall - float(known.page.due[page]))
-    quality, fresh = float(at.quality()[0]), float(np.exp(-age / value.change_period)) if fetched else 0.0
+    quality, fresh = float(alone.quality()[0]), float(np.exp(-age / value.change_period)) if fetched else 0.0
     in_index = fetched and known.page.outcome[page] == Outcome.OK
-    open_now = bool(at.may_be_planned()[0]) and not aside[site]
-    score = at.scores()[0]
-    candidates, better = _compare(known, terms, aside, page, score)
+    open_now = bool(alone.may_be_planned()[0]) and not suspended[site]
+    score = alone.scores()[0]
+    candidates, better = _compare(known, terms, suspended, page, score)
     capped = int(np.minimum(better, per_site).sum())
-    reason = _closed(known, terms, page) or (_why_aside(known, site, wall) if aside[site] else "")
+    reason = _closed(known, terms, page) or (_why_suspended(known, site, wall) if suspended[site] else "")
     if not reason and better[site] >= per_site:
-        reason = f"{better[site]:,} better pages of its site come first; a plan holds {per_site:,} of a site"
+        reason = f"{better[site]:,} better pages of its site come first; a plan holds {per_site:,} per site"
     if not reason and capped >= batch_size:
         reason = f"{capped:,} better pages come first; a plan holds {batch_size:,}"
     return Standing(
         float(score),
         quality,
-        at.parts(),
+        alone.parts(),
         fresh,
         value.value(quality, float(in_index), fresh),
         value.profit(quality, float(fetched), fresh),
@@ -107,14 +119,8 @@ def standing_of(
     )
 
 
-def _aside(known: Known, until: float) -> Bools:
-    sites = known.site.count
-    found: Bools = (known.site.refused[:sites] != 0) | (known.site.next[:sites] > until)
-    return found
-
-
 def _closed(known: Known, terms: Terms, page: int) -> str:
-    """Why the page itself may not be planned now; empty if it may."""
+    """Why the page may not be planned now, whatever its site; empty if it may."""
     pages = known.page
     state = State(int(pages.state[page]))
     if pages.flags[page] & PageFlag.ASSIGNED:
@@ -122,36 +128,38 @@ def _closed(known: Known, terms: Terms, page: int) -> str:
     if state == State.EXCLUDED:
         return "it is excluded"
     if state == State.WAITING and pages.due[page] > np.uint32(terms.wall):
-        return "it waits to be tried again"
+        return "it waits for its next try"
     if state != State.DONE:
         return ""
-    if not _REVISITED[pages.outcome[page]]:
+    if int(pages.outcome[page]) not in REVISITED:
         return "it is done"
     if terms.min_period == np.inf:
-        return "it was fetched, and pages are fetched once (manager.min_period)"
+        return "it was fetched, and pages are fetched only once (manager.min_period)"
     if pages.reason[page]:
-        return "robots.txt has come to forbid it since it was fetched"
+        return "robots.txt has forbidden it since it was fetched"
     return "" if pages.due[page] <= terms.wall - terms.min_period else "it was fetched less than manager.min_period ago"
 
 
-def _why_aside(known: Known, site: int, wall: float) -> str:
+def _why_suspended(known: Known, site: int, wall: float) -> str:
     if known.site.refused[site]:
-        return "its site asks for a longer delay than is honoured, and is left alone"
+        return "its site is suspended: its Crawl-delay is longer than harvester.max_delay"
     if known.site.next[site] >= FOR_GOOD:
-        return "its site is not asked any more"
-    return f"its site is set aside for another {known.site.next[site] - wall:,.0f} s"
+        return "its site is suspended for good"
+    return f"its site is suspended for another {known.site.next[site] - wall:,.0f} s"
 
 
-def _compare(known: Known, terms: Terms, aside: Bools, page: int, score: np.float32) -> tuple[int, npt.NDArray[Any]]:
-    """How many pages may be planned, and by site how many of them come before this one."""
-    better = np.zeros(len(aside), np.int64)
+def _compare(
+    known: Known, terms: Terms, suspended: Bools, page: int, score: np.float32
+) -> tuple[int, npt.NDArray[Any]]:
+    """The number of pages that may be planned and, by site, the number of these that come before `page`."""
+    better = np.zeros(len(suspended), np.int64)
     candidates = 0
-    site_of, any_aside = known.origin.site, bool(aside.any())
+    site_of, any_suspended = known.origin.site, bool(suspended.any())
     for chunk in _chunks(known, terms):
         may = chunk.may_be_planned()
         origin = known.page.origin[chunk.first : chunk.end]
-        if any_aside:
-            may &= ~aside[site_of[origin]]
+        if any_suspended:
+            may &= ~suspended[site_of[origin]]
         candidates += int(np.count_nonzero(may))
         scores = chunk.scores()
         before = chunk.end <= page
@@ -170,7 +178,7 @@ def _chunks(known: Known, terms: Terms) -> Iterator[_Chunk]:
 
 
 class _Chunk:
-    """Pages `first` to `end`."""
+    """The pages from `first` up to, not including, `end`."""
 
     def __init__(self, known: Known, terms: Terms, first: int, end: int) -> None:
         self.known, self.terms, self.first, self.end = known, terms, first, end
@@ -179,26 +187,26 @@ class _Chunk:
         column: npt.NDArray[Any] = getattr(self.known.page, name)[self.first : self.end]
         return column
 
-    def _again(self) -> Bools:
+    def _again(self, flags: Any) -> Bools:
+        """The pages that are due to be fetched again, if these are their flags."""
         if self.terms.min_period == np.inf:
             return np.zeros(self.end - self.first, np.bool_)
-        old = self._column("due") <= self.terms.wall - self.terms.min_period
-        done = (self._column("state") == State.DONE) & (self._column("reason") == 0)
-        found: Bools = done & old & _REVISITED[self._column("outcome")]
-        return found
+        latest, reason = self.terms.wall - self.terms.min_period, self._column("reason")
+        due = is_due_again(self._column("state"), flags, self._column("due"), latest, reason)
+        again: Bools = due & may_be_fetched_again(reason, self._column("outcome"))
+        return again
 
     def may_be_planned(self) -> Bools:
-        state = self._column("state")
-        waits = state == State.WAITING
-        found: Bools = state == State.PENDING
-        if waits.any():
-            found |= waits & (self._column("due") <= np.uint32(self.terms.wall))
-        found |= self._again()
-        found &= self._column("flags") & PageFlag.ASSIGNED == 0
-        return found
+        """As `profit.appraise` finds it."""
+        state, flags = self._column("state"), self._column("flags")
+        may: Bools = is_new(state, flags)
+        if (state == State.WAITING).any():
+            may |= is_to_be_retried(state, flags, self._column("due"), np.uint32(self.terms.wall))
+        may |= self._again(flags)
+        return may
 
     def parts(self) -> dict[str, float]:
-        """Of a chunk of one page."""
+        """The terms of the quality of a chunk of one page."""
         return {name: float(part[0]) for name, part in self._terms()}
 
     def quality(self) -> F32:
@@ -231,17 +239,17 @@ class _Chunk:
     def _completed(self) -> F32:
         """As `policies.completed_of`."""
         base, ranked = self.known.ranking
-        found = np.arange(self.first, self.end) >= ranked
-        return (self._column("completed") + np.where(found, base, 0.0)).astype(np.float32)
+        since = np.arange(self.first, self.end) >= ranked
+        return (self._column("completed") + np.where(since, base, 0.0)).astype(np.float32)
 
     def kept(self) -> F32:
-        """f^gamma, of pages that were fetched."""
+        """f^gamma of pages that were fetched."""
         age = np.maximum(0.0, self.terms.wall - self._column("due"))
-        found: F32 = np.exp((-self.terms.decay * age).astype(np.float32))
-        return found
+        kept: F32 = np.exp((-self.terms.decay * age).astype(np.float32))
+        return kept
 
     def scores(self) -> F32:
-        terms, again = self.terms, self._again()
+        terms, again = self.terms, self._again(_NO_FLAGS)
         if terms.code in (BREADTH_FIRST, SHALLOW):
             depth = self._column("depth") * np.float32(terms.code == SHALLOW)
             return -(depth + 256 * again.astype(np.float32))
@@ -260,9 +268,9 @@ class _Chunk:
         if code == COMPLETED:
             return self._completed()
         if code == RANDOM:
-            stirred = np.arange(self.first, self.end, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-            stirred = (stirred ^ (stirred >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-            return (stirred >> np.uint64(40)).astype(np.float32)
+            mixed = np.arange(self.first, self.end, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+            return (mixed >> np.uint64(40)).astype(np.float32)
         held = self._cash().astype(np.float32)
         if code == MERCATOR:
             return -held

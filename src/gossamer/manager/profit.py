@@ -1,22 +1,22 @@
-"""Which pages may be planned and what each is worth: compiled, for a pass over all pages. The formulas are `value`'s.
+"""The compiled pass over all pages: which may be planned, and the score of each. The formulas are those of `value`.
 
-Scores of pages, larger first, by policy; equal scores go by page number, the order of discovery.
+Scores by policy. The plan takes the largest first; equal scores are ordered by page number, the order of discovery.
 
                      a page not fetched yet          a page to be fetched again
     value            q^alpha                         q^alpha (1 - f^gamma)
-    opic, backlinks, its cash                        what it held when it was fetched, times (1 - f^gamma)
+    opic, backlinks, its cash                        the cash it held when fetched, times (1 - f^gamma)
       fractional
     merit            its merit                       the same, times (1 - f^gamma)
     completed        its completed PageRank          the same, times (1 - f^gamma)
     partial          its merit, or its cash
-    random           its number, well stirred
+    random           a hash of its number
     breadth-first    0                               after all others
     shallow-first    -depth                          after all others, by depth
-    mercator         less its time of being drawn    after all others
+    mercator         minus its time in the queue     after all others
 
-Pages are appraised some thousand neighbours at a time, score by score: what does not count is not read, the compiler
-makes vector instructions of the rest, and no kernel hands arrays to another page by page (numba would count references
-each time: 200 ns a page were measured). Powers and exponentials are of single precision, and only where they matter.
+Pages are appraised some thousand neighbours at a time, score by score: columns that do not count are not read, the
+compiler vectorises the rest, and no kernel passes arrays to another page by page (numba would count references each
+time: 200 ns per page were measured). Powers and exponentials use single precision, and only where they matter.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base import askable
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.desk.columns import Columns
@@ -43,26 +44,31 @@ from gossamer.manager.strategies import (
     UNIT,
     VALUE,
 )
-from gossamer.manager.value import F32, GIVEN, REVISITED, Terms
+from gossamer.manager.value import F32, GIVEN, Terms
 
 F64 = npt.NDArray[np.float64]
 
-_PENDING: Final = int(State.PENDING)
 _WAITING: Final = int(State.WAITING)
 _DONE: Final = int(State.DONE)
 _OK: Final = int(Outcome.OK)
-_ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
 _DYNAMIC: Final = np.uint8(PageFlag.DYNAMIC)
 _CASH: Final = np.uint64(GIVEN - 1)
-_REVISITED: Final = np.array([o in REVISITED for o in Outcome] + [False] * (256 - len(Outcome)))
 _ONE: Final = np.float32(1)
 
 CLOSED: Final = 0
 NEW: Final = 1
 AGAIN: Final = 2
+"""How a page may be planned: not now, as one not fetched yet, or to be fetched again."""
+
+is_new = inlined(askable.is_new)
+is_to_be_retried = inlined(askable.is_to_be_retried)
+is_due_again = inlined(askable.is_due_again)
+may_be_fetched_again = inlined(askable.may_be_fetched_again)
 
 
 class Pages(NamedTuple):
+    """The columns of pages that kernels read."""
+
     state: U8
     reason: U8
     flags: U8
@@ -99,9 +105,9 @@ def pages_of(columns: Columns) -> Pages:
 
 @njit
 def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, scores: F32, index: F64) -> int:
-    """Of `count` pages from `first` on: `ways` says whether each may be planned, `scores` its score if it may.
+    """Fills `ways` (whether each of `count` pages from `first` on may be planned) and `scores` (its score if it may).
 
-    Adds the values of those that are in the index to `index`: sum, minimum, number. Returns how many may be planned.
+    Adds the values of the pages in the index to `index`: sum, minimum, number. Returns how many pages may be planned.
     """
     end = first + count
     found, again = _find_ways(pages, terms, first, end, ways)
@@ -134,7 +140,7 @@ def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, score
 
 @inlined
 def simple_score(code: int, page: int, depth: int, cash: np.uint64, merit: np.float32, ranking: F64) -> np.float32:
-    """Of a page by itself; VALUE has terms besides. `merit` is its completed PageRank where the code wants that."""
+    """The score of one page under any policy but VALUE. For COMPLETED, `merit` is its completed PageRank."""
     if code == BREADTH_FIRST:
         return np.float32(0)
     if code == SHALLOW:
@@ -144,9 +150,9 @@ def simple_score(code: int, page: int, depth: int, cash: np.uint64, merit: np.fl
     if code == COMPLETED:
         return completed_of(page, merit, ranking)
     if code == RANDOM:
-        stirred = np.uint64(page) * np.uint64(0x9E3779B97F4A7C15)
-        stirred = (stirred ^ (stirred >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-        return np.float32(np.int64(stirred >> np.uint64(40)))
+        mixed = np.uint64(page) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+        return np.float32(np.int64(mixed >> np.uint64(40)))
     held = np.float32(np.int64(cash & _CASH))
     if code == MERCATOR:
         return -held
@@ -155,16 +161,9 @@ def simple_score(code: int, page: int, depth: int, cash: np.uint64, merit: np.fl
     return held
 
 
-@inlined
-def may_be_fetched_again(reason: int, outcome: int) -> bool:
-    """Of a page that is DONE: it was fetched, and nothing (robots.txt) has been found against it since."""
-    may: bool = reason == 0 and _REVISITED[outcome]
-    return may
-
-
 @njit
 def _kept(pages: Pages, terms: Terms, first: int, end: int) -> F32:
-    """f^gamma of the pages that are done: what is left of the value of our copies."""
+    """f^gamma of the pages that are done: the share of the value of our copies that is left."""
     state, due = pages.state[first:end], pages.due[first:end]
     kept = np.empty(len(state), np.float32)
     for i in range(len(state)):
@@ -175,24 +174,24 @@ def _kept(pages: Pages, terms: Terms, first: int, end: int) -> F32:
 
 @njit
 def _find_ways(pages: Pages, terms: Terms, first: int, end: int, ways: U8) -> tuple[int, int]:
-    """How many may be planned, and how many of these were fetched before."""
+    """Fills `ways`; returns how many pages may be planned, and how many of these were fetched before."""
     state, flags = pages.state[first:end], pages.flags[first:end]
     found = again = waiting = 0
     for i in range(len(state)):
-        ways[i] = (state[i] == _PENDING) & (flags[i] & _ASSIGNED == 0)
+        ways[i] = is_new(state[i], flags[i])
         found += ways[i]
         waiting += state[i] == _WAITING
     if waiting:
         due, wall = pages.due[first:end], np.uint32(terms.wall)
         for i in range(len(state)):
-            if state[i] == _WAITING and due[i] <= wall and flags[i] & _ASSIGNED == 0:
+            if is_to_be_retried(state[i], flags[i], due[i], wall):
                 ways[i] = NEW
                 found += 1
     if terms.min_period < np.inf:
         visited, reason, outcome = pages.due[first:end], pages.reason[first:end], pages.outcome[first:end]
         latest = terms.wall - terms.min_period
         for i in range(len(state)):
-            old = state[i] == _DONE and visited[i] <= latest and flags[i] & _ASSIGNED == 0
+            old = is_due_again(state[i], flags[i], visited[i], latest, reason[i])
             if old and may_be_fetched_again(reason[i], outcome[i]):
                 ways[i] = AGAIN
                 again += 1
@@ -201,14 +200,16 @@ def _find_ways(pages: Pages, terms: Terms, first: int, end: int, ways: U8) -> tu
 
 @njit
 def _in_index(state: U8, outcome: U8) -> int:
-    found = 0
+    """The number of these pages that are in the index."""
+    count = 0
     for i in range(len(state)):
-        found += (state[i] == _DONE) & (outcome[i] == _OK)
-    return found
+        count += (state[i] == _DONE) & (outcome[i] == _OK)
+    return count
 
 
 @njit
 def _add_up(state: U8, outcome: U8, worth: F32, kept: F32, index: F64) -> None:
+    """Adds the values of the pages that are in the index to `index`."""
     total, least, count = 0.0, np.inf, 0
     for i in range(len(state)):
         if state[i] == _DONE and outcome[i] == _OK:
@@ -223,7 +224,7 @@ def _add_up(state: U8, outcome: U8, worth: F32, kept: F32, index: F64) -> None:
 
 @njit
 def _qualities(pages: Pages, terms: Terms, first: int, end: int, out: F32) -> None:
-    """See `value`. The straight logarithm is that of `rank.names`."""
+    """Fills `out` with the quality of each page, as `value` defines it; the logarithm is `rank.names.straight_log2`."""
     merit = pages.merit[first:end]
     for i in range(len(merit)):
         out[i] = terms.merit * merit[i]

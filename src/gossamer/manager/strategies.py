@@ -1,10 +1,10 @@
-"""Which page next: all strategies by name, those of the seeds and those published since. One table.
+"""The table of all strategies, that is, orders of pages: from the thesis and its papers, and published since.
 
 A strategy has two levels (thesis, figure 4.1): an order of the pages of a site, by a *code* that the kernels of
-`policies` and `profit` know, and an order of the sites that may be asked now (`harvester.queue.SITES_BY`). Some need a
-number for each known page that is *prepared* from the links seen so far, every so many pages; some are *given* one that
-no crawl can know, and are there to be compared with: those are the simulator's alone. All others may be chosen in
-`crawl.toml` as `manager.policy`.
+`policies` and `profit` know, and an order of the sites that may be requested now (`harvester.queue.SITES_BY`). Some
+strategies need a number for each known page that is *prepared* from the links seen so far, every so many pages. Some
+are *given* a number that no crawl can know: they exist for comparison, in the simulator alone. All others may be chosen
+in `crawl.toml` as `manager.policy`.
 
 Light to import: settings are checked against it.
 """
@@ -30,25 +30,29 @@ COMPLETED: Final = 9
 MERCATOR: Final = 10
 
 UNIT: Final = 2.0**50
-"""Of the PageRank that PARTIAL keeps as cash."""
+"""Cash per unit of PageRank, for PARTIAL."""
 LAST: Final = -(2.0**64)
-"""The score of a page that was fetched before, where those come after all others."""
+"""Score of a page that was fetched before, under strategies that put these after all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
+    """A row of the table."""
+
     name: str
     code: int
     sentence: str
     source: str
     sites_by: str = "best"
     prepares: str = ""
-    """The link score (`rank.prepared`) that is computed anew every so many pages."""
+    """Name of the link score (`rank.prepared`) that is recomputed every so many pages."""
     given: str = ""
-    """What it is told that no crawl knows: worth (the true PageRank), history (that of a crawl before), all pages."""
+    """What it is given that no crawl knows: worth (the true PageRank), history (PageRank of an earlier crawl), or all
+    pages."""
 
     @property
     def live(self) -> bool:
+        """Whether a real crawl can use it."""
         return not self.given
 
 
@@ -63,7 +67,7 @@ _ROWS: Final = (
     Strategy(
         "completed-pagerank",
         COMPLETED,
-        "Pages with the highest PageRank in the graph as it will be, if pages not fetched link as their site does.",
+        "Pages with the highest PageRank in the completed graph, if unfetched pages link as their site does.",
         "our own: rank/completed.py",
         prepares="completed",
     ),
@@ -76,7 +80,7 @@ _ROWS: Final = (
     Strategy(
         "shallow-first",
         SHALLOW,
-        "Pages fewer clicks from their site's start page, or from a link from outside; then in the order of discovery.",
+        "Pages the fewest clicks below the start page of their site or a link from another site; then by discovery.",
         "thesis 3.4 (perceived depth)",
     ),
     Strategy(
@@ -95,34 +99,34 @@ _ROWS: Final = (
     Strategy(
         "partial-pagerank",
         PARTIAL,
-        "As batch-pagerank; pages found since have the sum of PageRank over out-degree of the pages that link to them.",
+        "As batch-pagerank; pages found since get the sum of PageRank / out-degree over the pages that link to them.",
         "thesis 4.3.1; Partial in 000",
         prepares="pagerank",
     ),
     Strategy(
         "opic",
         OPIC,
-        "Pages with the most cash: pages hand theirs on to those that they link to.",
+        "Pages with the most cash: a fetched page hands its cash on to the pages that it links to.",
         "thesis 4.3.1; Abiteboul, Preda and Cobena 2003",
     ),
     Strategy(
         "opic-kept",
         MERIT,
-        "OPIC in which fetched pages keep the cash that comes later, and hand it on whenever scores are computed anew.",
+        "OPIC in which fetched pages keep the cash that comes later, and hand it on whenever scores are recomputed.",
         "Abiteboul, Preda and Cobena 2003",
         prepares="opic",
     ),
     Strategy(
         "larger-sites-first",
         BREADTH_FIRST,
-        "The site with the most pending pages, of these breadth-first; ties go to the site that has waited longest.",
+        "The site with the most pending pages, breadth-first within a site; ties go to the site that waited longest.",
         "thesis 4.3.1; Length in 000",
         "larger",
     ),
     Strategy(
         "windowed-rankmass",
         MERIT,
-        "Pages to which most of the PageRank personalised on the seeds flows, by the links known so far.",
+        "Pages that receive most of the PageRank personalised on the seeds, by the links known so far.",
         "Cho and Schonfeld 2007",
         prepares="rankmass",
     ),
@@ -132,46 +136,46 @@ _ROWS: Final = (
         "As OPIC, with a part of the cash lost at every step: PageRank in one pass.",
         "Alam, Ha and Lee 2009",
     ),
-    Strategy("random-frontier", RANDOM, "Any page that is known: the baseline of a real crawl.", "ERRATA: random"),
+    Strategy("random-frontier", RANDOM, "A random known page: the baseline of a real crawl.", "ERRATA: random"),
     Strategy(
         "random",
         RANDOM,
-        "Any page at all, known or not: the diagonal that the thesis compares with.",
+        "A random page, known or not: the diagonal that the thesis compares with.",
         "thesis 4.3",
         given="all pages",
     ),
     Strategy(
         "mercator",
         MERCATOR,
-        "Front queues by depth, FIFO each; pages are drawn from them at random, twice as often from each better one.",
+        "A FIFO front queue per depth; pages are drawn at random, from each queue half as often as from the one above.",
         "002; Heydon and Najork 1999",
         "waiting",
     ),
     Strategy(
         "historical-pagerank-omniscient",
         MERIT,
-        "PageRank of a crawl before; new pages have their true PageRank.",
+        "PageRank of an earlier crawl; new pages have their true PageRank.",
         "thesis 4.3.2",
         given="history",
     ),
     Strategy(
         "historical-pagerank-random",
         MERIT,
-        "PageRank of a crawl before; new pages have that of any page of it.",
+        "PageRank of an earlier crawl; new pages have that of a random page of it.",
         "thesis 4.3.2",
         given="history",
     ),
     Strategy(
         "historical-pagerank-zero",
         MERIT,
-        "PageRank of a crawl before; new pages come last.",
+        "PageRank of an earlier crawl; new pages come last.",
         "thesis 4.3.2",
         given="history",
     ),
     Strategy(
         "historical-pagerank-parent",
         MERIT,
-        "PageRank of a crawl before; new pages have that of the page where they were found over its out-degree.",
+        "PageRank of an earlier crawl; new pages have PageRank / out-degree of the page where they were found.",
         "thesis 4.3.2",
         given="history",
     ),
@@ -186,16 +190,16 @@ _ROWS: Final = (
 
 STRATEGIES: Final = {strategy.name: strategy for strategy in _ROWS}
 LIVE: Final = {strategy.name: strategy for strategy in _ROWS if strategy.live}
-"""Those that `manager.policy` may name."""
+"""Strategies that `manager.policy` may name."""
 
 
 def strategy_named(name: str, among: dict[str, Strategy] = STRATEGIES, key: str = "") -> Strategy:
-    """UsageError lists what there is, and the nearest. `key`: the setting that named it."""
+    """Finds a strategy; UsageError lists the names and the nearest one. `key` is the setting that held the name."""
     if name in among:
         return among[name]
     near = get_close_matches(name, among, 1)
     hint = f"Did you mean {near[0]}? " if near else ""
     what = f"{key} is {name!r}" if key else f"no strategy is called {name!r}"
     if name in STRATEGIES:
-        hint = "It needs what no crawl can know: only the simulator has it. "
-    raise UsageError(what, f"{hint}There are: {', '.join(among)}.")
+        hint = "It needs data that no crawl can have: only the simulator has it. "
+    raise UsageError(what, f"{hint}Strategies: {', '.join(among)}.")

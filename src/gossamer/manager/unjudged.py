@@ -1,4 +1,4 @@
-"""Pages whose robots verdict is due: known before the rules of their origin were, or before these changed."""
+"""Pages without a current robots.txt verdict: found before the rules of their origin were read, or before a change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROBOTS = int(Reason.ROBOTS)
 
 
 def find_unjudged(columns: Columns, wall: float, most: int) -> Array:
-    """The first `most` pages, in order of discovery, that valid rules have not been applied to."""
+    """The first `most` pages, in order of discovery, whose origin has valid rules that were not applied to them yet."""
     out = np.empty(most, np.uint32)
     page = columns.page
     count = _find(page.count, page.state, page.reason, page.flags, page.origin, columns.origin.valid, wall, out)

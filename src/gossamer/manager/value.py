@@ -1,30 +1,30 @@
-"""What a page is worth, and what fetching it would add (thesis 3.4 and 7.2.1, figure 7.1).
+"""The value of a page, and the profit of fetching it (thesis 3.4 and 7.2.1, figure 7.1).
 
     quality    q = sum of weight x score / sum of weights         scores and quality lie between 0 and 1
     value      V = q^alpha r^beta f^gamma                         r: representation, f: freshness
-    profit     V once fetched (r = f = 1) less V as it stands
-    index      V(I) = sum, or minimum, of V over the pages that it holds
+    profit     V after a fetch (r = f = 1) minus V now
+    index      V(I) = sum, or minimum, of V over the pages of the index
 
-Representation is 1 for a page that was fetched and 0 for one that was not; a page that is not there is worth nothing,
-whatever beta is. Freshness is the probability that our copy is still what the server has, exp(-age / change_period).
-So the profit of a page that is new to us is q^alpha, and that of one fetched before q^alpha (1 - f^gamma). The index
+Representation is 1 for a fetched page and 0 for any other; a page that is not in the index is worth nothing, whatever
+beta is. Freshness is the probability that our copy still equals the page at the server, exp(-age / change_period). So
+the profit of a page that was never fetched is q^alpha, and of a page fetched before q^alpha (1 - f^gamma). The index
 holds the pages whose last outcome was `ok`; duplicates and redirects add nothing to it.
 
     score       of a page
-    opic        its share of all cash given out; of a fetched page what it held then     (a share: see rank/names.py)
-    completed   its completed PageRank: what it will have once more is known    (a share: see rank/completed.py)
+    opic        its share of all cash given out; for a fetched page the cash it held then (a share: see rank/names.py)
+    completed   its completed PageRank: an estimate for the complete graph       (a share: see rank/completed.py)
     pagerank, indegree, siterank, hub, authority         link scores: computed in the background (shares)
     depth       1 / (1 + depth)
-    static      1 if it is static, 0 if dynamic
-    pending     its site's share of all pending pages (a share, among sites)
-    boost       as the patterns of manager.boosts say
+    static      1 for a static page, 0 for a dynamic one
+    pending     the share of its site in all pending pages (a share, among sites)
+    boost       the value that the patterns of manager.boosts give
 
-The column `merit` has the link scores, times their weights; the rest is looked up as a plan needs it.
+The column `merit` holds the link scores times their weights; the other scores are computed when a plan needs them.
 
-The exponents of the presets (`config/presets.py`) say which measure counts most (figure 3.6); general is the thesis'
-own, all 1 (7.2.1). Only freshness against quality matters as long as representation is 0 or 1.
+The exponents of the presets (`config/presets.py`) set which measure counts most (figure 3.6); `general` is the thesis'
+own choice, all 1 (7.2.1). While representation is 0 or 1, only the ratio of freshness and quality matters.
 
-Light to import: `terms_of` finds what a plan needs once, with numpy; kernels are in `profit` and `plan`.
+Light to import: `terms_of` computes once, with numpy, what a plan needs; kernels are in `profit` and `plan`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.errors import UsageError
-from gossamer.base.model import Outcome
 from gossamer.config.accepted import check
 from gossamer.config.presets import PRESETS, in_force
 from gossamer.config.settings import ManagerSettings
@@ -49,22 +48,18 @@ F32 = npt.NDArray[np.float32]
 T = TypeVar("T")
 
 GIVEN: Final = 1 << 63
-"""The bit of `cash` that says: the page has handed on what it held, which is still there to be read."""
+"""The bit of `cash` which says that the page has handed on its cash; the amount can still be read."""
 TOTAL: Final = 3
 """Place of all cash given out in the desk's totals; `policies.py` has the other places, and needs numba."""
 
 OWN_SCORES: Final = ("opic", "completed", "depth", "static", "pending", "boost")
 SCORES: Final = (*OWN_SCORES, *LINK_SCORES)
-"""Names that a weight may have."""
-
-
-REVISITED: Final = frozenset({Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT})
-"""Outcomes after which a page is fetched again when manager.min_period has passed."""
+"""Names of all scores that can have a weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The settings that decide what a page is worth, checked."""
+    """The checked settings that decide the value of a page."""
 
     weights: Mapping[str, float] = field(default_factory=lambda: {"completed": 1.0})
     alpha: float = 1.0
@@ -74,15 +69,15 @@ class Value:
     min_period: float = 0.0
     """0: pages are fetched once."""
     minimum: bool = False
-    """The value of the index is the smallest of its pages', not their sum."""
+    """The value of the index is the minimum over its pages, not the sum."""
 
     @staticmethod
     def of(settings: ManagerSettings) -> Value:
-        """UsageError names the setting at fault and what it accepts."""
+        """Raises UsageError with the wrong setting and the values that it accepts."""
         _chosen("manager.preset", settings.preset, PRESETS)
         preset = in_force(settings)
         if settings.change_period <= 0:
-            raise UsageError("manager.change_period is 0", "Give it a length of time, as in 60d.")
+            raise UsageError("manager.change_period is 0", "Set it to a duration, for example 60d.")
         return Value(
             check_weights(settings.weights),
             preset.alpha,
@@ -99,7 +94,7 @@ class Value:
 
     @property
     def revisits(self) -> bool:
-        """Where freshness does not count, fetching a page again would gain nothing."""
+        """Whether pages are fetched again; if freshness does not count, that would gain nothing."""
         return self.min_period > 0 and self.gamma > 0
 
     def value(self, quality: float, representation: float, freshness: float) -> float:
@@ -109,7 +104,7 @@ class Value:
         return float(quality**self.alpha * representation**self.beta * freshness**self.gamma)
 
     def profit(self, quality: float, representation: float, freshness: float) -> float:
-        """What fetching the page adds to the index."""
+        """The value that fetching the page adds to the index."""
         return self.value(quality, 1.0, 1.0) - self.value(quality, representation, freshness)
 
 
@@ -117,11 +112,11 @@ def _chosen(key: str, name: str, table: Mapping[str, T]) -> T:
     try:
         return table[name]
     except KeyError:
-        raise UsageError(f"{key} is {name!r}", f"It is one of: {', '.join(table)}.") from None
+        raise UsageError(f"{key} is {name!r}", f"Use one of: {', '.join(table)}.") from None
 
 
 def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
-    """Those that count. Settings from files are checked when they are read, by the same rules (`config.accepted`)."""
+    """The weights above 0, checked. Settings from files are checked by the same rules (`config.accepted`) when read."""
     try:
         check("manager.weights", dict(weights))
     except ValueError as error:
@@ -130,7 +125,7 @@ def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
 
 
 class PageColumns(Protocol):
-    """Columns by page as `collection.columns` has them, in memory or mapped from an image."""
+    """A group of columns of `collection.columns`, in memory or mapped from an image."""
 
     @property
     def count(self) -> int: ...
@@ -138,7 +133,7 @@ class PageColumns(Protocol):
 
 
 class Known(Protocol):
-    """What `collection.columns.Columns` is to a plan."""
+    """The part of `collection.columns.Columns` that a plan reads."""
 
     @property
     def page(self) -> PageColumns: ...
@@ -151,25 +146,25 @@ class Known(Protocol):
 
 
 class Terms(NamedTuple):
-    """What the kernels need to know of policy, settings and the moment: numbers found once, before the pass."""
+    """Policy, settings and time as numbers for the kernels, computed once before the pass."""
 
     code: int
     wall: float
     merit: np.float32
     opic: np.float32
-    """Weight of opic over log2(1 + n)."""
+    """Weight of opic divided by log2(1 + n)."""
     coin: float
-    """n over all cash given out: cash times this is n x share."""
+    """n divided by all cash given out: cash times this is n x share."""
     completed: np.float32
-    """Weight of the completed PageRank over log2(1 + n)."""
+    """Weight of the completed PageRank divided by log2(1 + n)."""
     known: float
-    """n."""
+    """n, the number of known pages."""
     static: np.float32
     boost: np.float32
     depths: F32
-    """By depth."""
+    """Term of the quality by depth."""
     sites: F32
-    """By site: what its pending pages add. Empty without that score."""
+    """Term of the quality by site, from its pending pages. Empty if `pending` has no weight."""
     alpha: np.float32
     decay: float
     """f^gamma = exp(-decay x age)."""
@@ -178,7 +173,7 @@ class Terms(NamedTuple):
 
 
 def terms_of(known: Known, code: int, value: Value, issued: int, wall: float) -> Terms:
-    """`issued`: all cash given out (totals[TOTAL])."""
+    """Computes the terms; `issued` is all cash given out (totals[TOTAL])."""
     pages, total = known.page.count, value.sum_of_weights
     part = {name: np.float32(value.weights.get(name, 0.0) / total) for name in OWN_SCORES}
     whole = float(straight_log2(np.array([float(max(1, pages))]))[0])
@@ -211,11 +206,11 @@ def _by_site(known: Known, part: np.float32) -> F32:
 
 
 def merit_weights(weights: Mapping[str, float]) -> dict[str, float]:
-    """The weights of link scores among these."""
+    """The weights of the link scores."""
     return {name: weights[name] for name in LINK_SCORES if weights.get(name, 0) > 0}
 
 
 def prepared_for(policy: Strategy, weights: Mapping[str, float]) -> str:
-    """The score that is to be prepared for a policy (`rank.prepared`); "" for none."""
+    """Name of the score that the policy needs prepared (`rank.prepared`); "" for none."""
     wanted = policy.code != VALUE or weights.get("completed", 0) > 0
     return policy.prepares if wanted else ""

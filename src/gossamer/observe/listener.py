@@ -63,10 +63,10 @@ def _failure(error: Exception) -> Said:
 class DeskView:
     """The desk as `observe/status.py` reads it."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, errands: Iterable[Explaining] = ()) -> None:
         self._desk = desk
         self.columns = desk.columns
-        self.parts: Iterable[Explaining] = desk.parts
+        self.parts: Iterable[Explaining] = (*desk.parts, *errands)
 
     @property
     def issued(self) -> int:
@@ -99,7 +99,7 @@ class Listener:
     def __init__(self, desk: Desk, store: Store, harvest: Harvest, planner: Planner, clock: Clock) -> None:
         self._shard, self._desk, self._store, self._harvest = store.shard, desk, store, harvest
         self._planner, self._clock = planner, clock
-        self._view = DeskView(desk)
+        self._view = DeskView(desk, harvest.errands)
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
@@ -174,8 +174,9 @@ class Listener:
         settings = self._desk.settings
         standing = page_standing(self._view, settings, wall, page, url)
         answer: Said = {"page": page, "standing": standing, "scores": self._scores(page, wall)}
-        if (plan := self._planner.last) is not None:
-            answer["plan"] = plan_standing(plan, self._planner.last_made, settings, standing, page)
+        made = self._planner.made
+        if made.plan is not None:
+            answer["plan"] = plan_standing(made.plan, made.at, settings, standing, page)
             answer["plans"] = self._planner.history.about(page, standing["site"]["number"])
         answer["next_turn"] = self._next_turn(standing["site"]["number"], wall)
         return answer

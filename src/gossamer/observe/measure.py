@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +34,7 @@ from gossamer.manager.pages import Pages
 from gossamer.manager.value import Value
 from gossamer.observe.progress import Pace
 from gossamer.observe.statistics import (
+    Counting,
     IndexValue,
     LargestSite,
     PageCounts,
@@ -175,8 +177,8 @@ def _largest(desk: Desk, aside: Array, factors: Array) -> LargestSite | None:
 class Meter:
     """Makes the statistics again and again, with progress, for a loop that must not wait for a scan of all pages."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, desk: Desk, errands: Iterable[Counting] = ()) -> None:
+        self._desk, self._errands = desk, errands
         self._pace = Pace()
         self._dues: Dues = {}
         self._looked = 0.0
@@ -190,7 +192,8 @@ class Meter:
             self._thread.start()
         found = statistics_of(self._desk, wall, self._dues, run)
         pages = replace(found.pages, dues_at=self._looked)
-        return replace(found, pages=pages, progress=self._pace.of(found, monotonic))
+        parts = {**found.parts, **statistics_of_parts(self._errands)}
+        return replace(found, pages=pages, parts=parts, progress=self._pace.of(found, monotonic))
 
     def look(self, wall: float) -> None:
         """Finds out when waiting pages are due; takes at most a hundredth of the time."""

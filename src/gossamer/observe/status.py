@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.askable import is_suspended
 from gossamer.base.model import NONE, PageFlag, Reason, State
 from gossamer.base.outcomes import FOR_GOOD, NO_OUTCOME, Aside, Outcome
 from gossamer.config.settings import Settings
@@ -176,7 +177,7 @@ def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
         "now": not refused and next_ <= wall,
         "why": None if why is Aside.NONE else why.word,
         "words": "Its wait is not over." if why is Aside.NONE and next_ > wall else why.sentence,
-        "aside": refused or (next_ > wall + HORIZON and why is not Aside.NONE),
+        "aside": is_suspended(refused, next_, wall + HORIZON) and why is not Aside.NONE,
     }
 
 
@@ -201,7 +202,7 @@ def _slowness(sites: Any, site: int) -> Said:
 def set_aside(site: Any, wall: float, horizon: float = HORIZON) -> Array:
     """For each site, the `Aside` for which it is backing off; NONE if it is not."""
     used = slice(0, site.count)
-    aside: Array = site.why[used] * (site.next[used] > wall + horizon)
+    aside: Array = site.why[used] * is_suspended(site.refused[used], site.next[used], wall + horizon)
     aside[np.flatnonzero(site.refused[used])] = Aside.DELAY_TOO_LONG
     return aside
 

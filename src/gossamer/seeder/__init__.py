@@ -1,1 +1,1 @@
-"""The seeder: links become pages. A whole tick at a time: known or new, within the limits, allowed by robots.txt."""
+"""The seeder: it turns the links of a whole tick into pages, if they are new, within the limits and allowed."""

@@ -1,1 +1,2 @@
-"""Webs to crawl on this machine: demonstration, hostile and simulated Webs, and the judges of a crawl of them."""
+"""Webs to crawl on this machine (demonstration, hostile, simulated), and judges of a crawl of them (checker,
+coverage)."""

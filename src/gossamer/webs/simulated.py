@@ -1,7 +1,7 @@
-"""A Web made of a function: URL to reply. The whole desk runs against it under a virtual clock, at processor speed.
+"""A simulated Web: a function from URL to reply, under a virtual clock. The whole desk runs against it at CPU speed.
 
-It is the second implementation of the web seam, and the fake of the tests: what it returns has the very layout that
-workers send. Every request is remembered with its virtual times, so that a test can check politeness.
+It is the second implementation of the web seam, and the fake of the tests: its results have exactly the layout that
+workers send. It records every request with its virtual times, so that a test can check politeness.
 """
 
 from __future__ import annotations
@@ -38,13 +38,32 @@ _PRIVATE = VisitFlag.NOINDEX | VisitFlag.NOARCHIVE
 
 
 @dataclass(frozen=True, slots=True)
+class Sitemaps:
+    """What a reply tells of sitemaps."""
+
+    named: Sequence[str] = ()
+    """Sitemaps that a robots.txt or a sitemap index names."""
+    changed: Sequence[str] = ()
+    """Of a sitemap: when each page of `Reply.links` changed, in seconds since 1970, or ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What a page says about itself."""
+
+    flags: int = 0
+    """`VisitFlag`; a page with NOINDEX or NOARCHIVE is not stored."""
+    preferences: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """What a simulated server answers."""
+    """What a simulated server answers to one request."""
 
     outcome: Outcome = Outcome.OK
     status: int = 200
     links: Sequence[str] = ()
-    """Canonical URLs, but for a `www.` that the page may have written."""
+    """Canonical URLs, except that a page may write a `www.`; of a sitemap: the pages that it lists."""
     kind: LinkKind = LinkKind.ANCHOR
     digest: int = 0
     sketch: int = 0
@@ -53,21 +72,16 @@ class Reply:
     size: int = 10_000
     rules: bytes = b""
     """Compiled robots rules."""
-    sitemaps: Sequence[str] = ()
-    """That robots.txt, or an index, names. A sitemap's `links` are the pages that it lists."""
-    changed: Sequence[str] = ()
-    """Of a sitemap: when each of its pages was changed, in seconds since 1970, or ""."""
+    sitemaps: Sitemaps = Sitemaps()
     redirect: str = ""
     retry_after: float = -1.0
     delay: float = -1.0
-    flags: int = 0
-    """VisitFlag: what the page says. One that says NOINDEX or NOARCHIVE is not stored."""
-    preferences: str = ""
+    labels: Labels = Labels()
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that was made, for checking politeness afterwards."""
+    """A request that was made; tests check politeness with it."""
 
     ask: Ask
     url: str
@@ -77,23 +91,25 @@ class Asked:
     end: float
     retry_after: float
     status: int = 0
-    """0: there was no answer."""
+    """0: no answer."""
     redirect: str = ""
 
 
 @dataclass(slots=True)
 class SimulatedWeb:
+    """The simulated Web behind the web seam: requests end in the order of their virtual ends."""
+
     reply: Callable[[str], Reply]
     clock: VirtualClock
     seed: int
     connections: int = 300
     www: bool = True
-    """As the setting `seeder.www`."""
+    """The setting `seeder.www`."""
     asked: list[Asked] = field(default_factory=list)
     gather: float = 0.0
-    """Seconds for which results are collected, once there is one, before they are handed over."""
+    """Seconds for which results are collected after the first one, before they are handed over."""
     granted: int = 0
-    """The last grant; it is not enforced here, only the caps of requests are."""
+    """The last grant. It is not enforced here; only the caps of requests are."""
     _open: list[tuple[float, int, bytes]] = field(default_factory=list)
     _received: int = 0
 
@@ -101,12 +117,12 @@ class SimulatedWeb:
         self.granted = speed
 
     def received(self) -> int:
-        """Of open requests what has come by now, at a steady pace."""
-        now, found = self.clock.monotonic(), self._received
+        """Bytes received until now; the body of an open request arrives at a steady rate."""
+        now, total = self.clock.monotonic(), self._received
         for end, _, body in self._open:
             start, size = _START.unpack_from(body, _START_AT)[0], _SIZE.unpack_from(body, _SIZE_AT)[0]
-            found += int(size * min(1.0, max(0.0, now - start) / (end - start))) if end > start else size
-        return found
+            total += int(size * min(1.0, max(0.0, now - start) / (end - start))) if end > start else size
+        return total
 
     @property
     def open(self) -> int:
@@ -120,11 +136,12 @@ class SimulatedWeb:
         for a in assignments:
             reply = self.reply(a.url.decode())
             if a.cap and reply.size > a.cap * reply.seconds:
-                reply = replace(reply, seconds=reply.size / a.cap, flags=reply.flags | VisitFlag.HELD)
+                labels = replace(reply.labels, flags=reply.labels.flags | VisitFlag.HELD)
+                reply = replace(reply, seconds=reply.size / a.cap, labels=labels)
             start = max(now, a.not_before)
             end = start + reply.seconds
-            said = (reply.retry_after, reply.status, reply.redirect)
-            self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, start, end, *said))
+            answer = (reply.retry_after, reply.status, reply.redirect)
+            self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, start, end, *answer))
             heapq.heappush(self._open, (end, a.number, result_body(a, reply, start, end, self.seed, self.www)))
 
     def results(self, timeout: float, gather: float = 0.0) -> Results:
@@ -143,12 +160,12 @@ class SimulatedWeb:
         return {}
 
     def stop(self, grace: float) -> Results:
-        """Open requests end in their own time, as far as `grace` goes; the others come back."""
+        """Requests that end within `grace` seconds are completed; the others are returned."""
         end = self.clock.monotonic() + grace
         bodies = []
-        for at, _, body in sorted(self._open):
+        for ends, _, body in sorted(self._open):
             visit = np.frombuffer(body[: VISIT.itemsize], VISIT).copy()
-            if at > end:
+            if ends > end:
                 visit["outcome"], visit["end"], visit["links"] = Outcome.RETURNED, end, 0
                 visit["texts"] = 0
                 bodies.append(visit.tobytes())
@@ -165,8 +182,8 @@ class SimulatedWeb:
 
 @dataclass(slots=True)
 class SimulatedNames:
-    """Every host has the address that `address` gives it, or several with spaces between; None: the name does not
-    exist; "forbidden": it leads to an address that must not be visited."""
+    """The simulated name server: `address` gives the address of a host, or several, separated by spaces. None: the name
+    does not exist; "forbidden": it leads to an address that must not be visited."""
 
     address: Callable[[str], str | None]
     ttl: float = 86_400.0
@@ -184,7 +201,7 @@ class SimulatedNames:
         self._answers.append(Answer(site, host, address, 0, self.ttl, error, several, "simulated"))
 
     def forget(self) -> None:
-        """Nothing is kept."""
+        """Does nothing: no answer is cached."""
 
     def answers(self) -> list[Answer]:
         out, self._answers = self._answers, []
@@ -192,22 +209,22 @@ class SimulatedNames:
 
 
 def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int, www: bool = True) -> bytes:
-    """A RESULT frame without its head, as a worker would send it."""
+    """A RESULT frame without its head, as a worker sends it."""
     visit: Visits = np.zeros(1, VISIT)
     visit["number"], visit["page"], visit["origin"], visit["site"] = a.number, a.page, a.origin, a.site
     visit["ask"], visit["outcome"], visit["status"] = a.ask, reply.outcome, reply.status
     visit["start"], visit["end"], visit["first"] = start, end, (end - start) / 2
     visit["received"] = visit["length"] = reply.size
     visit["digest"], visit["sketch"], visit["duplicate_of"] = reply.digest, reply.sketch, NONE
-    kept = reply.outcome == Outcome.OK and a.ask == Ask.PAGE and not reply.flags & _PRIVATE
-    visit["flags"] = reply.flags | (VisitFlag.STORED if kept else 0)
+    stored = reply.outcome == Outcome.OK and a.ask == Ask.PAGE and not reply.labels.flags & _PRIVATE
+    visit["flags"] = reply.labels.flags | (VisitFlag.STORED if stored else 0)
     visit["retry_after"], visit["delay"] = reply.retry_after, reply.delay
     texts = {
         "rules": reply.rules,
         "redirect": reply.redirect.encode(),
-        "sitemaps": "\n".join(reply.sitemaps).encode(),
+        "sitemaps": "\n".join(reply.sitemaps.named).encode(),
         "title": _title(a, reply),
-        "preferences": reply.preferences.encode(),
+        "preferences": reply.labels.preferences.encode(),
     }
     targets = list(dict.fromkeys(reply.links))
     if www and reply.outcome == Outcome.REDIRECT and _to_other_name(a.url.decode(), reply.redirect):
@@ -217,8 +234,8 @@ def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int
     visit["out_degree"] = len(targets)
     kind = LinkKind.SITEMAP if a.ask == Ask.SITEMAP else reply.kind
     links = links_of(targets, kind, seed, www) if a.ask in (Ask.PAGE, Ask.SITEMAP) else Links.none()
-    if reply.changed:
-        links = replace(links, anchors=Texts.join([text.encode() for text in reply.changed], "<u2"))
+    if reply.sitemaps.changed:
+        links = replace(links, anchors=Texts.join([text.encode() for text in reply.sitemaps.changed], "<u2"))
     return encode_result(visit, [texts.get(name, b"") for name in VISIT_TEXTS], links)[HEAD.size :]
 
 

@@ -1,4 +1,4 @@
-"""Which requests are started within the bandwidth granted (`harvester/bandwidth/admission.py`)."""
+"""Which requests are started within the granted bandwidth (`harvester/bandwidth/admission.py`)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ SPEEDS = st.integers(1, 4 * LIMIT)
 
 
 def offer(admission: Admission, now: float, *candidates: tuple[int, float]) -> dict[int, int]:
-    """Sites that were started, in their order, with their caps; candidates are offered as the search asks for them."""
-    search, left, found = admission.search(now), list(candidates), dict[int, int]()
+    """The sites that were started, in order, with their caps; candidates are offered as the search takes them."""
+    search, left, chosen = admission.search(now), list(candidates), dict[int, int]()
     while (width := search.width) and left:
-        some, left = left[:width], left[width:]
-        sites = np.array([site for site, _ in some], np.uint32)
-        started, caps = search.offer(sites, np.array([float(speed) for _, speed in some]))
-        found |= dict(zip(sites[started].tolist(), caps[started].tolist(), strict=True))
-    return found
+        batch, left = left[:width], left[width:]
+        sites = np.array([site for site, _ in batch], np.uint32)
+        started, caps = search.offer(sites, np.array([float(speed) for _, speed in batch]))
+        chosen |= dict(zip(sites[started].tolist(), caps[started].tolist(), strict=True))
+    return chosen
 
 
-def test_what_fits_is_started_in_the_order_of_the_queue_and_what_does_not_is_passed_over() -> None:
+def test_requests_that_fit_are_started_in_the_order_of_the_queue_and_others_are_passed_over() -> None:
     admission = Admission(100, limit=LIMIT, adapts=False)
     assert offer(admission, 0, (1, 600), (2, 600), (3, 300), (4, 200), (5, 100)) == {1: 0, 3: 0, 5: 0}
     assert admission.predicted == 1_000
@@ -36,13 +36,13 @@ def test_what_fits_is_started_in_the_order_of_the_queue_and_what_does_not_is_pas
 
 
 def test_after_an_assignment_the_search_does_not_advance() -> None:
-    """Two are passed over and the search ends, however many fit before."""
+    """The search ends when two are passed over, however many were started before."""
     admission = Admission(100, depth=2, limit=LIMIT, adapts=False)
-    found = offer(admission, 0, (1, 100), (2, 100), (3, 900), (4, 100), (5, 100), (6, 900), (7, 1), (8, 1))
-    assert list(found) == [1, 2, 4, 5]
+    chosen = offer(admission, 0, (1, 100), (2, 100), (3, 900), (4, 100), (5, 100), (6, 900), (7, 1), (8, 1))
+    assert list(chosen) == [1, 2, 4, 5]
 
 
-def test_a_page_predicted_above_the_limit_is_started_within_the_patience_capped_to_what_is_free() -> None:
+def test_a_page_predicted_above_the_limit_is_started_after_the_patience_capped_to_the_free_bandwidth() -> None:
     admission = Admission(100, patience=5.0, limit=LIMIT, adapts=False)
     assert offer(admission, 0, (1, 300)) == {1: 0}
     assert offer(admission, 0, (2, 50_000)) == {}
@@ -57,7 +57,7 @@ def test_a_page_predicted_above_the_limit_is_started_within_the_patience_capped_
 
 
 class Searches(RuleBasedStateMachine):
-    """Sites stand in a queue; searches start some, answers come, time passes."""
+    """Sites wait in a queue; searches start some of them, answers come, time passes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,9 +66,10 @@ class Searches(RuleBasedStateMachine):
         self.open: dict[int, int] = {}
         self.capped: dict[int, int] = {}
         self.reached: dict[int, float] = {}
-        """Since when a site was within reach of every search."""
+        """The time since which a site is within reach of every search."""
         self.now, self.sites = 0.0, 0
         self.inversions = 0
+        self.longest_wait, self.most_passed = 0.0, 0
 
     @rule(speed=SPEEDS)
     def arrives(self, speed: float) -> None:
@@ -90,20 +91,20 @@ class Searches(RuleBasedStateMachine):
 
     @rule()
     def searches(self) -> None:
-        search, passed, at = self.admission.search(self.now), 0, 0
+        search, passed, head = self.admission.search(self.now), 0, 0
         while width := search.width:
-            some = self.queue[at : at + width]
-            if not some:
+            batch = self.queue[head : head + width]
+            if not batch:
                 break
             before = self.admission.predicted
             started, caps = search.offer(
-                np.array([s for s, _ in some], np.uint32), np.array([float(speed) for _, speed in some])
+                np.array([s for s, _ in batch], np.uint32), np.array([float(speed) for _, speed in batch])
             )
-            for (site, speed), did, cap in zip(some, started.tolist(), caps.tolist(), strict=True):
+            for (site, speed), did, cap in zip(batch, started.tolist(), caps.tolist(), strict=True):
                 if not did:
                     passed += 1
                     waited = self.now - self.reached.setdefault(site, self.now)
-                    assert waited < 5.0 + LOOK, "nobody is passed over for longer than the patience and a look"
+                    self.longest_wait = max(self.longest_wait, waited)
                     continue
                 takes = cap or min(LIMIT, int(speed))
                 fits = before + takes <= LIMIT
@@ -113,20 +114,28 @@ class Searches(RuleBasedStateMachine):
                 self.inversions += passed > 0
                 if not fits:
                     self.capped[site] = cap
-            at += len(some)
-            assert passed <= 3, "at most `depth` are passed over in a search"
-        self.queue = [each for each in self.queue if each[0] not in self.open]
+            head += len(batch)
+            self.most_passed = max(self.most_passed, passed)
+        self.queue = [waiting for waiting in self.queue if waiting[0] not in self.open]
 
     @invariant()
-    def cb_is_the_sum_of_what_is_open(self) -> None:
+    def test_cb_is_the_sum_of_the_open_requests(self) -> None:
         assert self.admission.predicted == sum(self.open.values())
 
     @invariant()
-    def what_is_open_is_within_the_threshold_but_for_what_was_capped(self) -> None:
+    def test_the_open_requests_stay_within_the_threshold_except_for_capped_ones(self) -> None:
         assert sum(self.open.values()) - sum(self.capped.values()) <= LIMIT
 
     @invariant()
-    def inversions_are_those_started_while_a_better_one_was_passed_over(self) -> None:
+    def test_no_site_within_reach_is_passed_over_for_longer_than_the_patience_plus_a_search_interval(self) -> None:
+        assert self.longest_wait < 5.0 + LOOK
+
+    @invariant()
+    def test_at_most_depth_sites_are_passed_over_in_a_search(self) -> None:
+        assert self.most_passed <= 3
+
+    @invariant()
+    def test_inversions_are_requests_started_while_a_better_one_was_passed_over(self) -> None:
         assert self.admission.inversions == self.inversions
 
 
@@ -136,8 +145,8 @@ TestSearches.settings = settings(max_examples=40, stateful_step_count=40, deadli
 
 @given(st.floats(0.01, 1.0))
 @settings(max_examples=30, deadline=None)
-def test_the_threshold_rises_until_the_line_is_used_and_falls_slowly_when_it_is(share: float) -> None:
-    """Requests take `share` of what was predicted; as many are started as the threshold allows."""
+def test_the_threshold_rises_until_the_limit_is_used_and_falls_slowly_while_it_is(share: float) -> None:
+    """Requests use `share` of their prediction; as many are started as the threshold allows."""
     admission, now, read = Admission(10, limit=LIMIT), 0.0, 0
     used = []
     for _ in range(400):

@@ -1,4 +1,4 @@
-"""The whole desk within a bandwidth, under a virtual clock: what is asked for when, what is learned, what is said."""
+"""The whole desk under a bandwidth limit and a virtual clock: when pages are requested, what is learned."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ SEEDS = [f"http://s{i}.example/" for i in range(SITES)]
 
 
 def speed_of(site: int) -> int:
-    """A third are slow."""
+    """Bytes per second; a third of the sites are slow."""
     return 4_000 if site % 3 == 0 else 10_000 * (1 + site % 4)
 
 
 def reply(url: str) -> Reply:
-    """Forty pages a site, of one size, each as fast as its site."""
+    """Forty pages per site, all of one size, each as fast as its site."""
     site = int(urls.host(url)[1:].split(".")[0])
     if url.endswith("/robots.txt"):
         return Reply(size=200, seconds=200 / speed_of(site))
-    at = int(url.rpartition("/")[2] or 0)
-    links = [f"http://s{site}.example/{n}" for n in (2 * at + 1, 2 * at + 2) if n < 40]
+    page = int(url.rpartition("/")[2] or 0)
+    links = [f"http://s{site}.example/{n}" for n in (2 * page + 1, 2 * page + 2) if n < 40]
     return Reply(links=links, size=SIZE, seconds=SIZE / speed_of(site))
 
 
@@ -63,23 +63,23 @@ def world(folder: Path, *changes: str, clock: VirtualClock | None = None) -> Wor
 
 
 def bandwidth(asked: list[Asked], first: float, last: float) -> float:
-    """Bytes a second between two times: each request takes what its site gives."""
+    """Bytes per second between two times: each request is as fast as its site."""
     total = 0.0
-    for each in asked:
-        size = 200 if each.ask is Ask.ROBOTS else SIZE
-        overlap = min(each.end, last) - max(each.start, first)
-        total += size * max(0.0, overlap) / (each.end - each.start)
+    for request in asked:
+        size = 200 if request.ask is Ask.ROBOTS else SIZE
+        overlap = min(request.end, last) - max(request.start, first)
+        total += size * max(0.0, overlap) / (request.end - request.start)
     return total / (last - first)
 
 
-def test_what_is_open_is_predicted_to_stay_within_the_bandwidth_and_does(tmp_path: Path) -> None:
+def test_open_requests_are_predicted_to_stay_within_the_bandwidth_and_do(tmp_path: Path) -> None:
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B", "harvester.bandwidth_adapts=false")
     result = made.run(SEEDS)
     assert len(result.pages) == 40 * SITES
     assert impolite(made.asked, 1.0, 0.5) == []
     begun = made.asked[0].start
     used = [bandwidth(made.asked, begun + t, begun + t + 1) for t in range(20, 120)]
-    assert max(used) <= 1.15 * LIMIT, "predictions are exact here, but for the first of each site"
+    assert max(used) <= 1.15 * LIMIT, "predictions are exact here, except for the first of each site"
     assert np.mean(used) >= 0.8 * LIMIT
     unlimited = world(tmp_path / "unlimited")
     unlimited.run(SEEDS)
@@ -87,16 +87,16 @@ def test_what_is_open_is_predicted_to_stay_within_the_bandwidth_and_does(tmp_pat
     assert max(bandwidth(unlimited.asked, first + t, first + t + 1) for t in range(40)) > 2 * LIMIT
 
 
-def test_a_larger_depth_makes_better_use_and_breaks_the_order_more_often(tmp_path: Path) -> None:
-    found = {}
+def test_a_larger_depth_uses_more_bandwidth_and_breaks_the_order_more_often(tmp_path: Path) -> None:
+    used = {}
     for depth in (1, 6):
         changes = (f"harvester.bandwidth={LIMIT}B", "harvester.bandwidth_adapts=false")
         made = world(tmp_path / str(depth), *changes, f"harvester.bandwidth_depth={depth}")
         admission = within(made.run(SEEDS).crawl.harvest.bandwidth).admission
         begun = made.asked[0].start
-        found[depth] = bandwidth(made.asked, begun + 20, begun + 120), admission.inversions
-    assert found[6][0] > found[1][0]
-    assert found[6][1] > found[1][1] == 0
+        used[depth] = bandwidth(made.asked, begun + 20, begun + 120), admission.inversions
+    assert used[6][0] > used[1][0]
+    assert used[6][1] > used[1][1] == 0
 
 
 def within(bandwidth: Bandwidth | None) -> Bandwidth:
@@ -104,7 +104,7 @@ def within(bandwidth: Bandwidth | None) -> Bandwidth:
     return bandwidth
 
 
-def test_speeds_are_learned_by_address_and_are_the_same_after_a_replay_and_in_an_image(tmp_path: Path) -> None:
+def test_speeds_are_learned_by_address_and_are_equal_after_a_replay_and_in_an_image(tmp_path: Path) -> None:
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
     result = made.run(SEEDS)
     desk = result.crawl.desk
@@ -118,7 +118,7 @@ def test_speeds_are_learned_by_address_and_are_the_same_after_a_replay_and_in_an
     assert state_of(again.crawl.desk)["speeds: speeds"] == state_of(desk)["speeds: speeds"]
 
 
-def test_the_estimates_are_in_the_collection_for_everybody_to_see(tmp_path: Path) -> None:
+def test_the_estimates_can_be_queried_in_the_collection(tmp_path: Path) -> None:
     made = world(tmp_path)
     made.run(SEEDS[:4], pages=20)
     database = Database(find(tmp_path), made.settings)
@@ -129,7 +129,7 @@ def test_the_estimates_are_in_the_collection_for_everybody_to_see(tmp_path: Path
     assert rows[0][2] == pytest.approx(speed_of(0), rel=0.01)
 
 
-def test_the_grant_changes_with_the_hour_while_it_crawls(tmp_path: Path) -> None:
+def test_the_granted_bandwidth_changes_with_the_hour_during_a_crawl(tmp_path: Path) -> None:
     clock = VirtualClock()
     hour = int(clock.wall() // 3600) % 24
     by_hour = f'{{ "{hour:02d}-{hour + 1:02d}" = "30KB/s" }}'
@@ -143,15 +143,15 @@ def test_the_grant_changes_with_the_hour_while_it_crawls(tmp_path: Path) -> None
     assert within(result.crawl.harvest.bandwidth).limit == 1_000_000
 
 
-def test_a_page_faster_than_the_line_is_asked_for_all_the_same(tmp_path: Path) -> None:
+def test_a_page_predicted_above_the_limit_is_requested_all_the_same(tmp_path: Path) -> None:
     made = world(tmp_path, "harvester.bandwidth=5KB/s", "harvester.bandwidth_adapts=false", "harvester.tries=1")
     result = made.run(SEEDS[:6], pages=60)
-    hosts = {urls.host(each.url) for each in made.asked if each.ask is Ask.PAGE}
+    hosts = {urls.host(request.url) for request in made.asked if request.ask is Ask.PAGE}
     assert len(hosts) == 6
     assert result.crawl.desk[Account].stored == 60
 
 
-def test_it_is_said_what_was_used_of_what_was_granted(tmp_path: Path) -> None:
+def test_the_statistics_have_the_used_and_the_granted_bandwidth(tmp_path: Path) -> None:
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
     use = within(made.run(SEEDS, pages=200).crawl.harvest.bandwidth).use()
     assert use.granted == LIMIT
@@ -164,7 +164,7 @@ def test_it_is_said_what_was_used_of_what_was_granted(tmp_path: Path) -> None:
 
 
 def test_a_crawl_over_sockets_reads_no_more_than_was_granted(tmp_path: Path) -> None:
-    """Its time is at least that of its bytes on the line; how fast this machine is does not matter."""
+    """It takes at least as long as its bytes at the granted rate, however fast this machine is."""
     with serve(DemoWeb(seed=3, sites=6, pages=60, largest=20), tmp_path) as served:
         ended = served.crawl(tmp_path / "crawl", "--bandwidth", "200KB/s", "--pages", "30")
     figures = ended.figures["bandwidth"]
@@ -176,7 +176,7 @@ def test_a_crawl_over_sockets_reads_no_more_than_was_granted(tmp_path: Path) -> 
     assert "bandwidth: 200 KB/s granted; " in said
 
 
-def test_a_bandwidth_that_is_none_is_refused_with_what_is_accepted(tmp_path: Path) -> None:
+def test_an_invalid_bandwidth_is_refused_with_the_accepted_form(tmp_path: Path) -> None:
     ended = gossamer("crawl", tmp_path / "crawl", "--demo", "--bandwidth", "16Mbit/s")
     assert ended.code == 2
     assert "16 Mbit/s are 2MB/s" in ended.errors

@@ -1,5 +1,4 @@
-"""Speeds of addresses by the hour (`harvester/bandwidth/speeds.py`, `hours.py`), and the page that predictions are
-about."""
+"""Speeds of addresses by the hour (`harvester/bandwidth/speeds.py`), and local time and grants (`hours.py`)."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ VISITS = st.lists(st.tuples(SPEEDS, MINUTES, st.booleans(), st.booleans()), min_
 
 
 def visit(speeds: Speeds, address: int, speed: float, minute: float, holiday: bool = False, held: bool = False) -> None:
-    """As fast as that, for ten seconds."""
+    """Learns from a transfer of ten seconds at this speed."""
     speeds.learn(
         np.array([address], np.uint32),
         np.array([round(10 * speed)], np.uint64),
@@ -40,7 +39,7 @@ def predicted(speeds: Speeds, address: int, minute: float, holiday: bool = False
 
 @given(VISITS)
 @settings(max_examples=50, deadline=None)
-def test_a_node_stays_between_what_it_was_and_what_was_measured(visits: list[tuple[int, float, bool, bool]]) -> None:
+def test_a_node_stays_between_its_old_value_and_the_measurement(visits: list[tuple[int, float, bool, bool]]) -> None:
     speeds = Speeds(4)
     for speed, minute, holiday, held in visits:
         before = speeds.rows[2].copy()
@@ -53,7 +52,7 @@ def test_a_node_stays_between_what_it_was_and_what_was_measured(visits: list[tup
 
 @given(VISITS)
 @settings(max_examples=50, deadline=None)
-def test_a_transfer_that_was_held_back_never_lowers_a_node(visits: list[tuple[int, float, bool, bool]]) -> None:
+def test_a_throttled_transfer_never_lowers_a_node(visits: list[tuple[int, float, bool, bool]]) -> None:
     speeds = Speeds(1)
     visit(speeds, 0, 1000, 0)
     for speed, minute, holiday, _ in visits:
@@ -68,8 +67,8 @@ def test_predictions_are_continuous_over_the_day_and_wrap_at_midnight(
     visits: list[tuple[int, float, bool, bool]], minute: float, holiday: bool
 ) -> None:
     speeds = Speeds(1)
-    for speed, at, free, held in visits:
-        visit(speeds, 0, speed, at, free, held)
+    for speed, time, free, held in visits:
+        visit(speeds, 0, speed, time, free, held)
     nodes = speeds.rows[1].reshape(2, HOURS)[int(holiday)]
     steepest = float(np.abs(np.diff(np.append(nodes, nodes[0]))).max()) / 60
     here, soon = predicted(speeds, 0, minute, holiday), predicted(speeds, 0, (minute + 1) % 1440, holiday)
@@ -80,12 +79,12 @@ def test_predictions_are_continuous_over_the_day_and_wrap_at_midnight(
 
 @given(SPEEDS, st.lists(st.tuples(MINUTES, st.booleans()), min_size=1, max_size=20), MINUTES, st.booleans())
 @settings(max_examples=50, deadline=None)
-def test_an_address_that_answers_at_one_speed_is_predicted_to(
+def test_an_address_that_answers_at_one_speed_is_predicted_at_that_speed(
     speed: int, visits: list[tuple[float, bool]], minute: float, holiday: bool
 ) -> None:
     speeds = Speeds(3)
-    for at, free in visits:
-        visit(speeds, 2, speed, at, free)
+    for time, free in visits:
+        visit(speeds, 2, speed, time, free)
     assert predicted(speeds, 2, minute, holiday) == pytest.approx(speed, rel=1e-5)
 
 
@@ -110,7 +109,7 @@ def test_the_update_is_a_gaussian_of_the_time_to_each_node_across_midnight() -> 
     assert speeds.rows[1, 0] == pytest.approx(speeds.rows[1, 23])  # both half an hour away
 
 
-def test_new_addresses_start_from_what_similar_ones_gave() -> None:
+def test_new_addresses_are_predicted_like_similar_ones() -> None:
     speeds = Speeds(10)
     assert predicted(speeds, NONE, 0) == GUESS
     for number, text in enumerate(["192.0.2.1", "192.0.2.77", "198.51.100.1", "198.51.100.2", "203.0.113.1"]):
@@ -119,16 +118,16 @@ def test_new_addresses_start_from_what_similar_ones_gave() -> None:
     visit(speeds, 2, 9_000, 600)
     everyone = predicted(speeds, NONE, 600)
     assert 1_000 < everyone < 9_000
-    assert predicted(speeds, 1, 600) == pytest.approx(1_000)  # of the same network
+    assert predicted(speeds, 1, 600) == pytest.approx(1_000)  # in the same network
     assert predicted(speeds, 3, 600) == pytest.approx(9_000)
-    assert predicted(speeds, 4, 600) == everyone  # of none that is known
+    assert predicted(speeds, 4, 600) == everyone  # in no known network
     speeds.moved(2, 4)
-    assert predicted(speeds, 4, 600) == pytest.approx(9_000)  # its site was there before
+    assert predicted(speeds, 4, 600) == pytest.approx(9_000)  # the former address of its site
     speeds.met(0, bytes(10) + b"\xff\xff" + bytes([203, 0, 113, 9]))
-    assert predicted(speeds, 0, 600) == pytest.approx(9_000)  # the number is another address's now
+    assert predicted(speeds, 0, 600) == pytest.approx(9_000)  # the number belongs to another address now
 
 
-def test_nothing_is_learned_from_what_brought_no_bytes() -> None:
+def test_nothing_is_learned_from_transfers_without_bytes() -> None:
     speeds = Speeds(1)
     speeds.learn(np.array([0], np.uint32), np.array([0]), np.array([1.0]), np.array([False]), Moment(0, False))
     speeds.learn(np.array([0], np.uint32), np.array([10]), np.array([0.0]), np.array([False]), Moment(0, False))
@@ -142,29 +141,29 @@ def wall(text: str, zone: str = "Europe/Rome") -> float:
     return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone)).timestamp()
 
 
-def test_robots_txt_teaches_nothing_as_its_time_is_latency() -> None:
+def test_nothing_is_learned_from_robots_txt_because_its_time_is_latency() -> None:
     speeds, visits = Speeds(4), np.zeros(2, VISIT)
     visits["ask"], visits["received"], visits["end"] = (Ask.ROBOTS, Ask.PAGE), (100, 50_000), 1.0
     speeds.learn_visits(np.array([0, 1], np.uint32), visits, Moment(600, False))
     assert predicted(speeds, 1, 600) == 50_000
-    assert predicted(speeds, 0, 600) == 50_000, "as everyone"
+    assert predicted(speeds, 0, 600) == 50_000, "like everyone"
 
 
-def test_days_are_those_of_the_time_zone_and_holidays_those_of_the_settings() -> None:
+def test_days_follow_the_time_zone_and_holidays_the_settings() -> None:
     hours = Hours.of(
         override(
             Settings(), ['harvester.time_zone="Europe/Rome"', 'harvester.holidays=["2026-04-06", "12-25"]']
         ).harvester
     )
     assert hours.at(wall("2026-03-04T14:30:00")) == Moment(870.0, False)
-    assert hours.at(wall("2026-03-07T00:15:00")) == Moment(15.0, True)  # a Saturday there, Friday at Greenwich
+    assert hours.at(wall("2026-03-07T00:15:00")) == Moment(15.0, True)  # Saturday there, Friday in UTC
     assert hours.at(wall("2026-04-06T12:00:00")).holiday
     assert not hours.at(wall("2027-04-06T12:00:00")).holiday
     assert hours.at(wall("2029-12-25T12:00:00")).holiday
     assert Hours(UTC).at(wall("2026-07-01T01:00:00")) == Moment(23 * 60.0, False)
 
 
-def test_the_grant_changes_by_the_hour() -> None:
+def test_the_granted_bandwidth_depends_on_the_hour() -> None:
     hours = Hours.of(
         override(
             Settings(),
@@ -185,7 +184,7 @@ def test_the_grant_changes_by_the_hour() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "message"),
     [
         ('harvester.bandwidth="2Mbit/s"', "no speed"),
         ('harvester.bandwidth="10B/s"', "too slow"),
@@ -202,12 +201,12 @@ def test_the_grant_changes_by_the_hour() -> None:
         ("harvester.bandwidth_depth=0", "out of range"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_with_what_is_accepted(setting: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_settings_are_refused_with_the_accepted_form(setting: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         override(Settings(), [setting])
 
 
 @given(st.integers(0, 10**12))
-def test_speeds_are_written_as_they_are_read(number: int) -> None:
+def test_a_written_speed_can_be_read_back(number: int) -> None:
     assert Speed.parse(str(Speed(number))) == number
     assert str(Speed(number)).endswith("B/s")

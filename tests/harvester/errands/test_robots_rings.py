@@ -1,4 +1,4 @@
-"""robots.txt in rings of names and redirects, and from workers that die: never passed over, never asked for ever."""
+"""robots.txt behind circular names and redirects: it is never ignored, and never requested for ever."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_a_robots_txt_that_cannot_be_read_forbids_its_site(tmp_path: Path, outco
     assert not [a.url for a in world.asked if a.url == PAGE]
 
 
-def test_an_errand_that_is_sent_to_the_other_name_of_its_site_ends(tmp_path: Path) -> None:
-    """alias -> brand -> www.brand: common for alias domains."""
+def test_an_errand_that_is_redirected_to_the_other_name_of_its_site_ends(tmp_path: Path) -> None:
+    """alias -> brand -> www.brand, which is common for alias domains."""
 
     def reply(url: str) -> Reply:
         if url == "http://alias.example/robots.txt":
@@ -45,7 +45,7 @@ def test_an_errand_that_is_sent_to_the_other_name_of_its_site_ends(tmp_path: Pat
 
 
 @pytest.mark.parametrize("target", ["http://www.www.e.example/", "http://www.e.example/"])
-def test_a_name_that_is_right_already_is_no_reason_to_ask_again_for_ever(tmp_path: Path, target: str) -> None:
+def test_a_redirect_to_the_current_name_does_not_cause_endless_requests(tmp_path: Path, target: str) -> None:
     def reply(url: str) -> Reply:
         moved = Reply(outcome=Outcome.REDIRECT, status=301, redirect=target, links=[target])
         return Reply(outcome=Outcome.NOT_FOUND, status=404) if url.endswith("/robots.txt") else moved

@@ -1,4 +1,4 @@
-"""robots.txt that cannot be read for a long time (RFC 9309, 2.3.1.4), and robots.txt that is not asked for twice."""
+"""robots.txt that cannot be read for a long time (RFC 9309, 2.3.1.4), and robots.txt that is not requested twice."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def robots_of(world: World) -> list[float]:
 
 
 def pass_days(world: World, days: float, step: float = 0.5, clean: bool = True) -> None:
-    """The crawl runs again and again; if not `clean`, every third is killed, and the next ends before sites
-    have rested."""
+    """Runs the crawl again and again; if not `clean`, every third run is killed, and the next ends before sites have
+    rested."""
     for i in range(round(days / step)):
         world.clock.advance(step * DAY)
         stops = clean or i % 3 > 0
@@ -48,12 +48,12 @@ def pass_days(world: World, days: float, step: float = 0.5, clean: bool = True) 
 
 
 def come_back(world: World, result: Result) -> Result:
-    """A run as soon as the first site may be asked again."""
+    """Runs the crawl as soon as the first site may be requested again."""
     world.clock.advance(max(0.0, float(result.crawl.desk.columns.site.next[0]) - world.clock.wall()) + 1.0)
     return world.run()
 
 
-def test_after_thirty_days_a_robots_txt_that_was_never_read_counts_as_none(tmp_path: Path) -> None:
+def test_after_thirty_days_a_robots_txt_that_was_never_read_counts_as_missing(tmp_path: Path) -> None:
     world = World(tmp_path, site_of(FAILS))
     result = world.run([ROOT])
     for _ in range(90):
@@ -66,8 +66,8 @@ def test_after_thirty_days_a_robots_txt_that_was_never_read_counts_as_none(tmp_p
 
 
 @pytest.mark.parametrize("how", ["stopped", "killed"])
-def test_the_last_good_copy_is_used_after_them_and_everything_is_forbidden_meanwhile(tmp_path: Path, how: str) -> None:
-    """Through restarts, from images and from the journal alike."""
+def test_everything_is_forbidden_until_then_and_afterwards_the_last_good_copy_is_used(tmp_path: Path, how: str) -> None:
+    """Also across restarts, from images and from the journal."""
     web, clean = site_of(RULES), how == "stopped"
     world = World(tmp_path, web, ["harvester.robots_unreachable=2d", "manager.min_period=1h"])
     world.run([ROOT], clean=clean, commit=not clean)
@@ -76,27 +76,27 @@ def test_the_last_good_copy_is_used_after_them_and_everything_is_forbidden_meanw
     before, tried = len(world.asked), len(robots_of(world))
     world.clock.advance(DAY)
     pass_days(world, 1.5, clean=clean)
-    assert {a.url for a in world.asked[before:]} == {ROBOTS}, "nothing else is asked for"
+    assert {a.url for a in world.asked[before:]} == {ROBOTS}, "nothing else is requested"
     assert len(robots_of(world)) > tried + 1
     before = len(world.asked)
     pass_days(world, 2, clean=clean)
-    assert pages_of(world) == {ROOT, OPEN}, "by the rules that it had"
+    assert pages_of(world) == {ROOT, OPEN}, "by its last rules"
     later = world.asked[before:]
     assert {ROOT, OPEN} <= {a.url for a in later}
     asked = [a.start for a in later if a.url == ROBOTS]
     assert len(asked) >= 2
-    assert np.diff(asked).max() < 1.6 * DAY, "it is still asked for"
+    assert np.diff(asked).max() < 1.6 * DAY, "it is still requested"
     web[ROBOTS] = Reply()
     pass_days(world, 1.5, clean=clean)
-    assert FORBIDDEN in pages_of(world), "new rules count as soon as they can be read"
+    assert FORBIDDEN in pages_of(world), "new rules apply as soon as they can be read"
     desk = world.run().crawl.desk
     assert desk.columns.origin.unreachable[0] == 0
     assert state_of(world.replayed()) | {"site.resolved": 0} == state_of(desk) | {"site.resolved": 0}
     assert impolite(world.asked, 5.0, 1.0) == []
 
 
-def test_time_in_which_nobody_asked_is_no_proof(tmp_path: Path) -> None:
-    """A crawl that slept for months has seen two failures, not months of them."""
+def test_time_without_requests_does_not_count(tmp_path: Path) -> None:
+    """A crawl that was stopped for months has seen two failures, not months of failures."""
     world = World(tmp_path, site_of(FAILS))
     world.run([ROOT])
     for _ in range(3):
@@ -107,7 +107,7 @@ def test_time_in_which_nobody_asked_is_no_proof(tmp_path: Path) -> None:
     assert desk.believed(world.clock.wall()) - desk.columns.origin.unreachable[0] < DAY
 
 
-def test_a_robots_txt_that_moved_to_where_nobody_can_ask_is_one_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_robots_txt_that_moved_to_an_unreachable_site_cannot_be_read(tmp_path: Path) -> None:
     moved = Reply(outcome=Outcome.REDIRECT, status=301, redirect="http://gone.example/robots.txt")
     world = World(
         tmp_path,
@@ -129,7 +129,7 @@ def test_retries_back_off_from_five_minutes_to_the_setting(tmp_path: Path) -> No
     np.testing.assert_allclose(np.diff(robots_of(world)), [300, 600, 1200, 2400, 4800, 7200, 7200], atol=20)
 
 
-def test_what_is_said_about_it_is_true(tmp_path: Path) -> None:
+def test_explain_describes_a_robots_txt_that_cannot_be_read(tmp_path: Path) -> None:
     web = site_of(RULES)
     world = World(tmp_path, web, ["harvester.robots_unreachable=2d", "manager.min_period=1h"])
     world.run([ROOT])
@@ -154,7 +154,7 @@ def test_what_is_said_about_it_is_true(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["stopped", "killed", "sealed"])
-def test_a_restart_asks_nobody_again_for_robots_txt_that_still_holds(tmp_path: Path, how: str) -> None:
+def test_a_restart_does_not_request_a_valid_robots_txt_again(tmp_path: Path, how: str) -> None:
     web = site_of(RULES) | {"http://b.example/robots.txt": Reply(outcome=Outcome.NOT_FOUND, status=404)}
     world = World(tmp_path, web, ["manager.min_period=1h"])
     for _ in range(4):
@@ -165,10 +165,10 @@ def test_a_restart_asks_nobody_again_for_robots_txt_that_still_holds(tmp_path: P
     assert len([a for a in world.asked if a.ask is Ask.ROBOTS]) == 2
     world.clock.advance(5 * HOUR)
     world.run()
-    assert len(robots_of(world)) == 2, "after a day it is"
+    assert len(robots_of(world)) == 2, "after a day it is requested again"
 
 
-def test_a_site_that_fails_waits_and_says_why(tmp_path: Path) -> None:
+def test_a_site_without_a_readable_robots_txt_waits_with_that_reason(tmp_path: Path) -> None:
     result = World(tmp_path, site_of(FAILS)).run([ROOT])
     assert result.in_state(State.PENDING) == {ROOT}
     assert result.crawl.desk.columns.site.why[0] == Aside.ROBOTS_UNREADABLE

@@ -1,4 +1,4 @@
-"""Pages that resemble others of their site: the kernels against what they are to do, page by page."""
+"""Pages that resemble other pages of their site: the kernels, compared with plain Python page by page."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gossamer.crawl.parts import new_columns
 from gossamer.desk.columns import Columns
 from gossamer.harvester.errands.probes import NEAR, said
 from gossamer.harvester.errands.similar import RECENT, Alike, look_at, said_in
-from tests.desk.test_kernels import COUNTS, PAGES, SEEDS, SITES, made_visits
+from tests.support.visits import COUNTS, PAGES, SEEDS, SITES, made_visits
 
 Array = npt.NDArray[Any]
 
 
 class Plain:
-    """As `Alike`, in plain Python."""
+    """`Alike` in plain Python."""
 
     def __init__(self) -> None:
         self.recent = [[0] * RECENT for _ in range(SITES)]
@@ -51,7 +51,7 @@ class Plain:
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, COUNTS)
-def test_what_pages_say_is_read_with_their_titles(seed: int, count: int) -> None:
+def test_contents_are_read_with_their_titles(seed: int, count: int) -> None:
     visits = made_visits(np.random.default_rng(seed), count)
     found = said_in(visits)
     fetched = (visits["ask"] == Ask.PAGE) & (visits["outcome"] <= Outcome.DUPLICATE)
@@ -70,7 +70,7 @@ def test_what_pages_say_is_read_with_their_titles(seed: int, count: int) -> None
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, COUNTS)
-def test_pages_are_alike_that_differ_in_few_bits_from_the_last_of_their_site(seed: int, count: int) -> None:
+def test_pages_that_differ_in_few_bits_from_the_last_pages_of_their_site_are_alike(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
     columns, alike, plain = new_columns(PAGES, SITES), Alike(SITES), Plain()
     columns.page.origin[:] = random.integers(0, SITES, PAGES)
@@ -89,7 +89,7 @@ def test_pages_are_alike_that_differ_in_few_bits_from_the_last_of_their_site(see
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, COUNTS)
-def test_pages_are_looked_at_whose_site_tells_or_whose_origin_redirects_many(seed: int, count: int) -> None:
+def test_pages_of_probed_sites_and_of_origins_with_many_redirects_are_compared(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
     visits, telling = made_visits(random, count), random.integers(0, 2, SITES) == 1
     moved, found = random.choice([0, 63, 64, 900], SITES).astype(np.uint16), np.ones(count, np.bool_)

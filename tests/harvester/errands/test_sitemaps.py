@@ -1,4 +1,4 @@
-"""Sitemaps in whole crawls under a virtual clock: who is asked for them, when, and what becomes of what they list."""
+"""Sitemaps in whole crawls under a virtual clock: which are requested, when, and what becomes of the listed pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gossamer.desk.account import Account
 from gossamer.harvester.errands.due_sitemaps import DueSitemaps
 from gossamer.harvester.errands.sitemaps import PIECE
 from gossamer.robots import Rules
-from gossamer.webs.simulated import Reply
+from gossamer.webs.simulated import Reply, Sitemaps
 from tests.support.world import World, impolite, robots_first, state_of
 
 ROOT = "http://a.example/"
@@ -29,7 +29,7 @@ def world(folder: Path, web: dict[str, Reply], *changes: str) -> World:
 
 
 def named(*sitemaps: str, rules: bytes = b"") -> Reply:
-    return Reply(sitemaps=sitemaps, rules=Rules.parse(rules, "Gossamer").compiled())
+    return Reply(sitemaps=Sitemaps(sitemaps), rules=Rules.parse(rules, "Gossamer").compiled())
 
 
 def sitemaps_of(world: World) -> list[str]:
@@ -49,12 +49,12 @@ def test_pages_that_only_a_sitemap_lists_are_found_at_depth_1(tmp_path: Path) ->
     assert result.ending is Ending.DONE
     assert result.in_state(State.DONE) == {ROOT, *listed}
     assert {result.pages[url][2] for url in listed} == {1}
-    assert sitemaps_of(here) == ["http://a.example/s.xml"], "the well-known place is for sites that name none"
+    assert sitemaps_of(here) == ["http://a.example/s.xml"], "the well-known location is for sites that name none"
     assert impolite(here.asked, 5.0, 1.0) == []
     assert robots_first(here.asked)
 
 
-def test_the_well_known_place_is_asked_once_if_robots_txt_names_none(tmp_path: Path) -> None:
+def test_the_well_known_location_is_requested_once_if_robots_txt_names_none(tmp_path: Path) -> None:
     here = world(tmp_path, {ROOT: Reply(links=pages("a.example", 3))})
     result = here.run([ROOT])
     assert sitemaps_of(here) == [WELL_KNOWN]
@@ -65,7 +65,7 @@ def test_the_well_known_place_is_asked_once_if_robots_txt_names_none(tmp_path: P
     assert result.crawl.desk[Account].sitemap_visits == 1
     here.clock.advance(6 * DAY)
     here.run()
-    assert sitemaps_of(here) == [WELL_KNOWN] * 2, "and asked again after it"
+    assert sitemaps_of(here) == [WELL_KNOWN] * 2, "and requested again after it"
     assert [a.ask for a in here.asked[-2:]] == [Ask.ROBOTS, Ask.SITEMAP]
 
 
@@ -74,7 +74,7 @@ def test_an_index_leads_to_further_sitemaps_and_no_more_of_a_round_than_the_sett
     web = {
         ROOT: Reply(),
         ROBOTS: named("http://a.example/index.xml"),
-        "http://a.example/index.xml": Reply(sitemaps=parts),
+        "http://a.example/index.xml": Reply(sitemaps=Sitemaps(parts)),
     }
     web |= {part: Reply(links=[f"http://a.example/of{i}"]) for i, part in enumerate(parts)}
     here = world(tmp_path, web, "seeder.sitemaps_per_site=5")
@@ -84,10 +84,10 @@ def test_an_index_leads_to_further_sitemaps_and_no_more_of_a_round_than_the_sett
 
 
 def test_a_sitemap_is_asked_for_once_a_round(tmp_path: Path) -> None:
-    """However often it is named, and though each names the other."""
+    """However often it is named, and even if two sitemaps name each other."""
     one, two = "http://a.example/one.xml", "http://a.example/two.xml"
     web = {ROOT: Reply(), ROBOTS: named(one, one, two, "HTTP://A.example:80/one.xml")}
-    web |= {one: Reply(sitemaps=[two, one]), two: Reply(sitemaps=[one])}
+    web |= {one: Reply(sitemaps=Sitemaps([two, one])), two: Reply(sitemaps=Sitemaps([one]))}
     here = world(tmp_path, web)
     here.run([ROOT])
     assert sorted(sitemaps_of(here)) == [one, two]
@@ -101,7 +101,7 @@ def test_foreign_pages_are_refused(tmp_path: Path) -> None:
     assert {"http://a.example/1", "https://a.example/2", "http://a.example/3"} <= set(result.pages)
 
 
-def test_a_sitemap_elsewhere_speaks_for_those_whose_robots_txt_names_it(tmp_path: Path) -> None:
+def test_a_sitemap_on_another_site_is_valid_for_sites_whose_robots_txt_names_it(tmp_path: Path) -> None:
     shared = "http://maps.example/all.xml"
     listed = [f"http://{host}.example/x" for host in ("a", "b", "c", "maps")]
     web = {url: Reply() for url in (ROOT, "http://b.example/", "http://c.example/")} | {shared: Reply(links=listed)}
@@ -115,12 +115,12 @@ def test_a_sitemap_elsewhere_speaks_for_those_whose_robots_txt_names_it(tmp_path
 
 
 def test_foreign_sitemaps_of_an_index_are_refused(tmp_path: Path) -> None:
-    """Nobody links to victim.test, and its robots.txt does not name the index; that of b.example does."""
+    """No page links to victim.test, and its robots.txt does not name the index; that of b.example does."""
     index, parts = "http://a.example/index.xml", ["http://a.example/1.xml", "http://b.example/2.xml"]
     web = {ROOT: Reply(), ROBOTS: named(index), "http://b.example/": Reply()}
     web["http://b.example/robots.txt"] = named(index)
     foreign = ["http://victim.test/feed?x=1", "http://c.example/s.xml"]
-    web[index] = Reply(sitemaps=[*foreign, "http://www.a.example/1.xml", parts[1]])
+    web[index] = Reply(sitemaps=Sitemaps([*foreign, "http://www.a.example/1.xml", parts[1]]))
     web |= {foreign[0]: Reply(links=["http://victim.test/secret"]), "http://c.example/": Reply()}
     web |= {part: Reply(links=[f"http://{host}.example/new"]) for part, host in zip(parts, "ab", strict=True)}
     here = world(tmp_path, web, 'seeder.domains=["*"]')
@@ -132,7 +132,7 @@ def test_foreign_sitemaps_of_an_index_are_refused(tmp_path: Path) -> None:
     assert result.crawl.desk[DueSitemaps].named == {}
 
 
-def test_a_site_that_redirects_wherever_it_is_asked_to_does_not_speak_for_the_sitemap(tmp_path: Path) -> None:
+def test_an_open_redirect_of_a_site_does_not_make_a_sitemap_valid_for_it(tmp_path: Path) -> None:
     go, there = "http://a.example/go?to=evil", "http://evil.example/map.xml"
     web = {ROOT: Reply(), "http://evil.example/": Reply(), "http://evil.example/robots.txt": named(go)}
     web[go], web[there] = moved(there), Reply(links=["http://a.example/chosen", "http://evil.example/own"])
@@ -143,7 +143,7 @@ def test_a_site_that_redirects_wherever_it_is_asked_to_does_not_speak_for_the_si
     assert "http://a.example/chosen" not in result.pages
 
 
-def test_robots_txt_is_obeyed_for_sitemaps_too(tmp_path: Path) -> None:
+def test_robots_txt_applies_to_sitemaps_too(tmp_path: Path) -> None:
     web = {
         ROOT: Reply(),
         WELL_KNOWN: Reply(links=pages("a.example", 3)),
@@ -156,7 +156,7 @@ def test_robots_txt_is_obeyed_for_sitemaps_too(tmp_path: Path) -> None:
     assert result.crawl.desk[DueSitemaps].named == {}, "the round has ended"
 
 
-def test_what_robots_txt_forbids_is_known_and_not_asked_for_though_it_is_listed(tmp_path: Path) -> None:
+def test_a_listed_page_that_robots_txt_forbids_is_known_but_not_requested(tmp_path: Path) -> None:
     web = {
         ROOT: Reply(),
         ROBOTS: named(rules=b"User-agent: *\nDisallow: /p1"),
@@ -192,7 +192,7 @@ def test_a_round_ends_whatever_is_answered(tmp_path: Path) -> None:
             (Reply(outcome=Outcome.SERVER_ERROR, status=500), 1),
             (Reply(outcome=Outcome.TIMED_OUT, status=0), 1),
             (Reply(outcome=Outcome.BAD_ENCODING), 1),
-            (Reply(sitemaps=["", "x", "ftp://a.example/", "http://a.example/" + "x" * 9000]), 1),
+            (Reply(sitemaps=Sitemaps(["", "x", "ftp://a.example/", "http://a.example/" + "x" * 9000])), 1),
         ]
     ):
         web = {
@@ -208,7 +208,7 @@ def test_a_round_ends_whatever_is_answered(tmp_path: Path) -> None:
         assert result.crawl.desk.columns.site.sitemap_due[0] > here.clock.wall()
 
 
-def test_one_that_failed_is_tried_again_sooner_than_one_that_was_read(tmp_path: Path) -> None:
+def test_a_sitemap_that_failed_is_tried_again_sooner_than_one_that_was_read(tmp_path: Path) -> None:
     web = {ROOT: Reply(), WELL_KNOWN: Reply(outcome=Outcome.SERVER_ERROR, status=500)}
     here = world(tmp_path, web)
     here.run([ROOT])
@@ -218,7 +218,7 @@ def test_one_that_failed_is_tried_again_sooner_than_one_that_was_read(tmp_path: 
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stop", "kill"])
-def test_a_sitemap_that_was_read_is_not_asked_for_again_after_a_start(tmp_path: Path, clean: bool) -> None:
+def test_a_sitemap_that_was_read_is_not_requested_again_after_a_start(tmp_path: Path, clean: bool) -> None:
     listed = pages("a.example", 30)
     web = {ROOT: Reply(), WELL_KNOWN: Reply(links=listed), **{url: Reply() for url in listed}}
     here = world(tmp_path, web)
@@ -233,7 +233,7 @@ def test_a_sitemap_that_was_read_is_not_asked_for_again_after_a_start(tmp_path: 
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stop", "kill"])
-def test_a_round_that_is_interrupted_is_begun_anew(tmp_path: Path, clean: bool) -> None:
+def test_an_interrupted_round_begins_again(tmp_path: Path, clean: bool) -> None:
     parts = [f"http://a.example/part{i}.xml" for i in range(4)]
     web = {ROOT: Reply(), ROBOTS: named(*parts)}
     web |= {part: Reply(links=[f"http://a.example/of{i}"]) for i, part in enumerate(parts)}
@@ -244,10 +244,10 @@ def test_a_round_that_is_interrupted_is_begun_anew(tmp_path: Path, clean: bool) 
     result = here.run()
     assert {f"http://a.example/of{i}" for i in range(4)} <= set(result.pages)
     assert len(sitemaps_of(here)) <= 8
-    assert sum(a.ask is Ask.ROBOTS for a in here.asked) == 1, "nor is robots.txt asked for again"
+    assert sum(a.ask is Ask.ROBOTS for a in here.asked) == 1, "robots.txt is not requested again"
 
 
-def test_sitemaps_that_were_read_are_not_asked_for_again_however_often_a_round_is_interrupted(tmp_path: Path) -> None:
+def test_sitemaps_that_were_read_are_not_requested_again_however_often_a_round_is_interrupted(tmp_path: Path) -> None:
     parts = [f"http://a.example/part{i}.xml" for i in range(8)]
     web = {ROOT: Reply(), ROBOTS: named(*parts)}
     web |= {part: Reply(links=[f"http://a.example/of{i}"]) for i, part in enumerate(parts)}
@@ -272,7 +272,7 @@ PAID = Reply(outcome=Outcome.PAYMENT_REQUIRED, status=402)
         (Reply(links=["http://a.example/x"]), 1),
     ],
 )
-def test_a_round_that_is_begun_anew_leaves_out_what_was_answered_for_good(
+def test_a_round_that_begins_again_skips_sitemaps_with_a_final_answer(
     tmp_path: Path, answer: Reply, most: int, clean: bool
 ) -> None:
     parts = [f"http://www.a.example/part{i}.xml" for i in range(9)]
@@ -287,7 +287,7 @@ def test_a_round_that_is_begun_anew_leaves_out_what_was_answered_for_good(
     assert not result.crawl.desk[DueSitemaps].spent
     here.clock.advance(8 * DAY)
     here.run()
-    assert sitemaps_of(here).count(parts[0]) == most + 1, "it is asked for in the next round"
+    assert sitemaps_of(here).count(parts[0]) == most + 1, "it is requested in the next round"
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -299,9 +299,9 @@ def test_a_replay_makes_the_same_state(tmp_path: Path, seed: int) -> None:
         own = pages(host, 12)
         web |= {f"http://{host}/": Reply(links=rng.sample(own, 2)), **{url: Reply() for url in own}}
         web[f"http://{host}/robots.txt"] = named(f"http://{rng.choice(hosts)}/s.xml", f"http://{host}/t.xml")
-        web[f"http://{host}/s.xml"] = Reply(links=own, changed=["1700000000"] * 12)
+        web[f"http://{host}/s.xml"] = Reply(links=own, sitemaps=Sitemaps(changed=["1700000000"] * 12))
         web[f"http://{host}/t.xml"] = rng.choice(
-            [moved(f"http://{host}/s.xml"), Reply(sitemaps=[f"http://{host}/s.xml"])]
+            [moved(f"http://{host}/s.xml"), Reply(sitemaps=Sitemaps([f"http://{host}/s.xml"]))]
         )
     here = world(tmp_path, web)
     for _ in range(4):
@@ -322,15 +322,18 @@ def test_sitemaps_and_pages_take_turns(tmp_path: Path) -> None:
     assert all(one is not Ask.SITEMAP or other is Ask.PAGE for one, other in pairwise(asks))
 
 
-def test_a_large_sitemap_is_taken_in_pieces(tmp_path: Path) -> None:
+def test_a_large_sitemap_is_processed_in_pieces(tmp_path: Path) -> None:
     listed = pages("a.example", 2 * PIECE + 7)
-    here = world(tmp_path, {ROOT: Reply(), WELL_KNOWN: Reply(links=listed, changed=["1700000000"] * len(listed))})
+    here = world(
+        tmp_path,
+        {ROOT: Reply(), WELL_KNOWN: Reply(links=listed, sitemaps=Sitemaps(changed=["1700000000"] * len(listed)))},
+    )
     result = here.run([ROOT], seconds=40.0)
     assert set(listed) <= set(result.pages)
     assert result.crawl.desk[DueSitemaps].named == {}
 
 
-def test_a_page_that_lay_too_deep_is_opened_when_it_is_listed(tmp_path: Path) -> None:
+def test_a_page_that_was_too_deep_is_opened_when_it_is_listed(tmp_path: Path) -> None:
     chain = [f"http://a.example/{i}" for i in range(6)]
     web: dict[str, Reply] = {url: Reply(links=[after]) for url, after in pairwise(chain)}
     here = world(tmp_path, web, "seeder.depth_static=3")
@@ -343,21 +346,21 @@ def test_a_page_that_lay_too_deep_is_opened_when_it_is_listed(tmp_path: Path) ->
     assert result.pages[chain[5]][2] == 2
 
 
-def test_nothing_is_asked_if_the_settings_say_so(tmp_path: Path) -> None:
+def test_no_sitemap_is_requested_if_the_settings_disable_them(tmp_path: Path) -> None:
     here = World(tmp_path, {ROOT: Reply(), ROBOTS: named("http://a.example/s.xml")}, ["seeder.sitemaps=false"])
     here.run([ROOT])
     assert sitemaps_of(here) == []
 
 
-def test_a_sitemap_out_of_scope_is_not_asked_for(tmp_path: Path) -> None:
+def test_a_sitemap_out_of_scope_is_not_requested(tmp_path: Path) -> None:
     web = {ROOT: Reply(), ROBOTS: named("http://elsewhere.test/s.xml", "http://a.example/s.xml")}
     here = world(tmp_path, web)
     here.run([ROOT])
     assert sitemaps_of(here) == ["http://a.example/s.xml"]
 
 
-def test_a_site_that_asks_for_too_long_a_delay_is_not_asked_for_its_sitemaps(tmp_path: Path) -> None:
-    here = world(tmp_path, {ROOT: Reply(), ROBOTS: Reply(delay=1e6, sitemaps=[WELL_KNOWN])})
+def test_a_site_with_too_long_a_delay_is_not_requested_for_its_sitemaps(tmp_path: Path) -> None:
+    here = world(tmp_path, {ROOT: Reply(), ROBOTS: Reply(delay=1e6, sitemaps=Sitemaps([WELL_KNOWN]))})
     result = here.run([ROOT])
     assert result.ending is Ending.DONE
     assert sitemaps_of(here) == []
@@ -365,11 +368,11 @@ def test_a_site_that_asks_for_too_long_a_delay_is_not_asked_for_its_sitemaps(tmp
 
 
 @pytest.mark.parametrize("way", ["robots.txt", "index", "redirect"])
-def test_a_sitemap_at_a_port_out_of_scope_is_not_asked_for(tmp_path: Path, way: str) -> None:
+def test_a_sitemap_at_a_port_out_of_scope_is_not_requested(tmp_path: Path, way: str) -> None:
     away, first = "http://a.example:22/s.xml", "http://a.example/first.xml"
     web = {ROOT: Reply(), ROBOTS: named(away, first), first: Reply(links=[ROOT + "1"])}
     if way != "robots.txt":
-        web |= {ROBOTS: named(first), first: Reply(sitemaps=[away]) if way == "index" else moved(away)}
+        web |= {ROBOTS: named(first), first: Reply(sitemaps=Sitemaps([away])) if way == "index" else moved(away)}
     here = world(tmp_path, web)
     result = here.run([ROOT])
     assert sitemaps_of(here) == [first]
@@ -377,8 +380,8 @@ def test_a_sitemap_at_a_port_out_of_scope_is_not_asked_for(tmp_path: Path, way: 
     assert result.crawl.desk[DueSitemaps].named == {}
 
 
-def test_a_sitemap_that_a_pattern_rejects_is_not_asked_for(tmp_path: Path) -> None:
-    """Those that accept are for pages."""
+def test_a_sitemap_that_a_pattern_rejects_is_not_requested(tmp_path: Path) -> None:
+    """Patterns that accept are for pages alone."""
     web = {
         ROOT: Reply(),
         ROBOTS: named("http://a.example/no/s.xml", "http://b.example/s.xml", "http://a.example/s.xml"),
@@ -386,13 +389,13 @@ def test_a_sitemap_that_a_pattern_rejects_is_not_asked_for(tmp_path: Path) -> No
     here = world(tmp_path, web, 'seeder.reject=["/no/", "b.example"]', 'seeder.accept=["[.]html$"]')
     here.run([ROOT])
     assert sitemaps_of(here) == ["http://a.example/s.xml"]
-    assert not any("b.example" in a.url for a in here.asked), "nor is robots.txt on its behalf"
+    assert not any("b.example" in a.url for a in here.asked), "nor its robots.txt"
 
 
 @pytest.mark.parametrize(
     "change", ['seeder.domains=["b.example"]', 'seeder.reject=["//a.example/"]', 'seeder.ports=["443"]']
 )
-def test_a_site_that_is_out_of_scope_by_now_is_not_asked_for_sitemaps_again(tmp_path: Path, change: str) -> None:
+def test_a_site_that_is_now_out_of_scope_is_not_requested_for_sitemaps_again(tmp_path: Path, change: str) -> None:
     web = {ROOT: Reply(links=["https://b.example/"]), "https://b.example/": Reply(), WELL_KNOWN: Reply()}
     here = world(tmp_path, web)
     here.run([ROOT])
@@ -402,8 +405,8 @@ def test_a_site_that_is_out_of_scope_by_now_is_not_asked_for_sitemaps_again(tmp_
     assert {urls.host(a.url) for a in here.asked[asked:]} == {"b.example"}
 
 
-def test_a_site_that_has_no_page_which_is_wanted_is_not_asked_for_sitemaps_again(tmp_path: Path) -> None:
-    """Its only page was found by a link, and robots.txt forbids all."""
+def test_a_site_without_wanted_pages_is_not_requested_for_sitemaps_again(tmp_path: Path) -> None:
+    """Its only page was found by a link, and robots.txt forbids it."""
     other = "http://b.example/x"
     web = {ROOT: Reply(links=[other]), "http://b.example/robots.txt": named(rules=b"User-agent: *\nDisallow: /x")}
     here = world(tmp_path, web, "manager.min_period=100d")
@@ -415,7 +418,7 @@ def test_a_site_that_has_no_page_which_is_wanted_is_not_asked_for_sitemaps_again
     assert [a.url for a in here.asked[asked:]] == [ROBOTS, WELL_KNOWN]
 
 
-def test_a_round_that_waits_for_a_site_out_of_scope_by_now_ends_without_a_request(tmp_path: Path) -> None:
+def test_a_round_at_a_site_that_is_now_out_of_scope_ends_without_a_request(tmp_path: Path) -> None:
     here = world(tmp_path, {ROOT: Reply(), WELL_KNOWN: Reply()})
     first = here.run([ROOT], commit=True, seconds=3.0)
     assert first.crawl.desk[DueSitemaps].named

@@ -1,4 +1,4 @@
-"""Soft 404 (A.3.4): which sites are probed, when, and which of their pages are taken for ones that do not exist."""
+"""Soft 404 (A.3.4): which sites are probed, when, and which of their pages are treated as missing."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from gossamer.read.explain.text import lines_of
 from gossamer.robots import Rules
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.message import HEAD, Results, decode_results
-from gossamer.webs.simulated import Reply
+from gossamer.webs.simulated import Labels, Reply
 from tests.support.world import Result, World, impolite, robots_first, state_of
 
 ROOT = "http://a.example/"
 NOTHING = 0x0123_4567_89AB_CDEF
-"""The sketch of a page that says that there is nothing."""
+"""The sketch of an error page."""
 SOFT = Outcome.SOFT_404
 
 
 def told(number: int) -> int:
-    """Sketches that are far from one another."""
+    """Sketches that differ in many bits."""
     return number * 0x9E37_79B9_7F4A_7C15 % (1 << 64) or 1
 
 
@@ -49,7 +49,7 @@ def nothing(url: str = "", bits: int = 0) -> Reply:
 
 
 def site(missing: Callable[[str], Reply], dead: int = 12, alive: int = 6, folder: str = "") -> Callable[[str], Reply]:
-    """Links to so many pages that are not there any more, and to some that are; each says something of its own."""
+    """Links to `dead` missing pages and to `alive` existing ones, each with a text of its own."""
     pages = [f"{ROOT}{folder}old{i}" for i in range(dead)] + [f"{ROOT}{folder}p{i}" for i in range(alive)]
 
     def reply(url: str) -> Reply:
@@ -76,7 +76,7 @@ def with_outcome(result: Result, outcome: Outcome) -> set[str]:
     return {url for url, (_, found, _) in result.pages.items() if found is outcome}
 
 
-def test_a_site_that_answers_as_if_all_pages_existed_is_probed_once_and_found_out(tmp_path: Path) -> None:
+def test_a_site_that_answers_as_if_all_pages_existed_is_probed_once_and_detected(tmp_path: Path) -> None:
     here = World(tmp_path, site(nothing))
     result = here.run([ROOT])
     assert result.ending is Ending.DONE
@@ -85,15 +85,15 @@ def test_a_site_that_answers_as_if_all_pages_existed_is_probed_once_and_found_ou
     soft, taken = with_outcome(result, SOFT), with_outcome(result, Outcome.OK)
     assert len(soft) > 12 - ALIKE - 3
     assert soft < {f"{ROOT}old{i}" for i in range(12)}
-    assert {f"{ROOT}p{i}" for i in range(6)} | {ROOT} <= taken, "what says something of its own is a page"
-    assert not any(NAME in url for url in result.pages), "a probe is no page"
+    assert {f"{ROOT}p{i}" for i in range(6)} | {ROOT} <= taken, "a page with a text of its own is a page"
+    assert not any(NAME in url for url in result.pages), "a probe is not a page"
     assert result.crawl.desk[Account].stored == len(taken)
     assert impolite(here.asked, 5.0, 1.0) == []
     assert robots_first(here.asked)
 
 
 def test_links_of_a_soft_404_are_not_followed(tmp_path: Path) -> None:
-    """The first page of them is fetched before anything is known: then its links are."""
+    """The first of them is fetched before the probe, so its links are followed."""
     here = World(tmp_path, site(lambda url: Reply(sketch=NOTHING, title="Sorry", links=[f"{url}/more"])))
     result = here.run([ROOT])
     followed = {url.removesuffix("/more") for url in result.pages if url.endswith("/more")}
@@ -117,7 +117,7 @@ def test_an_answer_that_differs_in_four_bits_or_has_another_title_is_a_page(tmp_
 
 
 def test_a_site_that_answers_honestly_has_no_soft_404(tmp_path: Path) -> None:
-    """Its pages resemble one another, but it says so when there is none."""
+    """Its pages resemble one another, but it answers 404 for missing pages."""
     missing = Reply(Outcome.NOT_FOUND, 404)
     here = World(tmp_path, site(lambda url: missing if NAME in url else nothing(url)))
     result = here.run([ROOT])
@@ -136,8 +136,8 @@ def test_a_site_whose_pages_do_not_resemble_one_another_is_not_probed(tmp_path: 
 def test_a_folder_is_probed_once_and_no_more_probes_of_a_site_than_most(
     tmp_path: Path, honest: bool, most: int
 ) -> None:
-    """Each folder has pages of its own that say the same, and what it says of pages that are not there is its own, too.
-    Where it is honest, suspicion fades."""
+    """The pages of each folder have the same text, and each folder has its own error page. If the site is honest, the
+    suspicion fades."""
     pages = [f"{ROOT}f{n}/p{i}" for n in range(12) for i in range(6)]
 
     def reply(url: str) -> Reply:
@@ -156,7 +156,7 @@ def test_a_folder_is_probed_once_and_no_more_probes_of_a_site_than_most(
     assert impolite(here.asked, 5.0, 1.0) == []
 
 
-def test_pages_that_are_redirected_to_where_a_probe_is_are_soft_404(tmp_path: Path) -> None:
+def test_pages_that_redirect_to_the_target_of_a_probe_are_soft_404(tmp_path: Path) -> None:
     to = Reply(Outcome.REDIRECT, 302, [f"{ROOT}sorry"], LinkKind.REDIRECT, redirect=f"{ROOT}sorry")
     here = World(tmp_path, site(lambda url: Reply(title="Sorry", sketch=NOTHING) if url.endswith("sorry") else to))
     result = here.run([ROOT])
@@ -166,7 +166,7 @@ def test_pages_that_are_redirected_to_where_a_probe_is_are_soft_404(tmp_path: Pa
 
 
 def test_a_redirect_of_a_soft_404_is_followed(tmp_path: Path) -> None:
-    """Nothing else leads to where there is nothing: what is there decides."""
+    """Nothing else leads to the error page: its own content decides."""
 
     def missing(url: str) -> Reply:
         if "twin" in url or url.endswith("sorry"):
@@ -182,8 +182,8 @@ def test_a_redirect_of_a_soft_404_is_followed(tmp_path: Path) -> None:
     assert result.pages[f"{ROOT}sorry"][1] is Outcome.OK
 
 
-def test_a_redirect_that_repeats_what_was_asked_for_says_nothing(tmp_path: Path) -> None:
-    """A program shows all pages of the site, by a query; and says so when it has none."""
+def test_a_redirect_that_repeats_the_requested_name_proves_nothing(tmp_path: Path) -> None:
+    """A program shows all pages of the site by a query, and answers 404 for missing ones."""
 
     def missing(url: str) -> Reply:
         if "twin" in url:
@@ -206,7 +206,7 @@ def test_a_redirect_that_repeats_what_was_asked_for_says_nothing(tmp_path: Path)
     "target",
     ["https://a.example/{0}", "http://a.example/shown/{0}.html", "http://a.example/{1}", "http://a.example/f?for={1}"],
 )
-def test_the_name_is_known_in_whatever_case_and_without_its_ending(target: str) -> None:
+def test_the_name_of_a_probe_is_recognised_in_any_case_and_without_its_extension(target: str) -> None:
     name = f"{NAME}00ab00ab00ab00ab"
     visit = np.zeros(1, VISIT)[0]
     visit["outcome"] = Outcome.REDIRECT
@@ -217,7 +217,7 @@ def test_the_name_is_known_in_whatever_case_and_without_its_ending(target: str) 
     assert elsewhere.kind is Kind.REDIRECT
 
 
-def test_a_probe_that_is_redirected_to_its_own_other_spelling_says_nothing(tmp_path: Path) -> None:
+def test_a_probe_that_is_redirected_to_another_spelling_of_itself_proves_nothing(tmp_path: Path) -> None:
     def missing(url: str) -> Reply:
         if NAME in url:
             target = url.replace("http://", "https://")
@@ -240,14 +240,14 @@ def test_many_redirects_to_one_address_are_soft_404_without_a_probe(tmp_path: Pa
     assert result.pages[ROOT][1] is Outcome.OK
 
 
-def test_seeds_and_start_pages_never_are(tmp_path: Path) -> None:
-    """The site shows its start page for whatever it does not have."""
+def test_seeds_and_start_pages_are_never_soft_404(tmp_path: Path) -> None:
+    """The site shows its start page for every missing page."""
 
     def reply(url: str) -> Reply:
         if "robots" in url:
             return Reply(Outcome.NOT_FOUND, 404)
         links = [f"{ROOT}old{i}" for i in range(12)] if url == ROOT else ()
-        return Reply(sketch=NOTHING, title="Home", links=links, digest=9, flags=VisitFlag.EMPTY)
+        return Reply(sketch=NOTHING, title="Home", links=links, digest=9, labels=Labels(VisitFlag.EMPTY))
 
     here = World(tmp_path, reply, ["manager.min_period=1h", "manager.gamma=1"])
     here.run([ROOT, f"{ROOT}seed"])
@@ -257,12 +257,14 @@ def test_seeds_and_start_pages_never_are(tmp_path: Path) -> None:
     assert again.pages[ROOT][1] is again.pages[f"{ROOT}seed"][1] is Outcome.OK
     (kept,) = {answer.kept for answer in again.crawl.desk[ProbeAnswers].probes.of(0)}
     assert kept != NONE
-    assert len(with_outcome(again, SOFT)) == 11, "pages that were fetched before the probe are, once fetched again"
+    assert len(with_outcome(again, SOFT)) == 11, (
+        "pages that were fetched before the probe are soft 404 when fetched again"
+    )
 
 
 @pytest.mark.parametrize("seed", ["start", ""])
-def test_the_page_that_a_site_shows_for_whatever_it_lacks_is_kept(tmp_path: Path, seed: str) -> None:
-    """It comes first after the probe, or it is where a seed leads; all others are soft 404."""
+def test_the_page_that_a_site_shows_for_missing_pages_is_kept(tmp_path: Path, seed: str) -> None:
+    """It is the first after the probe, or the target of a seed; all others are soft 404."""
 
     def reply(url: str) -> Reply:
         if "robots" in url:
@@ -287,7 +289,7 @@ def test_the_page_that_a_site_shows_for_whatever_it_lacks_is_kept(tmp_path: Path
     assert state_of(here.replayed()) == state_of(result.crawl.desk)
 
 
-def test_the_page_that_is_kept_makes_room_when_it_says_something_else() -> None:
+def test_the_kept_page_is_replaced_when_its_content_changes() -> None:
     kept = Probes(Group(1, LAYOUT["site"]).probe)
     kept.add(0, Answer(Kind.TEXT, 1, NOTHING, 5, 8, 100))
 
@@ -301,15 +303,15 @@ def test_the_page_that_is_kept_makes_room_when_it_says_something_else() -> None:
     assert [page(4), page(6), page(4, digest=9), page(4, Outcome.NOT_FOUND), page(6)] == [4, 4, 4, NONE, 6]
 
 
-def test_pages_of_a_constant_title_are_pages_unless_they_are_the_same(tmp_path: Path) -> None:
-    """All say almost what the error page says, as pages of one template do, and have its title, or none."""
+def test_pages_with_a_constant_title_are_pages_unless_they_are_identical(tmp_path: Path) -> None:
+    """All have almost the text of the error page, as pages of one template do, and its title or none."""
     for name, title, flags in (("constant", "ACME", 0), ("none", "", 0), ("noindex", "", VisitFlag.NOINDEX)):
 
         def missing(url: str, title: str = title, flags: int = flags) -> Reply:
             number = int(re.sub(r"\D", "", url) or 0) if NAME not in url else 0
             dead = number >= 6 or NAME in url
             bits, digest = (0, 77) if dead else (1 << number, 100 + number)
-            return Reply(sketch=NOTHING ^ bits, digest=digest, title=title, flags=flags | VisitFlag.EMPTY)
+            return Reply(sketch=NOTHING ^ bits, digest=digest, title=title, labels=Labels(flags | VisitFlag.EMPTY))
 
         def reply(url: str, title: str = title, missing: Callable[[str], Reply] = missing) -> Reply:
             found = site(missing, dead=16, alive=0)(url)
@@ -322,7 +324,7 @@ def test_pages_of_a_constant_title_are_pages_unless_they_are_the_same(tmp_path: 
         assert len(soft) >= 10 - ALIKE - 3, name
 
 
-def test_a_title_of_pages_that_say_different_things_tells_nothing(tmp_path: Path) -> None:
+def test_a_title_of_pages_with_different_texts_proves_nothing(tmp_path: Path) -> None:
     def missing(url: str) -> Reply:
         if "own" in url:
             return Reply(sketch=told(int(url[-1]) + 50), title="Sorry")
@@ -344,7 +346,7 @@ def test_near_equal_pages_are_as_long_as_the_answer() -> None:
 @pytest.mark.parametrize(
     "outcome", [Outcome.TIMED_OUT, Outcome.SERVER_ERROR, Outcome.TOO_MANY_REQUESTS, Outcome.CHALLENGED]
 )
-def test_a_probe_that_fails_for_a_moment_is_repeated_three_times_at_most(tmp_path: Path, outcome: Outcome) -> None:
+def test_a_probe_with_a_transient_failure_is_repeated_three_times_at_most(tmp_path: Path, outcome: Outcome) -> None:
     for failures, tried in ((1, 2), (9, TRIES)):
         failed = Counter[str]()
 
@@ -360,7 +362,7 @@ def test_a_probe_that_fails_for_a_moment_is_repeated_three_times_at_most(tmp_pat
         assert impolite(here.asked, 5.0, 1.0) == []
 
 
-def test_rows_of_an_image_of_before_are_read() -> None:
+def test_rows_of_an_image_of_an_earlier_version_can_be_read() -> None:
     fields = [(name, ROW[name]) for name in ("before", "kind", "folder", "value", "title")]
     sites = Group(2, LAYOUT["site"])
     sites.probe[1] = 2
@@ -370,7 +372,7 @@ def test_rows_of_an_image_of_before_are_read() -> None:
     assert kept.telling.tolist() == [False, True]
 
 
-def test_without_the_setting_nobody_is_probed(tmp_path: Path) -> None:
+def test_without_the_setting_no_site_is_probed(tmp_path: Path) -> None:
     here = World(tmp_path, site(nothing), ["harvester.soft_404=false"])
     assert with_outcome(here.run([ROOT]), SOFT) == set()
     assert probes(here) == []
@@ -389,7 +391,7 @@ def test_a_probe_is_asked_for_by_robots_txt_and_under_all_clocks(tmp_path: Path)
 
 
 @pytest.mark.parametrize("sealed", [False, True])
-def test_what_a_probe_gave_survives_a_kill(tmp_path: Path, sealed: bool) -> None:
+def test_the_answer_to_a_probe_survives_a_kill(tmp_path: Path, sealed: bool) -> None:
     here = World(tmp_path, site(nothing, dead=40))
     here.run([ROOT], clean=False, turns=400, commit=True, sealed=sealed)
     assert len(probes(here)) == len(list(here.replayed()[ProbeAnswers].probes.of(0))) == 1
@@ -403,7 +405,7 @@ def test_what_a_probe_gave_survives_a_kill(tmp_path: Path, sealed: bool) -> None
     )
 
 
-def test_explain_says_why(tmp_path: Path) -> None:
+def test_explain_says_why_a_page_is_soft_404(tmp_path: Path) -> None:
     here = World(tmp_path, site(nothing))
     result = here.run([ROOT])
     page = min(with_outcome(result, SOFT))
@@ -414,7 +416,7 @@ def test_explain_says_why(tmp_path: Path) -> None:
     assert result.in_state(State.DONE)
 
 
-def test_the_account_of_probes_has_a_bound() -> None:
+def test_the_number_of_kept_probes_is_bounded() -> None:
     sites = Group(3, LAYOUT["site"])
     kept = Probes(sites.probe)
     for i in range(3 * MOST):
@@ -427,8 +429,8 @@ def test_the_account_of_probes_has_a_bound() -> None:
 
 
 @given(st.lists(st.integers(0, 3), max_size=60), st.integers(1, 100), st.randoms())
-def test_the_address_that_most_redirects_lead_to_is_known(others: list[int], more: int, random: Random) -> None:
-    """One place for an origin, in whatever order they come; and nothing is made of few."""
+def test_the_target_of_most_redirects_is_found(others: list[int], more: int, random: Random) -> None:
+    """With one counter per origin, in any order of redirects; few redirects prove nothing."""
     origins, count = Group(2, LAYOUT["origin"]), Counter[int]()
     votes = [7 + i for i in others] + [5] * (SAME * len(others) + more)
     random.shuffle(votes)
@@ -440,7 +442,7 @@ def test_the_address_that_most_redirects_lead_to_is_known(others: list[int], mor
     assert origins.moved[0] == 0
 
 
-def test_a_worker_reads_the_answer_to_a_probe_like_a_page_but_hands_on_no_links() -> None:
+def test_a_worker_reads_the_answer_to_a_probe_like_a_page_but_without_its_links() -> None:
     url = f"{ROOT}a/{NAME}1.html"
     body = b"<title>Sorry</title>" + b"there is no such page here " * 9 + b'<a href="/x">x</a><img src=y.png>'
     read: dict[Ask, tuple[np.void, Results]] = {}

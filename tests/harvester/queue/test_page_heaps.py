@@ -1,4 +1,4 @@
-"""Heaps of pages by site, against a sorted list."""
+"""Heaps of pages by site, compared with a sorted list."""
 
 from __future__ import annotations
 

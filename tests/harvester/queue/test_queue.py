@@ -1,7 +1,8 @@
-"""The site queue against an observer that knows the rules of politeness, but nothing of heaps, lines and holders.
+"""The site queue, checked by an observer that knows the rules of politeness, but not heaps, lines and holders.
 
 A `World` drives the queue through a random life under a virtual clock: many sites behind few addresses, random waits,
-pages that stop being askable, plans replaced in the middle, answers, skips, new addresses. It notes every breach.
+pages that may no longer be requested, plans replaced in the middle, answers, skips, new addresses. It notes every
+breach.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ ASSIGNED = int(PageFlag.ASSIGNED)
 
 
 class World:
+    """A queue with random sites, and the observer."""
+
     def __init__(self, random: Random, sites_by: int = WAITING) -> None:
         self.random, self.sites_by = random, sites_by
         self.sites, self.addresses = random.randint(1, 8), random.randint(1, 4)
@@ -46,7 +49,7 @@ class World:
             pending=self.pending,
             domain_wait=self.domain_wait,
         )
-        self.pause = max(self.pause, self.domain_wait)
+        pause, self.pause = self.pause, max(self.pause, self.domain_wait)
         self.now = 100.0
         self.state = np.full(PAGES, State.PENDING, np.uint8)
         self.flags, self.due = np.zeros(PAGES, np.uint8), np.zeros(PAGES, np.uint32)
@@ -57,7 +60,7 @@ class World:
         self.not_before = [0.0] * self.sites
         self.address_not_before = [0.0] * self.addresses
         self.flight: dict[int, tuple[int, int, int, float, int, int]] = {}
-        """By site: page, ask, address, start, plan, requests of the turn before this one."""
+        """By site: page, ask, address, start, plan, number of earlier requests of the turn."""
         self.planned: dict[int, list[int]] = {}
         self.plan = 0
         self.drafted: list[int] = []
@@ -70,9 +73,10 @@ class World:
         self.turns_since: dict[tuple[str, int], set[int]] = defaultdict(set)
         self.breaches: dict[str, list[str]] = defaultdict(list)
         for site in range(self.sites):
-            self.queue.set_wait(site, self.wait[site])
             if self.domain_wait:
                 self.queue.set_domain(site, self.domain[site])
+        everywhere = np.arange(self.sites, dtype=np.uint32)
+        self.queue.set_waits(everywhere, np.array(self.wait), np.full(self.sites, pause))
 
     def site_of(self, page: int) -> int:
         return page % self.sites
@@ -87,7 +91,7 @@ class World:
         return site in self.errands or any(self.askable(p) for p in self.planned.get(site, []))
 
     def continues(self, site: int) -> bool:
-        """Its next request may belong to the turn of its last one."""
+        """Whether its next request may belong to the same turn as its last one."""
         address, (at, _) = self.address[site], self.last.get(site, (None, 0.0))
         same = address is not None and address == at and self.last_at[address][0] == site
         return same and 0 < self.in_turn[site] < self.per_turn
@@ -109,11 +113,11 @@ class World:
         return waiting and self.now >= max(self.site_time(site), self.rested(site))
 
     def rested(self, site: int) -> float:
-        """When a site may be asked whether its turn has ended or not."""
+        """The time from which a site may be requested, whether its turn has ended or not."""
         return self.last[site][1] + max(self.pause, self.wait[site]) if site in self.last else 0.0
 
     def may_begin(self, site: int, address: int) -> bool:
-        """A request now may be the first of a turn (it may still be a later one, if `continues`)."""
+        """Whether a request now may be the first of a turn (it may also be a later one, if `continues`)."""
         rested = site not in self.last or self.now >= self.last[site][1] + self.wait[site]
         return rested and (address not in self.last_at or self.now >= self.last_at[address][1] + self.address_wait)
 
@@ -127,14 +131,14 @@ class World:
         return not busy and not held and rested and self.domain_is_free(site)
 
     def domain_is_free(self, site: int) -> bool:
-        """For certain: no other site of it may hold it, in a turn that goes on, or stand in line for it."""
+        """Whether the domain is certainly free: no other site can hold it in a turn, or wait in line for it."""
         relatives = self.relatives(site)
         others = [s for s in relatives if s in self.flight or s in self.errands or self.planned.get(s)]
         held = [s for s in relatives if self.in_turn[s] < self.per_turn and self.now < self.rest_in_turn(s)]
         return not others and not held and self.now >= self.domain_time(site)
 
     def rest_in_turn(self, site: int) -> float:
-        """Until when a site that may be in a turn holds what it has."""
+        """The time until which a site that may be in a turn holds its address and domain."""
         return self.last[site][1] + self.pause if site in self.last else 0.0
 
     def relatives(self, site: int) -> list[int]:
@@ -148,7 +152,7 @@ class World:
     # what is done
 
     def draft(self) -> None:
-        """A plan is made beside the loop: some of its pages are asked for before it is installed."""
+        """Makes a plan in the background: some of its pages are requested before it is installed."""
         share = self.random.choice([0.9, 0.5, 0.1])
         self.drafted = [p for p in range(PAGES) if self.askable(p) and self.random.random() < share]
         self.random.shuffle(self.drafted)
@@ -205,7 +209,7 @@ class World:
         self.valid[self.random.randrange(self.sites)] = 0
 
     def send(self) -> None:
-        """On an errand, unless a request is under way: its answer would end the errand."""
+        """Sends a site on an errand, unless a request is in flight: its answer would end the errand."""
         site = self.random.randrange(self.sites)
         if site not in self.flight:
             self.errands.add(site)
@@ -225,30 +229,31 @@ class World:
             self.hand_out(site, page, ask, time)
         if len(asked) < k:
             idle = [s for s in range(self.sites) if self.is_due(s) and self.is_free(s)]
-            self.note("whoever may be asked is asked", not idle, f"{idle} may be asked and are not")
-        self.look_for_better(asked, could)
+            self.note("every site is requested", not idle, f"{idle} may be requested and are not")
+        self.check_order(asked, could)
         self.note("count", self.queue.in_flight == len(self.flight), "in flight")
 
     def worth(self, site: int) -> int:
-        """What the order of sites goes by."""
+        """The number that orders sites."""
         first = next(p for p in self.planned[site] if self.askable(p))
         return int(self.pending[site]) if self.sites_by == LARGER else -self.rank[first]
 
     def contenders(self) -> dict[int, int]:
-        """Sites with an address of their own that could be asked now, without those on errands or in a turn."""
+        """Sites with an address of their own that may be requested now and have no errand and no turn, with their
+        worth."""
         able = [s for s in range(self.sites) if self.is_due(s) and self.is_free(s)]
         alone = [s for s in able if sum(a == self.address[s] for a in self.address) == 1]
         return {s: self.worth(s) for s in alone if s not in self.errands and not self.continues(s)}
 
-    def look_for_better(self, asked: list[int], could: dict[int, int]) -> None:
+    def check_order(self, asked: list[int], could: dict[int, int]) -> None:
         worse = [(s, t) for s in could if s not in asked for t in asked if t in could and could[t] < could[s]]
-        self.note("of those who may be asked the best are", not worse, f"{worse} of {could}")
+        self.note("the best sites come first", not worse, f"{worse} of {could}")
 
     def hand_out(self, site: int, page: int, ask: int, time: float) -> None:
-        """`time`: from which on the request may begin. Clocks must allow it then, and not only now."""
+        """Checks a request that may begin from `time` on: the rules must allow it then, and not only now."""
         address = self.address[site]
         assert address is not None
-        self.note("count", time <= self.now, f"{site} may be asked from {time} on")
+        self.note("count", time <= self.now, f"{site} may be requested from {time} on")
         now, self.now = self.now, time
         self.note("never two requests in flight to a site", site not in self.flight, f"{site}")
         others = [f for f in self.flight.values() if f[2] == address]
@@ -270,7 +275,7 @@ class World:
         self.forget(site)
         self.flight[site] = (page, ask, address, self.now, self.plan, self.in_turn[site])
         self.in_turn[site] = 1 if self.may_begin(site, address) else self.in_turn[site] + 1
-        self.look()
+        self.observe()
 
     def hand_out_page(self, site: int, page: int, ask: int) -> None:
         name = "every planned page ends in exactly one outcome"
@@ -287,9 +292,10 @@ class World:
         self.note("robots", (ask == Ask.PAGE) == (self.valid[self.origin[page]] > WALL), f"{page} asked as {ask}")
 
     def begin_turn(self, site: int, address: int) -> None:
-        """A site began a turn at `address`: nobody who could have had it must see that twice.
+        """A site begins a turn at `address`: no other site that could have had the turn may see that twice.
 
-        With a limit by domain that holds for the sites of a domain; others may pass while one waits for its domain.
+        With a limit by domain that holds among the sites of a domain; other sites may pass while one waits for its
+        domain.
         """
         for other in range(self.sites):
             if other != site and self.is_due(other):
@@ -301,8 +307,8 @@ class World:
                 elif self.is_free(other):
                     self.watch("anywhere", other, site)
 
-    def look(self) -> None:
-        """Starts counting anew for sites that cannot be asked at this moment."""
+    def observe(self) -> None:
+        """Resets the count of turns for sites that may not be requested at this moment."""
         for site in range(self.sites):
             if not self.is_due(site):
                 self.forget(site)
@@ -378,12 +384,12 @@ class World:
         ]
         for _ in range(self.random.randint(10, 100)):
             self.random.choice([self.advance, self.ready, self.done, self.random.choice(rare)])()
-            self.look()
+            self.observe()
         self.drain()
         return self
 
     def drain(self) -> None:
-        """To the end of the plan: whatever is still askable must be handed out, and then all is empty."""
+        """Runs to the end of the plan: every page that may be requested must be handed out, then the queue is empty."""
         for _ in range(20 * PAGES):
             self.ready(100)
             if not self.flight and self.queue.next_time() == np.inf:
@@ -393,7 +399,7 @@ class World:
             elif self.queue.next_time() > self.now:
                 self.now = self.queue.next_time()
             self.done()
-            self.look()
+            self.observe()
         left = [p for pages in self.planned.values() for p in pages if self.askable(p)]
         homeless = [p for p in left if self.address[self.site_of(p)] is None]
         self.note("every planned page ends in exactly one outcome", left == homeless, f"{left} were never handed out")
@@ -408,7 +414,7 @@ def life(test: Callable[[int], None]) -> Callable[[], None]:
 
 
 def breaches(seed: int, invariant: str) -> list[str]:
-    """In a life under each order of sites."""
+    """The breaches of an invariant in a life under each order of sites."""
     return [text for sites_by in SITES_BY.values() for text in World(Random(seed), sites_by).live().breaches[invariant]]
 
 
@@ -453,24 +459,24 @@ def test_no_site_starves(seed: int) -> None:
 
 
 @life
-def test_whoever_may_be_asked_is_asked_as_long_as_there_is_room(seed: int) -> None:
-    assert breaches(seed, "whoever may be asked is asked") == []
+def test_every_site_that_may_be_requested_is_requested_as_long_as_there_is_room(seed: int) -> None:
+    assert breaches(seed, "every site is requested") == []
 
 
 @life
-def test_of_those_who_may_be_asked_the_best_are(seed: int) -> None:
+def test_the_best_of_the_sites_that_may_be_requested_are_requested_first(seed: int) -> None:
     for sites_by in (BEST, LARGER):
-        assert World(Random(seed), sites_by).live().breaches["of those who may be asked the best are"] == []
+        assert World(Random(seed), sites_by).live().breaches["the best sites come first"] == []
 
 
 @life
-def test_rules_of_robots_are_asked_for_before_pages_and_errands_before_both(seed: int) -> None:
+def test_robots_txt_is_requested_before_pages_and_errands_before_both(seed: int) -> None:
     assert breaches(seed, "robots") == []
     assert breaches(seed, "errand") == []
 
 
 @life
-def test_sites_are_counted(seed: int) -> None:
+def test_the_queue_counts_its_sites_and_pages(seed: int) -> None:
     assert breaches(seed, "count") == []
 
 
@@ -499,7 +505,7 @@ class Small:
         return list(zip(*(a.tolist() for a in found), strict=True))
 
 
-def test_a_turn_holds_the_address_and_then_the_first_in_line_has_it() -> None:
+def test_a_turn_holds_the_address_and_then_the_first_in_line_gets_it() -> None:
     small = Small(3, per_turn=2, pause=2.0, address_wait=5.0, wait=60.0)
     assert small.ready(0.0) == [(0, 0, Ask.PAGE)]
     small.queue.done(np.array([0]), np.array([1.0]), 1.0)
@@ -515,7 +521,7 @@ def test_a_turn_holds_the_address_and_then_the_first_in_line_has_it() -> None:
     assert small.ready(14.5) == [(2, 6, Ask.PAGE)]
 
 
-def test_a_skipped_page_is_the_next_again_unless_it_was_excluded() -> None:
+def test_a_skipped_page_is_next_again_unless_it_is_excluded() -> None:
     small = Small(2, address_wait=5.0)
     assert small.ready(0.0) == [(0, 0, Ask.PAGE)]
     small.flags[0] = 0
@@ -528,7 +534,7 @@ def test_a_skipped_page_is_the_next_again_unless_it_was_excluded() -> None:
     assert small.ready(0.0) == [(0, 2, Ask.PAGE)], "page 1 is still marked as assigned"
 
 
-def test_a_skipped_site_that_must_wait_leaves_its_address_to_the_next_in_line() -> None:
+def test_a_skipped_site_that_must_wait_passes_its_address_to_the_next_in_line() -> None:
     small = Small(2)
     assert small.ready(0.0) == [(0, 0, Ask.PAGE)]
     small.queue.not_before(0, 50.0)
@@ -544,7 +550,7 @@ def test_a_site_that_moves_does_not_wait_for_its_old_address() -> None:
     assert small.ready(0.0) == [(0, 0, Ask.PAGE)]
 
 
-def test_with_lines_at_its_domain_and_at_its_address_a_site_has_its_turn() -> None:
+def test_a_site_with_lines_at_its_domain_and_at_its_address_has_its_turn() -> None:
     """Sites 0 to 2 share an address, 0, 3 and 4 a domain; there is always work for all of them."""
     small = Small(5, wait=0.0, address_wait=1.0, domain_wait=1.0)
     for site, domain in enumerate((0, 1, 2, 0, 0)):
@@ -560,7 +566,7 @@ def test_with_lines_at_its_domain_and_at_its_address_a_site_has_its_turn() -> No
         small.flags[:] = 0
         small.plan()
     assert min(turns) >= 3, turns
-    assert turns[0] + turns[3] + turns[4] <= 20, "one a second"
+    assert turns[0] + turns[3] + turns[4] <= 20, "one per second"
 
 
 def test_pages_cannot_be_given_back_to_heaps() -> None:
@@ -568,14 +574,14 @@ def test_pages_cannot_be_given_back_to_heaps() -> None:
         SiteQueue(1, 1, pages=1).skip(np.array([0]), 0.0)
 
 
-def test_pages_to_be_read_ahead_are_those_of_sites_due_soon() -> None:
+def test_urls_are_read_ahead_for_the_pages_of_sites_that_are_due_soon() -> None:
     small = Small(4, per_turn=2)
     assert sorted(small.queue.due(0.0, 1.0, 100).tolist()) == [0, 1, 3, 4, 6, 7, 9, 10]
     assert len(small.queue.due(0.0, 1.0, 3)) == 3
     assert small.queue.due(-10.0, 5.0, 100).tolist() == []
 
 
-def test_an_answer_that_nobody_waits_for_is_an_error() -> None:
+def test_an_answer_without_a_request_in_flight_is_an_error() -> None:
     small = Small(1)
     with pytest.raises(ValueError, match="no request in flight"):
         small.queue.done(np.array([0]), np.array([1.0]), 1.0)

@@ -1,4 +1,4 @@
-"""Link scores of a collection: its graph from sealed segments, the process that computes them, when it is started."""
+"""Link scores of a collection: its graph from sealed segments, the process that computes them, and when it starts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Made:
         self.pages, self.number = 0, 0
 
     def seal(self, pages: int, visits: list[tuple[int, list[int], Outcome]], sites: int = 2) -> None:
-        """`pages` new ones, page p at site p % sites."""
+        """Seals a segment with `pages` new pages, page p at site p % sites."""
         self.number += 1
         opened = journal.begin(self.shard, 3, self.number, Mark(self.number - 1, self.number - 1))
         opened.append(self._effects(pages, visits, sites))
@@ -92,7 +92,7 @@ def made(tmp_path: Path) -> Made:
 EXPECTED: Links = [[5], [0], [], [7, 8], [], [], [], [], []]
 
 
-def test_the_graph_of_a_collection_is_the_last_final_visit_of_each_page(made: Made) -> None:
+def test_the_graph_of_a_collection_has_the_links_of_the_last_final_visit_of_each_page(made: Made) -> None:
     found = graph_of(made.shard)
     assert {p: t for p, t in links_of(found.graph).items() if t} == {p: t for p, t in enumerate(EXPECTED) if t}
     assert (found.graph.pages, found.sites, found.segment, found.shard) == (9, 2, 2, 3)
@@ -101,7 +101,7 @@ def test_the_graph_of_a_collection_is_the_last_final_visit_of_each_page(made: Ma
     assert graph_of(made.shard).new_links == 0
 
 
-def test_rows_that_went_bad_are_made_anew(made: Made) -> None:
+def test_damaged_rows_are_made_again(made: Made) -> None:
     graph_of(made.shard)
     path = made.shard / "graph" / f"{1:012d}.rows"
     whole = path.read_bytes()
@@ -134,8 +134,8 @@ def test_scores_are_stored_by_page_and_site(made: Made) -> None:
 
 
 @pytest.mark.parametrize("prepare", sorted(PREPARED))
-def test_what_the_policy_has_prepared_reaches_the_desk(made: Made, prepare: str) -> None:
-    for _ in range(2):  # the second time from the values of before
+def test_the_prepared_score_reaches_the_desk(made: Made, prepare: str) -> None:
+    for _ in range(2):  # the second time from the stored values
         compute(made.shard, {}, prepare)
     scored = read_scored(made.shard, {})
     assert scored is not None
@@ -144,7 +144,7 @@ def test_what_the_policy_has_prepared_reaches_the_desk(made: Made, prepare: str)
     assert (scored.base > 0) == (prepare == "completed")
 
 
-def test_merit_follows_other_weights_without_computing_anew(made: Made) -> None:
+def test_merit_follows_changed_weights_without_a_new_computation(made: Made) -> None:
     assert read_scored(made.shard, {"pagerank": 1.0}) is None
     compute(made.shard, {"pagerank": 1.0})
     one, three = read_scored(made.shard, {"pagerank": 1.0}), read_scored(made.shard, {"pagerank": 3.0, "hub": 1.0})
@@ -156,13 +156,13 @@ def test_merit_follows_other_weights_without_computing_anew(made: Made) -> None:
     assert read_scored(made.shard, {"pagerank": 1.0}) is None
 
 
-def test_rows_that_name_a_page_beyond_the_known_ones_are_refused(made: Made) -> None:
+def test_links_to_a_page_beyond_the_known_ones_are_refused(made: Made) -> None:
     made.seal(1, [(9, [12], OK)])
-    with pytest.raises(GossamerError, match="page 12; its segments know 10 pages"):
+    with pytest.raises(GossamerError, match="page 12; its segments have 10 pages"):
         graph_of(made.shard)
 
 
-def test_older_scores_are_removed_and_their_ranks_begin_the_next(made: Made) -> None:
+def test_older_scores_are_removed_and_the_next_computation_starts_from_their_ranks(made: Made) -> None:
     first = compute(made.shard, {"pagerank": 1.0})
     again = compute(made.shard, {"pagerank": 1.0})
     assert again["iterations"] < first["iterations"]
@@ -173,7 +173,9 @@ def test_older_scores_are_removed_and_their_ranks_begin_the_next(made: Made) -> 
     compute(made.shard, {"pagerank": 1.0})
     endings = ("-sites.parquet", ".merit", ".parquet")
     there = sorted(p.name for p in (made.shard / "scores").iterdir())
-    assert there == [f"{n:012d}{ending}" for n in (2, 3) for ending in endings], "of the time before, for its readers"
+    assert there == [f"{n:012d}{ending}" for n in (2, 3) for ending in endings], (
+        "the files before stay for their readers"
+    )
 
 
 def test_scores_of_an_empty_collection_are_empty(tmp_path: Path) -> None:
@@ -193,7 +195,7 @@ def waited(scorer: Scorer) -> Any:
     return None
 
 
-def test_the_scorer_computes_when_visits_processor_time_and_a_segment_have_come(made: Made) -> None:
+def test_the_scorer_starts_after_enough_visits_and_processor_time_and_a_new_segment(made: Made) -> None:
     scorer = Scorer(made.shard, {"pagerank": 1.0}, 100)
     assert scorer.resume(0) is None
     assert not scorer.begin_if_due(99, 1000.0), "too few visits"
@@ -214,12 +216,12 @@ def test_the_scorer_computes_when_visits_processor_time_and_a_segment_have_come(
     scorer.close()
     resumed = Scorer(made.shard, {"pagerank": 1.0}, 100)
     assert resumed.resume(250) is not None
-    assert (resumed.state(0.0).made or 0) > 1e9, "the files say so, where nothing else does"
+    assert (resumed.state(0.0).made or 0) > 1e9, "from the files, as there is no other record"
     assert not resumed.begin_if_due(349, 1000.0)
 
 
 def test_visits_and_processor_time_are_counted_over_all_runs(made: Made) -> None:
-    """Pieces of a crawl add up: none of them alone would have been enough."""
+    """The pieces of a crawl add up: none of them alone would have been enough."""
     state = LinkScores()
     for visits in (40, 80):
         piece = Scorer(made.shard, {"pagerank": 1.0}, 100)
@@ -240,7 +242,7 @@ def test_visits_and_processor_time_are_counted_over_all_runs(made: Made) -> None
     after.close()
 
 
-def test_a_small_graph_has_its_scores_at_the_stop_however_little_was_done(made: Made) -> None:
+def test_a_small_graph_gets_its_scores_at_the_stop_however_little_was_done(made: Made) -> None:
     scorer = Scorer(made.shard, {"pagerank": 1.0}, 10**6)
     assert scorer.state(0.0).made is None
     assert "when the crawl stops" in scorer.state(0.0).why
@@ -248,7 +250,7 @@ def test_a_small_graph_has_its_scores_at_the_stop_however_little_was_done(made: 
     assert scorer.poll(1_600_000_000.0) is not None, scorer.warnings
     state = scorer.state(0.01)
     assert (state.made, state.visits, state.pages, state.links, state.why) == (1_600_000_000.0, 4, 9, 5, "")
-    assert not scorer.finish(4, 100.0), "nothing came since"
+    assert not scorer.finish(4, 100.0), "nothing was fetched since"
 
 
 def test_a_crawl_of_cheap_pages_with_many_links_earns_its_first_scores() -> None:
@@ -256,7 +258,7 @@ def test_a_crawl_of_cheap_pages_with_many_links_earns_its_first_scores() -> None
     assert START + A_LINK * links * pages < SHARE * a_page * pages
 
 
-def test_a_larger_graph_is_left_until_it_costs_a_twentieth(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_larger_graph_waits_until_it_costs_a_twentieth(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gossamer.manager.scores.schedule.A_LINK", 0.2)
     scorer = Scorer(made.shard, {"pagerank": 1.0}, 10**6)
     assert not scorer.finish(4, 20.0)
@@ -265,7 +267,7 @@ def test_a_larger_graph_is_left_until_it_costs_a_twentieth(made: Made, monkeypat
     scorer.close()
 
 
-def test_without_weights_of_link_scores_it_is_said_that_there_are_none(made: Made) -> None:
+def test_without_weights_of_link_scores_the_status_says_so(made: Made) -> None:
     assert "no weight" in Scorer(made.shard, {}, 1).state(0.0).why
 
 
@@ -285,7 +287,7 @@ def test_without_weights_of_link_scores_and_without_segments_nothing_is_computed
     assert not Scorer(Made(tmp_path / "other").shard, {"pagerank": 1.0}, 1).begin_if_due(10**6, 10**6)
 
 
-def test_the_command_prints_its_figures(made: Made) -> None:
+def test_the_command_prints_its_statistics(made: Made) -> None:
     command = [
         sys.executable,
         "-m",
@@ -301,13 +303,13 @@ def test_the_command_prints_its_figures(made: Made) -> None:
     assert min(said[name] for name in ("iterations", "seconds", "cpu", "memory")) > 0
 
 
-def test_merit_leaves_out_what_was_not_computed() -> None:
+def test_merit_leaves_out_scores_that_were_not_computed() -> None:
     shares = {"pagerank": np.array([0.25, 0.75])}
     assert np.array_equal(merit_of(shares, {"pagerank": 1.0, "hub": 9.0}, 1), merit_of(shares, {"pagerank": 1.0}, 1))
 
 
 class WithTexts(Made):
-    """Every link has a text: as many letters as the number of its target, in the order of the page."""
+    """Every link has a text, with as many letters as the number of its target."""
 
     def _effects(self, pages: int, visits: list[tuple[int, list[int], Outcome]], sites: int) -> Effects:
         effects = super()._effects(pages, visits, sites)
@@ -321,7 +323,7 @@ class WithTexts(Made):
         )
 
 
-def test_links_weigh_by_their_texts_and_places(tmp_path: Path) -> None:
+def test_the_weight_of_a_link_depends_on_its_text_and_position(tmp_path: Path) -> None:
     made = WithTexts(tmp_path)
     made.seal(6, [(0, [5, 1, 0], OK), (1, [0, 4], OK), (2, [3], Outcome.NOT_FOUND)], sites=1)
     made.seal(1, [(1, [5, 6], OK)], sites=1)
@@ -350,7 +352,7 @@ def test_weighted_link_rank_is_a_score_like_the_others(tmp_path: Path) -> None:
     compute(made.shard, {"linkrank": 2.0})
     table = pq.read_table(made.shard / "scores" / f"{1:012d}.parquet").to_pydict()
     assert sum(table["linkrank"]) == pytest.approx(1, abs=1e-5)
-    assert table["linkrank"][5] > table["linkrank"][1], "its link comes first and says more"
+    assert table["linkrank"][5] > table["linkrank"][1], "its link comes first and has a longer text"
     assert "part" not in table
     expected = 2 * share_score(np.array(table["linkrank"], np.float64), 6)
     assert np.allclose(table["merit"], expected, atol=1e-5)

@@ -44,7 +44,7 @@ from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
-from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
+from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb, Sitemaps
 from tests.crawl.test_simulated_crawl import random_web
 from tests.support.world import World
 
@@ -208,7 +208,7 @@ def test_a_requested_sitemap_is_distinguished_from_an_unknown_page(tmp_path: Pat
     """With `www.` or without, from tables and from the journal."""
     read, missing = "http://www.a.example/maps/s.xml", "http://www.a.example/gone.xml"
     web = {"http://www.a.example/": Reply(), read: Reply(links=["http://www.a.example/1"])}
-    web["http://www.a.example/robots.txt"] = Reply(sitemaps=[read, missing])
+    web["http://www.a.example/robots.txt"] = Reply(sitemaps=Sitemaps([read, missing]))
     folder = tmp_path / "crawl"
     world = world_in(folder, web, "seeder.sitemaps=true")
     world.run(["http://www.a.example/"], clean=clean, commit=True)

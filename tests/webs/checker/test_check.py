@@ -1,4 +1,4 @@
-"""The politeness checker: silent about polite logs, and exact about each fault planted in one."""
+"""The politeness checker: it accuses no polite log, and finds exactly each fault planted in one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from gossamer.base.errors import UsageError
 from gossamer.base.units import Duration
 from gossamer.config.settings import HarvesterSettings, Settings
-from gossamer.webs.checker import EPSILON, Kind, Report, Request, check, read, robots_in, web_of
+from gossamer.webs.checker import EPSILON, Fault, PolitenessReport, Request, check, read, robots_in, web_of
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.access import AccessLog
 
@@ -40,11 +40,11 @@ def settings(per_turn: int = 1, **more: Any) -> Settings:
     return Settings(harvester=replace(harvester, **more))
 
 
-def judge(log: Iterable[Request], per_turn: int = 1, kills: list[float] | None = None, **more: Any) -> Report:
+def judge(log: Iterable[Request], per_turn: int = 1, kills: list[float] | None = None, **more: Any) -> PolitenessReport:
     return check(log, settings(per_turn, **more), lambda r: ROBOTS.get(r.origin), kills or [])
 
 
-def faults(log: Iterable[Request], kills: list[float] | None = None, **more: Any) -> list[Kind]:
+def faults(log: Iterable[Request], kills: list[float] | None = None, **more: Any) -> list[Fault]:
     return [v.kind for v in judge(log, kills=kills, **more).violations]
 
 
@@ -55,7 +55,8 @@ def ask(start: float, target: str = "/", host: str = "a.test", status: int = 200
 
 @dataclass(frozen=True)
 class Polite:
-    """A log without fault, made of sites with own addresses; `slack` is what each request waited beyond its due."""
+    """A log without faults, of sites with their own addresses; `slack` is how much longer each request waited than it
+    had to."""
 
     log: list[Request]
     slack: dict[int, float]
@@ -105,9 +106,9 @@ def test_a_request_moved_earlier_is_the_one_violation(polite: Polite, data: st.D
     early = replace(moved, start=moved.start - by)
     report = judge([*polite.log[:n], early, *polite.log[n + 1 :]], polite.per_turn)
     if gap - by >= PAUSE - EPSILON and polite.per_turn > 1 and moved.host != "slow.test":
-        assert all(v.kind is Kind.SITE_EARLY for v in report.violations), "it may have joined the turn before"
+        assert all(v.kind is Fault.SITE_EARLY for v in report.violations), "it may have joined the previous turn"
         return
-    assert [(v.kind, v.request, v.previous) for v in report.violations] == [(Kind.SITE_EARLY, early, before)]
+    assert [(v.kind, v.request, v.previous) for v in report.violations] == [(Fault.SITE_EARLY, early, before)]
 
 
 @examples(deadline=None, max_examples=60)
@@ -117,9 +118,9 @@ def test_a_request_moved_into_another_is_in_parallel(polite: Polite, data: st.Da
     before = replace(polite.log[n - 1], end=polite.log[n - 1].start + 0.5)
     moved = replace(polite.log[n], start=before.start + data.draw(st.floats(0.01, 0.49)))
     report = judge([before, moved, *polite.log[: n - 1], *polite.log[n + 1 :]], polite.per_turn)
-    assert (Kind.SITE_PARALLEL, moved) in [(v.kind, v.request) for v in report.violations]
-    known = [v for v in report.violations if v.kind is not Kind.NO_ROBOTS]
-    assert len(known) == 1, "nobody else is to blame (but a page may now come before its robots.txt was read)"
+    assert (Fault.SITE_PARALLEL, moved) in [(v.kind, v.request) for v in report.violations]
+    known = [v for v in report.violations if v.kind is not Fault.NO_ROBOTS]
+    assert len(known) == 1, "no other request is to blame (but a page may now come before its robots.txt was read)"
 
 
 @examples(deadline=None, max_examples=60)
@@ -134,7 +135,7 @@ def test_a_turn_longer_than_allowed_is_too_early() -> None:
     log = [ask(10.0, "/robots.txt"), *(ask(10.0 + k * (PAUSE + 0.1), f"/{k}") for k in range(1, 4))]
     assert not judge(log, per_turn=4).violations
     (violation,) = judge(log, per_turn=3).violations
-    assert violation.kind is Kind.SITE_EARLY
+    assert violation.kind is Fault.SITE_EARLY
     assert violation.early == pytest.approx(WAIT - PAUSE)
 
 
@@ -142,49 +143,49 @@ def test_sites_that_share_an_address_wait_for_one_another() -> None:
     first, second = ask(10.0, "/robots.txt"), ask(10.1 + ADDRESS_WAIT, "/robots.txt", "c.test")
     assert faults([first, second]) == []
     early = replace(second, start=second.start - 0.2)
-    assert faults([first, early]) == [Kind.ADDRESS_EARLY]
-    assert faults([first, replace(second, start=10.05, end=10.2)]) == [Kind.ADDRESS_PARALLEL]
+    assert faults([first, early]) == [Fault.ADDRESS_EARLY]
+    assert faults([first, replace(second, start=10.05, end=10.2)]) == [Fault.ADDRESS_PARALLEL]
     assert faults([first, replace(early, address="127.9.9.9")]) == []
 
 
 def test_the_address_wait_also_holds_between_turns_of_one_site() -> None:
     log = [ask(10.0, "/robots.txt"), ask(16.0, "/x")]
     assert faults(log, address_wait=Duration(5)) == []
-    assert faults(log, address_wait=Duration(7)) == [Kind.ADDRESS_EARLY]
+    assert faults(log, address_wait=Duration(7)) == [Fault.ADDRESS_EARLY]
 
 
-def test_a_page_asked_for_without_robots_txt_is_a_violation() -> None:
-    assert faults([ask(10.0, "/x")]) == [Kind.NO_ROBOTS]
-    assert faults([ask(10.0, "/x", status=404), ask(20.0, "/robots.txt"), ask(30.0, "/x")]) == [Kind.NO_ROBOTS]
-    assert faults([ask(10.0, "/robots.txt", status=499), ask(20.0, "/x")]) == [Kind.NO_ROBOTS]
-    assert faults([ask(10.0, "/robots.txt", "b.test"), ask(20.0, "/x")]) == [Kind.NO_ROBOTS]
+def test_a_page_requested_without_robots_txt_is_a_violation() -> None:
+    assert faults([ask(10.0, "/x")]) == [Fault.NO_ROBOTS]
+    assert faults([ask(10.0, "/x", status=404), ask(20.0, "/robots.txt"), ask(30.0, "/x")]) == [Fault.NO_ROBOTS]
+    assert faults([ask(10.0, "/robots.txt", status=499), ask(20.0, "/x")]) == [Fault.NO_ROBOTS]
+    assert faults([ask(10.0, "/robots.txt", "b.test"), ask(20.0, "/x")]) == [Fault.NO_ROBOTS]
 
 
 def test_a_page_forbidden_by_the_rules_that_were_served_is_a_violation() -> None:
     robots = ask(10.0, "/robots.txt")
-    assert faults([robots, ask(20.0, "/private/x")]) == [Kind.FORBIDDEN]
+    assert faults([robots, ask(20.0, "/private/x")]) == [Fault.FORBIDDEN]
     assert faults([robots, ask(20.0, "/open/x")]) == []
     assert faults([replace(robots, status=404), ask(20.0, "/private/x")]) == []
     for status in (429, 444, 500, 503):
         failed = replace(robots, status=status)
-        assert faults([failed, ask(30.0, "/open/x")]) == [Kind.FORBIDDEN]
+        assert faults([failed, ask(30.0, "/open/x")]) == [Fault.FORBIDDEN]
         assert faults([failed, ask(30.0, "/robots.txt"), ask(50.0, "/open/x")]) == []
 
 
 def test_rules_that_are_no_longer_valid_do_not_permit() -> None:
     log = [ask(10.0, "/robots.txt"), ask(200.0, "/x")]
     assert faults(log, robots_valid=Duration(200)) == []
-    assert faults(log, robots_valid=Duration(100)) == [Kind.NO_ROBOTS]
+    assert faults(log, robots_valid=Duration(100)) == [Fault.NO_ROBOTS]
 
 
 def test_a_retry_after_holds_for_the_whole_site() -> None:
     busy = replace(ask(20.0, "/x", status=429), retry_after=30.0)
     log = [ask(10.0, "/robots.txt"), busy]
-    assert faults([*log, ask(31.0, "/y")]) == [Kind.RETRY_AFTER]
+    assert faults([*log, ask(31.0, "/y")]) == [Fault.RETRY_AFTER]
     assert faults([*log, ask(51.0, "/y")]) == []
     assert faults([*log, ask(30.0, "/robots.txt", "b.test")]) == []
     for status in (200, 301, 404, 408, 503):
-        assert faults([log[0], replace(busy, status=status), ask(31.0, "/y")]) == [Kind.RETRY_AFTER]
+        assert faults([log[0], replace(busy, status=status), ask(31.0, "/y")]) == [Fault.RETRY_AFTER]
         assert faults([log[0], replace(busy, status=status), ask(51.0, "/y")]) == []
 
 
@@ -192,46 +193,46 @@ def test_a_retry_after_holds_for_the_whole_site() -> None:
 def test_an_answer_shortly_before_a_kill_obliges_to_nothing(before: float, obliges: bool) -> None:
     busy = replace(ask(20.0, "/x", status=503), retry_after=100.0)
     log = [ask(10.0, "/robots.txt"), busy, ask(40.0, "/y")]
-    assert faults(log, kills=[busy.end + before]) == ([Kind.RETRY_AFTER] if obliges else [])
+    assert faults(log, kills=[busy.end + before]) == ([Fault.RETRY_AFTER] if obliges else [])
     slow = [ask(10.0, "/robots.txt", "slow.test"), ask(17.0, "/robots.txt", "slow.test")]
-    assert faults(slow, kills=[slow[0].end + before]) == ([Kind.SITE_EARLY] if obliges else [])
+    assert faults(slow, kills=[slow[0].end + before]) == ([Fault.SITE_EARLY] if obliges else [])
 
 
-def test_what_came_before_a_kill_is_known_until_the_kill() -> None:
+def test_an_answer_shortly_before_a_kill_is_known_until_the_kill() -> None:
     busy = replace(ask(20.0, "/x", status=503), retry_after=100.0)
     log = [ask(10.0, "/robots.txt"), busy, ask(31.0, "/y")]
     assert faults(log, kills=[20.5]) == []
-    assert faults(log, kills=[31.5]) == [Kind.RETRY_AFTER]
+    assert faults(log, kills=[31.5]) == [Fault.RETRY_AFTER]
 
 
 def test_an_uncommitted_answer_may_have_been_committed_and_so_permits() -> None:
     log = [ask(10.0, "/robots.txt"), ask(20.0, "/x")]
     assert faults(log, kills=[10.5]) == []
-    assert faults([log[0], ask(20.0, "/private/x")], kills=[10.5]) == [Kind.FORBIDDEN]
+    assert faults([log[0], ask(20.0, "/private/x")], kills=[10.5]) == [Fault.FORBIDDEN]
 
 
 def test_a_request_on_its_way_at_a_kill_ends_there_and_still_counts_for_waits() -> None:
     log = [ask(10.0, "/robots.txt"), ask(20.0, "/x", took=60.0), ask(26.0, "/y")]
-    assert faults(log) == [Kind.SITE_PARALLEL]
+    assert faults(log) == [Fault.SITE_PARALLEL]
     assert faults(log, kills=[20.5]) == []
-    assert faults(log, kills=[22.0]) == [Kind.SITE_EARLY]
+    assert faults(log, kills=[22.0]) == [Fault.SITE_EARLY]
 
 
-def test_a_request_that_arrives_just_after_a_kill_taught_nobody() -> None:
+def test_nobody_learns_from_a_request_that_arrives_just_after_a_kill() -> None:
     log = [ask(10.0, "/robots.txt", "slow.test"), ask(17.0, "/robots.txt", "slow.test")]
     assert faults(log, kills=[9.95]) == []
-    assert faults(log, kills=[9.5]) == [Kind.SITE_EARLY]
+    assert faults(log, kills=[9.5]) == [Fault.SITE_EARLY]
 
 
 def test_less_than_epsilon_is_no_violation() -> None:
     robots = ask(10.0, "/robots.txt")
     due = robots.end + WAIT
     assert faults([robots, ask(due - 0.004, "/x")]) == []
-    assert faults([robots, ask(due - 0.006, "/x")]) == [Kind.SITE_EARLY]
+    assert faults([robots, ask(due - 0.006, "/x")]) == [Fault.SITE_EARLY]
 
 
 def test_the_verdict_is_a_sentence() -> None:
-    assert judge([]).verdict == "Nothing to judge: the log has no request."
+    assert judge([]).verdict == "Nothing to judge: the log has no requests."
     assert not judge([]).is_polite
     assert judge([ask(1.0, "/robots.txt")]).verdict.startswith("Polite: 1 request to 1 site at 1 address")
     report = judge([ask(1.0, "/robots.txt"), ask(2.1, "/x")])
@@ -302,7 +303,7 @@ def test_nginx_logs_are_read(tmp_path: Path) -> None:
     assert third.retry_after == pytest.approx(1794826820 - 1794826790.5)
 
 
-def test_ports_of_an_nginx_log_are_origins_of_their_own(tmp_path: Path) -> None:
+def test_each_port_in_an_nginx_log_is_its_own_origin(tmp_path: Path) -> None:
     line = '127.0.0.1 - - [x] "GET {} HTTP/1.1" 404 12 "-" "Gossamer/0.1" {}.000 0.010 {} 127.1.1.1 42 "-"\n'
     log = tmp_path / "access.log"
     places = ["http a.test", "http a.test:80", "https a.test:443", "https a.test:80"]
@@ -317,12 +318,12 @@ def test_ports_of_an_nginx_log_are_origins_of_their_own(tmp_path: Path) -> None:
         ("http://a.test:8080", "a.test"),
     ]
     asked = line.format("/robots.txt", 1_000, "http a.test:80")
-    for port, accused in ((80, []), (8080, [Kind.NO_ROBOTS])):
+    for port, accused in ((80, []), (8080, [Fault.NO_ROBOTS])):
         log.write_text(asked + line.format("/p", 1_100, f"http a.test:{port}"))
         assert [v.kind for v in check(read(log), Settings(), lambda _: None).violations] == accused
 
 
-def test_a_line_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_line_is_reported_by_its_number(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     log.write_text('127.0.0.1 - - [16/Nov/2026:11:00:00 +0000] "GET / HTTP/1.1" 200 12 "-" "x"\n')
     with pytest.raises(UsageError, match="line 1") as caught:

@@ -1,9 +1,9 @@
-"""The checker by mutation: what breaks one rule is accused of just that, and an ideal crawler of nothing."""
+"""The checker, tested by mutation: a log that breaks one rule is accused of exactly that, and an ideal crawler of
+nothing."""
 
 from __future__ import annotations
 
 import random
-import sys
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from gossamer.base.errors import UsageError
 from gossamer.config.settings import Settings
 from gossamer.robots import Rules
-from gossamer.webs.checker import Kind, Limits, Request, check
+from gossamer.webs.checker import Fault, PolitenessLimits, Request, check
+from gossamer.webs.checker import report as report_module
 from gossamer.webs.checker.order import by_start
-from gossamer.webs.checker.robots import DOUBTFUL, Origin, Said
+from gossamer.webs.checker.robots import DOUBTFUL, Origin, RobotsAnswer
 from tests.support.timing import takes_less
 
 LIMITS = replace(
-    Limits.of(Settings()),
+    PolitenessLimits.of(Settings()),
     wait=5.0,
     pause=1.0,
     address_wait=0.5,
@@ -43,11 +44,11 @@ FACES = (
 
 
 def face(request: Request) -> bytes:
-    """Every robots.txt changes all five minutes; one that asks for too much is rare."""
+    """The robots.txt of a host at a time: it changes every five minutes; too long a Crawl-delay is rare."""
     return FACES[random.Random(f"{request.host} {request.start // 300}").choice((0, 0, 1, 1, 2, 0, 1, 3))]
 
 
-def kinds(log: list[Request], *kills: float, limits: Limits = LIMITS) -> list[Kind]:
+def kinds(log: list[Request], *kills: float, limits: PolitenessLimits = LIMITS) -> list[Fault]:
     return [v.kind for v in check(log, limits, face, kills).violations]
 
 
@@ -66,11 +67,11 @@ class Site:
 
 @dataclass
 class Crawler:
-    """Asks as early as the rules allow, `extra` seconds apart, and writes the log of it."""
+    """Requests as early as the rules allow, plus `extra` seconds, and writes the log of it."""
 
     sites: list[Site] = field(default_factory=lambda: [Site() for _ in range(4)])
     due: dict[str, float] = field(default_factory=dict)
-    """Of addresses and domains."""
+    """By address and by domain."""
     log: list[Request] = field(default_factory=list)
     slack: list[float] = field(default_factory=list)
 
@@ -141,7 +142,7 @@ def test_one_request_too_early_is_accused(crawler: Crawler, data: st.DataObject)
     n = data.draw(st.integers(0, len(crawler.log) - 1))
     moved = crawler.log[n]
     if moved.start - crawler.slack[n] < 0.2:
-        return  # nothing came before it
+        return  # there is no request before it
     early = moved.start - crawler.slack[n] - data.draw(st.floats(0.06, 0.2))
     moved = replace(moved, start=early, end=early + 1e-3)
     report = check([*crawler.log[:n], moved], LIMITS, face)
@@ -174,57 +175,63 @@ def at(start: float, target: str = "/odd/1", **more: object) -> Request:
 
 BUSY = at(10.0, status=429)
 GOOD = [at(20.2 + n * 9.2) for n in range(3)]
-"""After a 429: 10 s, then 9, then 8.1 s are due."""
+"""Waits after a 429: 10 s, then 9 s, then 8.1 s."""
 
 BROKEN = {
-    "too early": ([FIRST, at(5.0)], Kind.SITE_EARLY),
-    "Crawl-delay": ([replace(FIRST, host=ODD), at(7.0, "/even/1", host=ODD)], Kind.SITE_EARLY),
-    "429 doubles": ([FIRST, BUSY, at(20.0)], Kind.SLOWED_EARLY),
-    "402 doubles": ([FIRST, replace(BUSY, status=402), at(20.0)], Kind.SLOWED_EARLY),
-    "5xx doubles": ([FIRST, replace(BUSY, status=504), at(20.0)], Kind.SLOWED_EARLY),
-    "429 twice": ([FIRST, BUSY, at(20.2, status=503), at(40.0)], Kind.SLOWED_EARLY),
-    "slow to recover": ([FIRST, BUSY, *GOOD[:2], at(GOOD[1].end + 8.0)], Kind.SLOWED_EARLY),
-    "an answer that took long": ([FIRST, at(10.0, took=2.0), at(31.0)], Kind.TOOK_EARLY),
-    "address": ([FIRST, at(0.5, "/robots.txt", host="s.b.test")], Kind.ADDRESS_EARLY),
-    "domain": ([FIRST, at(0.2, "/robots.txt", host="t.a.test", address="127.0.0.9")], Kind.DOMAIN_EARLY),
-    "parallel at the site": ([at(0.0, "/robots.txt", took=3.0), at(2.0, "/robots.txt")], Kind.SITE_PARALLEL),
-    "parallel at the address": ([FIRST, at(0.05, "/robots.txt", host="s.b.test")], Kind.ADDRESS_PARALLEL),
+    "too early": ([FIRST, at(5.0)], Fault.SITE_EARLY),
+    "Crawl-delay": ([replace(FIRST, host=ODD), at(7.0, "/even/1", host=ODD)], Fault.SITE_EARLY),
+    "429 doubles": ([FIRST, BUSY, at(20.0)], Fault.SLOWED_EARLY),
+    "402 doubles": ([FIRST, replace(BUSY, status=402), at(20.0)], Fault.SLOWED_EARLY),
+    "5xx doubles": ([FIRST, replace(BUSY, status=504), at(20.0)], Fault.SLOWED_EARLY),
+    "429 twice": ([FIRST, BUSY, at(20.2, status=503), at(40.0)], Fault.SLOWED_EARLY),
+    "slow to recover": ([FIRST, BUSY, *GOOD[:2], at(GOOD[1].end + 8.0)], Fault.SLOWED_EARLY),
+    "an answer that took long": ([FIRST, at(10.0, took=2.0), at(31.0)], Fault.TOOK_EARLY),
+    "address": ([FIRST, at(0.5, "/robots.txt", host="s.b.test")], Fault.ADDRESS_EARLY),
+    "domain": ([FIRST, at(0.2, "/robots.txt", host="t.a.test", address="127.0.0.9")], Fault.DOMAIN_EARLY),
+    "parallel at the site": ([at(0.0, "/robots.txt", took=3.0), at(2.0, "/robots.txt")], Fault.SITE_PARALLEL),
+    "parallel at the address": ([FIRST, at(0.05, "/robots.txt", host="s.b.test")], Fault.ADDRESS_PARALLEL),
     "parallel at the domain": (
         [FIRST, at(0.05, "/robots.txt", host="t.a.test", address="127.0.0.9")],
-        Kind.DOMAIN_PARALLEL,
+        Fault.DOMAIN_PARALLEL,
     ),
-    "Retry-After": ([FIRST, replace(BUSY, retry_after=60.0), at(70.0)], Kind.RETRY_AFTER),
-    "Retry-After of a page": ([FIRST, replace(BUSY, status=200, retry_after=60.0), at(70.0)], Kind.RETRY_AFTER),
-    "Retry-After of robots.txt": ([replace(FIRST, retry_after=60.0), at(50.0)], Kind.RETRY_AFTER),
-    "forbidden": ([FIRST, at(10.0, "/even/1")], Kind.FORBIDDEN),
-    "a forbidden sitemap": ([replace(FIRST, host=CLOSED), at(9.0, "/odd/sitemap.xml", host=CLOSED)], Kind.FORBIDDEN),
-    "robots.txt 503": ([replace(FIRST, status=503), at(30.0)], Kind.FORBIDDEN),
-    "robots.txt 429": ([replace(FIRST, status=429), at(30.0)], Kind.FORBIDDEN),
-    "robots.txt without answer": ([replace(FIRST, status=444), at(30.0)], Kind.FORBIDDEN),
-    "robots.txt that the client left": ([replace(FIRST, status=499), at(30.0)], Kind.NO_ROBOTS),
+    "Retry-After": ([FIRST, replace(BUSY, retry_after=60.0), at(70.0)], Fault.RETRY_AFTER),
+    "Retry-After of a page": (
+        [FIRST, replace(BUSY, status=200, retry_after=60.0), at(70.0)],
+        Fault.RETRY_AFTER,
+    ),
+    "Retry-After of robots.txt": ([replace(FIRST, retry_after=60.0), at(50.0)], Fault.RETRY_AFTER),
+    "forbidden": ([FIRST, at(10.0, "/even/1")], Fault.FORBIDDEN),
+    "a forbidden sitemap": (
+        [replace(FIRST, host=CLOSED), at(9.0, "/odd/sitemap.xml", host=CLOSED)],
+        Fault.FORBIDDEN,
+    ),
+    "robots.txt 503": ([replace(FIRST, status=503), at(30.0)], Fault.FORBIDDEN),
+    "robots.txt 429": ([replace(FIRST, status=429), at(30.0)], Fault.FORBIDDEN),
+    "robots.txt without answer": ([replace(FIRST, status=444), at(30.0)], Fault.FORBIDDEN),
+    "robots.txt that the client left": ([replace(FIRST, status=499), at(30.0)], Fault.NO_ROBOTS),
     "robots.txt fails when asked again": (
         [FIRST, at(650.0, "/robots.txt", status=500), at(700.0)],
-        Kind.FORBIDDEN,
+        Fault.FORBIDDEN,
     ),
-    "no robots.txt": ([at(0.0)], Kind.NO_ROBOTS),
-    "rules too old": ([FIRST, at(601.0)], Kind.NO_ROBOTS),
+    "no robots.txt": ([at(0.0)], Fault.NO_ROBOTS),
+    "rules too old": ([FIRST, at(601.0)], Fault.NO_ROBOTS),
     "robots.txt moved to what forbids": (
         [at(0.0, "/robots.txt", status=301, location="/r.txt"), at(9.0, "/r.txt"), at(20.0, "/even/1")],
-        Kind.FORBIDDEN,
+        Fault.FORBIDDEN,
     ),
-    "Crawl-delay too long": ([replace(FIRST, host=FAR), at(950.0, "/odd/1", host=FAR)], Kind.DELAY_TOO_LONG),
-    "no name": ([replace(FIRST, agent="-")], Kind.NAMELESS),
-    "another name": ([replace(FIRST, agent="Mozilla/5.0 Gossamer/0.1 (+me@a.test)")], Kind.NAMELESS),
-    "no version": ([replace(FIRST, agent="Gossamer (+me@a.test)")], Kind.NAMELESS),
-    "no contact": ([replace(FIRST, agent="Gossamer/0.1", sender="-")], Kind.NAMELESS),
-    "HEAD": ([replace(FIRST, method="HEAD")], Kind.METHOD),
+    "Crawl-delay too long": ([replace(FIRST, host=FAR), at(950.0, "/odd/1", host=FAR)], Fault.DELAY_TOO_LONG),
+    "no name": ([replace(FIRST, agent="-")], Fault.NAMELESS),
+    "another name": ([replace(FIRST, agent="Mozilla/5.0 Gossamer/0.1 (+me@a.test)")], Fault.NAMELESS),
+    "no version": ([replace(FIRST, agent="Gossamer (+me@a.test)")], Fault.NAMELESS),
+    "no contact": ([replace(FIRST, agent="Gossamer/0.1", sender="-")], Fault.NAMELESS),
+    "HEAD": ([replace(FIRST, method="HEAD")], Fault.METHOD),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_log_that_breaks_one_rule_is_accused_of_just_that(name: str) -> None:
     log, kind = BROKEN[name]
-    limits = replace(LIMITS, robots_valid=1e6) if kind is Kind.DELAY_TOO_LONG else LIMITS
+    limits = replace(LIMITS, robots_valid=1e6) if kind is Fault.DELAY_TOO_LONG else LIMITS
     assert kinds(log[:-1], limits=limits) == []
     assert kinds(log, limits=limits) == [kind]
 
@@ -244,28 +251,28 @@ ALLOWED = {
         at(10.0, "/r.txt", host="t.b.test"),
         at(20.0),
     ],
-    "robots.txt moved nobody knows where": [
+    "robots.txt moved to an unknown place": [
         at(0.0, "/robots.txt", status=301),
         at(10.0, "/r.txt", host="t.b.test"),
         at(20.0),
     ],
-    "nobody knows what it is called": [replace(FIRST, agent="", sender="")],
+    "a log without names": [replace(FIRST, agent="", sender="")],
     "a contact in From": [replace(FIRST, agent="Gossamer/0.1", sender="me@a.test")],
 }
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_what_keeps_a_rule_by_a_little_is_not_accused(name: str) -> None:
+def test_a_log_that_barely_keeps_a_rule_is_not_accused(name: str) -> None:
     assert kinds(ALLOWED[name]) == []
 
 
-def test_robots_txt_that_cannot_be_read_for_thirty_days_is_as_the_last_good_copy() -> None:
+def test_after_thirty_days_of_failures_the_last_good_robots_txt_counts() -> None:
     failures = [at(700.0 + day * DAY, "/robots.txt", status=503) for day in (0, 8, 16, 24, 31)]
     after = failures[-1].end + DAY
-    assert kinds([FIRST, *failures[:4], at(29 * DAY)]) == [Kind.FORBIDDEN]
+    assert kinds([FIRST, *failures[:4], at(29 * DAY)]) == [Fault.FORBIDDEN]
     assert kinds([FIRST, *failures, at(after)]) == []
-    assert kinds([FIRST, *failures, at(after, "/even/1")]) == [Kind.FORBIDDEN]
-    assert kinds([*failures, at(after, "/even/1")]) == [], "without a good copy all is allowed"
+    assert kinds([FIRST, *failures, at(after, "/even/1")]) == [Fault.FORBIDDEN]
+    assert kinds([*failures, at(after, "/even/1")]) == [], "without a good copy everything is allowed"
 
 
 def test_six_redirects_of_robots_txt_count_as_none() -> None:
@@ -273,62 +280,66 @@ def test_six_redirects_of_robots_txt_count_as_none() -> None:
         at(10.0 * n, f"/{n}/robots.txt" if n else "/robots.txt", status=302, location=f"/{n + 1}/robots.txt")
         for n in range(6)
     ]
-    assert kinds([*moves[:5], at(70.0)]) == [Kind.NO_ROBOTS], "the fifth has not been asked for"
+    assert kinds([*moves[:5], at(70.0)]) == [Fault.NO_ROBOTS], "the fifth target has not been requested"
     assert kinds([*moves, at(70.0, "/even/1")]) == []
 
 
-def test_a_place_to_which_robots_txt_moved_may_be_asked_for_its_own_sake_first() -> None:
+def test_the_place_of_a_moved_robots_txt_may_be_requested_for_its_own_site_first() -> None:
     def there(start: float, name: str = "/robots.txt") -> Request:
         return at(start, name, host="t.b.test", address="127.0.0.9")
 
     moved = at(0.0, "/robots.txt", status=301, location="http://t.b.test/robots.txt")
     own, errand = there(10.0), there(100.0)
-    assert kinds([moved, there(0.05), at(20.0)]) == [Kind.NO_ROBOTS], "it was asked before the move was known"
+    assert kinds([moved, there(0.05), at(20.0)]) == [Fault.NO_ROBOTS], "it was requested before the move was known"
     assert kinds([moved, there(0.05), own, at(20.0)]) == []
-    assert kinds([moved, own, at(650.0)]) == [Kind.NO_ROBOTS]
+    assert kinds([moved, own, at(650.0)]) == [Fault.NO_ROBOTS]
     assert kinds([moved, own, errand, at(650.0)]) == []
-    assert kinds([moved, own, errand, at(750.0)]) == [Kind.NO_ROBOTS]
+    assert kinds([moved, own, errand, at(750.0)]) == [Fault.NO_ROBOTS]
     more = [there(200.0), there(210.0)]
-    assert kinds([moved, own, errand, more[0], at(750.0)]) == [], "of two, one may have been by https"
-    assert kinds([moved, own, errand, *more, at(805.0)]) == [Kind.NO_ROBOTS], "a fourth is for nobody else's sake"
-    assert kinds([moved, replace(own, status=499), there(70.0), errand, at(690.0)]) == [], "who left heard nothing"
+    assert kinds([moved, own, errand, more[0], at(750.0)]) == [], "one of the two may have been by https"
+    assert kinds([moved, own, errand, *more, at(805.0)]) == [Fault.NO_ROBOTS], "nobody else can have requested a fourth"
+    assert kinds([moved, replace(own, status=499), there(70.0), errand, at(690.0)]) == [], (
+        "a client that left heard nothing"
+    )
     again = replace(moved, start=90.0, end=90.1)
     assert kinds([moved, own, again, errand, at(650.0)]) == []
     elsewhere = replace(again, location="http://u.b.test/robots.txt")
-    assert kinds([moved, own, elsewhere, errand, at(650.0)]) == [Kind.NO_ROBOTS], "it moved elsewhere since"
+    assert kinds([moved, own, elsewhere, errand, at(650.0)]) == [Fault.NO_ROBOTS], "it has moved elsewhere since"
 
 
-def test_a_place_speaks_for_all_whose_robots_txt_moved_there() -> None:
+def test_an_answer_speaks_for_all_origins_whose_robots_txt_moved_there() -> None:
     place = {"status": 301, "location": "http://t.b.test/robots.txt"}
     log = [at(0.0, "/robots.txt", **place), at(2.0, "/robots.txt", host="s.c.test", **place)]
     asked = [at(10.0 + 100 * n, "/robots.txt", host="t.b.test", address="127.0.0.9") for n in range(5)]
     for n in (1, 2, 3, 4):
         pages = [at(asked[n - 1].end + 590.0), at(asked[n - 1].end + 592.0, host="s.c.test")]
         assert kinds([*log, *asked[:n], *pages]) == []
-        assert kinds([*log, *asked[: n - 1], *pages]) == [Kind.NO_ROBOTS] * 2
+        assert kinds([*log, *asked[: n - 1], *pages]) == [Fault.NO_ROBOTS] * 2
     late = [at(asked[4].end + 590.0), at(asked[4].end + 592.0, host="s.c.test")]
-    assert kinds([*log, *asked, *late]) == [Kind.NO_ROBOTS] * 2, "two moved there: four answers may be for each"
+    assert kinds([*log, *asked, *late]) == [Fault.NO_ROBOTS] * 2, "two moved there: up to four answers may be for each"
 
 
-def test_a_page_to_which_robots_txt_moved_is_excused_as_often_as_it_had_to_be_asked_for() -> None:
+def test_a_page_that_serves_as_robots_txt_is_excused_only_as_often_as_necessary() -> None:
     moved = at(0.0, "/robots.txt", status=301, location="/even/1")
     assert kinds([moved, at(10.0, "/even/1"), at(20.0)]) == []
     assert kinds([moved, at(10.0, "/even/1", status=499), at(20.0, "/even/1"), at(30.0)]) == []
-    assert kinds([moved, at(10.0, "/even/1"), at(20.0, "/even/1")]) == [Kind.FORBIDDEN]
+    assert kinds([moved, at(10.0, "/even/1"), at(20.0, "/even/1")]) == [Fault.FORBIDDEN]
 
 
 def test_robots_txt_that_moves_in_a_circle_counts_as_none() -> None:
     here = [at(10.0 * n, "/robots.txt", status=301, location="/robots.txt") for n in range(6)]
-    assert kinds([*here[:5], at(80.0)]) == [Kind.NO_ROBOTS]
+    assert kinds([*here[:5], at(80.0)]) == [Fault.NO_ROBOTS]
     assert kinds([*here, at(80.0, "/even/1")]) == []
-    anew = at(700.0, "/robots.txt", status=301, location="/r.txt")
-    assert kinds([*here, anew, at(710.0, "/r.txt"), at(720.0, "/even/1")]) == [Kind.FORBIDDEN], "it is asked for anew"
+    again = at(700.0, "/robots.txt", status=301, location="/r.txt")
+    assert kinds([*here, again, at(710.0, "/r.txt"), at(720.0, "/even/1")]) == [Fault.FORBIDDEN], (
+        "it is requested again"
+    )
 
 
-def test_what_may_be_in_force_is_bounded() -> None:
+def test_the_number_of_doubtful_answers_is_limited() -> None:
     origin = Origin()
     for n in range(3 * DOUBTFUL):
-        origin.hear(Said(at(float(n), "/robots.txt"), Rules()), is_certain=n == 0)
+        origin.hear(RobotsAnswer(at(float(n), "/robots.txt"), Rules()), is_certain=n == 0)
     assert len(origin.doubtful) == DOUBTFUL
     assert origin.doubtful[-1].answer.start == 3 * DOUBTFUL - 1
 
@@ -339,26 +350,26 @@ def test_rules_that_a_kill_may_have_lost_accuse_nobody() -> None:
     log = [at(0.0, "/robots.txt", host=flipped), at(float(later), "/robots.txt", host=flipped)]
     valid = replace(LIMITS, robots_valid=DAY)
     page = at(later + 20.0, "/odd/1", host=flipped)
-    assert kinds([*log, page], limits=valid) == [Kind.FORBIDDEN]
+    assert kinds([*log, page], limits=valid) == [Fault.FORBIDDEN]
     assert kinds([*log, page], later + 1.0, limits=valid) == []
     assert kinds([*log, replace(page, target="/even/1")], later + 1.0, limits=valid) == []
 
 
 def test_the_429_of_a_killed_crawl_slows_nobody() -> None:
     assert kinds([FIRST, BUSY, at(16.0)], 11.0) == []
-    assert kinds([FIRST, BUSY, at(16.0)], 13.0) == [Kind.SLOWED_EARLY]
+    assert kinds([FIRST, BUSY, at(16.0)], 13.0) == [Fault.SLOWED_EARLY]
     assert check([FIRST, BUSY, at(16.0)], LIMITS, face, [13.0], lost=3.0).is_polite
-    assert kinds([FIRST, BUSY, at(16.0)], 9.5) == [Kind.SLOWED_EARLY]
+    assert kinds([FIRST, BUSY, at(16.0)], 9.5) == [Fault.SLOWED_EARLY]
     assert check([FIRST, BUSY, at(16.0)], LIMITS, face, [9.5], afterlife=1.0).is_polite
 
 
-def test_the_worst_of_each_kind_is_named_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["gossamer.webs.checker.check"], "KEPT", 3)
+def test_the_worst_violation_of_each_kind_is_reported_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_module, "KEPT", 3)
     log = [FIRST, *(at(10.0 + n * (5.0 - n / 10)) for n in range(1, 9))]
     report = check(log, LIMITS, face)
-    assert report.counts == {Kind.SITE_EARLY: 7}
+    assert report.counts == {Fault.SITE_EARLY: 7}
     assert len(report.violations) == 3
-    assert report.worst[Kind.SITE_EARLY].request is log[-1]
+    assert report.worst[Fault.SITE_EARLY].request is log[-1]
     assert report.total == 7
     assert not report.is_polite
 
@@ -371,7 +382,7 @@ def test_a_long_log_may_be_out_of_order_only_as_far_as_answers_overlap() -> None
 
 
 def many(sites: int, rounds: int) -> Iterator[Request]:
-    """Polite, with Retry-Afters and failures, in the order of their ends."""
+    """A polite log with Retry-Afters and failures, in the order of their ends."""
     agent = "Gossamer/0.1 (+me@a.test)"
     for n in range(rounds):
         for s in range(sites):
@@ -380,8 +391,8 @@ def many(sites: int, rounds: int) -> Iterator[Request]:
             yield Request(start, start, f"10.0.{s >> 8}.{s & 255}", host, target, status, retry_after=5.0, agent=agent)
 
 
-def test_a_long_log_is_judged_in_time_and_needs_no_memory_of_its_own() -> None:
-    """10^6 requests within a minute; what is remembered does not grow with the log."""
+def test_a_long_log_is_judged_fast_and_in_constant_memory() -> None:
+    """10^6 requests per minute; memory does not grow with the log."""
     limits = replace(LIMITS, robots_valid=1_000.0, wait=1.0)
     sizes = []
     for rounds in (60, 180):
@@ -394,4 +405,6 @@ def test_a_long_log_is_judged_in_time_and_needs_no_memory_of_its_own() -> None:
     report = check(requests, limits, lambda r: FACES[0])
     assert report.is_polite
     assert report.requests == 10_000
-    assert takes_less(lambda: check(requests, limits, lambda r: FACES[0]), than=10_000 * 200e-6), "reading apart"
+    assert takes_less(lambda: check(requests, limits, lambda r: FACES[0]), than=10_000 * 200e-6), (
+        "without reading the log"
+    )

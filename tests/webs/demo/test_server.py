@@ -1,4 +1,4 @@
-"""The demonstration Web over real sockets: what its server answers is its truth, and its log says what was asked."""
+"""The demonstration Web over real sockets: its server answers what the truth says, and its log has every request."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from selectolax.lexbor import LexborHTMLParser
 from gossamer.config.settings import SeederSettings
 from gossamer.robots import Rules
 from gossamer.urls import UrlClass, canonical, classify
-from gossamer.webs.demo import DemoWeb, Kind, Running, certificates, start
+from gossamer.webs.demo import DemoWeb, RunningWeb, UrlKind, certificates, start
 from gossamer.webs.demo.access import COLUMNS, HEADER
 from gossamer.webs.demo.pace import factors
-from gossamer.webs.demo.site import Down, Names, Site
+from gossamer.webs.demo.site import Down, Site, SiteNames
 from tests.support.crawling import alive
 from tests.support.paths import ROOT
 from tests.support.timing import wait_for
@@ -37,7 +37,7 @@ SESSIONS = SeederSettings().session_ids
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, Path]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningWeb, Path]]:
     log = tmp_path_factory.mktemp("web") / "access.log"
     with start(SMALL, log=log) as running:
         yield running, log
@@ -55,7 +55,7 @@ class Got:
         self.whole = len(self.body) == int(self.fields.get("content-length", len(self.body)))
 
 
-async def fetch(running: Running, url: str, method: str = "GET", **fields: str) -> Got:
+async def fetch(running: RunningWeb, url: str, method: str = "GET", **fields: str) -> Got:
     scheme, _, rest = url.partition("://")
     host, _, path = rest.partition("/")
     address, _, port = running.resolve[host].partition(":")
@@ -78,7 +78,7 @@ async def fetch(running: Running, url: str, method: str = "GET", **fields: str) 
     return Got(int(first.split()[1]), named, body, first)
 
 
-def get(running: Running, url: str, method: str = "GET", **fields: str) -> Got:
+def get(running: RunningWeb, url: str, method: str = "GET", **fields: str) -> Got:
     return asyncio.run(fetch(running, url, method, **fields))
 
 
@@ -87,9 +87,9 @@ def bare(url: str) -> str:
 
 
 class Walker:
-    """A crawler of a screen, which knows nothing of how the Web is made: it takes www. for the bare name."""
+    """A minimal crawler that does not know how the Web is made; it takes www. for the bare name."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningWeb) -> None:
         self.running = running
         self.rules: dict[str, Rules | None] = {}
         self.names: dict[str, str] = {}
@@ -151,7 +151,7 @@ class Walker:
         return [(bare(u), 1) for u in links if u and ".gossamer.test/" in u and classify(u) >= UrlClass.PAGE]
 
     async def listed(self, origin: str, named: Sequence[str]) -> list[str]:
-        """Pages that its sitemaps list."""
+        """The pages that the sitemaps of an origin list."""
         pages, todo = [], list(named or [f"{origin}/sitemap.xml"])
         for sitemap in todo:
             got = await self.ask(bare(sitemap))
@@ -173,21 +173,21 @@ def anchors(got: Got) -> list[str]:
     return out + [f.attributes["src"] or "" for f in tree.css("iframe[src]")]
 
 
-def test_a_crawl_over_sockets_finds_exactly_what_is_reachable(served: tuple[Running, Path]) -> None:
+def test_a_crawl_over_sockets_finds_exactly_what_is_reachable(served: tuple[RunningWeb, Path]) -> None:
     walker = Walker(served[0])
     asyncio.run(walker.walk())
     expected = SMALL.reachable(DEPTH)
     assert set(walker.found) == set(expected)
     truth = SMALL.truth()
     for url, statuses in walker.found.items():
-        status = "torn" if truth[url].kind is Kind.TORN else str(truth[url].status)
+        status = "torn" if truth[url].kind is UrlKind.TORN else str(truth[url].status)
         assert statuses == (set() if expected[url].excluded else {status}), url
-    assert {e.kind for e in expected.values()} == set(Kind) - {Kind.HIDDEN}
+    assert {e.kind for e in expected.values()} == set(UrlKind) - {UrlKind.HIDDEN}
 
 
-def test_the_log_has_a_line_for_each_request_soon_after_it(served: tuple[Running, Path]) -> None:
+def test_the_log_has_a_line_for_each_request_soon_after_it(served: tuple[RunningWeb, Path]) -> None:
     running, log = served
-    site = next(s for s in SMALL.all_sites if s.slow)
+    site = next(s for s in SMALL.all_sites if s.timing.slow)
     url = f"{site.home}never-{os.urandom(4).hex()}.html"
     before = time.monotonic()
     get(running, url, user_agent="a\tb")
@@ -196,21 +196,21 @@ def test_the_log_has_a_line_for_each_request_soon_after_it(served: tuple[Running
     assert log.read_text().splitlines(keepends=True)[1] == HEADER
     row = dict(zip(COLUMNS, line.split("\t"), strict=True))
     assert before <= float(row["start"]) <= float(row["end"]) <= after
-    fastest = site.latency * min(latency for latency, _ in factors(SMALL.seed))
+    fastest = site.timing.latency * min(latency for latency, _ in factors(SMALL.seed))
     assert float(row["end"]) - float(row["start"]) >= fastest - 0.003
     assert abs(float(row["wall"]) - time.time()) < 60
     assert (row["address"], row["host"], row["status"], row["agent"]) == (site.address, site.host, "404", "a?b")
 
 
 def logged(log: Path, words: str) -> str:
-    """The first line with these words in it, as soon as it is there."""
+    """The first line with these words in it, as soon as it is written."""
     wait_for(lambda: words in log.read_text(), "a line of the log")
     return next(line for line in log.read_text().splitlines() if words in line)
 
 
-def test_conditional_and_head_requests_and_wrong_hosts_are_answered(served: tuple[Running, Path]) -> None:
+def test_conditional_and_head_requests_and_wrong_hosts_are_answered(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
-    site = next(s for s in SMALL.all_sites if s.tagged and s.dated and usual(s))
+    site = next(s for s in SMALL.all_sites if s.http.tagged and s.http.dated and usual(s))
     got = get(running, site.home)
     assert got.status == 200
     assert got.whole
@@ -226,20 +226,20 @@ def test_conditional_and_head_requests_and_wrong_hosts_are_answered(served: tupl
 
 
 def usual(s: Site) -> bool:
-    other = s.session or s.old or s.secure or s.mirror_of >= 0 or s.down is not Down.NO or s.names is not Names.BARE
-    return not other
+    speaks_plainly = not (s.features.session or s.http.old or s.http.secure)
+    return speaks_plainly and s.ties.mirror_of < 0 and s.down is Down.NO and s.names is SiteNames.BARE
 
 
-def test_busy_pages_send_retry_after_and_the_log_says_so(served: tuple[Running, Path]) -> None:
+def test_busy_pages_send_retry_after_and_the_log_says_so(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
-    url = next(t.url for t in SMALL.truth().values() if t.kind is Kind.BUSY and usual(SMALL.all_sites[t.site]))
+    url = next(t.url for t in SMALL.truth().values() if t.kind is UrlKind.BUSY and usual(SMALL.all_sites[t.site]))
     got = get(running, url)
     assert (got.status, got.fields["retry-after"]) == (429, "1")
 
 
-def test_requests_in_pieces_and_in_a_row_are_answered_one_after_the_other(served: tuple[Running, Path]) -> None:
+def test_fragmented_and_pipelined_requests_are_answered_in_order(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
-    site = next(s for s in SMALL.all_sites if usual(s) and not s.slow and not s.soft)
+    site = next(s for s in SMALL.all_sites if usual(s) and not s.timing.slow and not s.features.soft)
     request = f"HEAD / HTTP/1.1\r\nHost: {site.host}\r\n\r\n".encode()
     with socket.create_connection((site.address, running.port)) as s:
         for byte in request:
@@ -251,15 +251,15 @@ def test_requests_in_pieces_and_in_a_row_are_answered_one_after_the_other(served
     assert re.findall(rb"HTTP/1.1 (\d+)", got) == [b"200", b"200", b"404", b"200"]
 
 
-def test_the_log_survives_sigterm_and_notes_who_was_left_without_answer(tmp_path: Path) -> None:
+def test_the_log_survives_sigterm_and_has_requests_without_an_answer(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     slow = DemoWeb(seed=5, sites=10, pages=60, slow=1, latency=60.0, pace=0)
-    site = next(s for s in slow.all_sites if s.slow)
+    site = next(s for s in slow.all_sites if s.timing.slow)
     running = start(slow, log=log)
     with socket.create_connection((site.address, running.port)) as s:
         s.sendall(f"GET / HTTP/1.1\r\nHost: {site.host}\r\n\r\n".encode())
-        quick = next(s for s in slow.all_sites if not s.slow and usual(s))
-        assert get(running, quick.home).status == 200  # so the request before it has been read, too
+        quick = next(s for s in slow.all_sites if not s.timing.slow and usual(s))
+        assert get(running, quick.home).status == 200  # so the earlier request has been read, too
         running.process.send_signal(signal.SIGINT)
         running.stop()
     assert running.process.returncode == 0
@@ -287,11 +287,13 @@ def test_the_server_ends_with_its_parent_and_leaves_no_files(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_name_that_moved_redirects_every_path_to_the_other_and_the_log_has_both(served: tuple[Running, Path]) -> None:
+def test_a_moved_name_redirects_every_path_and_the_log_has_both_names(
+    served: tuple[RunningWeb, Path],
+) -> None:
     running, log = served
     web = DemoWeb(seed=7, sites=40, pages=1_400, largest=250)
-    assert {s.names for s in web.all_sites} == set(Names)
-    site = next(s for s in SMALL.all_sites if s.names is Names.TO_WWW)
+    assert {s.names for s in web.all_sites} == set(SiteNames)
+    site = next(s for s in SMALL.all_sites if s.names is SiteNames.TO_WWW)
     for path in ("robots.txt", "", "nothing.html"):
         got = get(running, site.home + path)
         assert (got.status, got.fields["location"]) == (301, f"http://www.{site.host}/{path}")
@@ -300,9 +302,9 @@ def test_a_name_that_moved_redirects_every_path_to_the_other_and_the_log_has_bot
         assert logged(log, f"\t{name}\t")
 
 
-def test_an_https_site_has_a_certificate_that_only_the_authority_makes_good(served: tuple[Running, Path]) -> None:
+def test_a_certificate_is_valid_only_for_clients_that_trust_the_authority(served: tuple[RunningWeb, Path]) -> None:
     running, log = served
-    site = next(s for s in SMALL.all_sites if s.secure)
+    site = next(s for s in SMALL.all_sites if s.http.secure)
     assert get(running, site.home).status == 200
     assert logged(log, f"\t{site.host}\t").split("\t")[7] == "200"
     context = ssl.create_default_context()
@@ -316,12 +318,12 @@ def test_without_means_to_make_certificates_there_are_no_https_sites(monkeypatch
     with certificates.certified(SMALL) as (web, certificate):
         assert certificate is None
         assert web.tls == 0
-        assert not any(s.secure for s in web.all_sites)
+        assert not any(s.http.secure for s in web.all_sites)
 
 
-def test_an_old_site_needs_no_host_and_ends_its_answers_with_the_connection(served: tuple[Running, Path]) -> None:
+def test_an_old_site_needs_no_host_and_ends_its_answers_with_the_connection(served: tuple[RunningWeb, Path]) -> None:
     running, log = served
-    site = next(s for s in SMALL.all_sites if s.old)
+    site = next(s for s in SMALL.all_sites if s.http.old)
     with_length = set()
     for target in SMALL.layout(site.number).target[: site.pages]:
         with socket.create_connection((site.address, running.port)) as s:
@@ -337,29 +339,30 @@ def test_an_old_site_needs_no_host_and_ends_its_answers_with_the_connection(serv
     assert logged(log, f"\t{site.host}\t")
 
 
-def test_a_torn_page_ends_in_its_middle(served: tuple[Running, Path]) -> None:
-    for t in SMALL.truth().values():
-        if t.kind is Kind.TORN:
-            got = get(served[0], t.url)
-            assert not got.whole
+def test_a_torn_page_ends_in_the_middle_of_its_body(served: tuple[RunningWeb, Path]) -> None:
+    torn = [t.url for t in SMALL.truth().values() if t.kind is UrlKind.TORN]
+    assert torn
+    for url in torn:
+        assert not get(served[0], url).whole
 
 
-def test_the_links_of_a_session_site_are_new_on_every_answer(served: tuple[Running, Path]) -> None:
+def test_the_links_of_a_session_site_are_new_in_every_answer(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
-    site = next(s for s in SMALL.all_sites if s.session)
+    site = next(s for s in SMALL.all_sites if s.features.session)
     first, again = get(running, site.home), get(running, site.home)
     assert first.fields["content-length"] == again.fields["content-length"]
     as_they_are, as_pages = (
         [{canonical(a, site.home, ids) for a in anchors(got) if a.startswith("/")} for got in (first, again)]
         for ids in ((), SESSIONS)
     )
+    assert as_they_are[0]
     assert as_they_are[0].isdisjoint(as_they_are[1])
     assert as_pages[0] == as_pages[1]
     for url in as_they_are[0]:
         assert get(running, url or "").status == SMALL.truth()[canonical(url or "", None, SESSIONS) or ""].status
 
 
-def test_nobody_listens_where_a_site_is_down_and_a_silent_one_says_nothing(tmp_path: Path) -> None:
+def test_nothing_listens_where_a_site_is_down_and_a_silent_site_never_answers(tmp_path: Path) -> None:
     web = DemoWeb(seed=5, sites=20, pages=100, down=2, silent=1)
     by_kind = {s.down: s for s in web.all_sites}
     with start(web, log=tmp_path / "access.log") as running:
@@ -373,11 +376,13 @@ def test_nobody_listens_where_a_site_is_down_and_a_silent_one_says_nothing(tmp_p
         assert logged(tmp_path / "access.log", by_kind[Down.SILENT].host).split("\t")[7] == "499"
 
 
-def test_a_body_comes_as_slowly_as_its_site_sends(served: tuple[Running, Path]) -> None:
+def test_a_body_arrives_no_faster_than_its_site_sends(served: tuple[RunningWeb, Path]) -> None:
     running, _ = served
     fastest = max(speed for _, speed in factors(SMALL.seed))
-    site = min((s for s in SMALL.all_sites if usual(s) and s.speed), key=lambda s: s.speed)
-    for url in [t.url for t in SMALL.truth().values() if t.site == site.number and t.kind is Kind.PAGE][:10]:
+    site = min((s for s in SMALL.all_sites if usual(s) and s.timing.speed), key=lambda s: s.timing.speed)
+    pages = [t.url for t in SMALL.truth().values() if t.site == site.number and t.kind is UrlKind.PAGE]
+    assert pages
+    for url in pages[:10]:
         begin = time.monotonic()
         got = get(running, url)
-        assert time.monotonic() - begin >= len(got.body) / (site.speed * fastest) - 0.003
+        assert time.monotonic() - begin >= len(got.body) / (site.timing.speed * fastest) - 0.003

@@ -1,21 +1,22 @@
-"""How fast an address answers: B(address, hour, working day or holiday), 48 numbers each (003, corrected).
+"""Predicted speeds of addresses: B(address, hour, working day or holiday), 48 numbers per address (003, corrected).
 
-The speed of a visit is M = bytes / seconds from the issue of the request to its end: latency counts. Nodes are at full
-hours of local time; a prediction interpolates between two of them, and what was measured at minute t moves each node of
-its kind of day,
+The speed of a visit is M = bytes / seconds from the start of the request to its end: latency counts. Nodes are at full
+hours of local time. A prediction interpolates between two nodes; a measurement at minute t moves each node of its kind
+of day,
 
     B(h) += alpha(t - 60 h) (M - B(h))        alpha(y) = K exp(-y^2 / SIGMA^2), y wrapped at midnight
 
-Ours, where 003 is silent: the first visit of an address sets all 48, as nothing is known of other hours; an address
-without any is taken for one *like* it, in the same /24 (or /48), or that its site had before; else for `EVERYONE`, a
-row that learns from all visits. A transfer that we held back ourselves says only how fast the server is at least.
+Ours, where 003 is silent: the first visit of an address sets all 48 nodes, as nothing is known about other hours. An
+address without a visit is predicted like a *similar* one, in the same /24 (or /48) or the former address of its site;
+without that, like `EVERYONE`, a row that learns from all visits. A transfer that we throttled ourselves is a lower
+bound of the server's speed.
 
-Invariants, each a property test of the same name: a node stays between what it was and what was measured; a transfer
-that was held back never lowers a node; predictions are continuous over the day and wrap at midnight; an address that
-answers at one speed is predicted to; only nodes of the same kind of day move.
+Invariants, each a property test of the same name: a node stays between its old value and the measurement; a throttled
+transfer never lowers a node; predictions are continuous over the day and wrap at midnight; an address that answers at
+one speed is predicted at that speed; only nodes of the same kind of day move.
 
-Cost: 192 bytes an address that has been asked, and about 0.2 µs a visit. Plain means would do for a prediction within
-an hour; the 48 are for crawls of days.
+Cost: 192 bytes per requested address, and about 0.2 µs per visit. Plain means would be enough to predict the next hour;
+the 48 nodes are for crawls of days.
 """
 
 from __future__ import annotations
@@ -40,32 +41,34 @@ U32 = npt.NDArray[np.uint32]
 
 K: Final = 0.3
 SIGMA: Final = 120.0
-"""Minutes."""
+"""Width of the weights, in minutes."""
 HOURS: Final = 24
 NODES: Final = 2 * HOURS
 EVERYONE: Final = 0
-"""The row of all addresses; that of an address is its number plus one."""
+"""The row of all addresses together; the row of an address is its number plus one."""
 GUESS: Final = 50_000.0
-"""Bytes a second, while nothing at all was measured."""
+"""Bytes per second, until something is measured."""
 _DAY: Final = 1440.0
 _NONE: Final = np.uint32(NONE)
 _FURTHER: Final = 8
-"""Steps from an address to one like it, and on to one like that."""
+"""Most steps from an address to a similar one, and on to the next."""
 _HELD, _ROBOTS = int(VisitFlag.HELD), int(Ask.ROBOTS)
 
 
 class Speeds:
+    """The speeds of all addresses."""
+
     def __init__(self, addresses: int, k: float = K, sigma: float = SIGMA) -> None:
-        """`addresses`: how many numbers there may be."""
+        """`addresses` is the greatest number of addresses."""
         self.rows: F32 = reserve((addresses + 1) * NODES, "<f4")[0].reshape(addresses + 1, NODES)
         self._like: U32 = reserve(addresses + 1, "<u4")[0]
-        """By row: the row of an address like it; 0: none."""
+        """By row: the row of a similar address; 0: none."""
         self._networks: dict[bytes, int] = {}
-        """Network to the row of the address that was met there last."""
+        """Row of the last new address by network."""
         self._k, self._sigma = k, sigma
 
     def met(self, address: int, packed: bytes) -> None:
-        """The number has just been given to this address: what was known under it was another's."""
+        """A new address gets this number: forgets the speeds of the former address with the number."""
         row, network = address + 1, _network(packed)
         if self.rows[row, 0]:
             self.rows[row] = 0.0
@@ -73,28 +76,29 @@ class Speeds:
         self._networks[network] = row
 
     def moved(self, before: int, address: int) -> None:
-        """A site has another address now: it may be as fast as the last one."""
+        """A site has a new address: it is predicted like the old one."""
         if NONE not in (before, address) and before != address and not self._like[address + 1]:
             self._like[address + 1] = before + 1
 
     def learn(
         self, addresses: U32, received: npt.NDArray[Any], seconds: F64, held: npt.NDArray[Any], at: Moment
     ) -> None:
-        """`addresses` may be NONE: then only everyone learns."""
+        """Learns from measurements. If an address is NONE, only the row `EVERYONE` learns."""
         learn(self.rows, addresses, received, seconds, held, at.minute, int(at.holiday), self._k, self._sigma)
 
     def learn_visits(self, addresses: U32, visits: Visits, at: Moment) -> None:
-        """Whatever carried bytes, but for robots.txt: that is so short that its time is latency, and it comes first."""
+        """Learns from all visits with bytes except robots.txt: it is so short that its time is latency, and it comes
+        first."""
         learn_visits(self.rows, addresses, visits, at.minute, int(at.holiday), self._k, self._sigma)
 
     def predict(self, addresses: U32, at: Moment) -> F64:
-        """Bytes a second that a request to each of these is expected to take."""
+        """Predicted bytes per second of a request to each of these addresses."""
         out = np.empty(len(addresses))
         predict(self.rows, self._like, addresses, at.minute, int(at.holiday), out)
         return out
 
     def dump(self, addresses: int) -> F32:
-        """The rows in use, one after the other."""
+        """The rows in use as one array."""
         return self.rows[: addresses + 1].reshape(-1)
 
     def load(self, values: F32) -> None:
@@ -102,7 +106,7 @@ class Speeds:
 
 
 def _network(packed: bytes) -> bytes:
-    """/24 of IPv4 (in its IPv6 form), /48 of IPv6."""
+    """The network of an address: /24 of IPv4 (in its IPv6 form), /48 of IPv6."""
     return packed[:15] if packed[:12] == bytes(10) + b"\xff\xff" else packed[:6]
 
 

@@ -109,10 +109,15 @@ class Errand:
         """After a start: goes on with what the state says."""
 
     def statistics(self) -> Mapping[str, float]:
+        """Its figures for `status` and `--json`, where no other place shows them."""
         return {}
 
     def explain_site(self, site: int) -> Mapping[str, object]:
-        return {"waiting": True} if self.waits_at(site) else {}
+        """What `gossamer explain` says of the site because of this errand."""
+        return {}
+
+    def explain_page(self, page: int) -> Mapping[str, object]:
+        return {}
 
 
 class Errands:

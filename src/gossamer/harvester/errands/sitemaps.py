@@ -13,7 +13,6 @@ Invariants, each a test of the same name: foreign pages are refused; foreign sit
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -259,6 +258,3 @@ class SitemapErrand(Errand):
         times = np.maximum(np.maximum(site.sitemap_due[sites], site.next[sites]), valid)
         out = (valid == 0) | (site.refused[sites] != 0) | (site.pages[sites] == 0) | (site.name_failures[sites] != 0)
         return np.where(out | self._reach.lost(sites), np.inf, times)
-
-    def statistics(self) -> Mapping[str, float]:
-        return {"rounds": len(self.rounds), "waiting": sum(map(len, self._waiting.values()))}

@@ -30,7 +30,6 @@ Invariants, each a test of the same name: a folder is probed once (until it answ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -106,9 +105,6 @@ class ProbeErrand(Errand):
 
     def any(self) -> bool:
         return bool(self._waiting)
-
-    def statistics(self) -> Mapping[str, float]:
-        return {"waiting": len(self._waiting)}
 
     # --- judging ------------------------------------------------------------------------------------------------
 

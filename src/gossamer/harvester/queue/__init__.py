@@ -1,1 +1,1 @@
-"""The site queue: which sites may be asked now, under all clocks of politeness."""
+"""The site queue: which sites may be requested now, under all rules of politeness."""

@@ -1,14 +1,14 @@
-"""Who holds an address, and a domain: how sites of the queue get them, and pass them on.
+"""Holders of addresses and domains: how the sites of the queue acquire them and pass them on.
 
-An address is held by one site at a time, and so is a registrable domain where there is a limit by domain: a domain is
-one more place like an address, with a time before which it is not asked, a holder and a line. A site gets its domain
-first and its address second; it may hold its domain while it stands in line at its address, never the other way round.
-So whoever is waited for waits, if at all, for one who does not wait in turn: no deadlock. Lines are first come, first
-served, and who is first gets what it stands for: nobody starves.
+One site at a time holds an address. With a limit by domain, one site at a time also holds a registrable domain: a
+domain works like an address, with a time before which it must not be requested, a holder and a waiting line. A site
+acquires its domain first and its address second; it may hold its domain while it waits in line at its address, never
+the other way round. So a holder that others wait for waits, if at all, only for a site that does not wait in turn: no
+deadlock. Lines are first come, first served, and the first in line gets what it waits for: no site starves.
 
-Refused: to get both at once or none. Where a domain and an address both have lines, whoever is first in one finds the
-other taken, for ever. The price is that a domain may be idle while its holder stands in line at an
-address; its other sites mostly have the same one.
+Refused: acquiring both at once or none. If a domain and an address both have lines, the first in one line may find the
+other taken for ever. The price is that a domain may be idle while its holder waits in line at an address; the other
+sites of the domain mostly have the same address.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gossamer.harvester.queue.memory import (
 
 @njit
 def hold(q: Arrays, site: int) -> None:
-    """Its address, and its domain."""
+    """The site holds its address and its domain."""
     s = q.sites[site]
     q.addresses[s.address].holder = site
     s.held = s.address
@@ -48,7 +48,8 @@ def _hold_domain(q: Arrays, site: int) -> None:
 
 @njit
 def let_go(q: Arrays, site: int, now: float) -> None:
-    """Ends the site's turn, if it is in one, and gives what it holds, if anything, to the first in line."""
+    """Ends the turn of the site, if it is in one, and passes its address and domain, if it holds them, to the first in
+    line."""
     s = q.sites[site]
     if s.held != NOBODY:
         if s.turn > 0:
@@ -62,7 +63,8 @@ def let_go(q: Arrays, site: int, now: float) -> None:
 
 @njit
 def _pass_on(q: Arrays, address: int, now: float) -> None:
-    """An heir whose own time is later goes to the heap, and its domain to another."""
+    """Gives the address to the first in line. A site whose own time is later goes to the heap and passes its domain
+    on."""
     a = q.addresses[address]
     while a.first != NOBODY and a.holder == NOBODY:
         heir = a.first
@@ -77,6 +79,7 @@ def _pass_on(q: Arrays, address: int, now: float) -> None:
 
 @njit
 def _leave_domain(q: Arrays, site: int, now: float) -> None:
+    """Passes the domain to the first in line, if the site holds it."""
     if not _holds_domain(q, site):
         return
     domain = q.domain[site]
@@ -100,7 +103,7 @@ def _holds_domain(q: Arrays, site: int) -> bool:
 
 @njit
 def rest(q: Arrays, site: int) -> None:
-    """A turn ends: the site, its address and its domain rest."""
+    """Ends a turn: the site, its address and its domain rest."""
     s = q.sites[site]
     a = q.addresses[s.held]
     s.turn = 0
@@ -113,9 +116,10 @@ def rest(q: Arrays, site: int) -> None:
 
 @njit
 def set_address(q: Arrays, site: int, address: int) -> None:
-    """A site that holds its old address lets it go when its answer comes, or when it is popped: at its own time now.
+    """Sets the address of a site. A site that holds its old address releases it when its answer comes, or when it is
+    popped, which now happens at its own time.
 
-    The time is not known here: who is next at its domain comes through the heap.
+    The current time is not known here: the next site of its domain comes through the heap.
     """
     s = q.sites[site]
     if s.address == address:
@@ -132,14 +136,15 @@ def set_address(q: Arrays, site: int, address: int) -> None:
 
 @njit
 def _stands_at_domain(q: Arrays, site: int) -> bool:
-    """Of a site in line: who stands in line at an address holds its domain."""
+    """Whether a site that is in line waits for its domain: a site in line at an address holds its domain."""
     return len(q.domain) > 0 and q.domain[site] != NOBODY and q.addresses[q.domain[site]].holder != site
 
 
 @njit
 def leave_domains(q: Arrays, sites: U32) -> None:
-    """Sites that hold their domain, those of `sites` in line at an address or any until its time has come, and have no
-    more work, go at once: others may ask. The time is not known here either.
+    """Removes idle holders: sites without work that hold their domain, in line at an address (those of `sites`) or in
+    the heap (any), leave at once, so that other sites of the domain can be requested. The current time is not known
+    here either.
     """
     for site in sites:
         if q.sites[site].place == LINE and _is_idle_holder(q, site):
@@ -157,7 +162,7 @@ def _is_idle_holder(q: Arrays, site: int) -> bool:
 
 @njit
 def may_be_asked(q: Arrays, site: int, page: int, now: float) -> bool:
-    """If not, the site, which was taken from its place, is put where it belongs."""
+    """Whether the site, which was taken from its place, may be requested. If not, it is put where it belongs."""
     s = q.sites[site]
     if (page == NOBODY and s.errand == 0) or s.address == NOBODY:
         let_go(q, site, now)
@@ -182,7 +187,8 @@ def may_be_asked(q: Arrays, site: int, page: int, now: float) -> bool:
 
 @njit
 def _domain_is_free(q: Arrays, site: int, now: float) -> bool:
-    """If not, the site stands in line there, or holds it until its time has come."""
+    """Whether the domain is free for the site. If not, the site waits in line there, or holds it until its time has
+    come."""
     if q.domain[site] == NOBODY:
         return True
     d = q.addresses[q.domain[site]]

@@ -1,10 +1,10 @@
-"""The memory of the site queue, and the moves between its places: the heap, and lines at addresses and domains.
+"""The memory of the site queue, and the moves between its places: the heap, and the lines at addresses and domains.
 
-Who holds an address or a domain is in `holding`. The sites that may be asked now are in `best`, where their order is
-not that of coming; pages are in `heaps`, where there are no plans.
+`holders` decides which site holds an address or a domain. `ready` orders the sites that may be requested now, if not by
+time of waiting; `page_heaps` orders pages, if there is no plan.
 
-A site is one record of 64 bytes, a line of the processor's cache. Records, because numba counts references to every
-array that it passes on: with an array for each field a request cost 20 µs.
+A site is one record of 64 bytes, a cache line of the processor. Records, because numba counts references to every array
+that it passes on: with one array per field a request cost 20 µs.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ LARGER: Final = 2
 
 SITE: Final = np.dtype(
     [
-        ("next", "<f8"),  # not to be asked before
-        ("end", "<f8"),  # when its last answer ended
+        ("next", "<f8"),  # not to be requested before
+        ("end", "<f8"),  # end of its last answer
         ("wait", "<f8"),  # rest after a turn
         ("pause", "<f8"),  # rest between the requests of a turn
         ("address", "<u4"),
         ("held", "<u4"),  # the address that it holds, or NOBODY
         ("turn", "<u4"),  # requests left in its turn
-        ("begin", "<u4"),  # its slice of the pages planned: what is left of it
+        ("begin", "<u4"),  # its slice of the planned pages: the rest of it
         ("stop", "<u4"),
         ("before", "<u4"),  # its neighbours in line
         ("after", "<u4"),
         ("place", "u1"),
-        ("taken", "u1"),  # 1: the page in flight came from its present slice
-        ("errand", "u1"),  # 1: something other than its pages is to be asked of it
+        ("taken", "u1"),  # 1: the page in flight came from its current slice
+        ("errand", "u1"),  # 1: an errand waits: a request for something other than its pages
     ],
     align=True,
 )
 
 ADDRESS: Final = np.dtype(
     [
-        ("free", "<f8"),  # not to be asked before
-        ("holder", "<u4"),  # the site that holds it, or NOBODY: then nobody stands in line
+        ("free", "<f8"),  # not to be requested before
+        ("holder", "<u4"),  # the site that holds it, or NOBODY: then the line is empty
         ("first", "<u4"),  # the line
         ("last", "<u4"),
     ],
@@ -76,14 +76,15 @@ ADDRESS: Final = np.dtype(
 ENTRY: Final = np.dtype([("time", "<f8"), ("number", "<i8"), ("site", "<u4")], align=True)
 
 CONTENDER: Final = np.dtype([("key", "<u8"), ("site", "<u4"), ("spot", "<u4")], align=True)
-"""Of the heap of sites that may be asked now: entry i has key and site; `spot` of entry s is where site s is."""
+"""Entry of the heap of sites that may be requested now: entry i has key and site; `spot` of entry s is the index of
+site s."""
 
 NODE: Final = np.dtype([("key", "<u8"), ("child", "<u4"), ("next", "<u4"), ("before", "<u4")], align=True)
-"""A page in the heap of its site."""
+"""A page in the heap of pages of its site."""
 
 
 class Arrays(NamedTuple):
-    """All state, as the kernels get it. Times are monotonic seconds."""
+    """The whole state, as the kernels get it. Times are monotonic seconds."""
 
     sites: Records
     addresses: Records
@@ -92,13 +93,14 @@ class Arrays(NamedTuple):
     per_turn: int
     address_wait: float
     sites_by: int
-    """Among sites that may be asked now: WAITING, who has waited longest; BEST, whose next page is best; LARGER, who
-    has most pages pending."""
+    """The order of sites that may be requested now: WAITING, longest waiting first; BEST, best next page first; LARGER,
+    most pending pages first."""
     ready: Records
     nodes: Records
-    """By page, where an order is kept up to date page by page; else empty."""
+    """By page, if the order is updated page by page; else empty."""
     domain: U32
-    """By site, where its domain is in `addresses`, behind all addresses, or NOBODY; empty without a limit by domain."""
+    """By site, the index of its domain in `addresses`, after all addresses, or NOBODY; empty without a limit by
+    domain."""
     domain_wait: float
 
 
@@ -144,6 +146,7 @@ def make_arrays(
 
 @njit
 def has_work(q: Arrays, site: int) -> bool:
+    """The site has planned pages left, or an errand."""
     s = q.sites[site]
     work: bool = s.begin < s.stop or s.errand != 0
     return work
@@ -164,7 +167,7 @@ def _put(q: Arrays, i: int, time: float, number: int, site: int) -> None:
 
 @njit
 def rise(q: Arrays, i: int, time: float, number: int, site: int) -> None:
-    """Puts an entry into the hole at `i`, or above it."""
+    """Puts an entry into the free place `i` of the heap, or above it."""
     while i > 0 and not _earlier(q, (i - 1) // 2, time, number):
         above = q.heap[(i - 1) // 2]
         _put(q, i, above.time, above.number, above.site)
@@ -174,6 +177,7 @@ def rise(q: Arrays, i: int, time: float, number: int, site: int) -> None:
 
 @njit
 def push(q: Arrays, site: int, time: float) -> None:
+    """Puts a site into the heap at `time`."""
     rise(q, q.counts[IN_HEAP], time, q.counts[ENTRIES], site)
     q.counts[IN_HEAP] += 1
     q.counts[ENTRIES] += 1
@@ -182,7 +186,7 @@ def push(q: Arrays, site: int, time: float) -> None:
 
 @njit
 def advance(q: Arrays, site: int, time: float) -> None:
-    """To an earlier time. Looks through the whole heap: only for what is rare."""
+    """Moves a site in the heap to an earlier time. Searches the whole heap: only for rare events."""
     i = 0
     while q.heap[i].site != site:
         i += 1
@@ -191,6 +195,7 @@ def advance(q: Arrays, site: int, time: float) -> None:
 
 @njit
 def pop(q: Arrays) -> int:
+    """Takes the site with the earliest time from the heap."""
     site: int = q.heap[0].site
     q.sites[site].place = OUT
     q.counts[IN_HEAP] -= 1

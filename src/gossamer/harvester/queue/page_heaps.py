@@ -1,11 +1,11 @@
-"""The second order: a heap of pages for each site, kept up to date page by page (a plan of one page, ever anew).
+"""The second order of pages: a heap of pages for each site, updated page by page, instead of a plan.
 
-A plan is right when it is made and grows old; this one never does, at 20 bytes a page and some 100 ns for each link
-that changes a page's key. The simulator uses it to study an order by itself. Pairing heaps (Fredman, Sedgewick, Sleator
-and Tarjan 1986): insert and raise take constant time, the best page of a site comes off in O(log n), amortised, and
-they need no room but three numbers a page.
+A plan is right when it is made and then grows old; a heap never does, at 20 bytes per page and some 100 ns for each
+link that changes the key of a page. The simulator uses heaps to study an order by itself. They are pairing heaps
+(Fredman, Sedgewick, Sleator and Tarjan 1986): insert and raise take constant time, the best page of a site comes off in
+O(log n), amortised, and they need only three numbers per page.
 
-A site's slice is (root, NONE), or (NONE, NONE) without pages: `places.has_work` holds for both orders.
+The slice of a site is (root, NONE), or (NONE, NONE) without pages: `memory.has_work` holds for both orders.
 
 Invariant, a property test of the same name: pages come off in the order of their keys.
 """
@@ -20,7 +20,7 @@ from gossamer.harvester.queue.memory import LEFT, NOBODY, Arrays
 
 @inlined
 def _join(q: Arrays, one: int, other: int) -> int:
-    """The root of both trees: the better one, with the other as its first child."""
+    """Joins two trees; returns the root: the better one, with the other as its first child."""
     if q.nodes[other].key > q.nodes[one].key:
         one, other = other, one
     first = q.nodes[one].child
@@ -45,7 +45,7 @@ def insert(q: Arrays, site: int, page: int, key: np.uint64) -> None:
 
 @inlined
 def raise_key(q: Arrays, site: int, page: int, key: np.uint64) -> None:
-    """The page is in the heap of the site, and `key` is at least what it had."""
+    """Raises the key of a page that is in the heap of the site; `key` is at least its old key."""
     node, s = q.nodes[page], q.sites[site]
     node.key = key
     if s.begin == page:
@@ -63,7 +63,7 @@ def raise_key(q: Arrays, site: int, page: int, key: np.uint64) -> None:
 
 @njit
 def pop_page(q: Arrays, site: int) -> int:
-    """Takes the best page of the site, which has one. Pairs its children from the left, then joins from the right."""
+    """Takes the best page of a site that has pages. Pairs its children from the left, then joins from the right."""
     s = q.sites[site]
     page: int = s.begin
     pairs = NOBODY  # linked by `next`
@@ -92,7 +92,7 @@ def pop_page(q: Arrays, site: int) -> int:
 
 @njit
 def clear(q: Arrays, sites: int) -> None:
-    """Before all keys are given anew."""
+    """Empties the heaps of all sites, before all keys are set again."""
     for site in range(sites):
         q.sites[site].begin = NOBODY
     q.counts[LEFT] = 0

@@ -1,7 +1,7 @@
-"""Sites that may be asked now, best first: a heap in which a site can be found again, so that its key may change.
+"""The sites that may be requested now, best first: a heap that can find a site again, so that its key can change.
 
-It is only there where sites are not taken in the order of coming (`places.BEST`, `places.LARGER`): then it stands
-between the heap of times and the requests. Who is in it holds no address, unless its turn goes on.
+It is used only if sites are not taken in the order of waiting (`memory.BEST`, `memory.LARGER`): then it stands between
+the heap of times and the requests. A site in it holds no address, unless its turn continues.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def _sink(q: Arrays, i: int, key: np.uint64, site: int) -> None:
 
 @njit
 def contend(q: Arrays, site: int, key: np.uint64) -> None:
+    """Puts a site into the heap."""
     q.counts[IN_READY] += 1
     _rise(q, q.counts[IN_READY] - 1, key, site)
     q.sites[site].place = READY
@@ -52,7 +53,7 @@ def contend(q: Arrays, site: int, key: np.uint64) -> None:
 
 @njit
 def rekey(q: Arrays, site: int, key: np.uint64) -> None:
-    """The site is READY; its key may rise or fall."""
+    """Changes the key of a site that is READY, up or down."""
     i = q.ready[site].spot
     if key > q.ready[i].key:
         _rise(q, i, key, site)
@@ -62,13 +63,14 @@ def rekey(q: Arrays, site: int, key: np.uint64) -> None:
 
 @njit
 def reorder(q: Arrays) -> None:
-    """After keys were changed where they stand."""
+    """Restores the order of the heap after keys were changed in place."""
     for i in range(q.counts[IN_READY] // 2 - 1, -1, -1):
         _sink(q, i, q.ready[i].key, q.ready[i].site)
 
 
 @njit
 def take_best(q: Arrays) -> int:
+    """Takes the site with the largest key."""
     site: int = q.ready[0].site
     q.counts[IN_READY] -= 1
     last = q.ready[q.counts[IN_READY]]

@@ -1,4 +1,4 @@
-"""The turns of the site queue: sites enter, are taken when they may be asked, and come back with their answers."""
+"""The turns of the site queue: sites enter, are taken when they may be requested, and come back with their answers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.base import askable
 from gossamer.base.compiled import inlined, njit
-from gossamer.base.model import ERRAND, Ask, PageFlag, State
+from gossamer.base.model import ERRAND, Ask, PageFlag
 from gossamer.harvester.queue.holders import hold, let_go, may_be_asked, rest
 from gossamer.harvester.queue.memory import (
     ENTRIES,
@@ -32,9 +33,6 @@ from gossamer.harvester.queue.memory import (
 from gossamer.harvester.queue.page_heaps import pop_page
 from gossamer.harvester.queue.ready import contend, rekey, reorder, take_best
 
-_PENDING: Final = int(State.PENDING)
-_WAITING: Final = int(State.WAITING)
-_DONE: Final = int(State.DONE)
 _ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
 _PAGE: Final = np.uint8(Ask.PAGE)
 _ROBOTS: Final = np.uint8(Ask.ROBOTS)
@@ -42,9 +40,14 @@ _ERRAND: Final = np.uint8(ERRAND)
 _FIRST: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOW: Final = np.uint64(0xFFFFFFFF)
 
+is_new = inlined(askable.is_new)
+is_to_be_retried = inlined(askable.is_to_be_retried)
+is_due_again = inlined(askable.is_due_again)
+
 
 @njit
 def enter(q: Arrays, sites: U32, now: float) -> None:
+    """As `SiteQueue.enter`."""
     for site in sites:
         s = q.sites[site]
         if s.place == OUT and has_work(q, site) and s.address != NOBODY:
@@ -55,13 +58,13 @@ def enter(q: Arrays, sites: U32, now: float) -> None:
 def _head(
     q: Arrays, site: int, planned: U32, state: U8, flags: U8, due: U32, wall: float, period: float, reason: U8
 ) -> int:
-    """The first page of the site that may still be asked for; those before it are dropped."""
+    """The first page of the site that may still be requested; the pages before it are dropped."""
     s = q.sites[site]
     while s.begin < s.stop:
         page: int = planned[s.begin] if len(q.nodes) == 0 else s.begin
-        waits_no_more = state[page] == _WAITING and due[page] <= wall
-        again = period > 0 and state[page] == _DONE and due[page] + period <= wall and reason[page] == 0
-        if flags[page] & _ASSIGNED == 0 and (state[page] == _PENDING or waits_no_more or again):
+        if is_new(state[page], flags[page]) or is_to_be_retried(state[page], flags[page], due[page], wall):
+            return page
+        if period > 0 and is_due_again(state[page], flags[page], due[page], wall - period, reason[page]):
             return page
         _drop(q, site)
     return NOBODY
@@ -69,7 +72,7 @@ def _head(
 
 @njit
 def _drop(q: Arrays, site: int) -> None:
-    """The first page of the site leaves the order."""
+    """Removes the first page of the site from the order."""
     if len(q.nodes):
         pop_page(q, site)
     else:
@@ -97,6 +100,7 @@ def ready(
     pages: U32,
     asks: U8,
 ) -> int:
+    """As `SiteQueue.ready`: fills `sites`, `pages` and `asks`; returns how many."""
     n, first_come = 0, q.sites_by == WAITING
     while n < len(sites):
         due = q.counts[IN_HEAP] > 0 and q.heap[0].time <= now
@@ -106,7 +110,7 @@ def ready(
         page = NOBODY if q.sites[site].errand else _head(q, site, planned, state, flags, due_, wall, period, reason)
         if not may_be_asked(q, site, page, now):
             continue
-        if due and not first_come:  # all who are due contend before any is asked
+        if due and not first_come:  # all due sites contend before any of them is requested
             contend(q, site, _key(q, site, page, ranks, pending))
         else:
             sites[n], pages[n], asks[n] = site, page, _take(q, site, page, flags, origin, valid, begins)
@@ -116,7 +120,7 @@ def ready(
 
 @njit
 def _key(q: Arrays, site: int, page: int, ranks: U32, pending: U32) -> np.uint64:
-    """Among sites that may be asked now. A turn goes on, and errands are run, before anything else."""
+    """The key of a site among sites that may be requested now. Sites in a turn and sites with an errand come first."""
     s = q.sites[site]
     if page == NOBODY or s.turn > 0:
         return _FIRST
@@ -128,6 +132,7 @@ def _key(q: Arrays, site: int, page: int, ranks: U32, pending: U32) -> np.uint64
 
 @njit
 def touch(q: Arrays, ranks: U32, pending: U32) -> None:
+    """As `SiteQueue.touch`."""
     for i in range(q.counts[IN_READY]):
         q.ready[i].key = _key_now(q, q.ready[i].site, q.ready[i].key, ranks, pending)
     reorder(q)
@@ -142,7 +147,7 @@ def touch_site(q: Arrays, site: int, ranks: U32, pending: U32) -> None:
 
 @inlined
 def _key_now(q: Arrays, site: int, key: np.uint64, ranks: U32, pending: U32) -> np.uint64:
-    """Of a site that contends under `key`: who has waited longest among equals stays so."""
+    """The new key of a site that contends under `key`; the order of waiting among equal sites stays."""
     s = q.sites[site]
     if s.errand or s.turn > 0:
         return _FIRST
@@ -155,6 +160,7 @@ def _key_now(q: Arrays, site: int, key: np.uint64, ranks: U32, pending: U32) -> 
 
 @njit
 def _take(q: Arrays, site: int, page: int, flags: U8, origin: U32, valid: F64, begins: float) -> np.uint8:
+    """Puts the site into flight; returns what to request."""
     s = q.sites[site]
     hold(q, site)
     rules_hold = False if page == NOBODY else valid[origin[page]] > begins
@@ -171,17 +177,27 @@ def _take(q: Arrays, site: int, page: int, flags: U8, origin: U32, valid: F64, b
     return _PAGE
 
 
+@inlined
+def _land(q: Arrays, site: int) -> bool:
+    """Takes a site out of flight; False if it has no request in flight."""
+    s = q.sites[site]
+    flew: bool = s.place == FLIGHT
+    if flew:
+        s.place = OUT
+        q.counts[IN_FLIGHT] -= 1
+    return flew
+
+
 @njit
 def done(q: Arrays, sites: U32, ends: F64, now: float) -> int:
+    """As `SiteQueue.done`; returns the number of sites that have no request in flight."""
     strangers = 0
     for i in range(len(sites)):
         site = sites[i]
         s = q.sites[site]
-        if s.place != FLIGHT:
+        if not _land(q, site):
             strangers += 1
             continue
-        s.place = OUT
-        q.counts[IN_FLIGHT] -= 1
         s.end = ends[i]
         goes_on, pause = has_work(q, site) and s.address != NOBODY, max(s.pause, q.domain_wait)
         if s.turn > 0 and goes_on and s.address == s.held and s.next <= s.end + pause:
@@ -196,16 +212,17 @@ def done(q: Arrays, sites: U32, ends: F64, now: float) -> int:
 
 @njit
 def skip(q: Arrays, sites: U32, now: float, least: float) -> int:
-    """The site keeps what it holds: it was the first in line. Not for heaps: the page would be lost. `least`: time at
-    which it is in the heap again, if its own is not later."""
+    """As `SiteQueue.skip`; returns the number of sites that have no request in flight.
+
+    The site keeps what it holds: it was the first in line. Not for heaps of pages: the page would be lost. The site is
+    in the heap again at `least`, or at its own time if that is later.
+    """
     strangers = 0
     for site in sites:
         s = q.sites[site]
-        if s.place != FLIGHT:
+        if not _land(q, site):
             strangers += 1
             continue
-        s.place = OUT
-        q.counts[IN_FLIGHT] -= 1
         s.turn = 0 if s.turn == q.per_turn - 1 else s.turn + 1
         if s.taken:
             s.begin -= 1
@@ -220,7 +237,10 @@ def skip(q: Arrays, sites: U32, now: float, least: float) -> int:
 
 @njit
 def due_soon(q: Arrays, until: float, planned: U32, pages: U32) -> int:
-    """The heap level by level, without what lies under an entry that is too late; a turn's pages for each site."""
+    """Fills `pages` with the pages of one turn of each site due until then; returns how many.
+
+    Goes through the heap level by level, and skips what lies below an entry that is too late.
+    """
     n, k = 0, len(pages)
     nodes = np.empty(2 * k + 3, np.int64)
     nodes[0], head, tail = 0, 0, 1

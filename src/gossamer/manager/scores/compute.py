@@ -1,22 +1,22 @@
-"""Link scores of a collection, computed beside the crawl by a short-lived process of its own:
+"""Link scores of a collection, computed in the background by a short-lived process:
 
     python -m gossamer.manager.scores.compute SHARD WEIGHTS PREPARE
 
-with the weights as JSON and the score that the policy has prepared (`rank.prepared`; "" for none), brings the graph up
-to date with the sealed segments, computes what the weights need (PageRank and in-degree always), stores it and prints
-a line of figures as JSON. `gossamer rank DIR` has everything computed, to 1e-8, strong components and parts of the
-bow-tie too; it stays until the crawl computes its own anew.
+WEIGHTS is JSON, PREPARE the score that the policy needs prepared (`rank.prepared`; "" for none). The process brings the
+graph up to date with the sealed segments, computes what the weights need (PageRank and in-degree always), stores it and
+prints one line of statistics as JSON. `gossamer rank DIR` computes everything, to 1e-8, with strong components and
+parts of the bow-tie; its result stays until the crawl computes scores again.
 
-    graph/NNNNNNNNNNNN.rows          the links of a segment (see rank/rows.py); a cache, made anew when it is missing
-    scores/NNNNNNNNNNNN.parquet        page, pagerank, indegree, … as they are, and merit
+    graph/NNNNNNNNNNNN.rows          the links of a segment (see rank/rows.py); a cache, rebuilt if it is missing
+    scores/NNNNNNNNNNNN.parquet        page, pagerank, indegree, … unscaled, and merit
     scores/NNNNNNNNNNNN-sites.parquet  site, siterank, pagerank (the sum over its pages), ...
-    scores/NNNNNNNNNNNN.merit          merit and what was prepared, by page, for the desk: written last, so the files
-                                       beside it are whole
+    scores/NNNNNNNNNNNN.merit          merit and the prepared score, by page, for the desk: written last, so the other
+                                       files of that number are whole
 
-NNN is the last segment that was taken in. The files of the time before stay, for queries that are reading them; earlier
-ones are removed then. All of it may be thrown away.
+NNN is the last segment included. The files of the computation before stay, for queries that are reading them; older
+ones are removed. All of it can be deleted without loss.
 *Merit* is the sum of weight x score over the link scores, each between 0 and 1 (`rank.names.share_score`). Pages that
-were found since have none until the next time.
+were found since have no merit until the next computation.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ F64 = npt.NDArray[np.float64]
 SCORES: Final = "scores"
 NICE: Final = 10
 MOST_TURNS: Final = 1000
-"""Of hubs and authorities, when all is computed."""
+"""Most iterations of hubs and authorities when everything is computed."""
 _HEAD: Final = struct.Struct("<8sQQ")
 _MAGIC: Final = b"gossMER1"
 _NAME: Final = re.compile(r"(\d{12})\.merit")
@@ -73,7 +73,8 @@ def compute(
     everything: bool = False,
     step: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """All of the above; returns the figures. `weights` are those of link scores; `step` hears what comes next."""
+    """Computes and stores all of the above; returns statistics. `weights` are those of link scores; `step` is called
+    with the name of each step."""
     start = time.monotonic()
     step("reading the links")
     found = graph_of(shard)
@@ -99,7 +100,7 @@ def compute(
             step("components")
             _add_parts(found, links, by_page, by_site)
     if prepare:
-        step(f"{prepare}, for the policy")
+        step(f"{prepare} for the policy")
     merit = merit_of(by_page, weights, found.sites)
     scored = Scored(merit, prepare, *_prepared(shard, found, prepare))
     if prepare == "completed":
@@ -119,15 +120,15 @@ def compute(
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What the desk gets."""
+    """The scores that the desk takes over."""
 
     merit: F32
     prepare: str
-    """The name of what was prepared."""
+    """Name of the prepared score."""
     prepared: F32
-    """By page; empty without."""
+    """The prepared score by page; empty if there is none."""
     base: float
-    """Of pages found since."""
+    """Prepared score of pages found since."""
 
 
 def _prepared(shard: Path, found: CollectionGraph, prepare: str) -> tuple[F32, float]:
@@ -154,13 +155,13 @@ def _add_parts(found: CollectionGraph, links: Csr, by_page: dict[str, Array], by
 
 
 def _most_memory() -> int:
-    """Bytes; `getrusage` would count what the process that started this one had."""
+    """Peak memory in bytes; `getrusage` would include the memory of the parent process before exec."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
 def merit_of(by_page: Mapping[str, Array], weights: Mapping[str, float], sites: int) -> F32:
-    """Scores that were not computed count nothing."""
+    """The merit of each page; scores that were not computed count nothing."""
     merit = np.zeros(len(by_page["pagerank"]))
     for name, weight in weights.items():
         if name in by_page:
@@ -186,7 +187,7 @@ def _write(
     _write_table(folder / f"{segment:012d}.parquet", {"page": page, **columns, "merit": merit})
     sites = {"site": np.arange(len(by_site["pagerank"]), dtype=np.int64), **by_site}
     _write_table(folder / f"{segment:012d}-sites.parquet", sites)
-    said = json.dumps(
+    head = json.dumps(
         {
             "segment": segment,
             "sites": len(by_site["pagerank"]),
@@ -197,13 +198,13 @@ def _write(
         }
     ).encode()
     raw = merit.astype("<f4").tobytes() + scored.prepared.astype("<f4").tobytes()
-    checksum = xxhash.xxh3_64_intdigest(said + raw)
-    disk.write_atomic(folder / f"{segment:012d}.merit", _HEAD.pack(_MAGIC, len(said), checksum), said, raw)
+    checksum = xxhash.xxh3_64_intdigest(head + raw)
+    disk.write_atomic(folder / f"{segment:012d}.merit", _HEAD.pack(_MAGIC, len(head), checksum), head, raw)
     _remove_old(folder, segment)
 
 
 def _remove_old(folder: Path, segment: int) -> None:
-    """All but the files of this segment and of the last one before it."""
+    """Removes all files but those of this segment and of the last computed segment before it."""
     paths = list(folder.iterdir())
     earlier = {int(path.name[:12]) for path in paths if _FILE.fullmatch(path.name)}
     keep = {segment, max((n for n in earlier if n < segment), default=segment)}
@@ -214,7 +215,7 @@ def _remove_old(folder: Path, segment: int) -> None:
 
 
 def _write_table(path: Path, columns: Mapping[str, Array]) -> None:
-    """Whole numbers as differences; PageRank of pages that nobody links to is all the same, which zstd finds."""
+    """Stores integers as differences. Pages without incoming links all have the same PageRank, which zstd finds."""
     sink = pa.BufferOutputStream()
     whole = [name for name, values in columns.items() if values.dtype == np.int64]
     pq.write_table(
@@ -230,6 +231,8 @@ def _write_table(path: Path, columns: Mapping[str, Array]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
+    """The contents of a merit file."""
+
     number: int
     sites: int
     weights: dict[str, float]
@@ -237,7 +240,7 @@ class _Newest:
 
 
 def _newest(shard: Path) -> _Newest | None:
-    """The newest merit that is whole."""
+    """The newest merit file with a correct checksum."""
     folder = shard / SCORES
     names = sorted((p for p in folder.iterdir() if _NAME.fullmatch(p.name)), reverse=True) if folder.is_dir() else []
     for path in names:
@@ -247,18 +250,18 @@ def _newest(shard: Path) -> _Newest | None:
         magic, size, checksum = _HEAD.unpack_from(raw)
         body = memoryview(raw)[_HEAD.size :]
         if magic == _MAGIC and xxhash.xxh3_64_intdigest(body) == checksum:
-            said = json.loads(bytes(body[:size]))
+            head = json.loads(bytes(body[:size]))
             values = np.frombuffer(body[size:], "<f4")
-            count = said.get("pages", len(values))  # the first ones had merit alone
-            scored = Scored(values[:count], said.get("prepare", ""), values[count:], said.get("base", 0.0))
-            return _Newest(said["segment"], said["sites"], said["weights"], scored)
+            count = head.get("pages", len(values))  # the first version had merit alone
+            scored = Scored(values[:count], head.get("prepare", ""), values[count:], head.get("base", 0.0))
+            return _Newest(head["segment"], head["sites"], head["weights"], scored)
     return None
 
 
 def read_scored(shard: Path, weights: Mapping[str, float]) -> Scored | None:
-    """As far as it was computed; None if it never was.
+    """The newest scores; None if none were computed.
 
-    Under other weights than it was computed for, merit is made again from the scores that are stored.
+    If the weights have changed since, merit is made again from the stored scores.
     """
     newest = _newest(shard)
     if newest is None or newest.weights == dict(weights):
@@ -268,13 +271,14 @@ def read_scored(shard: Path, weights: Mapping[str, float]) -> Scored | None:
 
 
 def _ranks_of_before(shard: Path) -> F64 | None:
+    """PageRank of the last computation: the next one starts from it."""
     newest = _newest(shard)
-    found = _stored(shard, newest.number, ["pagerank"]) if newest else {}
-    return found["pagerank"].astype(np.float64) if found else None
+    stored = _stored(shard, newest.number, ["pagerank"]) if newest else {}
+    return stored["pagerank"].astype(np.float64) if stored else None
 
 
 def _stored(shard: Path, number: int, columns: list[str] | None, which: str = "") -> dict[str, Array]:
-    """Empty when the table is missing or damaged: all this may be thrown away."""
+    """Columns of a stored table; empty if it is missing or damaged, as it may be deleted."""
     try:
         table = pq.read_table(shard / SCORES / f"{number:012d}{which}.parquet", columns=columns, use_threads=False)
     except (OSError, pa.ArrowException):
@@ -283,13 +287,13 @@ def _stored(shard: Path, number: int, columns: list[str] | None, which: str = ""
 
 
 def stored_scores(shard: Path, segment: int) -> tuple[dict[str, Array], dict[str, Array]]:
-    """By page and by site, as they were computed up to a segment."""
+    """The scores by page and by site that were computed up to a segment."""
     return _stored(shard, segment, None), _stored(shard, segment, None, "-sites")
 
 
 def main(arguments: list[str]) -> int:
     os.nice(NICE)
-    pa.set_memory_pool(pa.system_memory_pool())  # gives back what a segment took; the usual one keeps it
+    pa.set_memory_pool(pa.system_memory_pool())  # it returns the memory of a segment; the default pool keeps it
     try:
         figures = compute(Path(arguments[0]), json.loads(arguments[1]), arguments[2])
     except GossamerError as error:

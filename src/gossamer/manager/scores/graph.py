@@ -1,9 +1,9 @@
 """The graph of a collection, brought up to date with its sealed segments: `graph/NNNNNNNNNNNN.rows` for each.
 
-The rows of a segment are made from its tables `visits` and `links`. A visit that ended in a final outcome gives its
-page a row, be it without links; one that is tried again says nothing. Of several visits of a page the last one counts,
-within a segment (here) and among segments (`rank.rows`). Links are ordered by the site of their source, then by visit:
-so visits, ordered by site, tell whose each link is.
+The rows of a segment are made from its tables `visits` and `links`. A visit with a final outcome gives its page a row,
+even without links; a visit that is to be retried gives none. The last visit of a page counts, within a segment (here)
+and among segments (`rank.rows`). Links are ordered by the site of their source, then by visit: so visits, ordered by
+site, tell the source of each link.
 """
 
 from __future__ import annotations
@@ -36,45 +36,47 @@ _FINAL: Final = np.array([o not in TRANSIENT | BACK_AS_BEFORE for o in Outcome])
 
 @dataclass(frozen=True, slots=True)
 class CollectionGraph:
+    """The graph, with what scores need to know about its pages."""
+
     graph: MappedRows
     site: U32
-    """By page."""
+    """The site of each page."""
     start: U32
     """Pages that are seeds."""
     sites: int
     shard: int
     """Number of the shard."""
     segment: int
-    """The last one that is in it; 0 without any."""
+    """The last segment included; 0 if there is none."""
     links: int
     new_links: int
-    """Of segments whose rows had to be made."""
+    """Links of segments whose rows had to be made."""
 
 
 def graph_of(shard: Path) -> CollectionGraph:
-    """Makes the rows that are missing, and opens all.
+    """Makes the missing rows, and opens all rows.
 
-    Invariant: every page in the rows has a site. Kernels index by page and look at no bounds.
+    Invariant: every page in the rows has a site. Kernels index by page without bounds checks.
     """
     contents = manifest.read(shard)
     disk.make_directory(shard / GRAPH)
     files, new = [], 0
     for number, line in sorted(contents.segments.items()):
         path, key = shard / GRAPH / f"{number:012d}.rows", _key(line)
-        found = open_rows(path, key)
-        if found is None:
+        rows = open_rows(path, key)
+        if rows is None:
             disk.write_atomic(path, *_rows(shard, contents.meta.shard, number, line, key))
-            found = open_rows(path, key)
-            if found is None:
-                raise GossamerError(f"{path} is not what was just written", "The disk may be failing.")
-            new += found.links
-        files.append(found)
+            rows = open_rows(path, key)
+            if rows is None:
+                raise GossamerError(f"{path} differs from what was just written", "The disk may be failing.")
+            new += rows.links
+        files.append(rows)
     site, start = _places(shard, contents)
     beyond = max((file.limit for file in files), default=0)
     if beyond > len(site):
         raise GossamerError(
-            f"the links of {shard} name page {beyond - 1}; its segments know {len(site)} pages",
-            "Look at the collection with `gossamer verify`.",
+            f"the links of {shard} lead to page {beyond - 1}; its segments have {len(site)} pages",
+            "Check the collection with `gossamer verify`.",
         )
     return CollectionGraph(
         MappedRows(files, len(site)),
@@ -89,15 +91,15 @@ def graph_of(shard: Path) -> CollectionGraph:
 
 
 def _file(line: manifest.Line, table: str) -> str | None:
-    """The file that a segment has of a table; compaction names it after several segments."""
+    """The file of a table in a segment; after a compaction it may serve several segments."""
     return next((path for path in line["files"] if path.partition("/")[0] == table), None)
 
 
 def _key(line: manifest.Line) -> int:
-    """What the rows are made from, as one number."""
+    """A checksum of the files that the rows are made from."""
     paths = [_file(line, name) for name in ("visits", "links")]
-    said = [None if path is None else line["files"][path]["checksum"] for path in paths]
-    return xxhash.xxh3_64_intdigest(json.dumps(said).encode())
+    checksums = [None if path is None else line["files"][path]["checksum"] for path in paths]
+    return xxhash.xxh3_64_intdigest(json.dumps(checksums).encode())
 
 
 def _rows(shard: Path, shard_number: int, number: int, line: manifest.Line, key: int) -> tuple[bytes, bytes, bytes]:
@@ -109,21 +111,21 @@ def _rows(shard: Path, shard_number: int, number: int, line: manifest.Line, key:
     page = Page(shard_number).read(one_chunk(visits, "page"))[order]
     degree = one_chunk(visits, "links").to_numpy().astype(np.int64)[order]
     final = _FINAL[Word(Outcome).read(one_chunk(visits, "outcome"))][order]
-    asked = (Word(Ask).read(one_chunk(visits, "ask")) == Ask.PAGE)[order]
-    counts = _last_of_each(page, final & asked & (page != NONE))
+    of_page = (Word(Ask).read(one_chunk(visits, "ask")) == Ask.PAGE)[order]
+    counts = _last_of_each(page, final & of_page & (page != NONE))
     target = Page(shard_number).read(one_chunk(links, "target")) if links is not None else np.zeros(0, np.uint32)
     if len(target) != degree.sum():
-        raise GossamerError(f"segment {number} of {shard} has {len(target)} links; its visits tell of {degree.sum()}")
+        raise GossamerError(f"segment {number} of {shard} has {len(target)} links; its visits count {degree.sum()}")
     return encode(page[counts], degree[counts], target[np.repeat(counts, degree)], key)
 
 
 def _last_of_each(page: U32, counts: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Those of `counts` after which no other of the same page counts."""
-    at = np.flatnonzero(counts)
-    _, last = np.unique(page[at][::-1], return_index=True)
-    found = np.zeros(len(page), np.bool_)
-    found[at[len(at) - 1 - last]] = True
-    return found
+    """Of the visits that `counts` marks, the last one of each page."""
+    visits = np.flatnonzero(counts)
+    _, last = np.unique(page[visits][::-1], return_index=True)
+    chosen = np.zeros(len(page), np.bool_)
+    chosen[visits[len(visits) - 1 - last]] = True
+    return chosen
 
 
 def _places(shard: Path, contents: manifest.Contents) -> tuple[U32, U32]:
@@ -138,7 +140,7 @@ def _places(shard: Path, contents: manifest.Contents) -> tuple[U32, U32]:
 
 
 def read_table(shard: Path, table: str, line: manifest.Line, columns: tuple[str, ...]) -> pa.Table | None:
-    """None where the segment has no such table."""
+    """Columns of a table of a segment; None if the segment has no such table."""
     name = _file(line, table)
     if name is None:
         return None

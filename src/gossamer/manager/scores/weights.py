@@ -1,10 +1,10 @@
-"""What each link of a collection weighs by its text and place (`rank.weighted`), from the tables `anchors`.
+"""The weight of each link of a collection by its text and position (`rank.weighted`), from the tables `anchors`.
 
-A row of `anchors` is a link that has a text. Of several rows for a link, as a page that was fetched twice has, the last
-one counts; links without any weigh what a link alone does. How many elements bear links in a page is not stored: the
-last place of one with a text stands for it.
+A row of `anchors` is a link that has a text. If a link has several rows, because its page was fetched twice, the last
+row counts; a link without a row has the basic weight. The number of elements with links in a page is not stored: the
+last position of a link with a text stands for it.
 
-Cost: 4 bytes a link, and one segment's anchors at a time.
+Cost: 4 bytes per link, and the anchors of one segment at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EMPHASIS = np.array([TAGS.get(tag.name.lower(), 0.0) for tag in Tag])
 
 
 def weights_of(shard: Path, links: Csr) -> F32:
-    """By link, in the order of `links.targets`, which rise within a page."""
+    """Weights in the order of `links.targets`, which rise within a page."""
     weights = np.full(len(links.targets), BASE, np.float32)
     contents = manifest.read(shard)
     columns = ("source", "target", "text", "position", "tag")
@@ -48,7 +48,7 @@ def weights_of(shard: Path, links: Csr) -> F32:
 
 
 def _bearers(source: U32, tag: npt.NDArray[np.integer], place: I64) -> F64:
-    """For each link, elements of its tag in its page as far as they are known."""
+    """For each link, the known number of elements with its tag in its page."""
     _, which = np.unique(source.astype(np.int64) << 8 | tag.astype(np.int64), return_inverse=True)
     most = np.zeros(int(which.max()) + 1)
     np.maximum.at(most, which, place + 1.0)
@@ -57,7 +57,7 @@ def _bearers(source: U32, tag: npt.NDArray[np.integer], place: I64) -> F64:
 
 @njit
 def _set(offsets: I64, targets: U32, source: U32, target: U32, weight: F32, weights: F32) -> None:
-    """Looks each link up; one that is no longer there is left out."""
+    """Looks each link up by binary search and sets its weight; links that no longer exist are skipped."""
     for i in range(len(source)):
         if source[i] + 1 >= len(offsets):
             continue

@@ -1,17 +1,17 @@
-"""The politeness checker: an access log and a crawl's settings in, every impolite request out."""
+"""The politeness checker: reads an access log and the settings of a crawl, and reports every impolite request."""
 
 from gossamer.webs.checker.check import EPSILON, check
-from gossamer.webs.checker.limits import Limits
+from gossamer.webs.checker.limits import PolitenessLimits
 from gossamer.webs.checker.logs import LOG_FORMAT, read, read_all, robots_in, robots_of_web, web_of
-from gossamer.webs.checker.report import Kind, Report, Request, Violation
+from gossamer.webs.checker.report import Fault, PolitenessReport, Request, Violation
 from gossamer.webs.checker.robots import RobotsOf
 
 __all__ = [
     "EPSILON",
     "LOG_FORMAT",
-    "Kind",
-    "Limits",
-    "Report",
+    "Fault",
+    "PolitenessLimits",
+    "PolitenessReport",
     "Request",
     "RobotsOf",
     "Violation",

@@ -1,4 +1,5 @@
-"""What a crawl's settings oblige it to, as numbers: the only place where the checker reads settings."""
+"""The obligations of a crawl as numbers, computed from its settings: the only place where the checker reads
+settings."""
 
 from __future__ import annotations
 
@@ -9,43 +10,45 @@ from gossamer.config.settings import HarvesterSettings, Settings
 
 DAY: Final = 86_400.0
 WEEK: Final = 7 * DAY
-"""No wait is longer."""
+"""The longest wait."""
 LEAST_SLOWED: Final = 1.0
-"""Seconds: a wait that is slowed down is a multiple of at least this."""
+"""Seconds. A slowed wait is a multiple of at least this."""
 SLOWED: Final = 2.0
-"""What an answer that asks to slow down multiplies the wait with."""
+"""Factor on the wait for an answer that asks the crawl to slow down."""
 RECOVERED: Final = 0.9
-"""What any other answer multiplies it with, as far as 1."""
+"""Factor for any other answer, until the wait is back to 1."""
 MOST_SLOWED: Final = 256.0
 PRECISION: Final = 1e-5
-"""The crawl reckons the factor in single precision."""
+"""The crawl computes the factor in single precision."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PolitenessLimits:
+    """Waits in seconds, and the identity that requests must show."""
+
     wait: float
-    """The shorter one: a log does not tell how many pages of a site were known."""
+    """The shorter of `wait` and `wait_large`: a log does not tell how many pages of a site were known."""
     pause: float
     per_turn: int
     address_wait: float
     max_delay: float
     robots_valid: float
     unreachable: float
-    """After so long without a readable robots.txt its last good copy counts, or none (RFC 9309, 2.3.1.4)."""
+    """After this long without a readable robots.txt its last good copy counts, or none (RFC 9309, 2.3.1.4)."""
     late: float
-    """Seconds that connecting may take after the rules were looked at."""
+    """Seconds that connecting may take after the rules were checked."""
     www: bool
-    """Two hosts that differ by `www.` are one site."""
+    """Two hosts that differ only by `www.` are one site."""
     agent: str
     contacts: tuple[str, ...]
-    """One of them is sent with every request."""
+    """Every request carries one of them."""
     wait_factor: float = 0.0
     domain_wait: float = 0.0
 
     @staticmethod
-    def of(settings: Settings) -> Limits:
+    def of(settings: Settings) -> PolitenessLimits:
         h = settings.harvester
-        return Limits(
+        return PolitenessLimits(
             wait=float(min(h.wait, h.wait_large)),
             pause=float(h.pause),
             per_turn=h.per_turn,

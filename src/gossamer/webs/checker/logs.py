@@ -6,9 +6,9 @@ r"""Readers of access logs: the demonstration Web's, and nginx's in this format:
                         '"$sent_http_retry_after" "$sent_http_location" "$http_from"';
     access_log /path/to/access.log gossamer;
 
-which is the combined format and nine fields more; the last two may be missing, less is then judged. Both of its times
-have milliseconds; the end of a request is $msec, its start $msec - $request_time. The clock is the wall clock. The
-demonstration Web's log has both clocks: monotonic unless asked otherwise.
+This is the combined format with nine more fields; the last two may be missing, and less is judged then. Both times have
+milliseconds: the end of a request is $msec, its start $msec - $request_time, both by the wall clock. The demonstration
+Web's log has both clocks; the monotonic clock is the default.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _ESCAPED: Final = re.compile(r"\\x([0-9A-Fa-f]{2})")
 
 
 def read(path: Path, *, wall: bool = False) -> Iterator[Request]:
-    """The requests of a log of either kind. `wall`: take the demonstration Web's wall clock.
+    """The requests of a log of either kind. `wall`: use the wall clock of the demonstration Web.
 
-    A last line that is not whole, in a log that is still being written, is left out.
+    An incomplete last line, in a log that is still being written, is skipped.
     """
     parse: Callable[[str], Request | None] = _nginx
     with _open(path) as text:
@@ -60,19 +60,19 @@ def read(path: Path, *, wall: bool = False) -> Iterator[Request]:
                 request = parse(line)
                 if request is None:
                     raise UsageError(
-                        f"{path}, line {n}: not a line of an access log that can be checked.",
-                        f"Give the log of `gossamer web --log`, or nginx's with log_format gossamer '{LOG_FORMAT}';",
+                        f"{path}, line {n}: not a line of an access log in a known format.",
+                        f"Use the log of `gossamer web --log` or an nginx log with log_format gossamer '{LOG_FORMAT}';",
                     )
                 yield request
 
 
 def read_all(paths: Sequence[Path], *, wall: bool = False) -> Iterator[Request]:
-    """The requests of several logs, as one log would have them: in the order in which they ended."""
+    """The requests of several logs, merged into one: in the order in which they ended."""
     return heapq.merge(*(read(path, wall=wall) for path in paths), key=lambda r: r.end)
 
 
 def web_of(path: Path) -> DemoWeb | HostileWeb | None:
-    """The Web that a log describes, if it is one of the demonstration Web, or of the hostile one."""
+    """The Web that a log describes, if it is the log of the demonstration or the hostile Web."""
     with _open(path) as text:
         first = text.readline()
     if not first.startswith(ABOUT):
@@ -85,7 +85,7 @@ def _open(path: Path) -> TextIO:
     try:
         return path.open(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", "Name an access log that can be read.") from error
+        raise UsageError(f"{path}: {error.strerror}", "Name a readable access log.") from error
 
 
 def _demo(line: str, wall: bool) -> Request | None:
@@ -147,21 +147,23 @@ def _plain(text: str) -> str:
     return _ESCAPED.sub(lambda m: chr(int(m[1], 16)), text)
 
 
-def seconds_of(said: str, now: float) -> float | None:
-    """Seconds from `now` (wall clock) that a Retry-After asks for."""
-    wait = retry_after(said, now)
+def seconds_of(header: str, now: float) -> float | None:
+    """The wait that a Retry-After header asks for, in seconds from `now` (wall clock); None: none."""
+    wait = retry_after(header, now)
     return wait if wait >= 0 else None
 
 
 def robots_of_web(web: DemoWeb | HostileWeb) -> RobotsOf:
-    """The robots.txt files of the demonstration Web, each as it was when it was asked for (by the monotonic clock)."""
+    """The robots.txt files of the demonstration Web, each as it was at the time of the request (by the monotonic
+    clock)."""
     return lambda request: web.robots_of(request.origin, request.start)
 
 
 def robots_in(folder: Path) -> RobotsOf:
-    """robots.txt files by host (`folder/HOST/robots.txt`, as sites often lie), or one for all (`folder/robots.txt`).
+    """robots.txt files by host (`folder/HOST/robots.txt`, as sites are often stored), or one for all
+    (`folder/robots.txt`).
 
-    Beside it, `robots.txt.20261117T051400Z` is what was served from that time on (UTC).
+    A file `robots.txt.20261117T051400Z` in the same folder was served from that time on (UTC).
     """
     found: dict[str, list[tuple[float, bytes]]] = {}
 
@@ -176,7 +178,7 @@ def robots_in(folder: Path) -> RobotsOf:
 
 
 def _copies(folder: Path) -> list[tuple[float, bytes]]:
-    """Since when, and what, in order of time."""
+    """The start time and content of each copy, in order of time."""
     copies = [(float("-inf"), folder / "robots.txt")]
     for path in folder.glob("robots.txt.*"):
         dated = _DATED.fullmatch(path.name)

@@ -1,25 +1,30 @@
-"""What the checker reads and what it says: requests, violations, the report."""
+"""What the checker reads and reports: requests, violations, the report."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from gossamer.base.escape import for_screen
 from gossamer.base.units import plural
 
+KEPT: Final = 1_000
+"""Violations of each kind that are kept; further ones are only counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as a server saw it. Times are seconds of one clock, whichever the log has."""
+    """One request as a server saw it. Times are in seconds, by the clock of the log."""
 
     start: float
-    """Its first byte was read."""
+    """When its first byte was read."""
     end: float
-    """The last byte of its answer was written."""
+    """When the last byte of its answer was written."""
     address: str
-    """The server's own."""
+    """The server's address."""
     host: str
     target: str
     """Path and query."""
@@ -28,15 +33,15 @@ class Request:
     method: str = "GET"
     connection: int = 0
     retry_after: float | None = None
-    """Seconds from the end."""
+    """Seconds from the end of the answer."""
     agent: str = ""
-    """User-Agent; "-": it had none, "": the log does not tell."""
+    """User-Agent; "-": none was sent, "": the log does not have it."""
     sender: str = ""
     """From, likewise."""
     location: str = ""
-    """Of a redirect, as sent; "": the log does not tell."""
+    """Target of a redirect, as sent; "": the log does not have it."""
     sent: int = 0
-    """Bytes of the answer."""
+    """Size of the answer in bytes."""
 
     @property
     def site(self) -> str:
@@ -56,33 +61,35 @@ class Request:
         return self.target == "/robots.txt"
 
 
-class Kind(StrEnum):
-    """The ways to be impolite."""
+class Fault(StrEnum):
+    """The rules that a request can break."""
 
     SITE_EARLY = "too early at its site"
     SLOWED_EARLY = "too early after answers that ask to slow down"
     TOOK_EARLY = "too early after an answer that took long"
     ADDRESS_EARLY = "too early at its address"
     DOMAIN_EARLY = "too early at its domain"
-    SITE_PARALLEL = "in parallel with another at its site"
-    ADDRESS_PARALLEL = "in parallel with another at its address"
-    DOMAIN_PARALLEL = "in parallel with another at its domain"
+    SITE_PARALLEL = "in parallel with another request at its site"
+    ADDRESS_PARALLEL = "in parallel with another request at its address"
+    DOMAIN_PARALLEL = "in parallel with another request at its domain"
     RETRY_AFTER = "before the end of a Retry-After"
     FORBIDDEN = "forbidden by robots.txt"
     NO_ROBOTS = "without valid robots.txt rules"
-    DELAY_TOO_LONG = "at a site whose Crawl-delay is longer than we wait"
-    NAMELESS = "without our name, version or contact"
-    METHOD = "with another method than GET"
+    DELAY_TOO_LONG = "at a site whose Crawl-delay is longer than max_delay"
+    NAMELESS = "without the crawler's name, version or contact"
+    METHOD = "with a method other than GET"
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    kind: Kind
+    """A request that breaks a rule."""
+
+    kind: Fault
     request: Request
     previous: Request | None
     """The request that it follows or overlaps, or the robots.txt request whose answer forbids it."""
     early: float
-    """Seconds by which it should have come later; 0 where that has no meaning."""
+    """Seconds by which it came too early; 0 where that has no meaning."""
 
     def __str__(self) -> str:
         r, p = self.request, self.previous
@@ -104,16 +111,18 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PolitenessReport:
+    """The verdict on a log."""
+
     requests: int
     sites: int
     addresses: int
     violations: Sequence[Violation] = ()
-    """The first of each kind, in the order of the log."""
-    counts: Mapping[Kind, int] = field(default_factory=dict)
-    """All of each kind."""
-    worst: Mapping[Kind, Violation] = field(default_factory=dict)
-    """The earliest of each kind: by most seconds."""
+    """The first ones of each kind, in the order of the log."""
+    counts: Mapping[Fault, int] = field(default_factory=dict)
+    """Number of violations of each kind."""
+    worst: Mapping[Fault, Violation] = field(default_factory=dict)
+    """The worst of each kind: too early by most seconds."""
 
     @property
     def is_polite(self) -> bool:
@@ -126,7 +135,7 @@ class Report:
     @property
     def verdict(self) -> str:
         if not self.requests:
-            return "Nothing to judge: the log has no request."
+            return "Nothing to judge: the log has no requests."
         places = f"{plural(self.sites, 'site')} at {plural(self.addresses, 'address', 'addresses')}"
         judged = f"{plural(self.requests, 'request')} to {places}"
         if not self.counts:
@@ -145,3 +154,23 @@ class Report:
             "worst": {kind.name.lower(): v.as_json() for kind, v in self.worst.items()},
             "violations": [v.as_json() for v in self.violations],
         }
+
+
+class Accusations:
+    """Collects the violations of a log."""
+
+    def __init__(self) -> None:
+        self._violations: list[Violation] = []
+        self._counts: Counter[Fault] = Counter()
+        self._worst: dict[Fault, Violation] = {}
+
+    def add(self, violation: Violation) -> None:
+        fault = violation.kind
+        self._counts[fault] += 1
+        if self._counts[fault] <= KEPT:
+            self._violations.append(violation)
+        if fault not in self._worst or violation.early > self._worst[fault].early:
+            self._worst[fault] = violation
+
+    def report(self, requests: int, sites: int, addresses: int) -> PolitenessReport:
+        return PolitenessReport(requests, sites, addresses, self._violations, dict(self._counts), self._worst)

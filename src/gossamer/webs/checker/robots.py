@@ -2,15 +2,16 @@
 
 An answer says one of these:
 
-    rules      200 or 304: what was served then
+    rules      200 or 304: the rules that were served then
     nothing    any other answer: everything is allowed
-    failed     5xx, 429, or no answer (444, as nginx writes it): nothing is allowed; after 30 days of that what the last
-               readable answer said, or everything
+    failed     5xx, 429, or no answer (444, as nginx writes it): nothing is allowed; after 30 days of failures, what the
+               last readable answer said, or everything
     moved      3xx: the next answer of the place that it names speaks for this origin, at most five times
 
-An answer that a killed crawl may have lost is *doubtful*: it permits what it allows, but so does the last certain one
-before it. So is a second answer of a place to which a robots.txt moved: one of the two was asked for by that place's
-own site. What the log does not tell (where a redirect leads, why the client left) accuses nobody.
+An answer that a killed crawl may have lost is *doubtful*: it permits what it allows, but so does the last certain
+answer before it. A second answer of a place to which a robots.txt moved is also doubtful: the site of that place
+requested one of the two for itself. Nobody is accused because of what the log does not tell (the target of a redirect,
+the reason why a client left).
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from functools import lru_cache
 from typing import Final
 
 from gossamer.robots import Rules
-from gossamer.webs.checker.limits import Limits
-from gossamer.webs.checker.report import Kind, Request
+from gossamer.webs.checker.limits import PolitenessLimits
+from gossamer.webs.checker.report import Fault, Request
 from gossamer.webs.demo.access import CLIENT_LEFT
 
 READ_AT_LEAST: Final = 500 * 1024
@@ -30,18 +31,20 @@ READ_AT_LEAST: Final = 500 * 1024
 NO_ANSWER: Final = 444
 HOPS: Final = 5
 DOUBTFUL: Final = 10
-"""Answers that may be in force, and are remembered, besides the last certain one."""
+"""Most doubtful answers that are remembered after the last certain one."""
 _RULES: Final = (200, 304)
 
 RobotsOf = Callable[[Request], bytes | None]
-"""A request for robots.txt to the file that it was answered with; None: not known, allows everything."""
+"""Function from a request for robots.txt to the file that answered it; None: not known, everything is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RobotsAnswer:
+    """An answer to a request for robots.txt, and the rules in it."""
+
     answer: Request
     rules: Rules | None
-    """None: it failed, and nothing is allowed."""
+    """None: the request failed, and nothing is allowed."""
 
 
 def has_failed(answer: Request) -> bool:
@@ -49,7 +52,7 @@ def has_failed(answer: Request) -> bool:
 
 
 def was_left(answer: Request) -> bool:
-    """Whether the client left before it can have learned anything."""
+    """Whether the client left before it could learn anything."""
     return answer.status == CLIENT_LEFT and answer.sent < READ_AT_LEAST
 
 
@@ -57,11 +60,11 @@ def has_moved(answer: Request) -> bool:
     return 300 <= answer.status < 400 and answer.status != 304
 
 
-def said_by(answer: Request, robots_of: RobotsOf, agent: str) -> Said:
+def said_by(answer: Request, robots_of: RobotsOf, agent: str) -> RobotsAnswer:
     if has_failed(answer):
-        return Said(answer, None)
+        return RobotsAnswer(answer, None)
     served = robots_of(answer) if answer.status in _RULES or answer.status == CLIENT_LEFT else None
-    return Said(answer, _parsed(served or b"", agent))
+    return RobotsAnswer(answer, _parsed(served or b"", agent))
 
 
 @lru_cache(maxsize=10_000)
@@ -71,15 +74,17 @@ def _parsed(text: bytes, agent: str) -> Rules:
 
 @dataclass(slots=True)
 class Origin:
-    certain: Said | None = None
-    doubtful: list[Said] = field(default_factory=list)
-    """Since then, in order."""
-    good: Said | None = None
-    """The last that could be read."""
-    failing: float | None = None
-    """Since when it fails, one answer after the other."""
+    """The answers that may be in force at an origin."""
 
-    def hear(self, said: Said, is_certain: bool) -> None:
+    certain: RobotsAnswer | None = None
+    doubtful: list[RobotsAnswer] = field(default_factory=list)
+    """Doubtful answers since the last certain one, in order."""
+    good: RobotsAnswer | None = None
+    """The last readable answer."""
+    failing: float | None = None
+    """The start of the current series of failures; None: there is none."""
+
+    def hear(self, said: RobotsAnswer, is_certain: bool) -> None:
         if said.rules is not None:
             self.good, self.failing = said, None
         elif self.failing is None:
@@ -89,16 +94,16 @@ class Origin:
         else:
             self.doubtful = [*self.doubtful[1 - DOUBTFUL :], said]
 
-    def delay(self, limits: Limits) -> float:
+    def delay(self, limits: PolitenessLimits) -> float:
         """The Crawl-delay that the crawl certainly knows and honours; 0: none."""
         if self.certain is None:
             return 0.0
         delays = [_delay(said) for said in (self.certain, *self.doubtful)]
         return min(delay if delay <= limits.max_delay else 0.0 for delay in delays)
 
-    def judge(self, request: Request, limits: Limits) -> tuple[Kind, Request | None] | None:
-        """What speaks against a page: the last answer's word, if no answer that may be in force allows it."""
-        found: tuple[Kind, Request | None] | None = (Kind.NO_ROBOTS, None)
+    def judge(self, request: Request, limits: PolitenessLimits) -> tuple[Fault, Request | None] | None:
+        """The rule that a page breaks, if no answer that may be in force allows it, and the last answer."""
+        found: tuple[Fault, Request | None] | None = (Fault.NO_ROBOTS, None)
         for said in (self.certain, *self.doubtful):
             if said is not None:
                 kind = self._against(said, request, limits)
@@ -107,21 +112,21 @@ class Origin:
                 found = kind, said.answer
         return found
 
-    def _against(self, said: Said, request: Request, limits: Limits) -> Kind | None:
+    def _against(self, said: RobotsAnswer, request: Request, limits: PolitenessLimits) -> Fault | None:
         if said.rules is None:
             if self.failing is None or request.start - self.failing < limits.unreachable:
-                return Kind.FORBIDDEN
+                return Fault.FORBIDDEN
             return None if self.good is None else _forbids(self.good, request, limits)
         if request.start - said.answer.end > limits.robots_valid + limits.late:
-            return Kind.NO_ROBOTS
+            return Fault.NO_ROBOTS
         return _forbids(said, request, limits)
 
 
-def _delay(said: Said) -> float:
+def _delay(said: RobotsAnswer) -> float:
     return (said.rules.delay or 0.0) if said.rules else 0.0
 
 
-def _forbids(said: Said, request: Request, limits: Limits) -> Kind | None:
+def _forbids(said: RobotsAnswer, request: Request, limits: PolitenessLimits) -> Fault | None:
     if said.rules is None or not said.rules.allows(request.target):
-        return Kind.FORBIDDEN
-    return Kind.DELAY_TOO_LONG if _delay(said) > limits.max_delay else None
+        return Fault.FORBIDDEN
+    return Fault.DELAY_TOO_LONG if _delay(said) > limits.max_delay else None

@@ -1,6 +1,6 @@
-"""What a crawl of the demonstration Web made of what was there: coverage by kind, duplicates found, texts read.
+"""Compares a crawl of the demonstration Web with what was there: coverage by kind, duplicates found, texts read.
 
-The truth is computed (`demo.truth`), what was found is read from the tables (`fates`); both are compared URL by URL.
+The truth is computed (`demo.truth`), the result is read from the tables (`fates`); both are compared URL by URL.
 """
 
 from gossamer.webs.coverage.compare import Coverage, Part, compare

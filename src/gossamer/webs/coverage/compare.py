@@ -1,8 +1,8 @@
 """Compares what was there with what was found.
 
-A URL is *as it should be* if its last request had an outcome that it must have; if it must not be asked for (robots.txt
-forbids it, nobody answers, it lies too deep), if it is known and was not; if only nofollow leads to it, if it is not
-even known.
+A URL is *as it should be* in one of three cases: its last request had an allowed outcome; it must not be requested
+(robots.txt forbids it, nobody answers, it is too deep), it is known, and it was not requested; only nofollow links lead
+to it, and it is not known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gossamer.base.model import Outcome
 from gossamer.webs.coverage.fates import Fate
 from gossamer.webs.demo.counted import only_counted
 from gossamer.webs.demo.kinds import COUNTED, PAGES, SITES
-from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.demo.truth import Expected, Truth
 from gossamer.webs.demo.web import DemoWeb
 
@@ -25,13 +25,13 @@ NOT_KNOWN = "not known"
 
 @dataclass(slots=True)
 class Part:
-    """Of one kind."""
+    """The count of one kind."""
 
     there: int = 0
     found: int = 0
-    """As they should be."""
+    """Number that are as they should be."""
     others: dict[str, int] = field(default_factory=dict)
-    """What became of the rest: outcomes and states."""
+    """What became of the rest: outcomes and states, with their numbers."""
 
     def add(self, is_right: bool, word: str) -> None:
         self.there += 1
@@ -42,29 +42,31 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
+    """The result of a comparison."""
+
     known: Part
     """URLs that a complete crawl comes to know."""
     fetched: Part
-    """Pages that a complete crawl fetches well."""
+    """Pages that a complete crawl fetches without an error."""
     stored: Part
-    """Of them, those that are archived: all but the ones that say noindex, unless the crawl keeps these too."""
+    """The fetched pages that are archived: all except noindex pages, unless the crawl keeps these too."""
     kinds: dict[str, Part]
     """By kind, as `gossamer web --list` names them; `counted` counts links."""
     repeats: dict[str, Part]
-    """Pages that repeat another: `duplicates` of the same site, `soft` ones that say that there is no such page, pages
-    of `mirrors`, which are found by their bytes."""
+    """Pages that repeat another: `duplicates` of the same site, `soft` pages that say that there is no such page, pages
+    of `mirrors`, which are recognised by their bytes."""
     not_repeats: list[str]
-    """Taken for the duplicate of a page that is another."""
+    """Pages wrongly taken for a duplicate."""
     texts: dict[str, Part]
-    """Of stored pages, what was read of them."""
+    """What was read from the stored pages."""
     not_there: list[str]
-    """Known, though no link that is followed leads to such a URL."""
+    """Known URLs to which no followed link leads."""
 
 
 def compare(web: DemoWeb, found: Mapping[str, Fate], depth_dynamic: int) -> Coverage:
-    """`depth_dynamic`: the crawl's limit; it decides what is there of a calendar."""
+    """`depth_dynamic`: the depth limit of the crawl; it decides how much of a calendar is there."""
     expected, truths = web.reachable(depth_dynamic), web.truth()
-    urls = expected | dict.fromkeys(url for url, t in truths.items() if t.kind is Kind.HIDDEN)
+    urls = expected | dict.fromkeys(url for url, t in truths.items() if t.kind is UrlKind.HIDDEN)
     kinds = _by_kind(web, truths, urls, found)
     kinds[COUNTED] = _counted(web, truths, found)
     known, fetched, stored = Part(), Part(), Part()
@@ -115,15 +117,15 @@ def _by_kind(
 
 
 def _counted(web: DemoWeb, truths: Mapping[str, Truth], found: Mapping[str, Fate]) -> Part:
-    """Links of the pages that were fetched."""
+    """Links on the fetched pages that are only counted."""
     there = {u: len(only_counted(web, t.site, t.number)) for u, t in truths.items() if _word(found, u) in _FETCHED}
     differ = sum(n != found[url].counted for url, n in there.items())
-    others = {"pages with another number": differ} if differ else {}
+    others = {"pages with a different number": differ} if differ else {}
     return Part(sum(there.values()), sum(found[url].counted for url in there), others)
 
 
 def _is_repeat(expected: Mapping[str, Expected], url: str, fate: Fate) -> bool:
-    """Whether the page that it is said to repeat has the same text and links."""
+    """Whether the page named as its original has the same text and links."""
     one, other = expected.get(url), expected.get(fate.duplicate_of or "")
     return one is not None and other is not None and one.same_as is not None and one.same_as == other.same_as
 
@@ -131,19 +133,19 @@ def _is_repeat(expected: Mapping[str, Expected], url: str, fate: Fate) -> bool:
 def _repeats(
     truths: Mapping[str, Truth], expected: Mapping[str, Expected], found: Mapping[str, Fate]
 ) -> dict[str, Part]:
-    """Of a group of pages that are alike, all but one are to be found out: the one that was stored first, else any. A
-    page that says noindex is in no group: it is not kept, and nothing repeats it."""
+    """Of a group of pages that are alike, all but one must be recognised: all but the page that was stored first, or
+    any one if none was. A noindex page belongs to no group: it is not kept, and nothing repeats it."""
     groups: dict[str, list[str]] = defaultdict(list)
     for url, e in expected.items():
         if e.same_as and not (url in found and found[url].withheld):
             groups[e.same_as].append(url)
     out = {"duplicates": Part(), "soft": Part(), "mirrors": Part()}
     for urls in groups.values():
-        kind = "soft" if expected[urls[0]].kind is Kind.SOFT else "duplicates"
+        kind = "soft" if expected[urls[0]].kind is UrlKind.SOFT else "duplicates"
         words = sorted((_word(found, url) for url in urls), key=lambda word: word != Outcome.OK.word)
         for word in words[1:]:
-            found_out = word == Outcome.DUPLICATE.word or (kind == "soft" and word == Outcome.SOFT_404.word)
-            out[kind].add(found_out, word)
+            recognised = word == Outcome.DUPLICATE.word or (kind == "soft" and word == Outcome.SOFT_404.word)
+            out[kind].add(recognised, word)
     for url in (url for url in expected if truths[url].copy_of):
         out["mirrors"].add(_same_bytes(found, url, truths[url].copy_of or ""), _word(found, url))
     return out

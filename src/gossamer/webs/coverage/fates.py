@@ -1,4 +1,4 @@
-"""What became of every known page of a collection, as far as the truth about a Web has something to say of it."""
+"""What became of every known page of a collection, as far as it can be compared with the truth about a Web."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 
 _OTHERS: Final = (Counted.NOFOLLOW, Counted.SITE_FULL, Counted.COLLECTION_FULL)
-"""Classes of links that are counted for what they are on this page or at this time, not for where they lead."""
+"""Classes of links that are counted because of the page or the time, not because of their target."""
 _LINKS: Final = " + ".join(f"v.counted_{c.name.lower()}" for c in Counted if c not in _OTHERS)
 _QUERY: Final = f"""
 with gathered as (
@@ -27,24 +27,26 @@ from pages p left join gathered on gathered.page = p.page left join pages origin
 
 @dataclass(frozen=True, slots=True)
 class Fate:
+    """What became of one page."""
+
     state: str
     reason: str
     outcome: str | None
-    """Of the last request; None: it was not asked for."""
+    """Outcome of the last request; None: it was not requested."""
     duplicate_of: str | None = None
-    """URL."""
+    """URL of the original."""
     language: str = ""
     charset: str = ""
     title: str = ""
     description: str = ""
     payload: bytes = b""
-    """SHA-1 of its body."""
+    """SHA-1 of the body."""
     counted: int = 0
-    """Links that were counted and lead to no page."""
+    """Number of links that were counted and become no page."""
     stored: bool = False
-    """A copy of it was archived when it was last fetched."""
+    """A copy was archived when it was last fetched."""
     noindex: bool = False
-    """It said so."""
+    """The page says noindex."""
 
     @property
     def withheld(self) -> bool:
@@ -53,14 +55,14 @@ class Fate:
 
     @property
     def word(self) -> str:
-        """What became of it, in a word or two."""
+        """What became of it, in one or two words."""
         if self.outcome is not None:
             return self.outcome
         return f"{self.state}: {self.reason}" if self.state == "excluded" else self.state
 
 
 def fates(folder: Path) -> dict[str, Fate]:
-    """By URL; with what is committed and not sealed yet."""
+    """Fates by URL, including what is committed but not sealed yet."""
     rows = Database(find(folder, fresh=True), config.load(folder / SETTINGS)).run(_QUERY, views=("pages", "visits"))
     return {row[0]: _fate(*row[1:]) for row in rows}
 
@@ -79,7 +81,7 @@ def _fate(
     stored: bool | None,
     noindex: bool | None,
 ) -> Fate:
-    """As SQL has it: null where nothing was gathered."""
+    """From a row of SQL, where null means that nothing was gathered."""
     return Fate(
         state,
         reason,

@@ -1,4 +1,4 @@
-"""How the pages of the hostile Web ended, against how each behaviour says that they must."""
+"""Compares how the pages of the hostile Web ended with how each behaviour says that they must end."""
 
 from __future__ import annotations
 
@@ -23,16 +23,19 @@ _SHOWN: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Ends:
+    """The result of a comparison."""
+
     found: dict[str, dict[str, int]]
-    """Behaviour to how its bad pages ended, and how many did so."""
+    """By behaviour: how its bad pages ended, and how many."""
     wrong: dict[str, str]
-    """URL to how it ended, where that is not as it must be."""
+    """By URL: how it ended, for pages that ended otherwise than they must."""
     missing: list[str]
-    """URLs that should be known."""
+    """URLs that should be known and are not."""
 
 
 def ends(folder: Path) -> dict[str, str]:
-    """By URL, in the words of the table. A site that must wait at all is set aside here, however soon it is due."""
+    """How each page ended, by URL, in the words of the table. A site that must wait at all counts as suspended here,
+    however soon it is due."""
     sources = find(folder, fresh=True)
     rows = Database(sources, config.load(folder / SETTINGS)).run(_QUERY, views=("pages",))
     aside = {site: why for site, why, _ in aside_of(sources, horizon=0.0)}
@@ -44,7 +47,7 @@ def _word(state: str, reason: str, outcome: str | None, aside: str | None) -> st
         return f"excluded: {reason}"
     if state == "done":
         return outcome or state
-    return f"site: {aside}" if aside and state == "pending" else f"{state}: {outcome or 'not asked for'}"
+    return f"site: {aside}" if aside and state == "pending" else f"{state}: {outcome or 'not requested'}"
 
 
 def compare_ends(web: HostileWeb, found: dict[str, str]) -> Ends:
@@ -62,12 +65,12 @@ def compare_ends(web: HostileWeb, found: dict[str, str]) -> Ends:
 
 def lines_of_ends(compared: Ends) -> Iterator[str]:
     width = 2 + max(map(len, ("behaviour", *compared.found)))
-    yield f"{'behaviour':<{width}}its bad pages ended as"
+    yield f"{'behaviour':<{width}}how its bad pages ended"
     for name, words in compared.found.items():
         yield f"{name:<{width}}{', '.join(f'{word} {number}' for word, number in words.items()) or 'not known'}"
-    yield f"not as they must (`gossamer web --hostile --list`): {plural(len(compared.wrong), 'page')}"
+    yield f"not as the table says (`gossamer web --hostile --list`): {plural(len(compared.wrong), 'page')}"
     yield from _some([f"{url}: {word}" for url, word in compared.wrong.items()])
-    yield f"should be known, and are not: {plural(len(compared.missing), 'page')}"
+    yield f"not known, but should be: {plural(len(compared.missing), 'page')}"
     yield from _some(compared.missing)
 
 

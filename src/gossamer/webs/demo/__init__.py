@@ -1,9 +1,9 @@
-"""The demonstration Web: a Web made from a seed, its truth, and a server for it."""
+"""The demonstration Web: a Web made from a seed, the truth about it, and a server for it."""
 
 from gossamer.webs.demo.kinds import Count, counts, having, without
-from gossamer.webs.demo.layout import Kind
-from gossamer.webs.demo.start import Running, start
+from gossamer.webs.demo.layout import UrlKind
+from gossamer.webs.demo.start import RunningWeb, start
 from gossamer.webs.demo.truth import Expected, Truth
 from gossamer.webs.demo.web import DemoWeb
 
-__all__ = ["Count", "DemoWeb", "Expected", "Kind", "Running", "Truth", "counts", "having", "start", "without"]
+__all__ = ["Count", "DemoWeb", "Expected", "RunningWeb", "Truth", "UrlKind", "counts", "having", "start", "without"]

@@ -1,4 +1,4 @@
-"""`python -m gossamer.webs.demo`: the server as `start` starts it, told what to do by one JSON object."""
+"""`python -m gossamer.webs.demo`: the server process that `start` starts; one JSON object tells it what to serve."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from gossamer.webs.hostile.web import HostileWeb
 
 
 def main() -> None:
-    asked = json.loads(sys.argv[1])
+    order = json.loads(sys.argv[1])
     die_with_parent(signal.SIGTERM)
-    if os.getppid() != asked["parent"]:
+    if os.getppid() != order["parent"]:
         return
-    if asked["ignore_sigint"]:
+    if order["ignore_sigint"]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    log = Path(asked["log"]) if asked["log"] else None
-    if asked["hostile"]:
-        with hostile.certified(HostileWeb.described(asked["web"])) as (bad, wrong):
-            hostile_server.run(bad, asked["port"], AccessLog(log, bad), wrong, _ready(wrong, bad.tls), stdin=True)
+    log = Path(order["log"]) if order["log"] else None
+    if order["hostile"]:
+        with hostile.certified(HostileWeb.described(order["web"])) as (bad, wrong):
+            hostile_server.run(bad, order["port"], AccessLog(log, bad), wrong, _ready(wrong, bad.tls), stdin=True)
     else:
-        with certified(DemoWeb(**asked["web"])) as (web, certificate):
-            run(web, asked["port"], AccessLog(log, web), certificate, _ready(certificate, web.tls), stdin=True)
+        with certified(DemoWeb(**order["web"])) as (web, certificate):
+            run(web, order["port"], AccessLog(log, web), certificate, _ready(certificate, web.tls), stdin=True)
 
 
 def _ready(certificate: Certificate | hostile.Certificates | None, tls: int) -> Callable[[int], None]:

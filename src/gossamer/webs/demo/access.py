@@ -1,23 +1,24 @@
-"""The access log of the demonstration Web: one line per request, tab-separated, after a line with the Web's
-description ("# gossamer web " and a JSON object: the arguments of `DemoWeb` or `HostileWeb`) and a line with the names:
+"""The access log of the demonstration Web: one line per request, with fields separated by tabs. The first line
+describes the Web ("# gossamer web " and a JSON object: the arguments of `DemoWeb` or `HostileWeb`), the second names
+the fields:
 
-    start        monotonic clock (CLOCK_MONOTONIC, the same for all processes of the machine) when the request's first
-                 byte was read, seconds
+    start        monotonic clock (CLOCK_MONOTONIC, the same for all processes of the machine) when the first byte of the
+                 request was read, in seconds
     wall         wall clock at the same moment, seconds since 1970
     end          monotonic clock when the last bytes of the answer were handed to the socket
-    address      local address that was asked
-    host         Host header, lower case, with its port if it named one
+    address      local address that received the request
+    host         Host header in lower case, with its port if it has one
     method, target, status
-    bytes        of the answer, head included
+    bytes        size of the answer, head included
     connection   number of the connection
     retry_after, location  as sent; "-": not sent
     from         From
     agent        User-Agent, to the end of the line
 
-`end` is read just before the bytes go to the kernel and `start` just after they came from it: a client's own pause
-between answer and next request is never longer than `start - end` shows, so the log accuses nobody wrongly. (Only
-where the kernel does not take an answer at once is `end` read after its last bytes went.) A client that left before
-it was answered gives status 499 (as nginx has it).
+`end` is read just before the bytes go to the kernel, and `start` just after they came from it: the real pause of a
+client between an answer and its next request is never longer than `start - end`, so the log accuses nobody wrongly.
+(`end` is read after the last bytes only where the kernel does not take an answer at once.) A client that left before it
+was answered has status 499, as in nginx.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ CLIENT_LEFT: Final = 499
 
 
 def clean(text: str) -> str:
-    """A field without tabs, ends of lines or emptiness."""
+    """A field for the log: without tabs and line ends, and never empty."""
     if text.isprintable():
         return text or "-"
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
 class AccessLog:
-    """Collects lines; whoever owns it calls `flush` often enough, and `close` at the end."""
+    """Collects lines. The owner calls `flush` often enough, and `close` at the end."""
 
     def __init__(self, path: Path | None, web: DataclassInstance) -> None:
         self._file = path.open("a", encoding="utf-8") if path else None

@@ -1,6 +1,6 @@
-"""What the demonstration Web answers to a request: a pure function of the Web, the site, the target and a few headers.
+"""The answers of the demonstration Web: a pure function of the Web, the site, the target and a few headers.
 
-A head and a body are made once and kept, compressed, within a bound; the oldest go first.
+Heads and bodies are made once and cached, compressed, up to a limit; the oldest are dropped first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from gossamer.webs.demo import dice
 from gossamer.webs.demo.bulk import BulkPages, bulk_number
 from gossamer.webs.demo.charsets import Declared
-from gossamer.webs.demo.layout import Kind
+from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.demo.pieces import Body
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.render import render, render_missing, render_month
@@ -25,9 +25,9 @@ from gossamer.webs.demo.sitemaps import sitemap_body
 from gossamer.webs.demo.status import status
 
 CACHE_BYTES: Final = 160_000_000
-"""Enough for the usual Web once; a crawl asks for a page once."""
+"""Enough for all pages of the usual Web; a crawl requests a page once."""
 _NOW: Final = 1_767_225_600
-"""The first of January 2026: ages are counted from there, so that a seed is always the same Web."""
+"""1 January 2026: ages are counted from this date, so that a seed always makes the same Web."""
 _YEAR: Final = 365.25 * 86400
 _MONTH: Final = re.compile(r"/calendar\?month=(0|-?[1-9]\d{0,8})")
 _LOCATION: Final = re.compile(rb"^Location: (.*)\r$", re.MULTILINE)
@@ -51,27 +51,30 @@ _REASONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DemoAnswer:
+    """An answer, complete except for the headers that depend on the connection."""
+
     status: int
     fields: bytes
-    """Header lines but Date and Connection, each with its end of line."""
+    """Header lines except Date and Connection, each with its line end."""
     body: bytes
     retry_after: str = ""
     modified: str = ""
     etag: str = ""
     mark: bytes = b""
-    """What stands in the body in place of a session id; b"": nothing."""
+    """The placeholder for a session id in the body; b"": none."""
     torn: bool = False
-    """Half of the body is sent, no more."""
+    """Only half of the body is sent."""
 
     @property
     def location(self) -> str:
-        """Where it redirects to; "": nowhere."""
+        """Target of a redirect; "": it is none."""
         found = _LOCATION.search(self.fields) if 300 <= self.status < 400 else None
         return found[1].decode("latin-1") if found else ""
 
     def is_fresh(self, etag: str, since: str) -> bool:
-        """Whether a conditional request is answered with 304 (RFC 9110: the entity tag goes before the date)."""
+        """Whether a conditional request is answered with 304 (RFC 9110: the entity tag takes precedence over the
+        date)."""
         return bool(etag == self.etag and etag) or bool(not etag and since == self.modified and since)
 
 
@@ -81,47 +84,47 @@ def status_line(code: int, old: bool = False) -> bytes:
 
 def simple(
     code: int, *fields: str, retry_after: str = "", body: bytes | None = None, mime: str = "text/html"
-) -> Answer:
+) -> DemoAnswer:
     if body is None:
         body = f"<html><head><title>{code}</title></head><body>{code} {_REASONS[code]}</body></html>\n".encode()
     lines = [*fields, f"Content-Type: {mime}", f"Content-Length: {len(body)}"]
     if retry_after:
         lines.append(f"Retry-After: {retry_after}")
-    return Answer(code, "".join(f"{line}\r\n" for line in lines).encode(), body, retry_after)
+    return DemoAnswer(code, "".join(f"{line}\r\n" for line in lines).encode(), body, retry_after)
 
 
-class Answers:
+class DemoAnswers:
     """Answers of a Web, made on demand."""
 
     def __init__(self, web: Places, cache_bytes: int = CACHE_BYTES) -> None:
         self.web = web
         self.bulk = BulkPages(web) if web.bulk else None
-        self._kept: dict[tuple[int, str, bool], Answer] = {}
+        self._kept: dict[tuple[int, str, bool], DemoAnswer] = {}
         self._bytes = 0
         self._most = cache_bytes
 
-    def made(self) -> dict[tuple[int, str, bool], Answer]:
-        """What is kept, by site, target and whether it is compressed."""
+    def made(self) -> dict[tuple[int, str, bool], DemoAnswer]:
+        """The cached answers, by site, target and whether they are compressed."""
         return dict(self._kept)
 
-    def get(self, site: Site, target: str, gzip: bool) -> Answer:
-        if site.session:
+    def get(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
+        if site.features.session:
             target = without_session(site, target)
-        key = (site.number, target, gzip and not (site.session or site.old))
+        key = (site.number, target, gzip and not (site.features.session or site.http.old))
         found = self._kept.get(key)
         if found is None:
             found = self._make(site, target, key[2])
             self._keep(key, found)
         return found
 
-    def _keep(self, key: tuple[int, str, bool], answer: Answer) -> None:
+    def _keep(self, key: tuple[int, str, bool], answer: DemoAnswer) -> None:
         self._kept[key] = answer
         self._bytes += len(answer.body) + 500
         while self._bytes > self._most:
             oldest = next(iter(self._kept))
             self._bytes -= len(self._kept.pop(oldest).body) + 500
 
-    def _make(self, site: Site, target: str, gzip: bool) -> Answer:
+    def _make(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
         if target == "/robots.txt":
             return self._robots(site)
         if target.startswith(("/img/", "/files/", "/media/", "/down/", "/src/")) and self.web.counted:
@@ -129,9 +132,9 @@ class Answers:
         if self.bulk:
             return self._bulk_page(self.bulk, site, target, gzip)
         found = self._of_layout(site, target, gzip)
-        return _without_length(found) if site.old and len(target) % 2 else found
+        return _without_length(found) if site.http.old and len(target) % 2 else found
 
-    def _of_layout(self, site: Site, target: str, gzip: bool) -> Answer:
+    def _of_layout(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
         layout = self.web.layout(site.number)
         number = layout.number.get(target)
         if number is None and (sitemap := sitemap_body(site, layout, target)) is not None:
@@ -139,26 +142,26 @@ class Answers:
         if number is None:
             return self._unknown(site, target, gzip)
         kind, code = layout.kind[number], status(layout, number)
-        if kind is Kind.REDIRECT:
+        if kind is UrlKind.REDIRECT:
             return simple(code, f"Location: {self._location(site, number)}")
-        if kind is Kind.BUSY:
+        if kind is UrlKind.BUSY:
             return simple(code, retry_after=str(self.web.retry_after))
-        if kind is Kind.SOFT:
+        if kind is UrlKind.SOFT:
             return _html(site, render_missing(site), gzip)
         return simple(code) if code != 200 else self._page(site, number, gzip)
 
-    def _unknown(self, site: Site, target: str, gzip: bool) -> Answer:
-        month = _MONTH.fullmatch(target) if site.calendar else None
+    def _unknown(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
+        month = _MONTH.fullmatch(target) if site.features.calendar else None
         if month:
             return _html(site, render_month(self.web, site, int(month[1])), gzip)
-        return _html(site, render_missing(site), gzip) if site.soft else simple(404)
+        return _html(site, render_missing(site), gzip) if site.features.soft else simple(404)
 
-    def _robots(self, site: Site) -> Answer:
+    def _robots(self, site: Site) -> DemoAnswer:
         if site.robots is Robots.UNAVAILABLE:
             return simple(503)
         text = robots_text(self.web, site)
         if text is not None:
-            return simple(200, body=text, mime="text/html" if site.soft else "text/plain")
+            return simple(200, body=text, mime="text/html" if site.features.soft else "text/plain")
         return simple(403 if site.robots is Robots.REFUSED else 404)
 
     def _location(self, site: Site, number: int) -> str:
@@ -166,21 +169,21 @@ class Answers:
         path, target = self.web.layout(other).target[there], self.web.all_sites[other]
         return path if other == site.number and number % 3 else f"{target.scheme}://{target.name}{path}"
 
-    def _bulk_page(self, bulk: BulkPages, site: Site, target: str, gzip: bool) -> Answer:
+    def _bulk_page(self, bulk: BulkPages, site: Site, target: str, gzip: bool) -> DemoAnswer:
         number = bulk_number(site, target)
         if number is None:
             return simple(404)
         body = bulk.body(site, number)
         return _with_body("text/html; charset=utf-8", body.gzip() if gzip else body.plain, gzip)
 
-    def _page(self, site: Site, number: int, gzip: bool) -> Answer:
+    def _page(self, site: Site, number: int, gzip: bool) -> DemoAnswer:
         layout, source = self.web.layout(site.number), self.web.source(site)
-        if layout.kind[number] is Kind.LISTED:
+        if layout.kind[number] is UrlKind.LISTED:
             return simple(200, body=f"<title>{site.host} {number}</title><p>Only the sitemap lists this.\n".encode())
-        if layout.kind[number] in (Kind.HIDDEN, Kind.FORBIDDEN):
+        if layout.kind[number] in (UrlKind.HIDDEN, UrlKind.FORBIDDEN):
             return simple(200, body=f"<title>{site.host} {number}</title><p>You should not read this.\n".encode())
         body = render(self.web, source, number)
-        plain = layout.kind[number] is Kind.PLAIN
+        plain = layout.kind[number] is UrlKind.PLAIN
         declared = {
             Declared.HEADER: True,
             Declared.META: plain,
@@ -189,29 +192,31 @@ class Answers:
         }[site.charset.declared]
         mime = ("text/plain" if plain else "text/html") + (f"; charset={site.charset.label}" if declared else "")
         bits = dice.number(self.web.seed, "head", source.number, number)
-        modified = _modified(bits) if site.dated else ""
-        etag = f'"{bits:016x}"' if site.tagged and not site.session else ""
+        modified = _modified(bits) if site.http.dated else ""
+        etag = f'"{bits:016x}"' if site.http.tagged and not site.features.session else ""
         made = _with_body(mime, body.gzip() if gzip else body.plain, gzip, modified, etag)
-        mark = MARK.encode(site.charset.codec) if site.session else b""
-        return replace(made, mark=mark, torn=layout.kind[number] is Kind.TORN) if mark or site.torn else made
+        mark = MARK.encode(site.charset.codec) if site.features.session else b""
+        return (
+            replace(made, mark=mark, torn=layout.kind[number] is UrlKind.TORN) if mark or site.features.torn else made
+        )
 
 
-def _html(site: Site, body: Body, gzip: bool) -> Answer:
+def _html(site: Site, body: Body, gzip: bool) -> DemoAnswer:
     declared = f"; charset={site.charset.label}" if site.charset.declared is Declared.HEADER else ""
     return _with_body(f"text/html{declared}", body.gzip() if gzip else body.plain, gzip)
 
 
-def _without_length(answer: Answer) -> Answer:
-    """As old servers answer: the end of the connection is the end of the body."""
+def _without_length(answer: DemoAnswer) -> DemoAnswer:
+    """The answer of an old server: the end of the connection is the end of the body."""
     return replace(answer, fields=_LENGTH.sub(b"", answer.fields))
 
 
 def _modified(bits: int) -> str:
-    """Ages fall off exponentially; more than 60 % of the pages changed within the last year (8.3.3)."""
+    """Last-Modified: ages decrease exponentially; more than 60 % of the pages changed within the last year (8.3.3)."""
     return formatdate(int(_NOW + math.log((bits + 1) / 2**64) * _YEAR), usegmt=True)
 
 
-def _with_body(mime: str, body: bytes, gzip: bool, modified: str = "", etag: str = "") -> Answer:
+def _with_body(mime: str, body: bytes, gzip: bool, modified: str = "", etag: str = "") -> DemoAnswer:
     lines = [f"Content-Type: {mime}", f"Content-Length: {len(body)}", "Vary: Accept-Encoding"]
     if gzip:
         lines.append("Content-Encoding: gzip")
@@ -219,4 +224,4 @@ def _with_body(mime: str, body: bytes, gzip: bool, modified: str = "", etag: str
         lines.append(f"Last-Modified: {modified}")
     if etag:
         lines.append(f"ETag: {etag}")
-    return Answer(200, "".join(f"{line}\r\n" for line in lines).encode(), body, "", modified, etag)
+    return DemoAnswer(200, "".join(f"{line}\r\n" for line in lines).encode(), body, "", modified, etag)

@@ -1,18 +1,18 @@
-"""Pages for benchmarks: all of one size and number of links, text from a pool, links of the page's own."""
+"""Pages for benchmarks: all of the same size and number of links, with text from a pool and links of their own."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.pieces import Body, Piece
+from gossamer.webs.demo.pieces import Body, BodyPiece
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.site import Site
 from gossamer.webs.demo.words import sections
 
 POOL: Final = 64
 CHILDREN: Final = 8
-"""Links by which every page is reached from its home page: n to 8n+1 .. 8n+8."""
+"""Links that make every page reachable from its home page: n links to 8n+1 .. 8n+8."""
 _END: Final = b"</body></html>\n"
 
 
@@ -21,7 +21,7 @@ def bulk_target(number: int) -> str:
 
 
 def bulk_number(site: Site, target: str) -> int | None:
-    """The page behind a path, or None."""
+    """The number of the page behind a path; None: there is none."""
     if target == "/":
         return 0
     digits = target[3:-5]
@@ -39,10 +39,11 @@ class BulkPages:
         self.texts = [_text(web, n) for n in range(POOL)]
 
     def body(self, site: Site, number: int) -> Body:
-        return Body.of(self.texts[(number * 31 + site.number * 17) % POOL], Piece.make(self._links(site, number)))
+        return Body.of(self.texts[(number * 31 + site.number * 17) % POOL], BodyPiece.make(self._links(site, number)))
 
     def _links(self, site: Site, number: int) -> bytes:
-        """Children, then pages of the site at equal steps from a place of its own; one in ten leads to another site."""
+        """Children, then pages of the site at equal steps from a start of the page's own; one link in ten leads to
+        another site."""
         n, count = site.pages, self.web.links
         urls = self.targets[min(n, CHILDREN * number + 1) : min(n, CHILDREN * number + 1 + CHILDREN)]
         others = min(count // 10, len(self.homes) - 1)
@@ -56,10 +57,10 @@ class BulkPages:
         return f"<p>{site.host} {number}</p><ul>\n<li><a href={rows}>entry</a></ul>\n".encode() + _END
 
 
-def _text(web: Places, number: int) -> Piece:
+def _text(web: Places, number: int) -> BodyPiece:
     dice, pool = Dice(web.seed, "bulk", number), sections(web.seed, "en", "utf-8")
     text = f"<!DOCTYPE html>\n<html><head><title>Text {number}</title></head><body>\n".encode()
     wanted = web.size - web.links * 44
     while len(text) < wanted:
         text += dice.pick(pool).plain
-    return Piece.make(text[: text.rindex(b" ", 0, max(wanted, 200))] + b"</p>\n")
+    return BodyPiece.make(text[: text.rindex(b" ", 0, max(wanted, 200))] + b"</p>\n")

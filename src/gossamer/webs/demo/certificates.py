@@ -1,8 +1,8 @@
-"""Certificates for the https sites: an authority that lives for one start, and one certificate with all names.
+"""Certificates for the https sites: an authority that is made at every start, and one certificate with all names.
 
-Made by the openssl program, or by the cryptography package if there is none; neither is needed for anything else, so
-without them those sites are switched off. The key of the authority is thrown away at once: whoever trusts the
-authority trusts this one certificate and nothing that could be made later.
+They are made by the openssl program, or by the cryptography package if there is no such program. Neither is needed for
+anything else, so without both the https sites are switched off. The key of the authority is deleted at once: a client
+that trusts the authority trusts this one certificate, and nothing that could be made later.
 """
 
 from __future__ import annotations
@@ -27,23 +27,27 @@ AUTHORITY: Final = "Gossamer demonstration Web"
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
+    """The files of a certificate."""
+
     trusted: Path
-    """The authority's, for whoever asks."""
+    """The certificate of the authority, for clients."""
     own: Path
     key: Path
 
 
 @contextmanager
 def certified(web: DemoWeb) -> Iterator[tuple[DemoWeb, Certificate | None]]:
-    """The Web with a certificate for its https sites, or without such sites; the files are gone afterwards."""
-    names = [name for site in web.all_sites if site.secure for name in site.all_names]
+    """The Web with a certificate for its https sites, or the Web without these sites; the files are removed
+    afterwards."""
+    names = [name for site in web.all_sites if site.http.secure for name in site.all_names]
     with tempfile.TemporaryDirectory(prefix="gossamer-web-") as folder:
         certificate = make_certificate(names, Path(folder)) if names else None
         yield (web if certificate or not names else replace(web, tls=0)), certificate
 
 
 def make_certificate(names: list[str], folder: Path, days: int = DAYS, self_signed: bool = False) -> Certificate | None:
-    """Files in `folder`; None if this machine has no means to make them. `days`: from now; -1: it has expired."""
+    """Writes the files to `folder`; None if this machine cannot make certificates. `days`: validity from now; -1:
+    expired."""
     made = Certificate(folder / "trusted.pem", folder / "server.pem", folder / "server.key")
     program = shutil.which("openssl")
     if program and _by_openssl(program, names, made, days, self_signed):
@@ -122,5 +126,5 @@ def _by_cryptography(names: list[str], made: Certificate, own_days: int, self_si
 
 
 def _is_address(name: str) -> bool:
-    """Names of ours end in a letter."""
+    """Host names here end in a letter."""
     return name[-1].isdecimal()

@@ -1,4 +1,4 @@
-"""Charsets of the demonstration Web, and where a page says which one it has."""
+"""Charsets of the demonstration Web, and where pages declare them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from typing import Final
 
 
 class Declared(StrEnum):
-    """Where a page names its charset."""
+    """Where a page declares its charset."""
 
     MIXED = "in the header, in a meta element, in both or nowhere, page by page"
     HEADER = "in the header"
     META = "in a meta element (plain text: in the header)"
-    NOWHERE = "nowhere: it has to be found out"
+    NOWHERE = "nowhere: it has to be detected"
 
 
 @dataclass(frozen=True, slots=True)
 class Charset:
+    """A charset as pages declare it and as it is encoded."""
+
     label: str
-    """As pages name it."""
+    """The name that pages use."""
     codec: str
-    """Python's, with which pages are written."""
+    """Python's codec with which pages are encoded."""
     meant: str
-    """Python's name of what the label means on the Web, by the WHATWG Encoding standard."""
+    """Python's name of the charset that the label means on the Web, by the WHATWG Encoding standard."""
     declared: Declared
     mark: bytes = b""
-    """The byte order mark that begins a page."""
+    """The byte order mark at the beginning of a page."""
 
 
 UTF_8: Final = Charset("utf-8", "utf-8", "utf-8", Declared.MIXED)
@@ -46,4 +48,4 @@ FOREIGN: Final = (
     ("fr", Charset("iso-8859-1", "cp1252", "cp1252", Declared.META)),
     ("zh", Charset("gb18030", "gb18030", "gb18030", Declared.HEADER)),
 )
-"""Languages and charsets of the sites that are not Spanish or English, in the order in which they are given out."""
+"""Languages and charsets of the sites that are neither Spanish nor English, in the order in which sites get them."""

@@ -1,7 +1,7 @@
 """One connection to the demonstration Web.
 
-A hand-written reader of requests, because a GET without a body is all that is asked here; it takes a request at a time
-from a connection (pipelined ones wait) and keeps the connection open.
+The parser of requests is hand-written, because only GET without a body is served here. It takes one request at a time
+from a connection (pipelined requests wait) and keeps the connection open.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Final, cast
 
 from gossamer.webs.demo import dice, moods
 from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog
-from gossamer.webs.demo.answer import Answer, Answers, simple, status_line
-from gossamer.webs.demo.pace import STEP, Pace
+from gossamer.webs.demo.answer import DemoAnswer, DemoAnswers, simple, status_line
+from gossamer.webs.demo.pace import STEP, AnswerPace
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.site import Down, Site
 
@@ -26,15 +26,15 @@ _RESET: Final = struct.pack("ii", 1, 0)
 
 
 class Shared:
-    """What all connections share."""
+    """The state that all connections share."""
 
     def __init__(self, web: Places, log: AccessLog) -> None:
-        self.answers = Answers(web)
-        self.pace = Pace(web)
+        self.answers = DemoAnswers(web)
+        self.pace = AnswerPace(web)
         self.shape = web
         self.hosts = web.by_host
         self.moved = {s.moved_name: f"{s.scheme}://{s.name}" for s in web.all_sites if s.moved_name}
-        """Names whose every path redirects, and where to."""
+        """Names whose every path redirects, and the origin to which it does."""
         self.alone = _alone(web)
         self.log = log
         self.seed = web.seed
@@ -50,7 +50,7 @@ class Shared:
         return line + self.date
 
     def session(self) -> str:
-        """Another one each time."""
+        """A new session id at each call."""
         self.sessions += 1
         return f"{dice.number(self.seed, 'session', self.sessions):016x}"
 
@@ -60,27 +60,31 @@ class Shared:
 
 
 def _alone(web: Places) -> dict[str, Site]:
-    """Address to the old site that has it for itself: asked without a Host, it is meant."""
+    """By address: the HTTP/1.0 site that is alone there. A request without a Host is for this site."""
     at: dict[str, list[Site]] = {}
     for site in web.all_sites:
         at.setdefault(site.address, []).append(site)
-    return {address: sites[0] for address, sites in at.items() if len(sites) == 1 and sites[0].old}
+    return {address: sites[0] for address, sites in at.items() if len(sites) == 1 and sites[0].http.old}
 
 
 class Connection(asyncio.Protocol):
+    """Reads requests, answers them and writes them to the access log."""
+
     def __init__(self, shared: Shared, loop: asyncio.AbstractEventLoop) -> None:
         self.shared = shared
         self.loop = loop
         self.buffer = b""
-        self.asked: tuple[str, str, str, str, str] | None = None  # host, method, target, from, agent: in progress
-        self.sent: tuple[Answer, int] | None = None  # its answer, on the way out, and its length
+        self.asked: tuple[str, str, str, str, str] | None = (
+            None  # the current request: host, method, target, from, agent
+        )
+        self.sent: tuple[DemoAnswer, int] | None = None  # the answer that is being sent, and its length
         self.closing = False
         self.old = False
         self.later: asyncio.TimerHandle | None = None
         self.start = self.wall = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's is none by type
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transport has another type
         self.transport.set_write_buffer_limits(0)
         self.address: str = transport.get_extra_info("sockname")[0]
         self.secure = transport.get_extra_info("sslcontext") is not None
@@ -140,8 +144,8 @@ class Connection(asyncio.Protocol):
                 return
             found = moody or self.shared.answers.get(site, target, "gzip" in fields.get("accept-encoding", ""))
         if found.is_fresh(fields.get("if-none-match", ""), fields.get("if-modified-since", "")):
-            found = Answer(304, b"", b"")
-        if site.old:
+            found = DemoAnswer(304, b"", b"")
+        if site.http.old:
             self.old = self.closing = True
         latency, rate = self.shared.pace(site)
         if latency:
@@ -149,8 +153,8 @@ class Connection(asyncio.Protocol):
         else:
             self._send(found, method, rate)
 
-    def _send(self, answer: Answer, method: str, rate: int) -> None:
-        """`rate`: bytes of the body every `STEP`; 0: all at once."""
+    def _send(self, answer: DemoAnswer, method: str, rate: int) -> None:
+        """`rate`: bytes of the body per `STEP`; 0: all at once."""
         self.later = None
         tail = b"Connection: close\r\n\r\n" if self.closing and not self.old else b"\r\n"
         body = b"" if method == "HEAD" else answer.body
@@ -164,7 +168,7 @@ class Connection(asyncio.Protocol):
         self._hand_over(head + body[:first], body[first:], rate)
 
     def _hand_over(self, data: bytes, rest: bytes, rate: int) -> None:
-        """`rest` goes later; if the kernel cannot take `data` now, as fast as it can."""
+        """Sends `data` now and `rest` later; both as fast as the kernel takes them if it cannot take `data` now."""
         self.later = None
         before = monotonic()
         taken = self._push(data)
@@ -178,9 +182,9 @@ class Connection(asyncio.Protocol):
             self._sent(before)
 
     def _push(self, data: bytes) -> int:
-        """Hands bytes to the kernel at once (uvloop's `write` would do it later, and the time would be wrong).
+        """Hands bytes to the kernel at once (uvloop's `write` would do it later, and the logged time would be wrong).
 
-        Encrypted ones go their own way, and `end` is a moment too early: that accuses nobody wrongly.
+        Encrypted bytes go through the transport, so their `end` is a moment too early: that accuses nobody wrongly.
         """
         if self.secure:
             self.transport.write(data)
@@ -209,8 +213,8 @@ class Connection(asyncio.Protocol):
             self.start, self.wall = monotonic(), time()
             self._read()
 
-    def _tear(self, answer: Answer) -> None:
-        """Ends the connection as if all were said, or by a reset."""
+    def _tear(self, answer: DemoAnswer) -> None:
+        """Ends the connection in the middle of the body: normally, or by a reset."""
         if len(answer.body) % 2:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self.transport.abort()
@@ -247,7 +251,7 @@ class Connection(asyncio.Protocol):
         self.give_up()
 
     def give_up(self) -> None:
-        """Notes a request that got no whole answer."""
+        """Logs a request that got no complete answer."""
         if self.later:
             self.later.cancel()
         if self.asked:

@@ -1,7 +1,7 @@
-"""Chance that can be repeated: every decision of the demonstration Web comes from a key, never from a run.
+"""Repeatable random numbers: every decision of the demonstration Web comes from a key, never from a run.
 
-`Random.random()` is the one method whose sequence Python promises to keep for an integer seed, so nothing else of it
-is used; and the seed is a digest of the key, because `hash()` differs from process to process.
+`Random.random()` is the only method whose sequence Python promises to keep for an integer seed, so nothing else of it
+is used. The seed is a digest of the key, because `hash()` differs between processes.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ T = TypeVar("T")
 
 
 def number(*key: int | str) -> int:
-    """64 bits for a key."""
+    """A number of 64 bits for a key."""
     return int.from_bytes(blake2b("/".join(map(str, key)).encode(), digest_size=8).digest(), "little")
 
 
 class Dice:
-    """Throws for one key, in order."""
+    """A sequence of random numbers for one key. The order of the calls decides the content of the Web: keep it."""
 
     __slots__ = ("unit",)
 
     def __init__(self, *key: int | str) -> None:
         self.unit = Random(number(*key)).random
-        """A number in [0, 1)."""
+        """Returns a number in [0, 1)."""
 
     def below(self, n: int) -> int:
         return int(self.unit() * n)
@@ -39,7 +39,7 @@ class Dice:
         return items[int(self.unit() ** skew * len(items))]
 
     def whole(self, x: float) -> int:
-        """`x` rounded up or down by chance, so that its mean stays `x`."""
+        """`x` rounded up or down at random, so that the mean is `x`."""
         return int(x) + (self.unit() < x - int(x))
 
     def shuffled(self, items: Sequence[T]) -> list[T]:

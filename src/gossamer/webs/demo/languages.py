@@ -1,7 +1,7 @@
-"""What the pages of the demonstration Web talk about, in eight languages: phrases that fit together in any choice.
+"""The text of the demonstration Web in eight languages: phrases that fit together in any combination.
 
 A sentence is a pattern with slots: S someone, V what they do, P where, T when. Phrases carry their articles and
-endings, so that grammar holds whatever is put beside what; language detection then has real sentences to work on.
+endings, so that every combination is grammatical, and language detection has real sentences to work on.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from typing import Final, NamedTuple
 
 
 class Language(NamedTuple):
+    """The phrases and words of one language."""
+
     someone: tuple[str, ...]
     does: tuple[str, ...]
     where: tuple[str, ...]
     when: tuple[str, ...]
     patterns: tuple[str, ...]
     space: str
-    """Between words and sentences."""
+    """The separator of words and sentences."""
     home: str
     calendar: str
     earlier: str
     later: str
     missing: str
-    """What a site says that has no such page."""
+    """The text of a page that does not exist."""
 
 
 def phrases(text: str) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
-"""What a site holds: every address that answers, its place in the site, and what it answers.
+"""The layout of a site: every target that answers, its place in the site, and its kind.
 
-Numbers 0 .. pages-1 are the pages (0 is the home page), the rest comes after them. Pages form a tree, and each is
-linked from its parent, so all are reachable. A link inside a site leads to the home page, a hub (a page linked from
-the home page), the parent, a child or a sibling: once the home page is read, whatever the order of the rest, no page is
-found deeper than its level. Levels end at 12 for static and 4 for dynamic pages (depth limits of a crawl are 15 and 5),
-so a finished crawl does not depend on its order.
+Numbers 0 .. pages-1 are the pages (0 is the home page); other targets follow. Pages form a tree, and each is linked
+from its parent, so all are reachable. A link inside a site leads to the home page, a hub (a page linked from the home
+page), the parent, a child or a sibling: once the home page is read, no page is found deeper than its level, in any
+order of the others. Levels end at 12 for static and 4 for dynamic pages (the depth limits of a crawl are 15 and 5), so
+the result of a finished crawl does not depend on its order.
+
+The order of the dice decides the bytes of the Web: a change of it changes all Webs.
 """
 
 from __future__ import annotations
@@ -21,26 +23,26 @@ from gossamer.webs.demo.words import PLAIN
 DEEPEST_STATIC: Final = 12
 DEEPEST_DYNAMIC: Final = 4
 LAST_MONTH: Final = 20
-"""Months of a calendar to either side that a layout has. There are more; no crawl should come so far."""
+"""Months of a calendar in each direction that a layout has. There are more, but no crawl should reach them."""
 HUBS: Final = 12
 LISTED: Final = 8
-"""Pages of a site that only its sitemap lists."""
+"""Number of pages of a site that only its sitemap lists."""
 HOME: Final = 0
 
 
-class Kind(StrEnum):
+class UrlKind(StrEnum):
     """What is behind a URL."""
 
     PAGE = "page"
     PLAIN = "plain"
     """A page of type text/plain, without links."""
     DUPLICATE = "duplicate"
-    """Text and links of another page of the site."""
+    """Has the text and links of another page of the site."""
     REDIRECT = "redirect"
     BROKEN = "broken"
     """Linked, but answers 404."""
     SOFT = "soft"
-    """Linked, but answers 200 and a text that says that there is no such page: the same for all of the site."""
+    """Linked, but answers 200 with a text that says that there is no such page: the same for the whole site."""
     ERROR = "error"
     """Answers 500."""
     BUSY = "busy"
@@ -48,51 +50,51 @@ class Kind(StrEnum):
     FORBIDDEN = "forbidden"
     """Linked, but robots.txt forbids it."""
     HIDDEN = "hidden"
-    """Only links with nofollow, or from pages that say so as a whole, lead to it."""
+    """Only nofollow links, or links on nofollow pages, lead to it."""
     CALENDAR = "calendar"
-    """A month; leads to the next and to the previous one, for ever."""
+    """A month; links to the next and to the previous one, without end."""
     LISTED = "listed"
-    """No link leads to it: only the sitemap of its site lists it."""
+    """Not linked: only the sitemap of its site lists it."""
     TORN = "torn"
-    """The connection breaks off in the middle of its body."""
+    """The connection breaks off in the middle of the body."""
     DOWN = "down"
     """The home page of a site that cannot be reached."""
 
 
-PAGES: Final = (Kind.PAGE, Kind.PLAIN, Kind.DUPLICATE)
+PAGES: Final = (UrlKind.PAGE, UrlKind.PLAIN, UrlKind.DUPLICATE)
 
 
 @dataclass(slots=True)
 class Layout:
     """Parallel lists over the numbers of a site."""
 
-    kind: list[Kind] = field(default_factory=list)
+    kind: list[UrlKind] = field(default_factory=list)
     level: list[int] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
-    """-1: no page links there."""
+    """-1: no page links to it."""
     target: list[str] = field(default_factory=list)
     """Path and query."""
     children: dict[int, list[int]] = field(default_factory=dict)
     hubs: list[int] = field(default_factory=list)
     quiet: set[int] = field(default_factory=set)
-    """Pages whose meta robots says nofollow."""
+    """Pages whose meta robots element says nofollow."""
     original: dict[int, int] = field(default_factory=dict)
-    """Duplicate to the page that it repeats."""
+    """From a duplicate to the page that it repeats."""
     twins: set[int] = field(default_factory=set)
     """Pages that have duplicates."""
     leads_to: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Redirect to (site, number)."""
+    """From a redirect to (site, number)."""
     moved: dict[int, int] = field(default_factory=dict)
-    """Page to the redirect that its parent links to instead."""
+    """From a page to the redirect that its parent links to instead."""
     broken: list[int] = field(default_factory=list)
     number: dict[str, int] = field(default_factory=dict)
-    """Path and query to number."""
+    """From path and query to number."""
     anchors: dict[int, tuple[str, str]] = field(default_factory=dict)
-    """Plain links to numbers of the site, as they are written, and their text; made when first needed."""
+    """Plain links to targets of the site: their HTML and their text; made when first needed."""
     months: dict[int, int] = field(default_factory=dict)
-    """Number to month of a calendar."""
+    """From number to month of a calendar."""
 
-    def add(self, kind: Kind, level: int, parent: int, target: str) -> int:
+    def add(self, kind: UrlKind, level: int, parent: int, target: str) -> int:
         self.kind.append(kind)
         self.level.append(level)
         self.parent.append(parent)
@@ -105,35 +107,35 @@ class Layout:
 
 
 def make_layout(web: Shape, site: Site, elsewhere: list[Site]) -> Layout:
-    """`elsewhere`: sites to which redirects may lead."""
+    """`elsewhere`: other sites to which redirects may lead."""
     dice = Dice(web.seed, "layout", site.number)
     out = Layout()
     if site.down is not Down.NO:
-        out.add(Kind.DOWN, 0, -1, "/")
+        out.add(UrlKind.DOWN, 0, -1, "/")
         return out
-    out.add(Kind.PAGE, 0, -1, "/")
+    out.add(UrlKind.PAGE, 0, -1, "/")
     _pages(web, site, dice, out)
-    tops = [n for n in out.children.get(HOME, ()) if out.kind[n] is Kind.PAGE and n not in out.quiet]
+    tops = [n for n in out.children.get(HOME, ()) if out.kind[n] is UrlKind.PAGE and n not in out.quiet]
     out.hubs = tops[: min(HUBS, (len(tops) + 1) // 2)]
     if web.duplicates:
         _duplicates(web, site, dice, out)
     _others(web, site, dice, out)
     if web.redirects:
         _redirects(web, site, dice, out, elsewhere)
-    if site.calendar:
+    if site.features.calendar:
         _calendar(out)
-    for _ in range(LISTED if site.sitemap else 0):
-        out.add(Kind.LISTED, 1, -1, f"/listed/{len(out.kind)}.html")
+    for _ in range(LISTED if site.features.sitemap else 0):
+        out.add(UrlKind.LISTED, 1, -1, f"/listed/{len(out.kind)}.html")
     return out
 
 
 def _calendar(out: Layout) -> None:
-    """Months 0, 1, -1, 2, -2 ...: each is found from the one before it only, the first from the home page."""
-    number = {0: out.add(Kind.CALENDAR, 1, HOME, month_target(0))}
+    """Months 0, 1, -1, 2, -2 ...: each is linked only from the one before it, the first one from the home page."""
+    number = {0: out.add(UrlKind.CALENDAR, 1, HOME, month_target(0))}
     for far in range(1, LAST_MONTH + 1):
         for month in (far, -far):
             before = number[month - 1 if month > 0 else month + 1]
-            number[month] = out.add(Kind.CALENDAR, far + 1, before, month_target(month))
+            number[month] = out.add(UrlKind.CALENDAR, far + 1, before, month_target(month))
     out.months = {n: month for month, n in number.items()}
 
 
@@ -142,7 +144,8 @@ def month_target(month: int) -> str:
 
 
 def _levels(dice: Dice, pages: int) -> list[int]:
-    """Levels of the pages but the home page, rising. Small sites are shallow (8.4.3), large ones are not (8.3.4)."""
+    """Levels of all pages except the home page, ascending. Small sites are shallow (8.4.3), large ones are not
+    (8.3.4)."""
     if pages < 6:
         deepest = 1
     elif pages < 40:
@@ -175,19 +178,19 @@ def _pages(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
         if level != before:
             parents, next_parents, before = next_parents, [], level
         first = not next_parents
-        kind = Kind.PLAIN if not first and dice.chance(web.plain) else Kind.PAGE
-        is_dynamic = kind is Kind.PAGE and level <= DEEPEST_DYNAMIC and dice.chance(dynamic)
+        kind = UrlKind.PLAIN if not first and dice.chance(web.plain) else UrlKind.PAGE
+        is_dynamic = kind is UrlKind.PAGE and level <= DEEPEST_DYNAMIC and dice.chance(dynamic)
         target = _target(site, dice, n, kind, is_dynamic)
         out.add(kind, level, dice.pick(parents, 2.0), target)
-        if kind is Kind.PAGE and not first and web.nofollow and dice.chance(0.01):
+        if kind is UrlKind.PAGE and not first and web.nofollow and dice.chance(0.01):
             out.quiet.add(n)
-        elif kind is Kind.PAGE and (first or dice.chance(0.5)):
+        elif kind is UrlKind.PAGE and (first or dice.chance(0.5)):
             next_parents.append(n)
 
 
-def _target(site: Site, dice: Dice, n: int, kind: Kind, dynamic: bool) -> str:
+def _target(site: Site, dice: Dice, n: int, kind: UrlKind, dynamic: bool) -> str:
     word = dice.pick(PLAIN)
-    if kind is Kind.PLAIN:
+    if kind is UrlKind.PLAIN:
         return f"/notes/{word}-{n}"
     if dynamic:
         script = dice.pick(("article.php", "view.php", "list.php", "show.asp", "item.jsp"))
@@ -199,48 +202,49 @@ def _target(site: Site, dice: Dice, n: int, kind: Kind, dynamic: bool) -> str:
 
 
 def _duplicates(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
-    """Repeats leaves of the same parent: whichever is fetched first, the same links are found at the same depth."""
+    """Makes duplicates of leaves of the same parent: in whatever order they are fetched, the same links are found at
+    the same depth."""
     for n in range(2, site.pages):
         if not dice.chance(web.duplicates * 2.3) or not _leaf(out, n) or n in out.twins:
             continue
         twins = [m for m in out.children[out.parent[n]] if m != n and _leaf(out, m)]
         if twins:
-            out.kind[n] = Kind.DUPLICATE
+            out.kind[n] = UrlKind.DUPLICATE
             out.original[n] = dice.pick(twins)
             out.twins.add(out.original[n])
 
 
 def _leaf(out: Layout, n: int) -> bool:
-    return out.kind[n] is Kind.PAGE and n not in out.children and n not in out.quiet and n not in out.hubs
+    return out.kind[n] is UrlKind.PAGE and n not in out.children and n not in out.quiet and n not in out.hubs
 
 
 def _others(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
-    """Adds what answers with no page, and what may not or should not be asked for."""
+    """Adds targets that do not answer with a page, and targets that may not or should not be requested."""
     givers = _givers(out, site)
     for kind, count, path in (
-        (Kind.ERROR, web.errors * site.pages, "fault"),
-        (Kind.BUSY, web.busy * site.pages, "busy"),
-        (Kind.TORN, site.torn, "torn"),
-        (Kind.HIDDEN, web.nofollow * site.pages, "guestbook"),
-        (Kind.FORBIDDEN, web.forbidden * site.pages if site.has_rules else 0.0, ""),
+        (UrlKind.ERROR, web.errors * site.pages, "fault"),
+        (UrlKind.BUSY, web.busy * site.pages, "busy"),
+        (UrlKind.TORN, site.features.torn, "torn"),
+        (UrlKind.HIDDEN, web.nofollow * site.pages, "guestbook"),
+        (UrlKind.FORBIDDEN, web.forbidden * site.pages if site.has_rules else 0.0, ""),
     ):
         for _ in range(dice.whole(count)):
-            parent = dice.pick([*givers, *sorted(out.quiet)] if kind is Kind.HIDDEN else givers)
+            parent = dice.pick([*givers, *sorted(out.quiet)] if kind is UrlKind.HIDDEN else givers)
             n = len(out.kind)
             level = out.level[parent] + 1
             out.add(kind, level, parent, f"/{path}/{n}.html" if path else _forbidden(site, dice, n, level))
     if web.broken:
         for _ in range(max(1, round(site.pages * web.broken * 1.1))):
-            kind = Kind.SOFT if site.soft else Kind.BROKEN
+            kind = UrlKind.SOFT if site.features.soft else UrlKind.BROKEN
             out.broken.append(out.add(kind, 0, -1, f"/missing/{dice.pick(PLAIN)}-{len(out.kind)}.html"))
-        if site.soft:
+        if site.features.soft:
             out.original |= dict.fromkeys(out.broken[1:], out.broken[0])
             out.twins.add(out.broken[0])
 
 
 def _givers(out: Layout, site: Site) -> list[int]:
-    """Pages that get links to other things: read for certain, followed, and repeated by no other."""
-    return [n for n in range(site.pages) if out.kind[n] is Kind.PAGE and n not in out.quiet and n not in out.twins]
+    """Pages that may get links to other targets: certainly read, followed, and not repeated by another page."""
+    return [n for n in range(site.pages) if out.kind[n] is UrlKind.PAGE and n not in out.quiet and n not in out.twins]
 
 
 def _forbidden(site: Site, dice: Dice, n: int, level: int) -> str:
@@ -252,7 +256,8 @@ def _forbidden(site: Site, dice: Dice, n: int, level: int) -> str:
 
 
 def _redirects(web: Shape, site: Site, dice: Dice, out: Layout, elsewhere: list[Site]) -> None:
-    """Redirects to pages found in no other way, to hubs, over two steps, in a ring of two, and to other sites."""
+    """Redirects to pages that are linked in no other way, to hubs, in two steps, in a circle of two, and to other
+    sites."""
     givers = _givers(out, site)
     for _ in range(dice.whole(web.redirects * site.pages)):
         throw = dice.unit()
@@ -271,7 +276,7 @@ def _redirects(web: Shape, site: Site, dice: Dice, out: Layout, elsewhere: list[
             out.leads_to[one] = (site.number, _redirect(site, dice, out, -1, one))
         else:
             n = _redirect(site, dice, out, parent, HOME)
-            if site.linking and elsewhere:
+            if site.ties.linking and elsewhere:
                 out.leads_to[n] = (dice.pick(elsewhere).number, HOME)
 
 
@@ -279,6 +284,6 @@ def _redirect(site: Site, dice: Dice, out: Layout, parent: int, page: int) -> in
     n = len(out.kind)
     level = out.level[parent] + 1 if parent >= 0 else DEEPEST_STATIC
     dynamic = level <= DEEPEST_DYNAMIC and dice.chance(0.3)
-    n = out.add(Kind.REDIRECT, level, parent, f"/go.php?to={n}" if dynamic else f"/old/{n}.html")
+    n = out.add(UrlKind.REDIRECT, level, parent, f"/go.php?to={n}" if dynamic else f"/old/{n}.html")
     out.leads_to[n] = (site.number, page)
     return n

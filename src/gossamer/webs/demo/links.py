@@ -1,9 +1,9 @@
 """The links of a page: where they lead, how they are written, and which of them a crawl must follow.
 
-In-degree is far more skewed than out-degree (thesis 8.5.1): every page links to its home page and to a few hubs, most
-pages are linked from little more than their parent. About a tenth of the links to pages are broken, external links
-are found only in the sites that have some, and files that a crawl only counts are mixed in. The text of a link is the
-title of the page to which it leads.
+In-degree is far more skewed than out-degree (thesis 8.5.1): every page links to its home page and to a few hubs, while
+most pages have few links besides the one from their parent. About a tenth of the links to pages are broken; only some
+sites have external links; and files that a crawl only counts are mixed in. The text of a link is the title of its
+target.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.layout import HOME, LAST_MONTH, PAGES, Kind, Layout, month_target
+from gossamer.webs.demo.layout import HOME, LAST_MONTH, PAGES, Layout, UrlKind, month_target
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.scripts import LANGUAGES
 from gossamer.webs.demo.site import Site
@@ -22,27 +22,31 @@ from gossamer.webs.demo.words import PLAIN
 
 
 class Role(StrEnum):
+    """How a page refers to a target."""
+
     ANCHOR = "anchor"
     FRAME = "frame"
     NOFOLLOW = "nofollow"
     """An anchor with rel=nofollow."""
     IMAGE = "image"
     COUNTED = "counted"
-    """An anchor to a file, another domain or another scheme: never becomes a page."""
+    """An anchor to a file, another domain or another scheme: it never becomes a page."""
 
 
 FOLLOWED: Final = (Role.ANCHOR, Role.FRAME)
 
 
-class Link(NamedTuple):
+class DemoLink(NamedTuple):
+    """A link of a page."""
+
     role: Role
     site: int
-    """-1: not a place of the demonstration Web."""
+    """-1: outside the demonstration Web."""
     number: int
     url: str
-    """Path and query inside the page's own site; the whole URL, with the bare name, elsewhere."""
+    """Path and query for a target in the same site; the absolute URL, with the bare name, for others."""
     html: str
-    """As it is written where nothing else is asked for."""
+    """The default HTML of the link."""
     text: str
 
 
@@ -60,12 +64,12 @@ def written(role: Role, url: str, text: str) -> str:
             return f'<a href="{url}">{text}</a>\n'
 
 
-def _link(role: Role, site: int, number: int, url: str, text: str) -> Link:
-    return Link(role, site, number, url, written(role, url, text), text)
+def _link(role: Role, site: int, number: int, url: str, text: str) -> DemoLink:
+    return DemoLink(role, site, number, url, written(role, url, text), text)
 
 
-def _files() -> list[tuple[Link, ...]]:
-    """Sets of images, files, other domains and schemes; a page has one of them."""
+def _files() -> list[tuple[DemoLink, ...]]:
+    """Sets of links to images, files, other domains and schemes; each page has one set."""
     dice, out = Dice("files"), []
     for _ in range(512):
         some = [(Role.IMAGE, f"/img/{dice.pick(PLAIN)}.gif") for _ in range(dice.below(6))]
@@ -94,30 +98,30 @@ _FORMS: Final = (
 _FILES: Final = _files()
 
 
-def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> list[Link]:
-    """All links of a page in the order in which they are written. A duplicate has its original's, a mirror its own
-    where the original leads to itself.
+def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> list[DemoLink]:
+    """All links of a page, in the order in which they are written. A duplicate has the links of its original; a mirror
+    links to itself where its original does.
 
-    `dice`: those of the page, not yet thrown; whoever renders it goes on with them.
+    `dice`: those of the page, not yet thrown; the renderer continues with them.
     """
-    if site.mirror_of >= 0:
+    if site.ties.mirror_of >= 0:
         there = links(web, web.source(site), number, dice)
-        return [link._replace(site=site.number) if link.site == site.mirror_of else link for link in there]
+        return [link._replace(site=site.number) if link.site == site.ties.mirror_of else link for link in there]
     layout = web.layout(site.number)
     number = layout.original.get(number, number)
     match layout.kind[number]:
-        case Kind.CALENDAR:
+        case UrlKind.CALENDAR:
             return month_links(web, site, layout.months[number])
-        case Kind.SOFT:
+        case UrlKind.SOFT:
             return [_own(web, site, layout, HOME)]
-        case Kind.PAGE:
+        case UrlKind.PAGE:
             return _of_page(web, site, layout, number, dice or page_dice(web, site, number))
     return []
 
 
-def _of_page(web: Places, site: Site, layout: Layout, number: int, dice: Dice) -> list[Link]:
+def _of_page(web: Places, site: Site, layout: Layout, number: int, dice: Dice) -> list[DemoLink]:
     out = _inside(web, site, layout, dice, number)
-    if site.linking:
+    if site.ties.linking:
         out += _outside(web, site, dice, number)
     if layout.broken:
         share = web.broken / (1 - web.broken)
@@ -132,8 +136,8 @@ def page_dice(web: Places, site: Site, number: int) -> Dice:
     return Dice(web.seed, "page", site.number, number)
 
 
-def month_links(web: Places, site: Site, month: int) -> list[Link]:
-    """The home page, the previous month and the next; beyond the layout they have no number."""
+def month_links(web: Places, site: Site, month: int) -> list[DemoLink]:
+    """The home page, the previous month and the next month; months beyond the layout have no number."""
     layout, words = web.layout(site.number), LANGUAGES[site.language]
     out = [_own(web, site, layout, HOME)]
     for other, text in ((month - 1, words.earlier), (month + 1, words.later)):
@@ -143,15 +147,15 @@ def month_links(web: Places, site: Site, month: int) -> list[Link]:
     return out
 
 
-def _own(web: Places, site: Site, layout: Layout, number: int) -> Link:
+def _own(web: Places, site: Site, layout: Layout, number: int) -> DemoLink:
     url, found = layout.target[number], layout.anchors.get(number)
     if found is None:
         text = title(web, site, number)
         found = layout.anchors[number] = written(Role.ANCHOR, url, text), text
-    return Link(Role.ANCHOR, site.number, number, url, *found)
+    return DemoLink(Role.ANCHOR, site.number, number, url, *found)
 
 
-def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) -> list[Link]:
+def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) -> list[DemoLink]:
     numbers = [HOME] if number != HOME else []
     if layout.level[number] > 1:
         numbers.append(layout.parent[number])
@@ -161,7 +165,7 @@ def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) ->
         numbers += _siblings(layout, dice, number)
     out = [_own(web, site, layout, n) for n in sorted(numbers)]
     for n in layout.children.get(number, ()):
-        if layout.kind[n] is Kind.HIDDEN and number not in layout.quiet:
+        if layout.kind[n] is UrlKind.HIDDEN and number not in layout.quiet:
             out.append(_link(Role.NOFOLLOW, site.number, n, layout.target[n], title(web, site, n)))
         elif n in layout.moved:
             continue
@@ -173,7 +177,8 @@ def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) ->
 
 
 def _siblings(layout: Layout, dice: Dice, number: int) -> set[int]:
-    """A few pages of the same parent. Neither the page nor its duplicates: a link to itself would tell them apart."""
+    """A few pages of the same parent, but neither the page nor its duplicates: a link to itself would make them
+    differ."""
     family = layout.children[layout.parent[number]]
     return {
         n
@@ -182,7 +187,7 @@ def _siblings(layout: Layout, dice: Dice, number: int) -> set[int]:
     }
 
 
-def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[Link]:
+def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[DemoLink]:
     targets = list(web.promised(site.number)) if number == HOME else []
     if dice.chance(0.3):
         targets += [dice.pick(web.linked_sites, 2.5) for _ in range(1 + dice.below(3))]
@@ -193,5 +198,5 @@ def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[Link]:
         layout = web.layout(target.number)
         n = dice.pick(layout.hubs) if layout.hubs and dice.chance(0.3) else HOME
         html = written(Role.ANCHOR, web.spelled(target, dice) + layout.target[n], site_title(target))
-        out.append(Link(Role.ANCHOR, target.number, n, web.url(target.number, n), html, site_title(target)))
+        out.append(DemoLink(Role.ANCHOR, target.number, n, web.url(target.number, n), html, site_title(target)))
     return out

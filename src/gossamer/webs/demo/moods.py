@@ -1,12 +1,12 @@
-"""Sites with moods: what they answer depends on the time, and anybody can tell what it was from the seed.
+"""Sites with moods: what they answer depends on the time, and can be computed from the seed at any later time.
 
-The monotonic clock is cut into periods of `Shape.mood` seconds. In each,
+The monotonic clock is divided into periods of `Shape.mood` seconds. In each period,
 
-    moody      sites answer 429, 503, 500 or 402 to everything but robots.txt for a quarter of it;
-    changing   sites have another robots.txt: other pages are forbidden, or another Crawl-delay asked for;
-    failing    sites may answer 5xx, 429 or nothing when asked for robots.txt.
+    moody      sites answer 429, 503, 500 or 402 to everything except robots.txt for a quarter of it;
+    changing   sites have another robots.txt: it forbids other pages, or asks for another Crawl-delay;
+    failing    sites may answer 5xx, 429 or nothing to a request for robots.txt.
 
-Times are taken as the access log has them, to the microsecond.
+Times are rounded to the microsecond, as in the access log.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from email.utils import formatdate
 from typing import Final, NamedTuple
 
-from gossamer.webs.demo.answer import Answer, simple
+from gossamer.webs.demo.answer import DemoAnswer, simple
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.robots import robots_text
 from gossamer.webs.demo.shape import Shape
@@ -22,19 +22,21 @@ from gossamer.webs.demo.site import Site
 
 ROBOTS: Final = "/robots.txt"
 NO_ANSWER: Final = 444
-"""The connection ends without an answer; nginx logs it so."""
+"""The connection ends without an answer; the status that nginx logs for it."""
 CROSS: Final = 1 / 4
-"""Share of a period."""
+"""Share of a period in which a moody site answers with errors."""
 TOO_LONG: Final = 9_000
-"""A Crawl-delay that nobody honours."""
+"""Seconds. A Crawl-delay that no crawler honours."""
 
 
 class Cross(NamedTuple):
+    """An answer of a site in a bad mood."""
+
     status: int
     seconds: int = 0
-    """Retry-After; 0: none."""
+    """Retry-After in seconds; 0: none."""
     dated: bool = False
-    """As a date."""
+    """Retry-After is sent as a date."""
 
 
 PAGES: Final = (
@@ -53,18 +55,18 @@ def period(shape: Shape, at: float) -> int:
     return int(round(at, 6) // shape.mood)
 
 
-def answer(shape: Shape, site: Site, target: str, at: float, wall: float) -> Answer | None:
-    """What a site answers at a time because of its mood; None: the usual. Status 444: nothing at all."""
+def answer(shape: Shape, site: Site, target: str, at: float, wall: float) -> DemoAnswer | None:
+    """The answer of a site at a time because of its mood; None: the usual one. Status 444: no answer at all."""
     if target != ROBOTS:
-        return _answered(_cross(shape, site, at), wall) if site.moody else None
-    if site.failing:
+        return _answered(_cross(shape, site, at), wall) if site.moods.moody else None
+    if site.moods.failing:
         return _answered(_failure(shape, site, at), wall)
-    text = changed(shape, site, at) if site.changing else None
+    text = changed(shape, site, at) if site.moods.changing else None
     return None if text is None else simple(200, body=text, mime="text/plain")
 
 
 def changed(shape: Shape, site: Site, at: float) -> bytes | None:
-    """The robots.txt of a site that changes."""
+    """The robots.txt of a changing site at a time."""
     dice = Dice(shape.seed, "changing", site.number, period(shape, at))
     if dice.chance(0.3):
         return robots_text(shape, site)
@@ -85,8 +87,8 @@ def _failure(shape: Shape, site: Site, at: float) -> Cross | None:
     return dice.pick(FILES) if dice.chance(0.4) else None
 
 
-def _answered(cross: Cross | None, wall: float) -> Answer | None:
+def _answered(cross: Cross | None, wall: float) -> DemoAnswer | None:
     if cross is None or cross.status == NO_ANSWER:
-        return None if cross is None else Answer(NO_ANSWER, b"", b"")
+        return None if cross is None else DemoAnswer(NO_ANSWER, b"", b"")
     later = formatdate(wall + cross.seconds, usegmt=True) if cross.dated else str(cross.seconds or "")
     return simple(cross.status, retry_after=later)

@@ -1,6 +1,6 @@
-"""How long an answer takes: latency and speed of a site vary from answer to answer (3.3, ERRATA).
+"""The duration of answers: latency and speed of a site vary from answer to answer (3.3, ERRATA).
 
-Relative deviations are those of the thesis: 96 % for latency, 42 % for speed; both log-normal, with mean 1.
+The relative deviations are those of the thesis: 96 % for latency, 42 % for speed; both log-normal, with mean 1.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from gossamer.webs.demo.site import Site
 from gossamer.webs.demo.special import normal
 
 DEVIATIONS: Final = (0.96, 0.42)
-"""Of latency and of speed, relative to the mean of the site."""
+"""Standard deviations of latency and speed, relative to the mean of the site."""
 DIFFERENT: Final = 4_093
-"""Pairs of factors that follow one another, and then again; a prime."""
+"""Number of pairs of factors, which are used in turn; a prime."""
 STEP: Final = 0.003
-"""Seconds between the parts of a body that is sent slowly; what takes less is sent at once."""
+"""Seconds between the parts of a body that is sent slowly; a body that takes less is sent at once."""
 
 
 def factors(seed: int) -> list[tuple[float, float]]:
@@ -32,12 +32,12 @@ def factors(seed: int) -> list[tuple[float, float]]:
     return out
 
 
-class Pace:
-    """Seconds before an answer, and bytes of its body every `STEP` (0: all at once)."""
+class AnswerPace:
+    """For each answer: the seconds before it, and the bytes of its body per `STEP` (0: all at once)."""
 
     def __init__(self, shape: Shape) -> None:
         self._next = cycle(factors(shape.seed) if shape.pace else [(1.0, 1.0)]).__next__
 
     def __call__(self, site: Site) -> tuple[float, int]:
         latency, speed = self._next()
-        return site.latency * latency, int(site.speed * speed * STEP)
+        return site.timing.latency * latency, int(site.timing.speed * speed * STEP)

@@ -1,8 +1,8 @@
-"""Bodies put together from pieces that were compressed before.
+"""Bodies composed of pieces that were compressed before.
 
-Most of a page is text from a pool. A full flush ends the deflate blocks of a piece on a byte, so that the gzip form of
-a body is the blocks of its pieces one after the other; only what is the page's own is compressed for it. CRC-32 runs
-over the plain form. Compressing whole bodies was the dearest single step of making one (48 µs a page, profiled).
+Most of a page is text from a pool. A full flush ends the deflate blocks of a piece on a byte boundary, so that the gzip
+form of a body is the concatenation of the blocks of its pieces; only the page's own text is compressed for it. CRC-32
+runs over the plain form. Compressing whole bodies was the most expensive step of making one (48 µs per page, profiled).
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ _LAST: Final = b"\x03\x00"
 """An empty final block."""
 
 
-class Piece(NamedTuple):
+class BodyPiece(NamedTuple):
+    """A part of a body, plain and compressed."""
+
     plain: bytes
     blocks: bytes
 
@@ -28,11 +30,13 @@ class Piece(NamedTuple):
 
 
 class Body(NamedTuple):
+    """The body of an answer."""
+
     plain: bytes
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BodyPiece, ...]
 
     @classmethod
-    def of(cls, *pieces: Piece) -> Self:
+    def of(cls, *pieces: BodyPiece) -> Self:
         return cls(b"".join([piece.plain for piece in pieces]), pieces)
 
     def gzip(self) -> bytes:

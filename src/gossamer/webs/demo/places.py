@@ -1,4 +1,4 @@
-"""Sites and layouts of the demonstration Web, made when first needed: what links, pages and truth are made from."""
+"""Sites and layouts of the demonstration Web, made when first needed: the basis of links, pages and truth."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from functools import cached_property
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.layout import Layout, make_layout
 from gossamer.webs.demo.shape import Shape
-from gossamer.webs.demo.site import WWW, Names, Site
+from gossamer.webs.demo.site import WWW, Site, SiteNames
 from gossamer.webs.demo.sites import make_sites
 
 
 @dataclass(frozen=True)
 class Places(Shape):
+    """A shape with its sites and layouts."""
+
     @cached_property
     def all_sites(self) -> list[Site]:
-        """By number. Beyond the first `sites` come those that are down, and the mirrors."""
+        """By number. After the first `sites` come the sites that are down, and the mirrors."""
         return make_sites(self)
 
     @cached_property
     def by_host(self) -> Mapping[str, Site]:
-        """All names under which sites are asked for."""
+        """Sites by all their names."""
         return {name: s for s in self.all_sites for name in {s.host, *s.all_names}}
 
     @cached_property
     def linked_sites(self) -> list[Site]:
         """Sites with links from others, the most linked first."""
-        return [s for s in self.all_sites if s.linked]
+        return [s for s in self.all_sites if s.ties.linked]
 
     @cached_property
     def _layouts(self) -> dict[int, Layout]:
@@ -41,22 +43,23 @@ class Places(Shape):
         return found
 
     def _make_layout(self, site: Site) -> Layout:
-        """A mirror has its original's, but leads to itself where that does."""
-        if site.mirror_of < 0:
+        """A mirror has the layout of its original, but redirects to itself where the original does."""
+        if site.ties.mirror_of < 0:
             return make_layout(self, site, [s for s in self.linked_sites if s.number != site.number])
-        original = self.layout(site.mirror_of)
+        original = self.layout(site.ties.mirror_of)
         leads_to = {
-            n: (site.number if to == site.mirror_of else to, there) for n, (to, there) in original.leads_to.items()
+            n: (site.number if to == site.ties.mirror_of else to, there) for n, (to, there) in original.leads_to.items()
         }
         return replace(original, leads_to=leads_to)
 
     def source(self, site: Site) -> Site:
-        """The site whose pages it has: its own, or its original's."""
-        return site if site.mirror_of < 0 else self.all_sites[site.mirror_of]
+        """The site whose pages it serves: itself, or the original of a mirror."""
+        return site if site.ties.mirror_of < 0 else self.all_sites[site.ties.mirror_of]
 
     def promised(self, site: int) -> list[Site]:
-        """Sites that this one's home page links to: every linked site gets a link, every linking one gives one."""
-        givers = [s.number for s in self.all_sites if s.linking and s.mirror_of < 0]
+        """Sites that the home page of this site links to: every linked site gets a link, and every linking site gives
+        one."""
+        givers = [s.number for s in self.all_sites if s.ties.linking and s.ties.mirror_of < 0]
         found = []
         for n in range(max(len(givers), len(self.linked_sites))):
             target, giver = self.linked_sites[n % len(self.linked_sites)], n % len(givers)
@@ -67,10 +70,10 @@ class Places(Shape):
         return found
 
     def url(self, site: int, number: int) -> str:
-        """The canonical one: with the bare name."""
+        """The canonical URL, with the bare name."""
         return self.all_sites[site].home[:-1] + self.layout(site).target[number]
 
     def spelled(self, site: Site, dice: Dice) -> str:
-        """The site's root as somebody writes it: where it has two names, with either."""
-        name = site.host if site.names is Names.BARE or dice.chance(0.5) else WWW + site.host
+        """The root of the site as a link writes it: with either name, if it has two."""
+        name = site.host if site.names is SiteNames.BARE or dice.chance(0.5) else WWW + site.host
         return f"{site.scheme}://{name}"

@@ -1,9 +1,9 @@
-"""From a page's links to its bytes: HTML of the kind found on the Web, in the site's language and charset.
+"""Renders a page: HTML of the kind found on the Web, in the language and charset of the site.
 
-Sizes follow thesis 8.3.2: few pages are very small, from 12 KB on their number falls with the power 3.54, none has
-300 KB. How links are written differs from page to page (absolute path, whole URL, relative to the folder or to a base
-element, session ids, capital letters, attributes without quotes); originals of duplicates use paths only, so that
-both copies have the same bytes and the same links, and so do sites that a mirror repeats.
+Sizes follow thesis 8.3.2: few pages are very small, from 12 KB on their number decreases with the power 3.54, and none
+has 300 KB. How links are written differs from page to page (absolute path, absolute URL, relative to the folder or to a
+base element, session ids, capital letters, attributes without quotes). Originals of duplicates, and sites that a mirror
+repeats, use paths only, so that both copies have the same bytes and the same links.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from typing import Final
 
 from gossamer.webs.demo.charsets import Declared
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.layout import Kind
-from gossamer.webs.demo.links import Link, Role, links, month_links, page_dice, written
-from gossamer.webs.demo.pieces import Body, Piece
+from gossamer.webs.demo.layout import UrlKind
+from gossamer.webs.demo.links import DemoLink, Role, links, month_links, page_dice, written
+from gossamer.webs.demo.pieces import Body, BodyPiece
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.scripts import LANGUAGES
 from gossamer.webs.demo.sessions import MARK, with_session
-from gossamer.webs.demo.site import WWW, Names, Site
+from gossamer.webs.demo.site import WWW, Site, SiteNames
 from gossamer.webs.demo.titles import description, month_title, title
 from gossamer.webs.demo.words import sections
 
 LARGEST: Final = 290_000
 HEAVY_MEDIAN: Final = 35_000
 HEAVY_SPREAD: Final = 1.146
-"""Standard deviation of the logarithm: nine tenths are then below 152 KB."""
+"""Standard deviation of the logarithm: nine tenths of the pages are then below 152 KB."""
 HEAVIEST: Final = 2_000_000
 _NORMAL: Final = NormalDist()
 _STYLES: Final = ("path", "path", "whole", "folder", "base", "session")
 
 
 def size(dice: Dice, heavy: bool = False) -> int:
-    """Bytes of a page: mean about 12 KB. `heavy`: log-normal, as the HTTP Archive has them."""
+    """Size of a page in bytes: mean about 12 KB. `heavy`: log-normal, as in the HTTP Archive."""
     if heavy:
         return min(HEAVIEST, int(HEAVY_MEDIAN * exp(HEAVY_SPREAD * _NORMAL.inv_cdf(max(dice.unit(), 1e-9)))))
     if dice.chance(0.6):
@@ -44,13 +44,13 @@ def size(dice: Dice, heavy: bool = False) -> int:
 
 
 def render(web: Places, site: Site, number: int) -> Body:
-    """The body of a page that has one of its own (of no mirror)."""
+    """The body of a page of a site that is not a mirror."""
     layout = web.layout(site.number)
     number = layout.original.get(number, number)
-    if layout.kind[number] is Kind.CALENDAR:
+    if layout.kind[number] is UrlKind.CALENDAR:
         return render_month(web, site, layout.months[number])
     dice = page_dice(web, site, number)
-    if layout.kind[number] is Kind.PLAIN:
+    if layout.kind[number] is UrlKind.PLAIN:
         own = f"{title(web, site, number)} ({site.host}, {number})\n\n"
         return _fill(web, site, dice, _encoded(site, own), plain=True)
     all_links = links(web, site, number, dice)
@@ -59,32 +59,32 @@ def render(web: Places, site: Site, number: int) -> Body:
     head = _head(web, site, dice, number, own, style, number in layout.quiet)
     session = f"{int(dice.unit() * 2**48):012x}" if style == "session" else ""
     folder = own[: own.rindex("/", 0, (own + "?").index("?")) + 1]
-    shout = dice.chance(0.1) and not site.session
+    shout = dice.chance(0.1) and not site.features.session
     anchors = [_anchor(site, link, style, folder, session, shout) for link in all_links]
     return _fill(web, site, dice, _encoded(site, head + "".join(anchors)))
 
 
 def render_month(web: Places, site: Site, month: int) -> Body:
-    """A page of a calendar; there is one for every whole number."""
+    """A page of a calendar; there is one for every integer."""
     dice = Dice(web.seed, "month", site.number, month)
     name = month_title(site, month)
     anchors = "".join(link.html for link in month_links(web, site, month))
     begin = _beginning(site, site.charset.declared is not Declared.NOWHERE)
     own = f"{begin}<title>{name}</title></head><body><h1>{name}</h1>\n<p>{site.host}</p>\n"
-    return Body.of(Piece.make(_encoded(site, own + anchors)), dice.pick(sections(web.seed, *_text_of(site))))
+    return Body.of(BodyPiece.make(_encoded(site, own + anchors)), dice.pick(sections(web.seed, *_text_of(site))))
 
 
 def render_missing(site: Site) -> Body:
-    """What a site says that answers 200 whatever it is asked for."""
+    """The page of a soft site for a target that does not exist."""
     words = LANGUAGES[site.language]
     text = f"<title>404</title></head><body><p>{words.missing}</p>\n<p>{words.missing}</p>\n"
     begin = _beginning(site, site.charset.declared is not Declared.NOWHERE)
     own = f'{begin}{text}<a href="/">{words.home}</a></body></html>\n'
-    return Body.of(Piece.make(_encoded(site, own)))
+    return Body.of(BodyPiece.make(_encoded(site, own)))
 
 
 def _encoded(site: Site, text: str) -> bytes:
-    """What the charset does not have is written as a character reference."""
+    """The text in the charset of the site; other characters are written as character references."""
     return site.charset.mark + text.encode(site.charset.codec, "xmlcharrefreplace")
 
 
@@ -94,9 +94,9 @@ def _text_of(site: Site) -> tuple[str, str]:
 
 def _style(site: Site, dice: Dice, has_twin: bool) -> str:
     chosen = dice.pick(_STYLES)
-    if site.session:
+    if site.features.session:
         return "every session"
-    return "path" if has_twin or site.mirrored else chosen
+    return "path" if has_twin or site.ties.mirrored else chosen
 
 
 def _beginning(site: Site, declare: bool) -> str:
@@ -124,12 +124,12 @@ def _head(web: Places, site: Site, dice: Dice, number: int, own: str, style: str
 
 
 def _root(site: Site, own: str) -> str:
-    """The site's own name, as its owner writes it on a page: of two with the same pages either."""
-    name = WWW + site.host if site.names is Names.BOTH and len(own) % 2 else site.name
+    """The origin of the site, as its own pages write it: with either name, if both have the same pages."""
+    name = WWW + site.host if site.names is SiteNames.BOTH and len(own) % 2 else site.name
     return f"{site.scheme}://{name}"
 
 
-def _anchor(site: Site, link: Link, style: str, folder: str, session: str, shout: bool) -> str:
+def _anchor(site: Site, link: DemoLink, style: str, folder: str, session: str, shout: bool) -> str:
     if (style == "path" and not shout) or link.site != site.number:
         return link.html
     url = _written(site, link.url, style, folder, session)
@@ -142,7 +142,7 @@ def _written(site: Site, target: str, style: str, folder: str, session: str) -> 
     match style:
         case "every session":
             return with_session(site, target, MARK)
-        case "whole" if target.endswith(".html") and not site.secure:
+        case "whole" if target.endswith(".html") and not site.http.secure:
             return f"HTTP://{_root(site, target)[7:].title()}:80{target}#top"
         case "whole":
             return _root(site, target) + target
@@ -156,10 +156,10 @@ def _written(site: Site, target: str, style: str, folder: str, session: str) -> 
 
 
 def _fill(web: Places, site: Site, dice: Dice, own: bytes, plain: bool = False) -> Body:
-    """Adds text until the page has its size; one piece at least, lest it count as empty."""
+    """Adds text until the page has its size; at least one piece, so that it does not count as empty."""
     pool = sections(web.seed, *_text_of(site), plain)
     length, wanted = len(own), size(dice, web.heavy)
-    pieces = [Piece.make(own)]
+    pieces = [BodyPiece.make(own)]
     while length < wanted or len(pieces) < 2:
         pieces.append(dice.pick(pool))
         length += len(pieces[-1].plain)

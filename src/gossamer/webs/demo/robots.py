@@ -9,11 +9,12 @@ from gossamer.webs.demo.sitemaps import sitemap_line
 
 
 def robots_text(web: Shape, site: Site) -> bytes | None:
-    """What a site answers with status 200; a soft one answers its usual page, which has no rules in it."""
+    """The robots.txt that a site serves with status 200; None: it serves none. A soft site serves its page for missing
+    targets, which has no rules in it."""
     delay = (f"Crawl-delay: {site.delay:g}\n" if site.delay else "") + sitemap_line(site)
     folders = "Disallow: /private/\nAllow: /private/open/\n"
     match site.robots:
-        case Robots.MISSING if site.soft:
+        case Robots.MISSING if site.features.soft:
             return render_missing(site).plain
         case Robots.EMPTY:
             text = f"# come in\nUser-agent: *\nDisallow:\n{delay}"

@@ -1,4 +1,4 @@
-"""The languages of the demonstration Web that are not written in Latin letters: see `languages`."""
+"""The languages of the demonstration Web that are not written in Latin letters; see `languages`."""
 
 from __future__ import annotations
 

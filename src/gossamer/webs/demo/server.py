@@ -1,6 +1,6 @@
-"""Serves the demonstration Web: one process, one loop, a listening socket for each 127.x.y.z.
+"""Serves the demonstration Web: one process, one event loop, one listening socket for each address 127.x.y.z.
 
-All listen on one port; https sites have addresses of their own, at which it speaks TLS. Nobody listens at the addresses
+All sockets listen on one port; https sites have their own addresses, which speak TLS. Nothing listens at the addresses
 of sites that are down. Measured by bench/demo_speed.py.
 """
 
@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from gossamer.base.errors import UsageError
 from gossamer.webs.demo.access import AccessLog
-from gossamer.webs.demo.answer import Answers
+from gossamer.webs.demo.answer import DemoAnswers
 from gossamer.webs.demo.certificates import Certificate
 from gossamer.webs.demo.connection import Connection, Shared
 from gossamer.webs.demo.site import Down
@@ -30,7 +30,7 @@ SEND_BUFFER: Final = 1_000_000
 
 
 def listen(addresses: list[str], port: int) -> list[socket.socket]:
-    """Sockets on one port of all addresses; port 0 finds one that is free everywhere."""
+    """Sockets on the same port of all addresses; port 0 finds one that is free on all."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard) if soft < hard else (soft, hard))
     for _ in range(20):
@@ -45,9 +45,9 @@ def listen(addresses: list[str], port: int) -> list[socket.socket]:
             for s in sockets:
                 s.close()
             if port:
-                cure = "Choose another port with --port, or 0 for any that is free."
+                cure = "Choose another port with --port, or 0 for any free port."
                 raise UsageError(f"Port {port} of {address} cannot be used: {error.strerror}.", cure) from error
-    raise UsageError("No port is free on all addresses of the demonstration Web.", "Name one with --port.")
+    raise UsageError("No port is free on all addresses of the demonstration Web.", "Choose one with --port.")
 
 
 def _bound(address: str, port: int) -> socket.socket:
@@ -74,14 +74,14 @@ async def serve(
 ) -> None:
     """Serves until SIGTERM or SIGINT (unless that is ignored), or, with `stdin`, until standard input ends.
 
-    `ready` is called with the port once all sockets listen. Without a certificate there may be no https sites.
+    `ready` is called with the port once all sockets listen. Without a certificate the Web must have no https sites.
     """
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(unless_the_client_left)
     shared, stop = Shared(web, log), asyncio.Event()
     shared.tick()
     addresses = sorted({s.address for s in web.all_sites if s.down in (Down.NO, Down.SILENT)})
-    secure = {s.address for s in web.all_sites if s.secure}
+    secure = {s.address for s in web.all_sites if s.http.secure}
     context = _context(certificate) if certificate else None
     sockets = listen(addresses, port)
     servers = [
@@ -109,7 +109,7 @@ async def serve(
 
 
 def unless_the_client_left(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Who breaks off, or does not trust our certificate, is no news."""
+    """Ignores clients that break off or do not trust the certificate."""
     if not isinstance(context.get("exception"), OSError):
         loop.default_exception_handler(context)
 
@@ -120,8 +120,8 @@ def _context(certificate: Certificate) -> ssl.SSLContext:
     return context
 
 
-async def make_ahead(answers: Answers) -> None:
-    """Makes all pages while nobody asks, one at a time: most requests then find theirs ready."""
+async def make_ahead(answers: DemoAnswers) -> None:
+    """Makes all pages in the background, one at a time, so that most requests find theirs ready."""
     if answers.bulk is None:
         for site in (s for s in answers.web.all_sites if s.down is Down.NO):
             for target in answers.web.layout(site.number).target:
@@ -144,7 +144,7 @@ def run(
     *,
     stdin: bool = False,
 ) -> None:
-    """`serve` in a loop of its own; uvloop's if it is installed."""
+    """Runs `serve` in a new event loop; uvloop's if it is installed."""
     factory: Any = None
     with contextlib.suppress(ImportError):
         factory = importlib.import_module("uvloop").new_event_loop

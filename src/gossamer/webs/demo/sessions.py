@@ -1,6 +1,6 @@
-"""Session ids in links: another one on every answer, so that a crawler that takes them for pages never ends.
+"""Session ids in links: a new one in every answer, so that a crawler that takes them for pages never ends.
 
-Pages are made with a mark in place of the id; the server puts an id of the same length there when it answers.
+Pages are made with a placeholder for the id; the server replaces it with an id of the same length when it answers.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _IN_QUERY: Final = re.compile(f"[?&]PHPSESSID={_ID}$")
 
 
 def with_session(site: Site, target: str, session: str) -> str:
-    """`;jsessionid=` ends the path, `PHPSESSID=` the query."""
-    if site.session == "jsessionid":
+    """The target with a session id: `;jsessionid=` at the end of the path, `PHPSESSID=` at the end of the query."""
+    if site.features.session == "jsessionid":
         path, mark, query = target.partition("?")
         return f"{path};jsessionid={session}{mark}{query}"
     return f"{target}{'&' if '?' in target else '?'}PHPSESSID={session}"
 
 
 def without_session(site: Site, target: str) -> str:
-    """The page behind a link of the site."""
-    return (_IN_PATH if site.session == "jsessionid" else _IN_QUERY).sub("", target)
+    """The target without its session id."""
+    return (_IN_PATH if site.features.session == "jsessionid" else _IN_QUERY).sub("", target)

@@ -1,4 +1,4 @@
-"""A site of the demonstration Web: where it listens, and how it behaves."""
+"""A site of the demonstration Web: its names and address, and how it behaves."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ WWW: Final = "www."
 
 
 class Robots(StrEnum):
-    """What a site answers when asked for robots.txt."""
+    """What a site answers to a request for robots.txt."""
 
     MISSING = "404: everything is allowed"
     REFUSED = "403: everything is allowed"
     EMPTY = "rules that allow everything"
-    FOLDERS = "a folder is forbidden, but for one folder in it"
+    FOLDERS = "a folder is forbidden, except for one folder in it"
     PATTERNS = "paths are forbidden by wildcards"
-    NAMED = "everything is forbidden, but our name has rules of its own"
+    NAMED = "everything is forbidden, but the crawler's name has its own rules"
     UNAVAILABLE = "503: nothing is allowed"
 
 
-class Names(StrEnum):
-    """Under which names a site answers. Whatever they are, it is one site with one set of pages (A.2.5)."""
+class SiteNames(StrEnum):
+    """The names under which a site answers. With any of them it is one site with one set of pages (A.2.5)."""
 
     BARE = "the bare name only"
     BOTH = "www. and the bare name, with the same pages"
@@ -38,61 +38,101 @@ class Down(StrEnum):
     """Why a site cannot be reached."""
 
     NO = "it can"
-    REFUSED = "no one listens at its address"
+    REFUSED = "nothing listens at its address"
     NAMELESS = "its name has no address"
     SILENT = "it accepts connections and never answers"
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    number: int
-    host: str
-    """The bare name: with it the URLs of its pages are written in the truth."""
-    address: str
-    pages: int
-    """Pages that answer with 200 and are meant to be found."""
-    language: str
-    charset: Charset
-    robots: Robots
+class Timing:
+    """How fast a site answers."""
+
+    latency: float = 0.0
+    """Mean seconds before an answer begins; 0: none."""
+    speed: float = 0.0
+    """Mean bytes of a body per second; 0: as many as the machine can send."""
+    slow: bool = False
+    """Slower to answer than all other sites."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """How a site is connected with other sites."""
+
+    linked: bool = False
+    """Some other site links to it."""
+    linking: bool = False
+    """It links to other sites."""
+    mirrored: bool = False
+    """Another site repeats it, so its internal links are written as paths."""
+    mirror_of: int = -1
+    """The number of the site that it repeats; -1: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """How a site speaks HTTP."""
+
     dated: bool = False
     """Sends Last-Modified."""
     tagged: bool = False
     """Sends ETag."""
-    delay: float = 0.0
-    """Crawl-delay in robots.txt; 0: none."""
-    latency: float = 0.0
-    """Seconds before each answer, in the mean; 0: none."""
-    slow: bool = False
-    """Slower to answer than all others."""
-    speed: float = 0.0
-    """Bytes of a body a second, in the mean; 0: as many as the machine can."""
-    linked: bool = False
-    """Some other site has links to it."""
-    linking: bool = False
-    """It has links to other sites."""
-    names: Names = Names.BARE
-    session: str = ""
-    """The parameter that carries a session id in each link inside the site; "": none does."""
-    calendar: bool = False
-    soft: bool = False
-    torn: int = 0
-    """Pages whose connection breaks off."""
     old: bool = False
     """Speaks HTTP/1.0."""
     secure: bool = False
     """Speaks https only."""
-    down: Down = Down.NO
-    moody: bool = False
-    changing: bool = False
-    """Its robots.txt does."""
-    failing: bool = False
-    """Its robots.txt does, at times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a site has that most other sites do not have."""
+
+    session: str = ""
+    """The parameter that carries a session id in every internal link; "": none does."""
+    calendar: bool = False
+    """A calendar with a next and a previous month without end."""
+    soft: bool = False
+    """Answers 200 where there is no page."""
+    torn: int = 0
+    """Number of pages whose connection breaks off."""
     sitemap: str = ""
-    """What its sitemap is, as `sitemaps.FORMS` has it; "": it has none."""
-    mirrored: bool = False
-    """Another site repeats it, so its links inside are written as paths."""
-    mirror_of: int = -1
-    """The site that it repeats; -1: none."""
+    """The form of its sitemap (`sitemaps.FORMS`); "": it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moods:
+    """What changes with the time at a site (see the module `moods`)."""
+
+    moody: bool = False
+    """It answers with errors at times."""
+    changing: bool = False
+    """Its robots.txt changes."""
+    failing: bool = False
+    """Its robots.txt fails at times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A site, in parts by subject; the defaults are the usual site."""
+
+    number: int
+    host: str
+    """The bare name, without `www.`: the URLs of the truth use it."""
+    address: str
+    pages: int
+    """Number of pages that answer 200 and are meant to be found."""
+    language: str
+    charset: Charset
+    robots: Robots
+    delay: float = 0.0
+    """Crawl-delay in robots.txt; 0: none."""
+    names: SiteNames = SiteNames.BARE
+    down: Down = Down.NO
+    timing: Timing = Timing()
+    ties: Ties = Ties()
+    http: Http = Http()
+    features: Features = Features()
+    moods: Moods = Moods()
 
     @property
     def home(self) -> str:
@@ -100,24 +140,24 @@ class Site:
 
     @property
     def scheme(self) -> str:
-        return "https" if self.secure else "http"
+        return "https" if self.http.secure else "http"
 
     @property
     def name(self) -> str:
-        """The name that its owner prefers."""
-        return WWW + self.host if self.names in (Names.TO_WWW, Names.WWW_ONLY) else self.host
+        """The preferred name."""
+        return WWW + self.host if self.names in (SiteNames.TO_WWW, SiteNames.WWW_ONLY) else self.host
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """The names under which it answers, with pages or with redirects."""
-        if self.names is Names.BARE:
+        """All names under which it answers, with pages or with redirects."""
+        if self.names is SiteNames.BARE:
             return (self.host,)
-        return (WWW + self.host,) if self.names is Names.WWW_ONLY else (self.host, WWW + self.host)
+        return (WWW + self.host,) if self.names is SiteNames.WWW_ONLY else (self.host, WWW + self.host)
 
     @property
     def moved_name(self) -> str | None:
-        """The name whose every path redirects to the other."""
-        return {Names.TO_WWW: self.host, Names.TO_BARE: WWW + self.host}.get(self.names)
+        """The name whose every path redirects to the other name."""
+        return {SiteNames.TO_WWW: self.host, SiteNames.TO_BARE: WWW + self.host}.get(self.names)
 
     @property
     def has_rules(self) -> bool:
@@ -125,5 +165,5 @@ class Site:
 
     @property
     def readable(self) -> bool:
-        """Whether its pages may be asked for at all."""
+        """Whether its pages can and may be requested at all."""
         return self.down is Down.NO and self.robots is not Robots.UNAVAILABLE

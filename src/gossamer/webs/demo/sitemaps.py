@@ -1,7 +1,7 @@
-"""The sitemaps of the demonstration Web: an index with a gzip file and a text, a text, RSS, and Atom.
+"""The sitemaps of the demonstration Web: an index with a gzip file and a text file, a text file, RSS, and Atom.
 
-Named in robots.txt where there is one to name them, else at the well-known place. They list the home page, what it
-links to, and pages that nothing else leads to.
+robots.txt names them where there is one that can; otherwise they are at the well-known place. They list the home page,
+the hubs, and pages to which nothing else leads.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from gossamer.webs.demo.layout import HOME, Kind, Layout
+from gossamer.webs.demo.layout import HOME, Layout, UrlKind
 from gossamer.webs.demo.site import Robots, Site
 
 WELL_KNOWN: Final = "/sitemap.xml"
@@ -26,40 +26,40 @@ FORMS: Final = tuple(_FIRST)
 _PART, _REST = "/maps/pages.xml.gz", "/maps/rest.txt"
 _CHANGED: Final = 1_700_000_000
 _SILENT: Final = (Robots.MISSING, Robots.REFUSED, Robots.UNAVAILABLE)
-"""Those whose robots.txt names nothing."""
+"""Sites whose robots.txt names no sitemap."""
 
 
 def sitemap_place(site: Site) -> str | None:
-    """Path of the first sitemap of a site."""
-    if not site.sitemap:
+    """Path of the first sitemap of a site; None: it has none."""
+    if not site.features.sitemap:
         return None
-    return WELL_KNOWN if site.robots in _SILENT else _FIRST[site.sitemap]
+    return WELL_KNOWN if site.robots in _SILENT else _FIRST[site.features.sitemap]
 
 
 def sitemap_line(site: Site) -> str:
-    """For its robots.txt."""
+    """The line for its robots.txt; "": it needs none."""
     place = sitemap_place(site)
     return "" if place in (None, WELL_KNOWN) else f"Sitemap: {_root(site)}{place}\n"
 
 
 def sitemap_body(site: Site, layout: Layout, target: str) -> tuple[bytes, str] | None:
-    """Body and type of what the site answers there; None if it is no sitemap of it."""
-    if not site.sitemap:
+    """Body and type of a sitemap; None if the target is no sitemap of the site."""
+    if not site.features.sitemap:
         return None
-    listed = [n for n, kind in enumerate(layout.kind) if kind is Kind.LISTED]
+    listed = [n for n, kind in enumerate(layout.kind) if kind is UrlKind.LISTED]
     others = [HOME, *layout.hubs]
     if target == sitemap_place(site):
         return _first(site, layout, others + listed)
     half = len(listed) // 2
-    if site.sitemap == "index" and target == _PART:
+    if site.features.sitemap == "index" and target == _PART:
         return gzip.compress(_urlset(site, layout, others + listed[:half]), mtime=0), "application/gzip"
-    if site.sitemap == "index" and target == _REST:
+    if site.features.sitemap == "index" and target == _REST:
         return _text(site, layout, listed[half:]), "text/plain"
     return None
 
 
 def _first(site: Site, layout: Layout, numbers: list[int]) -> tuple[bytes, str]:
-    match site.sitemap:
+    match site.features.sitemap:
         case "index":
             parts = "".join(f"<sitemap><loc>{_root(site)}{part}</loc></sitemap>" for part in (_PART, _REST))
             return _xml(f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{parts}</sitemapindex>')

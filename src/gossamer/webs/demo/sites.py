@@ -1,8 +1,8 @@
-"""The sites of the demonstration Web: how many pages each has, where it listens, who has links to whom.
+"""Makes the sites of the demonstration Web: how many pages each has, where it listens, which sites link to which.
 
-Proportions are those of the thesis' chapter 8: pages per site by a Zipf law of exponent 1.77 (8.4.1), 36 % of the
+Proportions are those of chapter 8 of the thesis: pages per site by a Zipf law of exponent 1.77 (8.4.1), 36 % of the
 sites with links from others, 28 % with links to others, 47 % with either (table 8.3), 83 % with usable Last-Modified
-(8.3.3). `special` gives some of them what makes them differ.
+(8.3.3). `special` then makes some of them different.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gossamer.base.errors import UsageError
 from gossamer.webs.demo.charsets import LATIN_1, UTF_8
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.shape import Shape
-from gossamer.webs.demo.site import DOMAIN, Down, Robots, Site
+from gossamer.webs.demo.site import DOMAIN, Down, Http, Robots, Site, Ties
 from gossamer.webs.demo.special import distinguish, mirrors, most_of, name
 from gossamer.webs.demo.words import PLAIN
 
@@ -32,14 +32,14 @@ _USUAL: Final = (
 
 
 def sizes(sites: int, pages: int, largest: int, exponent: float = ZIPF) -> list[int]:
-    """Pages per site, largest first, `pages` in all.
+    """Pages per site, largest first, `pages` in total.
 
-    A density ~ n^-exponent means that the site of rank r has c r^(-1/(exponent-1)) pages; c follows from the sum by
-    bisection, sites above `largest` are cut to it and sites below one page raised to it.
+    A density ~ n^-exponent means that the site of rank r has c r^(-1/(exponent-1)) pages. c follows from the sum by
+    bisection; sites above `largest` are cut to it, and sites below one page are raised to it.
     """
     if not sites <= pages <= sites * largest:
         raise UsageError(
-            f"{pages} pages cannot be spread over {sites} sites of 1 to {largest} pages.",
+            f"{pages} pages do not fit {sites} sites of 1 to {largest} pages.",
             "Choose other numbers of sites and pages.",
         )
 
@@ -68,7 +68,7 @@ def hosts(dice: Dice, n: int) -> list[str]:
 
 
 def addresses(dice: Dice, n: int) -> list[str]:
-    """Different addresses all over 127.0.0.0/8, but none in 127.0.0.0/16, which others use."""
+    """Different addresses all over 127.0.0.0/8, but none in 127.0.0.0/16, which other programs use."""
     found: dict[str, None] = {}
     while len(found) < n:
         found[f"127.{1 + dice.below(254)}.{dice.below(256)}.{1 + dice.below(254)}"] = None
@@ -76,7 +76,7 @@ def addresses(dice: Dice, n: int) -> list[str]:
 
 
 def make_sites(shape: Shape) -> list[Site]:
-    """The usual sites first, then those that are down, then the mirrors."""
+    """The usual sites first, then the sites that are down, then the mirrors."""
     dice = Dice(shape.seed, "sites")
     most = most_of(shape)
     unreachable = 0 if shape.bulk else min(shape.down, most) + min(shape.silent, most)
@@ -99,20 +99,22 @@ def _plain(dice: Dice, number: int, host: str, address: str, pages: int) -> Site
     robots = next(kind for limit, kind in _USUAL if throw < limit)
     language = "es" if dice.chance(0.67) else "en"
     charset = LATIN_1 if language == "es" and dice.chance(0.4) else UTF_8
-    return Site(number, host, address, pages, language, charset, robots, dice.chance(0.83), dice.chance(0.5))
+    http = Http(dated=dice.chance(0.83), tagged=dice.chance(0.5))
+    return Site(number, host, address, pages, language, charset, robots, http=http)
 
 
 def _down(number: int, host: str, address: str, unreachable: bool) -> Site:
-    """Every second that is unreachable has no address for its name; others have links to all of them."""
+    """A site that is down: every second unreachable one has no address for its name. Other sites link to all of
+    them."""
     why = (Down.REFUSED, Down.NAMELESS)[number % 2] if unreachable else Down.SILENT
-    return Site(number, host, address, 1, "en", UTF_8, Robots.MISSING, linked=True, down=why)
+    return Site(number, host, address, 1, "en", UTF_8, Robots.MISSING, down=why, ties=Ties(linked=True))
 
 
 def _connect(dice: Dice, sites: list[Site]) -> list[Site]:
-    """Chooses which sites have links from and to others: 36 %, 28 %, and 47 % with either."""
+    """Chooses the sites with links from others (36 %), to others (28 %), and with either (47 %)."""
     order = dice.shuffled(sites)
     order.sort(key=lambda s: s.robots is Robots.UNAVAILABLE)
     n = len(sites)
     linked = {s.number for s in order[: round(0.36 * n)]}
     linking = {s.number for s in order[round(0.19 * n) : round(0.47 * n)]}
-    return [replace(s, linked=s.number in linked, linking=s.number in linking) for s in sites]
+    return [replace(s, ties=replace(s.ties, linked=s.number in linked, linking=s.number in linking)) for s in sites]

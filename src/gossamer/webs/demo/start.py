@@ -1,4 +1,4 @@
-"""Starts the demonstration Web, or the hostile one, in a process of its own, and stops it."""
+"""Starts the demonstration Web, or the hostile Web, in its own process, and stops it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ STOP_WITHIN: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """A demonstration Web that listens. It ends with `stop`, with this process, or with the thread that started it."""
+class RunningWeb:
+    """A Web that is being served. It ends with `stop`, with this process, or with the thread that started it."""
 
     web: DemoWeb | HostileWeb
-    """As it is served: without https sites where no certificates can be made."""
+    """The Web as it is served: without https sites where no certificates can be made."""
     port: int
     trusted: str
-    """File with the certificate of the authority to trust, for the setting `harvester.trusted`; removed at the end.
-    "": no site speaks https."""
+    """File with the certificate of the authority to trust, for the setting `harvester.trusted`; removed at the end. "":
+    no site speaks https."""
     process: subprocess.Popen[bytes] = field(repr=False)
 
     @property
@@ -40,11 +40,11 @@ class Running:
 
     @property
     def resolve(self) -> dict[str, str]:
-        """Host to "127.x.y.z:port" or "none", for the setting `harvester.resolve`."""
+        """From host to "127.x.y.z:port" or "none", for the setting `harvester.resolve`."""
         return self.web.resolve(self.port)
 
     def stop(self) -> None:
-        """Ends the server; its log is whole afterwards."""
+        """Ends the server; its log is complete afterwards."""
         self.process.terminate()
         try:
             self.process.wait(STOP_WITHIN)
@@ -66,11 +66,11 @@ class Running:
 
 def start(
     web: DemoWeb | HostileWeb | None = None, *, port: int = 0, log: Path | None = None, ignore_sigint: bool = True
-) -> Running:
-    """Starts a fresh interpreter and waits until it listens. It ends when its standard input does, so it cannot
-    outlive this process; the kernel's parent-death signal says the same sooner."""
+) -> RunningWeb:
+    """Starts a new interpreter and waits until it listens. It ends when its standard input does, so it cannot outlive
+    this process; the kernel's parent-death signal ends it even sooner."""
     web = web or DemoWeb()
-    asked = {
+    order = {
         "web": asdict(web),
         "port": port,
         "log": str(log.absolute()) if log else None,
@@ -79,7 +79,7 @@ def start(
         "hostile": isinstance(web, HostileWeb),
     }
     process = subprocess.Popen(
-        [sys.executable, "-m", "gossamer.webs.demo", json.dumps(asked)],
+        [sys.executable, "-m", "gossamer.webs.demo", json.dumps(order)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=_environment(),
@@ -89,14 +89,14 @@ def start(
     if not line:
         process.wait()
         raise GossamerError(
-            f"The demonstration Web did not start (exit code {process.returncode}).", "Its own message stands above."
+            f"The demonstration Web did not start (exit code {process.returncode}).", "See its own message above."
         )
     listening = json.loads(line)
-    return Running(replace(web, tls=listening["tls"]), listening["port"], listening["trusted"], process)
+    return RunningWeb(replace(web, tls=listening["tls"]), listening["port"], listening["trusted"], process)
 
 
 def _environment() -> dict[str, str]:
-    """This package is found by the new interpreter wherever this one found it."""
+    """The new interpreter finds this package where this one found it."""
     source = str(Path(__file__).parents[3])
     path = os.environ.get("PYTHONPATH", "")
     return {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{path}" if path else source}

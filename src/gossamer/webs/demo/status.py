@@ -1,29 +1,29 @@
-"""The status codes with which the places of a layout answer."""
+"""The status codes of the targets of a layout."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from gossamer.webs.demo.layout import Kind, Layout
+from gossamer.webs.demo.layout import Layout, UrlKind
 
 STATUS: Final = {
-    Kind.PAGE: 200,
-    Kind.PLAIN: 200,
-    Kind.DUPLICATE: 200,
-    Kind.HIDDEN: 200,
-    Kind.FORBIDDEN: 200,
-    Kind.SOFT: 200,
-    Kind.CALENDAR: 200,
-    Kind.TORN: 200,
-    Kind.BROKEN: 404,
-    Kind.ERROR: 500,
-    Kind.BUSY: 429,
-    Kind.DOWN: 0,
-    Kind.LISTED: 200,
+    UrlKind.PAGE: 200,
+    UrlKind.PLAIN: 200,
+    UrlKind.DUPLICATE: 200,
+    UrlKind.HIDDEN: 200,
+    UrlKind.FORBIDDEN: 200,
+    UrlKind.SOFT: 200,
+    UrlKind.CALENDAR: 200,
+    UrlKind.TORN: 200,
+    UrlKind.BROKEN: 404,
+    UrlKind.ERROR: 500,
+    UrlKind.BUSY: 429,
+    UrlKind.DOWN: 0,
+    UrlKind.LISTED: 200,
 }
 
 
 def status(layout: Layout, number: int) -> int:
-    """0: nobody answers."""
+    """The status code of a target; 0: nobody answers."""
     kind = layout.kind[number]
-    return STATUS[kind] if kind is not Kind.REDIRECT else (301, 302)[number % 2]
+    return STATUS[kind] if kind is not UrlKind.REDIRECT else (301, 302)[number % 2]

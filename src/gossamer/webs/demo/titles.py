@@ -1,4 +1,4 @@
-"""Titles and descriptions of pages: what their own head says, and what links to them say."""
+"""Titles and descriptions of pages: for their own head, and for links to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def site_title(site: Site) -> str:
 
 
 def title(web: Places, site: Site, number: int) -> str:
-    """Without the number that ends the title element."""
+    """The title of a page, without the number at the end of the title element."""
     if number == HOME:
         return site_title(site)
     layout = web.layout(site.number)
@@ -28,14 +28,14 @@ def month_title(site: Site, month: int) -> str:
 
 
 def description(web: Places, site: Site, number: int) -> str:
-    """Of its meta element; "": it has none."""
+    """The description in its meta element; "": it has none."""
     if _throw(web, site, number, 1) >= 1_000 * web.descriptions:
         return ""
     return descriptions(web.seed, site.language)[_throw(web, site, number, 2)]
 
 
 def _throw(web: Places, site: Site, number: int, of: int) -> int:
-    """A number below 1,000 for each page and purpose. Arithmetic: a title is needed for every link, a throw of dice
-    (2 µs) would be the dearest part of it."""
+    """A number below 1,000 for each page and purpose, by arithmetic: every link needs a title, and dice (2 µs) would be
+    the most expensive part of it."""
     mixed = (web.seed * 31 + site.number * 7_919 + number * 104_729 + of * 1_299_709) * 2_654_435_761
     return (mixed >> 15) % 1_000

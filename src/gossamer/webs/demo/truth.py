@@ -1,7 +1,8 @@
-"""What is there, and what a complete polite crawl must make of it: tests compare a finished collection with this.
+"""The truth: what is there, and what a complete polite crawl must make of it. Tests compare a finished collection with
+it.
 
-All URLs are in canonical form with the bare name of their site: `www.` and the bare name are one site (A.2.5). Depths
-are those of a crawl with the usual limits; only calendars go deeper, so only there the limits decide what is found.
+All URLs are canonical, with the bare name of their site: `www.` and the bare name are one site (A.2.5). Depths are
+those of a crawl with the usual limits; only calendars go deeper, so only there the limits decide what is found.
 """
 
 from __future__ import annotations
@@ -12,28 +13,28 @@ from typing import Final
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Outcome
 from gossamer.webs.demo.bulk import bulk_target
-from gossamer.webs.demo.layout import LAST_MONTH, PAGES, Kind
+from gossamer.webs.demo.layout import LAST_MONTH, PAGES, UrlKind
 from gossamer.webs.demo.links import FOLLOWED, links
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.status import status
 from gossamer.webs.demo.titles import description, title
 
 _OUTCOME: Final = {
-    Kind.PAGE: Outcome.OK,
-    Kind.PLAIN: Outcome.OK,
-    Kind.DUPLICATE: Outcome.OK,
-    Kind.SOFT: Outcome.OK,
-    Kind.CALENDAR: Outcome.OK,
-    Kind.REDIRECT: Outcome.REDIRECT,
-    Kind.BROKEN: Outcome.NOT_FOUND,
-    Kind.ERROR: Outcome.SERVER_ERROR,
-    Kind.BUSY: Outcome.TOO_MANY_REQUESTS,
-    Kind.TORN: Outcome.BROKEN_OFF,
-    Kind.LISTED: Outcome.OK,
+    UrlKind.PAGE: Outcome.OK,
+    UrlKind.PLAIN: Outcome.OK,
+    UrlKind.DUPLICATE: Outcome.OK,
+    UrlKind.SOFT: Outcome.OK,
+    UrlKind.CALENDAR: Outcome.OK,
+    UrlKind.REDIRECT: Outcome.REDIRECT,
+    UrlKind.BROKEN: Outcome.NOT_FOUND,
+    UrlKind.ERROR: Outcome.SERVER_ERROR,
+    UrlKind.BUSY: Outcome.TOO_MANY_REQUESTS,
+    UrlKind.TORN: Outcome.BROKEN_OFF,
+    UrlKind.LISTED: Outcome.OK,
 }
-_WAITS: Final = (Kind.ERROR, Kind.BUSY, Kind.TORN)
-_READ: Final = (*PAGES, Kind.CALENDAR, Kind.SOFT)
-"""Kinds whose text a crawl gets."""
+_WAITS: Final = (UrlKind.ERROR, UrlKind.BUSY, UrlKind.TORN)
+_READ: Final = (*PAGES, UrlKind.CALENDAR, UrlKind.SOFT)
+"""Kinds whose text a crawl reads."""
 
 Place = tuple[int, int]
 """Site and number."""
@@ -44,22 +45,22 @@ class Truth:
     """What is behind a URL."""
 
     url: str
-    kind: Kind
+    kind: UrlKind
     site: int
     number: int
     status: int
     """0: nobody answers."""
     level: int
-    """Clicks from the home page (of what no page links to: 0)."""
+    """Clicks from the home page; 0 for targets to which no page links."""
     leads_to: str | None = None
-    """Of a redirect."""
+    """Target of a redirect."""
     same_as: str | None = None
     """The original of a group of duplicates; the original names itself."""
     copy_of: str | None = None
-    """Of a mirror's page: the page of the other site that has the same bytes. Its links lead elsewhere, if it has any:
-    such a page is no duplicate, but its body repeats one."""
+    """For a page of a mirror: the page of the other site that has the same bytes. If it has links, they lead elsewhere:
+    then the page is no duplicate, but its body repeats another."""
     language: str = ""
-    """Of its text; "" where there is none."""
+    """Language of its text; "": it has none."""
     charset: str = ""
     """Python's name of the charset that its label means on the Web."""
     title: str = ""
@@ -71,27 +72,28 @@ class Expected:
     """What becomes of a URL in a complete crawl from the seeds."""
 
     url: str
-    kind: Kind
+    kind: UrlKind
     outcomes: frozenset[Outcome]
-    """The outcomes that its requests may have; empty: it must never be asked for."""
+    """The allowed outcomes of its requests; empty: it must never be requested."""
     same_as: str | None = None
-    """In a group of duplicates exactly one page is OK, the others DUPLICATE; which one depends on the order."""
+    """The original of its group of duplicates: exactly one page of the group is OK, the others are DUPLICATE; which one
+    depends on the order."""
     waits: bool = False
-    """It is to be tried again later, or its site is."""
+    """It, or its site, is to be tried again later."""
     too_deep: bool = False
 
     @property
     def excluded(self) -> bool:
-        """It must never be asked for."""
+        """It must never be requested."""
         return not self.outcomes
 
 
 def truth(web: Places) -> dict[str, Truth]:
-    """Every URL that the Web knows (robots.txt, files and months beyond the layout apart)."""
+    """Every URL of the Web, except robots.txt, files, and months beyond the layout."""
     if web.bulk:
         return {
             s.home[:-1] + bulk_target(n): Truth(
-                s.home[:-1] + bulk_target(n), Kind.PAGE, s.number, n, 200, 0, None, None, None, "en", "utf-8"
+                s.home[:-1] + bulk_target(n), UrlKind.PAGE, s.number, n, 200, 0, None, None, None, "en", "utf-8"
             )
             for s in web.all_sites
             for n in range(s.pages)
@@ -104,7 +106,7 @@ def _truth(web: Places, number: int, n: int) -> Truth:
     site, layout = web.all_sites[number], web.layout(number)
     kind, source = layout.kind[n], web.source(site)
     group, original = _group(web, number, n), layout.original.get(n, n)
-    has_twins = n in layout.original or n in layout.twins or (kind is Kind.PLAIN and _is_repeated(web, number))
+    has_twins = n in layout.original or n in layout.twins or (kind is UrlKind.PLAIN and _is_repeated(web, number))
     read = kind in _READ
     return Truth(
         web.url(number, n),
@@ -113,38 +115,38 @@ def _truth(web: Places, number: int, n: int) -> Truth:
         n,
         status(layout, n),
         layout.level[n],
-        leads_to=web.url(*layout.leads_to[n]) if kind is Kind.REDIRECT else None,
+        leads_to=web.url(*layout.leads_to[n]) if kind is UrlKind.REDIRECT else None,
         same_as=web.url(*group) if has_twins else None,
         copy_of=web.url(source.number, n) if read and source is not site else None,
         language=site.language if read else "",
         charset=site.charset.meant if read else "",
         title=_title(web, number, original) if read else "",
-        description=description(web, source, original) if kind in (Kind.PAGE, Kind.DUPLICATE) else "",
+        description=description(web, source, original) if kind in (UrlKind.PAGE, UrlKind.DUPLICATE) else "",
     )
 
 
 def _title(web: Places, number: int, n: int) -> str:
-    """What the title element says."""
+    """The text of the title element."""
     site = web.source(web.all_sites[number])
     match web.layout(number).kind[n]:
-        case Kind.PLAIN:
+        case UrlKind.PLAIN:
             return ""
-        case Kind.SOFT:
+        case UrlKind.SOFT:
             return "404"
-        case Kind.CALENDAR:
+        case UrlKind.CALENDAR:
             return title(web, site, n)
     return f"{title(web, site, n)} {n}"
 
 
 def _is_repeated(web: Places, number: int) -> bool:
     site = web.all_sites[number]
-    return site.mirrored or site.mirror_of >= 0
+    return site.ties.mirrored or site.ties.mirror_of >= 0
 
 
 def _group(web: Places, number: int, n: int) -> Place:
-    """The first of all pages with its text and links. Pages without links are the same on a mirror."""
+    """The first of all pages with the same text and links. Pages without links are the same on a mirror."""
     layout = web.layout(number)
-    if layout.kind[n] is Kind.PLAIN:
+    if layout.kind[n] is UrlKind.PLAIN:
         return web.source(web.all_sites[number]).number, n
     return number, layout.original.get(n, n)
 
@@ -152,9 +154,9 @@ def _group(web: Places, number: int, n: int) -> Place:
 def reachable(web: Places, depth_dynamic: int) -> dict[str, Expected]:
     """Every canonical URL that a complete crawl from the seeds comes to know."""
     if web.bulk:
-        return {url: Expected(url, Kind.PAGE, frozenset({Outcome.OK})) for url in truth(web)}
+        return {url: Expected(url, UrlKind.PAGE, frozenset({Outcome.OK})) for url in truth(web)}
     if depth_dynamic > LAST_MONTH:
-        raise UsageError(f"The truth knows calendars to depth {LAST_MONTH} only.", "Crawl with a smaller depth limit.")
+        raise UsageError(f"The truth has calendars only to depth {LAST_MONTH}.", "Crawl with a smaller depth limit.")
     found = _walk(web, depth_dynamic)
     groups: dict[Place, int] = {}
     for place in found:
@@ -168,9 +170,9 @@ def _walk(web: Places, depth_dynamic: int) -> list[Place]:
     found |= dict.fromkeys(
         (s.number, n)
         for s in web.all_sites
-        if s.sitemap and s.readable
+        if s.features.sitemap and s.readable
         for n, kind in enumerate(web.layout(s.number).kind)
-        if kind is Kind.LISTED
+        if kind is UrlKind.LISTED
     )
     todo = list(found)
     for place in todo:
@@ -185,7 +187,7 @@ def _next(web: Places, site: int, number: int, depth_dynamic: int) -> list[Place
     layout, place = web.layout(site), web.all_sites[site]
     if not place.readable or number in layout.quiet or _is_too_deep(web, site, number, depth_dynamic):
         return []
-    if layout.kind[number] is Kind.REDIRECT:
+    if layout.kind[number] is UrlKind.REDIRECT:
         return [layout.leads_to[number]]
     if layout.kind[number] not in _READ:
         return []
@@ -194,7 +196,7 @@ def _next(web: Places, site: int, number: int, depth_dynamic: int) -> list[Place
 
 def _is_too_deep(web: Places, site: int, number: int, depth_dynamic: int) -> bool:
     layout = web.layout(site)
-    return layout.kind[number] is Kind.CALENDAR and layout.level[number] > depth_dynamic
+    return layout.kind[number] is UrlKind.CALENDAR and layout.level[number] > depth_dynamic
 
 
 def _expected(web: Places, site: int, number: int, groups: dict[Place, int], depth_dynamic: int) -> Expected:
@@ -202,11 +204,11 @@ def _expected(web: Places, site: int, number: int, groups: dict[Place, int], dep
     kind, nothing = layout.kind[number], frozenset[Outcome]()
     if not web.all_sites[site].readable:
         return Expected(url, kind, nothing, waits=True)
-    if kind is Kind.FORBIDDEN:
+    if kind is UrlKind.FORBIDDEN:
         return Expected(url, kind, nothing)
     if _is_too_deep(web, site, number, depth_dynamic):
         return Expected(url, kind, nothing, too_deep=True)
-    group, found_out = _group(web, site, number), {Outcome.SOFT_404} if kind is Kind.SOFT else set()
+    group, recognised = _group(web, site, number), {Outcome.SOFT_404} if kind is UrlKind.SOFT else set()
     if groups[group] > 1:
-        return Expected(url, kind, frozenset({Outcome.OK, Outcome.DUPLICATE} | found_out), web.url(*group))
-    return Expected(url, kind, frozenset({_OUTCOME[kind]} | found_out), waits=kind in _WAITS)
+        return Expected(url, kind, frozenset({Outcome.OK, Outcome.DUPLICATE} | recognised), web.url(*group))
+    return Expected(url, kind, frozenset({_OUTCOME[kind]} | recognised), waits=kind in _WAITS)

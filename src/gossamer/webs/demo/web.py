@@ -1,6 +1,6 @@
-"""The demonstration Web: some hundred sites and twenty thousand pages that exist only as a seed and a few shares.
+"""The demonstration Web: about a hundred sites and twenty thousand pages that exist only as a seed and a few shares.
 
-What a page holds is a pure function of (seed, site, page): any process can say what any URL answers, and what a
+The content of a page is a pure function of (seed, site, page): any process can compute what any URL answers, and what a
 complete crawl must find, without serving or storing anything. Sites and layouts are made when first needed.
 """
 
@@ -11,28 +11,28 @@ from dataclasses import dataclass
 from gossamer.webs.demo.moods import changed
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.robots import robots_text
-from gossamer.webs.demo.site import DOMAIN, WWW, Down, Names
+from gossamer.webs.demo.site import DOMAIN, WWW, Down, SiteNames
 from gossamer.webs.demo.truth import Expected, Truth, reachable, truth
 
 DEPTH_DYNAMIC = 5
-"""The usual setting `seeder.depth_dynamic`."""
+"""The default of the setting `seeder.depth_dynamic`."""
 
 
 @dataclass(frozen=True)
 class DemoWeb(Places):
-    """See `Shape` for what can be asked of it."""
+    """The whole Web; see `Shape` for its options."""
 
     @property
     def seeds(self) -> list[str]:
-        """Every home page: most sites have no link from another. Some sites are named with www."""
-        return [f"{s.scheme}://{WWW + s.host if s.names is Names.TO_BARE else s.name}/" for s in self.all_sites]
+        """Every home page, because most sites have no link from another. Some seeds are written with www."""
+        return [f"{s.scheme}://{WWW + s.host if s.names is SiteNames.TO_BARE else s.name}/" for s in self.all_sites]
 
     @property
     def domains(self) -> list[str]:
         return [DOMAIN]
 
     def resolve(self, port: int) -> dict[str, str]:
-        """For the setting `harvester.resolve`: host to address and port, or to "none"."""
+        """For the setting `harvester.resolve`: from host to address and port, or to "none"."""
         out: dict[str, str] = {}
         for s in self.all_sites:
             place = "none" if s.down is Down.NAMELESS else f"{s.address}:{port}"
@@ -40,13 +40,13 @@ class DemoWeb(Places):
         return out
 
     def truth(self) -> dict[str, Truth]:
-        """Every URL that the Web knows (robots.txt, files and far months apart), and what is behind it."""
+        """Every URL of the Web, except robots.txt, files and far months, and what is behind it."""
         return truth(self)
 
     def reachable(self, depth_dynamic: int = DEPTH_DYNAMIC) -> dict[str, Expected]:
         """Every canonical URL that a complete polite crawl from the seeds comes to know, and what becomes of it.
 
-        `depth_dynamic`: the crawl's limit; at least 4, for below it other pages than calendars are cut off.
+        `depth_dynamic`: the limit of the crawl; at least 4, because a lower limit cuts off other pages than calendars.
         """
         return reachable(self, depth_dynamic)
 
@@ -59,4 +59,4 @@ class DemoWeb(Places):
         site = self.by_host.get(name)
         if site is None or name == site.moved_name:
             return None
-        return changed(self, site, at) if site.changing and at is not None else robots_text(self, site)
+        return changed(self, site, at) if site.moods.changing and at is not None else robots_text(self, site)

@@ -1,6 +1,6 @@
 """Text of the demonstration Web: words for names, and sentences, titles and sections of pages, made once.
 
-Two thirds of the sites are Spanish, as in the thesis' collection (8.3.5), so that accents and charsets occur.
+Two thirds of the sites are Spanish, as in the collection of the thesis (8.3.5), so that accents and charsets occur.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.pieces import Piece
+from gossamer.webs.demo.pieces import BodyPiece
 from gossamer.webs.demo.scripts import LANGUAGES
 
 _WORDS: Final = """
@@ -21,7 +21,7 @@ _WORDS: Final = """
     small large early late quiet loud warm cold open closed simple bright dark heavy common public
 """
 PLAIN: Final = tuple(_WORDS.split())
-"""Words that may stand in URLs and host names."""
+"""Words for URLs and host names."""
 
 SECTIONS: Final = 128
 TITLES: Final = 1_000
@@ -30,7 +30,7 @@ _SLOT: Final = re.compile("([STVP])(?![a-z])")
 
 @cache
 def _patterns(language: str) -> tuple[tuple[str, ...], ...]:
-    """Texts and slots in turn."""
+    """The patterns of a language: texts and slots alternate."""
     return tuple(tuple(_SLOT.split(pattern)) for pattern in LANGUAGES[language].patterns)
 
 
@@ -43,10 +43,11 @@ def sentence(dice: Dice, language: str) -> str:
 
 
 @cache
-def sections(seed: int, language: str, codec: str, plain: bool = False) -> tuple[Piece, ...]:
-    """The pool from which a page's text is drawn: pieces of about 2 KB, encoded and compressed; plain text or HTML."""
+def sections(seed: int, language: str, codec: str, plain: bool = False) -> tuple[BodyPiece, ...]:
+    """The pool from which the text of pages is drawn: pieces of about 2 KB, encoded and compressed; plain text or
+    HTML."""
     dice, form = Dice(seed, "sections", language), "{}\n\n" if plain else "<p>{}</p>\n"
-    return tuple(Piece.make(_section(dice, language, form).encode(codec)) for _ in range(SECTIONS))
+    return tuple(BodyPiece.make(_section(dice, language, form).encode(codec)) for _ in range(SECTIONS))
 
 
 def _section(dice: Dice, language: str, form: str) -> str:
@@ -59,7 +60,7 @@ def _section(dice: Dice, language: str, form: str) -> str:
 
 @cache
 def titles(seed: int, language: str) -> tuple[str, ...]:
-    """Someone somewhere."""
+    """Titles of the form "someone somewhere"."""
     dice, words = Dice(seed, "titles", language), LANGUAGES[language]
     some = (dice.pick(words.someone) + words.space + dice.pick(words.where) for _ in range(TITLES))
     return tuple(text[0].upper() + text[1:] for text in some)

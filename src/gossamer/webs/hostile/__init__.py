@@ -1,6 +1,6 @@
-"""The hostile Web: a server made of faults, a site for each, and how the pages of each must end.
+"""The hostile Web: a server with one site per fault, and a table of how the pages of each site must end.
 
-To put a behaviour into another Web: `await BEHAVIOURS[name].serve(Asked(host, target, fields), Line(writer))` answers
-one request, whatever the host and the target, and says whether the connection may be used again; `handle` reads the
-requests of a connection and has each answered by a function like that.
+To use a behaviour in another Web: `await BEHAVIOURS[name].serve(HostileRequest(host, target, fields), Client(writer))`
+answers one request for any host and target, and returns whether the connection may be used again. `handle` reads the
+requests of a connection and passes each to such a function.
 """

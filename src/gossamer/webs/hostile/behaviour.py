@@ -1,7 +1,7 @@
-"""A way to misbehave: what it is, how its pages must end, and how it is served.
+"""A behaviour: one way in which a server misbehaves, how its pages must end, and the function that serves it.
 
-`serve` is called with a request and the connection to answer on; it says whether the connection may be used again. It
-needs nothing of the site around it, so that it can be put behind any host and path.
+`serve` gets a request and the client to answer, and returns whether the connection may be used again. It needs nothing
+of the site around it, so that it works behind any host and path.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
 
-from gossamer.webs.hostile.line import Line
+from gossamer.webs.hostile.client import Client
 
 
-class Asked(NamedTuple):
-    """A request."""
+class HostileRequest(NamedTuple):
+    """A request to the hostile Web."""
 
     host: str
     """Lower case, without port."""
@@ -30,23 +30,23 @@ class Asked(NamedTuple):
         return self.target.partition("?")[0]
 
 
-Serve = Callable[[Asked, Line], Awaitable[bool]]
-"""Answers, or does not; whether the connection may be used again."""
+Serve = Callable[[HostileRequest, Client], Awaitable[bool]]
+"""Answers a request, or does not; returns whether the connection may be used again."""
 End = str
 """How a page ends, in words: the outcome of its last try (`Outcome`), "site: " and why its whole site waits (`Aside`),
 or "excluded: " and why (`Reason`)."""
 
 
 class Door(Enum):
-    """How a connection is taken."""
+    """How a site accepts connections."""
 
     OPEN = "http"
-    UNANSWERED = "accepted by the kernel, and by nobody else"
-    EXPIRED = "https with a certificate that has expired"
-    SELF_SIGNED = "https with a certificate that it has signed itself"
-    WRONG_NAME = "https with another site's certificate"
+    UNANSWERED = "accepted by the kernel, but never read"
+    EXPIRED = "https with an expired certificate"
+    SELF_SIGNED = "https with a self-signed certificate"
+    WRONG_NAME = "https with the certificate of another site"
     OLD_TLS = "TLS 1.1 at most"
-    STUCK = "https, but the handshake is never answered"
+    STUCK = "https, but the TLS handshake is never answered"
 
     @property
     def scheme(self) -> str:
@@ -54,31 +54,33 @@ class Door(Enum):
 
     @property
     def handshake(self) -> bool:
-        """Whether TLS is spoken."""
+        """Whether the site completes a TLS handshake, and so needs a certificate."""
         return self.scheme == "https" and self is not Door.STUCK
 
 
 @dataclass(frozen=True)
 class Behaviour:
+    """One row of the table of behaviours: a site of the hostile Web."""
+
     name: str
-    """It is the name of its site, too: NAME.hostile.test."""
+    """Also the name of its site: NAME.hostile.test."""
     what: str
     """A sentence for users."""
     ends: dict[str, tuple[End, ...]]
-    """Target of each page that a crawl comes to know (a * at its end: of all that begin so), and how it may end after
-    all tries. Start page and good pages apart."""
+    """By target: how each page that a crawl comes to know may end after all tries. A * at the end of a target stands
+    for all targets with this beginning. Start page and good pages are not included."""
     serve: Serve
     section: str = ""
-    """Of the thesis."""
+    """Section of the thesis."""
     starts: tuple[str, ...] = ()
-    """Targets that its start page links to; (): those of `ends`."""
+    """Targets that its start page links to; (): the targets of `ends`."""
     door: Door = Door.OPEN
     whole: bool = False
-    """All of the site is like that, robots.txt and start page included."""
+    """The whole site behaves like this, including robots.txt and start page."""
     robots: str = ""
     """Its robots.txt; "": it has none."""
     places: dict[str, str] = field(default_factory=dict)
-    """Names of further sites, and their addresses: nobody may come there."""
+    """Names of further sites that no crawl may visit, and their addresses."""
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
@@ -86,11 +88,11 @@ class Behaviour:
 
     @property
     def words(self) -> list[str]:
-        """Of all its ends, each once."""
+        """The distinct ends of all its pages."""
         return list(dict.fromkeys(end for ends in self.ends.values() for end in ends))
 
     def ends_of(self, target: str) -> tuple[End, ...]:
-        """How a page may end; (): it is none of ours. The longest that fits counts."""
+        """How a page may end; (): the site has no such page. The longest matching beginning counts."""
         if target in self.ends:
             return self.ends[target]
         fitting = (known for known in self.ends if known.endswith("*") and target.startswith(known[:-1]))
@@ -98,53 +100,53 @@ class Behaviour:
 
 
 def says(made: bytes | Callable[[], bytes], *, close: bool = False) -> Serve:
-    """Always the same bytes, made when first needed."""
+    """Serves always the same bytes, made when first needed."""
 
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(made if isinstance(made, bytes) else made())
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(made if isinstance(made, bytes) else made())
         return not close
 
     return serve
 
 
 def by_path(answers: dict[str, bytes]) -> Serve:
-    """Bytes for each path; the last for all others."""
+    """Serves bytes by path; the last ones for all other paths."""
     others = list(answers.values())[-1]
 
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(answers.get(asked.path, others))
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(answers.get(request.path, others))
         return True
 
     return serve
 
 
-def made(answer: Callable[[Asked], bytes]) -> Serve:
-    """Bytes that depend on the request."""
+def made(answer: Callable[[HostileRequest], bytes]) -> Serve:
+    """Serves bytes that depend on the request."""
 
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(answer(asked))
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(answer(request))
         return True
 
     return serve
 
 
 def endless(before: bytes, again: bytes) -> Serve:
-    """The same again, as long as the client reads."""
+    """Serves the same bytes again and again, as long as the client reads."""
 
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(before)
-        while not line.left:
-            line.write(again)
-            await line.drain()
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(before)
+        while not client.left:
+            client.write(again)
+            await client.drain()
             await asyncio.sleep(0)
         return False
 
     return serve
 
 
-async def silence(asked: Asked, line: Line) -> bool:
-    """Until the client leaves."""
-    await line.gone()
+async def silence(request: HostileRequest, client: Client) -> bool:
+    """Sends nothing until the client leaves."""
+    await client.gone()
     return False
 
 
@@ -154,5 +156,5 @@ def one(name: str, what: str, end: End, serve: Serve, section: str = "") -> Beha
 
 
 def several(name: str, what: str, end: End, answers: dict[str, bytes], section: str = "") -> Behaviour:
-    """A site with a bad page at each of these paths; all end alike."""
+    """A site with a bad page at each of these paths; all have the same end."""
     return Behaviour(name, what, dict.fromkeys(answers, (end,)), by_path(answers), section)

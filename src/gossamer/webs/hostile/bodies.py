@@ -1,4 +1,4 @@
-"""What servers do with bodies: without end, in broken chunks, of another type, encoding or charset than they say."""
+"""Behaviours with bodies: endless ones, broken chunks, and types, encodings or charsets other than declared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final
 import brotli
 import zstandard
 
-from gossamer.webs.hostile.behaviour import Asked, Behaviour, endless, made, one, says, several
+from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, endless, made, one, says, several
 from gossamer.webs.hostile.saying import answer, bare_deflate, chunked, page
 
 GIGABYTE: Final = 1 << 30
@@ -25,7 +25,8 @@ def _encoded(body: bytes, *encodings: str) -> bytes:
 
 
 def _bare_zeros() -> bytes:
-    """A deflate stream of a gigabyte of zeros: a piece after a full flush needs nothing that came before it."""
+    """A deflate stream of a gigabyte of zeros. After a full flush a piece does not depend on the bytes before it, so
+    one piece can be repeated."""
     stream = zlib.compressobj(9, zlib.DEFLATED, -15)
     piece = stream.compress(bytes(_PIECE)) + stream.flush(zlib.Z_FULL_FLUSH)
     return piece * (GIGABYTE // _PIECE) + b"\x03\x00"
@@ -43,7 +44,7 @@ def _bomb_deflate() -> bytes:
 
 @cache
 def _bomb_br() -> bytes:
-    """All pieces but the first are the same: what they copy is a byte back."""
+    """All pieces except the first are the same: they copy the byte before them."""
     stream = brotli.Compressor(quality=1)
     pieces: list[bytes] = [stream.process(bytes(16 * _PIECE)) + stream.flush() for _ in range(2)]
     return b"".join((pieces[0], *[pieces[1]] * (GIGABYTE // _PIECE // 16 - 1), stream.finish()))
@@ -51,7 +52,7 @@ def _bomb_br() -> bytes:
 
 @cache
 def _bomb_zstd() -> bytes:
-    """Frame after frame."""
+    """A sequence of equal frames."""
     return zstandard.compress(bytes(16 * _PIECE)) * (GIGABYTE // _PIECE // 16)
 
 
@@ -66,12 +67,12 @@ def _bombs() -> Iterator[Behaviour]:
         "bomb-deflate": ("deflate", _bomb_deflate, ("deflate",)),
         "bomb-br": ("br", _bomb_br, ("br",)),
         "bomb-zstd": ("zstd", _bomb_zstd, ("zstd",)),
-        "bomb-doubled": ("gzip in gzip", _bomb_doubled, ("gzip", "gzip")),
-        "bomb-mixed": ("gzip in br", lambda: brotli.compress(_bomb_gzip(), quality=1), ("gzip", "br")),
+        "bomb-doubled": ("gzip twice", _bomb_doubled, ("gzip", "gzip")),
+        "bomb-mixed": ("gzip, then br", lambda: brotli.compress(_bomb_gzip(), quality=1), ("gzip", "br")),
     }
     for name, (what, bomb, encodings) in bombs.items():
         serve = says(_lazily(bomb, encodings))
-        yield one(name, f"A gigabyte of zeros, by {what}.", "bad_encoding", serve)
+        yield one(name, f"A gigabyte of zeros, compressed with {what}.", "bad_encoding", serve)
 
 
 def _lazily(bomb: Callable[[], bytes], encodings: tuple[str, ...]) -> Callable[[], bytes]:
@@ -80,16 +81,16 @@ def _lazily(bomb: Callable[[], bytes], encodings: tuple[str, ...]) -> Callable[[
 
 @cache
 def _zip() -> bytes:
-    """Of bytes that cannot be made smaller, as archives mostly are."""
+    """A ZIP file of incompressible bytes, like most archives."""
     file = BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("noise.bin", b"".join(zlib.crc32(b"%d" % n).to_bytes(4) for n in range(50_000)))
     return file.getvalue()
 
 
-def _ranged(asked: Asked) -> bytes:
-    """A server that takes a range beyond the end of a page for an error."""
-    if "range" in asked.fields:
+def _ranged(request: HostileRequest) -> bytes:
+    """Answers a range beyond the end of the page with an error."""
+    if "range" in request.fields:
         return answer(b"<p>no</p>", "416 Range Not Satisfiable", "text/html", "Content-Range: bytes */900")
     return answer(page("asked for without a range"))
 
@@ -115,7 +116,7 @@ BODIES: Final = (
     ),
     one(
         "endless-chunks",
-        "It sends chunks without end.",
+        "Sends chunks without end.",
         "ok",
         endless(chunked(page("the chunks without end"))[:-5], b"2710\r\n" + b"<p>more and more</p>" * 500 + b"\r\n"),
     ),
@@ -123,68 +124,68 @@ BODIES: Final = (
     *(
         one(f"chunk-{name}", what, end, says(chunked(page("chunks"))[:-5] + rest, close=True))
         for name, what, end, rest in (
-            ("size", "The size of a chunk is no number.", "protocol_error", b"zzzz\r\nno chunk\r\n0\r\n\r\n"),
+            ("size", "The size of a chunk is not a number.", "protocol_error", b"zzzz\r\nno chunk\r\n0\r\n\r\n"),
             ("huge", "The size of a chunk has twenty digits.", "protocol_error", b"f" * 20 + b"\r\nshort\r\n0\r\n\r\n"),
             ("longer", "A chunk is longer than its size.", "protocol_error", b"5\r\nlonger than five\r\n0\r\n\r\n"),
-            ("cut", "The connection ends within a chunk.", "broken_off", b"ffff\r\nshort"),
+            ("cut", "The connection ends in the middle of a chunk.", "broken_off", b"ffff\r\nshort"),
         )
     ),
     one(
         "other-type",
-        "Sends an image, whatever is accepted.",
+        "Sends an image, whatever the crawler accepts.",
         "other_type",
         says(answer(b"\x89PNG\r\n\x1a\n" + bytes(5_000), kind="image/png")),
         "A.3.1",
     ),
     one(
         "not-acceptable",
-        "Refuses what we accept (406).",
+        "Refuses the types that the crawler accepts (406).",
         "refused",
         says(answer(b"<p>no</p>", "406 Not Acceptable")),
         "A.3.1",
     ),
     one("no-type", "No Content-Type.", "ok", says(answer(page("a page without a type"), kind=""))),
-    one("zip", "A ZIP file that is called HTML.", "other_type", says(lambda: answer(_zip())), "A.3.1"),
-    one("range-error", "Answers a range with 416.", "ok", made(_ranged), "A.3.2"),
+    one("zip", "A ZIP file with the content type of HTML.", "other_type", says(lambda: answer(_zip())), "A.3.1"),
+    one("range-error", "Answers a request for a range with 416.", "ok", made(_ranged), "A.3.2"),
     one(
         "always-416",
-        "Answers 416 whatever is asked.",
+        "Answers 416 to every request.",
         "refused",
         says(answer(b"<p>no</p>", "416 Range Not Satisfiable")),
         "A.3.2",
     ),
-    one("partial", "Answers 206 without being asked for a part.", "ok", says(_partial), "A.3.2"),
+    one("partial", "Answers 206 to a request without a range.", "ok", says(_partial), "A.3.2"),
     one(
         "encoding-unknown",
-        "An encoding that nobody knows.",
+        "An unknown content encoding.",
         "bad_encoding",
         says(_encoded(bytes(range(256)) * 4, "snake")),
     ),
     one(
         "encoding-named",
-        "A plain page that is said to be in gzip, br and zstd.",
+        "An uncompressed page that claims to be in gzip, br and zstd.",
         "ok",
         says(_encoded(page("a plain page"), "gzip", "br", "zstd")),
     ),
     one(
         "encoding-false",
-        "Bytes that are not the br that they are called.",
+        "Bytes that claim to be br and are not.",
         "bad_encoding",
         says(_encoded(bytes(range(256)) * 4, "br")),
     ),
     one(
         "encoding-doubled",
-        "A page in gzip in gzip.",
+        "A page compressed twice with gzip.",
         "ok",
         says(_encoded(gzip.compress(gzip.compress(page("in gzip in gzip"))), "gzip", "gzip")),
     ),
     one(
         "encoding-tenfold",
-        "Ten encodings, one in another.",
+        "Ten nested encodings.",
         "bad_encoding",
         says(lambda: _encoded(_nested(page("in ten encodings"), 10), *["gzip"] * 10)),
     ),
-    one("encoding-cut", "A gzip stream that is cut.", "ok", says(_encoded(_GZIP[: len(_GZIP) * 2 // 3], "gzip"))),
+    one("encoding-cut", "A truncated gzip stream.", "ok", says(_encoded(_GZIP[: len(_GZIP) * 2 // 3], "gzip"))),
     one(
         "encoding-members",
         "A gzip stream of several members.",
@@ -193,14 +194,14 @@ BODIES: Final = (
     ),
     one(
         "encoding-bare",
-        "A deflate stream without its frame.",
+        "A raw deflate stream, without the zlib header.",
         "ok",
         says(_encoded(bare_deflate(page("in bare deflate")), "deflate")),
     ),
     *_bombs(),
     several(
         "charsets",
-        "A charset that is wrong, unknown or a lie.",
+        "A charset that is wrong, unknown or contradictory.",
         "ok",
         {
             "/wrong": _latin("latin-1 that is called utf-8", "utf-8"),

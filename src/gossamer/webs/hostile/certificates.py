@@ -1,4 +1,4 @@
-"""Certificates for the sites of the hostile Web that speak https: each is wrong in its way."""
+"""Certificates for the https sites of the hostile Web: each has its own defect."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from gossamer.webs.hostile.web import HostileWeb
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
+    """The files of all certificates."""
+
     trusted: Path
-    """The certificates of all authorities."""
+    """File with the certificates of all authorities."""
     of: dict[Door, Certificate]
 
 
 @contextmanager
 def certified(web: HostileWeb) -> Iterator[tuple[HostileWeb, Certificates | None]]:
-    """The Web with certificates, or without the sites that need some; the files are gone afterwards."""
+    """The Web with certificates, or the Web without the sites that need them; the files are removed afterwards."""
     doors = {b.door: host for host, b in web.by_host.items() if b.door.handshake}
     with tempfile.TemporaryDirectory(prefix="gossamer-web-") as folder:
         found = _make(doors, Path(folder)) if doors else None
@@ -30,7 +32,7 @@ def certified(web: HostileWeb) -> Iterator[tuple[HostileWeb, Certificates | None
 
 
 def _make(doors: dict[Door, str], folder: Path) -> Certificates | None:
-    """Each is signed by an authority of its own."""
+    """Each certificate is signed by its own authority."""
     found: dict[Door, Certificate] = {}
     for door, host in doors.items():
         own = folder / door.name.lower()

@@ -1,4 +1,4 @@
-"""What servers do with connections and time: silence, drops of bytes, early ends, resets at each point, TLS."""
+"""Behaviours with connections and time: silence, slow bytes, early ends, resets at each point, TLS."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Asked, Behaviour, Door, Serve, one, says, silence
-from gossamer.webs.hostile.line import Line
+from gossamer.webs.hostile.behaviour import Behaviour, Door, HostileRequest, Serve, one, says, silence
+from gossamer.webs.hostile.client import Client
 from gossamer.webs.hostile.saying import answer, chunked, page
 
 SETTLED: Final = 0.05
-"""Seconds in which the client reads what was sent before the connection is reset: a reset throws away what it did
-not read yet."""
+"""Seconds for the client to read what was sent before the connection is reset: a reset discards what it has not read
+yet."""
 _PROMISED: Final = "Content-Length: 100000"
 
 
@@ -21,13 +21,13 @@ def _head(*fields: str) -> bytes:
 
 
 def _dripping(before: bytes) -> Serve:
-    """A byte a second after what comes before."""
+    """Sends `before`, then one byte per second."""
 
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(before)
-        while not line.left:
-            line.write(b"x")
-            await line.drain()
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(before)
+        while not client.left:
+            client.write(b"x")
+            await client.drain()
             await asyncio.sleep(1)
         return False
 
@@ -35,28 +35,28 @@ def _dripping(before: bytes) -> Serve:
 
 
 def _then_silent(before: bytes) -> Serve:
-    async def serve(asked: Asked, line: Line) -> bool:
-        line.write(before)
-        return await silence(asked, line)
+    async def serve(request: HostileRequest, client: Client) -> bool:
+        client.write(before)
+        return await silence(request, client)
 
     return serve
 
 
 def _reset_after(before: bytes) -> Serve:
-    async def serve(asked: Asked, line: Line) -> bool:
+    async def serve(request: HostileRequest, client: Client) -> bool:
         if before:
-            line.write(before)
-            await line.drain()
+            client.write(before)
+            await client.drain()
             await asyncio.sleep(SETTLED)
-        line.reset()
+        client.reset()
         return False
 
     return serve
 
 
 def _whole(name: str, what: str, door: Door, section: str = "") -> Behaviour:
-    """Nothing of it can be read, robots.txt neither: its start page waits until it can, or for as long as the site has
-    to be left in peace because requests fail."""
+    """A site of which nothing can be read, not even robots.txt: its start page waits until robots.txt can be read, or
+    as long as the site is suspended because requests fail."""
     serve = says(lambda: answer(page(f"{name}, the page that nobody should reach")))
     ends = ("site: robots_unreadable", "site: failing")
     return Behaviour(name, what, {"/": ends}, serve, section, door=door, whole=True)
@@ -66,11 +66,11 @@ def _resets() -> Iterator[Behaviour]:
     whole = chunked(page("reset"), size=500)
     points = {
         "reset-first": ("before the status line", b""),
-        "reset-status": ("within the status line", b"HTTP/1.1 20"),
-        "reset-head": ("within the head", b"HTTP/1.1 200 OK\r\nContent-Type: te"),
+        "reset-status": ("in the middle of the status line", b"HTTP/1.1 20"),
+        "reset-head": ("in the middle of the head", b"HTTP/1.1 200 OK\r\nContent-Type: te"),
         "reset-between": ("between head and body", _head(_PROMISED)),
-        "reset-body": ("within the body", _head(_PROMISED) + page("reset within the body")),
-        "reset-chunk": ("within a chunk", whole[: whole.index(b"\r\n\r\n") + 1_000]),
+        "reset-body": ("in the middle of the body", _head(_PROMISED) + page("reset within the body")),
+        "reset-chunk": ("in the middle of a chunk", whole[: whole.index(b"\r\n\r\n") + 1_000]),
     }
     for name, (where, before) in points.items():
         yield one(name, f"Resets the connection {where}.", "broken_off", _reset_after(before))
@@ -78,31 +78,31 @@ def _resets() -> Iterator[Behaviour]:
 
 CONNECTIONS: Final = (
     one("silent", "Accepts the request and never answers.", "timed_out", silence),
-    _whole("firewall", "A firewall accepts connections and drops all that is sent.", Door.UNANSWERED, "A.1.3"),
-    one("drip", "Sends its body a byte a second.", "too_slow", _dripping(_head(_PROMISED)), "A.6.3"),
+    _whole("firewall", "A firewall accepts connections and drops everything that is sent.", Door.UNANSWERED, "A.1.3"),
+    one("drip", "Sends its body at one byte per second.", "too_slow", _dripping(_head(_PROMISED)), "A.6.3"),
     one(
         "drip-head",
-        "Sends its head a byte a second.",
+        "Sends its head at one byte per second.",
         "too_slow",
         _dripping(b"HTTP/1.1 200 OK\r\nX-Slow: "),
         "A.6.3",
     ),
     one(
         "stops",
-        "Sends half of its body and stops, with the connection open.",
+        "Sends half of its body, then stops and leaves the connection open.",
         "too_slow",
         _then_silent(_head(_PROMISED) + page("half of a page")),
     ),
     one("closes", "Closes the connection without an answer.", "broken_off", says(b"", close=True)),
     one(
         "closes-head",
-        "Closes the connection within the head.",
+        "Closes the connection in the middle of the head.",
         "broken_off",
         says(b"HTTP/1.1 200 OK\r\nContent-Type: te", close=True),
     ),
     one(
         "shorter",
-        "Sends less than its Content-Length, and closes.",
+        "Sends less than its Content-Length, and closes the connection.",
         "broken_off",
         says(_head(_PROMISED) + page("shorter than its length"), close=True),
     ),
@@ -114,8 +114,8 @@ CONNECTIONS: Final = (
     ),
     *_resets(),
     _whole("tls-expired", "Its certificate has expired.", Door.EXPIRED),
-    _whole("tls-self-signed", "It has signed its certificate itself.", Door.SELF_SIGNED),
-    _whole("tls-wrong-name", "Its certificate is another site's.", Door.WRONG_NAME),
-    _whole("tls-old", "It speaks TLS 1.1 at most.", Door.OLD_TLS),
-    _whole("tls-stuck", "It never answers the TLS handshake.", Door.STUCK),
+    _whole("tls-self-signed", "Its certificate is self-signed.", Door.SELF_SIGNED),
+    _whole("tls-wrong-name", "Its certificate belongs to another site.", Door.WRONG_NAME),
+    _whole("tls-old", "Speaks TLS 1.1 at most.", Door.OLD_TLS),
+    _whole("tls-stuck", "Never answers the TLS handshake.", Door.STUCK),
 )

@@ -1,4 +1,4 @@
-"""What servers do with status lines and header fields."""
+"""Behaviours with status lines and header fields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from email.utils import formatdate
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Asked, Behaviour, endless, made, one, says, several
+from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, endless, made, one, says, several
 from gossamer.webs.hostile.saying import answer, page
 
 MEGABYTE: Final = 1_000_000
@@ -17,16 +17,16 @@ def _good(name: str, *fields: str) -> bytes:
     return answer(page(name), "200 OK", "text/html", *fields)
 
 
-def _dated(asked: Asked) -> bytes:
-    """Last-Modified before the Web, some hours and some days ahead, and no date at all."""
-    ahead = {"/hours-ahead": _DAY / 4, "/days-ahead": 40 * _DAY}.get(asked.path)
-    said = {"/before-the-web": "Thu, 01 Jan 1970 00:00:00 GMT", "/nonsense": "yesterday, Fri 99 Foo 20201 25:61:61"}
-    date = said.get(asked.path) or formatdate(time.time() + (ahead or 0.0), usegmt=True)
-    return _good(f"dated {asked.path}", f"Last-Modified: {date}")
+def _dated(request: HostileRequest) -> bytes:
+    """A page whose Last-Modified lies before the Web, some hours or some days in the future, or is no date."""
+    ahead = {"/hours-ahead": _DAY / 4, "/days-ahead": 40 * _DAY}.get(request.path)
+    fixed = {"/before-the-web": "Thu, 01 Jan 1970 00:00:00 GMT", "/nonsense": "yesterday, Fri 99 Foo 20201 25:61:61"}
+    date = fixed.get(request.path) or formatdate(time.time() + (ahead or 0.0), usegmt=True)
+    return _good(f"dated {request.path}", f"Last-Modified: {date}")
 
 
-def _wants_a_cookie(asked: Asked) -> bytes:
-    if "seen=yes" in asked.fields.get("cookie", ""):
+def _wants_a_cookie(request: HostileRequest) -> bytes:
+    if "seen=yes" in request.fields.get("cookie", ""):
         return answer(page("cookies, the page behind them"))
     return answer(b"", "302 Found", "text/html", "Set-Cookie: seen=yes; Path=/", "Location: /page")
 
@@ -54,7 +54,7 @@ HEADS: Final = (
     ),
     one(
         "no-head",
-        "Sends the page alone, without status line and head.",
+        "Sends only the page, without status line and head.",
         "protocol_error",
         says(page("a page without a head"), close=True),
         "A.3.3",
@@ -68,13 +68,13 @@ HEADS: Final = (
             "A.3.3",
         )
         for name, what, line in (
-            ("words", "A status that is no number.", b"HTTP/1.1 fine thanks"),
-            ("name", "A status line of another protocol.", b"HTPT/1.1 200 OK"),
-            ("binary", "A status line of bytes beyond ASCII.", bytes(range(128, 256)) * 4),
-            ("ssh", "It is not a Web server.", b"SSH-2.0-OpenSSH_9.9"),
+            ("words", "A status that is not a number.", b"HTTP/1.1 fine thanks"),
+            ("name", "A status line with another protocol name.", b"HTPT/1.1 200 OK"),
+            ("binary", "A status line of bytes that are not ASCII.", bytes(range(128, 256)) * 4),
+            ("ssh", "An SSH server, not a Web server.", b"SSH-2.0-OpenSSH_9.9"),
         )
     ),
-    one("odd-status", "A status that means nothing (799).", "no_content", says(answer(_BODY, "799 What"))),
+    one("odd-status", "A status without a meaning (799).", "no_content", says(answer(_BODY, "799 What"))),
     one(
         "blank-lines",
         "Blank lines before the status line.",
@@ -89,19 +89,19 @@ HEADS: Final = (
     ),
     one(
         "folded",
-        "Header lines that go on in the next.",
+        "Header lines that continue on the next line.",
         "ok",
         says(_good("with folded lines", "X-Long: one\r\n  two\r\n\tthree", "X-More: a\r\n b")),
     ),
     one(
         "doubled-fields",
-        "Header fields twice, with other values.",
+        "Repeated header fields with different values.",
         "ok",
         says(_good("with doubled fields", "Content-Type: text/plain", "Last-Modified: x", "Last-Modified: y")),
     ),
     one(
         "two-lengths",
-        "Two lengths that contradict each other.",
+        "Two contradictory Content-Length fields.",
         "protocol_error",
         says(_good("with two lengths", "Content-Length: 5"), close=True),
     ),
@@ -113,13 +113,13 @@ HEADS: Final = (
     ),
     one(
         "no-colon",
-        "A header line without colon.",
+        "A header line without a colon.",
         "protocol_error",
         says(_good("a line without colon", "This is no field"), close=True),
     ),
     several(
         "odd-fields",
-        "Fields without name, with controls, with bytes beyond ASCII, with bad numbers.",
+        "Fields without a name, with control characters, with bytes that are not ASCII, with invalid numbers.",
         "ok",
         {
             "/no-name": _good("a field without name", ": nameless"),
@@ -130,10 +130,10 @@ HEADS: Final = (
     ),
     Behaviour(
         "dates",
-        "Last-Modified before there was a Web, or ahead of us, or no date.",
+        "A Last-Modified before the Web existed, in the future, or not a date.",
         dict.fromkeys(("/before-the-web", "/hours-ahead", "/days-ahead", "/nonsense"), ("ok",)),
         made(_dated),
         "A.3.5",
     ),
-    one("cookies", "Redirects to itself until a cookie is set.", "redirect", made(_wants_a_cookie)),
+    one("cookies", "Redirects to itself until the client sends a cookie.", "redirect", made(_wants_a_cookie)),
 )

@@ -1,4 +1,4 @@
-"""What pages and whole sites do: too many links, too deep, markup that is none, and mazes."""
+"""Behaviours of pages and whole sites: too many links, too much depth, broken markup, and mazes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import secrets
 from functools import cache
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Asked, Behaviour, Serve, made, says
-from gossamer.webs.hostile.line import Line
+from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, Serve, made, says
+from gossamer.webs.hostile.client import Client
 from gossamer.webs.hostile.saying import answer, page, redirect, text
 
 MANY_LINKS: Final = 100_000
@@ -17,12 +17,12 @@ DEEP: Final = 1_000_000
 MEGABYTE: Final = 1_000_000
 POSTINGS: Final = 100
 MISSING: Final = 30
-"""Links of a site that leads them all to one page."""
+"""Number of missing pages to which a site links."""
 _OK: Final = ("ok",)
 
 
 def _linking(name: str, what: str, body: bytes, section: str = "", *more: str) -> Behaviour:
-    """`more`: pages that it links to."""
+    """A bad page; `more`: good pages that it links to."""
     return Behaviour(
         name,
         what,
@@ -36,11 +36,11 @@ def _linking(name: str, what: str, body: bytes, section: str = "", *more: str) -
 def _with_good_pages(serve: Serve, *good: str) -> Serve:
     pages = {target: answer(page(f"good page {target} behind a bad one")) for target in good}
 
-    async def either(asked: Asked, line: Line) -> bool:
-        if asked.target in pages:
-            line.write(pages[asked.target])
+    async def either(request: HostileRequest, client: Client) -> bool:
+        if request.target in pages:
+            client.write(pages[request.target])
             return True
-        return await serve(asked, line)
+        return await serve(request, client)
 
     return either
 
@@ -72,54 +72,54 @@ def _many_attributes() -> bytes:
     return _squeezed(page("a hundred thousand attributes") + f"<p{attributes}>end</p>".encode())
 
 
-def _new_session(asked: Asked) -> bytes:
-    """Another id in all links of every answer; without it there are four pages."""
+def _new_session(request: HostileRequest) -> bytes:
+    """A new id in all links of every answer; without the ids there are four pages."""
     session = secrets.token_hex(8).upper()
-    kind, number = asked.host.partition(".")[0], re.sub(r"\D", "", asked.path)
+    kind, number = request.host.partition(".")[0], re.sub(r"\D", "", request.path)
     form = "/page{0}.html;jsessionid={1}" if kind == "session-path" else "/page.php?PHPSESSID={1}&number={0}"
     if kind != "session-path":
-        number = "".join(re.findall(r"number=(\d)", asked.target))
+        number = "".join(re.findall(r"number=(\d)", request.target))
     return answer(page(f"{kind} {number or 0}", *(form.format(n, session) for n in range(4))))
 
 
-def _relative(asked: Asked) -> bytes:
-    """Whatever the path, a link that forgets the root."""
+def _relative(request: HostileRequest) -> bytes:
+    """The same page at every path, with a relative link that should begin with a slash."""
     return answer(page("the same page at every path", "menu/"))
 
 
-def _soft(asked: Asked) -> bytes:
-    """There is a page for all that is asked for."""
-    if re.fullmatch(r"/there/\d", asked.path):
-        return answer(page(f"soft-404 {asked.path}", *(f"/gone/{n}" for n in range(MISSING)), lines=20))
+def _soft(request: HostileRequest) -> bytes:
+    """A page for every target, with status 200."""
+    if re.fullmatch(r"/there/\d", request.path):
+        return answer(page(f"soft-404 {request.path}", *(f"/gone/{n}" for n in range(MISSING)), lines=20))
     body = text("an apology", 15)
-    return answer(f"<title>Sorry</title><p>There is no page {asked.path} here.</p>{body}".encode())
+    return answer(f"<title>Sorry</title><p>There is no page {request.path} here.</p>{body}".encode())
 
 
-def _all_to_one(asked: Asked) -> bytes:
-    if re.fullmatch(r"/old/\d+", asked.path):
+def _all_to_one(request: HostileRequest) -> bytes:
+    if re.fullmatch(r"/old/\d+", request.path):
         return redirect("/start")
     return answer(page("where all of them lead"))
 
 
-def _forum(asked: Asked) -> bytes:
-    """A page for each posting, a page that shows it within its thread, and a form to answer it."""
-    found = re.search(r"p=(\d+)", asked.target)
+def _forum(request: HostileRequest) -> bytes:
+    """A page for each posting, with links to the postings around it."""
+    found = re.search(r"p=(\d+)", request.target)
     number = int(found[1]) if found else 0
     around = range(max(0, number - 5), min(POSTINGS, number + 6))
     links = [f"/viewtopic.php?t={n // 10}&p={n}" for n in around]
     return answer(page(f"posting {number} of a forum", *links, lines=2))
 
 
-def _refreshing(asked: Asked) -> bytes:
+def _refreshing(request: HostileRequest) -> bytes:
     head = {
         "/page": '<meta http-equiv="refresh" content="0; url=/next">',
         "/next": "<meta http-equiv=refresh content=\"0;URL='/next'\">",
-    }.get(asked.path, "")
-    return answer(page(f"refresh {asked.path}", head=head))
+    }.get(request.path, "")
+    return answer(page(f"refresh {request.path}", head=head))
 
 
-def _based(asked: Asked) -> bytes:
-    """Bases that are no place, far away, or stand too late."""
+def _based(request: HostileRequest) -> bytes:
+    """Base elements that are no place, far away, or come too late."""
     bases = {
         "/scheme": '<base href="javascript:void(0)">',
         "/empty": '<base href="">',
@@ -127,15 +127,15 @@ def _based(asked: Asked) -> bytes:
         "/two": '<base href="/right/"><base href="/wrong/">',
         "/broken": '<base href="http://[">',
     }
-    if asked.path not in bases:
-        return answer(page(f"base, from {asked.path}"))
-    return answer(page(f"base {asked.path}", f"from{asked.path.replace('/', '-')}", head=bases[asked.path]))
+    if request.path not in bases:
+        return answer(page(f"base, from {request.path}"))
+    return answer(page(f"base {request.path}", f"from{request.path.replace('/', '-')}", head=bases[request.path]))
 
 
 PAGES: Final = (
     Behaviour(
         "many-links",
-        "A page of a hundred thousand links.",
+        "A page with a hundred thousand links.",
         {"/page": _OK, "/link/*": ("excluded: robots",)},
         says(_many_links),
         robots="User-agent: *\nDisallow: /link/\n",
@@ -143,11 +143,11 @@ PAGES: Final = (
     Behaviour("deep", "Elements nested a million deep.", {"/page": _OK}, says(_deep)),
     Behaviour("long-words", "Words of a megabyte.", {"/page": _OK}, says(_long_words)),
     Behaviour(
-        "many-attributes", "An element of a hundred thousand attributes.", {"/page": _OK}, says(_many_attributes)
+        "many-attributes", "An element with a hundred thousand attributes.", {"/page": _OK}, says(_many_attributes)
     ),
     _linking(
         "open-quote",
-        "Attributes without closing quote.",
+        "Attributes without a closing quote.",
         page("quotes that stay open")
         + b'<a href="/before">before</a><a href="/never>never</a><p title=\'x>'
         + b"y" * 500,
@@ -156,7 +156,7 @@ PAGES: Final = (
     ),
     _linking(
         "malformed",
-        "Quotes of all kinds, unbalanced tags, tags of XHTML and capitals.",
+        "Quotes of all kinds, unbalanced tags, XHTML tags and capital letters.",
         page("malformed markup")
         + b"<SMALL><b><i></SMALL><A HREF='/single'>1<a href=/none>2</A><br/><hr /></td></p></html><A hReF=\"/after\">3",
         "A.4.1",
@@ -173,7 +173,7 @@ PAGES: Final = (
     ),
     Behaviour(
         "bases",
-        "Base elements that lie.",
+        "Misleading base elements.",
         {
             **dict.fromkeys(("/scheme", "/empty", "/far", "/two", "/broken"), _OK),
             **dict.fromkeys(("/from-scheme", "/from-empty", "/right/from-two", "/from-broken"), _OK),
@@ -183,14 +183,14 @@ PAGES: Final = (
     ),
     Behaviour(
         "refresh",
-        "Pages that refresh to another, and to themselves.",
+        "Pages that refresh to another page, and to themselves.",
         {"/page": _OK, "/next": _OK},
         made(_refreshing),
         starts=("/page",),
     ),
     _linking(
         "frames",
-        "A page of frames only.",
+        "A page that consists of frames only.",
         b"<html><head><title>Frames</title></head><frameset cols='*,*'><frame src='/left'><frame src='/right'>"
         b"</frameset></html>",
         "",
@@ -199,7 +199,7 @@ PAGES: Final = (
     ),
     Behaviour(
         "session-path",
-        "Another session id in the path of all links, in every answer.",
+        "A new session id in the path of all links, in every answer.",
         {f"/page{n}.html": _OK for n in range(4)},
         made(_new_session),
         "A.6.1",
@@ -207,7 +207,7 @@ PAGES: Final = (
     ),
     Behaviour(
         "session-parameter",
-        "Another session id in the parameters of all links, in every answer.",
+        "A new session id in the parameters of all links, in every answer.",
         {f"/page.php?number={n}": _OK for n in range(4)},
         made(_new_session),
         "A.6.1",
@@ -223,7 +223,7 @@ PAGES: Final = (
     ),
     Behaviour(
         "soft-404",
-        "A page for whatever is asked, with a status of 200.",
+        "A page with status 200 for every target.",
         {**{f"/there/{n}": _OK for n in range(3)}, "/gone/*": ("soft_404", "ok")},
         made(_soft),
         "A.3.4",
@@ -231,7 +231,7 @@ PAGES: Final = (
     ),
     Behaviour(
         "all-to-one",
-        "Redirects all that is missing to its start page.",
+        "Redirects all missing pages to its start page.",
         {"/old/*": ("redirect", "soft_404"), "/start": _OK},
         made(_all_to_one),
         "A.3.4",

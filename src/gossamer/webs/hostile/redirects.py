@@ -1,4 +1,4 @@
-"""Redirects that lead nowhere, in circles, too far, or where nobody may go."""
+"""Behaviours with redirects: redirects to nowhere, in circles, too far, or to forbidden places."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REDIRECTS: Final = (
     ),
     Behaviour(
         "ten-deep",
-        "Redirects ten deep.",
+        "A chain of ten redirects.",
         {**{f"/step/{n}": ("redirect",) for n in range(10)}, "/step/10": ("ok",)},
         by_path(
             {
@@ -34,14 +34,14 @@ REDIRECTS: Final = (
     ),
     Behaviour(
         "no-end",
-        "Redirects without end, each to a new place.",
+        "An endless chain of redirects, each to a new target.",
         {"/hop/*": ("redirect", "excluded: redirects")},
-        made(lambda asked: redirect(f"/hop/{int(asked.path[5:]) + 1 if asked.path[5:].isdecimal() else 0}")),
+        made(lambda request: redirect(f"/hop/{int(request.path[5:]) + 1 if request.path[5:].isdecimal() else 0}")),
         starts=("/hop/0",),
     ),
     several(
         "to-other-schemes",
-        "Redirects to javascript: and others that are no page.",
+        "Redirects to javascript: and other schemes that are no pages.",
         "redirect",
         {
             "/javascript": redirect("javascript:alert(1)"),
@@ -53,7 +53,7 @@ REDIRECTS: Final = (
     ),
     several(
         "to-other-sites",
-        "Redirects to other sites, within the crawl and beyond.",
+        "Redirects to other sites, inside and outside the crawl.",
         "redirect",
         {
             "/within": redirect("http://longer.hostile.test/page"),

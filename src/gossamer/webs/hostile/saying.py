@@ -1,4 +1,4 @@
-"""Answers as bytes, as any server could send them; what is wrong with them is up to the caller."""
+"""Answers as bytes, as any server could send them; the caller adds what is wrong with them."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def redirect(target: str, status: str = "302 Found") -> bytes:
 
 
 def text(name: str, lines: int = 12) -> str:
-    """Paragraphs of their own for each name: no page repeats another."""
+    """Paragraphs that differ for each name: no page repeats another."""
     return "".join(f"<p>{_LINE.format(number, name)}</p>\n" for number in range(lines))
 
 
 def page(name: str, *links: str, head: str = "", lines: int = 12) -> bytes:
-    """A page in good order."""
+    """A well-formed page."""
     anchors = "".join(f'<li><a href="{link}">{link}</a></li>\n' for link in links)
     return (
         f"<!doctype html>\n<html><head><title>{name}</title>{head}</head>\n"

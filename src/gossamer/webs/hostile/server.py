@@ -1,6 +1,6 @@
-"""Serves the hostile Web: one process, one loop, an address for each site, all on one port.
+"""Serves the hostile Web: one process, one event loop, one address for each site, all on one port.
 
-`handle` serves a connection by any function that answers requests, so that behaviours can be put into any other Web.
+`handle` serves a connection with any function that answers requests, so that behaviours can be used in other Webs.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Final
 
 from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog
 from gossamer.webs.demo.server import end_of_input, listen, unless_the_client_left
-from gossamer.webs.hostile.behaviour import Asked, Door
+from gossamer.webs.hostile.behaviour import Door, HostileRequest
 from gossamer.webs.hostile.certificates import Certificates
-from gossamer.webs.hostile.line import Gone, Line
+from gossamer.webs.hostile.client import Client, ClientProtocol
 from gossamer.webs.hostile.saying import answer, page
 from gossamer.webs.hostile.web import HostileWeb
 
@@ -29,31 +29,31 @@ LARGEST_HEAD: Final = 65_536
 _NOT_FOUND: Final = answer(b"<p>There is no such page.</p>", "404 Not Found")
 _MISDIRECTED: Final = answer(b"<p>No such site.</p>", "421 Misdirected Request")
 
-Respond = Callable[[Asked, Line], Awaitable[bool]]
-"""Answers a request; whether the connection may be used again."""
-Note = Callable[[Asked, Line, float, float], None]
-"""Told of every request: what was asked, what was said, and when it began, by the monotonic and by the wall clock."""
+Respond = Callable[[HostileRequest, Client], Awaitable[bool]]
+"""Answers a request; returns whether the connection may be used again."""
+Note = Callable[[HostileRequest, Client, float, float], None]
+"""Called for every request with the request, the client, and its start by the monotonic and by the wall clock."""
 
 
 def respond(web: HostileWeb) -> Respond:
-    """What the sites of a hostile Web answer."""
+    """The function that answers the requests to the sites of a hostile Web."""
 
-    async def answered(asked: Asked, line: Line) -> bool:
-        behaviour = web.by_host.get(asked.host)
+    async def answered(request: HostileRequest, client: Client) -> bool:
+        behaviour = web.by_host.get(request.host)
         if behaviour is None:
-            line.write(_MISDIRECTED)
+            client.write(_MISDIRECTED)
         elif behaviour.whole:
-            return await behaviour.serve(asked, line)
-        elif asked.target == "/robots.txt":
-            line.write(answer(behaviour.robots.encode(), kind="text/plain") if behaviour.robots else _NOT_FOUND)
-        elif asked.target == "/":
-            line.write(answer(page(f"{asked.host}, the start page", *web.links(behaviour))))
-        elif asked.target.startswith("/good/") and asked.target in web.links(behaviour):
-            line.write(answer(page(f"{asked.host}, the good page {asked.target[6:]}")))
-        elif web.friendly or (not behaviour.ends_of(asked.target) and asked.path == "/sitemap.xml"):
-            line.write(_NOT_FOUND)
+            return await behaviour.serve(request, client)
+        elif request.target == "/robots.txt":
+            client.write(answer(behaviour.robots.encode(), kind="text/plain") if behaviour.robots else _NOT_FOUND)
+        elif request.target == "/":
+            client.write(answer(page(f"{request.host}, the start page", *web.links(behaviour))))
+        elif request.target.startswith("/good/") and request.target in web.links(behaviour):
+            client.write(answer(page(f"{request.host}, the good page {request.target[6:]}")))
+        elif web.friendly or (not behaviour.ends_of(request.target) and request.path == "/sitemap.xml"):
+            client.write(_NOT_FOUND)
         else:
-            return await behaviour.serve(asked, line)
+            return await behaviour.serve(request, client)
         return True
 
     return answered
@@ -62,19 +62,19 @@ def respond(web: HostileWeb) -> Respond:
 async def handle(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, respond: Respond, note: Note | None = None
 ) -> None:
-    """A connection to its end: a request after the other, each answered by `respond`."""
-    line, goes_on = Line(writer), True
+    """Serves a connection to its end: one request after the other, each answered by `respond`."""
+    client, goes_on = Client(writer), True
     try:
         while goes_on:
             head = await reader.readuntil(b"\r\n\r\n")
-            start, wall, asked = monotonic(), time(), _read(head)
-            line.begin()
+            start, wall, request = monotonic(), time(), _read(head)
+            client.begin()
             try:
-                goes_on = await respond(asked, line)
-                await line.drain()
+                goes_on = await respond(request, client)
+                await client.drain()
             finally:
                 if note:
-                    note(asked, line, start, wall)
+                    note(request, client, start, wall)
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
         pass
     finally:
@@ -83,39 +83,39 @@ async def handle(
 
 def noted(log: AccessLog, address: str, number: int) -> Note:
     """Writes the requests of a connection to an access log. A client that left may have done so at any time since the
-    first byte was sent: it is not known when we notice, and the log accuses nobody wrongly."""
+    first byte was sent. The server does not know when, so it logs that first moment: the log accuses nobody wrongly."""
 
-    def note(asked: Asked, line: Line, start: float, wall: float) -> None:
-        left = line.left and not line.broken
+    def note(request: HostileRequest, client: Client, start: float, wall: float) -> None:
+        left = client.left and not client.broken
         log.add(
             start,
             wall,
-            line.first if left else line.last,
+            client.first if left else client.last,
             address,
-            asked.fields.get("host", "").lower(),
+            request.fields.get("host", "").lower(),
             "GET",
-            asked.target,
-            CLIENT_LEFT if left else line.status,
-            line.sent,
+            request.target,
+            CLIENT_LEFT if left else client.status,
+            client.sent,
             number,
-            line.retry_after,
-            line.location,
-            asked.fields.get("from", ""),
-            asked.fields.get("user-agent", ""),
+            client.retry_after,
+            client.location,
+            request.fields.get("from", ""),
+            request.fields.get("user-agent", ""),
         )
 
     return note
 
 
-def _read(head: bytes) -> Asked:
+def _read(head: bytes) -> HostileRequest:
     first, *rest = head[:-4].decode("latin-1").split("\r\n")
     fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
     parts = first.split(" ")
-    return Asked(fields.get("host", "").partition(":")[0].lower(), parts[1] if len(parts) > 1 else "/", fields)
+    return HostileRequest(fields.get("host", "").partition(":")[0].lower(), parts[1] if len(parts) > 1 else "/", fields)
 
 
 class _Serving:
-    """All listening sockets, and what stands behind them."""
+    """All listening sockets and their connections."""
 
     def __init__(self, web: HostileWeb, log: AccessLog, certificates: Certificates | None) -> None:
         self._web, self._log, self._certificates = web, log, certificates
@@ -126,7 +126,7 @@ class _Serving:
         self._open: set[asyncio.Task[None]] = set()
 
     async def begin(self, port: int) -> int:
-        """Listens; the port."""
+        """Starts to listen; returns the port."""
         doors = {address: self._web.by_host[host].door for host, address in self._web.addresses.items()}
         if self._web.friendly:
             doors = dict.fromkeys(doors, Door.OPEN)
@@ -151,7 +151,7 @@ class _Serving:
 
     def _protocol(self, address: str) -> asyncio.Protocol:
         reader = asyncio.StreamReader(LARGEST_HEAD)
-        return Gone(reader, partial(self._serve, address))
+        return ClientProtocol(reader, partial(self._serve, address))
 
     async def _serve(self, address: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
@@ -212,5 +212,5 @@ def run(
     *,
     stdin: bool = False,
 ) -> None:
-    """`serve` in a loop of its own."""
+    """Runs `serve` in a new event loop."""
     asyncio.run(serve(web, port, log, certificates, ready, stdin=stdin))

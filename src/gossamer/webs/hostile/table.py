@@ -1,4 +1,4 @@
-"""All behaviours, by name."""
+"""The table of all behaviours, by name."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ BEHAVIOURS: Final[dict[str, Behaviour]] = {
 
 
 def chosen(only: Iterable[str] = (), without: Iterable[str] = ()) -> tuple[str, ...]:
-    """Names of behaviours: all, or only some, without others."""
+    """Names of behaviours: all, or those of `only`, minus those of `without`."""
     wanted, refused = list(only) or list(BEHAVIOURS), set(without)
     for name in (*wanted, *refused):
         if name not in BEHAVIOURS:
             near = difflib.get_close_matches(name, BEHAVIOURS, 1)
-            cure = f"Did you mean {near[0]}?" if near else "`gossamer web --hostile --list` has them all."
+            cure = f"Did you mean {near[0]}?" if near else "`gossamer web --hostile --list` lists them all."
             raise UsageError(f"The hostile Web has no behaviour {name!r}.", cure)
     return tuple(name for name in dict.fromkeys(wanted) if name not in refused)
 
@@ -39,7 +39,7 @@ def as_json(names: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def lines(names: Iterable[str]) -> Iterator[str]:
-    """For people: a behaviour a line."""
+    """The table for people, one line per behaviour."""
     rows = [("behaviour", "thesis", "ends as", "what it is")]
     rows += [(b.name, b.section, ", ".join(b.words), b.what) for b in map(BEHAVIOURS.__getitem__, names)]
     widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
@@ -48,7 +48,7 @@ def lines(names: Iterable[str]) -> Iterator[str]:
 
 
 def markdown() -> str:
-    """The table of the manual."""
+    """The table for the manual."""
     rows = (
         f"| `{b.name}` | {b.what} | {', '.join(f'`{word}`' for word in b.words)} | {b.section} |"
         for b in BEHAVIOURS.values()

@@ -1,7 +1,7 @@
-"""The hostile Web: a site for each behaviour, NAME.hostile.test, at an address of its own.
+"""The hostile Web: one site for each behaviour, NAME.hostile.test, with its own address.
 
-The start page of a site is good and links to its bad pages and to some good ones, so that it can be seen whether the
-site goes on. robots.txt is not there, or allows all but what a behaviour says.
+The start page of a site is good. It links to the bad pages and to some good ones, so that a test can see whether the
+crawl of the site continues. robots.txt is missing, or allows everything except what a behaviour forbids.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DOMAIN: Final = "hostile.test"
 FORBIDDEN: Final = "127.66.0.0/16"
-"""Stands for a private network: nobody may be asked there."""
+"""Stands for a private network: no crawl may send requests there."""
 LIMITS: Final[dict[str, Any]] = {
     "connect_timeout": Duration(2),
     "first_byte_timeout": Duration(2),
@@ -28,11 +28,11 @@ LIMITS: Final[dict[str, Any]] = {
     "tries": 2,
     "forbidden": (FORBIDDEN,),
 }
-"""Settings of the harvester with which a crawl of it ends soon."""
+"""Settings of the harvester with which a crawl of the hostile Web ends soon."""
 
 
 def all_behaviours() -> dict[str, Behaviour]:
-    """The table, read when it is needed: most crawls do not."""
+    """The table of behaviours, imported when it is needed: most crawls do not need it."""
     from gossamer.webs.hostile.table import BEHAVIOURS
 
     return BEHAVIOURS
@@ -40,21 +40,23 @@ def all_behaviours() -> dict[str, Behaviour]:
 
 @dataclass(frozen=True)
 class HostileWeb:
+    """The options of a hostile Web, and its sites."""
+
     names: tuple[str, ...] = ()
-    """Of its behaviours; (): all."""
+    """Names of its behaviours; (): all."""
     good: int = 2
-    """Good pages of each site, start page apart."""
+    """Number of good pages of each site, without the start page."""
     friendly: bool = False
-    """It has good pages only: to compare with."""
+    """It has only good pages: for comparison."""
     tls: bool = True
-    """Whether there are certificates, and so sites that speak https."""
+    """Whether there are certificates, and so https sites."""
 
     changing = False
-    """No robots.txt of it changes."""
+    """None of its robots.txt files changes."""
 
     @classmethod
     def described(cls, fields: dict[str, Any]) -> Self:
-        """From JSON."""
+        """The Web from the JSON of an access log."""
         return cls(**{**fields, "names": tuple(fields["names"])})
 
     @cached_property
@@ -68,13 +70,13 @@ class HostileWeb:
 
     @cached_property
     def addresses(self) -> dict[str, str]:
-        """Of each host; the same for a name whatever else is there."""
+        """By host; the address of a name does not depend on the other names."""
         all_hosts = {name: f"127.77.{n // 250}.{n % 250 + 1}" for n, name in enumerate(all_behaviours())}
         return {host: all_hosts[b.name] for host, b in self.by_host.items()}
 
     @cached_property
     def places(self) -> dict[str, str]:
-        """Hosts that must not be asked, and their addresses."""
+        """Hosts that must not be requested, and their addresses."""
         kept = () if self.friendly else self.behaviours
         return {f"{name}.{DOMAIN}": address for b in kept for name, address in b.places.items()}
 
@@ -91,11 +93,11 @@ class HostileWeb:
         return {host: f"{address}:{port}" for host, address in {**self.addresses, **self.places}.items()}
 
     def links(self, behaviour: Behaviour) -> list[str]:
-        """Of a start page."""
+        """The links of a start page."""
         return [*(() if self.friendly else behaviour.targets), *(f"/good/{n}" for n in range(self.good))]
 
     def known(self) -> Iterator[str]:
-        """URLs that a complete crawl must know; where a behaviour has pages without number, it knows more."""
+        """URLs that a complete crawl must know; it knows more where a behaviour has endless pages."""
         for host, b in self.by_host.items():
             root = f"{b.door.scheme}://{host}"
             yield root + "/"
@@ -105,7 +107,7 @@ class HostileWeb:
                 yield from (root + target for target in b.ends if not target.endswith("*") and target != "/")
 
     def is_good(self, url: str) -> bool:
-        """Whether it is a start page, or another good one."""
+        """Whether a URL is a start page or another good page."""
         host, slash, rest = url.partition("://")[2].partition("/")
         behaviour = self.by_host.get(host)
         if behaviour is None or (behaviour.whole and not self.friendly):

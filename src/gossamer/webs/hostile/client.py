@@ -1,4 +1,4 @@
-"""A connection as a behaviour has it: to write to, to break, and to see when the client leaves."""
+"""The connection to a client, as a behaviour sees it: to write to, to break, and to notice when the client leaves."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ _RESET: Final = struct.pack("ii", 1, 0)
 _STATUS: Final = re.compile(rb"\s*HTTP/1\.[01] (\d{3})\b")
 _FIELD: Final = re.compile(rb"^(Location|Retry-After): ([^\r\n]*)", re.MULTILINE)
 NO_ANSWER: Final = 444
-"""As nginx writes it: what was sent is not HTTP, or nothing."""
+"""The status that nginx logs for it: nothing was sent, or something that is not HTTP."""
 
 
-class Line:
-    """What it has sent of the answer in progress is kept for the log."""
+class Client:
+    """The connection to one client; remembers what was sent of the current answer, for the log."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self.writer = writer
         self.begin()
 
     def begin(self) -> None:
-        """A new answer."""
+        """Begins a new answer."""
         self.status, self.sent, self.last, self.broken = NO_ANSWER, 0, monotonic(), False
         self.first = self.last
         self.location = self.retry_after = ""
 
     @property
     def left(self) -> bool:
-        """Whether the connection is over: `Gone` closes it when the client has closed it."""
+        """Whether the connection is over: `ClientProtocol` closes it when the client has closed its side."""
         return self.writer.is_closing()
 
     def write(self, data: bytes) -> None:
@@ -68,8 +68,8 @@ class Line:
             self.location, self.retry_after = fields.get(b"Location", ""), fields.get(b"Retry-After", "")
 
 
-class Gone(asyncio.StreamReaderProtocol):
-    """A client that has closed its side is gone."""
+class ClientProtocol(asyncio.StreamReaderProtocol):
+    """Closes the connection as soon as the client has closed its side."""
 
     def eof_received(self) -> bool:
         super().eof_received()

@@ -1,0 +1,267 @@
+"""Watching a crawl while it runs: memory, link scores, the clock, warnings, statistics.
+
+The loop calls `Watch.turn` once per turn; most of it runs every half second.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from gossamer.base import memory, process
+from gossamer.base.clock import RealClock
+from gossamer.base.ending import Ending
+from gossamer.base.errors import GossamerError
+from gossamer.base.log import EventLog, Level
+from gossamer.base.units import human_time
+from gossamer.collection.store import Store
+from gossamer.crawl.loop import Crawl
+from gossamer.crawl.snapshots import Imager
+from gossamer.desk.account import Account
+from gossamer.desk.desk import Desk
+from gossamer.manager.pages import Pages
+from gossamer.manager.scores.compute import Scored
+from gossamer.manager.scores.schedule import Scorer
+from gossamer.observe.listener import Listener
+from gossamer.observe.measure import Curve, Meter
+from gossamer.observe.statistics import Limits, Resources, Run, Statistics
+from gossamer.web.pool.pool import Pool
+
+LOOK_EVERY: Final = 0.5
+MEMORY_EVERY: Final = 1.0
+PLANS_EVERY: Final = 60.0
+"""Seconds between two writes of the last plans."""
+MEMORY_CURE: Final = (
+    "Raise collection.max_memory, end other programs, take a larger machine, or fewer harvester.workers; then the same"
+    " command resumes the crawl."
+)
+
+
+class Watcher(Protocol):
+    """Receives the progress and the messages of a crawl."""
+
+    def due(self) -> bool: ...
+    def show(self, statistics: Statistics) -> None: ...
+    def say(self, line: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Tells people and the event log what happens."""
+
+    watcher: Watcher
+    log: EventLog | None
+    clock: RealClock
+
+    def say(self, line: str) -> None:
+        self.watcher.say(line)
+
+    def event(self, name: str, level: Level = Level.INFO, **fields: Any) -> None:
+        if self.log is not None:
+            self.log.event(name, level, self.clock.wall(), **fields)
+
+    def warn(self, name: str, message: str, **fields: Any) -> None:
+        self.say(f"warning: {message}")
+        self.event(name, Level.WARNING, message=message, **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Machinery:
+    """All that a running crawl consists of."""
+
+    clock: RealClock
+    store: Store
+    desk: Desk
+    resumed: bool
+    """There was a crawl before."""
+    web: Pool
+    crawl: Crawl
+    imager: Imager
+    scorer: Scorer
+    listener: Listener
+
+    def memory_used(self) -> int:
+        return memory.used([os.getpid(), *self.web.pids(), *process.pids()])
+
+
+class Watch:
+    def __init__(self, machinery: Machinery, voice: Voice, curve: Curve, begun: Begun) -> None:
+        self._m, self._voice, self._begun = machinery, voice, begun
+        self.curve = curve
+        self.meter = Meter(machinery.desk, machinery.crawl.harvest.errands)
+        most = machinery.desk.settings.collection.max_memory
+        self._memory = memory.Limit(most, machinery.memory_used())
+        self._told = (0, 0)
+        self._next_look = self._next_memory = 0.0
+        self._next_plans = begun.at + PLANS_EVERY
+        self.seeds_skipped = 0
+
+    def turn(self) -> None:
+        now = self._m.clock.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_EVERY
+            self._look()
+        if self._voice.watcher.due():
+            self._voice.watcher.show(self.statistics())
+
+    def _look(self) -> None:
+        m, planner = self._m, self._m.crawl.planner
+        self._check_memory()
+        self._poll_scores()
+        m.scorer.begin_if_due(m.desk[Account].visits, self._processor())
+        told = (m.store.segments, m.imager.made)
+        if told != self._told:
+            self._told = told
+            self._voice.event("made", segments=told[0], images=told[1])
+        self._pass_warnings_on()
+        check_clock(m.clock, self._voice)
+        if m.clock.monotonic() >= self._next_plans:
+            self._next_plans = m.clock.monotonic() + PLANS_EVERY
+            in_background(lambda: planner.history.write(m.store.shard))
+        made = planner.made
+        self.curve.add(made.at, made.index_value, made.index_pages)
+
+    def _pass_warnings_on(self) -> None:
+        m = self._m
+        for warnings in (m.scorer.warnings, m.imager.warnings, m.store.notes, m.crawl.names.warnings):
+            for warning in warnings:
+                self._voice.warn("warning", warning)
+            warnings.clear()
+
+    def _check_memory(self) -> None:
+        """When memory is used up, what can be done without goes first: images and link scores that are being made. Then
+        the crawl stops, before the kernel ends it."""
+        m, now = self._m, self._m.clock.monotonic()
+        if now < self._next_memory or m.crawl.stop is Ending.MEMORY:
+            return
+        self._next_memory = now + MEMORY_EVERY
+        used = m.memory_used()
+        m.imager.may_begin = m.scorer.may_begin = self._memory.has_room(used, memory.used([os.getpid()]))
+        reached = self._memory.reached(used)
+        if not reached:
+            return
+        if m.imager.give_up() | m.scorer.give_up():
+            message = f"{reached}: an image or link scores that were being made are given up"
+        else:
+            m.crawl.stop = Ending.MEMORY
+            message = f"{reached}: it stops before it is killed. {MEMORY_CURE}"
+        self._voice.warn("memory", message, used=used, limit=self._memory.bytes)
+
+    # --- link scores ----------------------------------------------------------------------------------------------
+
+    def _poll_scores(self) -> None:
+        if (scored := self._m.scorer.poll(self._m.clock.wall())) is not None:
+            self.take(scored)
+            self._voice.event("scores", **self._m.scorer.figures)
+
+    def take(self, scored: Scored | None) -> None:
+        """Takes link scores over, for pages that were known when they were computed; later pages have merit 0."""
+        if scored is None:
+            return
+        columns = self._m.desk.columns
+        count = min(len(scored.merit), columns.page.count)
+        columns.page.merit[:count] = scored.merit[:count]
+        if scored.prepare and scored.prepare == self._m.desk[Pages].policy.prepares:
+            name = "completed" if scored.prepare == "completed" else "merit"
+            getattr(columns.page, name)[:count] = scored.prepared[:count]
+        if scored.prepare == "completed":
+            columns.ranking[:] = scored.base, count
+        self._m.crawl.planner.outdate()
+
+    def score_at_end(self) -> None:
+        """Computes link scores once more, of all that was fetched, if they do not cost too much; then the value of the
+        index."""
+        m = self._m
+        m.store.commit(rotate=True)
+        m.store.seal_all()
+        self._check_memory()
+        m.scorer.finish(m.desk[Account].visits, self._processor(), self._check_memory)
+        self._poll_scores()
+        m.scorer.close()
+        self._pass_warnings_on()
+        wall = m.desk.believed(m.clock.wall())
+        self.curve.add(wall, *m.crawl.planner.appraise(wall))
+
+    # --- statistics -----------------------------------------------------------------------------------------------
+
+    def _processor(self) -> float:
+        """Seconds of processor time of this run, all processes."""
+        return cpu_seconds() - self._begun.cpu + self._m.web.cpu_seconds()
+
+    def statistics(self) -> Statistics:
+        return self.meter.now(self._m.clock.wall(), self._m.clock.monotonic(), self._of_this_run())
+
+    def _of_this_run(self) -> Run:
+        m, processor = self._m, self._processor()
+        harvest = m.crawl.harvest
+        return Run(
+            seconds=round(m.clock.monotonic() - self._begun.at, 3),
+            visits=m.desk[Account].visits - self._begun.visits,
+            seeds_skipped=self.seeds_skipped,
+            sites_active=harvest.active_sites(),
+            names_fault=m.crawl.names.fault,
+            resources=Resources(
+                open=m.web.open,
+                rss=m.memory_used(),
+                cpu_seconds=round(processor, 3),
+                desk_seconds=round(time.process_time() - self._begun.desk_cpu, 3),
+                longest_turn=round(m.crawl.longest_turn, 4),
+            ),
+            limits=self._limits(),
+            index=self.curve.value,
+            scores=m.scorer.state(processor),
+            bandwidth=None if harvest.bandwidth is None else harvest.bandwidth.use(),
+        )
+
+    def _limits(self) -> Limits:
+        """What is left of what the user asked for."""
+        crawl, bounds = self._m.crawl, self._m.crawl.bounds
+        return Limits(
+            None if bounds.seconds is None else max(0.0, bounds.seconds - crawl.seconds),
+            None if bounds.pages is None else bounds.pages - crawl.stored,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """How things stood when the run began."""
+
+    at: float
+    """Monotonic."""
+    cpu: float
+    """Processor seconds of this process and its children."""
+    desk_cpu: float
+    visits: int
+    """Made by earlier runs."""
+
+
+def check_clock(clock: RealClock, voice: Voice) -> None:
+    """Tells once that somebody has set the system clock."""
+    if (ahead := clock.set_by()) is not None:
+        message = (
+            f"the system clock was changed by {'+' if ahead > 0 else '-'}{human_time(abs(ahead))}; the crawl keeps its"
+            " own time, so politeness delays are unaffected"
+        )
+        voice.warn("clock", message, seconds=round(ahead, 3))
+
+
+def in_background(work: Callable[[], None]) -> None:
+    """In a thread that the crawl neither waits for nor fails with."""
+
+    def quietly() -> None:
+        with suppress(GossamerError, OSError, ValueError):
+            work()
+
+    threading.Thread(target=quietly, daemon=True).start()
+
+
+def cpu_seconds() -> float:
+    """Processor seconds of this process and of its children that have ended; the pool knows about live workers."""
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
