@@ -1,4 +1,4 @@
-"""The command line: exit codes, messages that name the cure, clean stops; and disks that fail under a crawl."""
+"""The command line: exit codes, messages that name the cure, clean stops, and failing disks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def say(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Ended:
-    """A command in this process: for those that end before anything heavy begins."""
+    """Runs a command in this process: for commands that end before anything heavy begins."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["gossamer", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
@@ -59,8 +59,8 @@ def committed_once(crawling: Crawling) -> bool:
     return crawling.wait_for(lambda: standing.exists() and json.loads(standing.read_bytes())["stored"] > 12)
 
 
-def expect_to_go_on(served: Served, folder: Path, before: list[bytes]) -> None:
-    """All that was committed is there, and the next run brings the crawl to its end."""
+def expect_resume(served: Served, folder: Path, before: list[bytes]) -> None:
+    """All committed data is there, and the next run completes the crawl."""
     ended = served.crawl(folder, "--set", "harvester.wait=50ms", "--set", "harvester.wait_large=20ms")
     assert ended.code == 0, ended.errors
     found = Found(folder)
@@ -72,7 +72,9 @@ def expect_to_go_on(served: Served, folder: Path, before: list[bytes]) -> None:
 # --- seeds and settings --------------------------------------------------------------------------------------
 
 
-def test_a_seed_line_that_is_no_url_is_named_skipped_and_counted(served: Served, folder: Path, tmp_path: Path) -> None:
+def test_a_seed_line_that_is_not_a_url_is_named_skipped_and_counted(
+    served: Served, folder: Path, tmp_path: Path
+) -> None:
     seeds = tmp_path / "my.seeds"
     seeds.write_text(f"# mine\n{WEB.seeds[0]}\nhttp://\n\nftp://example.org/\n{WEB.seeds[0]}photo.jpg\n")
     ended = gossamer("crawl", folder, "--config", served.config, "--seeds", seeds, "--pages", "1", "--json")
@@ -108,7 +110,9 @@ def test_without_a_usable_seed_there_is_no_collection(folder: Path, capsys: pyte
     assert str(folder / "none") in missing.errors
 
 
-def test_a_setting_that_does_not_exist_names_the_nearest(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_error_for_an_unknown_setting_suggests_the_nearest(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     ended = say(capsys, "crawl", folder, "--seed", "http://a.example/", "--set", "harvester.weight=5s")
     assert ended.code == 2
     assert "unknown setting harvester.weight" in ended.errors
@@ -116,13 +120,13 @@ def test_a_setting_that_does_not_exist_names_the_nearest(folder: Path, capsys: p
     assert not folder.exists()
 
 
-def test_a_command_that_does_not_exist_names_the_nearest_once() -> None:
+def test_the_error_for_an_unknown_command_suggests_the_nearest_once() -> None:
     ended = gossamer("exprot", "somewhere")
     assert ended.code == 2
     assert ended.errors.count("Did you mean 'export'?") == 1
 
 
-def test_a_time_that_is_none_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_time_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ended = say(capsys, "crawl", folder, "--seed", "http://a.example/", "--for", "soon")
     assert (ended.code, folder.exists()) == (2, False)
     assert "--for soon" in ended.errors
@@ -142,7 +146,7 @@ CONTACT = '[harvester]\ncontact = "you@example.org"\n'
 
 
 @pytest.mark.parametrize("way", ["flag", "crawl.toml", "--config", "user's folder"])
-def test_a_contact_is_given_in_any_of_four_ways(folder: Path, tmp_path: Path, way: str) -> None:
+def test_a_contact_can_be_given_in_four_ways(folder: Path, tmp_path: Path, way: str) -> None:
     own, config = tmp_path / "gossamer" / "crawl.toml", None
     changes = ('harvester.contact="you@example.org"',) if way == "flag" else ()
     if way == "user's folder":
@@ -159,14 +163,14 @@ def test_a_contact_is_given_in_any_of_four_ways(folder: Path, tmp_path: Path, wa
         assert user_settings() == own
     prepared = prepared_for(folder, config=config, changes=changes, user_settings=own)
     assert prepared.settings.harvester.contact == "you@example.org"
-    assert b'contact = "you@example.org"' in (prepared.toml or b""), "it is kept with the collection"
+    assert b'contact = "you@example.org"' in (prepared.toml or b""), "it is stored with the collection"
 
 
 def prepared_for(folder: Path, seed: str = "http://example.org/", **more: object) -> Prepared:
     return prepare(CrawlRequest(folder, (seed,), **more), lambda line: None)  # type: ignore[arg-type]
 
 
-def test_only_what_cannot_leave_this_machine_does_without_a_contact(folder: Path) -> None:
+def test_only_a_crawl_of_this_machine_needs_no_contact(folder: Path) -> None:
     to_loopback = 'harvester.resolve={"*.example.org" = "127.0.0.1:80", "example.org" = "127.0.0.1"}'
     assert prepared_for(folder, "http://127.0.0.1:8080/").settings.seeder.domains == ("127.0.0.1",)
     prepared_for(folder, changes=(to_loopback,))
@@ -178,7 +182,7 @@ def test_only_what_cannot_leave_this_machine_does_without_a_contact(folder: Path
 # --- folders -------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_with_other_files_is_not_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
     for verb in (("crawl", tmp_path, "--seed", "http://127.0.0.1/"), ("status", tmp_path), ("stop", tmp_path)):
         ended = say(capsys, *verb)
@@ -188,7 +192,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: pytest
     assert say(capsys, "crawl", tmp_path / "thesis.tex", "--seed", "http://127.0.0.1/").code == 2
 
 
-def test_a_newer_format_is_refused_and_not_touched(served: Served, folder: Path) -> None:
+def test_a_collection_of_a_newer_format_is_refused_and_not_touched(served: Served, folder: Path) -> None:
     assert served.crawl(folder, "--pages", "1").code == 0
     path = shard_folder(folder) / "manifest.jsonl"
     first, rest = path.read_bytes().split(b"\n", 1)
@@ -203,11 +207,11 @@ def test_a_newer_format_is_refused_and_not_touched(served: Served, folder: Path)
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    """All files but the lock, which names its last holder."""
+    """The contents of all files except the lock, which names its last holder."""
     return {str(p): p.read_bytes() for p in folder.rglob("*") if p.is_file() and p.name != "lock"}
 
 
-def test_a_second_crawl_of_a_folder_is_told_who_holds_it(served: Served, folder: Path) -> None:
+def test_the_error_for_a_second_crawl_names_the_process_of_the_first(served: Served, folder: Path) -> None:
     with served.begin(folder, *SLOW) as first:
         assert committed_once(first)
         settings = (folder / "crawl.toml").read_bytes()
@@ -215,14 +219,14 @@ def test_a_second_crawl_of_a_folder_is_told_who_holds_it(served: Served, folder:
         assert second.code == 3
         assert f"process {first.pid}" in second.errors
         assert f"gossamer stop {folder}" in second.errors
-        assert (folder / "crawl.toml").read_bytes() == settings, "its settings are the first one's"
+        assert (folder / "crawl.toml").read_bytes() == settings, "the second crawl changes no settings"
         assert not first.over
 
 
 # --- stopping ------------------------------------------------------------------------------------------------
 
 
-def test_ctrl_c_stops_cleanly_even_in_the_middle_of_sealing(served: Served, folder: Path) -> None:
+def test_ctrl_c_stops_cleanly_even_during_sealing(served: Served, folder: Path) -> None:
     with served.begin(folder, *SLOW, "--set", "collection.seal_every=1s") as crawling:
         assert committed_once(crawling)
         assert crawling.wait_for(lambda: any("collection.seal" in command_line(p) for p in children(crawling.pid)))
@@ -234,7 +238,7 @@ def test_ctrl_c_stops_cleanly_even_in_the_middle_of_sealing(served: Served, fold
     assert "Traceback" not in ended.errors
     assert not any(map(alive, processes))
     assert list(shard_folder(folder).glob("image/*/meta.json")), "a clean stop leaves an image"
-    expect_to_go_on(served, folder, [e.encode() for e in committed(folder)])
+    expect_resume(served, folder, [e.encode() for e in committed(folder)])
 
 
 def test_stop_and_status_find_the_crawl(served: Served, folder: Path) -> None:
@@ -252,19 +256,19 @@ def test_stop_and_status_find_the_crawl(served: Served, folder: Path) -> None:
     assert gossamer("stop", folder).output == f"{folder}: not running\n"
 
 
-def test_a_killed_crawl_is_said_to_be_killed(served: Served, folder: Path) -> None:
+def test_status_reports_a_killed_crawl(served: Served, folder: Path) -> None:
     with served.begin(folder, *SLOW) as crawling:
         assert committed_once(crawling)
     assert "not running: it was killed" in gossamer("status", folder).output
 
 
-def test_a_crawl_ends_when_its_time_is_over(served: Served, folder: Path) -> None:
+def test_a_crawl_ends_after_the_given_time(served: Served, folder: Path) -> None:
     ended = served.crawl(folder, *SLOW, "--for", "1500ms")
     assert (ended.code, ended.figures["ending"]) == (0, "the requested time is over")
     assert ended.figures["pending"] > 0
 
 
-def test_a_small_crawl_in_pieces_has_link_scores_and_the_value_of_all_its_pages(served: Served, folder: Path) -> None:
+def test_a_small_crawl_in_several_runs_has_link_scores_and_the_value_of_all_pages(served: Served, folder: Path) -> None:
     first = served.crawl(folder, "--pages", "30").figures
     assert (first["scores"]["visits"], first["scores"]["why"]) == (first["visits"], "")
     assert first["value"][-1][2] == first["why"]["done"]["ok"]
@@ -277,7 +281,7 @@ def test_a_small_crawl_in_pieces_has_link_scores_and_the_value_of_all_its_pages(
     assert "0 visits since" in said
     assert f"with {second['why']['done']['ok']} pages" in said
     other = served.crawl(folder, "--pages", "5", "--set", "manager.index_value=minimum").figures
-    assert other["value"][0][0] > second["value"][-1][0], "of another unit: a curve of its own"
+    assert other["value"][0][0] > second["value"][-1][0], "another unit begins a new curve"
     assert max(value for _, value, _ in other["value"]) < 1
 
 
@@ -286,7 +290,7 @@ def test_a_small_crawl_in_pieces_has_link_scores_and_the_value_of_all_its_pages(
 
 @contextmanager
 def mounted(place: Path, options: str) -> Iterator[None]:
-    """A small disk in memory; skips where the test may not mount one."""
+    """Mounts a small disk in memory; skips the test if it may not mount."""
     place.mkdir()
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], capture_output=True, text=True)
     if done.returncode:
@@ -314,10 +318,10 @@ def test_a_full_disk_ends_the_crawl_and_loses_nothing(served: Served, tmp_path: 
         assert again.code == 4, again.errors
         assert [e.encode() for e in committed(folder)][: len(before)] == before
         remount(tmp_path / "disk", "size=64m")
-        expect_to_go_on(served, folder, before)
+        expect_resume(served, folder, before)
 
 
-def test_a_disk_that_is_read_only_is_said_so(served: Served, tmp_path: Path) -> None:
+def test_a_read_only_disk_is_reported(served: Served, tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "size=16m"):
         folder = tmp_path / "disk" / "crawl"
         assert served.crawl(folder, "--pages", "5").code == 0
@@ -331,7 +335,7 @@ def test_a_disk_that_is_read_only_is_said_so(served: Served, tmp_path: Path) -> 
         assert snapshot(folder) == before
 
 
-def test_a_folder_that_cannot_be_made_is_said_so(served: Served, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(served: Served, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     ended = gossamer("crawl", tmp_path / "file" / "crawl", "--config", served.config, "--seed", WEB.seeds[0])
     assert ended.code == 4
@@ -340,8 +344,8 @@ def test_a_folder_that_cannot_be_made_is_said_so(served: Served, tmp_path: Path)
 
 
 @pytest.mark.parametrize("who", ["desk", "worker"])
-def test_a_file_that_may_not_grow_ends_the_crawl_and_loses_nothing(served: Served, folder: Path, who: str) -> None:
-    """A limit on the size of files, set while the crawl runs: journal and archive alike fail in the middle."""
+def test_a_limit_on_file_size_ends_the_crawl_and_loses_nothing(served: Served, folder: Path, who: str) -> None:
+    """The limit is set during the crawl, so that a write to the journal or the archive fails in the middle."""
     with served.begin(folder, *SLOW) as crawling:
         assert committed_once(crawling)
         grown = max(p.stat().st_size for p in shard_folder(folder).glob("journal/*" if who == "desk" else "warc/*"))
@@ -352,7 +356,7 @@ def test_a_file_that_may_not_grow_ends_the_crawl_and_loses_nothing(served: Serve
     assert "cannot write" in ended.errors
     assert "File too large" in ended.errors
     assert "start again" in ended.errors
-    expect_to_go_on(served, folder, [e.encode() for e in committed(folder)])
+    expect_resume(served, folder, [e.encode() for e in committed(folder)])
 
 
 # --- answering at once ---------------------------------------------------------------------------------------

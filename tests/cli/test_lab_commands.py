@@ -1,4 +1,4 @@
-"""`gossamer simulate`, `compare` and `reproduce`, as they are typed."""
+"""The commands `gossamer simulate`, `compare` and `reproduce`."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def refused(*arguments: str | Path) -> GossamerError:
 # --- simulate ------------------------------------------------------------------------------------------------
 
 
-def test_a_table_of_strategies_is_shown(graph: Path) -> None:
+def test_simulate_prints_a_table_of_strategies(graph: Path) -> None:
     lines = said("simulate", graph, "--strategy", "opic", "--strategy", "breadth-first", "--wait", "15s").splitlines()
     assert lines[0].split()[:3] == ["strategy", "average", "tau"]
     assert [line.split()[0] for line in lines[2:]] == ["opic", "breadth-first"]
 
 
-def test_json_is_one_object_with_every_measure(graph: Path) -> None:
+def test_the_json_output_is_one_object_with_every_measure(graph: Path) -> None:
     found = json.loads(said("simulate", graph, "--strategy", "opic", "--connections", "4", "--wait", "15s", "--json"))
     assert (found["graph"], found["pages"], found["sites"]) == ("small", 800, load(graph).sites)
     (run,) = found["runs"]
@@ -62,18 +62,18 @@ def test_json_is_one_object_with_every_measure(graph: Path) -> None:
     assert run["seconds"] > 0
 
 
-def test_the_order_of_one_strategy_is_a_file_with_every_page_once(graph: Path, tmp_path: Path) -> None:
+def test_the_order_file_has_every_page_once(graph: Path, tmp_path: Path) -> None:
     said("simulate", graph, "--strategy", "opic", "--order", tmp_path / "order.txt")
     pages = [int(line) for line in (tmp_path / "order.txt").read_text().splitlines()]
     assert sorted(pages) == list(range(800))
 
 
-def test_the_orders_of_several_have_their_names(graph: Path, tmp_path: Path) -> None:
+def test_order_files_of_several_strategies_have_their_names(graph: Path, tmp_path: Path) -> None:
     said("simulate", graph, "--strategy", "opic", "--strategy", "breadth-first", "--order", tmp_path / "order.txt")
     assert {path.name for path in tmp_path.iterdir()} == {"order.opic.txt", "order.breadth-first.txt"}
 
 
-def test_the_same_seed_gives_the_same_bytes(graph: Path, tmp_path: Path) -> None:
+def test_the_same_seed_gives_identical_files(graph: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         said(
             "simulate",
@@ -94,13 +94,13 @@ def test_the_same_seed_gives_the_same_bytes(graph: Path, tmp_path: Path) -> None
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
 
-def test_a_folder_gets_csv_plots_and_a_page(graph: Path, tmp_path: Path) -> None:
+def test_out_writes_csv_plots_and_a_page(graph: Path, tmp_path: Path) -> None:
     said("simulate", graph, "--strategy", "opic", "--wait", "15s", "--out", tmp_path / "out")
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"index.html", "report.md", "simulate-scores.csv", "simulate-pages.svg", "simulate-time.png"} <= names
 
 
-def test_a_crawl_starts_where_the_file_says_and_ends_after_some_pages(graph: Path, tmp_path: Path) -> None:
+def test_a_simulation_starts_at_the_given_pages_and_ends_after_the_given_number(graph: Path, tmp_path: Path) -> None:
     start = tmp_path / "start"
     start.write_text("# these\n0\n\n5\n5\n")
     found = json.loads(said("simulate", graph, "--strategy", "opic", "--start", start, "--pages", "2", "--json"))
@@ -110,7 +110,7 @@ def test_a_crawl_starts_where_the_file_says_and_ends_after_some_pages(graph: Pat
 @pytest.mark.parametrize(
     ("text", "line"), [("0\nx\n", "line 2"), ("800\n", "line 1"), ("-1\n", "line 1"), ("", "no page")]
 )
-def test_a_start_file_that_makes_no_sense_names_the_line(text: str, line: str, graph: Path, tmp_path: Path) -> None:
+def test_the_error_for_an_invalid_start_file_names_the_line(text: str, line: str, graph: Path, tmp_path: Path) -> None:
     start = tmp_path / "start"
     start.write_text(text)
     error = refused("simulate", graph, "--strategy", "opic", "--start", start)
@@ -118,7 +118,7 @@ def test_a_start_file_that_makes_no_sense_names_the_line(text: str, line: str, g
     assert error.exit_code == 2
 
 
-def test_an_unknown_strategy_lists_the_known_and_the_nearest(graph: Path) -> None:
+def test_the_error_for_an_unknown_strategy_lists_all_and_suggests_the_nearest(graph: Path) -> None:
     error = refused("simulate", graph, "--strategy", "breath-first")
     assert error.exit_code == 2
     assert "Did you mean breadth-first?" in error.cure
@@ -129,7 +129,7 @@ def test_an_unknown_strategy_lists_the_known_and_the_nearest(graph: Path) -> Non
     "options",
     [("--wait", "soon"), ("--bandwidth", "2 horses"), ("--bandwidth", "0"), ("--pause", "-1s")],
 )
-def test_units_that_make_no_sense_are_refused(options: tuple[str, str], graph: Path) -> None:
+def test_invalid_units_are_refused(options: tuple[str, str], graph: Path) -> None:
     error = refused("simulate", graph, "--strategy", "opic", *options)
     assert error.exit_code == 2
     assert options[0] in error.message
@@ -141,7 +141,7 @@ def test_speeds_have_units() -> None:
     assert speed_of("--bandwidth", None) == float("inf")
 
 
-def test_a_graph_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_graph_is_refused(tmp_path: Path) -> None:
     assert refused("simulate", tmp_path / "none.npz", "--strategy", "opic").exit_code == 2
 
 
@@ -193,11 +193,11 @@ def test_a_crawl_is_compared_with_its_simulation(tmp_path: Path) -> None:
     assert [row[0] for row in found["tables"][0]["rows"]] == ["opic (crawl)", "breadth-first (simulated)"]
 
 
-def test_what_is_no_collection_is_not_compared(tmp_path: Path) -> None:
+def test_compare_refuses_a_folder_that_is_not_a_collection(tmp_path: Path) -> None:
     assert refused("compare", tmp_path).exit_code == 2
 
 
-def test_without_a_name_all_are_listed() -> None:
+def test_reproduce_without_a_name_lists_all() -> None:
     listed = said("reproduce")
     assert all(name in listed for name in NAMES)
 
@@ -208,20 +208,20 @@ def test_an_unknown_reproduction_is_refused() -> None:
     assert "Did you mean fig-4.4?" in error.cure
 
 
-def test_a_reproduction_is_shown_and_written(graph: Path, tmp_path: Path) -> None:
+def test_a_reproduction_is_printed_and_written(graph: Path, tmp_path: Path) -> None:
     shown = said("reproduce", "fig-4.3", "--graph", graph, "--out", tmp_path)
     assert shown.startswith("Figure 4.3: the upper bound")
     assert "The paper: " in shown
     assert {"fig-4.3.svg", "fig-4.3.json", "index.html", "report.md"} <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_reproductions_as_json(graph: Path) -> None:
+def test_reproductions_can_be_printed_as_json(graph: Path) -> None:
     found = json.loads(said("reproduce", "fig-4.9", "--graph", graph, "--json"))
     (one,) = found["reproductions"]
     assert one["finding"] == "fig-4.9"
     assert all(isinstance(s["agrees"], bool) for s in one["sentences"])
 
 
-def test_a_speed_of_nothing_is_refused() -> None:
+def test_a_speed_of_zero_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing would ever arrive"):
         speed_of("--bandwidth", "0B/s")

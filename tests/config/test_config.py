@@ -1,3 +1,5 @@
+"""Settings: read, checked, written; each error names the file, the line and the cure."""
+
 from __future__ import annotations
 
 import subprocess
@@ -97,7 +99,7 @@ def test_settings_survive_json(settings: Settings) -> None:
     assert type(from_json(to_json(settings)).harvester.wait) is Duration
 
 
-def test_settings_are_dumped_whole_and_only_the_changes() -> None:
+def test_settings_are_dumped_as_a_whole_or_only_the_changes() -> None:
     assert dump(Settings()) == ""
     text = dump(Settings(), whole=True)
     lines = text.splitlines()
@@ -117,7 +119,7 @@ def test_settings_are_dumped_whole_and_only_the_changes() -> None:
     ]
 
 
-def test_what_is_left_to_the_preset_is_printed_as_it_is_in_force() -> None:
+def test_values_of_the_preset_are_printed() -> None:
     news = loads("[manager]\npreset = 'news'\nbeta = 3.0")
     text = dump(news, whole=True)
     assert "default -1.0; by the preset news: 0.5)\nalpha = -1.0" in text
@@ -167,33 +169,37 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
         ("[harvester]\nwait = 1\n[harvester.resolve]\na = 1", 3, ["table of texts"]),
         ("[harvester]\nwhole_timeout = 0", 2, ["1ms to 1d"]),
         ("harvester = 3", 1, ["[harvester]"]),
-        ("[manager]\nalpha = 'x'", 2, ["no number"]),
+        ("[manager]\nalpha = 'x'", 2, ["not a number"]),
         ("[manager]\nalpha = -0.5", 2, ["-0.5 is out of range", "0 to 100, or -1"]),
         ("[manager]\nalpha = nan", 2, ["out of range"]),
-        ("[manager]\nalpha = true", 2, ["no number"]),
-        ("[manager]\npolicy = 'valeu'", 2, ["none of value, completed-pagerank, breadth-first", "did you mean value?"]),
-        ("[manager]\npreset = 'x'", 2, ["none of research, archive, news, general"]),
-        ("[manager]\nindex_value = 'max'", 2, ["none of sum, minimum"]),
-        ("[manager]\nweights = { pagerang = 1 }", 2, ["'pagerang' is none of", "did you mean pagerank?"]),
+        ("[manager]\nalpha = true", 2, ["not a number"]),
+        (
+            "[manager]\npolicy = 'valeu'",
+            2,
+            ["not one of value, completed-pagerank, breadth-first", "did you mean value?"],
+        ),
+        ("[manager]\npreset = 'x'", 2, ["not one of research, archive, news, general"]),
+        ("[manager]\nindex_value = 'max'", 2, ["not one of sum, minimum"]),
+        ("[manager]\nweights = { pagerang = 1 }", 2, ["'pagerang' is not one of", "did you mean pagerank?"]),
         ("[manager.weights]\nopic = 1\n\ndepth = -1", 4, ["depth: -1.0 is out of range", "0.000001 to 1000"]),
         ("[manager]\nalpha = 1\nweights = { opic = 1, depth = 0.0000001 }", 3, ["depth: 1e-07 is out of range"]),
         ("[manager.weights]\nopic = 1\ndepth = 1001", 3, ["depth: 1001.0 is out of range", "0, or 0.000001 to 1000"]),
         ("[manager]\n\nweights = {}", 3, ["manager.weights: no score has a weight above 0"]),
         ("[manager]\nweights = { opic = 0 }", 2, ["no score has a weight above 0", "{ opic = 1.0 }"]),
-        ("[manager.weights]\nopic = 1\ndepth = 'deep'", 3, ["depth", "no number"]),
-        ("[manager]\nweights = 3", 2, ["no table of numbers"]),
-        ("[manager.boosts]\n'/a' = 1\n'/(b' = 1", 3, ["manager.boosts", "no regular expression", "unterminated"]),
+        ("[manager.weights]\nopic = 1\ndepth = 'deep'", 3, ["depth", "not a number"]),
+        ("[manager]\nweights = 3", 2, ["not a table of numbers"]),
+        ("[manager.boosts]\n'/a' = 1\n'/(b' = 1", 3, ["manager.boosts", "not a regular expression", "unterminated"]),
         ("[manager.boosts]\n'/a' = 2", 2, ["out of range"]),
-        ("[seeder]\nreject = [\n  '/a',\n  '[b',\n]", 4, ["seeder.reject: '[b' is no regular expression"]),
-        ("[seeder]\nreject = [\n  '/a',\n  \"\\\\d(\",\n]", 4, ["no regular expression"]),
+        ("[seeder]\nreject = [\n  '/a',\n  '[b',\n]", 4, ["seeder.reject: '[b' is not a regular expression"]),
+        ("[seeder]\nreject = [\n  '/a',\n  \"\\\\d(\",\n]", 4, ["not a regular expression"]),
         ("[seeder]\naccept = ['']", 2, ["empty regular expression"]),
         ("[seeder]\ntransform = ['a -> b']", 2, ["regular expression => replacement"]),
-        ("[seeder]\ntransform = ['(a) => \\2']", 2, ["no regular expression", "invalid group reference"]),
-        ("[seeder]\ntransform = [ '(a => b' ]", 2, ["no regular expression"]),
+        ("[seeder]\ntransform = ['(a) => \\2']", 2, ["not a regular expression", "invalid group reference"]),
+        ("[seeder]\ntransform = [ '(a => b' ]", 2, ["not a regular expression"]),
         ("[seeder]\nimages = [\n 'x',\n '.png',\n]", 4, ["'.png' is not accepted", "without its dot"]),
-        ("[seeder]\nimages = ['PNG']", 2, ["small letters"]),
+        ("[seeder]\nimages = ['PNG']", 2, ["lower case"]),
         ("[seeder]\nimages = [\n 'gif',\n 'pdf',\n]", 4, ["'pdf' is in images and in documents"]),
-        ("[seeder]\ndomains = ['http://x.org']", 2, ["no domain"]),
+        ("[seeder]\ndomains = ['http://x.org']", 2, ["not a domain"]),
         ("[seeder]\nsession_ids = ['a*b']", 2, ["name of a parameter"]),
         ("[harvester]\nforbidden = [\n '10.0.0.0/8',\n '10.0.0.1/8',\n]", 4, ["host bits set"]),
         ("[harvester]\nforbidden = ['example.org']", 2, ["neither an address nor a network"]),
@@ -206,7 +212,7 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
         ('[harvester]\nabout = "https://example.org/\\nX-Evil: 1"', 2, ["harvester.about", "write a URL like"]),
         ("[harvester]\nabout = 'https://example.org/a) Evil/1 ('", 2, ["write a URL like"]),
         ("[harvester]\nabout = 'you@example.org'", 2, ["write a URL like"]),
-        ("[seeder]\nports = ['80', '0']", 2, ["'0' is no port"]),
+        ("[seeder]\nports = ['80', '0']", 2, ["'0' is not a port"]),
         ("[seeder]\nports = ['65536']", 2, ["from 1 to 65535"]),
         ("[seeder]\nports = [80]", 2, ["list of texts"]),
         ("[manager]\nmin_period = -2", 2, ["no duration"]),
@@ -217,14 +223,14 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
         ("[gatherer]\ndrop = ['b']\nkeep = [\n 'i', 'b'\n]", 2, ["'b' is in drop and in keep"]),
     ],
 )
-def test_a_mistake_names_file_line_and_cure(text: str, line: int, words: list[str]) -> None:
+def test_an_error_names_file_line_and_cure(text: str, line: int, words: list[str]) -> None:
     with pytest.raises(UsageError) as caught:
         loads(text, "crawl.toml")
     for word in [f"crawl.toml, line {line}:", *words]:
         assert word in str(caught.value)
 
 
-def test_what_is_not_toml_or_not_there_is_a_usage_error_with_the_file(tmp_path: Path) -> None:
+def test_a_file_that_is_missing_or_not_toml_is_a_usage_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("[harvester\n")
     (tmp_path / "b.toml").write_bytes(b"\xff\xfe")
     for name in ("a.toml", "b.toml", "c.toml"):
@@ -242,7 +248,7 @@ def test_a_file_is_read_with_its_units(tmp_path: Path) -> None:
     assert settings.harvester.pause == Settings().harvester.pause
 
 
-def test_of_long_lists_and_tables_a_difference_names_what_is_new_and_what_is_gone() -> None:
+def test_a_difference_of_long_lists_and_tables_names_added_and_removed_items() -> None:
     many = tuple(f"/{word}/" for word in ("login", "logout", "register", "calendar", "print", "edit", "basket", "cart"))
 
     def rejecting(*patterns: str) -> Settings:
@@ -260,7 +266,7 @@ def test_of_long_lists_and_tables_a_difference_names_what_is_new_and_what_is_gon
     ]
 
 
-def test_overrides_take_bare_texts_lists_and_toml() -> None:
+def test_overrides_accept_unquoted_texts_lists_and_toml() -> None:
     settings = override(
         Settings(),
         [
@@ -302,7 +308,7 @@ def test_overrides_take_bare_texts_lists_and_toml() -> None:
 @pytest.mark.parametrize(
     "text", ["harvester.wait", "wait=3", "harvester.wiat=3s", "harvester.tries=many", "=", "x.y=1"]
 )
-def test_a_wrong_override_is_named(text: str) -> None:
+def test_the_error_for_an_invalid_override_names_the_option(text: str) -> None:
     with pytest.raises(UsageError, match="--set"):
         override(Settings(), [text])
 
@@ -338,7 +344,7 @@ def test_long_lists_are_broken_into_lines_and_short_ones_are_not() -> None:
     assert write((), 1) == "[]"
 
 
-def test_lists_of_extensions_are_all_checked_together() -> None:
+def test_no_extension_may_be_in_two_lists() -> None:
     for name in CLASSES:
         with pytest.raises(UsageError, match="one class"):
             loads(f"[seeder]\n{name} = ['{'pdf' if name != 'documents' else 'html'}']")
@@ -350,7 +356,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: object, **options: boo
     return capsys.readouterr().out
 
 
-def test_the_command_prints_defaults_a_collection_its_changes_and_json(
+def test_the_command_prints_defaults_settings_of_a_collection_changes_and_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "crawl.toml").write_text('[harvester]\nwait = "7s"\n')
@@ -363,9 +369,9 @@ def test_the_command_prints_defaults_a_collection_its_changes_and_json(
     assert from_json(shown(capsys, tmp_path, as_json=True)) == own
     with pytest.raises(UsageError, match="no such file"):
         config_command(tmp_path / "x")
-    with pytest.raises(UsageError, match="of what"):
+    with pytest.raises(UsageError, match="needs a collection"):
         config_command(changes=True)
-    with pytest.raises(UsageError, match="do not go together"):
+    with pytest.raises(UsageError, match="cannot be combined"):
         config_command(tmp_path, changes=True, as_json=True)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -269,10 +270,10 @@ def test_a_slowed_site_is_reported_with_the_reason(tmp_path: Path) -> None:
     view = crawl.desk.columns.site
     view.usual[0], view.lately[0], view.stretch[0] = 0.5, 1.5, 3.0
 
-    said = site_clock(DeskView(crawl.desk), crawl.desk.settings, crawl.desk.wall, 0)
+    said: Any = site_clock(DeskView(crawl.desk), crawl.desk.settings, crawl.desk.wall, 0)
     assert (said["factor"], said["slow"], said["usual"], said["lately"]) == (6.0, 2.0, 0.5, 1.5)
     (line,) = [line for line in clock_lines(said, None, crawl.desk.wall) if "slowed" in line]
     assert line.strip() == (
-        "slowed: 6 times as long now: it failed, or asked us to slow down; each good answer takes a "
-        "tenth off; its pages begin to come after 1.5 s, usually after 0.50 s"
+        "slowed: this wait is multiplied by 6: it failed, or asked us to slow down; each good answer reduces it by "
+        "a tenth; its pages begin to arrive after 1.5 s, usually after 0.50 s"
     )

@@ -127,7 +127,7 @@ def test_every_score_is_computed_stored_and_visible_in_sql(folder: Path) -> None
 def test_the_state_of_the_desk_is_visible_in_sql(folder: Path) -> None:
     rows = ask(folder, "select url, current_depth, opic, boost, quality, value from pages order by page")
     for url, depth, opic, boost, quality, value in rows:
-        said = explain_page(folder, url)
+        said: Any = explain_page(folder, url)
         assert depth == said["standing"]["depth"]
         assert opic == pytest.approx(said["scores"]["cash"], rel=1e-5)
         assert boost == 0
@@ -170,7 +170,7 @@ def test_the_commands_show_graphs_and_ranks(folder: Path, tmp_path: Path) -> Non
     assert said["pages"] == 100_000
     assert all(check["holds"] for check in said["checks"])
     assert json.loads(gossamer("graph", "show", tmp_path / "web.npz", "--json").output)["links"] == said["links"]
-    assert "as it should" in gossamer("graph", "make", tmp_path / "web.npz", "--pages", "100000").output
+    assert "as expected" in gossamer("graph", "make", tmp_path / "web.npz", "--pages", "100000").output
     ranked: dict[str, Any] = json.loads(gossamer("rank", tmp_path / "web.npz", "--json", "--top", "3").output)
     assert len(ranked["top_pages"]) == len(ranked["top_sites"]) == 3
     of_crawl = gossamer("rank", folder)

@@ -220,7 +220,7 @@ def test_presets_order_pages_differently() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (ManagerSettings(weights={"pagerak": 1.0}), "'pagerak' is none of .*indegree.*did you mean pagerank"),
+        (ManagerSettings(weights={"pagerak": 1.0}), "'pagerak' is not one of .*indegree.*did you mean pagerank"),
         (ManagerSettings(weights={"opic": -1.0}), "opic: -1.0 is out of range"),
         (ManagerSettings(weights={"opic": math.nan}), "opic: nan is out of range"),
         (ManagerSettings(weights={"opic": 0.0}), "no score has a weight"),

@@ -1,4 +1,4 @@
-"""Compaction: nothing is lost or moved, whenever it is killed, and a crawl goes on from it."""
+"""Compaction: nothing is lost or moved, even if it is killed at any time, and a crawl resumes from the result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gossamer.read import compact
 from gossamer.read.compact import merging
 from gossamer.read.export import wacz
 from gossamer.read.sql.sources import find
-from gossamer.read.verify.whole import verify
+from gossamer.read.verify.verify import verify
 from tests.support.effects_samples import small_effects
 from tests.support.graphs import links_of
 from tests.support.powercut import Disk, Loss
@@ -39,7 +39,7 @@ LINKS: Final = 2
 
 
 def some_effects(seed: int, ticks: int, sites: int) -> list[Effects]:
-    """Ticks as a crawl makes them: a page has one site, links may have texts, some targets are only counted."""
+    """Effects as a crawl makes them: a page has one site, links may have texts, some links are only counted."""
     rng, found, pages = random.Random(seed), list[Effects](), 0
     for tick in range(1, ticks + 1):
         page = rng.randrange(20)
@@ -84,13 +84,13 @@ def test_merged_tables_are_those_of_one_segment(effects: list[list[Effects]]) ->
 
 @given(parts())
 @settings(max_examples=25, deadline=None)
-def test_effects_of_the_merged_are_those_of_the_parts(effects: list[list[Effects]]) -> None:
+def test_effects_of_a_merged_segment_are_those_of_its_parts(effects: list[list[Effects]]) -> None:
     found = merged([segments.tables(part, 0) for part in effects])
     again = list(segments.effects(found.get, 0))
     assert [e.encode() for e in again] == [e.essential().encode() for part in effects for e in part]
 
 
-def test_a_part_that_lacks_newer_columns_is_merged_with_one_that_has_them() -> None:
+def test_parts_with_and_without_newer_columns_are_merged() -> None:
     first, second = (segments.tables(some, 0) for some in ([e] for e in some_effects(1, 2, 1)))
     first["visits"] = first["visits"].drop_columns(["sketch", "payload", "language", "description"])
     first["sites"] = first["sites"].drop_columns(["www"])
@@ -106,7 +106,7 @@ def committed(shard: Path) -> list[bytes]:
 
 
 def contents(shard: Path) -> dict[str, Any]:
-    """Anchors, counts and index are in no effects: looked at by themselves."""
+    """Anchors, counts and index: effects do not contain them, so they are compared separately."""
     sources = find(shard.parent)
     read = {name: [seal.read_file(f.path, f.checksum) for f in sources.table(name)] for name in ("anchors", "counts")}
     joined = {name: pa.concat_tables(tables) for name, tables in read.items() if tables}
@@ -145,7 +145,7 @@ def test_merged_indexes_are_sorted(tmp_path: Path) -> None:
         assert len(lines) == file.rows > 0
 
 
-def test_segments_that_are_large_enough_stay_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_segments_are_not_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Maker(tmp_path).make(80, 20)
     before = manifest.read(made.shard).segments
     monkeypatch.setattr(compact, "MOST", {"visits": 45})
@@ -157,7 +157,7 @@ def test_segments_that_are_large_enough_stay_as_they_are(tmp_path: Path, monkeyp
     assert list(compact.groups(list(after.values()))) == []
 
 
-def test_a_running_crawl_keeps_compaction_out(tmp_path: Path) -> None:
+def test_compaction_refuses_a_running_crawl(tmp_path: Path) -> None:
     made = Maker(tmp_path).make(20, 10)
     held = lock.take(made.shard)
     try:
@@ -180,7 +180,7 @@ def test_other_lines_of_the_manifest_stay(tmp_path: Path) -> None:
     assert found.meta.seed == 7
 
 
-def test_a_journal_file_that_a_kill_left_beside_its_segment_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+def test_a_sealed_journal_file_that_a_kill_left_is_removed(tmp_path: Path) -> None:
     made = Maker(tmp_path).make(40, 10)
     before = committed(made.shard)
     numbers = sorted(manifest.read(made.shard).segments)
@@ -191,8 +191,8 @@ def test_a_journal_file_that_a_kill_left_beside_its_segment_is_not_taken_for_a_n
     assert committed(made.shard) == before
 
 
-def test_a_kill_at_any_instant_leaves_a_good_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every prefix of what compaction writes, with what was not synced kept, dropped, torn or mixed."""
+def test_a_kill_at_any_time_leaves_a_sound_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tries every prefix of the writes of a compaction, with unsynced data kept, dropped, torn or mixed."""
     root, tape, left = (tmp_path / name for name in ("root", "tape", "left"))
     made = Maker(root / "crawl").make(40, 10, unsealed=10)
     before, rows = committed(made.shard), contents(made.shard)
@@ -224,7 +224,7 @@ def test_a_kill_at_any_instant_leaves_a_good_collection(tmp_path: Path, monkeypa
     assert verify(left / "crawl").findings == []
 
 
-def test_graph_and_bodies_are_found_in_a_compacted_collection_too(tmp_path: Path) -> None:
+def test_graph_and_bodies_are_the_same_after_compaction(tmp_path: Path) -> None:
     made = Maker(tmp_path).make(60, 15)
     graph, bodies = graph_of(made.shard), last_bodies(made.shard, 1_000)
     links = links_of(graph.graph)
@@ -237,7 +237,7 @@ def test_graph_and_bodies_are_found_in_a_compacted_collection_too(tmp_path: Path
 
 
 def without_index(shard: Path, numbers: set[int]) -> None:
-    """As versions that made no index sealed these segments."""
+    """Removes the index of these segments, as if a version without index had sealed them."""
     path = shard / MANIFEST
     lines = [manifest.decode(raw) for raw in path.read_bytes().splitlines(keepends=True)]
     for line in lines:
@@ -262,7 +262,7 @@ def test_segments_with_and_without_an_index_are_not_merged(tmp_path: Path) -> No
     assert described["resources"]
 
 
-def test_segments_that_archived_nothing_are_merged_with_any() -> None:
+def test_segments_that_archived_nothing_are_merged_with_any_other() -> None:
     def line(number: int, length: int, *files: str) -> dict[str, Any]:
         said = {name: {"rows": 1, "bytes": 1, "checksum": ""} for name in files}
         return {"segment": number, "files": said, "lengths": {"warc/000000.warc.gz": length, "urls/x": number}}

@@ -1,4 +1,5 @@
-"""Exports read back by others: WACZ by its specification, with zipfile and warcio; JSON lines against the pages."""
+"""Exports are read back with other tools: WACZ with zipfile and warcio, by its specification; JSON lines are compared
+with the pages."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import archive_files
 from gossamer.read.export import jsonl, wacz
 from gossamer.read.sql.sources import find
-from gossamer.read.verify.whole import verify
+from gossamer.read.verify.verify import verify
 from gossamer.web.archive.archive import Archive
 from tests.support.paths import DATA
 
@@ -51,11 +52,11 @@ def entries(path: Path) -> dict[str, bytes]:
 
 
 def stored(made: Made) -> set[str]:
-    """Pages whose fetch ended well: one in eleven fails."""
+    """Pages that were fetched successfully: one in eleven fails."""
     return {url for n, url in enumerate(made.urls) if url in made.asked and n % 11 != 10}
 
 
-def test_a_wacz_file_is_what_its_specification_says(made: Made, tmp_path: Path) -> None:
+def test_a_wacz_file_follows_its_specification(made: Made, tmp_path: Path) -> None:
     to = tmp_path / "crawl.wacz"
     wacz.export(made.folder, to, title="A crawl")
     found = entries(to)
@@ -76,7 +77,7 @@ def test_a_wacz_file_is_what_its_specification_says(made: Made, tmp_path: Path) 
         assert found[f"archive/{path.name}"] == path.read_bytes()
 
 
-def test_every_line_of_the_index_leads_to_its_record(made: Made, tmp_path: Path) -> None:
+def test_every_line_of_the_index_points_to_its_record(made: Made, tmp_path: Path) -> None:
     to = tmp_path / "crawl.wacz"
     wacz.export(made.folder, to)
     check_index(entries(to), len(made.asked))
@@ -104,7 +105,7 @@ def test_pages_are_listed_as_they_are_in_the_archive(made: Made, tmp_path: Path)
     head, *pages = [json.loads(line) for line in found["pages/pages.jsonl"].splitlines()]
     assert head["format"] == "json-pages-1.0"
     assert {page["url"] for page in pages} == {made.asked[url] for url in stored(made)}
-    assert any("//www." in page["url"] for page in pages), "as it was asked for"
+    assert any("//www." in page["url"] for page in pages), "as it was requested"
     each = (line.split(b" ", 2) for line in found["indexes/index.cdxj"].splitlines())
     indexed = {(json.loads(rest)["url"], moment) for _, moment, rest in each}
     for page in pages:
@@ -124,7 +125,7 @@ def test_a_collection_without_an_index_gets_one(old: Path, tmp_path: Path) -> No
 def test_entries_beyond_four_gigabytes_have_64_bit_sizes(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All entries are taken for large: the same records, in the form that large ones need."""
+    """All entries are treated as large: the same records, in the format of large entries."""
     to = tmp_path / "crawl.wacz"
     monkeypatch.setattr(wacz, "_LARGE", 0)
     wacz.export(made.folder, to)
@@ -132,7 +133,7 @@ def test_entries_beyond_four_gigabytes_have_64_bit_sizes(
     check_index(entries(to), len(made.asked))
 
 
-def test_only_what_is_sealed_is_exported(tmp_path: Path) -> None:
+def test_only_sealed_data_is_exported(tmp_path: Path) -> None:
     made = Maker(tmp_path / "crawl").make(40, 10, unsealed=10)
     to = tmp_path / "crawl.wacz"
     wacz.export(made.folder, to)
@@ -144,19 +145,19 @@ def test_only_what_is_sealed_is_exported(tmp_path: Path) -> None:
     check_index(found, 20)
 
 
-def test_a_file_that_is_there_is_not_overwritten_without_force(made: Made, tmp_path: Path) -> None:
+def test_an_existing_file_is_not_overwritten_without_force(made: Made, tmp_path: Path) -> None:
     to = tmp_path / "there.wacz"
     to.write_bytes(b"mine")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists already"):
         wacz.export(made.folder, to)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists already"):
         jsonl.export(made.folder, to)
     assert to.read_bytes() == b"mine"
     wacz.export(made.folder, to, force=True)
     assert zipfile.is_zipfile(to)
 
 
-def test_an_export_that_fails_leaves_nothing(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_export_leaves_no_file(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> Any:
         raise RuntimeError("in the middle")
 
@@ -172,7 +173,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
-def test_there_is_a_json_object_for_each_stored_page_with_its_text(made: Made, tmp_path: Path) -> None:
+def test_each_stored_page_is_a_json_object_with_its_text(made: Made, tmp_path: Path) -> None:
     to = tmp_path / "pages.jsonl"
     assert jsonl.export(made.folder, to) == (len(stored(made)), 0, False)
     found = {one["url"]: one for one in lines(to)}
@@ -185,16 +186,16 @@ def test_there_is_a_json_object_for_each_stored_page_with_its_text(made: Made, t
         assert one["digest"].startswith("sha1:")
         assert one["time"].endswith("Z")
         assert "links" not in one
-    assert made.repeats & set(found), "a revisit record has the text of the record that it names"
+    assert made.repeats & set(found), "a revisit record has the text of the record that it refers to"
 
 
-def test_the_text_of_a_conversion_record_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_the_text_of_a_conversion_record_is_exported_unchanged(tmp_path: Path) -> None:
     made = Maker(tmp_path / "crawl", text=True, repeat=0).make(20, 20)
     jsonl.export(made.folder, tmp_path / "pages.jsonl")
     assert all(one["text"] == f"text of {made.asked[one['url']]}" for one in lines(tmp_path / "pages.jsonl"))
 
 
-def test_links_and_a_choice_of_pages_on_request(made: Made, tmp_path: Path) -> None:
+def test_links_and_a_selection_of_pages_are_exported_on_request(made: Made, tmp_path: Path) -> None:
     to = tmp_path / "pages.jsonl"
     jsonl.export(made.folder, to, where="url like '%site1.example%' and depth < 2", links=True)
     found = lines(to)
@@ -207,7 +208,7 @@ def test_links_and_a_choice_of_pages_on_request(made: Made, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".jsonl.zst"])
-def test_the_name_of_the_file_says_how_it_is_compressed(made: Made, tmp_path: Path, ending: str) -> None:
+def test_the_name_of_the_file_determines_its_compression(made: Made, tmp_path: Path, ending: str) -> None:
     to, plain = tmp_path / f"pages{ending}", tmp_path / "plain"
     jsonl.export(made.folder, to)
     jsonl.export(made.folder, plain)
@@ -225,7 +226,7 @@ def test_a_collection_of_format_1_is_exported_as_json_lines(old: Path, tmp_path:
     assert all(one["text"] and one["url"] for one in lines(to))
 
 
-def test_pages_that_ask_not_to_be_passed_on_are_left_out_of_json_lines_but_not_of_the_archive(tmp_path: Path) -> None:
+def test_noindex_and_noarchive_pages_are_left_out_of_json_lines_but_not_of_wacz(tmp_path: Path) -> None:
     made = Shy(tmp_path / "crawl").make(40, 10)
     to = tmp_path / "pages.jsonl"
     shy = {url for n, url in enumerate(made.urls) if n in SHY}
@@ -253,7 +254,7 @@ class Shy(Maker):
 
 
 class Changed(Maker):
-    """Page 3 is fetched once more at the end, says noindex by then, and is not stored."""
+    """Page 3 is fetched again at the end, then says noindex, and is not stored."""
 
     def _ticks(self, visits: int, per_tick: int, archive: Archive) -> Iterator[Effects]:
         yield from Maker._ticks(self, visits, per_tick, archive)
@@ -276,7 +277,7 @@ class Changed(Maker):
         yield effects
 
 
-def test_a_page_that_says_noindex_by_now_is_not_passed_on_in_an_older_copy(tmp_path: Path) -> None:
+def test_an_older_copy_of_a_page_that_now_says_noindex_is_left_out(tmp_path: Path) -> None:
     made = Changed(tmp_path / "crawl").make(20, 10)
     to = tmp_path / "pages.jsonl"
     assert jsonl.export(made.folder, to).private == 1
@@ -289,7 +290,7 @@ WISHES: Final = "license: /terms\ncontent-signal: search=yes, ai-train=no"
 
 
 class Wishing(Maker):
-    """The robots.txt of site 1 is read once more at the end, and says by then what may become of its pages."""
+    """The robots.txt of site 1 is read again at the end, and then says how its content may be used."""
 
     def _ticks(self, visits: int, per_tick: int, archive: Archive) -> Iterator[Effects]:
         yield from Maker._ticks(self, visits, per_tick, archive)
@@ -313,7 +314,7 @@ class Wishing(Maker):
         yield effects
 
 
-def test_what_robots_txt_says_of_the_use_of_contents_is_with_its_pages(tmp_path: Path) -> None:
+def test_the_preferences_of_robots_txt_are_exported_with_its_pages(tmp_path: Path) -> None:
     made = Wishing(tmp_path / "crawl").make(20, 10)
     to = tmp_path / "pages.jsonl"
     jsonl.export(made.folder, to)
@@ -325,11 +326,11 @@ def test_what_robots_txt_says_of_the_use_of_contents_is_with_its_pages(tmp_path:
 
 @pytest.fixture
 def unsealed(tmp_path: Path) -> Made:
-    """As after a kill: everything is in the journal."""
+    """A collection after a kill: everything is in the journal."""
     return Maker(tmp_path / "made").make(20, 1000, unsealed=99)
 
 
-def test_an_export_of_nothing_is_refused_and_the_journal_can_be_read_too(unsealed: Made, tmp_path: Path) -> None:
+def test_an_empty_export_is_refused_and_fresh_reads_the_journal(unsealed: Made, tmp_path: Path) -> None:
     to = tmp_path / "pages.jsonl"
     for export in (lambda: jsonl.export(unsealed.folder, to), lambda: wacz.export(unsealed.folder, to)):
         with pytest.raises(UsageError, match="nothing is sealed yet") as refused:
@@ -343,13 +344,13 @@ def test_an_export_of_nothing_is_refused_and_the_journal_can_be_read_too(unseale
     assert found["indexes/index.cdxj"].count(b"\n") >= len(stored(unsealed))
 
 
-def test_what_is_left_in_the_journal_is_told(tmp_path: Path) -> None:
+def test_an_export_reports_unsealed_data_that_it_left_out(tmp_path: Path) -> None:
     made = Maker(tmp_path / "made").make(40, 20, unsealed=10)
     assert jsonl.export(made.folder, tmp_path / "some.jsonl").unsealed
     assert not jsonl.export(made.folder, tmp_path / "all.jsonl", fresh=True).unsealed
 
 
-def test_a_missing_archive_file_has_the_same_words_in_both_exports(unsealed: Made, tmp_path: Path) -> None:
+def test_both_exports_report_a_missing_archive_file_alike(unsealed: Made, tmp_path: Path) -> None:
     (path,) = archive_files(unsealed.shard).values()
     path.unlink()
     said = set()

@@ -1,4 +1,4 @@
-"""pywb replays what was archived, from the archive and its index as they lie in the folder."""
+"""pywb replays archived pages directly from the archive and the index in the folder of a collection."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ collections:
     archive_paths: my-crawl/shard-000/warc/
 enable_auto_colls: false
 """
-"""As the manual has it."""
+"""The configuration in the manual."""
 PAGE = b"<html><head><title>A page</title></head><body><p>Replayed to the letter.</p></body></html>" * 9
 VARIED = PAGE + b"".join(b"<p>%x</p>" % (7**number) for number in range(400))
-"""Long enough when it is compressed."""
+"""A page that is long even when it is compressed."""
 LATER = 90.0
-"""Seconds between visits: pywb tells captures apart by the second."""
+"""Seconds between visits: pywb distinguishes captures by the second."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Replay:
     port: int
 
     def get(self, url: str, when: str = "20231114id_") -> tuple[int, dict[str, str], bytes]:
-        """The capture nearest to `when`. `id_`: as it was; `mp_`: with its links rewritten, as a browser gets it."""
+        """The capture nearest to `when`. `id_`: unchanged; `mp_`: with rewritten links, as a browser gets it."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.request("GET", f"/crawl/{when}/{url}")
         answer = connection.getresponse()
@@ -58,7 +58,7 @@ class Replay:
 
 
 def archived(folder: Path) -> None:
-    """Two segments: a page, its repeats at another URL and at its own, encodings, a redirect, one that is gone."""
+    """Two segments: a page, repeats of it at another URL and at the same, encodings, a redirect, a missing page."""
     shard = Shard(folder)
     first, second = shard.archives
     html = (b"Content-Type", b"text/html; charset=utf-8")
@@ -131,7 +131,7 @@ def test_a_compressed_response_is_replayed(replay: Replay) -> None:
     assert (gzip.decompress(body) if fields.get("content-encoding") == "gzip" else body) == VARIED
 
 
-def test_a_revisit_at_another_url_is_replayed_with_its_own_head_and_the_first_body(replay: Replay) -> None:
+def test_a_revisit_at_another_url_is_replayed_with_its_own_headers_and_the_first_body(replay: Replay) -> None:
     status, fields, body = replay.get("http://two.test/copy")
     assert (status, body) == (200, PAGE)
     assert fields["x-visit"] == "another url"
@@ -171,7 +171,7 @@ class Crawled:
     replay: Replay
     shard: Path
     captures: list[dict[str, str]]
-    """Its whole index, as the crawl wrote it."""
+    """The whole index that the crawl wrote."""
 
     def first(self, mime: str, status: str) -> dict[str, str]:
         return next(c for c in self.captures if c["mime"].startswith(mime) and c["status"].startswith(status))
@@ -219,7 +219,7 @@ def test_a_crawl_is_replayed_page_by_page(crawled: Crawled) -> None:
         assert b"<title>" in body
 
 
-def test_a_repeat_in_a_crawl_is_replayed_with_the_body_of_the_first(crawled: Crawled) -> None:
+def test_a_repeat_in_a_crawl_is_replayed_with_the_first_body(crawled: Crawled) -> None:
     repeats = [c for c in crawled.captures if c["mime"] == "warc/revisit"]
     assert repeats
     for repeat in repeats:

@@ -1,4 +1,5 @@
-"""The command line: one file per verb, each a thin function over the layer below. Heavy imports wait for their verb."""
+"""The command line: one file per command, each a thin function over the layer below. A command imports what is heavy
+only when it runs."""
 
 from __future__ import annotations
 
@@ -33,20 +34,22 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    suggest_commands=False,  # click does it, too
-    help="A Web crawler: the important pages first, politely, and nothing that was fetched is ever lost.",
+    suggest_commands=False,  # click suggests them already
+    help="A Web crawler: important pages first, politely, and nothing that was fetched is ever lost.",
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"gossamer {__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="The version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     pass
 
@@ -86,6 +89,6 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except MemoryError:
-        print("gossamer: out of memory; all that was committed is intact", file=sys.stderr)
-        print("          Lower collection.max_pages or run on a larger machine, then start again.", file=sys.stderr)
+        print("gossamer: out of memory; everything committed is intact", file=sys.stderr)
+        print("          Lower collection.max_pages or use a larger machine, then start again.", file=sys.stderr)
         sys.exit(4)

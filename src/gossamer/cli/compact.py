@@ -1,4 +1,4 @@
-"""`gossamer compact`: many small segments become few."""
+"""`gossamer compact`: merges many small segments into few."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 
-def compact(folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection; no crawl may run.")]) -> None:
-    """Merge the small segment files of DIR into larger ones, so that queries open fewer; every row stays."""
+def compact(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection. It must not be running.")],
+) -> None:
+    """Merge the small segment files of DIR into larger ones, so that queries open fewer files. Every row stays."""
     from gossamer.base.units import human_size, plural, thousands
     from gossamer.read import compact as work
 

@@ -1,4 +1,4 @@
-"""`gossamer compare`: a crawl beside its simulation."""
+"""`gossamer compare`: compares a crawl with its simulation."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from gossamer.cli.options import note_kernels, strategies_of
 
 
 def compare(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection; a crawl may run.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection; it may be running.")],
     strategy: Annotated[
-        list[str] | None, typer.Option(help="Simulated too; default: the crawl's own. Repeatable.")
+        list[str] | None, typer.Option(help="Strategy to simulate; default: that of the crawl. Repeatable.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write CSV, plots and an HTML page.")] = None,
-    random_seed: Annotated[int, typer.Option(min=0, help="The same number gives the same simulation.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object on standard output.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write CSV files, plots and an HTML page here.")
+    ] = None,
+    random_seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same simulation.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Compare the crawl in DIR with its simulation on the graph that it found: PageRank by pages and by time; and with
-    the shortest time that was possible."""
+    """Compare the crawl in DIR with its simulation on the graph that it found (PageRank by pages and by time), and with
+    the shortest possible time."""
     names = strategies_of(strategy or [])
     from gossamer.cli.reproduce import show
     from gossamer.cli.verify import Steps

@@ -17,27 +17,40 @@ from gossamer.cli.options import time_of
 
 
 def crawl(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection: made, or gone on with.")],
-    seed: Annotated[list[str] | None, typer.Option(help="A URL to start from; repeatable.")] = None,
-    seeds: Annotated[list[Path] | None, typer.Option(help="A file of URLs, one a line; repeatable.")] = None,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Folder of the collection; created if it does not exist, resumed otherwise."
+        ),
+    ],
+    seed: Annotated[list[str] | None, typer.Option(help="URL to start from; repeatable.")] = None,
+    seeds: Annotated[list[Path] | None, typer.Option(help="File of URLs, one per line; repeatable.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve the demonstration Web and crawl it.")] = False,
     hostile: Annotated[bool, typer.Option("--hostile", help="Serve the hostile Web and crawl it.")] = False,
-    config: Annotated[Path | None, typer.Option(help="Settings to begin with, as crawl.toml.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="One setting.")] = None,
-    contact: Annotated[str | None, typer.Option(help="Mail address or web page of whoever runs the crawl.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Settings file, in the form of crawl.toml.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
+    ] = None,
+    contact: Annotated[
+        str | None, typer.Option(help="Mail address or Web page of the person who runs the crawl.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
     bandwidth: Annotated[
-        str | None, typer.Option(metavar="SPEED", help="Bytes a second that it may use (2MB/s); 0: no limit.")
+        str | None, typer.Option(metavar="SPEED", help="Bytes per second to use at most (2MB/s); 0: no limit.")
     ] = None,
     pages: Annotated[int | None, typer.Option(min=1, help="Stop after this many stored pages.")] = None,
     for_: Annotated[str | None, typer.Option("--for", metavar="TIME", help="Stop after this time (10min).")] = None,
-    patience: Annotated[str, typer.Option(metavar="TIME", help="End when nothing is due within this time.")] = "1min",
-    log: Annotated[Path | None, typer.Option(help="Log events to this file, as JSON lines.")] = None,
-    log_level: Annotated[str, typer.Option(help="Least that is logged: debug, info, warning, error.")] = "info",
-    demo_log: Annotated[Path | None, typer.Option(help="With --demo or --hostile: that Web's own access log.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")] = False,
+    patience: Annotated[
+        str, typer.Option(metavar="TIME", help="End when no request is due within this time.")
+    ] = "1min",
+    log: Annotated[Path | None, typer.Option(help="Write a log of events to this file, as JSON lines.")] = None,
+    log_level: Annotated[str, typer.Option(help="Lowest level to log: debug, info, warning or error.")] = "info",
+    demo_log: Annotated[
+        Path | None, typer.Option(help="With --demo or --hostile: write the access log of that Web here.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
 ) -> None:
-    """Crawl into DIR: start, or go on where it stopped."""
+    """Crawl into DIR: start a crawl, or resume it where it stopped."""
     from gossamer.base.ending import Ending
     from gossamer.base.errors import UsageError
     from gossamer.crawl.run import CrawlRequest, run
@@ -47,7 +60,7 @@ def crawl(
     from gossamer.webs.local import served
 
     if demo and hostile:
-        raise UsageError("--demo and --hostile are two Webs", "Crawl each into a folder of its own.")
+        raise UsageError("--demo and --hostile cannot be combined", "Crawl each Web into its own folder.")
     web = DemoWeb() if demo else HostileWeb() if hostile else None
     changes = list(settings or [])
     if contact is not None:
@@ -88,6 +101,6 @@ def crawl(
 
 
 def user_settings() -> Path:
-    """Settings for all crawls of this user: who crawls, once."""
+    """The settings file for all crawls of this user: the place to write the contact once."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return Path(home) / "gossamer" / "crawl.toml"

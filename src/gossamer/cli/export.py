@@ -1,4 +1,4 @@
-"""`gossamer export`: a collection as one file for others."""
+"""`gossamer export`: writes a collection to one file, for other tools."""
 
 from __future__ import annotations
 
@@ -8,33 +8,38 @@ from typing import Annotated, Final
 
 import typer
 
-_MORE: Final = "left out: what is committed and not sealed yet; --fresh has it too"
+_MORE: Final = "left out: data that is committed and not sealed yet; --fresh includes it"
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection.")],
-    wacz: Annotated[Path | None, typer.Option(metavar="FILE", help="Archive, index and pages, for replay.")] = None,
-    jsonl: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A JSON object a page; .gz and .zst compress; - is the screen.")
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
+    wacz: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write archive, index and pages, for replay.")
     ] = None,
-    where: Annotated[str, typer.Option(metavar="SQL", help="With --jsonl: only pages for which this holds.")] = "",
-    links: Annotated[bool, typer.Option("--links", help="With --jsonl: the links of each page too.")] = False,
+    jsonl: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write one JSON object per page; .gz and .zst compress; - is standard output."
+        ),
+    ] = None,
+    where: Annotated[str, typer.Option(metavar="SQL", help="With --jsonl: only pages that meet this condition.")] = "",
+    links: Annotated[bool, typer.Option("--links", help="With --jsonl: include the links of each page.")] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="With --jsonl: also pages that say noindex or noarchive.")
+        bool, typer.Option("--all", help="With --jsonl: include pages that say noindex or noarchive.")
     ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="With what is committed and not in a segment yet.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Include data that is committed and not sealed yet.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")] = False,
 ) -> None:
-    """Export what is sealed of DIR, as WACZ (--wacz) or as JSON lines (--jsonl)."""
+    """Export the sealed data of DIR as WACZ (--wacz) or as JSON lines (--jsonl)."""
     from gossamer.base.errors import UsageError
     from gossamer.base.units import human_size, plural
     from gossamer.cli.verify import Steps
 
     if (wacz is None) == (jsonl is None):
-        raise UsageError("name one kind of export", "--wacz FILE for replay, --jsonl FILE for texts.")
+        raise UsageError("give either --wacz or --jsonl", "--wacz FILE for replay, --jsonl FILE for texts.")
     if wacz is not None:
         if where or links or everything:
-            raise UsageError("--where, --links and --all are for --jsonl", "WACZ has the whole archive.")
+            raise UsageError("--where, --links and --all need --jsonl", "A WACZ file contains the whole archive.")
         from gossamer.read.export import wacz as packing
         from gossamer.read.export.target import left_in_journal
         from gossamer.read.sql.sources import find
@@ -53,7 +58,7 @@ def export(
         made = writing.export(folder, jsonl, where, links, force, steps.show, everything, fresh)
     print(f"{jsonl}: {plural(made.pages, 'page')}", file=sys.stderr)
     if made.private:
-        left = plural(made.private, "page that says", "pages that say")
-        print(f"left out: {left} noindex or noarchive; --all has them too", file=sys.stderr)
+        private = plural(made.private, "page that says", "pages that say")
+        print(f"left out: {private} noindex or noarchive; --all includes them", file=sys.stderr)
     if made.unsealed:
         print(_MORE, file=sys.stderr)

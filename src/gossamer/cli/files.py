@@ -1,4 +1,4 @@
-"""`gossamer files`: the files of a collection, for other tools."""
+"""`gossamer files`: lists the files of a collection, for other tools."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from gossamer.base.screen import for_programs
 
 
 def files(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection.")],
-    table: Annotated[str | None, typer.Option(help="One table, or warc (the archive), or cdx (its index).")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
+    table: Annotated[
+        str | None, typer.Option(help="Only this table, or warc (the archive), or cdx (its index).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the files of DIR that count: one path a line with --table, else the tables with their sizes."""
+    """List the files of DIR that its manifest names: with --table one path per line, else the tables with sizes."""
     from gossamer.base.errors import UsageError
     from gossamer.base.units import human_size, thousands
     from gossamer.collection.layout import ARCHIVE, INDEX
@@ -25,22 +27,22 @@ def files(
 
     sources = find(folder)
     if note := nothing_sealed(sources):
-        print(f"note: {note}; it will be when the crawl next stops", file=sys.stderr)
-    found = sources.tables
-    found[ARCHIVE] = [
+        print(f"note: {note}; the next stop of the crawl seals it", file=sys.stderr)
+    tables = sources.tables
+    tables[ARCHIVE] = [
         File(path, 0, length, 0, "")
         for name, length in sorted(sources.lengths().items())
         if name.startswith(f"{ARCHIVE}/") and (path := sources.shard / name).exists()
     ]
-    if table is not None and table not in found:
-        raise UsageError(f"there is no table {table}", f"There are {', '.join(found)}.")
-    chosen = found if table is None else {table: found[table]}
+    if table is not None and table not in tables:
+        raise UsageError(f"there is no table {table}", f"The tables are {', '.join(tables)}.")
+    chosen = tables if table is None else {table: tables[table]}
     if as_json:
-        each = {
+        described = {
             name: [{"path": str(f.path), "rows": f.rows, "bytes": f.bytes} for f in these]
             for name, these in chosen.items()
         }
-        print(for_json(each if table is None else each[table]))
+        print(for_json(described if table is None else described[table]))
     elif table is not None:
         for file in chosen[table]:
             print(file.path, file=for_programs(sys.stdout))

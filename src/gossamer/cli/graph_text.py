@@ -1,4 +1,4 @@
-"""Figures of a graph as lines for people."""
+"""The statistics of a graph, as lines for people."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def figure_lines(f: GraphFigures) -> list[str]:
     links, sites, depths, whole = f.linkage, f.by_site, f.depths, f.connected
     rows = [
         ("pages", thousands(f.pages)),
-        ("links", f"{thousands(f.links)}, {links.links_per_page:.1f} a page; {_part(links.inside)} inside the site"),
+        ("links", f"{thousands(f.links)}, {links.links_per_page:.1f} per page; {_part(links.inside)} inside the site"),
         (
             "sites",
-            f"{thousands(f.sites)}; {_part(sites.single)} of one page, the largest of {thousands(sites.largest_site)}",
+            f"{thousands(f.sites)}; {_part(sites.single)} of one page, the largest has {thousands(sites.largest_site)}",
         ),
-        ("pages of a site", f"exponent {_fit(sites.pages_per_site)}; the largest tenth has {_part(sites.top_tenth)}"),
+        ("pages per site", f"exponent {_fit(sites.pages_per_site)}; the largest tenth has {_part(sites.top_tenth)}"),
         ("without links", f"{_part(links.dangling)} of the pages"),
         ("out-degree", f"at most {thousands(links.most_out)}; exponent from 50 on {_fit(links.out_degree)}"),
         ("in-degree", f"at most {thousands(links.most_in)}; exponent from 50 on {_fit(links.in_degree)}"),
@@ -44,7 +44,7 @@ def figure_lines(f: GraphFigures) -> list[str]:
 
 
 def part_lines(pages: Mapping[str, int], sites: Mapping[str, int]) -> list[str]:
-    """The bow-tie."""
+    """The table of the parts of the bow-tie."""
     of_pages, of_sites = max(1, sum(pages.values())), max(1, sum(sites.values()))
     rows = [
         f"{name:<13}  {thousands(n):>11}  {_part(n / of_pages):>6}  {thousands(sites[name]):>9}  "
@@ -56,16 +56,16 @@ def part_lines(pages: Mapping[str, int], sites: Mapping[str, int]) -> list[str]:
 
 def verdict_lines(verdicts: Sequence[Check]) -> list[str]:
     if not verdicts:
-        return ["Too small to be checked."]
+        return ["The graph is too small to be checked."]
     width = max(len(v.name) for v in verdicts)
     return [
-        f"{'as it should' if v.holds else 'NOT AS ASKED'}  {v.name:<{width}}  {v.found:6.3g}  ({v.wanted})"
+        f"{'as expected' if v.holds else 'UNEXPECTED':<11}  {v.name:<{width}}  {v.found:6.3g}  ({v.wanted})"
         for v in verdicts
     ]
 
 
 def _fit(fit: Fit | None) -> str:
-    return f"{fit.exponent:.2f} ± {fit.error:.2g}" if fit else "none (too few)"
+    return f"{fit.exponent:.2f} ± {fit.error:.2g}" if fit else "unknown (too few)"
 
 
 def _part(share: float) -> str:

@@ -1,4 +1,4 @@
-"""Reading what more than one verb takes."""
+"""Parses options that several commands share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def time_of(option: str, text: str) -> float:
+    """Seconds, from a text like "1min30s"."""
     try:
         return Duration.parse(text)
     except ValueError as error:
@@ -23,51 +24,54 @@ def time_of(option: str, text: str) -> float:
 
 
 def speed_of(option: str, text: str | None) -> float:
-    """Bytes a second, from "2MB/s"; without one there is no limit."""
+    """Bytes per second, from a text like "2MB/s"; without a text there is no limit."""
     if text is None:
         return math.inf
     try:
         speed = Size.parse(text.strip().removesuffix("/s"))
     except ValueError as error:
-        raise UsageError(f"{option} {text}: {error}", "Write a speed as in 2MB/s.") from error
+        raise UsageError(f"{option} {text}: {error}", "Write a speed like 2MB/s.") from error
     if not speed:
-        raise UsageError(f"{option} {text}: nothing would ever arrive", "Write a speed as in 2MB/s.")
+        raise UsageError(f"{option} {text}: nothing would ever arrive", "Write a speed like 2MB/s.")
     return float(speed)
 
 
 def note_kernels(stream: TextIO) -> None:
-    """Says why nothing happens for a while, if the kernels are not compiled yet."""
+    """Announces that the kernels are compiled first, if they are not compiled yet: it takes a minute or more."""
     from gossamer.base.compiled import KEPT
 
     if not KEPT.exists():
-        print("compiling the kernels, once: a minute or more (`make install` does it beforehand)", file=stream)
+        print(
+            "compiling the kernels: this takes a minute or more, once (`make install` does it beforehand)", file=stream
+        )
 
 
 def strategies_of(names: Sequence[str]) -> list[str]:
-    """Each once, in the order given; an unknown one is an error that lists the known ones and names the nearest."""
+    """The strategies of these names, each once, in the order given. An unknown name is an error, which lists the known
+    strategies and suggests the nearest."""
     from gossamer.manager.strategies import strategy_named
 
     return list(dict.fromkeys(strategy_named(name).name for name in names))
 
 
 def pages_of(option: str, path: Path, pages: int) -> npt.NDArray[np.uint32]:
-    """Page numbers from a file, one a line; empty lines and those that begin with # are left out."""
+    """Page numbers from a file with one per line. Empty lines and comments, which begin with #, are ignored."""
     import numpy as np
 
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{option} {path}: cannot be read: {error}", "Name a text file of page numbers.") from error
-    found = []
+    numbers = []
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0].strip()
         if text:
             if not (text.isascii() and text.isdigit() and int(text) < pages):
                 raise UsageError(
-                    f"{option} {path}, line {number}: {text!r} is no page of the graph",
+                    f"{option} {path}, line {number}: {text!r} is not a page of the graph",
                     f"Write a number from 0 to {pages - 1} on each line.",
                 )
-            found.append(int(text))
-    if not found:
-        raise UsageError(f"{option} {path}: there is no page number in it", "Write one on each line.")
-    return np.array(list(dict.fromkeys(found)), np.uint32)
+            numbers.append(int(text))
+    if not numbers:
+        raise UsageError(f"{option} {path}: the file contains no page number", "Write one per line.")
+    return np.array(list(dict.fromkeys(numbers)), np.uint32)

@@ -1,4 +1,4 @@
-"""`gossamer rank`: which pages and sites are important, by their links."""
+"""`gossamer rank`: computes how important pages and sites are, by their links."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gossamer.base.escape import for_json
 
 def rank(
     place: Annotated[
-        Path, typer.Argument(metavar="GRAPH|DIR", help="A graph (.npz), or a collection; no crawl may run.")
+        Path, typer.Argument(metavar="GRAPH|DIR", help="Graph file (.npz), or a collection that is not running.")
     ],
-    top: Annotated[int, typer.Option(min=1, help="Pages and sites that are shown.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    top: Annotated[int, typer.Option(min=1, help="Number of pages and of sites to show.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Compute every link score: PageRank, HITS, SiteRank, weighted link rank, components; stored with a collection."""
+    """Compute every link score: PageRank, HITS, SiteRank, weighted link rank, components. A collection stores them."""
     from gossamer import config
     from gossamer.collection.layout import SETTINGS, is_collection
     from gossamer.laboratory import analyse
@@ -30,37 +30,39 @@ def rank(
 
     if is_collection(place):
         settings = config.load(place / SETTINGS)
-        found = analyse.analyse_collection(place, merit_weights(Value.of(settings.manager).weights), step)
-        said = analyse.summary(found, top, lambda pages: known_urls(place, pages))
+        analysed = analyse.analyse_collection(place, merit_weights(Value.of(settings.manager).weights), step)
+        summary = analyse.summary(analysed, top, lambda pages: known_urls(place, pages))
     else:
         step(f"reading {place}")
-        found = analyse.analyse(open_graph(place), step)
-        said = analyse.summary(found, top, None)
-    print(for_json(said) if as_json else "\n".join(_lines(said)))
+        analysed = analyse.analyse(open_graph(place), step)
+        summary = analyse.summary(analysed, top, None)
+    print(for_json(summary) if as_json else "\n".join(_lines(summary)))
     if is_collection(place) and not as_json:
         print(f'Stored with {place}: gossamer sql {place} "select url, pagerank, part from pages"')
 
 
-def _lines(said: dict[str, Any]) -> list[str]:
+def _lines(summary: dict[str, Any]) -> list[str]:
     from gossamer.base.units import thousands
     from gossamer.cli.graph_text import part_lines
 
-    counts = f"{thousands(said['pages'])} pages, {thousands(said['links'])} links, {thousands(said['sites'])} sites"
-    components = f"{thousands(said['components'])} strong components, the largest of "
+    counts = (
+        f"{thousands(summary['pages'])} pages, {thousands(summary['links'])} links, {thousands(summary['sites'])} sites"
+    )
+    components = f"{thousands(summary['components'])} strong components, the largest has "
     return [
         counts,
         "",
-        *_table(said["top_pages"], "page"),
+        *_table(summary["top_pages"]),
         "",
-        *_table(said["top_sites"], "site"),
+        *_table(summary["top_sites"]),
         "",
-        f"{components}{thousands(said['largest_component'])} pages",
-        *part_lines(said["parts"], said["site_parts"]),
+        f"{components}{thousands(summary['largest_component'])} pages",
+        *part_lines(summary["parts"], summary["site_parts"]),
     ]
 
 
-def _table(rows: list[dict[str, Any]], own: str) -> list[str]:
-    """Numbers to the right; URLs, which may be long, last."""
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    """An aligned table: numbers to the right, and URLs, which may be long, last."""
     if not rows:
         return []
     names = [name for name in rows[0] if name != "url"] + (["url"] if "url" in rows[0] else [])

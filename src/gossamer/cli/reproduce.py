@@ -1,4 +1,4 @@
-"""`gossamer reproduce`: tables and figures of the sources, made again."""
+"""`gossamer reproduce`: reproduces tables and figures of the thesis and its papers."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    name: Annotated[str | None, typer.Argument(metavar="NAME|all", help="As in table-4.1 or fig-4.7.")] = None,
-    graph: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A graph to run on; repeatable.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME|all", help="Name like table-4.1 or fig-4.7.")] = None,
+    graph: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="Graph file to use; repeatable.")] = None,
     collection: Annotated[
-        list[Path] | None, typer.Option(metavar="DIR", help="A crawl for figures 4.12 to 4.16; repeatable.")
+        list[Path] | None, typer.Option(metavar="DIR", help="Collection for figures 4.12 to 4.16; repeatable.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write CSV, plots, a report and a page.")] = None,
-    random_seed: Annotated[int, typer.Option(min=0, help="The same number gives the same figures.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write CSV files, plots, a report and an HTML page here.")
+    ] = None,
+    random_seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same results.")] = 1,
     seconds: Annotated[
-        float, typer.Option(min=2, max=600, help="How long each of the four crawls of fig-003 is measured.")
+        float, typer.Option(min=2, max=600, help="Duration of each of the four crawls of fig-003.")
     ] = 40,
-    full: Annotated[bool, typer.Option("--full", help="Run table-001 with all its pages: most of an hour.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object on standard output.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Run table-001 with all its pages; takes most of an hour.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Reproduce a table or figure: the paper's figures, ours, and what agrees. Without NAME, list what there is."""
+    """Reproduce a table or figure: the results of the paper, ours, and what agrees. Without NAME, list all names."""
     from gossamer.laboratory.reproduce.names import NAMES, named
 
     if name is None:

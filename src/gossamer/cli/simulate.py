@@ -1,4 +1,4 @@
-"""`gossamer simulate`: a crawl tried out on a graph, before any server is asked."""
+"""`gossamer simulate`: simulates a crawl on a graph. No server is requested."""
 
 from __future__ import annotations
 
@@ -16,36 +16,46 @@ if TYPE_CHECKING:
     from gossamer.laboratory import Measured, Subject
 
 
-class Answers(StrEnum):
+class ServerKind(StrEnum):
+    """How simulated servers answer."""
+
     instant = "instant"
     measured = "measured"
     faulty = "faulty"
 
 
 def simulate(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH|DIR", help="A graph (.npz), or a collection.")],
-    strategy: Annotated[list[str], typer.Option(help="The order of pages; repeatable.")],
-    connections: Annotated[int, typer.Option(min=1, help="Open at the same time at most (r).")] = 1,
-    wait: Annotated[str, typer.Option(metavar="TIME", help="Between two turns at a site (w).")] = "0s",
-    per_turn: Annotated[int, typer.Option(min=1, help="Pages of a turn, over one connection (c).")] = 1,
-    pause: Annotated[str, typer.Option(metavar="TIME", help="Between the pages of a turn.")] = "0s",
-    bandwidth: Annotated[str | None, typer.Option(metavar="SPEED", help="Of the crawler's line, as in 2MB/s.")] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Pages of a plan (K); 1: the order is always up to date.")] = 1,
-    start: Annotated[Path | None, typer.Option(metavar="FILE", help="Page numbers to start from, one a line.")] = None,
+    graph: Annotated[Path, typer.Argument(metavar="GRAPH|DIR", help="Graph file (.npz) or collection.")],
+    strategy: Annotated[list[str], typer.Option(help="Strategy that orders the pages; repeatable.")],
+    connections: Annotated[int, typer.Option(min=1, help="Maximum number of open connections (r).")] = 1,
+    wait: Annotated[str, typer.Option(metavar="TIME", help="Time between two turns at a site (w).")] = "0s",
+    per_turn: Annotated[int, typer.Option(min=1, help="Pages per turn, over one connection (c).")] = 1,
+    pause: Annotated[str, typer.Option(metavar="TIME", help="Time between the pages of a turn.")] = "0s",
+    bandwidth: Annotated[
+        str | None, typer.Option(metavar="SPEED", help="Bandwidth of the crawler, like 2MB/s.")
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Pages in a plan (K); 1: the order is always up to date.")] = 1,
+    start: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File of page numbers to start from, one per line.")
+    ] = None,
     servers: Annotated[
-        Answers, typer.Option(metavar="KIND", help="How servers answer: instant, measured (3.3), faulty.")
-    ] = Answers.instant,
+        ServerKind, typer.Option(metavar="KIND", help="How servers answer: instant, measured (3.3) or faulty.")
+    ] = ServerKind.instant,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Any other setting of a simulation; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Change any other setting of the simulation; repeatable."),
     ] = None,
-    random_seed: Annotated[int, typer.Option(min=0, help="The same number gives the same run.")] = 1,
-    pages: Annotated[int, typer.Option(min=0, help="Stop after this many pages; 0: at the end.")] = 0,
-    order: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the pages in their order.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write CSV, plots and an HTML page.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object on standard output.")] = False,
+    random_seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same run.")] = 1,
+    pages: Annotated[int, typer.Option(min=0, help="Stop after this many pages; 0: fetch all.")] = 0,
+    order: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the page numbers here, in the order of download.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write CSV files, plots and an HTML page here.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Simulate crawls of a graph, or of the graph that a collection found: who gets the PageRank first, and when."""
+    """Simulate crawls of a graph, or of the graph of a collection: which strategy collects PageRank first, and when."""
     names = strategies_of(strategy)
     seconds, rest, speed = time_of("--wait", wait), time_of("--pause", pause), speed_of("--bandwidth", bandwidth)
     from gossamer.cli.verify import Steps
@@ -83,12 +93,12 @@ def simulate(
     _show(subject, found, out, quiet=as_json)
 
 
-def _write_orders(path: Path, found: list[Measured]) -> None:
+def _write_orders(path: Path, runs: list[Measured]) -> None:
     from gossamer.laboratory.findings import folder
 
-    for each in found:
-        own = path if len(found) == 1 else path.with_name(f"{path.stem}.{each.strategy}{path.suffix}")
-        folder.write(own, "".join(f"{page}\n" for page in each.order.tolist()))
+    for run in runs:
+        target = path if len(runs) == 1 else path.with_name(f"{path.stem}.{run.strategy}{path.suffix}")
+        folder.write(target, "".join(f"{page}\n" for page in run.order.tolist()))
 
 
 def _as_json(subject: Subject, found: list[Measured]) -> dict[str, Any]:

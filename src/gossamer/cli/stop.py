@@ -1,4 +1,4 @@
-"""`gossamer stop`: asks a running crawl to stop cleanly, and waits until it has."""
+"""`gossamer stop`: asks a running crawl to stop cleanly, and waits until it has stopped."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from gossamer.collection.lock import Holder, holder
 
 
 def stop(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collection.")],
-    wait: Annotated[str, typer.Option(metavar="TIME", help="How long to wait for it.")] = "2min",
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
+    wait: Annotated[str, typer.Option(metavar="TIME", help="Maximum time to wait for the stop.")] = "2min",
 ) -> None:
-    """Stop the crawl in DIR: open requests end, everything is committed and sealed."""
+    """Stop the crawl in DIR cleanly: open requests end, and everything is committed and sealed."""
     require_collection(folder)
     patience = time_of("--wait", wait)
-    found = _running(folder)
-    if found is None:
+    process = _running(folder)
+    if process is None:
         print(f"{folder}: not running")
         return
-    os.kill(found.pid, signal.SIGTERM)
+    os.kill(process.pid, signal.SIGTERM)
     until = time.monotonic() + patience
     while time.monotonic() < until:
         if _running(folder) is None:
@@ -35,8 +35,8 @@ def stop(
             return
         time.sleep(0.1)
     raise GossamerError(
-        f"{folder}: process {found.pid} has not stopped within {wait}",
-        f"Wait longer (--wait), or end it with: kill -9 {found.pid}",
+        f"{folder}: process {process.pid} has not stopped within {wait}",
+        f"Wait longer (--wait), or kill it with: kill -9 {process.pid}",
     )
 
 

@@ -1,4 +1,4 @@
-"""`gossamer web`: serves the demonstration Web in the foreground, and says how to crawl it."""
+"""`gossamer web`: serves the demonstration Web or the hostile Web, and shows how to crawl it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,32 @@ if TYPE_CHECKING:
 
 def web(
     hostile: Annotated[
-        bool, typer.Option("--hostile", help="Serve the hostile Web in its place: a site for each way to misbehave.")
+        bool, typer.Option("--hostile", help="Serve the hostile Web instead: one site for each kind of misbehaviour.")
     ] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on every address of it; 0: any that is free.")] = 0,
-    sites: Annotated[int, typer.Option(min=1, help="Number of sites, mirrors and dead ones apart.")] = 120,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on each of its addresses; 0: any free port.")] = 0,
+    sites: Annotated[int, typer.Option(min=1, help="Number of sites, without mirrors and dead sites.")] = 120,
     pages: Annotated[int, typer.Option(min=1, help="Number of pages.")] = 20_000,
     seed: Annotated[int, typer.Option(help="The same seed makes the same Web.")] = 1,
     without: Annotated[
-        str, typer.Option(metavar="KINDS", help="Kinds to leave out, as --list names them: calendars,mirrors,tls")
+        str, typer.Option(metavar="KINDS", help="Kinds to leave out, by their names in --list: calendars,mirrors,tls")
     ] = "",
     with_: Annotated[
         str,
-        typer.Option("--with", metavar="KIND=N,…", help="So many sites, or such a share: silent=2; --hostile: names."),
+        typer.Option(
+            "--with",
+            metavar="KIND=N,…",
+            help="Number or share of sites of a kind: silent=2; with --hostile: names of sites.",
+        ),
     ] = "",
-    only_list: Annotated[bool, typer.Option("--list", help="List the kinds with their counts; serve nothing.")] = False,
+    only_list: Annotated[bool, typer.Option("--list", help="List the kinds with their counts, and exit.")] = False,
     against: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Compare a crawl of this Web with what was there; serve nothing.")
+        Path | None, typer.Option(metavar="DIR", help="Compare a crawl of this Web with its content, and exit.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="With --list or --against: as one JSON object.")] = False,
-    log: Annotated[Path | None, typer.Option(help="Access log, for `gossamer check`.")] = None,
-    settings: Annotated[Path, typer.Option(help="Where the settings for a crawl are written.")] = Path("web.toml"),
+    as_json: Annotated[bool, typer.Option("--json", help="With --list or --against: print one JSON object.")] = False,
+    log: Annotated[Path | None, typer.Option(help="Write an access log here, for `gossamer check`.")] = None,
+    settings: Annotated[Path, typer.Option(help="Write settings for a crawl here.")] = Path("web.toml"),
 ) -> None:
-    """Serve the demonstration Web: a hundred sites on this machine's own 127.x.y.z, until Ctrl-C."""
+    """Serve the demonstration Web until Ctrl-C: a hundred sites on loopback addresses (127.x.y.z) of this machine."""
     if hostile:
         _hostile(_parts(with_), _parts(without), only_list, against, as_json, port, log, settings)
         return
@@ -118,7 +122,7 @@ def _compare_hostile(made: HostileWeb, folder: Path, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _serve(asked: DemoWeb | HostileWeb, port: int, log: Path | None, settings: Path) -> None:
+def _serve(requested: DemoWeb | HostileWeb, port: int, log: Path | None, settings: Path) -> None:
     from gossamer.base.errors import StorageError
     from gossamer.webs.demo import certificates, server
     from gossamer.webs.demo.access import AccessLog
@@ -126,12 +130,12 @@ def _serve(asked: DemoWeb | HostileWeb, port: int, log: Path | None, settings: P
     from gossamer.webs.hostile import server as hostile_server
     from gossamer.webs.hostile.web import HostileWeb
 
-    hostile = isinstance(asked, HostileWeb)
+    hostile = isinstance(requested, HostileWeb)
     certified: Any = of_hostile.certified if hostile else certificates.certified
     run: Any = hostile_server.run if hostile else server.run
-    with certified(asked) as (made, certificate):
-        if made.tls != asked.tls:
-            print("No site speaks https: neither the openssl program nor the cryptography package is installed.")
+    with certified(requested) as (made, certificate):
+        if made.tls != requested.tls:
+            print("No site uses https: neither the openssl program nor the cryptography package is installed.")
 
         def ready(at: int) -> None:
             _prepare(made, at, certificate.trusted if certificate else None, settings)
@@ -140,12 +144,12 @@ def _serve(asked: DemoWeb | HostileWeb, port: int, log: Path | None, settings: P
         try:
             run(made, port, AccessLog(log, made), certificate, ready)
         except OSError as error:
-            cure = "Name files that can be written with --log and --settings."
+            cure = "Name writable files with --log and --settings."
             raise StorageError(f"{error.filename}: {error.strerror}", cure) from error
 
 
 def _prepare(made: DemoWeb | HostileWeb, port: int, authority: Path | None, settings: Path) -> None:
-    """Writes settings, seeds, and the certificate to trust."""
+    """Writes the settings, the seeds, and the certificate to trust."""
     from gossamer.webs.hostile.web import HostileWeb
 
     trusted = settings.with_suffix(".pem")
@@ -164,25 +168,26 @@ def _explain(made: DemoWeb | HostileWeb, port: int, log: Path | None, settings: 
     seeds = settings.with_suffix(".seeds")
     if isinstance(made, HostileWeb):
         name, folder = "hostile", "hostile-crawl"
-        print(f"{len(made.seeds):,} sites, each bad in its own way, listen on port {port}; --list tells about them.")
+        print(f"{len(made.seeds):,} sites, each hostile in its own way, listen on port {port}; --list describes them.")
     else:
         name, folder = "demonstration", "demo-crawl"
-        print(f"{len(made.all_sites):,} sites with {made.pages:,} pages and more listen on port {port}.")
-    print("Crawl them from another window:\n")
+        print(f"{len(made.all_sites):,} sites with {made.pages:,} pages or more listen on port {port}.")
+    print("Crawl them from another terminal:\n")
     print(f"    gossamer crawl {folder} --seeds {seeds} --config {settings}\n")
     if isinstance(made, HostileWeb):
-        print(f"see how their pages end:\n\n    gossamer web --hostile --against {folder}\n")
+        print(f"Check the outcomes of their pages:\n\n    gossamer web --hostile --against {folder}\n")
     if log:
-        print(f"and judge the crawl's politeness:\n\n    gossamer check {log} --config {settings}\n")
-    print(f"Ctrl-C ends the {name} Web.", flush=True)
+        print(f"Check the politeness of the crawl:\n\n    gossamer check {log} --config {settings}\n")
+    print(f"Ctrl-C stops the {name} Web.", flush=True)
 
 
 def settings_for(
     domains: list[str], resolve: dict[str, str], trusted: str = "", hasty: bool = False, hostile: bool = False
 ) -> str:
-    """A crawl.toml: waits are small, because all of these sites are ours. `hasty`: some of them never answer."""
-    nowhere = {f"*.{domain}": "none" for domain in domains}
-    rows = "".join(f'"{host}" = "{place}"\n' for host, place in {**resolve, **nowhere}.items())
+    """A crawl.toml for these Webs. Waits are short, because all sites are ours. `hasty`: some sites never answer, so
+    the timeout is short."""
+    missing = {f"*.{domain}": "none" for domain in domains}
+    rows = "".join(f'"{host}" = "{place}"\n' for host, place in {**resolve, **missing}.items())
     return (
         f"[seeder]\ndomains = {json.dumps(domains)}\n\n"
         "[harvester]\nallow_private = true\n"

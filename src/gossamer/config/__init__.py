@@ -1,6 +1,6 @@
-"""Settings: a typed tree, read from TOML with units, checked with messages that name the cure.
+"""Settings: a typed tree, read from TOML with units, and checked. Error messages name the cure.
 
-Imports nothing heavy: `--help` and `status` need it.
+Imports nothing heavy, because `--help` and `status` need it.
 """
 
 from gossamer.config.dump import differences, dump, to_json

@@ -1,7 +1,7 @@
 """What each setting accepts beyond its type: ranges of numbers, closed lists of words, and the form of texts.
 
-Each check takes a value and returns nothing, or raises `Wrong`: what is wrong, and which part of a list or table it is
-about, so that the message can name that part's line.
+Each check takes a value and returns nothing, or raises `Wrong`, which says what is wrong, and in which part of a list
+or table, so that the message can name the line of that part.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "gatherer.max_links": (0, 65_535),
     "gatherer.anchor_length": (0, 65_535),
 }
-"""Lowest and highest, of every number; of every number in it for a table."""
+"""Lowest and highest accepted number, for every numeric setting. For a table: of each number in it."""
 
 LEAST_WEIGHT: Final = 1e-6
-"""A weight is 0, or at least this: smaller ones drown in the rounding of single precision."""
+"""A weight is 0 or at least this: smaller weights are lost in the rounding of single precision."""
 PRESET_VALUE: Final = -1.0
-"""The preset's."""
+"""The value that means: use the value of the preset."""
 OF_PRESET: Final = ("manager.alpha", "manager.beta", "manager.gamma", "manager.min_period")
-"""Settings that may be left to the preset."""
+"""Settings that the preset may determine."""
 
 SCORES: Final = (
     "completed",
@@ -98,7 +98,7 @@ SCORES: Final = (
     "pending",
     "boost",
 )
-"""The scores that can have a weight."""
+"""Scores that can have a weight."""
 
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.policy": (
@@ -122,17 +122,18 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.weights": SCORES,
     "harvester.families": ("ipv4", "ipv6"),
 }
-"""Closed lists: of a text, of the texts in a list, or of the names in a table."""
+"""Closed lists of accepted words: for a text, for the texts in a list, or for the names in a table."""
 
 PATTERNS: Final = ("seeder.accept", "seeder.reject", "seeder.transform")
-"""Lists of regular expressions: a comma is part of one."""
+"""Lists of regular expressions. `--set` does not split them at commas, because a comma may be part of a pattern."""
 
 CLASSES: Final = ("static", "dynamic", "images", "audio", "video", "documents", "software", "source", "archives")
 """The lists of extensions in the section `seeder`."""
 
 
 class Wrong(ValueError):
-    """`part`: the text in a list, or the name in a table, that is at fault; "": the value as a whole."""
+    """A value that a setting does not accept. `part` is the text in a list, or the name in a table, that is at fault;
+    "" is the value as a whole."""
 
     def __init__(self, message: str, part: str = "") -> None:
         super().__init__(message)
@@ -140,7 +141,7 @@ class Wrong(ValueError):
 
 
 def check(key: str, value: Any) -> None:
-    """A value of the right type; `Wrong` says what is accepted instead."""
+    """Checks a value of the right type. Raises `Wrong`, which says what is accepted instead."""
     if key in RANGES and isinstance(value, dict):
         for name, number in value.items():
             _in_range(key, number, name)
@@ -154,14 +155,14 @@ def check(key: str, value: Any) -> None:
 
 
 def check_together(section: str, values: Any) -> None:
-    """What no setting of a section shows alone; `values` is the section."""
+    """Checks the settings of one section against each other; `values` is the section."""
     if section == "seeder":
         seen: dict[str, str] = {}
         for name in CLASSES:
             for extension in getattr(values, name):
                 other = seen.setdefault(extension, name)
                 if other != name:
-                    raise Wrong(f"{extension!r} is in {other} and in {name}: an extension has one class", extension)
+                    raise Wrong(f"{extension!r} is in {other} and in {name}; an extension has one class", extension)
     if section == "gatherer":
         for tag in values.keep:
             if tag in values.drop:
@@ -169,7 +170,7 @@ def check_together(section: str, values: Any) -> None:
 
 
 def limits(key: str, kind: Any = float) -> str:
-    """What is accepted of values of that type, for people; "" if anything is."""
+    """What a setting accepts, in words; "" if it accepts every value of its type."""
     words = ", ".join(WORDS.get(key, ()))
     if key not in RANGES:
         return f"one of {words}" if words else ""
@@ -187,7 +188,7 @@ def _range(key: str, kind: Any) -> str:
 
 
 def _limit(limit: float, kind: Any) -> str:
-    """As a value of that type is written."""
+    """The limit, written as a value of this type."""
     whole = int(limit) if limit == int(limit) else limit
     return str(kind(whole)) if kind in (Duration, Size, Speed) else str(whole)
 
@@ -195,15 +196,15 @@ def _limit(limit: float, kind: Any) -> str:
 def _in_range(key: str, value: float, part: str = "") -> None:
     low, high = RANGES[key]
     if not low <= value <= high:
-        at = f"{part}: " if part else ""
-        raise Wrong(f"{at}{value} is out of range: {_range(key, type(value))} is accepted", part)
+        prefix = f"{part}: " if part else ""
+        raise Wrong(f"{prefix}{value} is out of range; accepted: {_range(key, type(value))}", part)
 
 
 def _known_word(key: str, word: str) -> None:
     if word not in WORDS[key]:
         near = get_close_matches(word, WORDS[key], 1)
         mean = f"; did you mean {near[0]}?" if near else ""
-        raise Wrong(f"{word!r} is none of {', '.join(WORDS[key])}{mean}", word)
+        raise Wrong(f"{word!r} is not one of {', '.join(WORDS[key])}{mean}", word)
 
 
 def _each(rule: Callable[[str], None]) -> Callable[[Iterable[str]], None]:
@@ -212,7 +213,7 @@ def _each(rule: Callable[[str], None]) -> Callable[[Iterable[str]], None]:
             try:
                 rule(text)
             except re.error as error:
-                raise Wrong(f"{text!r} is no regular expression: {error}", text) from error
+                raise Wrong(f"{text!r} is not a regular expression: {error}", text) from error
             except ValueError as error:
                 raise Wrong(f"{text!r} {error}", text) from error
 
@@ -231,7 +232,7 @@ def _like(form: str, wanted: str) -> Callable[[str], None]:
 
 def _pattern(text: str) -> None:
     if not text:
-        raise ValueError("is an empty regular expression: it is found in every URL")
+        raise ValueError("is an empty regular expression, which matches every URL")
     re.compile(text)
 
 
@@ -242,7 +243,7 @@ def _rewrite(text: str) -> None:
     try:
         re.compile(pattern).sub(replacement, "")
     except IndexError as error:
-        raise ValueError(f"has a replacement that cannot be: {error}") from error
+        raise ValueError(f"has an invalid replacement: {error}") from error
 
 
 def _network(text: str) -> None:
@@ -254,56 +255,60 @@ def _network(text: str) -> None:
 
 def _domain(text: str) -> None:
     if text != "*" and not re.fullmatch(r"\.?[^\s/:@*?#]+|\[[0-9a-fA-F:.]+\]", text):
-        raise ValueError('is no domain: write a name like "example.org", a suffix like "cl", an address, or "*"')
+        raise ValueError('is not a domain: write a name like "example.org", a suffix like "cl", an address, or "*"')
 
 
 def _port(text: str) -> None:
     if text != "*" and not (re.fullmatch(r"[1-9][0-9]{0,4}", text) and int(text) < 65_536):
-        raise ValueError('is no port: write a number from 1 to 65535, or "*" for all')
+        raise ValueError('is not a port: write a number from 1 to 65535, or "*" for all')
 
 
 def _weights(weights: Mapping[str, float]) -> None:
     for name, weight in weights.items():
         if 0 < weight < LEAST_WEIGHT:
-            raise Wrong(f"{name}: {weight} is out of range: {_range('manager.weights', float)} is accepted", name)
+            raise Wrong(f"{name}: {weight} is out of range; accepted: {_range('manager.weights', float)}", name)
     if not any(weights.values()):
-        raise Wrong("no score has a weight above 0: give at least one, as in { opic = 1.0 }")
+        raise Wrong("no score has a weight above 0; give one to at least one score, as in { opic = 1.0 }")
 
 
 def _resolve(targets: Mapping[str, str]) -> None:
     for pattern, target in targets.items():
         if target != "none" and endpoint(target) is None:
             cure = "write it like 127.0.0.1:8080"
-            raise Wrong(f"{pattern!r} leads to {target!r}, which is no address and port: {cure}", pattern)
+            raise Wrong(f"{pattern!r} leads to {target!r}, which is not an address with a port: {cure}", pattern)
 
 
 def _server(text: str) -> None:
     if endpoint(text) is None:
-        raise ValueError("is no address of a name server: write it like 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:53")
+        raise ValueError(
+            "is not the address of a name server: write it like 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53"
+        )
 
 
 def _families(words: Sequence[str]) -> None:
     if not words or len(set(words)) < len(words):
-        raise Wrong('name each family once, and at least one, as in ["ipv4", "ipv6"]')
+        raise Wrong('name at least one family, and each only once, as in ["ipv4", "ipv6"]')
 
 
 LEAST_SPEED: Final = 1_000
-"""Bytes a second: with less, not even heads would arrive in time."""
+"""Bytes per second. With less, not even the headers of an answer would arrive in time."""
 _SPAN: Final = re.compile(r"([01]?[0-9]|2[0-3])-([01]?[0-9]|2[0-4])")
 
 
 def hours_of(span: str) -> list[int]:
-    """The hours of "08-18", or of "22-06", which goes on after midnight; ValueError if it is none."""
-    found = _SPAN.fullmatch(span.strip())
-    first, last = (int(found[1]), int(found[2])) if found else (0, 0)
+    """The hours of a span like "08-18", or "22-06", which continues after midnight. ValueError if it is not a span."""
+    match = _SPAN.fullmatch(span.strip())
+    first, last = (int(match[1]), int(match[2])) if match else (0, 0)
     if first == last or (first, last) == (0, 0):
-        raise ValueError(f"{span!r} are no hours: write the first and the one at which it ends, from 0 to 24: 08-18")
+        raise ValueError(
+            f"{span!r} is not a span of hours: write its first hour and the hour at which it ends, like 08-18"
+        )
     return list(range(first, last)) if first < last else [*range(first, 24), *range(last)]
 
 
 def _speed(text: str | Speed) -> None:
     if 0 < Speed.parse(text) < LEAST_SPEED:
-        raise ValueError(f"{text} is too little: at least {Speed(LEAST_SPEED)}, or 0 for no limit")
+        raise ValueError(f"{text} is too slow: write at least {Speed(LEAST_SPEED)}, or 0 for no limit")
 
 
 def _by_hour(speeds: Mapping[str, str]) -> None:
@@ -317,7 +322,7 @@ def _by_hour(speeds: Mapping[str, str]) -> None:
         for hour in hours:
             other = taken.setdefault(hour, span)
             if other != span:
-                raise Wrong(f"{span!r} and {other!r} both have the hour from {hour}: each has one speed", span)
+                raise Wrong(f"{span!r} and {other!r} both contain the hour from {hour}; an hour has one speed", span)
 
 
 def _zone(name: str) -> None:
@@ -325,26 +330,26 @@ def _zone(name: str) -> None:
         try:
             ZoneInfo(name)
         except (KeyError, OSError, ValueError) as error:
-            raise Wrong(f"{name!r} is no time zone that this machine knows: write it like Europe/Rome") from error
+            raise Wrong(f"{name!r} is not a time zone that this machine knows: write it like Europe/Rome") from error
 
 
 def _date(text: str) -> None:
     year = text if text.count("-") == 2 else f"2000-{text}"  # a leap year
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", year):
-        raise ValueError('is no date: write it like "2026-04-06", or "12-25" for every year')
+        raise ValueError('is not a date: write it like "2026-04-06", or "12-25" for every year')
     try:
         date.fromisoformat(year)
     except ValueError as error:
-        raise ValueError(f"is no date: {error}") from error
+        raise ValueError(f"is not a date: {error}") from error
 
 
 _TAG: Final = r"[a-z][a-z0-9-]*"
-_EXTENSIONS: Final = _each(_like(r"[a-z0-9_+~-]+", "write an extension in small letters without its dot, like html"))
+_EXTENSIONS: Final = _each(_like(r"[a-z0-9_+~-]+", "write an extension in lower case without its dot, like html"))
 _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "seeder.domains": _each(_domain),
     "seeder.ports": _each(_port),
     "seeder.session_ids": _each(
-        _like(r"[^\s=&;/?#*]+\*?", "write the name of a parameter, or the beginning of names and *, like sess*")
+        _like(r"[^\s=&;/?#*]+\*?", "write the name of a parameter, or a prefix and *, like sess*")
     ),
     "seeder.accept": _each(_pattern),
     "seeder.reject": _each(_pattern),
@@ -356,7 +361,9 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "harvester.about": lambda text: _each(
         _like(r"(?:https?://[!-'*-\[\]-~]+)?", "write a URL like https://example.org/crawler")
     )([text]),
-    "harvester.agent": lambda text: _each(_like(r"[A-Za-z0-9_.-]+", "write a name of letters, digits, _ . -"))([text]),
+    "harvester.agent": lambda text: _each(_like(r"[A-Za-z0-9_.-]+", "write a name made of letters, digits, _ . and -"))(
+        [text]
+    ),
     "harvester.forbidden": _each(_network),
     "harvester.resolve": _resolve,
     "harvester.resolvers": _each(_server),
@@ -366,6 +373,6 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "harvester.time_zone": _zone,
     "harvester.holidays": _each(_date),
     "gatherer.links": _each(_like(rf"{_TAG} {_TAG}", 'write tag and attribute, like "a href"')),
-    "gatherer.drop": _each(_like(_TAG, "write the name of a tag in small letters, like script")),
-    "gatherer.keep": _each(_like(_TAG, "write the name of a tag in small letters, like strong")),
+    "gatherer.drop": _each(_like(_TAG, "write the name of a tag in lower case, like script")),
+    "gatherer.keep": _each(_like(_TAG, "write the name of a tag in lower case, like strong")),
 }

@@ -1,4 +1,4 @@
-"""The sentences of the settings, from the source of `settings.py`: written once, shown everywhere."""
+"""The documentation of the settings, taken from the source of `settings.py`: written once, shown everywhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gossamer.config import settings
 
 @cache
 def sentences(module: ModuleType = settings) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Of the classes of a module: class to field to its paragraphs; "" is the class itself."""
+    """For each class of a module: the paragraphs of each field, by name; "" is the class itself."""
     return {
         node.name: {"": _paragraphs(ast.get_docstring(node) or ""), **_fields(node)}
         for node in ast.parse(inspect.getsource(module)).body
@@ -22,7 +22,7 @@ def sentences(module: ModuleType = settings) -> Mapping[str, Mapping[str, tuple[
 
 
 def _fields(node: ast.ClassDef) -> dict[str, tuple[str, ...]]:
-    """A text below a field is about the field."""
+    """The string literal below a field documents the field."""
     return {
         field.target.id: _paragraphs(ast.literal_eval(text.value))
         for field, text in zip(node.body, node.body[1:], strict=False)

@@ -1,4 +1,4 @@
-"""Settings as commented TOML, as JSON, and the difference between two of them.
+"""Writes settings as commented TOML or as JSON, and lists the differences between two sets of settings.
 
 Invariants: `dumped_settings_load_again`: loads(dump(s)) == s. `settings_survive_json`: from_json(to_json(s)) == s.
 """
@@ -19,18 +19,18 @@ from gossamer.config.values import KINDS, known, write
 
 WIDTH: Final = 100
 _SHORT: Final = 60
-"""A default that is longer is not repeated in the comment."""
+"""Maximum length of a default that is repeated in the comment, in characters."""
 _MOST: Final = 3
-"""Items of a long list that are named as new, and as gone."""
+"""Maximum number of items of a long list that are named as added, and as removed."""
 _HEAD: Final = (
-    "Settings of a crawl. One that is left out has its default.",
+    "Settings of a crawl. A setting that is left out has its default.",
     'Durations are written with ms, s, min, h, d, as in "1min30s"; sizes with B, KB, MB, GB, TB (powers of 1000) or'
-    ' KiB, MiB, GiB, TiB (of 1024), as in "400KB". A bare number is seconds, or bytes.',
+    ' KiB, MiB, GiB, TiB (powers of 1024), as in "400KB". A number without a unit means seconds, or bytes.',
 )
 
 
 def dump(settings: Settings, whole: bool = False) -> str:
-    """TOML that can be fed back: what differs from the defaults, or with `whole` everything."""
+    """The settings as TOML that can be loaded again: the changes from the defaults or, with `whole`, everything."""
     default = Settings()
     lines = list(_comment(_HEAD)) if whole else []
     for section in fields(Settings):
@@ -49,14 +49,14 @@ def dump(settings: Settings, whole: bool = False) -> str:
 
 
 def described(key: str, default: object) -> str:
-    """Kind, what is accepted, and the default if it is short: "duration, 0s to 30d; default 15s"."""
+    """Type, accepted values and, if it is short, the default: "duration, 0s to 30d; default 15s"."""
     kind = ", ".join(filter(None, (KINDS[known()[key]], limits(key, known()[key]))))
     text = write(default)
     return f"{kind}; default {text}" if len(text) <= _SHORT else kind
 
 
 def _by_preset(settings: Settings, key: str) -> str:
-    """What a setting is that is left to the preset."""
+    """The value that the preset gives to a setting; "" if the preset does not determine it."""
     manager, name = settings.manager, key.partition(".")[2]
     if key not in OF_PRESET or getattr(manager, name) != PRESET_VALUE:
         return ""
@@ -69,7 +69,7 @@ def _comment(paragraphs: Iterable[str]) -> Iterable[str]:
 
 
 def differences(old: Settings, new: Settings) -> list[str]:
-    """One line a setting: `harvester.wait: 15s -> 5s`; of long lists and tables what is new and what is gone."""
+    """One line per changed setting: `harvester.wait: 15s -> 5s`; for long lists and tables, added and removed items."""
     return [f"{key}: {_change(a, b)}" for key, a, b in _pairs(old, new) if a != b]
 
 
@@ -78,12 +78,14 @@ def _change(old: object, new: object) -> str:
     if len(whole) <= WIDTH or not isinstance(old, tuple | dict):
         return whole
     before, after = _items(old), _items(new)
-    added, gone = [each for each in after if each not in before], [each for each in before if each not in after]
-    return ", ".join(f"{sign} {_some(items)}" for sign, items in (("+", added), ("-", gone)) if items) or "other order"
+    added, removed = [item for item in after if item not in before], [item for item in before if item not in after]
+    return (
+        ", ".join(f"{sign} {_some(items)}" for sign, items in (("+", added), ("-", removed)) if items) or "other order"
+    )
 
 
 def _items(value: Any) -> list[str]:
-    """Each as it is written."""
+    """Each item of a list or table, as TOML."""
     if isinstance(value, tuple):
         return [write((each,))[1:-1] for each in value]
     return [write({key: of})[2:-2] for key, of in value.items()]
@@ -107,5 +109,5 @@ def _show(value: object) -> str:
 
 
 def to_json(settings: Settings, indent: int | None = None) -> str:
-    """Durations as seconds, sizes as bytes."""
+    """The settings as JSON: durations in seconds, sizes in bytes."""
     return json.dumps(asdict(settings), indent=indent)

@@ -6,7 +6,7 @@ import ipaddress
 
 
 def endpoint(text: str) -> tuple[str, int] | None:
-    """Address (no brackets) and port, 0 if none is written; None if it is not one."""
+    """Address (without brackets) and port (0 if there is none); None if the text is not an address."""
     host, port = text, "0"
     if text.count(":") == 1 or "]:" in text:
         host, _, port = text.rpartition(":")

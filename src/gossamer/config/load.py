@@ -1,4 +1,5 @@
-"""Settings from TOML, from `--set KEY=VALUE`, from JSON. Every mistake names its file, line and what is accepted."""
+"""Reads settings from TOML, from `--set KEY=VALUE` and from JSON. Each error names the file, the line and what is
+accepted."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from gossamer.config.values import NumberTable, Texts, known, read
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where settings come from, for messages."""
+    """Where settings come from, for error messages."""
 
     name: str
     text: str = ""
@@ -30,12 +31,12 @@ class _Source:
 
 
 def load(path: Path, base: Settings | None = None) -> Settings:
-    """What the file says, over `base` or the defaults."""
+    """The settings of a file; settings that it does not name are taken from `base`, or from the defaults."""
     return loads(_text(path), str(path), base)
 
 
 def named(path: Path) -> set[str]:
-    """The settings that the file says anything about, be it the default."""
+    """Names of the settings that the file contains, even if their values are the defaults."""
     tree = _parsed(_text(path), str(path))
     return {f"{section}.{name}" for section, values in tree.items() if isinstance(values, dict) for name in values}
 
@@ -44,13 +45,13 @@ def _text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", "Name a settings file that can be read.") from error
+        raise UsageError(f"{path}: {error.strerror}", "Name a readable settings file.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 at byte {error.start}", "Save the file as UTF-8.") from error
 
 
 def loads(text: str, name: str = "settings", base: Settings | None = None) -> Settings:
-    """`name` stands in messages for where the text came from."""
+    """The settings of a TOML text. Error messages call it `name`."""
     return _apply(base or Settings(), _parsed(text, name), _Source(name, text))
 
 
@@ -58,16 +59,18 @@ def _parsed(text: str, name: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{name}: not TOML: {error}", "Mend what is at that line and column.") from error
+        raise UsageError(f"{name}: not TOML: {error}", "Correct the file at that line and column.") from error
 
 
 def override(settings: Settings, assignments: Iterable[str]) -> Settings:
-    """Each like `harvester.wait=5s`: the value as in TOML, texts without quotes, lists as `a,b` too."""
+    """Applies assignments like `harvester.wait=5s`. Values are TOML; texts need no quotes, and lists may be `a,b`."""
     for assignment in assignments:
         key, equals, text = (piece.strip() for piece in assignment.partition("="))
         section, dot, name = key.partition(".")
         if not (equals and dot and name):
-            raise UsageError(f"--set {assignment}: not of the form section.key=value", "As in --set harvester.wait=5s")
+            raise UsageError(
+                f"--set {assignment}: not of the form section.key=value", "Example: --set harvester.wait=5s"
+            )
         tree = {section: {name: _bare(key, text)}}
         settings = _apply(settings, tree, _Source(f"--set {assignment}"))
     return settings
@@ -78,7 +81,7 @@ def from_json(text: str) -> Settings:
 
 
 def _bare(key: str, text: str) -> object:
-    """A value of the command line, where quotes are tiresome."""
+    """A value from the command line, where texts need no quotes."""
     kind = known().get(key)
     try:
         parsed: object = tomllib.loads(f"value = {text}")["value"]
@@ -94,7 +97,7 @@ def _bare(key: str, text: str) -> object:
 
 
 def _table(text: str) -> object:
-    """pagerank=1,depth=0.5"""
+    """A table written as `pagerank=1,depth=0.5`."""
     try:
         return tomllib.loads(f"value = {{{text}}}")["value"]
     except tomllib.TOMLDecodeError:
@@ -129,7 +132,8 @@ def _part(error: ValueError) -> str:
 
 
 def _unknown(key: str, place: str, name: str) -> UsageError:
-    """The nearest known: a section by its name; a key in its section that contains the name or is like it, else any."""
+    """The error for an unknown setting. It suggests the nearest known one: for a section, a similar section; for a key,
+    a key of the same section that contains its name, else any similar key."""
     section = key.partition(".")[0]
     sections = list(dict.fromkeys(each.partition(".")[0] for each in known()))
     names = {each.partition(".")[2]: each for each in known()}
@@ -147,10 +151,10 @@ _TABLE: Final = re.compile(r"""\s*\[\s*(?P<name>[^\]#]+?)\s*\]""")
 
 
 def line_of(text: str, section: str, key: str = "", part: str = "") -> int:
-    """The line that sets `key` in the table `section`, or that begins the table; 0 if neither is found.
+    """Number of the line that sets `key` in the table `section`, or that begins the table; 0 if neither is found.
 
-    With `part`, the line of that text in the value, if it is found. A scan of lines, not a parse: enough to point a
-    reader to the place, in a text that tomllib has accepted.
+    With `part`: the line of that text in the value, if it is found. This scans lines and does not parse: that is enough
+    to show a reader the place in a text that tomllib has accepted.
     """
     lines = text.splitlines()
     begins = _begin(lines, section, key)

@@ -1,8 +1,8 @@
-"""The presets: for whom a crawl is (thesis, figure 3.6), as the settings of [manager] that they stand for.
+"""The presets: purposes of a crawl (thesis, figure 3.6), and the settings of [manager] that each one determines.
 
-The exponents say which measure counts most. They only change the order of pages where some are fetched again: as long
-as each is fetched once, the profit of a page is a power of its quality, and all powers order alike. So a preset says
-also how soon a page may be fetched again, unless the settings do.
+The exponents weight quality, representation and freshness. They change the order of pages only if some pages are
+fetched again: as long as each page is fetched once, the profit of a page is a power of its quality, and all powers give
+the same order. So a preset also determines how soon a page may be fetched again, unless the settings do.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from gossamer.config.settings import ManagerSettings
 
 
 class Preset(NamedTuple):
+    """The settings of [manager] that a preset determines."""
+
     alpha: float
     beta: float
     gamma: float
@@ -31,7 +33,7 @@ PRESETS: Final = {
 
 
 def in_force(settings: ManagerSettings) -> Preset:
-    """What the settings say, and the preset where they leave it to that."""
+    """The values in force: those of the settings, and those of the preset where the settings leave it to the preset."""
     preset = PRESETS[settings.preset]
-    said = {name: getattr(settings, name) for name in Preset._fields}
-    return preset._replace(**{name: value for name, value in said.items() if value != PRESET_VALUE})
+    values = {name: getattr(settings, name) for name in Preset._fields}
+    return preset._replace(**{name: value for name, value in values.items() if value != PRESET_VALUE})

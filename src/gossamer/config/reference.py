@@ -1,4 +1,4 @@
-"""The settings as Markdown, section by section: what docs/reference.md says about them."""
+"""The settings as Markdown, section by section, for docs/reference.md."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gossamer.config.settings import Settings
 from gossamer.config.values import KINDS, known, write
 
 _SHORT: Final = 40
-"""A default that is longer stands below its table."""
+"""Maximum length of a default in the table, in characters. Longer ones follow below the table."""
 
 
 def reference() -> str:
-    """A heading, the section's introduction and a table for each section; long defaults follow their table."""
+    """For each section: a heading, its introduction, a table of its settings, and the long defaults."""
     return "\n".join(_section(each.name, getattr(Settings(), each.name)) for each in fields(Settings))
 
 
 def _section(section: str, values: object) -> str:
     about = sentences()[type(values).__name__]
-    lines = [f"## [{section}]", "", "\n\n".join(about[""]), "", "| setting | default | accepted | |"]
+    lines = [f"## [{section}]", "", "\n\n".join(about[""]), "", "| setting | default | accepted | meaning |"]
     lines.append("|---|---|---|---|")
     long = []
     for name, sentence in about.items():

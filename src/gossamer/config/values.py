@@ -1,4 +1,4 @@
-"""A setting's value: its type from the field, read from TOML or JSON, and written as TOML."""
+"""Values of settings: their types (from the fields), how they are read from TOML or JSON and written as TOML."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ NumberTable = dict[str, float]
 
 @cache
 def known() -> Mapping[str, Any]:
-    """Every key, as "section.name", in the order of the settings, with the type of its field."""
+    """Every setting, as "section.name", in the order of `Settings`, with the type of its field."""
     sections = get_type_hints(Settings)
     types = {name: get_type_hints(kind) for name, kind in sections.items()}
     return {f"{s}.{f.name}": types[s][f.name] for s, kind in sections.items() for f in fields(kind)}
 
 
 def read(key: str, raw: object) -> Any:
-    """The value of a known key; ValueError (`Wrong`, if it is about a part) says what is accepted instead."""
+    """The value of a known setting. Raises ValueError (`Wrong`, if a part is at fault), which says what is accepted."""
     value = _READERS[known()[key]](raw)
     check(key, value)
     return value
@@ -34,13 +34,13 @@ def read(key: str, raw: object) -> Any:
 
 def _whole(raw: object) -> int:
     if isinstance(raw, bool) or not isinstance(raw, int):
-        raise ValueError(f"{raw!r} is no whole number: write digits only, as in 25_000")
+        raise ValueError(f"{raw!r} is not a whole number: write only digits, as in 25_000")
     return raw
 
 
 def _number(raw: object) -> float:
     if isinstance(raw, bool) or not isinstance(raw, int | float):
-        raise ValueError(f"{raw!r} is no number: write it as in 0.5")
+        raise ValueError(f"{raw!r} is not a number: write it as in 0.5")
     return float(raw)
 
 
@@ -52,32 +52,32 @@ def _truth(raw: object) -> bool:
 
 def _text(raw: object) -> str:
     if not isinstance(raw, str):
-        raise ValueError(f"{raw!r} is no text: write it in quotes")
+        raise ValueError(f"{raw!r} is not a text: write it in quotes")
     return raw
 
 
 def _texts(raw: object) -> Texts:
     if not isinstance(raw, list) or not all(isinstance(each, str) for each in raw):
-        raise ValueError(f'{raw!r} is no list of texts: write ["one", "two"]')
+        raise ValueError(f'{raw!r} is not a list of texts: write ["one", "two"]')
     return tuple(raw)
 
 
 def _text_table(raw: object) -> TextTable:
     if not isinstance(raw, dict) or not all(isinstance(each, str) for each in raw.values()):
-        raise ValueError(f'{raw!r} is no table of texts: write {{ "*.example" = "127.0.0.1:8080" }}')
+        raise ValueError(f'{raw!r} is not a table of texts: write {{ "*.example" = "127.0.0.1:8080" }}')
     return dict(raw)
 
 
 def _number_table(raw: object) -> NumberTable:
     if not isinstance(raw, dict):
-        raise ValueError(f"{raw!r} is no table of numbers: write {{ pagerank = 1.0, depth = 0.5 }}")
-    found = {}
+        raise ValueError(f"{raw!r} is not a table of numbers: write {{ pagerank = 1.0, depth = 0.5 }}")
+    numbers = {}
     for name, number in raw.items():
         try:
-            found[name] = _number(number)
+            numbers[name] = _number(number)
         except ValueError as error:
             raise Wrong(f"{name}: {error}", name) from error
-    return found
+    return numbers
 
 
 def _duration(raw: object) -> Duration:
@@ -119,14 +119,14 @@ KINDS: Final[Mapping[Any, str]] = {
     TextTable: "table of texts",
     NumberTable: "table of numbers",
 }
-"""The types in words."""
+"""The types, in words."""
 
 
 def write(value: object, width: int = 0, start: int = 0) -> str:
-    """In TOML. With `width`, a list that is longer is broken into lines; its first line begins at column `start`.
+    """The value as TOML. With `width`, a longer list is broken into lines; its first line begins at column `start`.
 
-    A JSON string is a TOML string, but for DEL, which TOML wants escaped; one with a backslash is easier to read in
-    single quotes. Tables stay on one line, as TOML wants it.
+    A JSON string is a TOML string, except that TOML requires DEL to be escaped. A string with a backslash is easier to
+    read in single quotes. Tables stay on one line, as TOML requires.
     """
     if isinstance(value, Duration | Size):
         return f'"{value}"' if value != PRESET_VALUE else f"{PRESET_VALUE:g}"
@@ -146,7 +146,7 @@ def write(value: object, width: int = 0, start: int = 0) -> str:
 
 
 def _lines(items: Sequence[str], width: int) -> str:
-    """As many on a line as there is room for; one, if some are long."""
+    """The items in lines, each as full as possible; one item per line if any of them is long."""
     lines, alone = [""], any(len(item) > width / 3 for item in items)
     for item in items:
         if lines[-1] and (alone or len(lines[-1]) + len(item) + 2 > width):

@@ -1,1 +1,2 @@
-"""Readers of a collection: explain, sql, export, verify, compact. None of them writes to a running crawl."""
+"""Readers of a collection: explain, sql, export and verify only read, also during a crawl; compact needs a stopped
+one."""

@@ -1,9 +1,9 @@
-"""Compiles every kernel of a crawl, so that the first starts at once: `python -m gossamer.tools.compile`, in `make
-install`.
+"""Compiles all kernels of a crawl, so that the first crawl starts at once: `python -m gossamer.tools.compile`, run by
+`make install`.
 
-A small simulated crawl calls everything that a real one calls, with the same types; `compiled` keeps the result. With
-`--laboratory` those of the simulator too, which are compiled when they are first needed: before tests, whose processes
-would all do it at once.
+A small simulated crawl calls everything that a real crawl calls, with the same types, and `base/compiled.py` stores the
+result. `--laboratory` also compiles the kernels of the simulator, which are otherwise compiled when they are first
+used: this is run before the tests, whose processes would all compile them at the same time.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
 
 
 def reply(url: str) -> Reply:
+    """The answer of the simulated Web to a request."""
     if url.endswith("/robots.txt"):
         return Reply(rules=Rules.parse(b"User-agent: *\nDisallow: /1$", "Gossamer").compiled())
     last = url.rpartition("/")[2] or "0"
@@ -47,7 +48,7 @@ def reply(url: str) -> Reply:
 
 
 def warm(folder: Path, policy: str) -> int:
-    """Crawls a Web of two sites; returns the number of visits."""
+    """Crawls a simulated Web of two sites; returns the number of visits."""
     small = ("collection.max_pages=1000", "collection.max_sites=10")
     settings = override(Settings(), (f"manager.policy={policy}", *small))
     clock = VirtualClock()
@@ -67,9 +68,9 @@ def warm(folder: Path, policy: str) -> int:
 
 
 def warm_rest() -> None:
-    """Kernels that so small a crawl does not call: plans of many pages begin with a sample, requests are taken back
-    when the address of a site has become too old, sites contend when a plan is replaced, rules are moved when many are
-    out of use, and links have texts."""
+    """Compiles the kernels that such a small crawl does not call: plans of many pages begin with a sample, requests are
+    taken back when the address of a site has expired, sites compete when a plan is replaced, rules are moved when many
+    are unused, and links have texts."""
     columns = new_columns(100_000, 1)
     columns.page.count, columns.site.count, columns.origin.count = 100_000, 1, 1
     for policy in LIVE.values():
@@ -83,7 +84,7 @@ def warm_rest() -> None:
 
 
 def warm_laboratory() -> None:
-    """Page by page and by plans, with a clock and without."""
+    """Compiles the kernels of the simulator: page by page and with plans, with waits and without."""
     from gossamer.laboratory.graphs.make import make
     from gossamer.laboratory.simulate.run import simulate
     from gossamer.laboratory.simulate.scenario import Scenario, Servers

@@ -1,7 +1,7 @@
-"""docs/reference.md, made from the code: `python -m gossamer.tools.reference > docs/reference.md`.
+"""Generates docs/reference.md from the code: `python -m gossamer.tools.reference > docs/reference.md`.
 
-Commands come from the command line itself, settings, outcomes and columns from the sentences that stand beside them.
-`the_reference_is_what_the_code_makes` is a test.
+Commands come from the command line itself; settings, outcomes and columns from the sentences in the code that document
+them. `the_reference_is_what_the_code_makes` is a test.
 """
 
 from __future__ import annotations
@@ -28,52 +28,52 @@ from gossamer.read.sql.columns import VIEWS
 
 HEAD: Final = """# Reference
 
-Made from the code by `python -m gossamer.tools.reference > docs/reference.md`; a test compares them. The
-[manual](manual.md) goes task by task, the [glossary](glossary.md) explains the words.
+Generated from the code by `python -m gossamer.tools.reference > docs/reference.md`; a test compares them. The
+[manual](manual.md) explains each task, the [glossary](glossary.md) explains the words.
 
 [Commands](#commands) · [Exit codes](#exit-codes) · [Environment](#environment) · [Settings](#settings) ·
 [Outcomes](#outcomes) · [Why a site waits](#why-a-site-waits) · [States of a page](#states-of-a-page) ·
-[Kinds of links](#kinds-of-links) · [What is only counted](#what-is-only-counted) · [Tables](#tables)
+[Kinds of links](#kinds-of-links) · [Links that are only counted](#links-that-are-only-counted) · [Tables](#tables) ·
+[Strategies](#strategies) · [Settings of simulations](#settings-of-simulations)
 """
 
 EXITS: Final = {
-    0: "Done: the crawl ended by itself, by a limit that was asked for, or by `gossamer stop`.",
-    GossamerError.exit_code: "A fault. Also: `verify` found something wrong, `check` a request that was not polite, or "
-    "`web --hostile --against` a page that ended as it must not.",
-    UsageError.exit_code: "What was asked makes no sense: a setting, a seed, an option, a folder without a collection.",
+    0: "Done: the crawl ended by itself, by a limit such as `--pages`, or by `gossamer stop`.",
+    GossamerError.exit_code: "A fault. Also: `verify` found something wrong, `check` found an impolite request, or "
+    "`web --hostile --against` found a page with a wrong outcome.",
+    UsageError.exit_code: "Invalid usage: a setting, a seed, an option, or a folder that is not a collection.",
     LockedError.exit_code: "Another process holds the collection.",
-    StorageError.exit_code: "The disk is full or read-only, a file is damaged, or memory is gone. All that was "
-    "committed is intact.",
+    StorageError.exit_code: "The disk is full or read-only, a file is damaged, or memory is used up. All committed "
+    "data is intact.",
     130: "Interrupted by Ctrl-C, after a clean stop.",
 }
 
 ENVIRONMENT: Final = {
-    "XDG_CONFIG_HOME": "Where `gossamer/crawl.toml` lies, from which the contact is taken if a crawl has none; default "
+    "XDG_CONFIG_HOME": "Folder of `gossamer/crawl.toml`, which gives the contact if a crawl has none; default "
     "`~/.config`.",
-    "XDG_CACHE_HOME": "Where compiled kernels are kept if the folder of the package cannot be written; default "
-    "`~/.cache`.",
-    "GOSSAMER_DATA": "Folder with the graphs (`debian-docs.npz`, `cnr-2000.npz`) that `reproduce` runs on by default.",
-    "SSL_CERT_FILE": "The file of certificates that takes the place of the system's.",
+    "XDG_CACHE_HOME": "Folder of compiled kernels if the folder of the package is not writable; default `~/.cache`.",
+    "GOSSAMER_DATA": "Folder of the graphs (`debian-docs.npz`, `cnr-2000.npz`) that `reproduce` uses by default.",
+    "SSL_CERT_FILE": "File of certificates to use instead of those of the system.",
 }
 
 _VALUES: Final = {Path: "PATH", int: "N", float: "X", str: "TEXT"}
 
 STATES: Final = {
-    State.PENDING: "It may be asked for: it is planned, on its way, or has not been chosen yet.",
-    State.WAITING: "It was tried without success and is tried again when its time comes; or its whole site waits.",
+    State.PENDING: "It may be requested: it is planned, in flight, or not chosen yet.",
+    State.WAITING: "A request failed and is tried again later; or the whole site is suspended.",
     State.DONE: "Its last outcome is final.",
-    State.EXCLUDED: "It is known and not asked for.",
+    State.EXCLUDED: "It is known and not requested.",
 }
 
 LINKS: Final = {
-    LinkKind.ANCHOR: "A link that people click: `a`, `area`.",
+    LinkKind.ANCHOR: "A link to click: `a`, `area`.",
     LinkKind.FRAME: "A page shown inside the page: `frame`, `iframe`.",
-    LinkKind.EMBEDDED: "Something that the page is made of: `img`, `script`, `embed`, `object`, style sheets …",
-    LinkKind.CANONICAL: 'The address that the page gives as its own: `link rel="canonical"`.',
-    LinkKind.ALTERNATE: 'Another form of the page: `link rel="alternate"`, of type HTML or with a language.',
-    LinkKind.REDIRECT: "Where the server or a `meta refresh` sends us.",
-    LinkKind.SEED: "No link: the page was given as a seed.",
-    LinkKind.SITEMAP: "No link: a sitemap of its site lists the page.",
+    LinkKind.EMBEDDED: "A part of the page: `img`, `script`, `embed`, `object`, style sheets …",
+    LinkKind.CANONICAL: 'The URL that the page declares as its own: `link rel="canonical"`.',
+    LinkKind.ALTERNATE: 'Another version of the page: `link rel="alternate"`, of type HTML or with a language.',
+    LinkKind.REDIRECT: "The target of a redirect by the server or by `meta refresh`.",
+    LinkKind.SEED: "Not a link: the page is a seed.",
+    LinkKind.SITEMAP: "Not a link: a sitemap of its site lists the page.",
 }
 
 COUNTED: Final = {
@@ -86,12 +86,13 @@ COUNTED: Final = {
     Counted.ARCHIVE: "By its extension an archive (`seeder.archives`).",
     Counted.OUT_OF_SCOPE: "Its host is not in `seeder.domains`, or its port not in `seeder.ports`.",
     Counted.TOO_LONG: "The URL is longer than `seeder.url_length`.",
-    Counted.NOFOLLOW: "The link, or its page, asks not to follow it.",
-    Counted.NOT_HTTP: "mailto, javascript, ftp and so on.",
+    Counted.NOFOLLOW: "The link, or its page, says nofollow.",
+    Counted.NOT_HTTP: "Another scheme: mailto, javascript, ftp and so on.",
     Counted.SITE_FULL: "Its site already has `seeder.pages_per_site` pages.",
     Counted.COLLECTION_FULL: "The collection already has `collection.max_pages` pages or `collection.max_sites` sites.",
     Counted.REJECTED: "A pattern of `seeder.reject` matches, or none of `seeder.accept`.",
-    Counted.TRAP: "The URL says the same thing more often than `seeder.repeats` allows, as those of mazes do.",
+    Counted.TRAP: "The path or query of the URL repeats itself more often than `seeder.repeats` allows: typical of "
+    "endless, generated links.",
 }
 
 
@@ -127,7 +128,7 @@ def _commands() -> Iterator[str]:
 
 
 def verbs(app: Typer, before: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Every command of the line, those of a group after its name."""
+    """Every command, with its name; commands of a group after the name of the group."""
     for command in app.registered_commands:
         assert command.callback is not None
         yield f"{before}{command.callback.__name__}", command.callback
@@ -140,14 +141,14 @@ class _Word(NamedTuple):
     """An argument or an option of a command."""
 
     usage: str
-    """Of an argument; "" for an option."""
+    """How an argument stands in the usage line; "" for an option."""
     written: str
     help: str
     default: str
 
 
 def _words(verb: Callable[..., Any]) -> Iterator[_Word]:
-    """From the signature: what typer itself keeps of it changes from version to version."""
+    """The arguments and options of a command, from its signature: what typer itself stores changes between versions."""
     hints = get_type_hints(verb, include_extras=True)
     for name, parameter in inspect.signature(verb).parameters.items():
         kind, about = get_args(hints[name])
@@ -160,18 +161,18 @@ def _words(verb: Callable[..., Any]) -> Iterator[_Word]:
         written = _names(about) or f"--{name.replace('_', '-')}"
         if kind is not bool:
             written += f" {about.metavar or _value(kind)}"
-        said = " (must be given)" if needed else f" (default {default})" if default and kind is not bool else ""
-        yield _Word("", written, about.help or "", said)
+        shown = " (required)" if needed else f" (default {default})" if default and kind is not bool else ""
+        yield _Word("", written, about.help or "", shown)
 
 
 def _names(option: OptionInfo) -> str:
-    """As given; within an annotation the first of them stands where the default would."""
+    """The names of an option. In an annotation, typer stores the first of them as its default."""
     given = (option.default, *(option.param_decls or ()))
-    return "/".join(each for each in given if isinstance(each, str) and each.startswith("-"))
+    return "/".join(name for name in given if isinstance(name, str) and name.startswith("-"))
 
 
 def _value(kind: Any) -> str:
-    """What an option without a metavar takes: of `list[Path] | None` a Path."""
+    """The placeholder for the value of an option without a metavar: for `list[Path] | None`, that of a Path."""
     inner = {kind, *get_args(kind), *(each for part in get_args(kind) for each in get_args(part))}
     return next(word for plain, word in _VALUES.items() if plain in inner)
 
@@ -179,10 +180,10 @@ def _value(kind: Any) -> str:
 def _outcomes() -> Iterator[str]:
     yield "## Outcomes\n"
     yield (
-        "What can become of a request: these words and no others stand in tables, logs and reports. An outcome that\n"
-        "*slows* doubles the wait of its site each time that it comes again; after so many in a row the whole site is\n"
-        "*set aside* for `harvester.retry`. Retry-After counts on any answer, for a week at most, where it is longer\n"
-        "than the time given here.\n"
+        "The possible outcomes of a request. Tables, logs and reports use only these words. An outcome that *slows*\n"
+        "doubles the wait of its site each time it occurs again; after the given number in a row the whole site is\n"
+        "*suspended* for `harvester.retry`. A Retry-After of any answer counts, up to a week, if it is longer than\n"
+        "the time given here.\n"
     )
     rows = (
         (
@@ -195,20 +196,20 @@ def _outcomes() -> Iterator[str]:
         )
         for outcome, follows in TREATMENTS.items()
     )
-    heads = ("outcome", "", "tried again?", "after", "tries in all", "slows the site?", "sets it aside?")
+    heads = ("outcome", "meaning", "tried again?", "after", "tries in all", "slows the site?", "suspends it?")
     yield from _table(heads, rows)
     yield "## Why a site waits\n"
-    yield "All its pages wait with it: `status` counts them under these words, `explain` names the one of a site.\n"
+    yield "All pages of a suspended site wait: `status` counts them under these words, `explain` names the word.\n"
     sites = ((f"`{why.word}`", _cell(rest.sentence), rest.lasts) for why, rest in ASIDE.items() if why)
     yield from _table(("", "", "for how long"), sites)
 
 
 def _tries(follows: Treatment) -> tuple[str, str]:
-    """After how long, and how often."""
+    """After what time, and how often, an outcome is tried again."""
     if follows.again is Again.NEVER:
         return "", ""
     if follows.again is Again.AT_ONCE:
-        return "its site's next turn", "any number"
+        return "the next turn of its site", "unlimited"
     after = "`harvester.retry`" if follows.after == RETRY else str(Duration(follows.after))
     return after, "`harvester.tries`" if follows.tries == TRIES else str(follows.tries)
 
@@ -217,19 +218,19 @@ def _standing() -> Iterator[str]:
     yield "## States of a page\n"
     yield "known = pending + waiting + done + excluded, always.\n"
     yield from _sentences(STATES)
-    yield "Excluded, and why:\n"
+    yield "Reasons why a page is excluded:\n"
     yield from _sentences({reason: reason.sentence for reason in Reason if reason is not Reason.NONE})
     yield "## Kinds of links\n"
     yield from _sentences(LINKS)
-    yield "## What is only counted\n"
-    yield "They never become pages. `visits` has their number by page, `counts` by site, extension and domain.\n"
+    yield "## Links that are only counted\n"
+    yield "Their targets never become pages. `visits` counts them by page, `counts` by site, extension and domain.\n"
     yield from _sentences(COUNTED)
 
 
 def _views() -> Iterator[str]:
     yield "## Tables\n"
     yield (
-        "As `gossamer sql` shows them. Columns marked with * are not in the Parquet files of the table: they are\n"
+        "The views of `gossamer sql`. Columns marked with * are not in the Parquet files of the table: they are\n"
         "computed, or joined from other files. In the files of `pages`, `state` and `reason` are those of the time\n"
         "when the page was found.\n"
     )
@@ -239,24 +240,24 @@ def _views() -> Iterator[str]:
         rows = (
             (f"`{c.name}`{'' if c.name in stored else ' *'}", c.type.lower(), _cell(c.sentence)) for c in view.columns
         )
-        yield from _table(("column", "type", ""), rows)
+        yield from _table(("column", "type", "meaning"), rows)
 
 
 def _laboratory() -> Iterator[str]:
     yield "## Strategies\n"
-    yield "`gossamer simulate --strategy NAME`; those without a mark may be named by `manager.policy` too.\n"
+    yield "For `gossamer simulate --strategy NAME`; strategies without * also for `manager.policy`.\n"
     rows = (
         (f"`{s.name}`{'' if s.live else ' *'}", _cell(s.sentence), _cell(s.source), f"{s.sites_by}")
         for s in STRATEGIES.values()
     )
     yield from _table(("", "which pages first", "source", "which sites first"), rows)
     yield "## Settings of simulations\n"
-    yield "`gossamer simulate --set NAME=VALUE`; times are seconds, sizes bytes. `--servers` has three sets.\n"
+    yield "For `gossamer simulate --set NAME=VALUE`; times in seconds, sizes in bytes. `--servers` chooses a set.\n"
     about = sentences(scenario)
     kinds = {"instant": Servers.instant(), "measured": Servers.measured(), "faulty": Servers.faulty()}
     plain = ((f"`{f.name}`", f"{getattr(Scenario(), f.name)}", f) for f in fields(Scenario) if f.name != "servers")
-    told = ((name, value, _cell(" ".join(about["Scenario"].get(f.name, ())))) for name, value, f in plain)
-    yield from _table(("", "default", ""), told)
+    settings_rows = ((name, value, _cell(" ".join(about["Scenario"].get(f.name, ())))) for name, value, f in plain)
+    yield from _table(("", "default", ""), settings_rows)
     each = (
         (
             f"`servers.{f.name}`",
@@ -273,7 +274,7 @@ def _sentences(texts: Mapping[Any, str]) -> Iterator[str]:
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Lines of one; an empty line follows."""
+    """The lines of a Markdown table, followed by an empty line."""
     yield "\n".join((_row(heads), "|---" * len(heads) + "|", *map(_row, rows))) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -136,7 +137,7 @@ def test_explain_describes_a_robots_txt_that_cannot_be_read(tmp_path: Path) -> N
     def said() -> tuple[dict[str, object], str]:
         desk = world.run().crawl.desk
         standing = page_standing(DeskView(desk), world.settings, world.clock.wall(), 0, ROOT)
-        told = {"known": False, "url": ROOT, "given": ROOT, "steps": [], "why_not": [], "would": standing}
+        told: Any = {"known": False, "url": ROOT, "given": ROOT, "steps": [], "why_not": [], "would": standing}
         return standing["robots"], "\n".join(lines_of(told, world.clock.wall()))
 
     assert said()[0]["verdict"] == "allowed"
@@ -144,12 +145,12 @@ def test_explain_describes_a_robots_txt_that_cannot_be_read(tmp_path: Path) -> N
     world.clock.advance(1.1 * DAY)
     robots, text = said()
     assert (robots["verdict"], bool(robots["unreachable"])) == (None, True)
-    assert "nothing else is, for harvester.robots_unreachable at most" in text
+    assert "nothing else is requested, for harvester.robots_unreachable at most" in text
     pass_days(world, 2.5)
     robots, text = said()
     assert (robots["verdict"], robots["outdated"]) == ("allowed", False)
     assert robots["again"] == robots["until"]
-    assert "allowed, no rule is about it, in its last copy, if there is one; asked for" in text
+    assert "allowed, no rule applies, by its last readable copy, if there is one; requested" in text
 
 
 @pytest.mark.parametrize("how", ["stopped", "killed", "sealed"])

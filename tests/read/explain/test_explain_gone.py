@@ -1,4 +1,4 @@
-"""`gossamer explain` when something goes while it is asked: the image that it reads, or the means to listen."""
+"""`gossamer explain` when something is removed or fails meanwhile: the image that it reads, or the desk's socket."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from gossamer.collection.layout import shard_folder
 from gossamer.observe.image_view import Mapped, open_image
 from gossamer.observe.socket import ask
 from gossamer.read.explain import collection as explain_collection
-from gossamer.read.explain.page import explain_page
-from gossamer.read.explain.site import explain_site, is_site
-from tests.read.explain.test_explain import ROOT, running, without_holder, world_in
+from gossamer.read.explain.site import is_site
+from tests.read.explain.test_explain import ROOT, explain_page, explain_site, running, without_holder, world_in
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +27,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return without_holder(folder)
 
 
-def test_a_thread_that_could_not_take_a_question_or_say_the_answer_goes_on(
+def test_the_listener_survives_failures_to_accept_and_to_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shard = shard_folder(tmp_path / "c")
@@ -48,7 +47,7 @@ def test_a_thread_that_could_not_take_a_question_or_say_the_answer_goes_on(
 
 
 class Unwilling:
-    """A listening socket that has no file to spare for the first askers."""
+    """A listening socket whose first calls of `accept` fail, because too many files are open."""
 
     def __init__(self, listening: Any, left: int) -> None:
         self._listening, self.left = listening, left
@@ -61,10 +60,10 @@ class Unwilling:
 
 
 @pytest.mark.parametrize("target", [f"{ROOT}two", "a.example"])
-def test_an_image_that_goes_while_it_is_read_is_looked_for_once_more(
+def test_an_image_that_is_removed_while_it_is_read_is_looked_up_again(
     tmp_path: Path, crawled: Path, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
-    """The newer image comes, and the older one goes, after an array of it was mapped."""
+    """A newer image replaces the older one after an array of that was mapped."""
     folder = tmp_path / "c"
     shutil.copytree(crawled, folder)
     explain = explain_site if is_site(target) else explain_page
@@ -85,7 +84,7 @@ def test_an_image_that_goes_while_it_is_read_is_looked_for_once_more(
 
 
 def newer(shard: Path) -> None:
-    """The newest image under another name, as a crawl that makes a new one leaves it."""
+    """Renames the newest image, as if a crawl had made a new one."""
     line = manifest.read(shard).image
     assert line is not None
     (shard / line["image"]).rename(shard / f"{line['image']}-again")
@@ -94,7 +93,7 @@ def newer(shard: Path) -> None:
     lines.close()
 
 
-def test_an_image_that_goes_before_it_is_opened_is_looked_for_once_more(
+def test_an_image_that_is_removed_before_it_is_opened_is_looked_up_again(
     tmp_path: Path, crawled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "c"
@@ -112,7 +111,7 @@ def test_an_image_that_goes_before_it_is_opened_is_looked_for_once_more(
     assert gone
 
 
-def test_an_image_that_lacks_a_file_is_told(tmp_path: Path, crawled: Path) -> None:
+def test_a_missing_file_of_an_image_is_reported(tmp_path: Path, crawled: Path) -> None:
     folder = tmp_path / "c"
     shutil.copytree(crawled, folder)
     (path,) = shard_folder(folder).glob("image/*/page.state")
@@ -122,7 +121,7 @@ def test_an_image_that_lacks_a_file_is_told(tmp_path: Path, crawled: Path) -> No
     assert "verify" in told.value.cure
 
 
-def test_a_table_that_lacks_a_file_is_told(tmp_path: Path, crawled: Path) -> None:
+def test_a_missing_file_of_a_table_is_reported(tmp_path: Path, crawled: Path) -> None:
     folder = tmp_path / "c"
     shutil.copytree(crawled, folder)
     shutil.rmtree(shard_folder(folder) / "pages")

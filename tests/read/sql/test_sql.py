@@ -1,4 +1,4 @@
-"""SQL over a collection: the views are right, complete, safe, and there while a crawl runs."""
+"""SQL queries on a collection: the views are correct, complete, safe, and available during a crawl."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ OLD: Final = DATA / "format-1.tar.gz"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Two segments, and ten visits that are only in the journal."""
+    """Two segments, and ten visits that only the journal contains."""
     return Maker(tmp_path_factory.mktemp("made")).make(60, 20, unsealed=10)
 
 
-def test_pages_that_wait_with_their_site_can_be_counted_as_status_counts_them(tmp_path: Path) -> None:
+def test_pages_of_suspended_sites_can_be_counted_as_in_status(tmp_path: Path) -> None:
     from tests.read.explain.test_explain import ROOT, SICK, running, without_holder, world_in
 
     query = "select p.url, s.aside, s.until from pages p join sites s using (site) where s.aside is not null order by 1"
@@ -72,7 +72,7 @@ def page(*links: str, **more: Any) -> Reply:
 
 
 def deep_web(url: str) -> Reply:
-    """A chain that is too deep at its end, a way in from another site, failures, a redirect, and closed pages."""
+    """A chain that becomes too deep, a link from another site into it, failures, a redirect, and closed pages."""
     host, _, path = url.removeprefix("http://").partition("/")
     if path == "robots.txt":
         return Reply(rules=CLOSED if host == "a.example" else b"")
@@ -86,7 +86,7 @@ def deep_web(url: str) -> Reply:
 
 
 @pytest.mark.parametrize("turns", [None, 12, 25])
-def test_pages_stand_where_the_desk_has_them(tmp_path: Path, turns: int | None) -> None:
+def test_pages_have_the_state_that_the_desk_has(tmp_path: Path, turns: int | None) -> None:
     changes = ("seeder.depth_static=4", "seeder.domains=*", "harvester.tries=2", "harvester.retry=50ms")
     world = World(tmp_path / "crawl", deep_web, changes)
     result = world.run(["http://a.example/"], turns=turns)
@@ -113,7 +113,7 @@ def test_sites_are_added_up_over_segments(made: Made) -> None:
     assert all(row[5] <= row[4] for row in rows)
 
 
-def test_without_fresh_it_is_one_segment_behind_and_with_it_all_that_is_committed_is_there(made: Made) -> None:
+def test_only_fresh_queries_include_committed_data_that_is_not_sealed(made: Made) -> None:
     query = "select count(*) from visits where page is not null"
     (sealed,), (everything,) = ask(made.folder, query)[0], ask(made.folder, query, fresh=True)[0]
     assert sealed < everything == len(made.asked)
@@ -130,15 +130,16 @@ def test_files_that_the_manifest_does_not_name_are_not_read(tmp_path: Path) -> N
     assert ask(tmp_path, "select count(*) from visits") == before
 
 
-def test_every_view_has_the_columns_that_its_description_says_and_no_others(made: Made) -> None:
+def test_every_view_has_exactly_the_described_columns(made: Made) -> None:
     for name, view in VIEWS.items():
         described = ask(made.folder, f"describe {name}")
         assert [(row[0], row[1]) for row in described] == [(c.name, c.type) for c in view.columns], name
         assert all(c.sentence.endswith(".") or c.sentence.endswith("…") for c in view.columns), name
 
 
-def test_preferences_are_those_of_the_page_and_of_the_robots_txt_that_holds() -> None:
-    """Page 0 changed its mind and then failed; 1 said nothing; 2 was never fetched; the robots.txt of origin 1 went."""
+def test_preferences_are_those_of_the_page_and_of_the_valid_robots_txt() -> None:
+    """Page 0 changed its statement and then failed; 1 said nothing; 2 was never fetched; the robots.txt of origin 1 was
+    removed."""
     run = duckdb.connect(":memory:").execute
     run("create schema stored")
     run("create table stored.pages as select * from (values (0, 0), (1, 0), (2, 0), (3, 1)) t(page, origin)")
@@ -160,11 +161,11 @@ def test_preferences_are_those_of_the_page_and_of_the_robots_txt_that_holds() ->
     ]
 
 
-def test_a_robots_txt_says_something_where_the_desk_takes_it_for_an_answer() -> None:
+def test_outcomes_of_robots_txt_that_count_are_those_of_the_desk() -> None:
     assert READABLE - {Outcome.REDIRECT, Outcome.RETURNED} == preferences.ANSWERED
 
 
-def test_a_collection_of_format_1_answers_in_all_views(tmp_path: Path) -> None:
+def test_all_views_work_on_a_collection_of_format_1(tmp_path: Path) -> None:
     with tarfile.open(OLD) as packed:
         packed.extractall(tmp_path, filter="data")
     folder = tmp_path / "format-1"
@@ -178,7 +179,7 @@ def test_an_empty_collection_has_empty_views(tmp_path: Path) -> None:
     assert [ask(tmp_path, f"select count(*) from {name}") for name in VIEWS] == [[(0,)]] * len(VIEWS)
 
 
-def test_scores_reach_pages_and_sites(tmp_path: Path) -> None:
+def test_scores_are_columns_of_pages_and_sites(tmp_path: Path) -> None:
     made = Maker(tmp_path).make(20, 20)
     assert ask(tmp_path, "select count(pagerank), count(merit) from pages") == [(0, 0)]
     scores = made.shard / "scores"
@@ -206,7 +207,9 @@ def test_scores_reach_pages_and_sites(tmp_path: Path) -> None:
         ("select 1; select 2", ("2 statements",)),
     ],
 )
-def test_a_mistake_in_the_query_is_told_with_what_there_is(made: Made, query: str, words: tuple[str, ...]) -> None:
+def test_an_error_in_the_query_is_reported_with_the_available_names(
+    made: Made, query: str, words: tuple[str, ...]
+) -> None:
     with pytest.raises(UsageError) as told:
         ask(made.folder, query)
     assert all(word in str(told.value) for word in words), told.value
@@ -234,7 +237,7 @@ def test_a_mistake_in_the_query_is_told_with_what_there_is(made: Made, query: st
         "explain analyze create table x as select 1",
     ],
 )
-def test_only_queries_are_answered(made: Made, tmp_path: Path, statement: str) -> None:
+def test_only_queries_are_run(made: Made, tmp_path: Path, statement: str) -> None:
     to = tmp_path / "written"
     with pytest.raises(UsageError, match="only queries"):
         ask(made.folder, statement.format(to=to))
@@ -258,7 +261,7 @@ def test_duckdb_itself_opens_no_file_outside_the_collection(made: Made, tmp_path
     assert list(opened.query("select count(*) from visits").rows)
 
 
-def test_a_collection_may_be_named_from_where_one_stands_and_lie_behind_links(
+def test_a_collection_may_have_a_relative_path_and_contain_symbolic_links(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = "select count(*) from visits"
@@ -275,7 +278,7 @@ def test_a_collection_may_be_named_from_where_one_stands_and_lie_behind_links(
     assert ask(Path(), query) == whole
 
 
-def test_what_does_not_fit_into_memory_is_spilled(made: Made, tmp_path: Path) -> None:
+def test_data_that_does_not_fit_into_memory_is_spilled(made: Made, tmp_path: Path) -> None:
     opened = Database(find(made.folder), Settings(), "60MB", tmp_path / "spilled")
     asked = "select i, md5(i::varchar) as s, repeat('x', 20) from range(1200000) t(i) order by s"
     rows = opened.query(asked).rows
@@ -283,7 +286,7 @@ def test_what_does_not_fit_into_memory_is_spilled(made: Made, tmp_path: Path) ->
     assert any((tmp_path / "spilled").iterdir())
 
 
-def test_a_damaged_segment_is_no_mistake_of_the_query(tmp_path: Path) -> None:
+def test_a_damaged_segment_is_not_an_error_of_the_query(tmp_path: Path) -> None:
     made = Maker(tmp_path).make(20, 20)
     path = next((made.shard / "visits").iterdir())
     path.write_bytes(path.read_bytes()[:-100])
@@ -302,7 +305,7 @@ def shown(folder: Path, query: str, form: str, rows: int = 100) -> str:
     return out.getvalue()
 
 
-def test_a_table_is_aligned_with_numbers_to_the_right_and_long_texts_cut(made: Made) -> None:
+def test_a_table_has_numbers_aligned_right_and_long_texts_cut(made: Made) -> None:
     query = "select * from (values (1, 'é' || chr(10), 'x'), (1000, '日本', repeat('y', 500))) t(number, wide, long)"
     lines = shown(made.folder, query, "table").splitlines()
     assert lines[0].split() == ["number", "wide", "long"]
@@ -313,7 +316,7 @@ def test_a_table_is_aligned_with_numbers_to_the_right_and_long_texts_cut(made: M
     assert lines[4] == "(2 rows)"
 
 
-def test_a_long_table_says_that_there_is_more_and_json_and_csv_have_all(made: Made) -> None:
+def test_a_long_table_notes_further_rows_and_json_and_csv_have_all(made: Made) -> None:
     query = "select page, url, time from pages order by page"
     table = shown(made.folder, query, "table", rows=7).splitlines()
     assert len(table) == 2 + 7 + 1
@@ -327,7 +330,7 @@ def test_a_long_table_says_that_there_is_more_and_json_and_csv_have_all(made: Ma
     assert len(rows) > 7
 
 
-def test_json_has_a_form_for_every_kind_of_value(made: Made) -> None:
+def test_every_type_of_value_can_be_written_as_json(made: Made) -> None:
     query = (
         "select 1::hugeint a, 2.50::decimal(9,2) b, 'nan'::double c, 'ab'::blob d, [1, null] e,"
         " {'k': date '2024-01-02'} f"
@@ -348,7 +351,7 @@ def test_json_has_a_form_for_every_kind_of_value(made: Made) -> None:
     assert json.loads(shown(made.folder, "select 1 as x where false", "json")) == []
 
 
-def test_what_is_not_a_collection_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_collection_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a collection"):
         find(tmp_path)
 
@@ -378,7 +381,7 @@ def test_nothing_is_written_into_the_collection(made: Made) -> None:
     assert shard_folder(made.folder).is_dir()
 
 
-def test_a_missing_file_is_named_without_our_own_statement(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_without_the_internal_statement(tmp_path: Path) -> None:
     made = Maker(tmp_path / "made").make(40, 20)
     path = find(made.folder).table("visits")[0].path
     path.unlink()
@@ -388,7 +391,7 @@ def test_a_missing_file_is_named_without_our_own_statement(tmp_path: Path) -> No
     assert "select" not in str(told.value).lower()
 
 
-def test_files_says_when_nothing_is_sealed(tmp_path: Path) -> None:
+def test_files_notes_that_nothing_is_sealed(tmp_path: Path) -> None:
     made = Maker(tmp_path / "made").make(20, 1000, unsealed=99)
     done = subprocess.run([sys.executable, "-m", "gossamer", "files", made.folder], capture_output=True, text=True)
     assert done.returncode == 0

@@ -1,4 +1,4 @@
-"""Files that a disk or a copy has damaged: each is named, the rest can be used, and a crawl goes on or says why not."""
+"""Damaged files: each is named, the rest can be used, and a crawl resumes or says why it cannot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gossamer.config import Settings
 from gossamer.crawl.open import open_collection
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
-from gossamer.read.verify.whole import repaired, verify
+from gossamer.read.verify.verify import repaired, verify
 from gossamer.webs.simulated import Reply
 from tests.support.world import World, at_processor_speed, cannot_seal, seal_here
 
@@ -31,7 +31,7 @@ QUICK = ["harvester.wait=1s", "harvester.address_wait=0s"]
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A segment and an image of a run that stopped, another segment, and the journal of one that was killed."""
+    """A segment and an image of a stopped run, another segment, and the journal of a killed run."""
     world = World(tmp_path_factory.mktemp("damaged") / "sound", PAGES, QUICK)
     with at_processor_speed():
         world.run(list(PAGES)[:16], pages=6)
@@ -42,7 +42,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 @pytest.fixture
 def copy(world: World, tmp_path: Path) -> Iterator[World]:
-    """To be damaged."""
+    """A copy to be damaged."""
     shutil.copytree(world.folder, tmp_path / "copy")
     with at_processor_speed():
         yield World(tmp_path / "copy", PAGES, QUICK, clock=world.clock)
@@ -53,7 +53,7 @@ def effects(folder: Path) -> list[bytes]:
 
 
 def damage(path: Path, dice: random.Random) -> None:
-    """A byte, a stretch of zeros, the end, or a whole record."""
+    """Changes a byte, overwrites a part with zeros, cuts the end, or removes a whole record."""
     raw = bytearray(path.read_bytes())
     at = dice.randrange(len(raw))
     spans = list(_spans(path)) if path.suffix == ".log" else []
@@ -71,7 +71,7 @@ def damage(path: Path, dice: random.Random) -> None:
 
 
 def _spans(path: Path) -> Iterator[tuple[int, int]]:
-    """Of records that a mark covers."""
+    """Start and end of each record that a mark covers."""
     start, found = HEAD.size, list[tuple[int, tuple[int, int]]]()
     for record in records.read(path):
         if record.kind is Kind.EFFECTS:
@@ -95,7 +95,7 @@ def test_a_journal_that_lost_a_whole_record_is_cut_before_it(copy: World) -> Non
         assert repair(shard) == []
 
 
-def test_what_the_archive_has_behind_a_cut_journal_is_kept(copy: World) -> None:
+def test_archived_data_beyond_the_cut_of_a_journal_is_kept(copy: World) -> None:
     shard = shard_folder(copy.folder)
     (path,) = journal_files(shard).values()
     covered, grown, new = (shard / layout.archive_name(number) for number in range(3))
@@ -130,7 +130,7 @@ def _beyond(last: Mark, salt: int) -> bytes:
     return records.encode(Kind.MARK, Mark(last.record + 1, last.tick + 1).encode(), salt)
 
 
-def test_lines_gone_from_the_end_of_the_manifest_are_damage_that_no_repair_hides(copy: World) -> None:
+def test_repair_does_not_hide_that_lines_at_the_end_of_the_manifest_are_lost(copy: World) -> None:
     shard = shard_folder(copy.folder)
     path = shard / MANIFEST
     copy.run(turns=20)
@@ -148,7 +148,7 @@ def test_lines_gone_from_the_end_of_the_manifest_are_damage_that_no_repair_hides
     assert sorted(p for p in shard.rglob("*") if p.name != MANIFEST) == before
 
 
-def test_an_archive_file_that_is_too_short_is_told_and_never_appended_to(copy: World) -> None:
+def test_an_archive_file_that_is_too_short_is_reported_and_never_appended_to(copy: World) -> None:
     shard = shard_folder(copy.folder)
     (path,) = journal_files(shard).values()
     head, last = records.read_head(path), recover(shard).mark
@@ -182,14 +182,14 @@ def test_a_journal_damaged_anywhere_is_named_and_can_be_repaired(copy: World) ->
             (done,) = repair(shard)
             assert path.name in done
         left = effects(copy.folder)
-        assert left == before[: len(left)], "a beginning of what was committed"
+        assert left == before[: len(left)], "a prefix of the committed effects"
         assert repair(shard) == []
     assert named > 10
-    assert len(list((shard / DAMAGED).iterdir())) == named, "what is cut away is kept"
+    assert len(list((shard / DAMAGED).iterdir())) == named, "what is cut off is kept"
     assert copy.run(list(PAGES)).in_state(State.DONE) == set(PAGES)
 
 
-def test_journal_files_behind_a_damaged_one_are_given_up_and_their_numbers_stay(copy: World) -> None:
+def test_journal_files_after_a_damaged_one_are_given_up_and_their_numbers_stay_used(copy: World) -> None:
     shard = shard_folder(copy.folder)
     copy.sealer = cannot_seal
     copy.run(turns=20, clean=False, commit=True)
@@ -204,7 +204,7 @@ def test_journal_files_behind_a_damaged_one_are_given_up_and_their_numbers_stay(
     left = recover(shard)
     assert 0 < len(list(left.effects())) < len(before)
     assert left.next_journal == int(second.stem) + 1
-    assert not left.stopped, "sites rest first, as after a kill"
+    assert not left.stopped, "sites wait first, as after a kill"
     assert copy.run(list(PAGES)).in_state(State.DONE) == set(PAGES)
 
 
@@ -282,7 +282,7 @@ def test_urls_are_made_again_from_the_segments(copy: World) -> None:
     assert copy.run(list(PAGES)).in_state(State.DONE) == set(PAGES)
 
 
-def test_repair_waits_for_no_crawl(copy: World) -> None:
+def test_repair_refuses_a_running_crawl(copy: World) -> None:
     store, _, _ = open_collection(copy.folder, copy.settings, copy.clock)
     with pytest.raises(LockedError):
         repaired(copy.folder)

@@ -1,4 +1,4 @@
-"""Whatever sign of damage a start refuses or warns of, `gossamer verify` names too, with the file that has it."""
+"""Each sign of damage that makes a start fail or warn is also reported by `gossamer verify`, with the damaged file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gossamer.collection.journal.records import HEAD, Kind, Mark
 from gossamer.collection.layout import MANIFEST, TABLES, journal_files, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.crawl.open import open_collection
-from gossamer.read.verify.report import Report
-from gossamer.read.verify.whole import verify
+from gossamer.read.verify.faults import VerifyReport
+from gossamer.read.verify.verify import verify
 from tests.read.verify.test_damage import PAGES, QUICK, world
 from tests.support.world import World, at_processor_speed
 
@@ -30,13 +30,13 @@ URLS: Final = "urls/pages.blocks"
 @pytest.fixture
 def copy(world: World, tmp_path: Path) -> Iterator[World]:
     shutil.copytree(world.folder, tmp_path / "copy")
-    (shard_folder(tmp_path / "copy") / "lock").unlink()  # it names this process, which lives
+    (shard_folder(tmp_path / "copy") / "lock").unlink()  # it names this process, which is alive
     with at_processor_speed():
         yield World(tmp_path / "copy", PAGES, QUICK, clock=world.clock)
 
 
 def started(world: World) -> list[str]:
-    """What a start says that is wrong."""
+    """The errors and warnings of a start."""
     try:
         store, _, _ = open_collection(world.folder, world.settings, world.clock)
     except GossamerError as error:
@@ -45,7 +45,7 @@ def started(world: World) -> list[str]:
     return store.warnings
 
 
-def said(report: Report) -> set[str]:
+def said(report: VerifyReport) -> set[str]:
     return {finding.file for finding in report.findings}
 
 
@@ -71,7 +71,7 @@ def image(shard: Path) -> Path:
 
 
 def forget_segments(shard: Path, since: int) -> None:
-    """Their lines and files."""
+    """Removes the lines and files of segments."""
     kept = []
     for raw in lines(shard):
         line = manifest.decode(raw) or {}
@@ -91,7 +91,7 @@ def appended(shard: Path, *made: tuple[Kind, bytes]) -> None:
 
 
 def committed(shard: Path, body: bytes) -> None:
-    """A record with such a body, and a mark that covers it."""
+    """Appends a record with this body, and a mark that covers it."""
     mark = Mark(recover(shard).mark.record + 1, int.from_bytes(body[:8], "little"))
     appended(shard, (Kind.EFFECTS, body), (Kind.MARK, mark.encode()))
 
@@ -112,7 +112,7 @@ def begins_late(shard: Path) -> None:
 
 
 def archived(shard: Path, body: bytes | None) -> None:
-    """Nine bytes of an archive file are committed; there are others."""
+    """Commits nine bytes of an archive file that has other contents."""
     last = recover(shard).mark
     appended(shard, (Kind.MARK, Mark(last.record, last.tick, {layout.archive_name(0): 9}).encode()))
     if body is not None:
@@ -120,7 +120,7 @@ def archived(shard: Path, body: bytes | None) -> None:
 
 
 def only_from_segments(shard: Path) -> None:
-    """The image cannot be used, and a segment is damaged."""
+    """Removes the image and damages a segment."""
     shutil.rmtree(image(shard))
     flipped(next(iter(sorted((shard / "visits").glob("*.parquet")))), 40)
 
@@ -139,7 +139,7 @@ SIGNS: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
     "the head of a journal file": (lambda shard: flipped(journal(shard), 5), "journal/"),
     "a record of the journal": (lost_record, "journal/"),
     "a record without effects in it": (lambda shard: committed(shard, b"no effects"), "journal/"),
-    "a record with a section that nobody knows": (
+    "a record with an unknown section": (
         lambda shard: committed(shard, Effects(recover(shard).mark.tick + 1, 1.0, 1.0).encode() + b"\xee\1\0\0\0x"),
         "journal/",
     ),
@@ -157,17 +157,17 @@ SIGNS: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
 
 
 @pytest.mark.parametrize("name", SIGNS)
-def test_what_a_start_says_of_damage_verify_says_too(copy: World, name: str) -> None:
+def test_verify_reports_each_damage_that_a_start_reports(copy: World, name: str) -> None:
     shard = shard_folder(copy.folder)
     before = said(verify(copy.folder, quick=True))
     spoil, file = SIGNS[name]
     spoil(shard)
     found = said(verify(copy.folder, quick=True)) - before
-    assert started(copy), "a start says nothing of it"
+    assert started(copy), "a start reports nothing"
     assert [name for name in found if name.startswith(file)], found
 
 
-def test_a_format_of_the_future_is_refused_by_both(copy: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_format_is_refused_by_both(copy: World, monkeypatch: pytest.MonkeyPatch) -> None:
     shard = shard_folder(copy.folder)
     raw, head = journal(shard).read_bytes(), records.read_head(journal(shard))
     assert head is not None

@@ -24,10 +24,10 @@ from gossamer.collection.layout import MANIFEST, URL_FILE, archive_name, journal
 from gossamer.collection.manifest import Line
 from gossamer.collection.tables import seal
 from gossamer.read.sql.sources import find
-from gossamer.read.verify import whole
+from gossamer.read.verify import verify as verifying
 from gossamer.read.verify.archive import says
-from gossamer.read.verify.report import Report
-from gossamer.read.verify.whole import verify
+from gossamer.read.verify.faults import VerifyReport
+from gossamer.read.verify.verify import verify
 from tests.support.paths import DATA
 
 OLD: Final = DATA / "format-1.tar.gz"
@@ -42,7 +42,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 @pytest.fixture
 def made(sound: Made, tmp_path: Path) -> Made:
-    """One to be damaged."""
+    """A copy to be damaged."""
     folder = tmp_path / "crawl"
     shutil.copytree(sound.folder, folder)
     return Made(folder, sound.urls, sound.asked, sound.bodies, sound.repeats)
@@ -54,13 +54,13 @@ def flip(path: Path, at: int) -> None:
     path.write_bytes(raw)
 
 
-def told(report: Report) -> str:
+def text_of(report: VerifyReport) -> str:
     return "\n".join(map(str, report.findings))
 
 
-def test_a_sound_collection_passes_and_everything_was_looked_at(sound: Made) -> None:
+def test_a_sound_collection_passes_and_everything_is_checked(sound: Made) -> None:
     report = verify(sound.folder)
-    assert told(report) == ""
+    assert text_of(report) == ""
     assert report.good
     assert report.checked["segment files"] == sum(map(len, find(sound.folder).tables.values()))
     assert report.checked["URLs"] == len(sound.urls)
@@ -74,16 +74,16 @@ def test_a_collection_of_format_1_passes(tmp_path: Path) -> None:
     with tarfile.open(OLD) as packed:
         packed.extractall(tmp_path, filter="data")
     report = verify(tmp_path / "format-1")
-    assert told(report) == ""
+    assert text_of(report) == ""
     assert any("no CDXJ index" in note for note in report.notes)
 
 
-def test_pieces_in_other_processes_find_the_same(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "PIECE", 10_000)
-    monkeypatch.setattr(whole, "ALONE", 0)
-    assert told(verify(made.folder)) == ""
+def test_checking_in_other_processes_finds_the_same(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifying, "PIECE", 10_000)
+    monkeypatch.setattr(verifying, "ALONE", 0)
+    assert text_of(verify(made.folder)) == ""
     flip(made.shard / ARCHIVE, (made.shard / ARCHIVE).stat().st_size // 2)
-    assert ARCHIVE in told(verify(made.folder))
+    assert ARCHIVE in text_of(verify(made.folder))
 
 
 @pytest.mark.parametrize("table", ["pages", "visits", "links", "sites", "anchors", "counts", "cdx", "verdicts"])
@@ -113,7 +113,7 @@ def test_a_damaged_line_of_the_manifest_is_named(made: Made) -> None:
     assert any("records" in f.wrong and "in no segment" in f.wrong for f in report.findings)
 
 
-def test_a_torn_last_line_of_the_manifest_is_no_fault(made: Made) -> None:
+def test_a_torn_last_line_of_the_manifest_is_not_a_fault(made: Made) -> None:
     with (made.shard / MANIFEST).open("ab") as file:
         file.write(b'{"segment":99,"fil')
     assert verify(made.folder).good
@@ -133,7 +133,7 @@ def test_a_damaged_first_line_of_the_manifest_is_reported_and_the_rest_checked(
         assert report.checked["archive records"] > 0
 
 
-def test_a_missing_or_damaged_list_of_runs_is_told(made: Made) -> None:
+def test_a_missing_or_damaged_list_of_runs_is_reported(made: Made) -> None:
     path = made.shard / "runs.jsonl"
     raw = path.read_bytes()
     path.write_bytes(raw.replace(b'"anchors":true', b'"anchors":null'))
@@ -141,19 +141,19 @@ def test_a_missing_or_damaged_list_of_runs_is_told(made: Made) -> None:
     report = verify(made.folder, quick=True)
     assert [(f.file, f.place) for f in report.findings] == [("runs.jsonl", "line 1")]
     path.unlink()
-    assert "runs.jsonl: is missing" in told(verify(made.folder, quick=True))
+    assert "runs.jsonl: is missing" in text_of(verify(made.folder, quick=True))
 
 
-def test_without_settings_those_of_the_last_run_serve(made: Made) -> None:
+def test_without_settings_those_of_the_last_run_are_used(made: Made) -> None:
     (made.folder / "crawl.toml").unlink()
     report = verify(made.folder)
     assert [f.file for f in report.findings] == ["crawl.toml"]
     assert report.checked["archive records"] > 0
     (made.folder / "crawl.toml").write_text("[nosuch]\n")
-    assert "cannot be used" in told(verify(made.folder, quick=True))
+    assert "cannot be used" in text_of(verify(made.folder, quick=True))
 
 
-def test_strange_files_beside_the_archive_are_named(made: Made) -> None:
+def test_stray_files_in_the_archive_folder_are_noted(made: Made) -> None:
     (made.shard / "warc" / "holiday.jpg").write_bytes(b"x")
     (made.shard / "warc" / "000077.warc.gz").write_bytes(b"x")
     report = verify(made.folder, quick=True)
@@ -172,7 +172,7 @@ def test_a_damaged_journal_record_is_found(made: Made) -> None:
 
 def test_a_lost_segment_is_a_gap(made: Made) -> None:
     rewrite(made, lambda line: None if line["segment"] == 2 else line)
-    assert re.search(r"records \d+ to \d+ of the journal are in no segment", told(verify(made.folder)))
+    assert re.search(r"records \d+ to \d+ of the journal are in no segment", text_of(verify(made.folder)))
 
 
 def test_a_damaged_block_of_urls_is_found_with_its_offset(made: Made) -> None:
@@ -204,22 +204,22 @@ def test_an_image_that_does_not_add_up_is_found(made: Made) -> None:
     assert verify(made.folder, quick=True).good
     write([2, 0, 2, 0])
     report = verify(made.folder, quick=True)
-    assert "add up to 4" in told(report)
-    assert report.checked["invariants"] > 30, "an image is a cache: the rest is looked at all the same"
+    assert "add up to 4" in text_of(report)
+    assert report.checked["invariants"] > 30, "an image is a cache: the rest is still checked"
     write([1, 0, 2, 0])
-    assert "pages by state" in told(verify(made.folder, quick=True))
+    assert "pages by state" in text_of(verify(made.folder, quick=True))
     folder = made.shard / str((manifest.read(made.shard).image or {})["image"])
     flip(folder / "counts", 3)
-    assert "damaged" in told(verify(made.folder, quick=True))
+    assert "damaged" in text_of(verify(made.folder, quick=True))
     shutil.rmtree(folder)
-    assert "is missing: the next start takes longer" in told(verify(made.folder, quick=True))
-    assert "Remove" not in told(verify(made.folder, quick=True))
+    assert "is missing: the next start takes longer" in text_of(verify(made.folder, quick=True))
+    assert "Remove" not in text_of(verify(made.folder, quick=True))
 
 
-def test_a_standing_that_does_not_add_up_is_found(made: Made) -> None:
+def test_a_status_file_that_does_not_add_up_is_found(made: Made) -> None:
     said = {"known": 10, "pending": 3, "waiting": 1, "done": 4, "excluded": 1}
     (made.shard / "standing.json").write_text(json.dumps(said))
-    assert "add up to 9" in told(verify(made.folder, quick=True))
+    assert "add up to 9" in text_of(verify(made.folder, quick=True))
 
 
 # --- the archive ----------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def responses(made: Made) -> list[int]:
     return [i for i, head in enumerate(kinds) if b"WARC-Type: response" in head]
 
 
-def test_a_changed_byte_of_the_archive_is_found_and_the_rest_still_looked_at(made: Made) -> None:
+def test_a_changed_byte_of_the_archive_is_found_and_the_rest_still_checked(made: Made) -> None:
     path = made.shard / ARCHIVE
     chosen = [members(path)[responses(made)[i]] for i in (5, 20)]
     for start, end in chosen:
@@ -267,13 +267,17 @@ def test_a_changed_byte_of_the_archive_is_found_and_the_rest_still_looked_at(mad
 @pytest.mark.parametrize(
     ("old", "new", "wrong"),
     [
-        (rb"river", b"viper", "block has another digest"),
-        (rb"WARC-Target-URI: http://\S+", b"WARC-Target-URI: http://x/", "but its visit asked for"),
+        (rb"river", b"viper", "block does not match its digest"),
+        (rb"WARC-Target-URI: http://\S+", b"WARC-Target-URI: http://x/", "but its visit requested"),
         (rb"WARC-Type: response", b"WARC-Type: resource", "no response or revisit record starts"),
-        (rb"Content-Length: \d+\r\n\r\nHTTP", b"Content-Length: 7\r\n\r\nHTTP", "another length"),
+        (
+            rb"Content-Length: \d+\r\n\r\nHTTP",
+            b"Content-Length: 7\r\n\r\nHTTP",
+            "length of the record is not the stated one",
+        ),
     ],
 )
-def test_a_record_that_is_not_what_its_visit_says_is_found(made: Made, old: bytes, new: bytes, wrong: str) -> None:
+def test_a_record_that_does_not_match_its_visit_is_found(made: Made, old: bytes, new: bytes, wrong: str) -> None:
     plain = [n for n in responses(made)[3:] if b"river" in record_of(made, n)]
     at = replaced(made, plain[2], lambda record: shortened(re.sub(old, new, record, count=1)))
     found = [f for f in verify(made.folder).findings if f.place == f"byte {at}"]
@@ -286,20 +290,20 @@ def record_of(made: Made, number: int) -> bytes:
 
 
 def shortened(record: bytes) -> bytes:
-    """Without its address, which nothing refers to: room for the padding."""
+    """The record without its address, to which nothing refers: this makes room for the padding."""
     return re.sub(rb"WARC-IP-Address: \S+\r\n", b"", record)
 
 
-def test_a_payload_that_is_not_the_visits_is_found(made: Made) -> None:
+def test_a_payload_that_differs_from_that_of_the_visit_is_found(made: Made) -> None:
     def change(table: pa.Table) -> pa.Table:
         return with_column(table, "payload", pa.array([bytes(19) + b"x"] * len(table), pa.binary(20)))
 
     change_table(made, "visits", 1, change)
-    assert "digest of another body" in told(verify(made.folder))
+    assert "digest of another body" in text_of(verify(made.folder))
 
 
-def test_a_record_that_no_visit_names_is_found(made: Made) -> None:
-    """The visit forgets what it archived: its records are there for nobody."""
+def test_a_record_without_a_visit_is_found(made: Made) -> None:
+    """The visit says that it archived nothing, so its records belong to no visit."""
 
     def forget(table: pa.Table) -> pa.Table:
         at = 10
@@ -309,27 +313,27 @@ def test_a_record_that_no_visit_names_is_found(made: Made) -> None:
         return with_column(table, "warc_file", pa.array([None if i == at else f for i, f in enumerate(files)]))
 
     change_table(made, "visits", 1, forget)
-    assert "no visit names this response record" in told(verify(made.folder))
+    assert "no visit refers to this response record" in text_of(verify(made.folder))
 
 
-def test_a_visit_that_names_a_place_without_a_record_is_found(made: Made) -> None:
+def test_a_visit_that_refers_to_a_place_without_a_record_is_found(made: Made) -> None:
     def move(table: pa.Table) -> pa.Table:
         return with_column(table, "warc_offset", pc.add(table.column("warc_offset"), pa.scalar(1, pa.uint64())))
 
     change_table(made, "visits", 1, move)
-    assert "no response or revisit record starts" in told(verify(made.folder))
+    assert "no response or revisit record starts" in text_of(verify(made.folder))
 
 
 def test_an_archive_that_is_missing_or_too_short_is_found(made: Made) -> None:
     path = made.shard / ARCHIVE
     path.write_bytes(path.read_bytes()[:-10])
-    assert "the end is missing" in told(verify(made.folder, quick=True))
+    assert "the end is missing" in text_of(verify(made.folder, quick=True))
     path.unlink()
-    assert "their bodies are not" in told(verify(made.folder))
+    assert "their bodies are lost" in text_of(verify(made.folder))
 
 
-def test_an_archive_that_was_shortened_is_read_as_far_as_it_goes(made: Made) -> None:
-    """The commonest damage: it once ended the whole run."""
+def test_a_shortened_archive_is_checked_up_to_its_end(made: Made) -> None:
+    """The most frequent damage: it once ended the whole check."""
     path = made.shard / ARCHIVE
     whole_length = path.stat().st_size
     cut = members(path)[-6][0] + 10
@@ -337,18 +341,18 @@ def test_an_archive_that_was_shortened_is_read_as_far_as_it_goes(made: Made) -> 
     path.write_bytes(path.read_bytes()[:cut])
     report = verify(made.folder)
     assert f"has {cut} bytes, but {whole_length} were committed" in report.findings[0].wrong
-    assert any("damaged" in f.wrong and f.place for f in report.findings), "the rest is looked at all the same"
+    assert any("damaged" in f.wrong and f.place for f in report.findings), "the rest is still checked"
     assert not any(f.file.startswith("cdx") for f in report.findings)
     assert any("index of 000000.warc.gz was not compared" in note for note in report.notes)
 
 
-def test_a_missing_archive_is_no_reason_to_remove_the_index(made: Made) -> None:
+def test_a_missing_archive_is_not_a_reason_to_remove_the_index(made: Made) -> None:
     (made.shard / ARCHIVE).unlink()
     report = verify(made.folder)
     assert [(f.file, f.cure) for f in report.findings] == [(ARCHIVE, "Restore the file from a backup.")]
 
 
-def test_when_only_some_of_many_findings_are_told_the_others_are_counted(made: Made) -> None:
+def test_faults_that_are_not_shown_are_counted(made: Made) -> None:
     file = find(made.folder).table("cdx")[0]
     lines = file.path.read_bytes().splitlines(keepends=True)
     others = [line.replace(b'"length": "', b'"length": "9') for line in lines for _ in range(9)]
@@ -361,7 +365,7 @@ def test_when_only_some_of_many_findings_are_told_the_others_are_counted(made: M
 
 
 @pytest.mark.parametrize("table", ["links", "visits", "cdx", "ticks"])
-def test_a_damaged_table_does_not_keep_the_archive_from_being_read(made: Made, table: str) -> None:
+def test_the_archive_is_checked_even_if_a_table_is_damaged(made: Made, table: str) -> None:
     file = find(made.folder).table(table)[1]
     file.path.unlink()
     all_records = members(made.shard / ARCHIVE)
@@ -371,11 +375,11 @@ def test_a_damaged_table_does_not_keep_the_archive_from_being_read(made: Made, t
     report = verify(made.folder)
     assert {f"byte {start}" for start, _ in chosen} <= {f.place for f in report.findings}
     assert report.checked["archive records"] >= len(all_records) - 4
-    assert any(f"What needs {table} was not looked at" in note for note in report.notes)
-    assert report.checked["invariants"] > 10, "what does not need the table is looked at"
+    assert any(f"Checks that need {table} were skipped" in note for note in report.notes)
+    assert report.checked["invariants"] > 10, "checks that do not need the table are run"
 
 
-def test_a_revisit_record_whose_original_is_gone_is_found(made: Made) -> None:
+def test_a_revisit_record_without_its_original_is_found(made: Made) -> None:
     path, raw = made.shard / ARCHIVE, (made.shard / ARCHIVE).read_bytes()
     number = next(
         i for i, (a, b) in enumerate(members(path)) if b"WARC-Type: revisit" in gzip.decompress(raw[a:b])[:60]
@@ -387,10 +391,10 @@ def test_a_revisit_record_whose_original_is_gone_is_found(made: Made) -> None:
 
     at = replaced(made, number, elsewhere)
     found = [f for f in verify(made.folder).findings if f.place == f"byte {at}"]
-    assert any("refers to a record that is not there" in f.wrong for f in found)
+    assert any("refers to a record that does not exist" in f.wrong for f in found)
 
 
-def test_lines_of_the_index_that_are_missing_or_false_are_found(made: Made) -> None:
+def test_missing_and_wrong_lines_of_the_index_are_found(made: Made) -> None:
     file = find(made.folder).table("cdx")[0]
     lines = file.path.read_bytes().splitlines(keepends=True)
     lines[1] = lines[1].replace(b'"status": "', b'"status": "9')
@@ -398,7 +402,7 @@ def test_lines_of_the_index_that_are_missing_or_false_are_found(made: Made) -> N
     file.path.write_bytes(b"".join(lines))
     sign(made, f"cdx/{file.path.name}")
     report = verify(made.folder)
-    wrong = told(report)
+    wrong = text_of(report)
     assert "no record of 000000.warc.gz has this line" in wrong
     assert "is not in the index" in wrong
     assert any(f.place == "line 2" for f in report.findings)
@@ -415,7 +419,7 @@ def rewrite(made: Made, change: Callable[[Line], Line | None]) -> None:
 
 
 def sign(made: Made, name: str, said: dict[str, Any] | None = None) -> None:
-    """The manifest takes the changed file for the right one."""
+    """Makes the manifest accept the changed file."""
     import xxhash
 
     raw = (made.shard / name).read_bytes()
@@ -448,33 +452,33 @@ def shifted(name: str, by: int) -> Callable[[pa.Table], pa.Table]:
 @pytest.mark.parametrize(
     ("table", "change", "wrong"),
     [
-        ("pages", shifted("page", 1), "some are missing, or there twice"),
-        ("pages", shifted("site", 50), "name site"),
+        ("pages", shifted("page", 1), "some are missing or occur twice"),
+        ("pages", shifted("site", 50), "refer to site"),
         ("pages", shifted("fingerprint", 1), ""),
-        ("visits", shifted("page", 5_000), "name page 50"),
+        ("visits", shifted("page", 5_000), "refer to page 50"),
         ("visits", shifted("links", 1), "but its visits say"),
         ("visits", shifted("received", 1), "add up to"),
         ("visits", lambda t: t.slice(1), "rows here, but the table ticks says"),
         ("links", lambda t: t.slice(1), "but its visits say"),
-        ("links", shifted("target", 9_000), "name the target"),
+        ("links", shifted("target", 9_000), "refer to the target"),
         ("sites", shifted("ok", 1), "visits add up to"),
-        ("anchors", lambda t: pa.concat_tables([t] * 4), "texts of links, but only"),
-        ("counts", shifted("site", 40), "name site 4"),
+        ("anchors", lambda t: pa.concat_tables([t] * 4), "link texts, but only"),
+        ("counts", shifted("site", 40), "refer to site 4"),
         ("counts", shifted("number", -2), "but its visits counted"),
         ("counts", shifted("number", -999), "less than one"),
         ("visits", shifted("counted_image", 1), "but its visits counted"),
-        ("verdicts", shifted("page", 7_000), "name page 70"),
+        ("verdicts", shifted("page", 7_000), "refer to page 70"),
         ("ticks", shifted("tick", 1), "ticks"),
         ("ticks", shifted("first_page", 1), "were known"),
     ],
 )
-def test_rows_that_do_not_fit_together_are_found(
+def test_rows_that_contradict_each_other_are_found(
     made: Made, table: str, change: Callable[[pa.Table], pa.Table], wrong: str
 ) -> None:
     change_table(made, table, 1, change)
     report = verify(made.folder, quick=True)
     if wrong:
-        assert wrong in told(report)
+        assert wrong in text_of(report)
         assert not report.good
     else:
         assert report.good, "no other row depends on it"
@@ -483,7 +487,7 @@ def test_rows_that_do_not_fit_together_are_found(
 # --- the rest -------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_running_crawl_has_written_and_not_committed_is_not_looked_at(made: Made) -> None:
+def test_data_that_a_running_crawl_has_not_committed_is_not_checked(made: Made) -> None:
     with (made.shard / ARCHIVE).open("ab") as file:
         file.write(b"half a record of a worker")
     with (made.shard / URL_FILE).open("ab") as file:
@@ -491,7 +495,7 @@ def test_what_a_running_crawl_has_written_and_not_committed_is_not_looked_at(mad
     with list(journal_files(made.shard).values())[-1].open("ab") as file:
         file.write(b"half a journal record")
     (made.shard / "visits" / "000000000077.parquet").write_bytes(b"half a segment")
-    assert told(verify(made.folder)) == ""
+    assert text_of(verify(made.folder)) == ""
 
 
 def test_nothing_is_written_into_the_collection(made: Made) -> None:
@@ -503,13 +507,13 @@ def test_nothing_is_written_into_the_collection(made: Made) -> None:
     assert state() == before
 
 
-def test_what_is_not_a_collection_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_collection_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a collection"):
         verify(tmp_path)
     assert not shard_folder(tmp_path).exists()
 
 
-def test_findings_are_json_with_place_and_cure(made: Made) -> None:
+def test_faults_in_json_have_place_and_cure(made: Made) -> None:
     flip(find(made.folder).table("visits")[0].path, 50)
     said = json.loads(json.dumps(verify(made.folder).as_json()))
     assert (said["good"], said["wrong"]) == (False, 1)
@@ -517,7 +521,7 @@ def test_findings_are_json_with_place_and_cure(made: Made) -> None:
     assert all(said["findings"][0][key] for key in ("file", "wrong", "cure"))
 
 
-def test_digests_are_read_as_the_library_spells_them() -> None:
+def test_digests_are_read_as_the_library_writes_them() -> None:
     for i in range(50):
         sha1 = hashlib.sha1(bytes([i])).digest()
         field = b"sha1:" + base64.b32encode(sha1)

@@ -1,15 +1,15 @@
-"""Compaction: neighbouring small segments become one, offline. Nothing else changes: not a row, not its order.
+"""Compaction: merges neighbouring small segments, while no crawl runs. Rows and their order do not change.
 
     new files, under new names  ->  new manifest, atomically  ->  old files are removed
 
-Whenever it is killed the manifest, old or new, names files that are whole. Files that no line names are removed at the
-next compaction; nobody reads them. The merged segment has the number of the last of its parts, and its files are named
-after the first and the last; recovery takes it as it takes any other.
+If it is killed at any time, the manifest, old or new, names only complete files. Files that no line names are never
+read, and the next compaction removes them. The merged segment has the number of the last of its parts, and its files
+are named after the first and the last. Recovery treats it like any other segment.
 
-Invariants, tests of the same names: `effects_of_the_merged_are_those_of_the_parts`,
+Invariants, tests of the same names: `effects_of_a_merged_segment_are_those_of_its_parts`,
 `merged_tables_are_those_of_one_segment`.
 
-Memory: that of one merged segment, twice. It is bounded by `MOST`, and by `LARGEST` bytes of one file.
+Memory: twice that of one merged segment, which is bounded by `MOST` rows, and by `LARGEST` bytes per file.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ from gossamer.collection.manifest import Line
 from gossamer.collection.recovery import recover
 
 MOST: Final = {"visits": 1_000_000, "links": 30_000_000, "anchors": 30_000_000, "pages": 10_000_000}
-"""Rows of a merged table."""
+"""Maximum number of rows of a merged table."""
 LARGEST: Final = 500_000_000
-"""Bytes of a merged file."""
+"""Maximum size of a merged file, in bytes."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
+    """The result of a compaction."""
+
     segments_before: int
     segments: int
     files_before: int
@@ -47,15 +49,15 @@ class Compacted:
 
 
 def compact(folder: Path, say: Say = lambda line: None) -> Compacted:
-    """LockedError if a crawl runs."""
+    """Compacts a collection. Raises LockedError if a crawl runs."""
     require_collection(folder)
     shard = shard_folder(folder)
     held = lock.take(shard)
     try:
-        recover(shard)  # files that seem to be nobody's may be what a damaged manifest has lost: that is raised first
+        recover(shard)  # raises if the manifest is damaged: then files that it does not name may be needed
         contents = manifest.read(shard)
         before = list(contents.segments.values())
-        _remove(shard, _strange(shard, before))
+        _remove(shard, _unnamed(shard, before))
         for group in groups(list(contents.segments.values())):
             numbers = [line["segment"] for line in group]
             say(f"segments {numbers[0]} to {numbers[-1]}: {sum(_rows(line, 'visits') for line in group):,} visits")
@@ -75,46 +77,48 @@ def _count(line: Line) -> int:
 
 
 def _bytes(line: Line) -> int:
-    return sum(said["bytes"] for said in line["files"].values())
+    return sum(file["bytes"] for file in line["files"].values())
 
 
 def _rows(line: Line, table: str) -> int:
-    return sum(said.get("rows", 0) for path, said in line["files"].items() if path.partition("/")[0] == table)
+    return sum(file.get("rows", 0) for path, file in line["files"].items() if path.partition("/")[0] == table)
 
 
 def _sizes(line: Line) -> dict[str, int]:
     """Bytes by table."""
-    found: dict[str, int] = {}
-    for path, said in line["files"].items():
+    sizes: dict[str, int] = {}
+    for path, file in line["files"].items():
         table = path.partition("/")[0]
-        found[table] = found.get(table, 0) + said["bytes"]
-    return found
+        sizes[table] = sizes.get(table, 0) + file["bytes"]
+    return sizes
 
 
 def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Neighbours to be merged, two or more at a time.
+    """Groups of two or more neighbouring segments to merge.
 
-    Never one whose part of the archive is indexed with one whose part is not (it was sealed by a version that made no
-    index): a segment with an index file counts as indexed, all of it. One that archived nothing goes with both.
+    A segment whose part of the archive is indexed is never merged with one whose part is not (sealed by a version that
+    made no index), because a segment with an index file counts as indexed as a whole. A segment that archived nothing
+    goes with both.
     """
     group: list[Line] = []
     indexed: bool | None = None
     reached: dict[str, int] = {}
     for line in sorted(lines, key=lambda one: int(one["segment"])):
-        own = _indexed(line, reached)
-        if group and (not _fit([*group, line]) or (None not in (own, indexed) and own != indexed)):
+        is_indexed = _indexed(line, reached)
+        if group and (not _fit([*group, line]) or (None not in (is_indexed, indexed) and is_indexed != indexed)):
             if len(group) > 1:
                 yield group
             group, indexed = [], None
         group.append(line)
-        indexed = own if indexed is None else indexed
+        indexed = is_indexed if indexed is None else indexed
         reached |= line["lengths"]
     if len(group) > 1:
         yield group
 
 
 def _indexed(line: Line, reached: dict[str, int]) -> bool | None:
-    """None if it added nothing to the archive, of which `reached` was there before."""
+    """Whether the segment is indexed; None if it added nothing to the archive. `reached`: lengths of the archive
+    before."""
     if any(path.startswith(f"{INDEX}/") for path in line["files"]):
         return True
     archived = {name: length for name, length in line["lengths"].items() if name.startswith(f"{ARCHIVE}/")}
@@ -129,8 +133,8 @@ def _fit(group: Sequence[Line]) -> bool:
 
 
 def merge(shard: Path, group: Sequence[Line]) -> Line:
-    """Writes the files of the merged segment and returns its line."""
-    from gossamer.read.compact import merging  # pyarrow, only if there is something to do
+    """Writes the files of the merged segment, and returns its line for the manifest."""
+    from gossamer.read.compact import merging  # imports pyarrow only if there is something to do
 
     first, last = group[0], group[-1]
     name = f"{int(first['segment']):012d}-{int(last['segment']):012d}"
@@ -149,7 +153,7 @@ def merge(shard: Path, group: Sequence[Line]) -> Line:
 
 
 def _merge_index(shard: Path, group: Sequence[Line], name: str) -> dict[str, dict[str, int | str]]:
-    """Sorted lines of sorted files. Empty if the segments have none."""
+    """Merges the sorted index files of the segments. Empty if they have none."""
     paths = [shard / path for line in group for path in line["files"] if path.startswith(f"{INDEX}/")]
     if not paths:
         return {}
@@ -168,9 +172,10 @@ def _merge_index(shard: Path, group: Sequence[Line], name: str) -> dict[str, dic
 
 
 def _replace(shard: Path, group: Sequence[Line], merged: Line) -> None:
-    """The merged segment counts from here on, and its parts are gone.
+    """Replaces the parts by the merged segment in the manifest, and removes their files.
 
-    Journal files that a kill left beside their segments go first: no line will say any more that they are sealed.
+    Journal files that a kill left next to their segments are removed first: afterwards no line would say that they are
+    sealed.
     """
     numbers = {line["segment"] for line in group}
     _remove(shard, [journal_path(shard, number) for number in numbers])
@@ -181,7 +186,7 @@ def _replace(shard: Path, group: Sequence[Line], merged: Line) -> None:
     for encoded in raw:
         line = manifest.decode(encoded)
         if line is None:
-            continue  # torn at the end; anything else `manifest.read` has refused
+            continue  # a torn last line; `manifest.read` has refused any other damage
         if "segment" not in line or line["segment"] not in numbers:
             lines.append(encoded)
         elif line["segment"] == merged["segment"]:
@@ -198,8 +203,8 @@ def _remove(shard: Path, paths: Sequence[Path]) -> None:
         disk.sync_directory(folder)
 
 
-def _strange(shard: Path, lines: Sequence[Line]) -> list[Path]:
-    """Files of tables that no line names: of a seal or a compaction that was killed."""
+def _unnamed(shard: Path, lines: Sequence[Line]) -> list[Path]:
+    """Files of tables that no line names: left by a seal or a compaction that was killed."""
     named = {shard / path for line in lines for path in line["files"]}
-    found = [path for name in (*TABLES, INDEX) for path in sorted((shard / name).glob("*")) if path.is_file()]
-    return [path for path in found if path not in named]
+    paths = [path for name in (*TABLES, INDEX) for path in sorted((shard / name).glob("*")) if path.is_file()]
+    return [path for path in paths if path not in named]

@@ -1,7 +1,7 @@
-"""The tables of several neighbouring segments as those of one.
+"""Merges the tables of several neighbouring segments.
 
-Tables in the order of the journal are joined end to end. `links` and `anchors` are sorted by the site of their source,
-so they are sorted again, and rows of one site stay in their order; `sites` and `counts` are added up.
+Tables in the order of the journal are concatenated. `links` and `anchors` are sorted by the site of their source, so
+they are sorted again, and rows of the same site keep their order. `sites` and `counts` are added up.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
 
 def write_tables(shard: Path, group: Sequence[Line], name: str) -> dict[str, dict[str, int | str]]:
-    """One file a table, named `name`; returns what the manifest says of them. One table is in memory at a time."""
-    pa.set_memory_pool(pa.system_memory_pool())  # gives back what a table took
-    files = [{path.partition("/")[0]: (path, said) for path, said in line["files"].items()} for line in group]
+    """Writes one file per table, named `name`; returns their entries for the manifest. One table is in memory at a
+    time."""
+    pa.set_memory_pool(pa.system_memory_pool())  # returns the memory of a table to the system
+    files = [{path.partition("/")[0]: (path, file) for path, file in line["files"].items()} for line in group]
 
     def read(table: str) -> Parts:
-        found = [part.get(table) for part in files]
-        return [None if f is None else seal.read_file(shard / f[0], f[1]["checksum"]) for f in found]
+        entries = [part.get(table) for part in files]
+        return [None if e is None else seal.read_file(shard / e[0], e[1]["checksum"]) for e in entries]
 
     written: dict[str, dict[str, int | str]] = {}
     for table in TABLES:
@@ -44,7 +45,8 @@ def write_tables(shard: Path, group: Sequence[Line], name: str) -> dict[str, dic
 
 
 def merged(table: str, read: Callable[[str], Parts]) -> pa.Table | None:
-    """`read` gives a table by name, part by part, None where a part has none."""
+    """The merged table; None if no part has it. `read` returns a table by name, part by part, None where there is
+    none."""
     parts = read(table)
     if not any(part is not None for part in parts):
         return None
@@ -62,7 +64,7 @@ def merged(table: str, read: Callable[[str], Parts]) -> pa.Table | None:
 
 
 def _joined(parts: Parts) -> pa.Table:
-    """Columns that older parts lack are null there."""
+    """The parts concatenated. Columns that older parts lack are null."""
     there = [part for part in parts if part is not None]
     return pa.concat_tables(there, promote_options="default").unify_dictionaries()
 
@@ -72,16 +74,16 @@ def _by_site(sites: Array) -> pa.Array:
 
 
 def _sites_of_links(visits: Parts) -> Array:
-    """Of the sources of all links, part after part, each part sorted by site as its table is."""
-    found = [np.zeros(0, np.int64)]
+    """The sites of the sources of all links, part by part, each sorted by site, as its table is."""
+    sites = [np.zeros(0, np.int64)]
     for part in visits:
         if part is not None:
-            found.append(np.sort(np.repeat(_numbers(part, "site"), _numbers(part, "links")), kind="stable"))
-    return np.concatenate(found)
+            sites.append(np.sort(np.repeat(_numbers(part, "site"), _numbers(part, "links")), kind="stable"))
+    return np.concatenate(sites)
 
 
 def _sites_of_sources(anchors: pa.Table, visits: Parts) -> Array:
-    """A page has one site."""
+    """The site of the source of each link text, from the visits: a page has one site."""
     there = [part for part in visits if part is not None]
     pages = np.concatenate([_numbers(part, "page") for part in there])
     sites = np.concatenate([_numbers(part, "site") for part in there])
@@ -91,14 +93,15 @@ def _sites_of_sources(anchors: pa.Table, visits: Parts) -> Array:
 
 
 def _numbers(table: pa.Table, column: str) -> Array:
-    """Nulls (a robots.txt has no page) are -1."""
+    """A column as integers; -1 for null (a robots.txt has no page)."""
     values = table.column(column).cast(pa.int64())
     filled: Array = pc.fill_null(values, -1).to_numpy()
     return filled
 
 
 def _added_sites(rows: pa.Table) -> pa.Table:
-    """New sites in the order of their numbers, which is that of their discovery; then those known before."""
+    """The sums by site: first the new sites, in the order of their numbers and discovery, then the sites known
+    before."""
     how = [("name", "max"), ("tick", "max"), *((name, "sum") for name in _SUMS)]
     if "www" in rows.column_names:
         rows = rows.set_column(rows.column_names.index("www"), "www", pc.fill_null(rows.column("www"), False))

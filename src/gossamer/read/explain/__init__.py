@@ -1,8 +1,8 @@
-"""`gossamer explain`: what a collection knows about a URL or a site, and why it is as it is.
+"""`gossamer explain`: what a collection knows about a URL or a site, and the reasons for its state.
 
-Three sources, each said in the answer: *files* (tables and journal: what was found and what was asked for), the *desk*
-of a running crawl (`observe/socket.py`), and the *image* that a stop left behind, mapped and not loaded. After a kill,
-what was committed is replayed (`replayed.py`). Nothing is written.
+There are three sources, and the answer names the one used: the *files* (tables and journal: what was found and
+requested), the *desk* of a running crawl (`observe/socket.py`), and the *image* that a stop left, which is mapped and
+not loaded. After a kill, the committed effects are replayed (`replayed.py`). Nothing is written.
 
-Bound: half a second for the whole process at 10^6 pages, so nothing here imports numba, but for the replay.
+Bound: half a second for the whole process at 10^6 pages. So nothing here imports numba, except the replay.
 """

@@ -1,7 +1,7 @@
-"""A collection opened for questions: its settings, its files, and who knows how things stand now.
+"""A collection opened for an explanation: its settings, its files, and the best source of the current state.
 
-Who knows is said in `as_of`: the *desk* of a running crawl; the *image* of the last stop, exact if nothing came after
-it; after a kill a *replay* of what was committed, if that is cheap; else nobody, and only *files* speak.
+`as_of` names that source: the *desk* of a running crawl; the *image* of the last stop, exact if nothing was committed
+after it; after a kill, a *replay* of the committed effects, if that is cheap; otherwise only the *files*.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.collection.layout import shard_folder
@@ -18,29 +18,32 @@ from gossamer.collection.lock import holder
 from gossamer.config import Settings
 from gossamer.observe.image_view import Mapped, open_image
 from gossamer.observe.socket import ask
+from gossamer.read.explain.answers import AsOf, Live
 from gossamer.read.explain.files import Files
 from gossamer.read.explain.replayed import Replayed, replay
 from gossamer.read.sql.sources import missing
 
-Said = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
+    """An open collection."""
+
     settings: Settings
     files: Files
-    live: Said | None
-    """The answer of the desk to the question that the collection was opened with."""
+    live: Live | None
+    """The desk's answer to the question that the collection was opened with; None if no crawl runs."""
     image: Mapped | Replayed | None
     running: bool
 
     @property
     def wall(self) -> float:
-        """Now, or when the answer was given."""
+        """The current time, or the time of the desk's answer."""
         return float(self.live["wall"]) if self.live else time.time()
 
     @property
-    def as_of(self) -> Said:
+    def as_of(self) -> AsOf:
         if self.live:
             return {"source": "desk", "time": self.live["wall"], "exact": True}
         if isinstance(self.image, Replayed):
@@ -52,17 +55,17 @@ class Opened:
         return {"source": "files", "time": last, "exact": False}
 
 
-def steadily(look: Callable[[], Said]) -> Said:
-    """What `look` says, which opens the collection. If a file goes while it is read (a crawl or a compaction has made
-    a newer image or segment), it looks once more, and finds the newer one."""
+def steadily(read: Callable[[], T]) -> T:
+    """Calls `read`, which opens the collection. If a file is removed meanwhile (because a crawl or a compaction has
+    made a newer image or segment), calls it once more, to find the newer one."""
     try:
-        return look()
+        return read()
     except (FileNotFoundError, StorageError) as error:
         before = _missing(error)
         if before is None:
             raise
     try:
-        return look()
+        return read()
     except (FileNotFoundError, StorageError) as error:
         gone = _missing(error)
         if gone is None:
@@ -70,8 +73,8 @@ def steadily(look: Callable[[], Said]) -> Said:
         if gone.filename and gone.filename == before.filename:
             raise missing(Path(gone.filename)) from error
         raise GossamerError(
-            f"{gone.filename} went while it was read, twice: the collection is changing, or lacks a file",
-            "Try again; if it stays so, look at the collection with `gossamer verify`.",
+            f"{gone.filename} was removed twice while it was read: the collection is changing, or a file is missing",
+            "Try again; if the error remains, check the collection with `gossamer verify`.",
         ) from error
 
 
@@ -80,11 +83,11 @@ def _missing(error: BaseException) -> FileNotFoundError | None:
     return cause if isinstance(cause, FileNotFoundError) else None
 
 
-def opened(folder: Path, settings: Settings, question: Said) -> Opened:
-    """The desk is asked first: what it knows is in the journal by then."""
+def opened(folder: Path, settings: Settings, question: Live) -> Opened:
+    """Opens the collection. The desk is asked first: everything in its answer is then in the journal too."""
     shard = shard_folder(folder)
-    desk = holder(shard)
-    running = desk is not None and desk.alive
+    process = holder(shard)
+    running = process is not None and process.alive
     live = ask(shard, question) if running else None
     if live is not None and "error" in live:
         live = None
@@ -96,8 +99,8 @@ def opened(folder: Path, settings: Settings, question: Said) -> Opened:
             files, image = newer, open_image(shard, newer.image)
     if image is not None:
         files.offsets = image.array("url_offsets")
-    found = Opened(settings, files, live, image, running)
-    if live is None and not running and not found.as_of["exact"]:
+    collection = Opened(settings, files, live, image, running)
+    if live is None and not running and not collection.as_of["exact"]:
         replayed = replay(shard, files.contents, files.journal, settings)
-        return found if replayed is None else replace(found, image=replayed)
-    return found
+        return collection if replayed is None else replace(collection, image=replayed)
+    return collection

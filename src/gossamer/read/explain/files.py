@@ -1,7 +1,8 @@
-"""What the files say about pages: where each was found. Reads columns of tables, and the journal behind them.
+"""Reads from tables and journal how each page was found.
 
-Pages of segments are numbered in order, so the manifest's rows say which file has a page. A URL is found by its
-fingerprint: one column of `pages`, 8 bytes a page. URL texts come from the block file, 64 at a time.
+Pages of segments are numbered in order, so the row counts of the manifest tell which file contains a page. A URL is
+looked up by its fingerprint: one column of `pages`, 8 bytes per page. The texts of URLs come from the block file, 64 at
+a time.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Array = npt.NDArray[Any]
 
 
 LOCAL: Final = 0xFFFFFFFF
-"""The part of a page's number in tables that is not its shard's."""
+"""Mask of the bits of a page's number in tables that are not the number of its shard."""
 _TRIES: Final = 5
 _WAY: Final = ("source", "kind")
 _FOUND: Final = ("time", "depth", "state", "reason")
@@ -39,6 +40,8 @@ _FOUND: Final = ("time", "depth", "state", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
+    """A sealed segment."""
+
     first: int
     """Number of its first page."""
     end: int
@@ -46,18 +49,18 @@ class Segment:
     tables: dict[str, Path]
 
 
-class Step(NamedTuple):
-    """How a page was found."""
+class Discovery(NamedTuple):
+    """The link by which a page was found."""
 
     page: int
     source: int
-    """The page that named it; NONE for a seed."""
+    """The page that contains the link; NONE for a seed."""
     kind: LinkKind
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A page when it became known."""
+class NewPage:
+    """A page as it was when it became known."""
 
     time: float
     depth: int
@@ -66,6 +69,8 @@ class Found:
 
 
 class Files:
+    """The tables and the journal of a shard, opened for reading."""
+
     def __init__(self, shard: Path, running: bool) -> None:
         self.shard = shard
         contents, self.journal = _read_both(shard, running)
@@ -81,7 +86,7 @@ class Files:
             self.segments.append(Segment(first, self.sealed, tables))
             self.last_record = line["last_record"]
         self.offsets: Offsets | None = None
-        """Where the first blocks of URLs lie, if somebody knows: looking for them takes 10 ms at 10^6 pages."""
+        """Offsets of the first blocks of URLs, if known (from an image): finding them takes 10 ms at 10^6 pages."""
         self._columns: dict[tuple[Path, str], Any] = {}
 
     @property
@@ -89,11 +94,12 @@ class Files:
         return max([self.sealed, *(e.first_page + len(e.pages) for e in self.journal)])
 
     def tables(self, name: str, since: int = 0) -> list[Path]:
-        """Files of a table, oldest first, but for segments at whose end page `since` was not known yet."""
+        """Files of a table, oldest first, without segments that ended before page `since` was known."""
         return [s.tables[name] for s in self.segments if name in s.tables and s.end > since]
 
     def read(self, path: Path, names: Sequence[str]) -> list[Any]:
-        """Columns of a table, as pyarrow has them; None for one that the file, an older one, does not have."""
+        """Columns of a table, as pyarrow columns; None for a column that the file, of an older version, does not
+        have."""
         missing = [name for name in names if (path, name) not in self._columns]
         if missing:
             with disk.naming("read", path):
@@ -114,18 +120,18 @@ class Files:
         return _joined([_integers(chunk) for chunk in column.chunks])
 
     def words(self, path: Path, name: str) -> tuple[Array, list[str]]:
-        """A column of words, as numbers of a list of words."""
+        """A column of words: a code for each row, and the list of words that the codes number."""
         (column,) = self.read(path, (name,))
-        found = {word: None for chunk in column.chunks for word in chunk.dictionary.to_pylist()}
-        at = {word: i for i, word in enumerate(found)}
+        words = {word: None for chunk in column.chunks for word in chunk.dictionary.to_pylist()}
+        code_of = {word: i for i, word in enumerate(words)}
         codes = [
-            np.array([at[w] for w in chunk.dictionary.to_pylist()] or [0])[_integers(chunk.indices)]
+            np.array([code_of[w] for w in chunk.dictionary.to_pylist()] or [0])[_integers(chunk.indices)]
             for chunk in column.chunks
         ]
-        return _joined(codes), list(found)
+        return _joined(codes), list(words)
 
     def find(self, fingerprints: Sequence[int]) -> list[int]:
-        """Pages with these fingerprints, NONE for each that is not there."""
+        """Numbers of the pages with these fingerprints; NONE where there is no such page."""
         wanted, found = np.array(fingerprints, np.uint64), [NONE] * len(fingerprints)
         for segment in self.segments:
             if "pages" in segment.tables:
@@ -134,21 +140,21 @@ class Files:
             _match(effects.pages["fingerprint"], wanted, effects.first_page, found)
         return found
 
-    def page(self, page: int) -> Found:
+    def page(self, page: int) -> NewPage:
         if page >= self.sealed:
             effects, row = self._unsealed(page)
-            return Found(effects.wall, int(row["depth"]), State(int(row["state"])), Reason(int(row["reason"])))
+            return NewPage(effects.wall, int(row["depth"]), State(int(row["state"])), Reason(int(row["reason"])))
         path, at = self._place(page)
         time, depth, state, reason = (plain(column[at]) for column in self.read(path, _FOUND))
-        return Found(time, depth, State[state.upper()], Reason[reason.upper()])
+        return NewPage(time, depth, State[state.upper()], Reason[reason.upper()])
 
-    def step(self, page: int) -> Step:
+    def discovery(self, page: int) -> Discovery:
         if page >= self.sealed:
             _, row = self._unsealed(page)
-            return Step(page, int(row["source"]), LinkKind(int(row["kind"])))
+            return Discovery(page, int(row["source"]), LinkKind(int(row["kind"])))
         path, at = self._place(page)
         source, kind = (plain(column[at]) for column in self.read(path, _WAY))
-        return Step(page, NONE if source is None else source & LOCAL, LinkKind[kind.upper()])
+        return Discovery(page, NONE if source is None else source & LOCAL, LinkKind[kind.upper()])
 
     def _place(self, page: int) -> tuple[Path, int]:
         with_pages = [s for s in self.segments if "pages" in s.tables]
@@ -159,11 +165,12 @@ class Files:
         effects = next(e for e in self.journal if e.first_page <= page < e.first_page + len(e.pages))
         return effects, effects.pages[page - effects.first_page]
 
-    def way(self, page: int, most: int) -> list[Step]:
-        """The page, the page that it was found on, and so on, back to a seed; numbers only fall on the way."""
-        chain = [self.step(page)]
+    def way(self, page: int, most: int) -> list[Discovery]:
+        """The page, the page on which it was found, and so on, back to a seed. Page numbers only decrease on the
+        way."""
+        chain = [self.discovery(page)]
         while chain[-1].source < chain[-1].page and len(chain) < most:
-            chain.append(self.step(chain[-1].source))
+            chain.append(self.discovery(chain[-1].source))
         return chain
 
     def urls(self, pages: Sequence[int]) -> dict[int, str]:
@@ -208,7 +215,8 @@ class Files:
 
 
 def _read_both(shard: Path, running: bool) -> tuple[manifest.Contents, list[Effects]]:
-    """A crawl may seal a journal file, and remove it, between two looks: then it is looked again."""
+    """Manifest and journal. A running crawl may seal and remove a journal file between the two reads: then both are
+    read again."""
     for left in reversed(range(_TRIES)):
         contents = manifest.read(shard)
         try:
@@ -230,7 +238,7 @@ def _match(column: Array, wanted: Array, first: int, found: list[int]) -> None:
 
 
 def _integers(array: Any) -> Array:
-    """Its values, NONE for null. By hand: pyarrow's own way imports a tenth of a second of functions first."""
+    """The values of an array, NONE for null. Done by hand, because pyarrow's own conversion costs 0.1 s of imports."""
     bits, data = array.buffers()
     used = slice(array.offset, array.offset + len(array))
     values: Array = np.frombuffer(data or b"", array.type.to_pandas_dtype())[used]
@@ -245,7 +253,7 @@ def _joined(arrays: list[Array]) -> Array:
 
 
 def plain(scalar: Any) -> Any:
-    """A value of a table; times are wall times."""
+    """A value of a table as a Python value; timestamps become wall times in seconds."""
     if scalar.is_valid and hasattr(scalar, "value") and hasattr(scalar.type, "tz"):
         return scalar.value / 1e6
     return scalar.as_py()

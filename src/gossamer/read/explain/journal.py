@@ -1,4 +1,4 @@
-"""What the journal of a shard holds that no segment has yet: the last seconds to minutes of a crawl."""
+"""Reads the effects in the journal that no segment contains yet: the last seconds to minutes of a crawl."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from gossamer.collection.manifest import Contents
 
 
 def unsealed(shard: Path, contents: Contents, running: bool) -> list[Effects]:
-    """In order, without links. Of a running crawl all that can be read; else what was committed: the rest is void."""
+    """The unsealed effects in order, without links. Of a running crawl, all that can be read; otherwise only the
+    committed effects, because the rest is void."""
     files = {n: path for n, path in journal_files(shard).items() if n not in contents.segments}
     heads = {n: records.read_head(path) for n, path in files.items()}
     found: list[Effects] = []
@@ -24,7 +25,7 @@ def unsealed(shard: Path, contents: Contents, running: bool) -> list[Effects]:
 
 
 def _effects(path: Path, before: int, running: bool) -> list[Effects]:
-    """Those numbered below `before`: the file of a later start supersedes the others."""
+    """The effects of a file with record numbers below `before`, where the file of a later start begins."""
     last, found = 0, list[tuple[int, Effects]]()
     for record in records.read(path):
         if record.kind is Kind.MARK:
@@ -35,7 +36,7 @@ def _effects(path: Path, before: int, running: bool) -> list[Effects]:
 
 
 def _without_links(effects: Effects) -> Effects:
-    """They are nine tenths of a journal."""
+    """The effects without their links, which are nine tenths of a journal."""
     nothing = Effects(effects.tick, effects.wall, effects.monotonic)
     return replace(
         effects,

@@ -1,10 +1,9 @@
-"""All that is known about a URL, as one dictionary: what `gossamer explain DIR URL --json` prints."""
+"""Explains a URL: collects everything that is known about it in one `PageAnswer`."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, cast
 
 from gossamer import urls
 from gossamer.base.model import NONE, LinkKind
@@ -14,11 +13,20 @@ from gossamer.config import Settings
 from gossamer.manager.history import read_history
 from gossamer.observe.status import page_standing, scores_of, unknown_standing
 from gossamer.read.explain.address import address_of, scope_verdict
+from gossamer.read.explain.answers import (
+    Found,
+    Hypothetical,
+    PageAnswer,
+    PageState,
+    Plan,
+    PlanFacts,
+    ScopeVerdict,
+    Scores,
+    Visit,
+)
 from gossamer.read.explain.collection import Opened, opened, steadily
-from gossamer.read.explain.files import Found, Step
+from gossamer.read.explain.files import Discovery, NewPage
 from gossamer.read.explain.visits import probes_of, sitemaps_of, visits_of
-
-Said = dict[str, Any]
 
 LETTERS: Final = {
     LinkKind.SEED: "S",
@@ -32,55 +40,70 @@ LETTERS: Final = {
 }
 LEGEND: Final = "S seed, L link, F frame, E embedded, C canonical, A alternate, R redirect, M sitemap"
 LONGEST_WAY: Final = 1_000
+"""Maximum number of steps that are shown from a seed to the page."""
 MOST_SAME: Final = 20
-"""Duplicates that are named."""
+"""Maximum number of duplicates that are named."""
 
 
-def explain_page(folder: Path, given: str) -> Said:
+def explain_page(folder: Path, given: str) -> PageAnswer:
+    """Everything that the collection knows about a URL, in any spelling."""
     return steadily(lambda: _explain(folder, given))
 
 
-def _explain(folder: Path, given: str) -> Said:
+def _explain(folder: Path, given: str) -> PageAnswer:
     settings = stored_settings(folder)
     scope = urls.Scope.of(settings.seeder)
     address = address_of(given, settings.seeder, scope)
-    said: Said = {"given": given, "url": address.canonical, "steps": [asdict(step) for step in address.steps]}
+    answer: PageAnswer = {"given": given, "url": address.canonical, "steps": list(address.steps)}
     if address.canonical is None:
-        return said | {"known": False, "why_not": ["It is no http or https URL, so it cannot be a page."]}
+        answer |= {"known": False, "why_not": ["It is not an http or https URL, so it cannot be a page."]}
+        return answer
     url = address.canonical
-    said["scope"] = scope_verdict(url, settings.seeder, scope)
+    answer["scope"] = scope_verdict(url, settings.seeder, scope)
     collection = opened(folder, settings, {"page": url})
-    said["as_of"] = collection.as_of
+    answer["as_of"] = collection.as_of
     page, near = _find(collection, url)
-    if page is None:
-        would = {"sitemap": _as_sitemap(collection, url, scope), **_would(collection, url)}
-        return said | {"known": False, "why_not": _why_not(collection, said["scope"], url), "near": near, **would}
-    return said | {"known": True, "page": page, **_known(collection, page, url)}
+    if page is not None:
+        answer |= {"known": True, "page": page}
+        answer |= _known(collection, page, url)
+        return answer
+    answer |= {"known": False, "why_not": _why_not(collection, answer["scope"], url), "near": near}
+    answer |= {"sitemap": _as_sitemap(collection, url, scope), "would": _would(collection, url)}
+    return answer
 
 
-def _as_sitemap(collection: Opened, url: str, scope: urls.Scope) -> Said | None:
-    """The last request for it as a sitemap. It is no page then."""
+def _as_sitemap(collection: Opened, url: str, scope: urls.Scope) -> Visit | None:
+    """The last request for the URL as a sitemap; None if it is not a sitemap."""
     image, files, host = collection.image, collection.files, urls.host(url)
     site = NONE if image is None else image.site_number(host)
     site = site if site != NONE else files.site_number(host)
-    asked = sitemaps_of(files, site) if site != NONE else {}
-    last = [said for named, said in asked.items() if scope.canonical(named) == url]
-    return last[-1] | {"sentence": Outcome[last[-1]["outcome"].upper()].sentence} if last else None
+    sitemaps = sitemaps_of(files, site) if site != NONE else {}
+    requests = [visit for named, visit in sitemaps.items() if scope.canonical(named) == url]
+    if not requests:
+        return None
+    last = requests[-1]
+    last["sentence"] = _outcome(last).sentence
+    return last
 
 
-def _would(collection: Opened, url: str) -> Said:
-    """If its site is known: what robots.txt would say to it, and when the site may be asked."""
+def _outcome(visit: Visit) -> Outcome:
+    return Outcome[visit["outcome"].upper()]
+
+
+def _would(collection: Opened, url: str) -> Hypothetical | None:
+    """If the site of an unknown URL is known: what robots.txt says about the URL, and when the site may be
+    requested."""
     live, image = collection.live, collection.image
     if live is not None:
-        return {"would": live.get("would")}
+        return cast("Hypothetical | None", live.get("would"))
     site = NONE if image is None else image.site_number(urls.host(url))
     if image is None or site == NONE:
-        return {"would": None}
-    return {"would": unknown_standing(image, collection.settings, collection.wall, site, url)}
+        return None
+    return cast(Hypothetical, unknown_standing(image, collection.settings, collection.wall, site, url))
 
 
 def _find(collection: Opened, url: str) -> tuple[int | None, list[str]]:
-    """Its number; if it is not known, other spellings of it that are."""
+    """The number of the page; if it is not known, None and the other spellings of the URL that are known."""
     files, live = collection.files, collection.live
     if live is not None and live["page"] is not None:
         return int(live["page"]), []
@@ -98,8 +121,8 @@ def _spellings(url: str) -> list[str]:
     return [other, *slash]
 
 
-def _why_not(collection: Opened, scope: Said, url: str) -> list[str]:
-    """Everything that keeps it out; if nothing does, nobody has named it."""
+def _why_not(collection: Opened, scope: ScopeVerdict, url: str) -> list[str]:
+    """All reasons why a URL is not a known page. If nothing excludes it, no page and no sitemap has named it."""
     why = [] if scope["accepted"] else [scope["words"]]
     settings, live, image = collection.settings, collection.live or {}, collection.image
     site_pages = live.get("site_pages")
@@ -108,15 +131,17 @@ def _why_not(collection: Opened, scope: Said, url: str) -> list[str]:
         site_pages = None if site == NONE else int(image.columns.site.pages[site])
     limit, most = settings.seeder.pages_per_site, settings.collection.max_pages
     if site_pages is not None and site_pages >= limit:
-        why.append(f"Its site has {site_pages} known pages, as many as seeder.pages_per_site = {limit} allows.")
+        why.append(f"Its site has {site_pages} known pages, and seeder.pages_per_site = {limit} allows no more.")
     if collection.files.known >= most:
-        why.append(f"The collection has as many pages as collection.max_pages = {most} allows.")
+        why.append(f"The collection is full: collection.max_pages = {most}.")
     if site_pages is None and live.get("sites", 0) >= settings.collection.max_sites:
-        why.append(f"The collection has as many sites as collection.max_sites = {settings.collection.max_sites}.")
-    return why or ["No page that was fetched so far links to it in a way that is followed, and no sitemap lists it."]
+        why.append(
+            f"The collection has no room for another site: collection.max_sites = {settings.collection.max_sites}."
+        )
+    return why or ["No fetched page links to it by a link that is followed, and no sitemap lists it."]
 
 
-def _known(collection: Opened, page: int, url: str) -> Said:
+def _known(collection: Opened, page: int, url: str) -> PageAnswer:
     files = collection.files
     way = files.way(page, LONGEST_WAY)
     visits, same = visits_of(files, page)
@@ -124,100 +149,104 @@ def _known(collection: Opened, page: int, url: str) -> Said:
     named = [*(step.page for step in way), *originals[-1:], *same[:MOST_SAME]]
     texts = files.urls(named)
     for visit in visits:
-        visit["sentence"] = Outcome[visit["outcome"].upper()].sentence
-    found = files.page(page)
-    return {
-        "found": _found(found, way, texts),
-        **_now(collection, page, url, found, visits),
+        visit["sentence"] = _outcome(visit).sentence
+    new = files.page(page)
+    answer: PageAnswer = {"found": _found(new, way, texts)}
+    answer |= _now(collection, page, url, new, visits)
+    answer |= {
         "visits": visits,
         "duplicate_of": texts[originals[-1]] if originals else None,
         "probes": _probes(collection, url, visits),
         "duplicates": {"pages": len(same), "urls": [texts[p] for p in same[:MOST_SAME]]},
     }
+    return answer
 
 
-def _probes(collection: Opened, url: str, visits: list[Said]) -> dict[str, Said]:
-    """What its site answered for pages that cannot exist, by their URLs, if it was taken for one of those."""
+def _probes(collection: Opened, url: str, visits: list[Visit]) -> dict[str, Visit]:
+    """For a soft 404: the probes of its site, by URL."""
     if not visits or visits[-1]["outcome"] != Outcome.SOFT_404.word:
         return {}
     return probes_of(collection.files, collection.files.site_number(urls.host(url)))
 
 
-def _found(found: Found, way: list[Step], texts: dict[int, str]) -> Said:
+def _found(new: NewPage, way: list[Discovery], texts: dict[int, str]) -> Found:
     return {
-        "time": found.time,
+        "time": new.time,
         "kind": way[0].kind.name.lower(),
         "on": texts.get(way[0].source),
-        "depth": found.depth,
+        "depth": new.depth,
         "way": "".join(LETTERS[step.kind] for step in reversed(way)),
         "urls": [texts[step.page] for step in reversed(way)],
     }
 
 
-def _now(collection: Opened, page: int, url: str, found: Found, visits: list[Said]) -> Said:
+def _now(collection: Opened, page: int, url: str, new: NewPage, visits: list[Visit]) -> PageAnswer:
+    """State, scores and plans of a page, from the best source."""
     live, image, wall = collection.live, collection.image, collection.wall
     if live is not None:
-        told = {name: live.get(name) for name in ("standing", "scores", "plan", "next_turn")}
-        return told | {"plans": [_of_plan(plan, visits) for plan in live.get("plans", ())]}
+        state = {name: live.get(name) for name in ("standing", "scores", "plan", "next_turn")}
+        return cast(PageAnswer, state | {"plans": [_with_words(plan, visits) for plan in live.get("plans", ())]})
     if image is None or page >= image.columns.page.count:
-        return {"standing": _by_files(found, visits, collection.settings), "scores": None}
+        return {"standing": _by_files(new, visits, collection.settings), "scores": None}
     settings = collection.settings
+    scores = scores_of(image.columns, settings, image.issued, wall, page) if image.ranked else None
     return {
         "plans": _past_plans(collection, page, visits),
-        "standing": page_standing(image, settings, wall, page, url),
-        "scores": scores_of(image.columns, settings, image.issued, wall, page) if image.ranked else None,
+        "standing": cast(PageState, page_standing(image, settings, wall, page, url)),
+        "scores": cast("Scores | None", scores),
     }
 
 
-def _past_plans(collection: Opened, page: int, visits: list[Said]) -> list[Said]:
-    """As they were last written down."""
+def _past_plans(collection: Opened, page: int, visits: list[Visit]) -> list[Plan]:
+    """The last plans, as they were last written to disk."""
     image = collection.image
     assert image is not None
     site = int(image.columns.origin.site[int(image.columns.page.origin[page])])
-    return [_of_plan(plan, visits) for plan in read_history(collection.files.shard).about(page, site)]
+    plans = read_history(collection.files.shard).about(page, site)
+    return [_with_words(cast(PlanFacts, plan), visits) for plan in plans]
 
 
-def _of_plan(plan: Said, visits: list[Said]) -> Said:
-    """With `words`: whether it had the page, and if not, why."""
-    return plan | {"planned": plan["place_in_site"] is not None, "words": _plan_words(plan, visits)}
+def _with_words(plan: PlanFacts, visits: list[Visit]) -> Plan:
+    return {**plan, "planned": plan["place_in_site"] is not None, "words": _plan_words(plan, visits)}
 
 
-def _plan_words(plan: Said, visits: list[Said]) -> str:
+def _plan_words(plan: PlanFacts, visits: list[Visit]) -> str:
+    """Whether a plan contained the page, and if not, why."""
     if plan["place_in_site"] is not None:
-        return f"It had the page, as number {plan['place_in_site']:,} of the {plan['of_site']:,} of its site."
+        return f"It contained the page, as number {plan['place_in_site']:,} of the {plan['of_site']:,} of its site."
     if not plan["known"]:
         return "The page was not known yet."
     if any(v["time"] <= plan["made"] and _final(v) for v in visits):
-        return "The page was done by then."
+        return "The page was already done."
     if plan["aside"]:
-        return "Its whole site was set aside."
+        return "Its site was suspended."
     if plan["of_site"] >= plan["cap"]:
         return f"Better pages of its site filled manager.batch_per_site = {plan['cap']:,}."
     if plan["pages"] >= plan["batch"]:
         return f"Better pages filled manager.batch_size = {plan['batch']:,}."
-    return "It could not be asked for at that time: it was on its way, waiting, or excluded."
+    return "The page could not be requested at that time: it was in flight, waiting, or excluded."
 
 
-def _final(visit: Said) -> bool:
-    return TREATMENTS[Outcome[visit["outcome"].upper()]].again is Again.NEVER
+def _final(visit: Visit) -> bool:
+    return TREATMENTS[_outcome(visit)].again is Again.NEVER
 
 
-def _by_files(found: Found, visits: list[Said], settings: Settings) -> Said:
-    """The state as far as tables and journal tell: when it was found, and how its last visit ended."""
-    said: Said = {"state": found.state.name.lower(), "reason": None, "depth": found.depth, "due": None}
-    if found.state.name == "EXCLUDED":
-        said["reason"] = found.reason.name.lower()
-        said["words"] = f"{found.reason.sentence} That was so when it was found; it may have changed since."
-        return said
-    said["words"] = "Nobody had asked for it."
+def _by_files(new: NewPage, visits: list[Visit], settings: Settings) -> PageState:
+    """The state as far as tables and journal tell: its state when it was found, and the outcome of its last visit."""
+    state: PageState = {"state": new.state.name.lower(), "reason": None, "depth": new.depth, "due": None}
+    if new.state.name == "EXCLUDED":
+        state["reason"] = new.reason.name.lower()
+        state["words"] = f"{new.reason.sentence} This was so when it was found; it may have changed since."
+        return state
+    state["words"] = "It was not requested yet."
     if visits:
-        outcome = Outcome[visits[-1]["outcome"].upper()]
+        outcome = _outcome(visits[-1])
         follows = TREATMENTS[outcome]
-        tried = sum(TREATMENTS[Outcome[v["outcome"].upper()]].again is Again.LATER for v in visits)
+        tried = sum(TREATMENTS[_outcome(visit)].again is Again.LATER for visit in visits)
         if follows.again is Again.LATER and tried < follows.most(settings.harvester.tries):
             pause = max(follows.pause(float(settings.harvester.retry)), visits[-1]["retry_after"] or 0.0)
-            said |= {"state": "waiting", "due": visits[-1]["time"] + pause}
+            state |= {"state": "waiting", "due": visits[-1]["time"] + pause}
         elif follows.again is not Again.AT_ONCE:
-            said["state"] = "done"
-        said["outcome"], said["words"] = outcome.word, outcome.sentence
-    return said
+            state["state"] = "done"
+        state["outcome"], state["words"] = outcome.word, outcome.sentence
+    return state

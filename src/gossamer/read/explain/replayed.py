@@ -1,9 +1,9 @@
-"""How things stand after a kill: the desk's state made anew in this process, as a start would, from image, segments and
-journal. Reads only, and takes no lock.
+"""The state after a kill: rebuilds the state of the desk in this process, from image, segments and journal, as a start
+does. Only reads, and takes no lock.
 
-It needs the compiled kernels, 0.8 s of processor time to load, so it is done only where nothing else knows: no desk
-runs, and what was committed goes beyond the last image. 4,600 visits then take 0.2 s. Where the replay would take
-longer than `MOST`, the files alone speak.
+It needs the compiled kernels, which take 0.8 s of processor time to load. So it is used only if there is no other
+source: no crawl runs, and effects were committed after the last image. 4,600 visits then take 0.2 s. If the replay
+would take longer than `MOST`, only the files are used.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from gossamer.desk.desk import Desk
 
 MOST: Final = 0.5
-"""Seconds of replay."""
+"""Maximum duration of a replay, in seconds."""
 
 
 class Replayed:
-    """A desk as `observe/status.py` reads it, that will never crawl."""
+    """A replayed desk, in the form that `observe/status.py` reads. It never crawls."""
 
     def __init__(self, desk: Desk, record: int, ranked: bool) -> None:
         from gossamer.observe.listener import DeskView
@@ -37,10 +37,11 @@ class Replayed:
         self.speeds_of, self.parts = view.speeds_of, view.parts
         self.site_number, self.issued = view.site_number, view.issued
         self.ranked = ranked
-        """Link scores are there, if any were computed: they come with an image only."""
+        """False if link scores were computed and are not loaded: only an image contains them."""
 
 
 def cheap(contents: Contents, journal: list[Effects], with_image: bool = True) -> bool:
+    """Whether a replay takes at most `MOST` seconds, by estimate."""
     seconds = replay_seconds(contents, with_image)
     seconds += sum(PER_VISIT * len(e.visits) + PER_PAGE * len(e.pages) for e in journal)
     if with_image and contents.image is not None:
@@ -49,7 +50,7 @@ def cheap(contents: Contents, journal: list[Effects], with_image: bool = True) -
 
 
 def replay(shard: Path, contents: Contents, journal: list[Effects], settings: Settings) -> Replayed | None:
-    """None if it would take too long, or cannot be done."""
+    """The replayed desk; None if the replay would take too long, or is impossible."""
     if not cheap(contents, journal):
         return None
     from gossamer.base.compiled import KEPT

@@ -1,10 +1,11 @@
-"""What the files say about requests, from the table `visits` and the journal: of a page, of a site, of robots.txt."""
+"""Reads requests from the table `visits` and the journal: for a page, for a site, for robots.txt, sitemaps and
+probes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +13,10 @@ import numpy.typing as npt
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import archive_name
+from gossamer.read.explain.answers import Visit
 from gossamer.read.explain.files import LOCAL, Files, plain
 
 Array = npt.NDArray[Any]
-Said = dict[str, Any]
 
 COLUMNS: Final = (
     "time",
@@ -42,39 +43,40 @@ COLUMNS: Final = (
 _TEXTS: Final = ("redirect", "address", "detail", "mime", "title", "preferences")
 
 
-def visits_of(files: Files, page: int) -> tuple[list[Said], list[int]]:
-    """Requests for a page, oldest first; and pages that were found to be duplicates of it."""
-    said: list[Said] = []
+def visits_of(files: Files, page: int) -> tuple[list[Visit], list[int]]:
+    """Requests for a page, oldest first, and the pages that are duplicates of it."""
+    requests: list[Visit] = []
     same: list[int] = []
     for path in files.tables("visits", page):
         files.read(path, ("page", "duplicate_of"))
         pages = files.numbers(path, "page") & LOCAL
-        said += _rows(files, path, np.flatnonzero(pages == page))
+        requests += _rows(files, path, np.flatnonzero(pages == page))
         same += pages[np.flatnonzero(files.numbers(path, "duplicate_of") & LOCAL == page)].tolist()
     for effects in files.journal:
         visits = effects.visits
-        said += _unsealed(effects, np.flatnonzero(visits["page"] == page))
+        requests += _unsealed(effects, np.flatnonzero(visits["page"] == page))
         same += visits["page"][visits["duplicate_of"] == page].tolist()
-    return said, sorted(set(same) - {page})
+    return requests, sorted(set(same) - {page})
 
 
-def robots_of(files: Files, site: int) -> dict[int, Said]:
-    """The last request for robots.txt of each origin that was asked of this site, by number of the origin."""
-    return {said["origin"]: said for said in _asked_of(files, site, Ask.ROBOTS)}
+def robots_of(files: Files, site: int) -> dict[int, Visit]:
+    """The last request for the robots.txt of each origin of this site, by number of the origin."""
+    return {visit["origin"]: visit for visit in _requests_of(files, site, Ask.ROBOTS)}
 
 
-def sitemaps_of(files: Files, site: int) -> dict[str, Said]:
-    """The last request for each sitemap that was asked of this site, by its URL."""
-    return {said["title"]: said for said in _asked_of(files, site, Ask.SITEMAP) if said["title"]}
+def sitemaps_of(files: Files, site: int) -> dict[str, Visit]:
+    """The last request for each sitemap of this site, by its URL."""
+    return {visit["title"]: visit for visit in _requests_of(files, site, Ask.SITEMAP) if visit["title"]}
 
 
-def probes_of(files: Files, site: int) -> dict[str, Said]:
-    """The requests for pages of this site that cannot exist, by URL."""
-    return {said["title"].partition(" ")[0]: said for said in _asked_of(files, site, Ask.PROBE) if said["title"]}
+def probes_of(files: Files, site: int) -> dict[str, Visit]:
+    """The probes of this site (requests for pages that cannot exist), by URL."""
+    probes = _requests_of(files, site, Ask.PROBE)
+    return {visit["title"].partition(" ")[0]: visit for visit in probes if visit["title"]}
 
 
-def _asked_of(files: Files, site: int, ask: Ask) -> Iterator[Said]:
-    """Requests that were not for pages, oldest first."""
+def _requests_of(files: Files, site: int, ask: Ask) -> Iterator[Visit]:
+    """Requests to a site that were not for pages, oldest first."""
     for path in files.tables("visits"):
         files.read(path, ("page", "site"))
         rows = np.flatnonzero((files.numbers(path, "page") == NONE) & (files.numbers(path, "site") == site))
@@ -88,7 +90,7 @@ def _asked_of(files: Files, site: int, ask: Ask) -> Iterator[Said]:
 
 
 def outcomes_of(files: Files, site: int) -> tuple[dict[str, int], int]:
-    """Requests for pages of a site by outcome, and bytes received from it, robots.txt included."""
+    """Number of requests for pages of a site by outcome, and the bytes received from it, robots.txt included."""
     tally, received = np.zeros(len(Outcome), np.int64), 0
     for path in files.tables("visits"):
         files.read(path, ("page", "site"))
@@ -106,18 +108,18 @@ def outcomes_of(files: Files, site: int) -> tuple[dict[str, int], int]:
     return {outcome.word: int(tally[outcome]) for outcome in Outcome if tally[outcome]}, received
 
 
-def _rows(files: Files, path: Path, rows: Array) -> list[Said]:
+def _rows(files: Files, path: Path, rows: Array) -> list[Visit]:
     if not len(rows):
         return []
     columns = dict(zip(COLUMNS, files.read(path, COLUMNS), strict=True))
-    said = [{n: None if c is None else plain(c[row]) for n, c in columns.items()} for row in rows.tolist()]
-    for row in said:
-        if row["duplicate_of"] is not None:
-            row["duplicate_of"] &= LOCAL
-    return said
+    visits = [{n: None if c is None else plain(c[row]) for n, c in columns.items()} for row in rows.tolist()]
+    for visit in visits:
+        if visit["duplicate_of"] is not None:
+            visit["duplicate_of"] &= LOCAL
+    return cast(list[Visit], visits)
 
 
-def _unsealed(effects: Effects, rows: Array) -> Iterator[Said]:
+def _unsealed(effects: Effects, rows: Array) -> Iterator[Visit]:
     if len(rows):
         lengths = effects.visits["texts"]
         sizes = lengths.sum(axis=1, dtype=np.int64)
@@ -126,18 +128,18 @@ def _unsealed(effects: Effects, rows: Array) -> Iterator[Said]:
             yield _visit(effects.visits[row], _texts(effects.visit_texts, int(starts[row]), lengths[row].tolist()))
 
 
-def _texts(raw: bytes, at: int, lengths: Sequence[int]) -> dict[str, bytes]:
-    found = {}
+def _texts(raw: bytes, start: int, lengths: Sequence[int]) -> dict[str, bytes]:
+    texts = {}
     for name, length in zip(VISIT_TEXTS, lengths, strict=True):
-        found[name] = raw[at : at + length]
-        at += length
-    return found
+        texts[name] = raw[start : start + length]
+        start += length
+    return texts
 
 
-def _visit(visit: Any, texts: dict[str, bytes]) -> Said:
-    """As a row of `visits` is: the same names, null for nothing."""
+def _visit(visit: Any, texts: dict[str, bytes]) -> Visit:
+    """The same as a row of the table `visits`."""
     duplicate = int(visit["duplicate_of"])
-    return {
+    row = {
         "time": float(visit["time"]),
         "status": int(visit["status"]) or None,
         "outcome": Outcome(int(visit["outcome"])).word,
@@ -154,6 +156,7 @@ def _visit(visit: Any, texts: dict[str, bytes]) -> Said:
         "out_degree": int(visit["out_degree"]),
         "flags": int(visit["flags"]),
     }
+    return cast(Visit, row)
 
 
 def _positive(value: Any) -> float | None:

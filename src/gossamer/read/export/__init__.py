@@ -1,5 +1,5 @@
-"""Export: a collection as one file for others: WACZ for replay, JSON lines for search and corpora.
+"""Export: writes a collection to one file for other tools: WACZ for replay, JSON lines for search and corpora.
 
-What is sealed is exported, with `fresh` also what is committed in the journal, and archive files are read to these
-lengths, so a crawl may run. Memory is bounded, whatever the size of the collection.
+The sealed data is exported and, with `fresh`, also the committed data of the journal. Archive files are read only up to
+the corresponding lengths, so a crawl may run at the same time. Memory is bounded for collections of any size.
 """

@@ -1,16 +1,16 @@
-"""JSON lines: one object for each stored page, with its cleaned text, from the last copy in the archive.
+"""Exports JSON lines: one object for each stored page, with its cleaned text, from the last copy in the archive.
 
-The text is that of the conversion record where there is one, else it is cleaned now, as the settings have it. A page
-whose last copy is a revisit record has the text of the record that has its body.
+The text is that of the conversion record; if there is none, the page is cleaned now, with the current settings. If the
+last copy is a revisit record, the text is that of the record with the body.
 
-Pages that ask not to be shown (`noindex`) or kept (`noarchive`), when they were last fetched, are left out unless all
-are wanted: these lines are made to be passed on. There are copies of such pages only from before they said so, or by
-the setting `gatherer.keep_noindex`.
+Pages that said `noindex` or `noarchive` when they were last fetched are left out, unless all pages are requested,
+because such a file is made to be passed on. Copies of these pages exist only from the time before they said so, or
+because of the setting `gatherer.keep_noindex`.
 
-What robots.txt says about the use of contents (`site_preferences`) is of the last one that was read, also if the copy
-is older: it is what the site wants by now.
+`site_preferences`, what robots.txt says about the use of content, comes from the last robots.txt read, even if the copy
+is older: it is what the site wants now.
 
-Cost: about 1 ms a page without conversion records.
+Cost: about 1 ms per page without conversion records.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gossamer.config import Settings
 from gossamer.gatherer.gather import gather
 from gossamer.read.export.target import compressed, left_in_journal, sources_of
 from gossamer.read.sql.columns import VIEWS
-from gossamer.read.sql.database import Answer, Database
+from gossamer.read.sql.database import Database, QueryResult
 from gossamer.read.sql.preferences import OF_ORIGINS
 from gossamer.read.sql.show import plain
 from gossamer.read.sql.sources import Sources, missing
@@ -91,11 +91,13 @@ _LINKS: Final = """left join (
 
 
 class Exported(NamedTuple):
+    """The result of an export."""
+
     pages: int
     private: int
-    """Pages that were left out because they say `noindex` or `noarchive`."""
+    """Number of pages left out because they say `noindex` or `noarchive`."""
     unsealed: bool
-    """More is committed, and not sealed yet."""
+    """Committed data was left out, because it is not sealed yet."""
 
 
 def export(
@@ -108,9 +110,9 @@ def export(
     everything: bool = False,
     fresh: bool = False,
 ) -> Exported:
-    """Writes the lines of all stored pages that `where` (SQL, columns of visits and pages) chooses.
+    """Writes the lines of all stored pages that meet `where` (SQL on the columns of visits and pages).
 
-    `everything`: also those that say `noindex` or `noarchive`; `fresh`: also what is not sealed yet.
+    `everything`: also pages that say `noindex` or `noarchive`; `fresh`: also data that is not sealed yet.
     """
     sources = sources_of(folder, fresh)
     settings = config.load(folder / SETTINGS)
@@ -120,13 +122,13 @@ def export(
         total = int(database.run(f"select count(*) from stored.visits where {stored}")[0][0])
         private = 0
         if not everything:
-            asked = _query(where, False, everything, "count(*)", "!= 0")
-            private = int(next(database.query(asked).rows)[0])
-        answer = database.query(_query(where, links, everything))
+            counting = _query(where, False, everything, "count(*)", "!= 0")
+            private = int(next(database.query(counting).rows)[0])
+        result = database.query(_query(where, links, everything))
         done = 0
         with compressed(to, force) as out:
-            for found in _objects(answer, sources, settings, links):
-                out.write(for_json(found).encode() + b"\n")
+            for line in _objects(result, sources, settings, links):
+                out.write(for_json(line).encode() + b"\n")
                 done += 1
                 progress("pages", done / max(1, total))
     return Exported(done, private, left_in_journal(sources, fresh))
@@ -149,19 +151,21 @@ def _query(where: str, links: bool, everything: bool, shown: str = "", private: 
     )
 
 
-def _objects(answer: Answer, sources: Sources, settings: Settings, links: bool) -> Iterator[dict[str, Any]]:
+def _objects(result: QueryResult, sources: Sources, settings: Settings, links: bool) -> Iterator[dict[str, Any]]:
     clean = _Cleaner(settings)
-    for row in answer.rows:
-        told = dict(zip(_SHOWN, map(plain, row), strict=False))
+    for row in result.rows:
+        shown = dict(zip(_SHOWN, map(plain, row), strict=False))
         payload, _, file, at, end = row[len(_SHOWN) : len(_SHOWN) + len(_PLACE)]
         if file is not None and not (sources.shard / file).exists():
             raise missing(sources.shard / file)
-        text = clean.text(sources.shard / file, at, end, told["url"]) if file is not None else None
+        text = clean.text(sources.shard / file, at, end, shown["url"]) if file is not None else None
         digest = f"sha1:{b32encode(bytes(payload)).decode()}" if payload is not None else None
-        yield {**told, "digest": digest, "text": text, **({"links": row[-1] or []} if links else {})}
+        yield {**shown, "digest": digest, "text": text, **({"links": row[-1] or []} if links else {})}
 
 
 class _Cleaner:
+    """Makes the cleaned text of archived pages."""
+
     def __init__(self, settings: Settings) -> None:
         self._settings = replace(settings.gatherer, text=True, language=False, anchors=False, links=())
         self._limit = settings.gatherer.max_decoded
@@ -169,7 +173,7 @@ class _Cleaner:
         self._agent = settings.harvester.agent
 
     def text(self, path: Path, at: int, end: int, url: str) -> str:
-        """Of the response record that starts at `at`; what its visit archived ends at `end`."""
+        """The text of the response record that starts at `at`; the data of its visit ends at `end`."""
         records = [raw for _, _, raw in cdx.members(path, at, end, _ALL)]
         for raw in records[1:]:
             head, _, block = raw.partition(b"\r\n\r\n")

@@ -1,4 +1,5 @@
-"""The file that is exported to: written beside, and renamed when it is whole; compressed as its name says."""
+"""The file of an export: written under a temporary name, renamed when it is complete, compressed according to its
+name."""
 
 from __future__ import annotations
 
@@ -21,45 +22,45 @@ _LEVEL: Final = 6
 
 
 def sources_of(folder: Path, fresh: bool) -> Sources:
-    """An export of nothing helps nobody: it is refused."""
-    found = find(folder, fresh)
-    note = nothing_sealed(found)
+    """The files to export. An empty export is refused."""
+    sources = find(folder, fresh)
+    note = nothing_sealed(sources)
     if note:
-        cure = "Read the journal too, with --fresh, or export when the crawl has stopped."
+        cure = "Add --fresh to read the journal too, or export after the crawl has stopped."
         raise UsageError(f"there is nothing to export: {note}", cure if not fresh else "Nothing was crawled yet.")
-    return found
+    return sources
 
 
 def left_in_journal(sources: Sources, fresh: bool) -> bool:
-    """Whether something is committed that an export without `fresh` does not have."""
+    """Whether there is committed data that an export without `fresh` leaves out."""
     return not fresh and any(part.bodies for part in unsealed(sources.shard, sources.contents.segments) or ())
 
 
 @contextmanager
 def whole(path: Path, force: bool) -> Iterator[IO[bytes]]:
-    """A file to write, which is there under its name only if nothing goes wrong. `-` is standard output."""
+    """A file to write, which gets its name only if nothing fails. `-` is standard output."""
     if path == STANDARD:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     if path.exists() and not force:
-        raise UsageError(f"{path} is there already", "Name another file, or overwrite it with --force.")
-    beside = path.with_name(path.name + disk.TEMPORARY)
+        raise UsageError(f"{path} exists already", "Name another file, or overwrite it with --force.")
+    temporary = path.with_name(path.name + disk.TEMPORARY)
     try:
-        with disk.naming("write", path), open(beside, "w+b") as file:
+        with disk.naming("write", path), open(temporary, "w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
     except BaseException:
-        disk.remove(beside)
+        disk.remove(temporary)
         raise
-    disk.rename(beside, path)
+    disk.rename(temporary, path)
     disk.sync_directory(path.absolute().parent)
 
 
 @contextmanager
 def compressed(path: Path, force: bool) -> Iterator[IO[bytes]]:
-    """As `whole`, through gzip (.gz) or zstd (.zst)."""
+    """The same as `whole`, through gzip (.gz) or zstd (.zst)."""
     with whole(path, force) as file:
         if path.suffix == ".gz":
             with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed:

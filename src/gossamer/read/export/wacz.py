@@ -1,12 +1,12 @@
-"""WACZ 1.1.1: archive, index and list of pages in one ZIP file, which ReplayWeb.page and others open.
+"""Exports WACZ 1.1.1: archive, index and list of pages in one ZIP file, for ReplayWeb.page and other tools.
 
-    archive/000000.warc.gz …    as they are; stored, not compressed, so that records are read by offset
+    archive/000000.warc.gz …    unchanged; stored, not compressed again, so that records can be read by offset
     indexes/index.cdxj          the lines of all segments, sorted
     pages/pages.jsonl           the last stored copy of each page: URL and time as in the archive, title
-    datapackage.json            names, sizes and SHA-256 of the above; datapackage-digest.json has its own
+    datapackage.json            names, sizes and SHA-256 of these files; datapackage-digest.json has its own SHA-256
 
-Stretches of the archive that were sealed when there was no index are indexed now. Cost: that of reading the archive and
-writing it again.
+Parts of the archive that were sealed by a version without index are indexed now. Cost: reading the archive and writing
+it again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ VERSION: Final = "1.1.1"
 MEMORY: Final = "1GB"
 _READ: Final = 1 << 20
 _LARGE: Final = 1 << 30
-"""Bytes from which an entry of the ZIP file is written with 64-bit sizes."""
+"""Size in bytes from which an entry of the ZIP file is written with 64-bit sizes."""
 
 Progress = Callable[[str, float], None]
 
@@ -67,31 +67,31 @@ def export(
     progress: Progress = lambda what, part: None,
     fresh: bool = False,
 ) -> dict[str, Any]:
-    """Writes the file; returns its description (datapackage.json). `fresh`: with what is not sealed yet."""
+    """Writes the file and returns its description (datapackage.json). `fresh`: with data that is not sealed yet."""
     sources = sources_of(folder, fresh)
     lengths = {n: size for n, size in sorted(sources.lengths().items()) if n.startswith(f"{ARCHIVE}/")}
     for name in lengths:
         if not (sources.shard / name).exists():
             raise missing(sources.shard / name)
-    with whole(to, force) as file, tempfile.TemporaryDirectory(dir=to.absolute().parent) as beside:
-        index = Path(beside) / "index.cdxj"
-        _write_index(sources, Path(beside), index, progress)
+    with whole(to, force) as file, tempfile.TemporaryDirectory(dir=to.absolute().parent) as scratch:
+        index = Path(scratch) / "index.cdxj"
+        _write_index(sources, Path(scratch), index, progress)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as package:
             resources = [
                 *_archives(package, sources, lengths, progress),
                 _add(package, "indexes/index.cdxj", _bytes_of(index, index.stat().st_size), index.stat().st_size),
-                _add(package, "pages/pages.jsonl", _pages(sources, index, Path(beside)), _LARGE),
+                _add(package, "pages/pages.jsonl", _pages(sources, index, Path(scratch)), _LARGE),
             ]
             return _describe(package, resources, title or folder.resolve().name)
 
 
-def _write_index(sources: Sources, beside: Path, to: Path, progress: Progress) -> None:
-    """Sorted runs, merged."""
+def _write_index(sources: Sources, scratch: Path, to: Path, progress: Progress) -> None:
+    """Merges the sorted index files of the segments, and new ones for parts of the archive without index."""
     runs = [file.path for file in sources.table(INDEX)]
     without = sources.unindexed(all_committed=True)
     for number, (name, spans) in enumerate(sorted(without.items())):
         progress("index", number / len(without))
-        run = beside / f"{Path(name).name}.run"
+        run = scratch / f"{Path(name).name}.run"
         run.write_bytes(b"".join(sorted(line for a, b in spans for line in cdx.lines(sources.shard / name, a, b))))
         runs.append(run)
     with ExitStack() as opened, to.open("wb") as out:
@@ -114,13 +114,13 @@ def _bytes_of(path: Path, length: int) -> Iterator[bytes]:
         while length > 0:
             piece = file.read(min(_READ, length))
             if not piece:
-                raise StorageError(f"{path} is shorter than what was committed", "`gossamer verify` says more.")
+                raise StorageError(f"{path} is shorter than the committed length", "`gossamer verify` reports more.")
             length -= len(piece)
             yield piece
 
 
 def _add(package: zipfile.ZipFile, path: str, pieces: Iterator[bytes], expected: int) -> dict[str, Any]:
-    """An entry, stored; returns its description. `expected`: bytes, about."""
+    """Adds an entry, stored without compression; returns its description. `expected`: approximate size in bytes."""
     digest, size = hashlib.sha256(), 0
     entry = zipfile.ZipInfo(path, time.gmtime()[:6])
     entry.external_attr = 0o644 << 16
@@ -143,7 +143,7 @@ def _pages(sources: Sources, index: Path, spilled: Path) -> Iterator[bytes]:
 
 
 def _rfc3339(moment: str) -> str:
-    """From the 14 digits of an index line."""
+    """RFC 3339 time from the 14 digits of an index line."""
     return f"{moment[:4]}-{moment[4:6]}-{moment[6:8]}T{moment[8:10]}:{moment[10:12]}:{moment[12:14]}Z"
 
 

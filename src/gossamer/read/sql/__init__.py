@@ -1,1 +1,1 @@
-"""SQL over a collection (DuckDB), while it is crawled or after. What it shows is in `columns.VIEWS`."""
+"""SQL queries (DuckDB) on a collection, during the crawl or after. `columns.VIEWS` describes the views."""

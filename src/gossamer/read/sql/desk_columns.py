@@ -1,11 +1,11 @@
-"""What only the desk knows of pages, sites and addresses, for the views `pages`, `sites` and `speeds`: taken from the
-newest image.
+"""Values of pages, sites and addresses that only the desk knows, for the views `pages`, `sites` and `speeds`. They come
+from the newest image.
 
-An image is written at every clean stop, and now and then while a crawl runs: what is shown is as old as it. Pages
-found since, and all where there is no image, have null. Quality and value are the manager's own arithmetic, at the
-time of the image and with the settings in force.
+An image is written at every clean stop, and from time to time during a crawl: the values are as old as the image. They
+are null for pages found since, and for all pages if there is no image. Quality and value are computed as the manager
+does, for the time of the image and with the settings in force.
 
-Cost: 25 bytes a page while a query of `pages` runs, and a tenth of a second at 10^6 pages.
+Cost: 25 bytes per page while a query of `pages` runs, and 0.1 s at 10^6 pages.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NO_SPEEDS: Final = {
 
 
 def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -> Columns | None:
-    """Of "pages" or "sites", with the number of each; None without an image that can be read."""
+    """Columns for "pages" or "sites", with the number of each; None if there is no readable image."""
     from gossamer.base.model import SHARD_SHIFT
     from gossamer.observe.image_view import open_image
 
@@ -59,11 +59,11 @@ def desk_table(name: str, shard: Path, contents: Contents, settings: Settings) -
             "value": value,
         }
     except (AttributeError, OSError, ValueError):
-        return None  # of an older version, or removed meanwhile for a newer one
+        return None  # of an older version, or replaced meanwhile by a newer image
 
 
 def speeds_table(shard: Path, contents: Contents) -> Columns:
-    """A row for each address that has answered, each hour and kind of day; all together have no name."""
+    """A row for each address that has answered, for each hour and kind of day; the empty address means all together."""
     from gossamer.observe.image_view import open_image
     from gossamer.web.addresses import unpack
 
@@ -87,7 +87,7 @@ def speeds_table(shard: Path, contents: Contents) -> Columns:
 
 
 def _shares(image: Mapped) -> F32:
-    """Of all cash given out."""
+    """The share of each page of all cash given out."""
     from gossamer.manager.value import GIVEN
 
     cash = np.asarray(image.columns.page.cash) & np.uint64(GIVEN - 1)
@@ -95,7 +95,7 @@ def _shares(image: Mapped) -> F32:
 
 
 def _worth(image: Mapped, settings: Settings) -> tuple[F32, F32]:
-    """Quality, and the value of our copy: 0 where there is none in the index."""
+    """Quality of each page, and the value of its stored copy: 0 if there is none in the index."""
     from gossamer.base.model import Outcome, State
     from gossamer.manager.position import _chunks
     from gossamer.manager.strategies import LIVE

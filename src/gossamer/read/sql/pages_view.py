@@ -1,47 +1,28 @@
-"""The view `pages`: every known page as it stands now, from what was found, visited and judged.
+"""The view `pages`: the current state of every known page, computed from discoveries, visits and verdicts.
 
-A page's own row says how it was when it was found. Since then, as `manager/learn.py` has it:
+The row of a page has its state when it was found. Later changes follow the rules of `manager/learn.py`:
 
-    visits     a final outcome ends it (done); one that is tried again makes it wait until its tries are used up
-    verdicts   robots.txt excludes a page that is not done, or opens one that robots.txt excluded; the move of a site
+    visits     a final outcome makes it done; an outcome that is tried again makes it wait, until its tries are used up
+    verdicts   robots.txt excludes a page that is not done, or opens a page that it had excluded; the move of a site
                opens duplicates that are done
-    depth      a page excluded for its depth, or behind too many redirects, is pending again once a page that was
-               visited links to it from near enough
+    depth      a page excluded for its depth, or after too many redirects, is pending again when a visited page of
+               small enough depth links to it
 
-Exact but for one case: the depth of the linking page, and the redirects before it, are taken as they were when that
-page was found. If they had fallen since, and only so were small enough, the target is still shown as excluded, until it
-is visited. Refused: depths by replaying all links in order, which takes the desk's memory, and minutes at 10^7 pages.
+This is exact except in one case: the depth of the linking page, and the redirects before it, are those of the time when
+that page was found. If they became smaller since, and only then small enough, the target is shown as excluded until it
+is visited. Refused: computing depths by replaying all links in order, which takes the memory of the desk, and minutes
+at 10^7 pages.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, PageFlag, VerdictFlag, VisitFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
-from gossamer.config.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The settings that decide where a page stands."""
-
-    depth_static: int
-    depth_dynamic: int
-    retry: float
-    tries: int
-
-    @staticmethod
-    def of(settings: Settings) -> Limits:
-        return Limits(
-            settings.seeder.depth_static,
-            settings.seeder.depth_dynamic,
-            settings.harvester.retry,
-            settings.harvester.tries,
-        )
+from gossamer.config.page_limits import PageLimits
 
 
 def _words(outcomes: frozenset[Outcome]) -> str:
@@ -49,7 +30,7 @@ def _words(outcomes: frozenset[Outcome]) -> str:
 
 
 def _by_outcome(column: str, numbers: Mapping[Outcome, float]) -> str:
-    """A number that depends on the outcome in the column, in SQL."""
+    """SQL for a number that depends on the outcome in the column."""
     usual = Counter(numbers.values()).most_common(1)[0][0]
     others = " ".join(f"when '{o.word}' then {number}" for o, number in numbers.items() if number != usual)
     return f"case {column} {others} else {usual} end" if others else str(usual)
@@ -116,8 +97,8 @@ from now n {joined}
 """
 
 
-def pages_view(limits: Limits, scores: str, joined: str) -> str:
-    """`scores`: the columns with scores; `joined`: the join that brings them, on `n.page`."""
+def pages_view(limits: PageLimits, scores: str, joined: str) -> str:
+    """SQL of the view. `scores`: the score columns; `joined`: the join that adds them, on `n.page`."""
     return _VIEW.format(
         transient=_words(TRANSIENT),
         back=_words(BACK_AS_BEFORE),

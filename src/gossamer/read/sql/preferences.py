@@ -1,7 +1,7 @@
-"""The view `preferences`: what pages, and robots.txt of their origins, say about the use of their content.
+"""The view `preferences`: what pages, and the robots.txt of their origins, say about the use of their content.
 
-Of a page counts what it said when it was last fetched. Of a robots.txt counts the last one that was read, also for
-pages that were fetched before; one that is not there says nothing, one that could not be read changes nothing.
+For a page, the last fetched answer counts. For a robots.txt, the last one read counts, also for pages fetched before
+it. A robots.txt that does not exist says nothing; one that could not be read changes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ ANSWERED: Final = frozenset(
         Outcome.PAYMENT_REQUIRED,
     }
 )
-"""Outcomes of robots.txt that say something, or that there is none; so does a redirect that is not followed."""
+"""Outcomes of a request for robots.txt that tell what it says, or that there is none. So does a redirect that is not
+followed."""
 _ANSWERED: Final = ", ".join(sorted(f"'{outcome.word}'" for outcome in ANSWERED))
 
 OF_ORIGINS: Final = f"""
@@ -30,7 +31,7 @@ select origin, nullif(arg_max(coalesce(preferences, ''), (tick, number)), '') as
 from stored.visits
 where ask = 'robots' and (outcome in ({_ANSWERED}) or (flags & {int(VisitFlag.NOT_FOLLOWED)}) != 0) group by origin
 """
-"""For each origin that has a robots.txt, or none for certain: its lines, or null."""
+"""For each origin whose robots.txt was read, or certainly does not exist: its lines, or null."""
 
 VIEW: Final = f"""
 with fetched as (

@@ -1,6 +1,6 @@
-"""Answers for people (an aligned table) and for programs (JSON, CSV).
+"""Prints query results for people (an aligned table) and for programs (JSON, CSV).
 
-Programs get everything: times as ISO 8601 in UTC, bytes in hexadecimal, what is not a number as null.
+Programs get all rows: times as ISO 8601 in UTC, bytes in hexadecimal, and null for NaN and infinite numbers.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ from uuid import UUID
 
 from gossamer.base.escape import for_json, for_screen
 from gossamer.read.sql.columns import VIEWS
-from gossamer.read.sql.database import Answer, Row
+from gossamer.read.sql.database import QueryResult, Row
 
 LONGEST: Final = 80
-"""Columns of the screen that a text of the table may take."""
+"""Maximum length of a text in a table, in characters."""
 _NUMBERS: Final = ("INT", "HUGE", "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM")
 
 
-def as_table(answer: Answer, out: TextIO, most: int) -> None:
-    """At most `most` rows, with a note if there are more."""
-    rows = list(islice(answer.rows, most + 1))
-    names = [for_screen(name) for name in answer.columns]
+def as_table(result: QueryResult, out: TextIO, most: int) -> None:
+    """Prints at most `most` rows, with a note if there are more."""
+    rows = list(islice(result.rows, most + 1))
+    names = [for_screen(name) for name in result.columns]
     shown = [[_cell(value) for value in row] for row in rows[:most]]
-    right = [any(word in kind for word in _NUMBERS) and "[" not in kind for kind in answer.types]
+    right = [any(word in kind for word in _NUMBERS) and "[" not in kind for kind in result.types]
     widths = [max(map(width, [name, *(row[i] for row in shown)])) for i, name in enumerate(names)]
     for line in (names, ["-" * w for w in widths], *shown):
         out.write(_line(line, widths, right) + "\n")
     if len(rows) > most:
-        out.write(f"… and more: the first {most:,} rows are shown. --rows shows more, --json and --csv all.\n")
+        out.write(
+            f"… and more: only the first {most:,} rows are shown. --rows shows more, --json and --csv show all.\n"
+        )
     else:
         out.write(f"({len(rows):,} row{'' if len(rows) == 1 else 's'})\n")
 
@@ -48,7 +50,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
 
 
 def width(text: str) -> int:
-    """Columns on the screen: characters of East Asia take two, those that combine none."""
+    """Width of a text in columns of the screen: East Asian wide characters take two, combining characters none."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
@@ -66,11 +68,11 @@ def _cell(value: Any) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def as_json(answer: Answer, out: TextIO) -> None:
-    """One array of objects, a row a line."""
+def as_json(result: QueryResult, out: TextIO) -> None:
+    """Prints one array of objects, one row per line."""
     before = "["
-    for row in answer.rows:
-        out.write(before + "\n" + for_json(record(answer.columns, row)))
+    for row in result.rows:
+        out.write(before + "\n" + for_json(record(result.columns, row)))
         before = ","
     out.write("[]\n" if before == "[" else "\n]\n")
 
@@ -79,11 +81,11 @@ def record(columns: Sequence[str], row: Row) -> dict[str, Any]:
     return {name: plain(value) for name, value in zip(columns, row, strict=True)}
 
 
-def as_csv(answer: Answer, out: TextIO) -> None:
-    """RFC 4180, with a line of names; null is empty."""
+def as_csv(result: QueryResult, out: TextIO) -> None:
+    """Prints CSV (RFC 4180) with a header line; null is empty."""
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(answer.columns)
-    for row in answer.rows:
+    writer.writerow(result.columns)
+    for row in result.rows:
         writer.writerow([_field(value) for value in row])
 
 
@@ -93,7 +95,7 @@ def _field(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """As JSON knows it."""
+    """The value as a type that JSON has."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, datetime):
@@ -114,7 +116,7 @@ def plain(value: Any) -> Any:
 
 
 def views() -> Iterator[str]:
-    """The views with their columns, for people: what `gossamer sql DIR` says."""
+    """The views with their columns, for people: the output of `gossamer sql DIR`."""
     for name, view in VIEWS.items():
         yield f"{name}: {view.sentence}"
         longest = max(len(c.name) for c in view.columns)

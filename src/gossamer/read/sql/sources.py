@@ -1,7 +1,8 @@
-"""Which files of a collection count, for those who only read it: those that the manifest names, and no others.
+"""Finds the valid files of a collection, for readers: only the files that the manifest names.
 
-A crawl may run meanwhile. Segments stay where they are; a journal file goes when its segment is named in the manifest,
-so the manifest is read again after the journal and, if a segment has come, everything once more.
+A crawl may run at the same time. Segments stay where they are, but a journal file is removed when the manifest names
+its segment. So the manifest is read again after the journal and, if there is a new segment, everything is read once
+more.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ _OF_SITES: Final = "-sites"
 _TRIES: Final = 10
 
 Span = tuple[int, int]
-"""From a byte to another."""
+"""Start and end, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
+    """A file of a segment."""
+
     path: Path
     rows: int
     bytes: int
@@ -37,18 +40,20 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Of one journal file: what is committed in it and not sealed, the bodies of its effects."""
+    """The committed effects of a journal file that are not sealed yet, as encoded bodies."""
 
     path: Path
     first: int
     """Number of its first record."""
     mark: Mark
-    """With the lengths of all marks of the file."""
+    """The last mark, with the lengths of all marks of the file."""
     bodies: list[bytes] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
+    """The valid files of a collection."""
+
     folder: Path
     shard: Path
     contents: Contents
@@ -56,13 +61,13 @@ class Sources:
 
     def table(self, name: str) -> list[File]:
         """The segment files of a table (or of the index), in the order of segments."""
-        found = []
+        files = []
         for number, line in sorted(self.contents.segments.items()):
-            for path, said in line["files"].items():
+            for path, file in line["files"].items():
                 if path.partition("/")[0] == name:
-                    size = said.get("rows", 0), said["bytes"], number, said["checksum"]
-                    found.append(File(self.shard / path, *size))
-        return found
+                    facts = file.get("rows", 0), file["bytes"], number, file["checksum"]
+                    files.append(File(self.shard / path, *facts))
+        return files
 
     @property
     def tables(self) -> dict[str, list[File]]:
@@ -78,7 +83,7 @@ class Sources:
         return found
 
     def unindexed(self, all_committed: bool = False) -> dict[str, list[Span]]:
-        """Stretches of archive files that were sealed when there was no index; or also those not sealed yet."""
+        """Spans of archive files that were sealed without an index; with `all_committed`, also spans not sealed yet."""
         found: dict[str, list[Span]] = defaultdict(list)
         reached: dict[str, int] = {}
         for _, line in sorted(self.contents.segments.items()):
@@ -95,30 +100,30 @@ class Sources:
         return found
 
     def scores(self) -> tuple[Path | None, Path | None]:
-        """The newest files with scores of pages and of sites."""
+        """The newest files with the scores of pages and of sites."""
         paths = sorted((self.shard / SCORES).glob("*.parquet"))
         of_sites = [p for p in paths if p.stem.endswith(_OF_SITES)]
         of_pages = [p for p in paths if not p.stem.endswith(_OF_SITES)]
         return of_pages[-1] if of_pages else None, of_sites[-1] if of_sites else None
 
 
-RESTORE: Final = "Restore it from a backup; `gossamer verify` says what else is missing."
+RESTORE: Final = "Restore it from a backup; `gossamer verify` reports what else is missing."
 
 
 def missing(path: Path) -> StorageError:
-    """The same words for every file that the manifest names and that is not there."""
+    """The error for a file that the manifest names and that does not exist."""
     return StorageError(f"{path} is missing", RESTORE)
 
 
 def nothing_sealed(sources: Sources) -> str:
-    """A note for those who asked for what is sealed only; empty if something is."""
+    """A note if nothing is sealed and only sealed data was requested; otherwise empty."""
     if sources.fresh or sources.contents.segments:
         return ""
     return "nothing is sealed yet (collection.seal_every)"
 
 
 def find(folder: Path, fresh: bool = False) -> Sources:
-    """`fresh`: with what is committed in the journal and not sealed yet."""
+    """The valid files; with `fresh`, also the committed effects in the journal that are not sealed yet."""
     require_collection(folder)
     shard = shard_folder(folder)
     contents = manifest.read(shard)
@@ -130,11 +135,11 @@ def find(folder: Path, fresh: bool = False) -> Sources:
         if found is not None and list(again.segments) == list(contents.segments):
             return Sources(folder, shard, again, found)
         contents = again
-    raise GossamerError(f"{folder} changes faster than it can be read", "Try again, or without --fresh.")
+    raise GossamerError(f"{folder} changes faster than it can be read", "Try again, or leave out --fresh.")
 
 
 def unsealed(shard: Path, segments: dict[int, Line]) -> list[Fresh] | None:
-    """None if a file went while it was read."""
+    """The unsealed effects by journal file; None if a file was removed meanwhile."""
     found = []
     for number, path in journal_files(shard).items():
         if number not in segments:
@@ -150,7 +155,7 @@ def unsealed(shard: Path, segments: dict[int, Line]) -> list[Fresh] | None:
 
 
 def read_journal(path: Path) -> Fresh | None:
-    """What is committed in the file; None if nothing is."""
+    """The committed effects of a journal file; None if there are none."""
     head = records.read_head(path)
     read = list(records.read(path))
     marks = [Mark.decode(r.body) for r in read if r.kind is Kind.MARK]

@@ -1,12 +1,13 @@
-"""Verify: everything in a collection against everything else. Reads only, so a crawl may run: what is committed counts.
+"""Verify: checks a collection for damage and contradictions. It checks the committed data and only reads, so a crawl
+may run at the same time.
 
-    checksums     manifest lines, segment files, journal records, image, blocks of URLs
+    files         checksums of manifest lines, segment files, journal records, image, blocks of URLs
     invariants    numbers without gaps, references between tables, sums
-    archive       every record, its digests, and that visits and records belong together one to one
-    beside        settings, the list of runs, files that nothing names
-    index         the CDXJ lines of the segments are those of the records
+    archive       every record and its digests; each visit has its record, and each record its visit
+    other_files   settings, the list of runs, files that the manifest does not name
+    index         the CDXJ lines of the segments match the records
 
-Memory is bounded: DuckDB's by `MEMORY`, the archive's by the pieces that are checked at once.
+Memory is bounded: that of DuckDB by `MEMORY`, that of the archive by the pieces that are checked at the same time.
 
-The package itself imports nothing: the processes that check the archive need `archive` only, and start sooner.
+The package itself imports nothing: the processes that check the archive need only `archive`, and so start faster.
 """

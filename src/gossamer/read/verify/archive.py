@@ -1,11 +1,11 @@
-"""The archive against the visits: every record is whole and is what its digests say; each visit that archived something
-finds its record, and no record is there that no visit names.
+"""Checks the archive against the visits: every record is complete and matches its digests, each visit that archived
+something has its record, and each record has a visit.
 
-A visit owns the stretch from where the one before it ended to its own `warc_end`: a request, a response or revisit
-at `warc_offset`, perhaps a conversion. So a file is checked in pieces, cut where a visit ends, each in a process of
-its own, with the visits that belong to it; memory is that of a few pieces.
+A visit owns the bytes from the end of the visit before it to its own `warc_end`: a request, a response or revisit at
+`warc_offset`, and possibly a conversion. So a file is checked in pieces, cut at the ends of visits, each in a separate
+process with the visits that belong to it. Memory is that of a few pieces.
 
-Cost: inflating, and SHA-1 of each block and payload: `bench/verify.py` prints the speed.
+Cost: decompression, and SHA-1 of each block and payload; `bench/verify.py` prints the speed.
 """
 
 from __future__ import annotations
@@ -31,60 +31,70 @@ _ALL: Final = 1 << 62
 _GZIP: Final = b"\x1f\x8b\x08"
 _WARC: Final = b"WARC/1."
 _START: Final = 1 << 10
-"""Bytes of a member within which its first words are found."""
+"""Compressed bytes of a gzip member that are enough to read its first words."""
 _REPLAYED: Final = (b"response", b"revisit")
 _REPEATED, _TEXT = int(VisitFlag.REPEATED), int(VisitFlag.TEXT)
 _HASH: Final = (1 << 64) - 1
 
 
-class Visit(NamedTuple):
+class ArchivedVisit(NamedTuple):
+    """A visit that archived something."""
+
     offset: int
     end: int
     url: str | None
-    """Canonical; None for robots.txt, which may have moved."""
+    """The canonical URL; None for robots.txt, which may have moved."""
     flags: int
     payload: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
+    """A part of an archive file, cut at the ends of visits."""
+
     path: Path
     start: int
     end: int
-    visits: list[Visit] | None
-    """None if they are not known: the records are read by themselves."""
+    visits: list[ArchivedVisit] | None
+    """None if they are unknown (tables are damaged): then only the records themselves are checked."""
     seeder: SeederSettings
     unindexed: tuple[tuple[int, int], ...]
-    """Stretches of the file without an index."""
+    """Spans of the file that no index covers."""
 
 
 class Revisit(NamedTuple):
+    """A revisit record."""
+
     offset: int
     payload: str
     record_id: bytes
-    """That it refers to."""
+    """The record that it refers to."""
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckedPiece:
+    """The result of checking a piece."""
+
     path: Path
     bytes: int
     reached: int
-    """End of the last record that could be read."""
+    """End of the last readable record."""
     records: int = 0
     wrong: list[tuple[int, str]] = field(default_factory=list)
-    """Offset, and what is wrong there."""
+    """Offsets, and what is wrong there."""
     unreadable: bool = False
-    """Some record could not even be inflated."""
+    """A record could not be decompressed."""
     lines: int = 0
-    """Index lines that the records should have, and the sum of their checksums."""
+    """Number of index lines that the records must have."""
     checksum: int = 0
+    """Sum of the checksums of these lines."""
     revisits: list[Revisit] = field(default_factory=list)
 
 
-def check(piece: Piece) -> Checked:
-    """Behind a record that cannot be read it goes on where the next visit begins, or what looks like a record."""
-    done = Checked(piece.path, piece.end - piece.start, piece.start)
+def check(piece: Piece) -> CheckedPiece:
+    """Checks a piece. After an unreadable record it continues where the next visit begins, or at the next bytes that
+    look like a record."""
+    done = CheckedPiece(piece.path, piece.end - piece.start, piece.start)
     while done.reached < piece.end:
         try:
             _read(piece, done.reached, done)
@@ -97,7 +107,7 @@ def check(piece: Piece) -> Checked:
 
 
 def _behind(piece: Piece, damaged: int) -> int:
-    """Where to go on after a record that cannot be read."""
+    """Where to continue after an unreadable record."""
     if piece.visits is not None:
         return next((v.end for v in piece.visits if v.end > damaged), piece.end)
     with piece.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
@@ -112,7 +122,7 @@ def _behind(piece: Piece, damaged: int) -> int:
 
 @dataclass(slots=True)
 class _Stretch:
-    """What was read of one visit's part of the file."""
+    """What was read so far of the bytes that one visit owns."""
 
     found: bool = False
     record_id: bytes = b""
@@ -120,13 +130,13 @@ class _Stretch:
     text: bool = False
 
 
-def _read(piece: Piece, start: int, done: Checked) -> None:
+def _read(piece: Piece, start: int, done: CheckedPiece) -> None:
     coming = iter([v for v in piece.visits or () if v.end > start])
     visit, stretch = next(coming, None), _Stretch()
     for offset, size, raw in cdx.members(piece.path, start, piece.end, _ALL):
         done.records += 1
         done.reached = offset + size
-        record = Record(raw)
+        record = WarcRecord(raw)
         wrong = record.damage()
         if wrong:
             done.wrong.append((offset, wrong))
@@ -136,27 +146,33 @@ def _read(piece: Piece, start: int, done: Checked) -> None:
             done.wrong += [(visit.offset, text) for text in _missing(visit, stretch, offset + size, wrong)]
             visit, stretch = next(coming, None), _Stretch()
     if visit is not None:
-        done.wrong.append((visit.offset, "a visit names this place, but the file ends before it"))
+        done.wrong.append((visit.offset, "a visit refers to this place, but the file ends before it"))
 
 
-def _missing(visit: Visit, stretch: _Stretch, end: int, damaged: str) -> list[str]:
+def _missing(visit: ArchivedVisit, stretch: _Stretch, end: int, damaged: str) -> list[str]:
     if end != visit.end:
-        return [f"a visit ends at byte {visit.end}, where no record does"]
+        return [f"a visit ends at byte {visit.end}, where no record ends"]
     if not stretch.found and not damaged:
-        return ["a visit names this place, where no response or revisit record starts"]
+        return ["a visit refers to this place, where no response or revisit record starts"]
     if visit.flags & _TEXT and stretch.found and not stretch.text and not visit.flags & _REPEATED:
-        return ["its visit has archived the cleaned text, but no conversion record follows"]
+        return ["its visit archived the cleaned text, but no conversion record follows"]
     return []
 
 
 def _place_record(
-    piece: Piece, offset: int, size: int, record: Record, visit: Visit | None, stretch: _Stretch, done: Checked
+    piece: Piece,
+    offset: int,
+    size: int,
+    record: WarcRecord,
+    visit: ArchivedVisit | None,
+    stretch: _Stretch,
+    done: CheckedPiece,
 ) -> None:
     kind = record.field(b"WARC-Type")
     if kind == b"warcinfo" and offset == 0:
         return
     if visit is None:
-        done.wrong.append((offset, f"no visit names this {kind.decode('latin-1')} record"))
+        done.wrong.append((offset, f"no visit refers to this {kind.decode('latin-1')} record"))
     elif kind == b"request":
         stretch.concurrent = record.field(b"WARC-Concurrent-To")
     elif kind == b"conversion":
@@ -174,47 +190,47 @@ def _place_record(
             line = cdx.line_of(record.raw, offset, size, piece.path.name)
             done.checksum = (done.checksum + xxhash.xxh3_64_intdigest(line)) & _HASH
     else:
-        done.wrong.append((offset, f"no visit names this {kind.decode('latin-1')} record"))
+        done.wrong.append((offset, f"no visit refers to this {kind.decode('latin-1')} record"))
 
 
-def _unlike(piece: Piece, record: Record, kind: bytes, visit: Visit, stretch: _Stretch) -> list[str]:
-    """What differs between a visit and its record."""
-    found = []
-    asked = record.field(b"WARC-Target-URI").decode("latin-1")
-    if visit.url is not None and asked != visit.url and asked != spelled(visit.url, True):
-        canonical = _scope(piece.seeder).canonical(asked)
+def _unlike(piece: Piece, record: WarcRecord, kind: bytes, visit: ArchivedVisit, stretch: _Stretch) -> list[str]:
+    """The differences between a visit and its record."""
+    wrong = []
+    requested = record.field(b"WARC-Target-URI").decode("latin-1")
+    if visit.url is not None and requested != visit.url and requested != spelled(visit.url, True):
+        canonical = _scope(piece.seeder).canonical(requested)
         if canonical != visit.url:
-            found.append(f"the record is of {asked}, but its visit asked for {visit.url}")
+            wrong.append(f"the record is of {requested}, but its visit requested {visit.url}")
     if stretch.concurrent and stretch.concurrent != stretch.record_id:
-        found.append("the request before it belongs to another record")
+        wrong.append("the request before it belongs to another record")
     if (kind == b"revisit") != bool(visit.flags & _REPEATED):
-        found.append(f"it is a {kind.decode()} record, but its visit says otherwise (flags {visit.flags})")
-    said = visit.payload
-    if said is not None and said != record.sha1 and not says(record.field(b"WARC-Payload-Digest"), said):
-        found.append("its visit has the digest of another body")
-    return found
+        wrong.append(f"it is a {kind.decode()} record, which contradicts the flags of its visit ({visit.flags})")
+    payload = visit.payload
+    if payload is not None and payload != record.sha1 and not says(record.field(b"WARC-Payload-Digest"), payload):
+        wrong.append("its visit has the digest of another body")
+    return wrong
 
 
 _scopes: Final = dict[str, Scope]()
 
 
 def _scope(seeder: SeederSettings) -> Scope:
-    """Made once in each process: settings with tables in them have no hash."""
+    """The scope of these settings, made once per process. The key is their text, because they cannot be hashed."""
     key = repr(seeder)
     if key not in _scopes:
         _scopes[key] = Scope.of(seeder)
     return _scopes[key]
 
 
-class Record:
-    """A WARC record: what is in one gzip member."""
+class WarcRecord:
+    """A WARC record: the content of one gzip member."""
 
     __slots__ = ("_behind", "_fields", "raw", "sha1")
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
         self.sha1 = b""
-        """Of the payload, once it was looked at."""
+        """SHA-1 of the payload, after `damage` has computed it."""
         self._behind = raw.find(b"\r\n\r\n") + 4
         lines = raw[: self._behind - 4].split(b"\r\n")
         self._fields = {name: value for name, _, value in [line.partition(b": ") for line in lines]}
@@ -223,22 +239,22 @@ class Record:
         return self._fields.get(name, b"")
 
     def damage(self) -> str:
-        """What is wrong with it, read by itself; "" if nothing is."""
+        """What is wrong with the record itself; "" if nothing is."""
         raw, behind, fields = self.raw, self._behind, self._fields
         if not raw.startswith(_WARC) or behind < 4:
             return "this is not a WARC record"
         if not raw.endswith(b"\r\n\r\n") or fields.get(b"Content-Length") != b"%d" % (len(raw) - behind - 4):
-            return "the record has another length than it says"
+            return "the length of the record is not the stated one"
         whole = memoryview(raw)
         digest = fields.get(b"WARC-Block-Digest")
         if digest and not says(digest, _sha1(whole[behind:-4])):
-            return "the record is damaged: its block has another digest than it says"
+            return "the record is damaged: its block does not match its digest"
         digest = fields.get(b"WARC-Payload-Digest")
         if digest and fields.get(b"WARC-Type") == b"response":
             body = raw.find(b"\r\n\r\n", behind) + 4
             self.sha1 = _sha1(whole[body:-4])
             if not says(digest, self.sha1):
-                return "the record is damaged: its payload has another digest than it says"
+                return "the record is damaged: its payload does not match its digest"
         return ""
 
 
@@ -253,9 +269,9 @@ _DIGITS: Final = bytes(
 
 
 def says(field: bytes, sha1: bytes) -> bool:
-    """Whether a digest as the archive writes it, in base 32 (RFC 4648), is this one.
+    """Whether a digest as the archive writes it, in base 32 (RFC 4648), equals this SHA-1.
 
-    As a number of base 32: a twentieth of the time that the library's function takes.
+    It is compared as a number, which takes a twentieth of the time of the library's decoder.
     """
     if len(field) != 37 or not field.startswith(b"sha1:"):
         return False

@@ -1,7 +1,7 @@
-"""The CDXJ index against the records of the archive, and revisit records against the records that they name.
+"""Checks the CDXJ index against the records of the archive, and revisit records against the records that they refer to.
 
-Lines are compared as sums of their checksums, file by file of the archive: neither side is kept. Only where the sums
-differ are the lines looked for one by one.
+For each file of the archive, the sums of the checksums of its lines are compared, so that neither side has to be kept
+in memory. Only if the sums differ, the lines are compared one by one.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from gossamer.collection import cdx
 from gossamer.collection.layout import ARCHIVE, INDEX
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import Sources, Span
-from gossamer.read.verify.archive import Checked, Record, Revisit
-from gossamer.read.verify.report import BACKUP, REPORT, Finding, Report
+from gossamer.read.verify.archive import CheckedPiece, Revisit, WarcRecord
+from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
 
 SHOWN: Final = 20
+"""Maximum number of lines of one kind that are reported."""
 _HASH: Final = (1 << 64) - 1
 _FILE: Final = re.compile(rb'"filename": ?"([^"]*)"')
-_CURE: Final = f"Remove the files of {INDEX}/ and make the index anew from the archive, with any CDXJ tool."
+_CURE: Final = f"Remove the files of {INDEX}/ and make the index again from the archive, with any CDXJ tool."
 _HEAD: Final = 1 << 13
 _BATCH: Final = 1_000
 
 
-class Index:
-    """What the index files should hold, as the archive is read."""
+class IndexCheck:
+    """Collects, while the archive is read, which lines the index must have; then compares."""
 
     def __init__(self, sources: Sources) -> None:
         self._shard = sources.shard
@@ -44,48 +45,49 @@ class Index:
         self._lengths = sources.lengths()
 
     def leave_out(self, names: Iterable[str]) -> None:
-        """Archive files that are not whole: which lines they should have is not known."""
+        """Excludes incomplete archive files: which lines they must have is unknown."""
         self._unreadable.update(Path(name).name for name in names)
 
     def without(self, name: str) -> tuple[Span, ...]:
-        """Stretches of an archive file that no index covers: not sealed yet, or sealed when there was none."""
+        """Spans of an archive file that no index covers: not sealed yet, or sealed by a version without index."""
         return tuple(self._without.get(name, ()))
 
-    def expect(self, checked: Checked) -> None:
+    def expect(self, checked: CheckedPiece) -> None:
+        """Adds the lines that the records of a piece must have."""
         name = checked.path.name
         lines, checksum = self._expected.get(name, (0, 0))
         self._expected[name] = lines + checked.lines, (checksum + checked.checksum) & _HASH
         if checked.unreadable:
             self._unreadable.add(name)
 
-    def compare(self, report: Report) -> None:
+    def compare(self, report: VerifyReport) -> None:
+        """Reports the lines that are missing, wrong or not sorted."""
         if not self._files:
-            report.notes.append("There is no CDXJ index to be compared with the archive.")
+            report.notes.append("There is no CDXJ index to compare with the archive.")
             return
-        found: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+        sums: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
         for file in self._files:
             before = b""
             with file.path.open("rb") as lines:
                 for number, line in enumerate(lines, 1):
                     if line < before:
-                        place = Finding(_name(file.path), f"line {number}", "the lines are not sorted", _CURE)
-                        report.add(place)
+                        report.add(Fault(_name(file.path), f"line {number}", "the lines are not sorted", _CURE))
                     before = line
                     named = _FILE.search(line)
                     key = named[1].decode("latin-1") if named else "?"
-                    count, checksum = found[key]
-                    found[key] = count + 1, (checksum + xxhash.xxh3_64_intdigest(line)) & _HASH
+                    count, checksum = sums[key]
+                    sums[key] = count + 1, (checksum + xxhash.xxh3_64_intdigest(line)) & _HASH
                     report.count("index lines")
-        for name in sorted({*found, *self._expected}):
+        for name in sorted({*sums, *self._expected}):
             if name in self._unreadable:
-                report.notes.append(f"The index of {name} was not compared with it: mend the file first.")
-            elif found[name] != self._expected.get(name, (0, 0)):
-                self._tell(name, report)
+                report.notes.append(f"The index of {name} was not compared with it: repair the file first.")
+            elif sums[name] != self._expected.get(name, (0, 0)):
+                self._compare_lines(name, report)
 
-    def _tell(self, name: str, report: Report) -> None:
-        """Which lines: all those of one archive file are in memory meanwhile."""
+    def _compare_lines(self, name: str, report: VerifyReport) -> None:
+        """Reports which lines differ. All lines of one archive file are in memory meanwhile."""
         mark = f'"filename": "{name}"'.encode()
-        said = {
+        present = {
             line: (_name(file.path), number)
             for file in self._files
             for number, line in enumerate(file.path.read_bytes().splitlines(keepends=True), 1)
@@ -93,19 +95,24 @@ class Index:
         }
         path = self._shard / ARCHIVE / name
         right = set(self._lines(path))
-        false, missing = sorted(said.keys() - right), sorted(right - said.keys())
-        told = [
-            Finding(said[line][0], f"line {said[line][1]}", f"no record of {name} has this line: {_start(line)}", _CURE)
+        false, missing = sorted(present.keys() - right), sorted(right - present.keys())
+        faults = [
+            Fault(
+                present[line][0],
+                f"line {present[line][1]}",
+                f"no record of {name} has this line: {_start(line)}",
+                _CURE,
+            )
             for line in false[:SHOWN]
         ]
-        report.add_some(told, len(false))
-        told = [
-            Finding(f"{INDEX}/", "", f"a record of {name} is not in the index: {_start(line)}", _CURE)
+        report.add_some(faults, len(false))
+        faults = [
+            Fault(f"{INDEX}/", "", f"a record of {name} is not in the index: {_start(line)}", _CURE)
             for line in missing[:SHOWN]
         ]
-        report.add_some(told, len(missing))
-        if said.keys() == right:
-            report.add(Finding(f"{INDEX}/", "", f"a line of {name} is there more than once", _CURE))
+        report.add_some(faults, len(missing))
+        if present.keys() == right:
+            report.add(Fault(f"{INDEX}/", "", f"a line of {name} occurs more than once", _CURE))
 
     def _lines(self, path: Path) -> list[bytes]:
         name, at, made = f"{ARCHIVE}/{path.name}", 0, list[bytes]()
@@ -118,8 +125,10 @@ class Index:
         return made
 
 
-def check_revisits(sources: Sources, database: Database, revisits: dict[str, list[Revisit]], report: Report) -> None:
-    """Each names a response that is there, with the body that it repeats."""
+def check_revisits(
+    sources: Sources, database: Database, revisits: dict[str, list[Revisit]], report: VerifyReport
+) -> None:
+    """Checks that each revisit record refers to an existing response with the body that it repeats."""
     wanted: dict[tuple[str, bytes], tuple[str, int]] = {}
     for file, these in revisits.items():
         report.count("revisits", len(these))
@@ -131,12 +140,12 @@ def check_revisits(sources: Sources, database: Database, revisits: dict[str, lis
         found = _originals(sources, database, {payload for payload, _ in batch})
         for (payload, record_id), (file, offset) in batch.items():
             if record_id not in found.get(payload, set()):
-                wrong = "this revisit record refers to a record that is not there: its body is lost"
-                report.add(Finding(file, f"byte {offset}", wrong, BACKUP if payload not in found else REPORT))
+                wrong = "this revisit record refers to a record that does not exist: its body is lost"
+                report.add(Fault(file, f"byte {offset}", wrong, BACKUP if payload not in found else REPORT))
 
 
 def _originals(sources: Sources, database: Database, payloads: set[str]) -> dict[str, set[bytes]]:
-    """Record ids of the responses that have these bodies."""
+    """WarcRecord ids of the responses with these bodies."""
     places = database.run(
         "select payload, warc_file, warc_offset, warc_end from stored.visits where warc_end > 0 and "
         f"(flags & {int(VisitFlag.REPEATED)}) = 0 and payload in (select unnest(?::blob[]))",
@@ -149,7 +158,7 @@ def _originals(sources: Sources, database: Database, payloads: set[str]) -> dict
             _, _, raw = next(cdx.members(sources.shard / file, offset, end, _HEAD))
         except (StorageError, StopIteration):
             continue
-        found[names[bytes(payload)]].add(Record(raw).field(b"WARC-Record-ID"))
+        found[names[bytes(payload)]].add(WarcRecord(raw).field(b"WARC-Record-ID"))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What must hold between the rows of the tables. Each check is a query for the rows that break it."""
+"""Checks the invariants between the rows of the tables. Each check is a query for the rows that violate it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from gossamer.collection.blocks import PER_BLOCK
 from gossamer.collection.layout import URL_FILE
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import Sources
+from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
 from gossamer.read.verify.files import blocks
-from gossamer.read.verify.report import BACKUP, REPORT, Finding, Report
 
 SHOWN: Final = 20
-"""Rows of one check that are told."""
-
+"""Maximum number of rows of one check that are reported."""
 _STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
 _LOCAL: Final = f"& {(1 << SHARD_SHIFT) - 1}"
 _FAILED: Final = ", ".join(sorted(f"'{o.word}'" for o in SITE_FAILURES))
@@ -28,37 +27,41 @@ _DYNAMIC: Final = int(PageFlag.DYNAMIC)
 
 @dataclass(frozen=True, slots=True)
 class Check:
+    """An invariant of a table."""
+
     table: str
     wrong: str
-    """Names columns of the rows that `query` finds."""
+    """The message, with placeholders for columns of the rows that `query` finds."""
     query: str
 
     @property
     def needs(self) -> set[str]:
+        """The tables that the query reads."""
         return set(_STORED.findall(self.query))
 
 
 def _unknown(table: str, column: str, other: str, key: str, what: str) -> Check:
-    """Every number in `column` is one of `other`."""
+    """Every number in `column` is a number in the table `other`."""
     return Check(
         table,
-        f"{{count}} rows name {what} {{value}}, which is not known",
+        f"{{count}} rows refer to {what} {{value}}, which is not known",
         f"select t.{column} as value, count(*) as count from stored.{table} t anti join stored.{other} o "
         f"on o.{key} = t.{column} where t.{column} is not null group by 1 order by 1",
     )
 
 
 def _numbered(table: str, key: str, mask: str, what: str, where: str = "true") -> Check:
-    """Numbers are given in order: none twice, none left out."""
+    """The numbers are consecutive: none occurs twice, none is missing."""
     return Check(
         table,
-        f"{{rows}} {what}s have {{numbers}} different numbers, up to {{last}}: some are missing, or there twice",
+        f"{{rows}} {what}s have {{numbers}} different numbers, up to {{last}}: some are missing or occur twice",
         f"select count(*) as rows, count(distinct {key}) as numbers, max({key} {mask}) as last from stored.{table} "
         f"where {where} having count(*) != numbers or count(*) != coalesce(last, -1) + 1",
     )
 
 
 def _tick_rows(table: str) -> Check:
+    """Each tick has as many rows as the table `ticks` says."""
     return Check(
         table,
         "tick {tick} has {found} rows here, but the table ticks says {said}",
@@ -108,7 +111,7 @@ CHECKS: Final = (
     *(_tick_rows(table) for table in ("pages", "visits", "origins", "events", "verdicts")),
     Check(
         "pages",
-        "the fingerprint {fingerprint} stands for {count} pages",
+        "{count} pages have the fingerprint {fingerprint}",
         "select fingerprint, count(*) as count from stored.pages group by 1 having count(*) > 1 order by 1",
     ),
     Check("pages", "page {page} has no URL", "select page from stored.pages where url is null order by 1"),
@@ -127,7 +130,7 @@ CHECKS: Final = (
     ),
     Check(
         "visits",
-        "a visit of page {page} says that it archived, from {warc_offset} to {warc_end}, in no file",
+        "a visit of page {page} archived bytes {warc_offset} to {warc_end}, but names no file",
         "select page, warc_offset, warc_end from stored.visits where warc_end > 0 and "
         "(warc_file is null or warc_offset >= warc_end)",
     ),
@@ -142,7 +145,7 @@ CHECKS: Final = (
     _unknown("links", "target", "pages", "page", "the target"),
     Check(
         "anchors",
-        "page {source} has {texts} texts of links, but only {links} links",
+        "page {source} has {texts} link texts, but only {links} links",
         "select source, texts, coalesce(links, 0) as links from (select source, count(*) as texts from "
         "stored.anchors group by 1) a left join (select source, count(*) as links from stored.links group by 1) l "
         "using (source) where texts > coalesce(links, 0) order by 1",
@@ -151,7 +154,7 @@ CHECKS: Final = (
     _unknown("counts", "site", "sites", "site", "site"),
     Check(
         "counts",
-        "site {site} has {number} links of class {class}: less than one",
+        "site {site} has {number} links of class {class}, which is less than one",
         "select site, class, number from stored.counts where number is null or number < 1",
     ),
     _unknown("verdicts", "page", "pages", "page", "page"),
@@ -167,7 +170,7 @@ CHECKS: Final = (
 
 
 _BY_DESK: Final = (Counted.NOFOLLOW, Counted.SITE_FULL, Counted.COLLECTION_FULL)
-"""Counted when the desk takes a result: the lines of `counts` are the worker's."""
+"""Classes that the desk counts: the rows of `counts` are the worker's, and have none of these."""
 _CLASSES: Final = [c.name.lower() for c in Counted if c not in _BY_DESK]
 
 COUNTS: Final = Check(
@@ -184,18 +187,21 @@ where coalesce(found, 0) != coalesce(said, 0) order by 1, 2
 )
 
 
-def check_tables(sources: Sources, database: Database, report: Report, damaged: Collection[str] = ()) -> Iterator[str]:
-    """Yields the table that is looked at, check by check. Checks that need a `damaged` table are left out."""
+def check_tables(
+    sources: Sources, database: Database, report: VerifyReport, damaged: Collection[str] = ()
+) -> Iterator[str]:
+    """Runs the checks, except those that need a `damaged` table. Yields the table of each check."""
     counts, visits = (sources.table(name)[:1] for name in ("counts", "visits"))
-    complete = [f.segment for f in counts] == [f.segment for f in visits]  # segments of old have no table of counts
+    complete = [f.segment for f in counts] == [f.segment for f in visits]  # older segments have no table of counts
     for check in (*CHECKS, *([COUNTS] if complete else [])):
         if check.needs & set(damaged):
             continue
         yield check.table
         rows = [row[0] for row in database.run(f"select q from ({check.query}) q limit {SHOWN + 1}")]
-        found = [Finding(f"{check.table}/", _place(row), check.wrong.format(**row), REPORT) for row in rows[:SHOWN]]
+        faults = [Fault(f"{check.table}/", _place(row), check.wrong.format(**row), REPORT) for row in rows[:SHOWN]]
         more = len(rows) > SHOWN
-        report.add_some(found, int(database.run(f"select count(*) from ({check.query})")[0][0]) if more else len(found))
+        total = int(database.run(f"select count(*) from ({check.query})")[0][0]) if more else len(faults)
+        report.add_some(faults, total)
         report.count("invariants")
 
 
@@ -203,14 +209,14 @@ def _place(row: dict[str, Any]) -> str:
     return next((f"{key} {row[key]}" for key in ("page", "site", "tick", "origin", "source") if key in row), "")
 
 
-def check_urls(sources: Sources, database: Database, report: Report) -> None:
-    """The block file has the URL of every page, but for the last that fill no block."""
+def check_urls(sources: Sources, database: Database, report: VerifyReport) -> None:
+    """Checks that the block file has the URL of every page, except the last pages, which do not fill a block yet."""
     length = sources.lengths().get(URL_FILE)
     path = sources.shard / URL_FILE
     if length is None:
         return
     if not path.exists():
-        report.add(Finding(URL_FILE, "", f"is missing, and {length} bytes of it were committed", BACKUP))
+        report.add(Fault(URL_FILE, "", f"is missing, but {length} bytes of it were committed", BACKUP))
         return
     urls = (str(row[0] or "") for row in database.stream("select url from stored.pages order by page"))
     known = 0
@@ -219,24 +225,26 @@ def check_urls(sources: Sources, database: Database, report: Report) -> None:
             expected = list(islice(urls, PER_BLOCK))
             known += len(expected)
             if [text.decode("utf-8", "replace") for text in texts] != expected:
-                wrong = f"the block at byte {at} has other URLs than pages {known - len(expected)} to {known - 1}"
-                report.add(Finding(URL_FILE, f"byte {at}", wrong, BACKUP))
+                wrong = (
+                    f"the block at byte {at} does not contain the URLs of pages {known - len(expected)} to {known - 1}"
+                )
+                report.add(Fault(URL_FILE, f"byte {at}", wrong, BACKUP))
                 return
     except ValueError as error:
-        report.add(Finding(URL_FILE, "", str(error), BACKUP))
+        report.add(Fault(URL_FILE, "", str(error), BACKUP))
         return
     rest = sum(1 for _ in urls)
     report.count("URLs", known + rest)
     if rest >= PER_BLOCK:
-        report.add(Finding(URL_FILE, "", f"has the URLs of {known} pages only, of {known + rest}", BACKUP))
+        report.add(Fault(URL_FILE, "", f"contains the URLs of only {known} of {known + rest} pages", BACKUP))
 
 
-def check_standing(shard: Path, standing: dict[str, Any] | None, report: Report) -> None:
-    """known = pending + waiting + done + excluded."""
+def check_standing(shard: Path, standing: dict[str, Any] | None, report: VerifyReport) -> None:
+    """Checks the file for `status`: known = pending + waiting + done + excluded."""
     words = ("pending", "waiting", "done", "excluded")
     if standing is None or not {"known", *words} <= set(standing):
         return
     total = sum(int(standing[word]) for word in words)
     if total != standing["known"]:
         wrong = f"{standing['known']} pages are known, but {', '.join(words)} add up to {total}"
-        report.add(Finding("standing.json", "", wrong, "It is renewed when the crawl next runs; report this."))
+        report.add(Fault("standing.json", "", wrong, "The next run of the crawl renews it. Please report this."))

@@ -1,4 +1,4 @@
-"""The order of the checks, and the archive in pieces, in as many processes as there are cores."""
+"""Runs all checks in order. The archive is checked in pieces, in as many processes as there are cores."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from gossamer.collection.status_file import STANDING
 from gossamer.config import Settings
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import Sources
-from gossamer.read.verify import archive, beside, files, index, invariants
-from gossamer.read.verify.archive import Checked, Piece, Visit
-from gossamer.read.verify.report import BACKUP, REPORT, Finding, Report
+from gossamer.read.verify import archive, files, index, invariants, other_files
+from gossamer.read.verify.archive import ArchivedVisit, CheckedPiece, Piece
+from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
 
 MEMORY: Final = "1GB"
 PIECE: Final = 16 << 20
-"""Bytes of archive that one process checks at a time."""
+"""Bytes of the archive that one process checks at a time."""
 ALONE: Final = 4 * PIECE
-"""Up to so many bytes of archive, no other process is worth its start."""
+"""An archive of at most this many bytes is checked in this process: starting others would take longer."""
 
 Progress = Callable[[str, float], None]
-"""What is being done, and how much of it, from 0 to 1."""
+"""Called with what is being checked, and the part done, from 0 to 1."""
 
 
 def repaired(folder: Path) -> list[str]:
-    """See `collection/repair.py`. No crawl may run."""
+    """Repairs what can be repaired (`collection/repair.py`), and returns what was done. No crawl may run."""
     require_collection(folder)
     shard = shard_folder(folder)
     held = lock.take(shard)
@@ -46,15 +46,15 @@ def repaired(folder: Path) -> list[str]:
         held.release()
 
 
-def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, part: None) -> Report:
-    """`quick`: all but the archive's records and index."""
-    report = Report()
+def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, part: None) -> VerifyReport:
+    """Checks everything; with `quick`, everything except the records and the index of the archive."""
+    report = VerifyReport()
     sources = files.open_sources(folder, report)
     files.check_chain(sources, report)
     gaps = any((f.file, f.place) != (MANIFEST, files.FIRST_LINE) for f in report.findings)
     damaged = {*TABLES, INDEX} if gaps else set[str]()  # rows of every table may be missing
-    settings = beside.check_settings(sources, report)
-    beside.check_strays(sources, report)
+    settings = other_files.check_settings(sources, report)
+    other_files.check_strays(sources, report)
     total = sum(f.bytes for these in sources.tables.values() for f in these)
     done = 0
     for size in files.check_segments(sources, report, damaged):
@@ -70,20 +70,20 @@ def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, 
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """What is in the tables and the archive, as far as the tables that a check needs are whole."""
+    """The checks of tables and archive. A check that needs a damaged table is left out."""
 
     sources: Sources
     settings: Settings
     database: Database
     damaged: set[str]
-    """Tables."""
-    report: Report
+    """Names of damaged tables."""
+    report: VerifyReport
     progress: Progress
 
     def check(self, quick: bool) -> None:
         if self.damaged:
             without = ", ".join(name for name in (*TABLES, INDEX) if name in self.damaged)
-            self.report.notes.append(f"What needs {without} was not looked at: mend the files first.")
+            self.report.notes.append(f"Checks that need {without} were skipped: repair the files first.")
         tables = invariants.check_tables(self.sources, self.database, self.report, self.damaged)
         for number, table in enumerate(tables):
             self.progress(f"invariants of {table}", number / (1 + len(invariants.CHECKS)))
@@ -96,13 +96,13 @@ class _Contents:
             self._check_archive(lengths)
 
     def _check_archive(self, there: dict[str, int]) -> None:
-        report, indexed = self.report, index.Index(self.sources)
+        report, indexed = self.report, index.IndexCheck(self.sources)
         indexed.leave_out(name for name, length in self.sources.lengths().items() if there.get(name, 0) < length)
         total, done = sum(there.values()), 0
         revisits: dict[str, list[archive.Revisit]] = defaultdict(list)
         for checked in _checked(self._pieces(there, indexed), total):
             name = f"{ARCHIVE}/{checked.path.name}"
-            report.add(*(Finding(name, f"byte {at}", wrong, _cure(wrong)) for at, wrong in checked.wrong))
+            report.add(*(Fault(name, f"byte {at}", wrong, _cure(wrong)) for at, wrong in checked.wrong))
             report.count("archive bytes", checked.bytes)
             report.count("archive records", checked.records)
             indexed.expect(checked)
@@ -118,12 +118,12 @@ class _Contents:
     def _visits_known(self) -> bool:
         return not self.damaged & {"visits", "pages"}
 
-    def _pieces(self, there: dict[str, int], indexed: index.Index) -> Iterator[Piece]:
-        """Visits are asked for file by file: memory is that of one file's."""
+    def _pieces(self, there: dict[str, int], indexed: index.IndexCheck) -> Iterator[Piece]:
+        """The pieces of the archive. Visits are read file by file, so memory is that of the visits of one file."""
         for name, length in there.items():
             path, without = self.sources.shard / name, indexed.without(name)
             visits = self._visits_in(name) if self._visits_known else None
-            if visits is not None and length < self.sources.lengths()[name]:  # the file was cut: as far as it goes
+            if visits is not None and length < self.sources.lengths()[name]:  # the file was cut: check what is left
                 visits = [visit for visit in visits if visit.end <= length]
                 length = visits[-1].end if visits else 0
             if not visits:
@@ -136,13 +136,13 @@ class _Contents:
                     yield Piece(path, start, end, (visits or [])[first:number], self.settings.seeder, without)
                     start, first = end, number
 
-    def _visits_in(self, name: str) -> list[Visit]:
+    def _visits_in(self, name: str) -> list[ArchivedVisit]:
         found = self.database.run(
             "select v.warc_offset, v.warc_end, p.url, v.flags, v.payload from stored.visits v left join stored.pages p "
             "on p.page = v.page where v.warc_end > 0 and v.warc_file = ? order by 1",
             [name],
         )
-        return [Visit(*row) for row in found]
+        return [ArchivedVisit(*row) for row in found]
 
 
 def _standing(shard: Path) -> dict[str, Any] | None:
@@ -153,37 +153,37 @@ def _standing(shard: Path) -> dict[str, Any] | None:
     return found
 
 
-def _archive_lengths(sources: Sources, report: Report) -> dict[str, int]:
-    """Of the files that are there, as far as they are committed and there."""
-    found = {}
+def _archive_lengths(sources: Sources, report: VerifyReport) -> dict[str, int]:
+    """Committed length of each archive file, as far as the file exists."""
+    lengths = {}
     for name, length in sorted(sources.lengths().items()):
         path = sources.shard / name
         if not name.startswith(f"{ARCHIVE}/"):
             continue
         if not path.exists():
-            wrong = "is missing: its visits are known, their bodies are not"
-            report.add(Finding(name, "", wrong, BACKUP))
+            wrong = "is missing: its visits are known, but their bodies are lost"
+            report.add(Fault(name, "", wrong, BACKUP))
         elif path.stat().st_size < length:
             wrong = f"has {path.stat().st_size} bytes, but {length} were committed: the end is missing"
-            report.add(Finding(name, "", wrong, BACKUP))
+            report.add(Fault(name, "", wrong, BACKUP))
         if path.exists():
-            found[name] = min(length, path.stat().st_size)
-    return found
+            lengths[name] = min(length, path.stat().st_size)
+    return lengths
 
 
 def _cure(wrong: str) -> str:
     return BACKUP if "damaged" in wrong or "not a WARC" in wrong or "length" in wrong else REPORT
 
 
-def _checked(pieces: Iterable[Piece], total: int) -> Iterator[Checked]:
-    """In no order, some at a time."""
+def _checked(pieces: Iterable[Piece], total: int) -> Iterator[CheckedPiece]:
+    """Checks the pieces, several at a time, and yields the results in any order."""
     cores = len(os.sched_getaffinity(0))
     if total <= ALONE or cores == 1:
         yield from map(archive.check, pieces)
         return
     waiting = iter(pieces)
     with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
-        running: set[Future[Checked]] = {pool.submit(archive.check, p) for p in islice(waiting, 2 * cores)}
+        running: set[Future[CheckedPiece]] = {pool.submit(archive.check, p) for p in islice(waiting, 2 * cores)}
         while running:
             ended, running = wait(running, return_when=FIRST_COMPLETED)
             running |= {pool.submit(archive.check, p) for p in islice(waiting, len(ended))}
