@@ -92,7 +92,7 @@ class Crawl:
     ) -> None:
         self.desk, self.store, self.web, self.clock, self.bounds = desk, store, web, clock, bounds
         self.names = Watched(names, clock)
-        self.harvest = Harvest(desk, store, web, self.names, clock, log, desk[Pages].policy.sites_by, errands)
+        self.harvest = Harvest(desk, store, web, self.names, clock, desk[Pages].policy.sites_by, errands)
         self.planner = Planner(desk, store, bounds.patience)
         self._stages = Stages(desk, store, self.harvest, Limits.of(desk.settings), log, self.planner.outdate)
         self._steps = steps

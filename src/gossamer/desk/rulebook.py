@@ -9,7 +9,7 @@ Which rules are there is known by a fingerprint of 64 bits, in a `Table`; that t
 So a site costs its columns, and 15 to 19 bytes and its rules if these are its own.
 
 Invariants, each a test of the same name: what is placed can be read, and equal rules are placed once; rules that nobody
-has any more are forgotten, when more was added than was in use the last time, and than a mebibyte.
+has any more are forgotten. That happens when more was added than was in use the last time, and more than a mebibyte.
 """
 
 from __future__ import annotations

@@ -8,32 +8,30 @@ every page, right before it is handed out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from gossamer import urls
 from gossamer.base.clock import Clock
-from gossamer.base.log import EventLog
-from gossamer.base.model import ERRAND, NONE, Ask, Assignment, Outcome, PageFlag, Reason, State, VerdictFlag, Visits
-from gossamer.collection.journal.effects import Effects, SiteNews, Verdict
+from gossamer.base.model import Ask, Outcome, PageFlag, Visits
+from gossamer.collection.journal.effects import Effects, SiteNews
 from gossamer.collection.store import Store
 from gossamer.config.presets import in_force
 from gossamer.desk.desk import Desk
 from gossamer.desk.kernels import asked_for, spoken_against, unanswered
 from gossamer.desk.places import Places
-from gossamer.desk.rules import Rules
 from gossamer.harvester.bandwidth.contract import Bandwidth, Ready
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.clocks import Clocks
-from gossamer.harvester.errands.errand import Context, Errand, Errands, Request
-from gossamer.harvester.errands.robots import REFUSED_AGAIN, RobotsErrand
+from gossamer.harvester.errands.errand import Context, Errand, Errands
+from gossamer.harvester.errands.robots import REFUSED_AGAIN
 from gossamer.harvester.errands.table import ERRANDS
-from gossamer.harvester.in_flight import Flight, InFlight
+from gossamer.harvester.in_flight import InFlight
 from gossamer.harvester.names import SiteNames
 from gossamer.harvester.outbox import Outbox
 from gossamer.harvester.queue.queue import SITES_BY, Order, SiteQueue
+from gossamer.harvester.requests import Requests, Taken
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer, Names, Web
 
@@ -51,17 +49,6 @@ READ_EVERY: Final = 0.5 * READ_AHEAD
 """Seconds between two checks of what is to be read: each wakes a thread, so that some are read together."""
 
 
-class _Taken(NamedTuple):
-    """Sites that may be asked now, with the page of each and what to ask for."""
-
-    sites: Array
-    pages: Array
-    asks: Array
-
-    def where(self, kept: Array) -> _Taken:
-        return _Taken(self.sites[kept], self.pages[kept], self.asks[kept])
-
-
 class Harvest:
     def __init__(
         self,
@@ -70,11 +57,10 @@ class Harvest:
         web: Web,
         names: Names,
         clock: Clock,
-        log: EventLog | None = None,
         sites_by: str = "best",
         errands: Sequence[type[Errand]] = ERRANDS,
     ) -> None:
-        self._desk, self._store, self._web, self._log = desk, store, web, log
+        self._desk, self._store, self._web = desk, store, web
         harvester = desk.settings.harvester
         self._period = float(in_force(desk.settings.manager).min_period)
         self._larger_first = sites_by == "larger"
@@ -96,6 +82,7 @@ class Harvest:
         self.in_flight, self.outbox = InFlight(), Outbox()
         context = Context(desk, self.in_flight, self.outbox, self.clocks, store.texts, self.queue.without_pages)
         self.errands = Errands(errands, context, self.queue, self.names.enter)
+        self._requests = Requests(context, self.queue, self.errands)
         self._next_look = self._next_read = -float("inf")
 
     def resume(self, since_start: float) -> None:
@@ -168,7 +155,7 @@ class Harvest:
         if self.bandwidth is not None and limited:
             self._hand_out_within(self.bandwidth, ready, most, wall)
         else:
-            taken = _Taken(*ready(most))
+            taken = Taken(*ready(most))
             times = self.queue.times_of(taken.sites).tolist() if ahead else []
             self._ask(taken, wall, begins, dict(zip(taken.sites.tolist(), times, strict=True)) if ahead else {}, {})
         if now >= self._next_read:
@@ -177,19 +164,19 @@ class Harvest:
 
     def _hand_out_within(self, bandwidth: Bandwidth, ready: Ready, most: int, wall: float) -> None:
         admitted = bandwidth.admit(ready, most)
-        back = _Taken(*admitted.back)
+        back = Taken(*admitted.back)
         if len(back.sites):
-            self._unassign(back)
+            self._requests.unassign(back)
             self.queue.give_back(back.sites, self.clocks.now)
         if len(admitted.sites):
             capped = admitted.caps > 0
             caps = dict(zip(admitted.sites[capped].tolist(), admitted.caps[capped].tolist(), strict=True))
-            taken = _Taken(admitted.sites, admitted.pages, admitted.asks)
+            taken = Taken(admitted.sites, admitted.pages, admitted.asks)
             asked = self._ask(taken, wall, wall, {}, caps)
             bandwidth.settle(np.setdiff1d(admitted.sites, np.array(asked, np.uint32)))
 
     def _ask(
-        self, taken: _Taken, wall: float, begins: float, times: dict[int, float], caps: dict[int, int]
+        self, taken: Taken, wall: float, begins: float, times: dict[int, float], caps: dict[int, int]
     ) -> list[int]:
         """Assigns the requests, by site not before its time and with its cap. Returns the sites that were asked:
         something may speak against a site at the last moment."""
@@ -198,33 +185,14 @@ class Harvest:
         columns = self._desk.columns.site
         if spoken_against(taken.sites, columns.refused, columns.resolved, wall):
             taken = self._not_spoken_against(taken, wall)
-        is_page = taken.asks == _PAGE
-        flights = self._errand_flights(taken.where(~is_page), begins) + self._page_flights(taken.where(is_page))
-        assignments = [self._assignment(f, times.get(f.site, 0.0), caps.get(f.site, 0)) for f in flights]
-        if assignments:
-            self._web.assign(assignments)
+        flights = self._requests.flights(taken, begins)
+        if flights:
+            self._web.assign(
+                [self._requests.assignment(f, times.get(f.site, 0.0), caps.get(f.site, 0)) for f in flights]
+            )
         return [flight.site for flight in flights]
 
-    def _assignment(self, flight: Flight, not_before: float, cap: int) -> Assignment:
-        columns, site = self._desk.columns, flight.site
-        port = int(columns.site.port[site])
-        if not port:  # a page has that of its origin
-            is_page = flight.page != NONE
-            port = int(columns.origin.port[flight.origin]) if is_page else urls.split(flight.url.decode()).port
-        return Assignment(
-            self.in_flight.add(flight),
-            flight.ask,
-            flight.page,
-            flight.origin,
-            site,
-            flight.url,
-            self._desk[Places].address(site),
-            port,
-            cap=cap,
-            not_before=not_before,
-        )
-
-    def _not_spoken_against(self, taken: _Taken, wall: float) -> _Taken:
+    def _not_spoken_against(self, taken: Taken, wall: float) -> Taken:
         """Without sites that have asked for a longer delay than is honoured since they were planned, and without those
         whose address is too old: names first."""
         columns = self._desk.columns.site
@@ -240,54 +208,10 @@ class Harvest:
             taken = taken.where(~stale)
         return taken
 
-    def _put_back(self, taken: _Taken, seconds: float) -> None:
-        self._unassign(taken)
+    def _put_back(self, taken: Taken, seconds: float) -> None:
+        self._requests.unassign(taken)
         self.clocks.postpone(taken.sites, seconds)
         self.queue.skip(taken.sites, self.clocks.now)
-
-    def _unassign(self, taken: _Taken) -> None:
-        self._desk.columns.page.flags[taken.pages[taken.asks == _PAGE]] &= 0xFF ^ _ASSIGNED
-
-    def _page_flights(self, taken: _Taken) -> list[Flight]:
-        if not len(taken.pages):
-            return []
-        texts = self._store.texts(taken.pages)
-        allowed = self._desk[Rules].allowed(taken.pages, texts)
-        refused = allowed == 0
-        if refused.any():
-            no = (State.EXCLUDED, Reason.ROBOTS, VerdictFlag.ROBOTS)
-            self.outbox.verdicts += [Verdict(page, *no) for page in taken.pages[refused].tolist()]
-            self._unassign(taken.where(refused))
-            self.queue.skip(taken.sites[refused], self.clocks.now)
-        origin, www = self._desk.columns.page.origin, self._desk.columns.site.www
-        rows = zip(taken.sites.tolist(), taken.pages.tolist(), texts, allowed.tolist(), strict=True)
-        return [
-            Flight(Ask.PAGE, page, site, int(origin[page]), self._asked_as(site, text) if www[site] else text, text)
-            for site, page, text, ok in rows
-            if ok
-        ]
-
-    def _asked_as(self, site: int, text: bytes) -> bytes:
-        return self._desk[Places].asked_as(site, text.decode()).encode()
-
-    def _errand_flights(self, taken: _Taken, begins: float) -> list[Flight]:
-        flights = []
-        for site, page, ask in zip(taken.sites.tolist(), taken.pages.tolist(), taken.asks.tolist(), strict=True):
-            request = self.errands.next(site, begins) if ask == ERRAND else self._robots_of(site, page, begins)
-            if request is None:
-                self.clocks.rest(np.array([site], np.uint32))
-                self.queue.skip(np.array([site], np.uint32), self.clocks.now)
-            else:
-                url = request.url.encode()
-                flights.append(Flight(request.ask, NONE, site, request.origin, url, url, request.errand))
-        return flights
-
-    def _robots_of(self, site: int, page: int, begins: float) -> Request | None:
-        """The robots.txt of a page's origin; while that is asked for elsewhere, an errand of the site, if any."""
-        robots, origin = self.errands[RobotsErrand], int(self._desk.columns.page.origin[page])
-        if not robots.is_away(origin):
-            return robots.own(site, origin)
-        return self.errands.next(site, begins) if robots.waits_at(site) else None
 
     # --- answers come back ----------------------------------------------------------------------------------------
 

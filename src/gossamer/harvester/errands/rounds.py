@@ -8,8 +8,8 @@ again at the next start, without the sitemaps that are spent.
 
 Host and port of a sitemap must be in scope, and no pattern may reject it; patterns that accept are for pages.
 
-Invariants, each a test of the same name: a sitemap is asked for once a round; no more of a round than
-`seeder.sitemaps_per_site`; a round ends whatever is answered.
+Invariants, each a test of the same name: a sitemap is asked for once a round; an index leads to further sitemaps and no
+more of a round than the settings allow; a round ends whatever is answered.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ all. Pages that were fetched before the probe stay what they were until they are
 What probes gave is in the journal as their visits, and at the desk (`harvester/errands/probes.py`); what is only
 suspected is forgotten at a stop.
 
-Invariants, each a test of the same name: a folder is probed once (until it answers); no more probes of a site than
-`MOST`; a probe is asked for by robots.txt and under all clocks; a site that answers honestly has no soft 404.
+Invariants, each a test of the same name: a folder is probed once and no more probes of a site than `MOST`; a probe is
+asked for by robots.txt and under all clocks; a site that answers honestly has no soft 404.
 """
 
 from __future__ import annotations

@@ -1,0 +1,52 @@
+"""Columns that other threads read while the loop writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gossamer.base.model import State, Texts
+from gossamer.collection.journal.effects import PAGE, Effects
+from gossamer.config import Settings, override
+from gossamer.crawl.apply import apply
+from gossamer.crawl.parts import LAYOUT, PARTS, new_desk
+from gossamer.desk.columns import Group
+from gossamer.desk.desk import layout_of
+from gossamer.desk.rules import Rules
+
+SMALL = ("collection.max_pages=100", "collection.max_sites=10")
+
+
+def test_the_count_of_pages_is_published_after_their_columns() -> None:
+    """And that there are pages to be judged, after the count: a plan that sees the flag finds them."""
+    desk = new_desk(override(Settings(), SMALL), 1)
+    seen: list[tuple[int, list[int], list[int], bool]] = []
+
+    class Watched(Group):
+        @property
+        def count(self) -> int:
+            return int(self.__dict__["count"])
+
+        @count.setter
+        def count(self, value: int) -> None:
+            depths, states = self.depth[:value].tolist(), self.state[:value].tolist()
+            seen.append((value, depths, states, desk[Rules].unjudged))
+            self.__dict__["count"] = value
+
+    desk.columns.page.__class__ = Watched
+    pages: Any = np.zeros(2, PAGE)
+    pages["fingerprint"], pages["depth"], pages["state"] = [11, 12], [3, 4], State.EXCLUDED
+    effects = Effects(1, 1.0, 1.0)
+    effects.sites, effects.sites_www = Texts.join([b"a.example"], "<u2"), np.zeros(1, np.uint8)
+    effects.origins = np.array([(0, 80, 0)], effects.origins.dtype)
+    effects.pages, effects.urls = pages, Texts.join([b"http://a.example/1", b"http://a.example/2"], "<u2")
+    apply(desk, effects)
+    assert seen == [(2, [3, 4], [State.EXCLUDED] * 2, False)]
+    assert desk[Rules].unjudged
+
+
+def test_every_column_belongs_to_one_part() -> None:
+    assert layout_of(PARTS) == LAYOUT
+    declared = [f"{group}.{name}" for part in PARTS for group, names in part.columns.items() for name in names]
+    assert len(declared) == len(set(declared)) > 40

@@ -1,0 +1,123 @@
+"""Budgets of size: no class has more than 250 lines or 15 fields, and no function more than 90 lines.
+
+`pytest -s tests/project/test_budget.py` prints the five largest files, classes and functions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from tests.support.paths import ROOT
+
+SOURCE: Final = ROOT / "src" / "gossamer"
+MOST_LINES, MOST_FIELDS, LONGEST_FUNCTION = 250, 15, 90
+FLAT: Final = {
+    "HarvesterSettings": "settings are flat, by the names that users write",
+    "SeederSettings": "settings are flat, by the names that users write",
+    "Effects": "the sections of a journal record",
+    "Scenario": "settings of a simulation, flat by the names that users write",
+    "Shape": "kinds of the demonstration Web, flat by the names that users write",
+}
+"""Classes that may have more fields, each with its reason. Arrays of kernels are recognised by their type."""
+
+
+class Size(NamedTuple):
+    lines: int
+    fields: int
+    name: str
+    kernel: bool
+
+
+def trees() -> Iterator[tuple[str, ast.Module, int]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = path.read_text()
+        yield str(path.relative_to(SOURCE)), ast.parse(text), text.count("\n")
+
+
+def fields(node: ast.ClassDef) -> set[str]:
+    """Annotated attributes of the class, and whatever its constructor sets."""
+    found = set()
+    for member in node.body:
+        if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):
+            found.add(member.target.id)
+        elif isinstance(member, ast.FunctionDef) and member.name == "__init__":
+            for each in ast.walk(member):
+                if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store):
+                    found.add(each.attr)
+    return found
+
+
+def is_kernel(node: ast.ClassDef) -> bool:
+    """A NamedTuple of arrays that numba takes."""
+    bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
+    types = [ast.unparse(m.annotation) for m in node.body if isinstance(m, ast.AnnAssign)]
+    arrays = [each for each in types if each in ("Array", "U8", "U16", "U32", "U64", "I64", "F32", "F64", "Bools")]
+    return "NamedTuple" in bases and len(arrays) > len(types) / 2
+
+
+def classes() -> list[Size]:
+    return sorted(
+        (
+            Size((n.end_lineno or 0) - n.lineno + 1, len(fields(n)), f"{path}: {n.name}", is_kernel(n))
+            for path, tree, _ in trees()
+            for n in ast.walk(tree)
+            if isinstance(n, ast.ClassDef)
+        ),
+        reverse=True,
+    )
+
+
+def functions() -> list[tuple[int, str]]:
+    found = [
+        ((n.end_lineno or 0) - n.lineno + 1, f"{path}: {n.name}")
+        for path, tree, _ in trees()
+        for n in ast.walk(tree)
+        if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return sorted(found, reverse=True)
+
+
+def test_no_class_is_too_large() -> None:
+    found = classes()
+    assert len(found) > 300
+    print("\nlargest classes:", *(f"{c.lines} lines, {c.fields} fields  {c.name}" for c in found[:5]), sep="\n  ")
+    by_fields = sorted(found, key=lambda c: -c.fields)[:5]
+    print("most fields:", *(f"{c.fields}  {c.name}" for c in by_fields), sep="\n  ")
+    assert [c for c in found if c.lines > MOST_LINES] == []
+    too_many = [c for c in found if c.fields > MOST_FIELDS and not c.kernel and c.name.split(": ")[1] not in FLAT]
+    assert too_many == []
+
+
+def test_every_exception_is_needed() -> None:
+    large = {c.name.split(": ")[1] for c in classes() if c.fields > MOST_FIELDS}
+    assert set(FLAT) <= large
+
+
+def test_no_function_is_too_long() -> None:
+    found = functions()
+    print("\nlongest functions:", *(f"{lines}  {name}" for lines, name in found[:5]), sep="\n  ")
+    print("longest files:", *sorted(((n, p) for p, _, n in trees()), reverse=True)[:5], sep="\n  ")
+    assert [each for each in found if each[0] > LONGEST_FUNCTION] == []
+
+
+def test_the_spine_reads_in_half_an_hour() -> None:
+    """The loop, the tick and the entry files of the four stages."""
+    spine = (
+        "crawl/tick.py",
+        "crawl/loop.py",
+        "seeder/seed.py",
+        "manager/plan.py",
+        "harvester/harvest.py",
+        "gatherer/gather.py",
+    )
+    lines = {name: (SOURCE / name).read_text().count("\n") for name in spine}
+    assert sum(lines.values()) <= 1500, lines
+
+
+def test_the_top_folder_has_about_twenty_names() -> None:
+    folders = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    files = {path.name for path in SOURCE.iterdir() if path.is_file()}
+    assert len(folders) <= 20, sorted(folders)
+    assert files == {"__init__.py", "__main__.py", "py.typed"}
