@@ -23,7 +23,7 @@ from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_sql
 from gossamer.collection.layout import TABLES
 from gossamer.config import Settings
-from gossamer.config.page_limits import PageLimits
+from gossamer.manager.limits import Limits
 from gossamer.rank.names import PARTS
 from gossamer.read.sql import preferences
 from gossamer.read.sql.aside import aside_of
@@ -89,7 +89,7 @@ class Database:
         self._fresh = fresh_tables(sources)
         for name, table in self._fresh.items():
             self.connection.register(f"fresh_{name}", table)
-        self._settings, self._limits = settings, PageLimits.of(settings)
+        self._settings, self._limits = settings, Limits.of(settings)
         self._made, self._made_stored = set[str](), set[str]()
 
     def _close(self, spilled: Path | None) -> None:

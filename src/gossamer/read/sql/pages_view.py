@@ -22,7 +22,7 @@ from typing import Final
 
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, PageFlag, VerdictFlag, VisitFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
-from gossamer.config.page_limits import PageLimits
+from gossamer.manager.limits import Limits
 
 
 def _words(outcomes: frozenset[Outcome]) -> str:
@@ -97,7 +97,7 @@ from now n {joined}
 """
 
 
-def pages_view(limits: PageLimits, scores: str, joined: str) -> str:
+def pages_view(limits: Limits, scores: str, joined: str) -> str:
     """SQL of the view. `scores`: the score columns; `joined`: the join that adds them, on `n.page`."""
     return _VIEW.format(
         transient=_words(TRANSIENT),
