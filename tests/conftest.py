@@ -5,6 +5,7 @@ lets what it runs in the background ignore Ctrl-C, and all programs that it star
 """
 
 import signal
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -27,6 +28,21 @@ LONGEST: Final = [
     "test_revisits",
     "test_queue",
 ]
+
+
+WHOLE: Final = ("crawl", "project/test_docs", "project/test_readme", "webs", "cli", "laboratory", "bench", "fuzz")
+"""Folders and files of tests that run whole crawls, commands or experiments: `make quick` leaves them out."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out whole crawls, commands and experiments")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if not config.getoption("--quick"):
+        return None
+    name = collection_path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
+    return True if name in WHOLE else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
