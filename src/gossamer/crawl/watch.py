@@ -138,7 +138,7 @@ class Watch:
         """When memory is used up, what can be done without goes first: images and link scores that are being made. Then
         the crawl stops, before the kernel ends it."""
         m, now = self._m, self._m.clock.monotonic()
-        if now < self._next_memory or m.crawl.stop is Ending.MEMORY:
+        if now < self._next_memory:
             return
         self._next_memory = now + MEMORY_EVERY
         used = m.memory_used()
@@ -149,7 +149,7 @@ class Watch:
         if m.imager.give_up() | m.scorer.give_up():
             message = f"{reached}: an image or link scores that were being made are given up"
         else:
-            m.crawl.stop = Ending.MEMORY
+            m.crawl.stop, self._next_memory = m.crawl.stop or Ending.MEMORY, float("inf")
             message = f"{reached}: it stops before it is killed. {MEMORY_CURE}"
         self._voice.warn("memory", message, used=used, limit=self._memory.bytes)
 

@@ -25,7 +25,7 @@ ROUNDING: Final = 0.001
 """Seconds: a visit's wall time is rounded, so a rest that is longer by less than this is the usual one."""
 
 
-class Clocks:
+class QueueClocks:
     def __init__(self, desk: Desk, queue: SiteQueue, clock: Clock) -> None:
         self._desk, self._queue, self._clock = desk, queue, clock
         self._backoff, self._site = desk[Backoff], desk.columns.site
