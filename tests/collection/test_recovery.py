@@ -30,6 +30,7 @@ from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.tables import seal
 from tests.support.effects_samples import small_effects
 from tests.support.powercut import Disk, Loss
+from tests.support.timing import COMMAND
 
 URLS = "urls/pages.blocks"
 NEVER = 1 << 62
@@ -309,7 +310,7 @@ def test_after_a_clean_stop_only_the_image_is_read(writer: Writer) -> None:
 def test_a_clean_start_does_not_import_pyarrow() -> None:
     """It takes a third of a second, and tens of megabytes of the desk's memory."""
     imports = "import gossamer.crawl.run, sys; print('pyarrow' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, timeout=COMMAND)
     assert done.stdout.strip() == "False", done.stderr
 
 

@@ -37,12 +37,12 @@ from gossamer.urls import Scope
 from gossamer.web.fetch.request import request_fields
 from gossamer.webs.checker import LOG_FORMAT
 from tests.support.paths import ROOT
+from tests.support.timing import COMMAND
 
 DOCS: Final = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
 RUN: Final = ("manual.md", "webmasters.md", "README.md")
 PAGES: Final = 150
 """Of a crawl of the demonstration Web."""
-WITHIN: Final = 300
 FENCE: Final = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -114,7 +114,7 @@ def run(command: list[str], folder: Path) -> tuple[int, str]:
             start_new_session=True,
         )
         try:
-            code = process.wait(WITHIN)
+            code = process.wait(COMMAND)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -20,6 +20,7 @@ from gossamer.collection.journal import journal, records
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.records import Kind, Mark
 from tests.support.effects_samples import small_effects, wild_effects
+from tests.support.timing import WITHIN
 
 
 @pytest.fixture
@@ -352,7 +353,7 @@ def test_a_start_waits_for_orphaned_workers(shard: Path) -> None:
             lock.take(shard, orphans=0.2)
         ending = threading.Timer(0.2, desk.stdin.close)
         ending.start()
-        lock.take(shard, orphans=20).release()
+        lock.take(shard, orphans=WITHIN).release()
         ending.join()
 
 
