@@ -222,6 +222,8 @@ def test_the_page_shows_the_measurements_and_the_missed_bounds(tmp_path: Path) -
 
 
 def test_the_programs_for_other_crawlers_do_not_import_gossamer() -> None:
-    for path in (Path(write.__file__).parent / "others").glob("with_*.py"):
+    programs = list((Path(write.__file__).parent / "others").glob("with_*.py"))
+    assert programs
+    for path in programs:
         assert not re.search(r"^(?:from|import) (?:gossamer|bench)", path.read_text(), re.MULTILINE)
         assert os.access(path, os.R_OK)

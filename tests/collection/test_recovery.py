@@ -242,7 +242,7 @@ def test_idempotent(recorded: tuple[Writer, list[disk.Operation]], scratch: Path
     """A power cut at any operation of a recovery from a power cut changes nothing; neither does a second one."""
     writer, operations = recorded
     model = Disk()
-    rng = random.Random(7)
+    rng, cuts = random.Random(7), 0
     for number, operation in enumerate(operations):
         model.apply(operation)
         if number < 60 or rng.random() > 0.07:
@@ -259,8 +259,10 @@ def test_idempotent(recorded: tuple[Writer, list[disk.Operation]], scratch: Path
                 after = check(scratch / "after", writer, operation.end)
                 assert (after.effects, after.lengths) == (expected.effects, expected.lengths)
                 shutil.rmtree(scratch / "after")
+            cuts += 1
         for path in (before, again.found, scratch / "tape"):
             shutil.rmtree(path)
+    assert cuts > 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ def test_both_modes_collect_all_pages_that_answer(ran: dict[str, RunResult]) -> 
 
 
 def test_the_time_of_the_processes_is_accounted_for(ran: dict[str, RunResult]) -> None:
+    assert set(ran) == {DYNAMIC, STATIC}
     for outcome in ran.values():
         parts = outcome.network + outcome.extraction + outcome.waiting
         assert parts == pytest.approx(outcome.processes * outcome.seconds, rel=0.05)

@@ -95,6 +95,7 @@ STEPS = st.lists(
         st.tuples(st.just("up"), st.just(0), st.just(0)),
         st.tuples(st.just("wait"), st.integers(1, 400), st.just(0)),
     ),
+    min_size=1,
     max_size=20,
 )
 
