@@ -1,4 +1,5 @@
-"""Property tests have no deadlines: the machine may be busy, and what must be quick is shown by benchmarks.
+"""Property tests have no deadlines, and may be slow to make their examples: the machine may be busy, and what must be
+quick is shown by benchmarks.
 
 Files that take longest come first, so that no process is left with one of them when the others are through. A shell
 lets what it runs in the background ignore Ctrl-C, and all programs that it starts: those of the tests do not.
@@ -9,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("patient", deadline=None)
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
