@@ -242,7 +242,7 @@ class Backoff(Part):
             "why": "u1",  # Aside: why it is not requested before `next`
             "rest": "<f8",  # `next` and `why` as they were before its name made it wait longer
             "rest_why": "u1",
-            "slow": "<f4",  # factor of its wait, at least 1: outcomes that slow double it, good answers take off a tenth
+            "slow": "<f4",  # factor of its wait, at least 1: outcomes that slow double it, others take a tenth off it
             "stretch": "<f4",  # factor of its wait while its pages come more slowly than usual, at least 1
             "usual": "<f4",  # usual seconds until the first byte of a page; 0 until the first page
             "lately": "<f4",  # the same for the last few pages
