@@ -1,8 +1,8 @@
-"""The values that flow between the stages: closed sets of words, and the typed records.
+"""The values that flow between the stages: enumerations and typed records.
 
-One record, `VISIT`, describes a request from the worker that made it to the row in the `visits` table: the worker fills
-it, the desk adds what needs state (wall time, duplicate), the journal stores it as it is. Texts of a visit travel
-beside it, in the order of `VISIT_TEXTS`, their lengths in `VISIT["texts"]`.
+One record, `VISIT`, describes a request all the way from the worker to its row in the `visits` table: the worker fills
+it, the desk adds what needs state (wall time, duplicate), the journal stores it unchanged. The texts of a visit travel
+with it in a separate buffer, in the order of `VISIT_TEXTS`; `VISIT["texts"]` has their lengths.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ __all__ = [
 ]
 
 NONE: Final = 0xFFFFFFFF
-"""No page, no site, no origin (numbers are uint32 inside a shard)."""
+"""No page, no site, no origin (numbers are uint32 within a shard)."""
 SHARD_SHIFT: Final = 40
-"""A page's number in tables and messages is shard << 40 | local number, from the first day."""
+"""A page's number in tables and messages is shard << 40 | local number."""
 
 
 class State(IntEnum):
-    """Where a known page stands. known = pending + waiting + done + excluded, always."""
+    """The state of a known page. Always: known = pending + waiting + done + excluded."""
 
     PENDING = 0
-    """May be planned (or is planned, or in flight)."""
+    """May be planned, is planned, or is in flight."""
     WAITING = 1
-    """Tried without success; may be planned again when its time comes."""
+    """Tried without success; may be planned again when it is due."""
     DONE = 2
-    """Ended in a final outcome."""
+    """Its last outcome is final."""
     EXCLUDED = 3
-    """Known, but not to be asked for: its `Reason` says why."""
+    """Known, but never requested: its `Reason` says why."""
 
 
 class LinkKind(IntEnum):
-    """How a page refers to another."""
+    """How a page refers to another page."""
 
     ANCHOR = 0
     FRAME = 1
@@ -75,20 +75,20 @@ class LinkKind(IntEnum):
     REDIRECT = 5
     SEED = 6
     SITEMAP = 7
-    """No link of a page: a sitemap of its site lists it. Never in the table of links."""
+    """Not a link: a sitemap of the site lists the page. Never in the `links` table."""
 
 
 class LinkFlag(IntFlag):
-    """What the page or the worker says about a link."""
+    """Properties of a link that the page or the worker found."""
 
     NOFOLLOW = 1
     DYNAMIC = 2
     WWW = 4
-    """The link was written with `www.`, which the canonical form leaves out."""
+    """The link was written with `www.`, which the canonical form drops."""
 
 
 class Tag(IntEnum):
-    """The element that bears a link."""
+    """The HTML element that contains a link."""
 
     OTHER = 0
     A = 1
@@ -105,11 +105,11 @@ class Tag(IntEnum):
     EMBED = 12
     OBJECT = 13
     HEADER = 14
-    """No element: a Location header."""
+    """Not an element: a Location header."""
 
 
 class Counted(IntEnum):
-    """Link targets that never enter the known-page table: counted by class, page by page."""
+    """Classes of link targets that never become known pages: only counted, page by page."""
 
     IMAGE = 0
     AUDIO = 1
@@ -119,7 +119,7 @@ class Counted(IntEnum):
     SOURCE = 5
     ARCHIVE = 6
     OUT_OF_SCOPE = 7
-    """Its host is not in `seeder.domains`, or its port not in `seeder.ports`."""
+    """Its host is not in `seeder.domains`, or its port is not in `seeder.ports`."""
     TOO_LONG = 8
     NOFOLLOW = 9
     NOT_HTTP = 10
@@ -127,88 +127,92 @@ class Counted(IntEnum):
     """The site already has as many known pages as the settings allow."""
     COLLECTION_FULL = 12
     REJECTED = 13
-    """A pattern of the settings rejects it, or none of those that accept matches."""
+    """A `seeder.reject` pattern matches it, or no `seeder.accept` pattern does."""
     TRAP = 14
-    """It says the same thing more often than `seeder.repeats` allows: a/b/c/c/c (A.6.2)."""
+    """Its URL repeats a part more often than `seeder.repeats` allows: a/b/c/c/c (A.6.2)."""
 
 
 class PageFlag(IntFlag):
+    """Properties of a known page."""
+
     DYNAMIC = 1
-    """The URL looks like the output of a program: the smaller depth limit holds."""
+    """The URL looks like the output of a program: the smaller depth limit applies."""
     SEED = 2
     JUDGED = 4
     """The robots rules in force have been applied to it."""
     ASSIGNED = 8
     """In flight. Volatile: never stored."""
     HOPS = 0xF0
-    """Four bits that count: the redirects in a row by which the page was found."""
+    """A four-bit counter: the number of redirects in a row by which the page was found."""
 
 
 HOPS_SHIFT: Final = 4
 MOST_REDIRECTS: Final = 10
-"""In a row; a page behind more of them is not asked for. (Browsers give up after 20, search engines after 5 to 10.)"""
+"""A page behind more redirects in a row is not requested. (Browsers give up after 20, search engines after 5 to 10.)"""
 
 
 class VerdictFlag(IntFlag):
-    """What a verdict says beside the page's state. With that state as it is, only this changes."""
+    """What a verdict says in addition to the page's state. If the verdict repeats the state, only this changes."""
 
     ROBOTS = 1
-    """It was made by the robots rules in force; without it, by settings or seeds."""
+    """The robots rules in force made the verdict; without this flag, settings or seeds did."""
     SEED = 2
-    """The page is a seed from now on: at depth 0, and never rejected."""
+    """The page becomes a seed: its depth is 0, and it is never rejected."""
     DYNAMIC = 4
     STATIC = 8
-    """The page counts as dynamic, or static, from now on."""
+    """The page becomes dynamic, or static."""
     AGAIN = 16
-    """A page that is done is to be asked for once more."""
+    """A page that is done is requested once more."""
     LISTED = 32
-    """A sitemap of its site lists it: its depth is 1 at most from now on."""
+    """A sitemap of its site lists the page: its depth becomes 1 at most."""
 
 
 class VisitFlag(IntFlag):
+    """Properties of a visit."""
+
     CUT = 1
-    """The body was longer than the largest download; the rest was not read."""
+    """The body was longer than the maximum download; the rest was not read."""
     STORED = 2
     """The body is in the archive."""
     NOINDEX = 4
     NOFOLLOW = 8
     NOARCHIVE = 16
     REUSED = 32
-    """Fetched over a connection that was open already."""
+    """Fetched over a connection that was already open."""
     EMPTY = 64
-    """Almost no text: never taken for a duplicate."""
+    """Almost no text: never treated as a duplicate."""
     MANY_LINKS = 128
     """More links than the gatherer keeps; the rest was not read."""
     NOT_FOLLOWED = 256
-    """A redirect of robots.txt that leads nowhere, or too far: as if there were none."""
+    """A redirect of robots.txt to nowhere, or over too many steps: treated as if there were no robots.txt."""
     REPEATED = 512
-    """Archived as a revisit record: the body is that of an earlier visit, which has it."""
+    """Archived as a revisit record: an earlier visit stored the same body."""
     RESPELLED = 1024
-    """A redirect to the very page, with `www.` put before its host or taken away."""
+    """A redirect to the same page, with `www.` added to its host or removed from it."""
     OTHER_NAME = 4096
-    """A redirect to the site's other name: with `www.`, or without."""
+    """A redirect to the site's other name: with `www.`, or without it."""
     TEXT = 2048
-    """Its cleaned text is in the archive too."""
+    """Its cleaned text is also in the archive."""
     UNAVAILABLE = 8192
-    """The page is past the day after which it asks not to be shown: NOINDEX as well."""
+    """The page is past its `unavailable_after` date: NOINDEX is set as well."""
     UNVERIFIED = 16384
-    """Fetched though the server's certificate is not valid, as the settings want it; `detail` says what is wrong."""
+    """Fetched although the server's certificate is not valid, as the settings allow; `detail` says what is wrong."""
     HELD = 32768
-    """We held it back, for the bandwidth granted: the server is faster than the visit says, or as fast."""
+    """The bandwidth limit slowed the transfer: the server is at least as fast as the visit says."""
 
 
 class Ask(IntEnum):
-    """What an assignment asks for."""
+    """What an assignment requests."""
 
     PAGE = 0
     ROBOTS = 1
     SITEMAP = 2
     PROBE = 3
-    """A page that cannot exist: what its site answers then (A.3.4)."""
+    """A page that cannot exist, to learn how its site answers (A.3.4)."""
 
 
 ERRAND: Final = 255
-"""In the site queue only, where `Ask` stands for a page or its robots.txt: the site's next errand, whatever it is."""
+"""In the site queue only, where a request is `Ask.PAGE`, `Ask.ROBOTS` or this: the site's next errand of any kind."""
 
 
 VISIT_TEXTS: Final = (
@@ -252,13 +256,13 @@ VISIT: Final = np.dtype(
         ("duplicate_of", "<u4"),  # page (the desk fills it)
         ("out_degree", "<u4"),  # distinct links of the page, counted ones included
         ("links", "<u4"),  # links that crossed
-        ("retry_after", "<f4"),  # seconds from the end; negative = not said
-        ("delay", "<f4"),  # Crawl-delay of robots.txt; negative = not said
+        ("retry_after", "<f4"),  # seconds from the end; negative = not given
+        ("delay", "<f4"),  # Crawl-delay of robots.txt; negative = not given
         ("warc_file", "<u2"),
         ("warc_offset", "<u8"),  # of the response record
         ("warc_end", "<u8"),  # length of the file after this visit's records; 0 = nothing written
         ("counted", "<u2", (len(Counted),)),
-        ("seen", "<u4"),  # bytes of what was seen and not fetched, in the results of a tick: see `message.Results`
+        ("seen", "<u4"),  # bytes of the lines on what was seen but not fetched, in a tick's results (`message.Results`)
         ("texts", "<u4", (len(VISIT_TEXTS),)),
     ]
 )
@@ -268,7 +272,7 @@ Visits = npt.NDArray[np.void]
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Work for a worker: one request, to one pinned address."""
+    """Work for a worker: one request to one pinned address."""
 
     number: int
     ask: Ask
@@ -277,15 +281,15 @@ class Assignment:
     site: int
     url: bytes
     address: str
-    """IP address in text form; the socket may connect to nothing else."""
+    """IP address in text form; the socket connects to no other address."""
     port: int
     """Port at that address (differs from the URL's only under `harvester.resolve`)."""
     alone: bool = False
-    """The page killed a worker once: nothing else runs in the worker beside it."""
+    """The page killed a worker once: nothing else runs in the worker at the same time."""
     cap: int = 0
-    """Bytes a second that it may take at most; 0: no cap of its own."""
+    """Maximum bytes per second for this request; 0: no cap of its own."""
     not_before: float = 0.0
-    """Monotonic: it was handed out ahead of its time, and the worker keeps it until then."""
+    """Monotonic time: the request was handed out early, and the worker keeps it until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +300,7 @@ class Texts:
     buffer: bytes
 
     def offsets(self) -> npt.NDArray[np.int64]:
-        """Where each starts, and the end of the last."""
+        """Start of each string, and the end of the last."""
         out = np.zeros(len(self.lengths) + 1, dtype=np.int64)
         np.cumsum(self.lengths, out=out[1:])
         return out
@@ -306,7 +310,7 @@ class Texts:
         return [self.buffer[a:b] for a, b in pairwise(at)]
 
     def last(self, count: int) -> list[bytes]:
-        """The last `count`, or all if there are fewer."""
+        """The last `count` strings, or all if there are fewer."""
         lengths = self.lengths[-count:]
         return Texts(lengths, self.buffer[len(self.buffer) - int(lengths.sum()) :]).split()
 
@@ -317,18 +321,18 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class VisitTexts:
-    """The texts of many visits: `VISIT_TEXTS` of the first, of the second, and so on, in one buffer."""
+    """The texts of many visits in one buffer: all `VISIT_TEXTS` of the first visit, then of the second, and so on."""
 
     visits: Visits
     buffer: bytes
 
     def all(self) -> list[dict[str, bytes]]:
-        """Texts by name, visit by visit."""
+        """For each visit, its texts by name."""
         parts = iter(Texts(self.visits["texts"].reshape(-1), self.buffer).split())
         return [{name: next(parts) for name in VISIT_TEXTS} for _ in range(len(self.visits))]
 
     def at(self, rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, dict[str, bytes]]]:
-        """For each of these visits: its place, and its texts by name."""
+        """For each of these visits: its index, and its texts by name."""
         lengths = self.visits["texts"]
         starts = np.concatenate(([0], np.cumsum(lengths.sum(axis=1, dtype=np.int64))))
         for i in rows.tolist():

@@ -1,17 +1,18 @@
-"""Applying the effects of a tick to the desk: the one way in which durable state changes.
+"""Applies the effects of a tick to the desk: the only way in which durable state changes.
 
-Live or in recovery, `apply` gets the effects of a tick, in the order of ticks. It reads nothing but the state, the
-effects and the settings (no clock, no files), so that a replay makes the same state.
+Live and in recovery, `apply` gets the effects of each tick, in the order of ticks. It reads only the state, the effects
+and the settings (no clock, no files), so that a replay produces the same state.
 
-What happens is in four tables, of functions that live with the stage that understands them:
+Four tables say what happens. Their functions live in the stage that they belong to:
 
-- `SECTIONS`: a section of the effects to functions, in order
-- `ANSWERS`: what was asked for, other than a page, to functions of one visit
-- `VISITS`: functions of all visits of a tick, in order; a rare one names the counts of `Tally` that make it worth a
-  call
-- `EVENTS`: a kind of site event to a function of one event, and `AFTER_EVENTS` to a function of all its sites
+- `SECTIONS`: for each section of the effects, the functions that apply it, in order
+- `ANSWERS`: for each kind of request other than a page, the functions that take one visit
+- `VISITS`: the functions that take all visits of a tick, in order. A function that is rarely needed names the counts of
+  `Tally` for which it is called
+- `EVENTS`: for each kind of site event, the function that takes one event; `AFTER_EVENTS`: the function that takes all
+  sites with that event
 
-`EXCEPTIONS` lists the columns and tables that are written elsewhere too, each with its reason.
+`EXCEPTIONS` lists the columns and tables that are also written elsewhere, each with its reason.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from gossamer.seeder.copies import keep_contents
 
 
 def apply(desk: Desk, effects: Effects) -> None:
+    """Applies the effects of one tick."""
     desk.tick = effects.tick
     desk.wall = max(desk.wall, effects.wall)
     applied = Applied(effects, effects.visits, NO_VISITS, effects.visits)
@@ -64,7 +66,7 @@ def _follow_visits(desk: Desk, applied: Applied) -> None:
 
 
 def _take_answers(desk: Desk, applied: Applied) -> None:
-    """What robots.txt, sitemaps and probes were answered."""
+    """Takes the answers to requests for robots.txt, sitemaps and probes."""
     visits, texts = applied.visits, applied.effects.texts()
     for ask, functions in ANSWERS.items():
         for i, of_visit in texts.at(np.flatnonzero(visits["ask"] == ask)):
@@ -101,14 +103,18 @@ def _add_places(desk: Desk, applied: Applied) -> None:
 
 
 class Section(NamedTuple):
+    """A row of `SECTIONS`."""
+
     present: Callable[[Effects], object]
     functions: tuple[Callable[[Desk, Applied], None], ...]
 
 
 class Row(NamedTuple):
+    """A row of `VISITS`."""
+
     function: Callable[[Desk, Applied], None]
     when: tuple[str, ...] = ()
-    """Counts of `Tally` of which one must not be 0; none: always."""
+    """The function is called if one of these counts of `Tally` is not 0; if empty, always."""
 
 
 # fmt: off

@@ -1,8 +1,8 @@
-"""The loop of a crawl: one thread, in which the stages meet. Plans, texts and commits run in the background.
+"""The loop of a crawl: one thread that drives all stages. Plans, texts and commits run in the background.
 
-In a turn of the loop: what came back is absorbed as a tick (`tick.py`); pages that sitemaps list are enlisted; a plan
-is taken over or begun (manager); and what may be requested now is handed out (harvester). There is no barrier between
-long and short term (001): the next plan is made while the present one is being fetched.
+A turn of the loop does four things. It absorbs results as a tick (`tick.py`), enlists pages that sitemaps list, takes
+over or begins a plan (manager), and hands out the requests that are due (harvester). There is no barrier between long
+and short term (001): the next plan is made while the current plan is being fetched.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ from gossamer.web.names.guard import Watched
 from gossamer.web.seam import Answer, Names, Web
 
 TICK: Final = 0.025
-"""Seconds: results that arrive within a tick are absorbed together, and what is due is handed out together."""
+"""Seconds: results that arrive within a tick are absorbed together, and due requests are handed out together."""
 AHEAD: Final = 0.03
 """Seconds before its time that a request is handed out, while more than half of the connections are free. The worker
-keeps it until then: so a turn of the loop serves several sites, and no site is asked late because of that. More than a
-tick, and what a turn takes. Not within a bandwidth: admission is by what is free at the moment."""
+keeps it until its time: so a turn of the loop serves several sites, and no site is requested late because of that.
+The value is longer than a tick plus a turn. It is not used while bandwidth is limited: admission then depends on the
+bandwidth that is free at the moment."""
 SHORT_TICK: Final = 0.002
 BUSY: Final = 16
-"""Where nothing is handed out ahead, and fewer requests are open than this, a tick ends when a site is due."""
+"""If nothing is handed out ahead and fewer requests than this are open, a tick ends when a site is due."""
 SEEDS_PER_TICK: Final = 4_000
 GRACE: Final = 10.0
 """Seconds that open requests get to end when the crawl stops."""
@@ -54,18 +55,20 @@ GRACE: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What this run may do at most."""
+    """The limits of this run."""
 
     pages: int | None = None
     """Pages stored."""
     seconds: float | None = None
     patience: float = 60.0
-    """The crawl ends when nothing is due within this time."""
+    """The crawl ends when nothing is due within this many seconds."""
 
 
 class _Begun(NamedTuple):
+    """The state at the start of the run."""
+
     at: float
-    """Monotonic."""
+    """Monotonic time."""
     stored: int
     """Pages that earlier runs had stored."""
 
@@ -77,6 +80,8 @@ class Background(Protocol):
 
 
 class Crawl:
+    """The loop, with the stages that it drives."""
+
     def __init__(
         self,
         desk: Desk,
@@ -97,14 +102,14 @@ class Crawl:
         self._steps = steps
         self._pace = _Pace(desk.settings.harvester)
         self.stop: Ending | None = None
-        """Set by a signal, or when memory is used up: the crawl ends for this reason."""
+        """Set by a signal, or when memory runs out: the crawl ends for this reason."""
         self._begun = _Begun(clock.monotonic(), desk[Account].stored)
         self.background: list[Background] = []
         self.longest_turn = 0.0
         """Longest time, in seconds, during which the loop did not poll for results."""
 
     def run(self, watch: Callable[[], None] = lambda: None) -> Ending:
-        """Until there is a reason to end; `watch` is called every turn."""
+        """Runs turns until there is a reason to end; calls `watch` after every turn."""
         while (ending := self._ending()) is None:
             self.turn()
             watch()
@@ -124,7 +129,7 @@ class Crawl:
         self._plan()
         self.harvest.turn()
         if not self.store.behind() and (room := self._room()) > 0:
-            # a sitemap that was named just now is placed in the next turn, at once, and goes before pages
+            # a sitemap that was named just now is placed in the next turn, without a pause, and goes before pages
             self.harvest.hand_out(room, 0.0 if self._sitemaps.busy else ahead)
         self.store.turn()
         for each in self.background:
@@ -132,12 +137,12 @@ class Crawl:
         self.longest_turn = max(self.longest_turn, self.clock.monotonic() - begun)
 
     def absorb(self, results: Results, answers: list[Answer]) -> None:
-        """One tick of what came back, if anything did."""
+        """Runs one tick, if there is anything to absorb."""
         if len(results) or answers or self.harvest.outbox or self._sitemaps.rounds.pressing:
             run_tick(self._stages, Tick(results, answers, self._effects()), self._steps)
 
     def _plan(self) -> None:
-        """Takes a plan over that is finished, or begins one."""
+        """Takes over a finished plan, or begins a new one."""
         if taken := self.planner.take(self.clock.monotonic(), wait=self.clock.virtual):
             plan, verdicts = taken
             self.harvest.install(plan)
@@ -161,7 +166,7 @@ class Crawl:
     # --- ticks of their own -----------------------------------------------------------------------------------------
 
     def plant(self, seeds: list[str]) -> Planted:
-        """Seeds become pages, as far as the limits go; those that are known are opened."""
+        """Makes pages of seeds, within the limits; seeds that are already known pages are opened."""
         planted: list[Planted] = []
         desk, rules = self.desk, self.desk[Rules].book
         for i in range(0, len(seeds), SEEDS_PER_TICK):
@@ -176,7 +181,7 @@ class Crawl:
         )
 
     def judge_again(self, verdicts: list[Verdict]) -> tuple[int, int]:
-        """Pages that settings open again, or exclude; returns how many of each. Other verdicts change no state."""
+        """Commits verdicts of changed settings. Returns how many pages they open, and how many they exclude."""
         before = self.desk.columns.page.state
         excluded = [before[verdict.page] == State.EXCLUDED for verdict in verdicts]
         pairs = list(zip(excluded, verdicts, strict=True))
@@ -189,7 +194,7 @@ class Crawl:
         return opened, closed
 
     def ask_names_again(self, sites: list[int]) -> None:
-        """Sites whose names failed under other settings: they may be looked up at once."""
+        """Allows an immediate lookup of the names of these sites, which failed under earlier settings."""
         for i in range(0, len(sites), SEEDS_PER_TICK):
             effects = self._effects()
             news = [SiteNews.name_again(site, effects.wall) for site in sites[i : i + SEEDS_PER_TICK]]
@@ -197,7 +202,7 @@ class Crawl:
             self._commit(effects)
 
     def _enlist(self) -> None:
-        """Some of the pages that a sitemap lists; the rest waits for the next turn."""
+        """Enlists one piece of a sitemap's pages; the rest waits for the next turn."""
         sitemaps, desk = self._sitemaps, self.desk
         piece = sitemaps.next_piece()
         if piece is None:
@@ -227,7 +232,8 @@ class Crawl:
         return 0.0 if self.harvest.limited or 2 * self.web.free() <= self.desk.settings.harvester.connections else AHEAD
 
     def _in_flight(self) -> int:
-        """As plans see it: where the bandwidth is what holds requests back, another plan would not help."""
+        """Open requests, for the planner: if bandwidth holds requests back, another plan would not help, and all
+        connections count as used."""
         if self.harvest.held_back() > 0:
             return self.desk.settings.harvester.connections
         return self.web.open
@@ -239,18 +245,19 @@ class Crawl:
 
     @property
     def seconds(self) -> float:
-        """Since the crawl began."""
+        """Seconds since the crawl began."""
         return self.clock.monotonic() - self._begun.at
 
     def _room(self) -> int:
+        """How many requests may be handed out now."""
         room = self.web.free()
         if self.bounds.pages is not None:
             room = min(room, self.bounds.pages - self.stored - self.web.open)
         return room
 
     def _pause(self, ahead: float) -> float:
-        """How long the loop may sleep: until a site or a plan is due, or something is to be looked after. Where sites
-        are handed out ahead, not less than a tick: that is soon enough for all of them."""
+        """Seconds that the loop may sleep: until a site or a plan is due, 1 s at most. At least a tick if requests are
+        handed out ahead: that is soon enough for every site."""
         now = self.clock.monotonic()
         if self.harvest.outbox or (self._sitemaps.busy and not self.store.behind()):
             return 0.0
@@ -265,6 +272,7 @@ class Crawl:
         return min(1.0, due - now if due > now else 0.001)
 
     def _ending(self) -> Ending | None:
+        """Why the crawl ends now; None: it goes on."""
         now, wall, bounds = self.clock.monotonic(), self.desk.believed(self.clock.wall()), self.bounds
         if self.stop is not None:
             return self.stop
@@ -286,14 +294,14 @@ class Crawl:
 
 
 class _Pace:
-    """How long the loop gathers results before it absorbs them."""
+    """How long the loop collects results before it absorbs them."""
 
     def __init__(self, harvester: HarvesterSettings) -> None:
         rests = [harvester.wait, harvester.wait_large] + ([harvester.pause] if harvester.per_turn > 1 else [])
         self.idle_tick = min(TICK, 0.4 * float(min(rests)))
-        """Seconds that an answer may wait: its site rests anyway, and is handed out again in time."""
+        """Seconds that a result may wait: its site rests for longer anyway, and is handed out again in time."""
         self.turned = -float("inf")
-        """When the last turn began its work."""
+        """Monotonic time at which the last turn began its work."""
 
     def tick(self, pause: float, ahead: float, in_flight: int) -> float:
         if ahead:

@@ -1,13 +1,14 @@
-"""What is known, by settings that have changed since: depth, domains, patterns, extensions; where names may lead.
+"""Judges known pages and sites again when a run begins with changed settings.
 
-A page that was found under other limits stands as those had it. When a run begins with others, what is pending or waits
-and is no longer wanted is excluded, and what was excluded and now is wanted is opened. The verdicts go through the
-journal like any other. Pages that were fetched stay. It takes about 3 s for a million pages, most of it for their URLs.
+A known page keeps the state that earlier settings gave it. When a run begins with other limits on depth, domains,
+patterns or extensions, pending and waiting pages that are no longer wanted are excluded, and excluded pages that are
+wanted now are opened. The verdicts go through the journal like all others. Pages that were fetched stay. This takes
+about 3 s for a million pages, most of it to read their URLs.
 
-Sites whose names failed, or led to a forbidden address, are looked up again at once when settings have changed that say
-where names may lead. Whatever else makes them wait still does.
+Names that failed, or had a forbidden address, are looked up again at once when settings about names and addresses have
+changed. All other reasons to wait remain.
 
-All this is committed before the run counts as settled: a kill on the way leaves it to the next start.
+All this is committed before the run counts as settled: after a kill in between, the next start does it again.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ CONCERNED: Final = frozenset(
         *LISTS,
     )
 )
-"""Settings that known pages are judged by again."""
+"""If one of these settings changes, known pages are judged again."""
 _CLASSES: Final = frozenset(f"seeder.{name}" for name in LISTS)
-"""Those that say which pages are dynamic: they hold for pages that were fetched, too."""
+"""Settings that say which pages are dynamic: they also apply to pages that were fetched."""
 OF_NAMES: Final = frozenset(
     f"harvester.{name}" for name in ("allow_private", "forbidden", "resolve", "resolvers", "families")
 )
-"""Settings that say where names lead, and whether we may go there."""
+"""Settings about the addresses of names, and which addresses are allowed."""
 _AT_ONCE: Final = 1_000 * PER_BLOCK
 
 
@@ -59,7 +60,7 @@ class Settled(NamedTuple):
     """What the new settings have changed."""
 
     judged: bool = False
-    """Were known pages judged again?"""
+    """Whether known pages were judged again."""
     opened: int = 0
     closed: int = 0
     names: int = 0
@@ -67,7 +68,7 @@ class Settled(NamedTuple):
 
 
 def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
-    """Before anything is asked for: what is known, by the settings in force now. Returns when it is on disk."""
+    """Judges known pages and sites by the current settings, before the first request. Returns when it is on disk."""
     changed, store, found = {setting_of(line) for line in differences}, crawl.store, Settled()
     if changed & {*CONCERNED, ANOTHER_VERSION}:
         classes = bool(changed & {*_CLASSES, ANOTHER_VERSION})
@@ -83,8 +84,8 @@ def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
 
 
 def reconsider(desk: Desk, texts: BlockFile, classes: bool = False) -> list[Verdict]:
-    """Verdicts on the pages for which something changes. `classes`: pages that are not judged may have become dynamic,
-    or static, as well."""
+    """Verdicts on the pages for which something changes. `classes`: also checks whether pages that are not judged have
+    become dynamic, or static."""
     page = desk.columns.page
     state, reason = page.state[: page.count], page.reason[: page.count]
     open_now = (state == State.PENDING) | (state == State.WAITING)
@@ -103,7 +104,7 @@ def reconsider(desk: Desk, texts: BlockFile, classes: bool = False) -> list[Verd
 
 
 def _judged(desk: Desk, pages: Array, texts: list[bytes]) -> list[tuple[int, int]]:
-    """Why each of these pages is not wanted now, and what it becomes if that is new: dynamic or static."""
+    """For each of these pages: why it is not wanted now, and DYNAMIC or STATIC if its class has changed."""
     seeder, columns = desk.settings.seeder, desk.columns.page
     flags, depths = columns.flags[pages].tolist(), columns.depth[pages].tolist()
     found = []

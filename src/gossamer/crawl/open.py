@@ -1,4 +1,4 @@
-"""Opening a collection: a new one is made, one that is there is recovered into the desk's memory."""
+"""Opens a collection: creates a new one, or recovers an existing one into the memory of the desk."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def open_collection(
     sealer: Sealer = seal_in_process,
     parts: Sequence[type[Part]] = PARTS,
 ) -> tuple[Store, Desk, bool]:
-    """The store, the desk with all that was committed, and whether there was a crawl before: one that was killed before
-    its first commit may have asked sites too.
+    """Returns the store, the desk with everything that was committed, and whether there was a crawl before. A crawl
+    that was killed before its first commit counts: it may have sent requests.
 
-    `toml` is the new crawl.toml, if it changes. It is there before the manifest: no collection is without its settings.
-    `changed` says which settings are others than before, if that is known. The run is recorded with it, but settled
-    only by `reconsider.settle`.
+    `toml` is the new crawl.toml, if it changes. It is written before the manifest: no collection is without its
+    settings. `changed` lists the settings that differ from the run before, if that is known. The run is recorded with
+    it, but only `new_settings.settle` settles it.
     """
     shard = shard_folder(folder)
     disk.make_directory(folder)
@@ -65,7 +65,7 @@ def open_collection(
             recovered = recover(shard)
         desk = new_desk(settings, recovered.meta.seed, shard, parts)
         texts, offsets = _replay(desk, recovered)
-        if not new and toml is not None:  # it has proved to fit
+        if not new and toml is not None:  # the collection can be opened with it
             disk.write_atomic(folder / SETTINGS, toml)
         reckoned = not new and go_on(shard, clock, desk.wall)
         if not new:
@@ -97,8 +97,8 @@ def open_collection(
 
 
 def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | None]:
-    """Applies all that was committed; returns the URLs of the last pages, which may not fill a block yet, and where
-    the blocks lie that the image knew."""
+    """Applies everything that was committed. Returns the URLs of the last pages, which may not fill a block yet, and
+    the offsets of the blocks that the image knew."""
     last: deque[bytes] = deque(maxlen=PER_BLOCK)
     offsets = None
     if recovered.image is not None and snapshot.usable(desk, recovered.image):
@@ -117,9 +117,10 @@ def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | No
 
 
 def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:
-    """Of records that were never committed: only until when their sites are to be left in peace, and how slow they are.
+    """What records that were never committed say about politeness: until when their sites back off, and how slow they
+    are. Nothing else is taken from them.
 
-    A site that only these records knew is made again, without pages, so that its clock survives.
+    A site that only these records knew is created again, without pages, so that its clock survives.
     """
     names: dict[int, str] = dict(enumerate(desk[Places].names))
     for effects in lost:

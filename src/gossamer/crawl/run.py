@@ -49,9 +49,9 @@ from gossamer.web.pool.pool import Pool
 __all__ = ["CrawlRequest", "Report", "Watcher", "run"]
 
 REMEMBERED: Final = 1_000_000
-"""Visits of earlier runs whose bodies are looked for in new ones."""
+"""How many visits of earlier runs are searched for bodies that are equal to new ones."""
 SHOWN: Final = 20
-"""Skipped seeds that are shown one by one."""
+"""At most this many skipped seeds are shown one by one."""
 _FULL: Final = {
     Counted.SITE_FULL: "the site is full (seeder.pages_per_site)",
     Counted.COLLECTION_FULL: "the collection is full (collection.max_pages, collection.max_sites)",
@@ -59,7 +59,7 @@ _FULL: Final = {
 
 
 def run(request: CrawlRequest, watcher: Watcher, begin: Callable[[Crawl], None] | None = None) -> Report:
-    """Runs the crawl that was asked for. What can be refused at once is refused before a Web is served.
+    """Runs the requested crawl. Errors that can be found at once are raised before a Web is served.
 
     `begin` is for experiments: it gets the crawl before its first turn, to watch it or to replace a part.
     """
@@ -89,7 +89,7 @@ def _log(request: CrawlRequest, stack: ExitStack, watcher: Watcher) -> EventLog 
 
 
 class _Session:
-    """A crawl with all that it needs. Whatever is opened is closed by `stack`, in reverse order."""
+    """A crawl with everything that it needs. `stack` closes what is opened here, in reverse order."""
 
     def __init__(
         self, request: CrawlRequest, prepared: Prepared, watcher: Watcher, stack: ExitStack, log: EventLog | None
@@ -106,6 +106,7 @@ class _Session:
         self._watch.seeds_skipped = len(prepared.seeds.complaints)
 
     def run(self) -> Report:
+        """Crawls, stops cleanly, and reports."""
         m, watch = self._m, self._watch
         self._begin()
         interrupted: list[int] = []
@@ -147,10 +148,10 @@ class _Session:
         if m.listener.complaint:
             say(f"note: {m.listener.complaint}")
         gc.collect()
-        gc.freeze()  # what is loaded by now stays: a full collection would stop the loop for 0.1 s to look at it
+        gc.freeze()  # objects loaded so far are never freed: to scan them would stop the loop for 0.1 s
 
     def _settle(self) -> None:
-        """Known pages and sites are judged by settings that have changed since the run before."""
+        """Judges known pages and sites by settings that have changed since the run before."""
         settled = settle(self.crawl, self._prepared.changed)
         if settled.judged:
             opened, closed = plural(settled.opened, "page"), thousands(settled.closed)
@@ -160,7 +161,7 @@ class _Session:
             self._voice.say(f"by the new settings: the names of {names} are looked up again")
 
     def _plant(self) -> None:
-        """Shows seeds that cannot become pages, the first of them one by one."""
+        """Plants the seeds, and shows seeds that cannot become pages: the first `SHOWN` of them one by one."""
         planted = self.crawl.plant(list(self._prepared.seeds.urls))
         lines = [f"{url}: {_FULL[limit]}" for url, limit in planted.full]
         lines += [f"{url}: the site's robots.txt forbids it" for url in planted.forbidden]
@@ -206,7 +207,7 @@ def _workers(desk: Desk, store: Store, resumed: bool, voice: Voice, stack: ExitS
 
 
 def _with_connections(settings: Settings, limited: bool, voice: Voice) -> Settings:
-    """With as many connections as descriptors allow."""
+    """Lowers `harvester.connections` to what the limit of open files allows."""
     wanted, each = settings.harvester.connections, descriptors.METERED if limited else 1
     if (most := descriptors.connections(wanted, each)) == wanted:
         return settings

@@ -1,14 +1,15 @@
-"""The desk's state as arrays for an image, and back; and images that are made while the crawl runs.
+"""Makes images (snapshots of the desk) while the crawl runs.
 
-An image made under another policy is not used: its scores would be the other's. Segments are replayed instead.
-
-At a clean stop the image is written from memory. While the crawl runs it is made by a process of its own,
+At a clean stop the image is written from memory (`desk/snapshot.py`). While the crawl runs, a separate process makes
+it,
 
     python -m gossamer.crawl.snapshots SHARD        (settings as JSON on standard input)
 
-from the last image and the segments sealed since, with the code of recovery, never from live columns. It takes the
-memory of a second desk while it runs. `Imager` starts one when a replay of what came after the last image would take
-longer than `WORTH`, and not before ten times what the last one took has passed.
+from the last image and the segments sealed since, with the code of recovery, never from live columns. It needs the
+memory of a second desk while it runs. `Imager` starts it when a replay of everything after the last image would take
+longer than `WORTH`, and waits at least ten times the duration of the last image in between.
+
+An image made under another policy is not used, since its scores would be wrong. Segments are replayed instead.
 """
 
 from __future__ import annotations
@@ -41,12 +42,13 @@ from gossamer.desk.snapshot import dump, load, usable
 Array = npt.NDArray[Any]
 
 WORTH: Final = 1.0
-"""Seconds of replay that are worth an image."""
+"""An image is made if the replay would take at least this many seconds."""
 REST: Final = 10
 
 
 def make(shard: Path, settings: Settings) -> Line | None:
-    """An image of all sealed segments; None if there is nothing after the last one. Returns its manifest line."""
+    """Makes an image of all sealed segments. Returns its manifest line; None if no segment is newer than the last
+    image."""
     from gossamer.collection.tables import seal  # the desk imports this module, and needs no pyarrow
 
     contents = manifest.read(shard)
@@ -70,7 +72,8 @@ def make(shard: Path, settings: Settings) -> Line | None:
 
 
 def _load_last(desk: Desk, shard: Path, contents: Contents) -> tuple[int, Offsets | None, deque[bytes]]:
-    """The last image, if it can be used: its last record, where its blocks of URLs lie, its last URLs."""
+    """Loads the last image, if it can be used. Returns its last record, the offsets of its URL blocks, its last
+    URLs."""
     last: deque[bytes] = deque(maxlen=2 * PER_BLOCK)
     if contents.image is None:
         return 0, None, last
@@ -86,7 +89,7 @@ def _load_last(desk: Desk, shard: Path, contents: Contents) -> tuple[int, Offset
 
 
 class Imager:
-    """Makes images while the crawl runs: one process at a time."""
+    """Starts the process that makes images while the crawl runs: one at a time."""
 
     def __init__(self, store: Store, settings: Settings, clock: Clock) -> None:
         self._store, self._settings, self._clock = store, settings, clock
@@ -100,6 +103,7 @@ class Imager:
         self.warnings: list[str] = []
 
     def turn(self) -> None:
+        """Called once per turn of the loop: takes a finished image, or begins one that is due."""
         if self._process is not None:
             if self._process.ended:
                 self._take()
@@ -120,7 +124,7 @@ class Imager:
             self.warnings.append(f"no image can be made while the crawl runs: {error.strerror}")
 
     def _take(self) -> None:
-        """An image that could not be made is only said: the crawl goes on, and a later start takes longer."""
+        """Takes the finished image. A failure is only a warning: the crawl goes on, and a later start takes longer."""
         assert self._process is not None
         process, self._process = self._process, None
         self._took = self._clock.monotonic() - self._begun
@@ -131,7 +135,7 @@ class Imager:
             self.made += 1
 
     def give_up(self) -> bool:
-        """What is being made; whether there was anything."""
+        """Stops the process; returns whether it was running."""
         making = self._process is not None
         self.close()
         return making
@@ -143,6 +147,7 @@ class Imager:
 
 
 def main(shard: Path) -> int:
+    """Makes an image and prints its manifest line; returns the exit code."""
     os.nice(10)
     try:
         line = make(shard, config.from_json(sys.stdin.read()))

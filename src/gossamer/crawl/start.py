@@ -1,4 +1,4 @@
-"""Before a crawl: its settings, its seeds, and whether it may start at all. Nothing is written here."""
+"""Prepares a crawl: reads its settings and seeds, and checks whether it may start. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIXED: Final = {
     "seeder.transform": "the URLs of its pages were made with it",
     "harvester.agent": "the robots.txt rules that it has were read for that name",
 }
-"""Settings that cannot change once there are pages, and why."""
+"""Settings that cannot change once the collection has pages, and why."""
 
 
 Say = Callable[[str], None]
@@ -34,10 +34,10 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class LocalWeb:
-    """A Web that is served on this machine for the crawl: the demonstration Web, or the hostile one."""
+    """A Web that this machine serves for the crawl: the demonstration Web, or the hostile Web."""
 
     settings: Settings
-    """Where its names lead, and its certificates: never stored, since ports change with every start."""
+    """The addresses of its names, and its certificates: never stored, since ports change with every start."""
     seeds: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
     """Names of harvester settings that a new collection takes from `settings`, unless the user has set them."""
@@ -51,8 +51,8 @@ class CrawlRequest:
     seeds: tuple[str, ...] = ()
     seed_files: tuple[Path, ...] = ()
     serve: Callable[[Say], AbstractContextManager[LocalWeb]] | None = None
-    """Starts a Web to serve during the crawl, and stops it at the end. It is called when nothing speaks against
-    the crawl any more."""
+    """Starts a Web to serve during the crawl, and stops it at the end. It is called after all checks that can refuse
+    the crawl at once."""
     config: Path | None = None
     changes: tuple[str, ...] = ()
     """KEY=VALUE."""
@@ -68,16 +68,19 @@ class CrawlRequest:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
+    """The settings and seeds of a crawl that may start."""
+
     settings: Settings
     seeds: Seeds
     toml: bytes | None
-    """What crawl.toml is to hold from now on; None: what it holds already. Written by whoever has the lock."""
+    """The new content of crawl.toml; None: it stays as it is. Written only under the lock."""
     changed: tuple[str, ...] = ()
-    """A line for each setting that is another than before."""
+    """One line for each setting that differs from the run before."""
 
 
 def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> Prepared:
-    """Settings: defaults, crawl.toml, --config, --set; then those of a Web on this machine, which are not stored."""
+    """Reads the settings, each source over the one before: defaults, crawl.toml, --config, --set, and last the settings
+    of a Web on this machine, which are not stored."""
     folder, path = request.folder, request.folder / SETTINGS
     new = not is_collection(folder)
     if new:
@@ -121,8 +124,8 @@ def _check_empty(folder: Path) -> None:
 
 
 def _stored(folder: Path, new: bool) -> Settings:
-    """What crawl.toml says. A collection from before runs were recorded knows nothing of `seeder.www`: it is off; one
-    whose runs know nothing of `seeder.ports` has pages at any."""
+    """The settings in crawl.toml. Older collections get older defaults: `seeder.www` is off if no run is recorded, and
+    `seeder.ports` allows every port if the recorded runs do not have this setting."""
     usual = Settings()
     if not new:
         recorded = runs(shard_folder(folder))
@@ -139,7 +142,7 @@ def _changed(folder: Path, stored: Settings, now: Settings, local: LocalWeb | No
 
 
 def _with_domains(settings: Settings, before: tuple[str, ...], seeds: Seeds) -> Settings:
-    """Where none are named: those of the collection, in a new one those of the seeds."""
+    """If no domains are set: the domains of the collection, or of the seeds if the collection is new."""
     if settings.seeder.domains:
         return settings
     domains = before or tuple(dict.fromkeys(urls.registrable(urls.host(seed)) for seed in seeds.urls))
@@ -147,14 +150,14 @@ def _with_domains(settings: Settings, before: tuple[str, ...], seeds: Seeds) -> 
 
 
 def _with_ports(settings: Settings, seeds: Seeds) -> Settings:
-    """Those of the seeds are accepted too."""
+    """Adds the ports of the seeds."""
     scope, ports = urls.Scope.of(settings.seeder), settings.seeder.ports
     more = dict.fromkeys(str(urls.split(seed).port) for seed in seeds.urls if not scope.accepts_port(seed))
     return replace(settings, seeder=replace(settings.seeder, ports=(*ports, *more)))
 
 
 def _domains_before(folder: Path, stored: Settings) -> tuple[str, ...]:
-    """Those of crawl.toml, else of the last run: derived from seeds that are not given again."""
+    """The domains in crawl.toml, or else of the last run, which derived them from its seeds."""
     recorded = runs(shard_folder(folder))
     last: list[str] = recorded[-1]["settings"]["seeder"]["domains"] if recorded else []
     return stored.seeder.domains or tuple(last)
@@ -178,7 +181,7 @@ def _refuse_fixed(changed: list[str], folder: Path) -> None:
 
 
 def _with_contact(settings: Settings, user: Path | None) -> Settings:
-    """Where the crawl says nothing about whose it is: what the user says for all crawls."""
+    """If the crawl names neither contact nor about page: takes them from the user's settings for all crawls."""
     own = settings.harvester
     if own.contact or own.about or user is None or not user.exists():
         return settings
@@ -187,7 +190,7 @@ def _with_contact(settings: Settings, user: Path | None) -> Settings:
 
 
 def _with_trusted(settings: Settings, folder: Path) -> Settings:
-    """The file of certificates by its whole path: in the collection's folder, else in the working folder."""
+    """Makes the path of the certificate file absolute: in the collection's folder, or else in the working folder."""
     own = settings.harvester.trusted
     if not own:
         return settings
@@ -205,13 +208,14 @@ def _with_addresses(settings: Settings, local: LocalWeb | None) -> Settings:
 
 
 def _with_usual(settings: Settings, local: LocalWeb, named: set[str]) -> Settings:
-    """A resumed crawl keeps those of its first run."""
+    """Takes the usual settings of a local Web, except those that the user has set. Only for a new collection: a resumed
+    crawl keeps the settings of its first run."""
     usual = {name: getattr(local.settings.harvester, name) for name in local.usual if f"harvester.{name}" not in named}
     return replace(settings, harvester=replace(settings.harvester, **usual))
 
 
 def _named(request: CrawlRequest) -> set[str]:
-    """Settings that the user has said anything about, be it the default."""
+    """Settings that the user has set, even if to the default."""
     files = [path for path in (request.config, request.folder / SETTINGS) if path is not None and path.exists()]
     given = {change.partition("=")[0].strip() for change in request.changes}
     return given.union(*(config.named(path) for path in files))
@@ -229,7 +233,7 @@ def _check_contact(settings: Settings, seeds: tuple[str, ...]) -> None:
 
 
 def only_loopback(settings: Settings, hosts: tuple[str, ...] = ()) -> bool:
-    """Can nothing in the scope, and none of these hosts, lead off this machine?"""
+    """Whether everything in the scope, and each of these hosts, is on this machine."""
     resolve, domains = settings.harvester.resolve, settings.seeder.domains
     if not all(_is_loopback(target) for target in resolve.values()):
         return False
@@ -245,7 +249,7 @@ def _is_here(name: str) -> bool:
 
 
 def _is_loopback(text: str) -> bool:
-    """An address, with or without a port; "none" leads nowhere."""
+    """Whether it is a loopback address, with or without a port; "none" counts, since it leads nowhere."""
     if text == "none":
         return True
     found = endpoint(text)

@@ -1,9 +1,9 @@
-"""A tick: what came back since the last one goes through `STEPS`, in order. This table is the crawl on one screen.
+"""A tick: the results since the last tick go through `STEPS`, in order. This table is the crawl on one screen.
 
-A step has a phase. Before the journal, steps add to the effects of the tick and write no durable state (but for the
-tables that `apply.EXCEPTIONS` names). The commit journals the effects and applies them. After it, steps bring what is
-volatile up to date: clocks, errands, names. What they find out waits in the outbox for the next tick: none adds to the
-effects of this one. `tests/crawl/test_tick.py` proves both.
+Each step has a phase. Steps before the journal add to the effects of the tick and write no durable state, except for
+the tables in `apply.EXCEPTIONS`. The commit journals the effects and applies them. Steps after the commit update
+volatile state: clocks, errands, names. What they find out waits in the outbox for the next tick; they never add to the
+effects of this tick. `tests/crawl/test_tick.py` proves both rules.
 
 A turn of the loop (`loop.py`) commits one such tick, and one more for a piece of a sitemap, if any waits.
 """
@@ -42,6 +42,8 @@ U32 = npt.NDArray[np.uint32]
 
 
 class Phase(Enum):
+    """When a step runs, relative to the commit."""
+
     BEFORE = "before the journal"
     COMMIT = "commit"
     AFTER = "after the commit"
@@ -49,21 +51,21 @@ class Phase(Enum):
 
 @dataclass(slots=True)
 class Tick:
-    """What flows through the steps."""
+    """The data that flows through the steps."""
 
     results: Results
-    """What came back from the workers."""
+    """Results of the workers."""
     answers: list[Answer]
-    """What came back about names."""
+    """Answers to name lookups."""
     effects: Effects
     """What the tick changes: complete after the last step before the journal."""
     news: Sequence[SiteNews] = ()
-    """Site events of the harvester that the effects took over."""
+    """Site events of the harvester that are in the effects now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """What the steps work with."""
+    """The objects that the steps work with."""
 
     desk: Desk
     store: Store
@@ -75,13 +77,15 @@ class Stages:
 
 
 class Step(NamedTuple):
+    """A row of `STEPS`."""
+
     name: str
     run: Callable[[Stages, Tick], None]
     phase: Phase
     source: str
-    """Where its work is done."""
+    """The module that does the work."""
     of_results: bool = False
-    """It is skipped where nothing came back from the workers."""
+    """The step is skipped if the workers returned no results."""
 
 
 # --- before the journal ---------------------------------------------------------------------------------------------
@@ -124,7 +128,7 @@ def place_sitemaps(stages: Stages, tick: Tick) -> None:
 
 
 def hear_names(stages: Stages, tick: Tick) -> None:
-    """Sites that have another address than before may have other contents, too: their duplicates are opened (A.2.4)."""
+    """A site whose address has changed may have other contents too: its duplicates are opened (A.2.4)."""
     harvest, outbox = stages.harvest, stages.harvest.outbox
     news = harvest.names.news(tick.answers, tick.effects.wall) if tick.answers else []
     moved = [each.site for each in news if each.event is SiteEvent.MOVED]
@@ -148,7 +152,7 @@ def take_verdicts(stages: Stages, tick: Tick) -> None:
 
 
 def still_right(verdicts: Records, page_origin: U32, visits: Visits) -> Records:
-    """Without those that were made by robots rules which this tick may change: their pages are judged again."""
+    """Drops verdicts made by robots rules that this tick may change: their pages are judged again."""
     read = visits["origin"][visits["ask"] == _ROBOTS]
     if not len(read):
         return verdicts
@@ -234,6 +238,7 @@ def commit(stages: Stages, effects: Effects, steps: Sequence[Step] = STEPS) -> N
 
 
 def run_tick(stages: Stages, tick: Tick, steps: Sequence[Step] = STEPS) -> None:
+    """Runs the steps of one tick, in order."""
     anything = len(tick.results) > 0
     for step in steps:
         if anything or not step.of_results:

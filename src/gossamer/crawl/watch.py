@@ -36,7 +36,7 @@ from gossamer.web.pool.pool import Pool
 LOOK_EVERY: Final = 0.5
 MEMORY_EVERY: Final = 1.0
 PLANS_EVERY: Final = 60.0
-"""Seconds between two writes of the last plans."""
+"""Seconds between writes of the last plans to disk."""
 MEMORY_CURE: Final = (
     "Raise collection.max_memory, end other programs, take a larger machine, or fewer harvester.workers; then the same"
     " command resumes the crawl."
@@ -73,7 +73,7 @@ class Voice:
 
 @dataclass(frozen=True, slots=True)
 class Machinery:
-    """All that a running crawl consists of."""
+    """All objects of a running crawl."""
 
     clock: RealClock
     store: Store
@@ -91,6 +91,8 @@ class Machinery:
 
 
 class Watch:
+    """Runs the periodic checks of a crawl, and makes its statistics."""
+
     def __init__(self, machinery: Machinery, voice: Voice, curve: Curve, begun: Begun) -> None:
         self._m, self._voice, self._begun = machinery, voice, begun
         self.curve = curve
@@ -103,6 +105,7 @@ class Watch:
         self.seeds_skipped = 0
 
     def turn(self) -> None:
+        """Called once per turn of the loop."""
         now = self._m.clock.monotonic()
         if now >= self._next_look:
             self._next_look = now + LOOK_EVERY
@@ -135,8 +138,8 @@ class Watch:
             warnings.clear()
 
     def _check_memory(self) -> None:
-        """When memory is used up, what can be done without goes first: images and link scores that are being made. Then
-        the crawl stops, before the kernel ends it."""
+        """When memory runs out, images and link scores in progress are given up first. If that is not enough, the crawl
+        stops before the kernel kills it."""
         m, now = self._m, self._m.clock.monotonic()
         if now < self._next_memory:
             return
@@ -161,7 +164,7 @@ class Watch:
             self._voice.event("scores", **self._m.scorer.figures)
 
     def take(self, scored: Scored | None) -> None:
-        """Takes link scores over, for pages that were known when they were computed; later pages have merit 0."""
+        """Takes over link scores, for pages that were known when they were computed; later pages have merit 0."""
         if scored is None:
             return
         columns = self._m.desk.columns
@@ -175,8 +178,8 @@ class Watch:
         self._m.crawl.planner.outdate()
 
     def score_at_end(self) -> None:
-        """Computes link scores once more, of all that was fetched, if they do not cost too much; then the value of the
-        index."""
+        """Computes link scores once more, from everything that was fetched, if that does not cost too much; then the
+        value of the index."""
         m = self._m
         m.store.commit(rotate=True)
         m.store.seal_all()
@@ -191,7 +194,7 @@ class Watch:
     # --- statistics -----------------------------------------------------------------------------------------------
 
     def _processor(self) -> float:
-        """Seconds of processor time of this run, all processes."""
+        """Processor seconds of this run, over all processes."""
         return cpu_seconds() - self._begun.cpu + self._m.web.cpu_seconds()
 
     def statistics(self) -> Statistics:
@@ -220,7 +223,7 @@ class Watch:
         )
 
     def _limits(self) -> Limits:
-        """What is left of what the user asked for."""
+        """What remains of the limits that the user gave."""
         crawl, bounds = self._m.crawl, self._m.crawl.bounds
         return Limits(
             None if bounds.seconds is None else max(0.0, bounds.seconds - crawl.seconds),
@@ -230,19 +233,19 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """How things stood when the run began."""
+    """The state when the run began."""
 
     at: float
-    """Monotonic."""
+    """Monotonic time."""
     cpu: float
     """Processor seconds of this process and its children."""
     desk_cpu: float
     visits: int
-    """Made by earlier runs."""
+    """Visits of earlier runs."""
 
 
 def check_clock(clock: RealClock, voice: Voice) -> None:
-    """Tells once that somebody has set the system clock."""
+    """Warns once if the system clock was changed."""
     if (ahead := clock.set_by()) is not None:
         message = (
             f"the system clock was changed by {'+' if ahead > 0 else '-'}{human_time(abs(ahead))}; the crawl keeps its"
@@ -252,7 +255,7 @@ def check_clock(clock: RealClock, voice: Voice) -> None:
 
 
 def in_background(work: Callable[[], None]) -> None:
-    """In a thread that the crawl neither waits for nor fails with."""
+    """Runs `work` in a thread. The crawl does not wait for it, and its errors are ignored."""
 
     def quietly() -> None:
         with suppress(GossamerError, OSError, ValueError):

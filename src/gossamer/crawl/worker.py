@@ -108,6 +108,7 @@ class Worker:
         return due if timeout < 0 else min(timeout, due)
 
     def _begin_those_due(self, fetcher: Fetcher) -> None:
+        """Starts the assignments whose time has come."""
         while self._later and self._later[0][0] <= time.monotonic():
             fetcher.start(heappop(self._later)[2])
 

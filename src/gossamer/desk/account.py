@@ -17,6 +17,8 @@ COUNTERS = ("visits", "robots_visits", "sitemap_visits", "probe_visits", "stored
 
 
 class Account(Part):
+    """Counters of the whole crawl."""
+
     name = "account"
     needs = ("outcomes",)
 
@@ -30,7 +32,7 @@ class Account(Part):
         self.stored = 0
         """Pages in the archive."""
         self.bytes = 0
-        """Received."""
+        """Bytes received."""
 
     def arrays(self) -> dict[str, Array | Parts]:
         return {"outcomes": self.outcomes}

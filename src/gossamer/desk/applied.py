@@ -1,4 +1,4 @@
-"""A tick while it is being applied: what the rows of `crawl/apply.py` get."""
+"""A tick while it is being applied: the argument of the functions in the tables of `crawl/apply.py`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from gossamer.desk.kernels import Tally
 
 @dataclass(slots=True)
 class Applied:
+    """The effects of a tick, and what is derived from them while they are applied."""
+
     effects: Effects
     visits: Visits
-    """Those of the effects, as kernels take them."""
+    """The visits of the effects, in the form that kernels take."""
     tally: Tally
-    """How many visits of each kind there are: a rare row is skipped where there is none."""
+    """Number of visits of each kind: a row for a rare kind is skipped if there is none."""
     for_pages: Visits
-    """The visits as pages see them: a redirect to the site's other name counts as not asked."""
+    """The visits as pages count them: a redirect to the site's other name counts as not requested."""

@@ -8,7 +8,7 @@ Readers in other threads rely on an order. Invariant, a test of the same name: t
 their columns.
 
 A known page costs 34 bytes here, 12 of them only once they are used, and 15 to 19 in the known-page table; a fetched
-one 15 to 19 more for its digest.
+page costs 15 to 19 more for its digest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gossamer.desk.table import Table, reserve
 
 Array = npt.NDArray[Any]
 Layout = dict[str, dict[str, str]]
-"""Types of columns, by group and name."""
+"""Types of the columns, by group and name."""
 
 
 class Group:
@@ -44,6 +44,8 @@ class Group:
 
 
 class Columns:
+    """All columns and tables of the desk."""
+
     def __init__(self, max_pages: int, max_sites: int, layout: Layout) -> None:
         self.page = Group(max_pages, layout["page"])
         self.site = Group(max_sites, layout["site"])
@@ -51,13 +53,13 @@ class Columns:
         self.ranking = np.zeros(2)
         """Completed PageRank: its base, and the number of pages known when it was computed."""
         self.known = Table(max_pages)
-        """Fingerprint of a URL to its page."""
+        """Maps the fingerprint of a URL to its page."""
         self.digests = Table(max_pages)
-        """Digest of a page's contents to the first page that had them."""
+        """Maps the digest of a page's contents to the first page with these contents."""
         self.origins = Table(4 * max_sites)
-        """Fingerprint of an origin to its number."""
+        """Maps the fingerprint of an origin to its number."""
         self.hosts = Table(max_sites)
-        """Fingerprint of a host to its site."""
+        """Maps the fingerprint of a host to its site."""
 
     def groups(self) -> dict[str, Group]:
         return {"page": self.page, "site": self.site, "origin": self.origin}

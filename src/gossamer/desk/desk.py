@@ -1,10 +1,10 @@
-"""The desk: the state of a crawl in memory, a composition of parts.
+"""The desk: the state of a crawl in memory, composed of parts.
 
-A *part* owns some of the state: its columns, how an image holds it, its statistics, and what it explains. The desk
-knows no part by name: `crawl/parts.py` lists them, and whoever needs one asks for it by its class, `desk[Places]`. So a
-new part is a class in one file and a row of that list.
+A *part* owns some of the state: its columns, its form in an image, its statistics, and what it explains. The desk knows
+no part by name: `crawl/parts.py` lists them, and code that needs a part gets it by its class, `desk[Places]`. So a new
+part is a class in one file and a row of that list.
 
-Durable state changes by `crawl/apply.py` alone, from the effects of a tick; its exceptions are listed there.
+Only `crawl/apply.py` changes durable state, from the effects of a tick; its exceptions are listed there.
 """
 
 from __future__ import annotations
@@ -30,61 +30,63 @@ Declared = Mapping[str, Mapping[str, str]]
 
 
 class Part:
-    """A part of the state. A subclass overrides what it has something for."""
+    """A part of the state. A subclass overrides the methods that it needs."""
 
     name: ClassVar[str]
     columns: ClassVar[Declared] = {}
-    """The columns it owns."""
+    """The columns that it owns."""
     needs: ClassVar[tuple[str, ...]] = ()
-    """Arrays that an image must have for this part to be loaded."""
+    """Arrays that an image must contain so that this part can be loaded."""
 
     def __init__(self, desk: Desk) -> None:
-        """`desk` has its settings, its columns, and the parts that come before this one in the list."""
+        """`desk` already has its settings, its columns, and the parts that come before this part in the list."""
 
     def arrays(self) -> dict[str, Array | Parts]:
-        """What an image holds of it besides the columns: views of memory, by the names of their files."""
+        """What an image stores of it besides the columns: views of memory, by file name."""
         return {}
 
     def meta(self) -> dict[str, Any]:
-        """What an image's metadata says of it, as JSON takes it."""
+        """Its entries in the metadata of an image: values that JSON can hold."""
         return {}
 
     def fits(self, image: Image) -> bool:
-        """Whether it can be loaded from the image under the settings of now."""
+        """Whether it can be loaded from the image under the current settings."""
         return all(name in image.arrays for name in self.needs)
 
     def load(self, image: Image) -> None:
-        """Fills the empty part from an image. The columns are there already."""
+        """Fills the empty part from an image. The columns are already loaded."""
 
     def follow(self, applied: Applied) -> None:
-        """Takes from a tick what it needs, after everything else was applied. Most parts are changed by functions in
-        the tables of `crawl/apply.py` instead; this is for a part that nothing else rests on."""
+        """Takes what it needs from a tick, after everything else was applied. Functions in the tables of
+        `crawl/apply.py` change most parts; this method is for a part that no other part depends on."""
 
     def statistics(self) -> Mapping[str, float]:
-        """Its numbers for `status` and `--json`, where no other place shows them."""
+        """Its numbers for `status` and `--json`, if they are not shown elsewhere."""
         return {}
 
     def explain_page(self, page: int) -> Mapping[str, object]:
-        """What `gossamer explain` says of the page because of this part."""
+        """What this part adds to `gossamer explain` for the page."""
         return {}
 
     def explain_site(self, site: int) -> Mapping[str, object]:
-        """What `gossamer explain` says of the site because of this part."""
+        """What this part adds to `gossamer explain` for the site."""
         return {}
 
 
 class Desk:
+    """The columns, the parts, and the number and time of the last tick."""
+
     def __init__(self, settings: Settings, seed: int, kinds: Sequence[type[Part]], folder: Path | None = None) -> None:
-        """`kinds`: the parts, each after those that it rests on. `folder` is for what does not fit into memory."""
+        """`kinds`: the parts, each after the parts that it needs. `folder`: for data that does not fit into memory."""
         self.settings = settings
         self.seed = seed
         self.folder = folder
         self.scope = urls.Scope.of(settings.seeder)
         self.columns = Columns(settings.collection.max_pages, settings.collection.max_sites, layout_of(kinds))
         self.tick = 0
-        """Number of the last tick applied."""
+        """Number of the last applied tick."""
         self.wall = 0.0
-        """Wall time of the last tick applied: time never goes back behind it."""
+        """Wall time of the last applied tick: the crawl's time never goes back behind it."""
         self._parts: dict[type[Part], Part] = {}
         for kind in kinds:
             self._parts[kind] = kind(self)
@@ -99,11 +101,11 @@ class Desk:
         return tuple(self._parts.values())
 
     def believed(self, wall: float) -> float:
-        """The wall clock, which is not believed when it goes back behind the last tick."""
+        """The wall time that counts: `wall`, but never before the last tick, even if the system clock was set back."""
         return max(wall, self.wall)
 
     def effects(self, wall: float, monotonic: float) -> Effects:
-        """An empty tick after the last one. Wall time is kept to the microsecond, as in the tables."""
+        """Empty effects for the next tick. Wall time is rounded to the microsecond, as in the tables."""
         columns = self.columns
         return Effects(
             self.tick + 1,
@@ -127,4 +129,5 @@ def layout_of(kinds: Sequence[type[Part]]) -> Layout:
 
 
 def fingerprints(texts: list[str], seed: int) -> npt.NDArray[np.uint64]:
+    """Fingerprints of these texts."""
     return np.array([urls.fingerprint(text, seed) for text in texts], np.uint64)

@@ -1,8 +1,7 @@
-"""The compiled part of `Desk.apply`: one look at all visits of a tick in place of one for each question.
+"""The compiled part of `crawl/apply.py`: one pass over all visits of a tick instead of one numpy call per question.
 
-Most ticks have a few visits, and numpy takes as long for one of them as for a hundred: 1 to 2 µs a question, and there
-were thirty. So what is rare (robots.txt, copies, redirects) is counted here first, and costs nothing where there is
-none of it.
+Most ticks have a few visits, and numpy takes as long for one visit as for a hundred: 1 to 2 µs per call, and there were
+thirty calls. So rare kinds (robots.txt, copies, redirects) are counted here first, and cost nothing if there are none.
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ _JUDGED: Final = int(PageFlag.JUDGED)
 
 
 class Tally(NamedTuple):
-    """How many visits of each kind there are."""
+    """Number of visits of each kind."""
 
     robots: int
     sitemaps: int
     probes: int
     compared: int
-    """Pages of sites whose probes tell something."""
+    """Pages of sites that have a useful probe answer."""
     copies: int
     """Duplicates of a known page."""
     moved: int
-    """Pages that are redirected, but for those that are so to their own other name."""
+    """Pages that are redirected, except to themselves under the site's other name."""
     unconnected: int
     respelled: int
     """Redirects to another name of the site."""
     made: int
-    """Of pages, those that came back unasked left out."""
+    """Visits of pages, without assignments that were returned unrequested."""
     stored: int
     received: int
     """Bytes."""
@@ -56,7 +55,8 @@ NO_VISITS: Final = Tally(*(0,) * len(Tally._fields))
 
 
 def writable(records: Records) -> Records:
-    """Records of a tick as kernels take them. Those of a journal are read-only: numba would compile once more."""
+    """The records of a tick in the form that kernels take. Records of a journal are read-only: numba would compile the
+    kernels once more for them."""
     if records.flags.writeable and records.flags.c_contiguous:
         return records
     return np.frombuffer(bytearray(records.tobytes()), records.dtype)
@@ -84,7 +84,7 @@ def _tally(visits: Visits, telling: Array, outcomes: Array, counts: Array) -> No
 
 
 def tally(visits: Visits, telling: Array, outcomes: Array) -> Tally:
-    """`telling`: by site. `outcomes`: how many pages came to each; those of these visits are added."""
+    """Counts the visits by kind. `telling`: by site. `outcomes`: number of pages by outcome; these visits are added."""
     counts = np.zeros(len(Tally._fields), np.int64)
     _tally(visits, telling, outcomes, counts)
     return Tally._make(counts.tolist())
@@ -92,7 +92,7 @@ def tally(visits: Visits, telling: Array, outcomes: Array) -> Tally:
 
 @njit
 def asked_for(visits: Visits, ask: int) -> bool:
-    """Whether one of them was made for it."""
+    """Whether any of these visits requested `ask`."""
     found = False
     for i in range(len(visits)):
         found |= visits[i].ask == ask
@@ -101,7 +101,7 @@ def asked_for(visits: Visits, ask: int) -> bool:
 
 @njit
 def unanswered(visits: Visits) -> bool:
-    """Whether one of them found nobody."""
+    """Whether any of these visits got no connection."""
     found = False
     for i in range(len(visits)):
         found |= visits[i].outcome == _CONNECT_FAILED or visits[i].outcome == _TLS_FAILED
@@ -110,7 +110,7 @@ def unanswered(visits: Visits) -> bool:
 
 @njit
 def spoken_against(sites: Array, refused: Array, resolved: Array, wall: float) -> bool:
-    """Whether one of them is not to be asked, or its address is too old."""
+    """Whether any of these sites must not be requested, or has an address that is too old."""
     found = False
     for i in range(len(sites)):
         found |= refused[sites[i]] != 0 or resolved[sites[i]] <= wall
@@ -129,7 +129,8 @@ class _Entered(NamedTuple):
 
 
 def enter(pages: Group, site_pages: Array, new: Records, first: int) -> bool:
-    """New pages, the first of which has this number. Whether robots.txt is still to be asked about one of them."""
+    """Enters new pages, numbered from `first`. Returns whether the robots rules are still to be applied to any of
+    them."""
     columns = _Entered(pages.origin, pages.state, pages.reason, pages.depth, pages.flags, pages.outcome)
     return bool(_enter(columns, site_pages, new, first))
 

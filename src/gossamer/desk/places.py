@@ -1,7 +1,7 @@
-"""Places: sites with their names and addresses, and origins. Each has a number, in the order in which it became known.
+"""Places: sites with their names and addresses, and origins. They are numbered in the order in which they became known.
 
-A site is asked by its name with `www.` or without it, whichever answers. A *host alias switch* changes that: a site may
-do it `MOST_SWITCHES` times, since more would be a ring of redirects.
+A site is requested by its name with `www.` or without it, whichever answers. A *host alias switch* changes that: a site
+may switch `MOST_SWITCHES` times, since more would be a redirect loop.
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ from gossamer.web.addresses import unpack
 Array = npt.NDArray[Any]
 
 ADDRESSES_PER_SITE: Final = 4
-"""Addresses that are remembered, for each site that there may be; sites change theirs."""
+"""Addresses that are remembered, per site of `collection.max_sites`; sites change their addresses."""
 MOST_SWITCHES: Final = 2
 _IPV4: Final = 0xFFFF
-"""What stands above the last 32 bits of a folded IPv4 address."""
+"""The bits above the last 32 bits of a folded IPv4 address."""
 
 
 class Places(Part):
+    """Names, addresses and origins of all sites."""
+
     name = "places"
     columns: ClassVar[Declared] = {
         "site": {
             "name_failures": "u1",  # lookups in a row without an address
-            "resolved": "<f8",  # wall: until when the address holds; 0: none
+            "resolved": "<f8",  # wall: until when the address is valid; 0: none
             "port": "<u2",  # port to use instead of the origin's
             "address": "<u4",  # number of its address, NONE without
-            "www": "u1",  # asked with `www.` before its name
+            "www": "u1",  # requested with `www.` before its name
             "respelled": "u1",  # host alias switches
             "home": "<u8",  # the last address of its name, folded; 0: none yet
-            "moves": "u1",  # how often that has changed
-            "moved": "<f8",  # wall: before that, another change opens no duplicates again
+            "moves": "u1",  # how often that address has changed
+            "moved": "<f8",  # wall: before this time, another change does not open duplicates again
         },
         "origin": {"site": "<u4", "port": "<u2", "secure": "u1"},
     }
@@ -53,12 +55,12 @@ class Places(Part):
         """Names of the sites, by number."""
         self.max_addresses = ADDRESSES_PER_SITE * desk.settings.collection.max_sites
         self.numbers: dict[bytes, int] = {}
-        """Packed address to its number."""
+        """Maps a packed address to its number."""
         self.packed: list[bytes] = []
         """Packed addresses, by number."""
         self._unused: deque[int] = deque()
         self.recycled: list[int] = []
-        """Address numbers that were given to another address since the harvester last looked. Volatile."""
+        """Address numbers that were given to another address since the harvester last checked. Volatile."""
 
     def arrays(self) -> dict[str, Array | Parts]:
         names = Texts.join([name.encode() for name in self.names])
@@ -76,7 +78,7 @@ class Places(Part):
             self.address_number(packed[i : i + 16])
 
     def add(self, effects: Effects) -> None:
-        """Sites and origins that become known."""
+        """Adds the new sites and origins of a tick."""
         names, sites = [name.decode() for name in effects.sites.split()], self._columns.site
         first = sites.count
         check_room("sites", "max_sites", first + len(names), sites.limit)
@@ -99,7 +101,7 @@ class Places(Part):
     # --- names ----------------------------------------------------------------------------------------------------
 
     def site(self, name: str) -> int:
-        """The number of the site with this name, NONE when it is not known."""
+        """The number of the site with this name; NONE if it is not known."""
         return int(self._columns.hosts.find(fingerprints([name], self._seed))[0])
 
     def origin_text(self, origin: int) -> str:
@@ -109,30 +111,30 @@ class Places(Part):
         return f"{scheme}://{self.names[int(origins.site[origin])]}:{int(origins.port[origin])}"
 
     def host(self, site: int) -> str:
-        """The name by which a site is asked."""
+        """The name by which a site is requested."""
         return f"www.{self.names[site]}" if self._columns.site.www[site] else self.names[site]
 
     def asked_as(self, site: int, url: str) -> str:
-        """A URL of the site as it is requested."""
+        """A URL of the site in the form that is requested."""
         return urls.spelled(url, True) if self._columns.site.www[site] else url
 
     def may_switch(self, site: int) -> bool:
-        """It has only been tried by one name, and the settings take both names for one site."""
+        """Whether the site was tried by one name only, and the settings treat both names as one site."""
         bare = f"http://{self.names[site]}/"
         return not self._columns.site.respelled[site] and self._scope.canonical(urls.spelled(bare, True), None) == bare
 
     def may_switch_back(self, site: int) -> bool:
-        """It was asked once, by its first name, and then tried by its other one, which does not exist."""
+        """Whether the site was requested once, by its first name, and its other name does not exist."""
         return bool(self._columns.site.respelled[site] == 1 and self._columns.site.asked[site] == 1)
 
     # --- addresses ------------------------------------------------------------------------------------------------
 
     def address(self, site: int) -> str:
-        """The address at which a site is asked, in text form."""
+        """The address of a site, in text form."""
         return unpack(self.packed[int(self._columns.site.address[site])])
 
     def address_number(self, packed: bytes) -> tuple[int, bool]:
-        """Its number, and whether the number was just given to it."""
+        """The number of an address, and whether the number is new."""
         number = self.numbers.get(packed)
         if number is not None:
             return number, False
@@ -147,7 +149,7 @@ class Places(Part):
         return number, True
 
     def _recycle(self) -> int:
-        """The number of an address that no site has any more: one that was given out long ago."""
+        """The number of an address that no site uses any more; numbers are reused as late as possible."""
         used = self._columns.site.address[: self._columns.site.count]
         while True:
             if not self._unused:
@@ -158,16 +160,17 @@ class Places(Part):
                 return number
 
     def has_moved(self, site: int, addresses: list[bytes], wall: float) -> bool:
-        """Whether its last address is not among those that its name has now.
+        """Whether the last address of a site is not among the current addresses of its name.
 
-        A site that moves often is believed less and less: names of large hosts have other addresses for everybody who
-        asks."""
+        A site that moves often is believed less and less: names of large hosts have other addresses for every
+        resolver."""
         home, sites = int(self._columns.site.home[site]), self._columns.site
         same_kind = [each for each in map(folded, addresses) if (each >> 32 == _IPV4) == (home >> 32 == _IPV4)]
         return home != 0 and len(same_kind) > 0 and home not in same_kind and wall >= sites.moved[site]
 
 
 def check_room(what: str, setting: str, count: int, limit: int) -> None:
+    """Raises UsageError if the collection does not fit into a limit of the settings."""
     if count > limit:
         raise UsageError(
             f"the collection has more {what} than collection.{setting} = {limit} allows",

@@ -1,12 +1,13 @@
-"""Compiled robots rules of all origins, as one buffer for the kernel that matches; equal ones are shared.
+"""Compiled robots rules of all origins, in one buffer for the kernel that matches them; equal rules are shared.
 
-The buffer is 4 GB of address space that never moves. Rules of up to `LARGE` bytes lie side by side in memory from its
-beginning. Larger ones lie on disk: from `BIG_RULES` on the buffer is a map of a file without a name, whose pages are
-read when they are matched and dropped when memory is scarce. The journal has all rules, so the file need not outlive
-the process. A fault costs the loop a read, but only for a site with such rules, and the kernel holds no GIL.
+The buffer is 4 GB of address space that never moves. Rules of up to `LARGE` bytes are stored one after the other in
+memory, from its beginning. Larger rules are on disk: from `BIG_RULES` on, the buffer maps an unnamed file, whose pages
+are read when they are matched and dropped when memory is scarce. The journal has all rules, so the file need not
+outlive the process. A page fault costs the loop a read, but only for a site with such rules, and the kernel holds no
+GIL.
 
-Which rules are there is known by a fingerprint of 64 bits, in a `Table`; that they are the same is seen by comparing.
-So a site costs its columns, and 15 to 19 bytes and its rules if these are its own.
+A `Table` finds equal rules by a fingerprint of 64 bits; a comparison then proves that they are equal. So a site costs
+its columns; if no other site has the same rules, also 15 to 19 bytes and the rules.
 
 Invariants, each a test of the same name: what is placed can be read, and equal rules are placed once; rules that nobody
 has any more are forgotten. That happens when more was added than was in use the last time, and more than a mebibyte.
@@ -35,36 +36,38 @@ from gossamer.desk.table import Table, reserve
 Array = npt.NDArray[Any]
 
 LARGE: Final = 4096
-"""Bytes of rules that are kept in memory."""
+"""Rules of up to this many bytes are kept in memory."""
 SLACK: Final = 1 << 20
-"""Bytes of rules that may be out of use before anything is moved for them."""
+"""Bytes of unused rules that are tolerated before rules are packed."""
 _A_SET: Final = 16
-"""Bytes that a set of rules is counted for besides its own."""
+"""Bytes that each set of rules counts in addition to its own size."""
 _SPARE: Final = 1 << 16
 _ROOM: Final = (1 << 31) - mmap.PAGESIZE
 _FIXED: Final = 0x10  # MAP_FIXED on Linux
 
 
 class RuleBook:
+    """The buffer of rules, with the table that finds equal rules."""
+
     def __init__(self, origins: int, seed: int = 0, folder: Path | None = None) -> None:
-        """For rules of so many origins; in `folder`, or where temporary files are, is room for the large ones."""
+        """For the rules of at most `origins` origins. Large rules are in `folder`, or in a temporary folder."""
         self.buffer, self._area = reserve(2 * BIG_RULES, np.uint8)
         self.lock = threading.Lock()
-        """Held while rules move: whoever reads them in another thread takes it, from finding their place on."""
+        """Held while rules move. Readers in other threads hold it while they look up a place and use it."""
         self._seed, self._folder = seed, folder
         self._origins = origins
         self._known = self._table()
         self._ends = [0, BIG_RULES]
         self._file: disk.Scratch | None = None
         self._kept = 0
-        """What was in use when rules were last moved."""
+        """Bytes in use when rules were last packed."""
 
     def _table(self) -> Table:
         return Table(self._origins + _SPARE + 1)
 
     @property
     def in_memory(self) -> int:
-        """Bytes, of rules and table."""
+        """Bytes of rules and table in memory."""
         return self._ends[0] + sum(cells.nbytes for cells in self._known.cells())
 
     @property
@@ -73,14 +76,14 @@ class RuleBook:
 
     @property
     def wasteful(self) -> bool:
-        """More has been added than was in use when rules were last moved: `pack` is due."""
+        """Whether more was added than was in use when rules were last packed: `pack` is due."""
         return self._held() - self._kept > max(SLACK, self._kept) or len(self._known) >= self._origins + _SPARE
 
     def _held(self) -> int:
         return self._ends[0] + self.on_disk + _A_SET * len(self._known)
 
     def place(self, compiled: bytes) -> tuple[int, int]:
-        """Start and end of these rules in the buffer; they are added when they are new."""
+        """Start and end of these rules in the buffer; adds them if they are new."""
         if not compiled:
             return 0, 0
         key = np.array([xxh3_64_intdigest(compiled, self._seed) or 1], np.uint64)
@@ -106,7 +109,7 @@ class RuleBook:
         return start
 
     def _map(self) -> disk.Scratch:
-        """The file, which takes its place in the buffer when it is first needed."""
+        """The file of large rules, mapped into the buffer when it is first needed."""
         if self._file is None:
             self._file = disk.Scratch(self._folder or Path(tempfile.gettempdir()))
             call = ctypes.CDLL(None, use_errno=True).mmap
@@ -118,12 +121,12 @@ class RuleBook:
         return self._file
 
     def _let_go(self, start: int, end: int) -> None:
-        """These pages need not stay in memory."""
+        """Tells the kernel that these pages need not stay in memory."""
         first = start // mmap.PAGESIZE * mmap.PAGESIZE
         self._area.madvise(mmap.MADV_DONTNEED, first, end - first)
 
     def pack(self, starts: Array, ends: Array) -> tuple[Array, Array]:
-        """Forgets all rules but those at these places, moves them together and says where each lies now."""
+        """Keeps only the rules at these places and moves them together. Returns their new starts and ends."""
         old, at = np.unique(starts.astype(np.int64), return_inverse=True)
         lengths = np.zeros(len(old), np.int64)
         np.maximum.at(lengths, at, ends.astype(np.int64) - starts)
@@ -139,14 +142,14 @@ class RuleBook:
         return moved, moved + (ends - starts)
 
     def _forget_others(self, old: Array, new: Array) -> None:
-        """The table knows only these, at their new places."""
+        """Rebuilds the table with only these rules, at their new places."""
         cells = np.concatenate(self._known.cells())
         cells = cells[(cells["key"] != 0) & np.isin(cells["number"], old)]
         self._known = self._table()
         self._known.add(cells["key"].copy(), new[np.searchsorted(old, cells["number"])].astype(np.uint32))
 
     def _cut(self, small: int, big: int) -> None:
-        """Memory and disk behind these ends are given back."""
+        """Returns memory and disk behind these ends to the system."""
         used = -(-small // mmap.PAGESIZE) * mmap.PAGESIZE
         if self._ends[0] > used:
             self._area.madvise(mmap.MADV_DONTNEED, used, self._ends[0] - used)
@@ -169,14 +172,14 @@ class RuleBook:
         }
 
     def room(self, small: int, big: int) -> tuple[Array, Array]:
-        """Where to read so many bytes of small and of large rules into, from an image: into an empty book."""
+        """Makes room in an empty book for this many bytes of small and of large rules. Returns the arrays to fill."""
         if big:
             self._map().take(0, big)
         self._ends = [small, BIG_RULES + big]
         return self.buffer[:small], self.buffer[BIG_RULES : BIG_RULES + big]
 
     def load(self, keys: Array, starts: Array, kept: int) -> None:
-        """The rest of an image, when the rules are there."""
+        """Loads the rest of an image, after the rules."""
         self._known.add(keys, starts)
         self._kept = kept
         if self.on_disk:
@@ -185,7 +188,7 @@ class RuleBook:
 
 @njit
 def _move(buffer: Array, old: Array, new: Array, lengths: Array) -> None:
-    """In order of their places: none is written over that is yet to be moved."""
+    """Moves rules in the order of their places, so that none is overwritten before it is moved."""
     for k in range(len(old)):
         if old[k] != new[k]:
             for i in range(lengths[k]):

@@ -1,4 +1,4 @@
-"""Robots rules of all origins: where the compiled rules of each lie, until when they hold, and what they allow."""
+"""Robots rules of all origins: where the compiled rules of each are, until when they are valid, and what they allow."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ Array = npt.NDArray[Any]
 
 
 class Rules(Part):
+    """The rulebook, and for each origin the place and the validity of its rules."""
+
     name = "rules"
     columns: ClassVar[Declared] = {
         "site": {
             "delay": "<f4",  # the longest Crawl-delay of its origins, seconds
-            "refused": "u1",  # it asks for a longer delay than is honoured: left alone
+            "refused": "u1",  # it asks for a longer delay than is honoured: suspended
         },
         "origin": {
-            "valid": "<f8",  # wall: until when its robots rules hold; 0: never asked
-            "rules_start": "<u4",  # where its compiled rules lie in the buffer: those of the last good answer
+            "valid": "<f8",  # wall: until when its robots rules are valid; 0: never requested
+            "rules_start": "<u4",  # where its compiled rules are in the buffer: from the last good answer
             "rules_end": "<u4",
             "delay": "<f4",  # Crawl-delay, seconds
             "failures": "u1",  # robots.txt requests in a row without an answer
-            "unreachable": "<f8",  # wall: since when, less the time in which nobody asked; 0: it could be read
+            "unreachable": "<f8",  # wall: since when, less the time without requests; 0: it could be read
         },
     }
     needs = ("rules", "big_rules", "rule_keys", "rule_starts", "rules_kept")
@@ -38,9 +40,9 @@ class Rules(Part):
         self._columns, self._max_delay = desk.columns, desk.settings.harvester.max_delay
         self.book = RuleBook(desk.columns.origin.limit, desk.seed, desk.folder)
         self.changed: list[int] = []
-        """Origins whose rules the tick that is being applied changes."""
+        """Origins whose rules are changed by the tick that is being applied."""
         self.unjudged = False
-        """There may be pages that the rules at hand were not applied to. Volatile: true after a start."""
+        """There may be pages to which the current rules were not applied. Volatile: true after a start."""
 
     def arrays(self) -> dict[str, Array | Parts]:
         return dict(self.book.dump())
@@ -52,10 +54,10 @@ class Rules(Part):
         self.book.load(image.array("rule_keys"), image.array("rule_starts"), int(image.array("rules_kept")[0]))
         self.unjudged = True
         site, count = self._columns.site, self._columns.site.count
-        site.refused[:count] = site.delay[:count] > self._max_delay  # by the settings of now
+        site.refused[:count] = site.delay[:count] > self._max_delay  # by the current settings
 
     def allowed(self, pages: Array, texts: list[bytes]) -> Array:
-        """What robots.txt says to these pages, by the rules at hand: 1 allowed, 0 forbidden."""
+        """Whether the current rules allow these pages: 1 allowed, 0 forbidden."""
         return self.allowed_at(self._columns.page.origin[pages], texts)
 
     def allowed_at(self, origins: Array, texts: list[bytes]) -> Array:

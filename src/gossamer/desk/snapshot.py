@@ -1,7 +1,7 @@
-"""The desk's state as arrays for an image, and back: a loop over groups, tables and parts.
+"""Writes the desk's state as arrays for an image, and reads it back: a loop over groups, tables and parts.
 
-An image that was made under another strategy or other boosts is not used, since its scores would be the other's:
-segments are replayed instead.
+An image that was made under another strategy or other boosts is not used, since its scores would be wrong: segments
+are replayed instead.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ Array = npt.NDArray[Any]
 
 
 def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, Array | Parts], dict[str, Any]]:
-    """Views of memory, almost all of them: an image takes hardly any memory of its own.
+    """The arrays and the metadata of an image. Almost all are views of memory: an image needs hardly any memory of its
+    own.
 
-    `urls` says where the blocks of URLs lie, `last_urls` are those that do not fill a block yet.
+    `urls`: the offsets of the blocks of URLs. `last_urls`: the URLs that do not fill a block yet.
     """
     columns, tail = desk.columns, Texts.join(last_urls)
     arrays: dict[str, Array | Parts] = {
@@ -46,7 +47,7 @@ def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, A
 
 
 def usable(desk: Desk, image: Image) -> bool:
-    """Made under these settings, by a version with these columns, tables and parts, and within the limits."""
+    """Whether the image fits the desk: same settings, same columns, tables and parts, and within the limits."""
     meta, groups = image.meta, desk.columns.groups()
     columns = {f"{name}.{column}" for name, group in groups.items() for column in group.used()}
     return (
@@ -59,7 +60,7 @@ def usable(desk: Desk, image: Image) -> bool:
 
 
 def load(desk: Desk, image: Image) -> list[bytes]:
-    """Fills an empty desk, under its own settings. Returns the URL texts that were in memory only."""
+    """Fills an empty desk from an image, under the desk's settings. Returns the URLs that were only in memory."""
     for name, group in desk.columns.groups().items():
         for column in group.used():
             image.into(f"{name}.{column}", getattr(group, column))

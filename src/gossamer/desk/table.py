@@ -1,15 +1,15 @@
 """The known-page table: 64-bit fingerprint to 32-bit number, open addressing in 256 sub-tables that grow alone.
 
-A sub-table is chosen by the top 8 bits of the fingerprint, the slot by the low 32 (multiplied into the capacity, so
-that capacities need not be powers of two). It grows by a quarter when four fifths full: 15 to 18.75 bytes an entry, and
-the pause for growing is that of one 256th of the table (about 1 ms at 10^7 entries). Address space for two halves of
-each sub-table is reserved at the limit and touched lazily; growing moves to the other half and gives the old one back,
-so no array ever moves. A cell is 12 bytes, key and number side by side: one miss of the cache instead of two.
+The top 8 bits of the fingerprint choose the sub-table, the low 32 bits the slot (multiplied into the capacity, so that
+capacities need not be powers of two). A sub-table grows by a quarter when it is four fifths full: 15 to 18.75 bytes per
+entry, and the pause for growing is that of one 256th of the table (about 1 ms at 10^7 entries). Address space for two
+halves of each sub-table is reserved at the limit and touched lazily; growing moves to the other half and gives the old
+half back, so no array ever moves. A cell is 12 bytes, key next to number: one cache miss instead of two.
 
-Measured at 10^7 entries (`bench/table.py`, a busy machine): 80 to 110 ns to find a fingerprint, 150 to find that it is
-unknown, 330 to add one, growing included.
+Measured at 10^7 entries (`bench/table.py`, under other load): 80 to 110 ns to find a fingerprint, 150 to find that it
+is unknown, 330 to add one, growing included.
 
-Refused: numpy sorted arrays (insertion), Python sets (74 bytes), LMDB and RocksDB (1 to 5 µs a look-up).
+Refused: numpy sorted arrays (insertion), Python sets (74 bytes), LMDB and RocksDB (1 to 5 µs per lookup).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ I64 = npt.NDArray[np.int64]
 
 SUBTABLES: Final = 256
 CELL: Final = np.dtype([("key", "<u8"), ("number", "<u4")])  # key 0: empty
-LAYOUT: Final = 1  # of cells in an image: another one when `_slot` or the choice of sub-tables changes
+LAYOUT: Final = 1  # version of the cells in an image: changes when `_slot` or the choice of sub-tables changes
 _START: Final = 64
-_AHEAD: Final = 64  # look-ups whose cells are read before the first is answered
+_AHEAD: Final = 64  # lookups whose cells are read before the first is answered
 _AT_ONCE: Final = 1 << 14  # additions between two returns of memory: sub-tables tend to grow at about the same time
 _NORESERVE: Final = 0x4000  # MAP_NORESERVE on Linux: address space without a promise of memory
 
 
 def reserve(count: int, dtype: npt.DTypeLike) -> tuple[npt.NDArray[Any], mmap.mmap]:
-    """An array of zeros of its greatest size, whose memory is taken only where it is touched."""
+    """An array of zeros at its maximum size, whose memory is allocated only where it is touched."""
     kind = np.dtype(dtype)
     size = max(mmap.PAGESIZE, count * kind.itemsize)
     try:
@@ -52,7 +52,7 @@ def reserve(count: int, dtype: npt.DTypeLike) -> tuple[npt.NDArray[Any], mmap.mm
 
 
 class Arrays(NamedTuple):
-    """What the kernels get: pass it whole."""
+    """The arrays of a table: the argument of the kernels."""
 
     cells: npt.NDArray[np.void]
     capacity: I64
@@ -63,6 +63,8 @@ class Arrays(NamedTuple):
 
 
 class Table:
+    """Maps fingerprints to numbers."""
+
     def __init__(self, limit: int) -> None:
         self.limit = limit
         # an entry's sub-table is random: room for the mean and ten deviations, at the load right after growth
@@ -83,19 +85,19 @@ class Table:
         return int(self.arrays.used.sum())
 
     def find(self, fingerprints: U64) -> U32:
-        """Numbers, NONE where unknown."""
+        """The number of each fingerprint; NONE if unknown."""
         out = np.empty(len(fingerprints), np.uint32)
         find_many(self.arrays, fingerprints, out)
         return out
 
     def add(self, fingerprints: U64, numbers: U32) -> None:
-        """Fingerprints that are there already keep their number."""
+        """Adds fingerprints; known fingerprints keep their number."""
         for at in range(0, len(fingerprints), _AT_ONCE):
             add_many(self.arrays, fingerprints[at : at + _AT_ONCE], numbers[at : at + _AT_ONCE])
             self.give_back()
 
     def give_back(self) -> None:
-        """Returns the memory of halves that were left by growing; call it after a kernel that inserts."""
+        """Returns the memory of halves that are unused after growing; call it after a kernel that inserts."""
         arrays = self.arrays
         if not _any(arrays.grown):
             return
@@ -105,24 +107,24 @@ class Table:
         arrays.grown[:] = 0
 
     def cells(self) -> list[npt.NDArray[np.void]]:
-        """The cells of each sub-table, as they lie in memory: for an image, without a copy."""
+        """The cells of each sub-table, as views of memory: for an image, without a copy."""
         a = self.arrays
         starts = (2 * np.arange(SUBTABLES) + a.half) * a.room
         return [a.cells[at : at + size] for at, size in zip(starts.tolist(), a.capacity.tolist(), strict=True)]
 
     def takes(self, capacity: I64) -> bool:
-        """Is there room for sub-tables of these capacities?"""
+        """Whether there is room for sub-tables of these capacities."""
         return len(capacity) == SUBTABLES and int(capacity.max()) <= self.arrays.room
 
     def restore(self, capacity: I64, used: I64) -> list[npt.NDArray[np.void]]:
-        """Gives an empty table these capacities; the caller fills the cells in that are returned."""
+        """Gives an empty table these capacities; the caller fills the returned cells."""
         self.arrays.capacity[:], self.arrays.used[:] = capacity, used
         return self.cells()
 
 
 @njit
 def _any(numbers: I64) -> bool:
-    """numpy takes ten times as long."""
+    """Whether any number is not 0; numpy takes ten times as long."""
     found = 0
     for number in numbers:
         found |= number
@@ -141,6 +143,7 @@ def _key(fingerprint: np.uint64) -> np.uint64:
 
 @njit
 def find_one(table: Arrays, fingerprint: np.uint64) -> np.uint32:
+    """The number of the fingerprint; NONE if unknown."""
     key = _key(fingerprint)
     sub = np.int64(key >> np.uint64(56))
     capacity = table.capacity[sub]
@@ -160,7 +163,8 @@ def find_one(table: Arrays, fingerprint: np.uint64) -> np.uint32:
 
 @njit
 def _grow(table: Arrays, sub: np.int64) -> None:
-    """Slots rise with the low bits of keys, so both halves are gone through from one end to the other."""
+    """Moves a sub-table to its other half. Slots rise with the low bits of keys, so both halves are scanned once, from
+    one end to the other."""
     old = table.capacity[sub]
     new = min(old + old // 4, table.room)
     source = (2 * sub + table.half[sub]) * table.room
@@ -184,9 +188,9 @@ def _grow(table: Arrays, sub: np.int64) -> None:
 
 @njit
 def add_one(table: Arrays, fingerprint: np.uint64, number: np.uint32) -> np.uint32:
-    """The number that the fingerprint has afterwards: `number`, or the one it had before.
+    """Adds a fingerprint. Returns the number that it has now: `number`, or its earlier number.
 
-    NONE when its sub-table is full: with fingerprints that nobody can prepare, ten deviations beyond the limit.
+    NONE if its sub-table is full: with fingerprints that nobody can predict, ten deviations beyond the limit.
     """
     key = _key(fingerprint)
     sub = np.int64(key >> np.uint64(56))
@@ -213,9 +217,10 @@ def add_one(table: Arrays, fingerprint: np.uint64, number: np.uint32) -> np.uint
 
 @njit
 def _guess(table: Arrays, fingerprints: U64, out: U32, start: int, end: int) -> None:
-    """What lies where each search begins: a first answer, often wrong, that brings the cells into the cache.
+    """Prefetch: reads the cell at which each search begins. The number is a first, often wrong answer; the read brings
+    the cell into the cache.
 
-    A search waits for memory before it knows where to go on; these reads wait for nothing: many are under way at once.
+    A search must wait for memory at each step; these reads do not depend on each other, so many run at once.
     """
     for i in range(start, end):
         key = _key(fingerprints[i])

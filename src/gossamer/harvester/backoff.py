@@ -1,18 +1,18 @@
-"""How long a site is left in peace after an answer. What slows it and what ends it is said in `outcomes.TREATMENTS`.
+"""Back-off: how long a site rests after an answer. `outcomes.TREATMENTS` says which outcomes slow or suspend a site.
 
-A site has a *factor*, 1 at first. An outcome that slows doubles it; each other answer takes a tenth off it. It has a
-*stretch*, 1 as long as its pages come as they usually do: where the first byte has lately taken `RISEN` times what it
-usually takes, and `NOTABLE` seconds more, the stretch is how many times, up to `MOST_STRETCH`. "Lately" is a moving
-average over about 4 pages; "usually" one over `USUAL`, of logarithms, so that a few slow pages hardly move it. A server
-that stays slow is as usual again some 50 pages later.
+A site has a *factor*, 1 at first. An outcome that slows doubles it; each other answer takes a tenth off it. A site also
+has a *stretch*, 1 as long as its pages come as fast as usual. When the first byte has lately taken at least `RISEN`
+times its usual time, and `NOTABLE` seconds more, the stretch is that ratio, up to `MOST_STRETCH`. "Lately" is a moving
+average over about 4 pages. "Usual" is a moving average of logarithms over `USUAL` pages, so that a few slow pages
+hardly change it. A server that stays slow counts as usual again some 50 pages later.
 
-From the end of an answer the site rests
+After the end of an answer the site rests
 
     wait times stretch                              while its factor is 1
-    max(wait, 1 s) times factor times stretch       else
+    max(wait, 1 s) times factor times stretch       otherwise
 
-and at least wait_factor times what the answer took, as long as its Retry-After says, and `harvester.retry` where so
-many failures in a row set it aside; a week at most. Invariants, each a property test of the same name:
+and at least wait_factor times the duration of the answer, at least its Retry-After, and at least `harvester.retry` when
+enough failures in a row suspend the site; but a week at most. Invariants, each a property test of the same name:
 
 - the factor doubles with each outcome that slows and loses a tenth with each other answer
 - a rising response time only ever makes the rest longer
@@ -46,7 +46,7 @@ _ASKED, _FAILING, _SLOWED, _NO_WHY = (
 )
 
 MOST_SLOW: Final = 256.0
-"""An hour, of the usual wait: a site that comes back is asked often enough to recover."""
+"""With the usual wait this is an hour: a site that comes back is requested often enough to recover."""
 RECOVERY: Final = 0.9
 RISEN: Final = 2.0
 NOTABLE: Final = 0.5
@@ -73,7 +73,7 @@ class Clocks(NamedTuple):
         return Clocks(*(getattr(sites, name) for name in Clocks._fields))
 
     def copy(self, used: int, count: int) -> Clocks:
-        """Of `count` sites, `used` of which are known; those behind them as new ones are."""
+        """A copy for `count` sites: the first `used` as they are, the rest with the values of new sites."""
         found = Clocks(*(np.zeros(count, column.dtype) for column in self))
         for ours, theirs in zip(found, self, strict=True):
             ours[:used] = theirs[:used]
@@ -82,20 +82,20 @@ class Clocks(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What visits tell about their sites."""
+    """What visits say about their sites: one row per visit."""
 
     site: Array
     outcome: Array
     time: Array
-    """Wall, at the end."""
+    """Wall time at the end."""
     retry_after: Array
     wait: Array
-    """Of the site, by settings and robots.txt."""
+    """Wait of the site, by settings and robots.txt."""
     answered: Array
     took: Array
     """Seconds from start to end."""
     first: Array
-    """Seconds to the first byte of a page; 0: none came, or of something else."""
+    """Seconds to the first byte of a page; 0: no byte came, or it was no page."""
 
     @staticmethod
     def of(visits: Visits, wait: Array) -> Answers:
@@ -116,7 +116,7 @@ _wait = njit(seconds_between)
 
 @njit
 def waits_at(waits: Waits, sites: Array) -> Array:
-    """Seconds between turns at each of these sites."""
+    """Seconds between turns at each of these sites. Compiled."""
     found = np.empty(len(sites))
     for i in range(len(sites)):
         found[i] = _wait(waits, sites[i])
@@ -134,7 +134,7 @@ def pauses_at(waits: Waits, sites: Array, pause: float) -> Array:
 
 @njit
 def clocks_after(visits: Visits, waits: Waits, sites: Clocks, retry: float, wait_factor: float) -> None:
-    """As `clocks`, for visits as they are in a tick."""
+    """As `clocks`, for the visits of a tick."""
     n = len(visits)
     answers = Answers(
         np.empty(n, np.uint32),
@@ -156,13 +156,13 @@ def clocks_after(visits: Visits, waits: Waits, sites: Clocks, retry: float, wait
 
 
 def slows(outcome: Array) -> Array:
-    """For each of these outcomes: does it double the factor of its site?"""
+    """Whether each of these outcomes doubles the factor of its site."""
     found: Array = _SLOWS[outcome]
     return found
 
 
 def rests(wait: Array, slow: Array, stretch: Array) -> Array:
-    """Seconds that sites rest, by their factors, after an answer that says nothing else."""
+    """Seconds that sites rest, by factor and stretch, after an answer that adds no longer rest of its own."""
     longer = np.where(slow > 1, np.maximum(wait, 1.0) * slow, wait) * stretch
     found: Array = np.maximum(wait, np.minimum(longer, LONGEST_PAUSE))
     return found
@@ -170,7 +170,7 @@ def rests(wait: Array, slow: Array, stretch: Array) -> Array:
 
 @njit
 def clocks(answers: Answers, sites: Clocks, retry: float, wait_factor: float) -> None:
-    """After these answers, in order: when each site may be asked again (`next`), and why not sooner."""
+    """Applies these answers in order: sets when each site may be requested again (`next`), and why not sooner."""
     for i in range(len(answers.site)):
         site = answers.site[i]
         pause, reason = _heed(answers, i, sites, retry, wait_factor)
@@ -182,7 +182,7 @@ def clocks(answers: Answers, sites: Clocks, retry: float, wait_factor: float) ->
 
 @njit
 def rests_after(answers: Answers, sites: Clocks, retry: float, wait_factor: float) -> Array:
-    """Seconds that each of these answers, in order, asks its site to be left in peace."""
+    """Seconds that the site rests after each of these answers, in order."""
     found = np.empty(len(answers.site))
     for i in range(len(found)):
         found[i] = _heed(answers, i, sites, retry, wait_factor)[0]
@@ -191,7 +191,7 @@ def rests_after(answers: Answers, sites: Clocks, retry: float, wait_factor: floa
 
 @njit
 def _heed(answers: Answers, i: int, sites: Clocks, retry: float, wait_factor: float) -> tuple[float, int]:
-    """Learns what one answer says about its site; the rest that follows, and why it is longer than usual."""
+    """Applies one answer to its site. Returns how long the site rests, and why that is longer than usual."""
     site, of = answers.site[i], answers.outcome[i]
     if of != _RETURNED:
         sites.asked[site] += 1
@@ -219,7 +219,7 @@ def _heed(answers: Answers, i: int, sites: Clocks, retry: float, wait_factor: fl
 
 @njit
 def _respond(sites: Clocks, site: int, first: float) -> None:
-    """A page came, its first byte after so many seconds."""
+    """Updates the averages and the stretch: the first byte of a page came after `first` seconds."""
     if sites.usual[site] == 0:
         sites.usual[site] = sites.lately[site] = first
     else:
@@ -231,21 +231,21 @@ def _respond(sites: Clocks, site: int, first: float) -> None:
 
 
 class Backoff(Part):
-    """When each site may be asked again, why not sooner, and how it has answered lately."""
+    """When each site may be requested again, why not sooner, and how it has answered lately."""
 
     name = "backoff"
     columns: ClassVar[Declared] = {
         "site": {
             "asked": "<u4",  # requests made
-            "failures": "u1",  # requests in a row that speak against the site
-            "next": "<f8",  # wall: not to be asked before
-            "why": "u1",  # Aside: why it is not asked before `next`
+            "failures": "u1",  # failures in a row that count against the site
+            "next": "<f8",  # wall time: not requested before
+            "why": "u1",  # Aside: why it is not requested before `next`
             "rest": "<f8",  # `next` and `why` as they were before its name made it wait longer
             "rest_why": "u1",
-            "slow": "<f4",  # factor of its wait: doubled by what slows, a tenth less with each good answer, at least 1
-            "stretch": "<f4",  # factor of its wait while its pages come more slowly than they usually do, at least 1
-            "usual": "<f4",  # seconds until the first byte of a page, as a rule; 0 while none has come
-            "lately": "<f4",  # the same of the last few pages
+            "slow": "<f4",  # factor of its wait, at least 1: outcomes that slow double it, others take a tenth off it
+            "stretch": "<f4",  # factor of its wait while its pages come more slowly than usual, at least 1
+            "usual": "<f4",  # usual seconds until the first byte of a page; 0 until the first page
+            "lately": "<f4",  # the same for the last few pages
         }
     }
 
@@ -261,7 +261,7 @@ class Backoff(Part):
         return waits_at(self._waits, np.ascontiguousarray(sites, np.uint32))
 
     def rests(self, sites: Array) -> Array:
-        """As `waits`, or longer where a site is slowed."""
+        """As `waits`, or longer for a site that is slowed."""
         return rests(self.waits(sites), self._site.slow[sites], self._site.stretch[sites])
 
     def pauses(self, sites: Array) -> Array:
@@ -269,8 +269,8 @@ class Backoff(Part):
         return pauses_at(self._waits, np.ascontiguousarray(sites, np.uint32), self._pause)
 
     def suspend(self, site: int, until: float, why: Aside) -> None:
-        """The site is not asked before `until`, unless it already waits longer. What made it wait before is kept, for
-        the case that its name is looked up again."""
+        """Suspends the site until `until`, unless it already waits longer. The earlier time and reason are kept, in
+        case its name is looked up again."""
         columns = self._site
         if until >= columns.next[site]:
             if columns.why[site] not in OF_NAMES:
@@ -283,28 +283,29 @@ class Backoff(Part):
         clocks_after(visits, self._waits, self.clocks, self._retry, self._factor)
 
     def would_follow(self, visits: Visits, waits: Array, count: int) -> Array:
-        """`next` of each of `count` sites after visits that are not applied, with these waits by site."""
+        """`next` of each of `count` sites as it would be after these visits, which are not applied. `waits` by site."""
         clocks_copy = self.clocks.copy(self._site.count, count)
         clocks(Answers.of(visits, waits[visits["site"]]), clocks_copy, self._retry, self._factor)
         return clocks_copy.next
 
 
 OF_NAMES: Final = (int(Aside.NAME_FAILED), int(Aside.FORBIDDEN_ADDRESS))
-"""Reasons to wait that lie in a site's name, and have cost the site nothing."""
+"""Reasons to wait that come from a site's name, and have cost the site no request."""
 
 
 def add_sites(desk: Desk, applied: Applied) -> None:
-    """Sites that become known have no factor and no stretch."""
+    """New sites get factor 1 and stretch 1."""
     first, count = applied.effects.first_site, desk.columns.site.count
     desk.columns.site.slow[first:count] = desk.columns.site.stretch[first:count] = 1.0
 
 
 def set_clocks(desk: Desk, applied: Applied) -> None:
+    """Sets the clocks of the sites that were visited in a tick."""
     desk[Backoff].after(applied.visits)
 
 
 def heed_patience(desk: Desk, event: Any) -> None:
-    """PATIENCE: a request whose record was lost may just have been made."""
+    """PATIENCE: a request whose record was lost may have been made just now."""
     desk[Backoff].suspend(int(event["site"]), float(event["until"]), Aside.JUST_STARTED)
 
 

@@ -1,8 +1,8 @@
-"""The harvest: sites that may be asked now get a request; answers set the clocks of the queue.
+"""The harvest: sends a request to each site that is due; answers set the clocks of the queue.
 
-robots.txt of an origin is asked for before its pages, in the same queue and under the same clocks. What else a site is
-asked for is an errand (`errands/errand.py`); errands and pages take turns. What robots.txt says is asked once more for
-every page, right before it is handed out.
+The robots.txt of an origin is requested before its pages, in the same queue and under the same clocks. Every other
+request that is not for a page is an errand (`errands/errand.py`); errands and pages take turns. The robots rules are
+checked once more for every page, right before it is handed out.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ _ROBOTS: Final = int(Ask.ROBOTS)
 _NO_ANSWER = (int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED))
 
 LOOK_EVERY: Final = 10.0
-"""Seconds between checks of which errands have become due."""
+"""Seconds between checks for errands that have become due."""
 READ_AHEAD: Final = 0.1
-"""Seconds before its turn that the text of a page is read from disk, at most."""
+"""The URL of a page is read from disk at most this many seconds before its turn."""
 READ_EVERY: Final = 0.5 * READ_AHEAD
-"""Seconds between two checks of what is to be read: each wakes a thread, so that some are read together."""
+"""Seconds between checks for URLs to read. Each check wakes a thread, so several URLs are read together."""
 
 
 class Harvest:
+    """The site queue with its clocks, names, errands and bandwidth."""
+
     def __init__(
         self,
         desk: Desk,
@@ -86,48 +88,48 @@ class Harvest:
         self._next_look = self._next_read = -float("inf")
 
     def resume(self, since_start: float) -> None:
-        """After a start no site is asked too early, and errands go on."""
+        """After a start: no site is requested too early, and errands are resumed."""
         self.clocks.resume(since_start, self._store.stopped)
         self.errands.resume()
         self.names.resume()
 
     def install(self, order: Order) -> None:
-        """A new plan: its sites enter."""
+        """Takes over a new plan: its sites enter the queue."""
         self.queue.install(order)
         self.names.enter(order.sites)
         self.errands.release()
 
     def turn(self) -> None:
-        """Once per turn of the loop: the bandwidth that is granted now."""
+        """Called once per turn of the loop: updates the bandwidth that is granted now."""
         if self.bandwidth is not None:
             self.bandwidth.turn()
 
     @property
     def limited(self) -> bool:
-        """Bandwidth is limited at this hour."""
+        """Whether bandwidth is limited at this hour."""
         return self.bandwidth is not None and self.bandwidth.limit > 0
 
     def held_back(self) -> float:
-        """Seconds for which bandwidth, and nothing else, holds requests back; 0: it does not."""
+        """Seconds for which only bandwidth holds requests back; 0: it does not."""
         return 0.0 if self.bandwidth is None else self.bandwidth.pause()
 
     def next_time(self) -> float:
-        """Monotonic: when the next site may be asked."""
+        """Monotonic time at which the next request to a site is allowed."""
         return self.queue.next_time()
 
     def busy_sites(self, until: float) -> int:
-        """Sites that could be asked until then."""
+        """Number of sites that could be requested until then."""
         return self.queue.busy_sites(until)
 
     def active_sites(self) -> int:
-        """Sites in the queue or in flight."""
+        """Number of sites in the queue or in flight."""
         return self.queue.queued + self.queue.in_flight
 
     # --- requests leave -------------------------------------------------------------------------------------------
 
     def hand_out(self, most: int, ahead: float = 0.0) -> None:
-        """Hands out at most so many requests. `ahead`: to sites that are due within so many seconds, too, unless
-        bandwidth is limited by now; the workers keep these until then. Robots rules must hold at the latest moment at
+        """Hands out at most `most` requests, also to sites that are due within `ahead` seconds unless bandwidth is
+        limited; the workers keep these requests until their time. Robots rules must be valid at the latest moment at
         which a request may begin."""
         limited = self.limited
         now, wall, ahead = self.clocks.now, self.clocks.wall, 0.0 if limited else ahead
@@ -178,8 +180,8 @@ class Harvest:
     def _ask(
         self, taken: Taken, wall: float, begins: float, times: dict[int, float], caps: dict[int, int]
     ) -> list[int]:
-        """Assigns the requests, by site not before its time and with its cap. Returns the sites that were asked:
-        something may speak against a site at the last moment."""
+        """Assigns the requests; `times` (not before) and `caps` are by site. Returns the sites that got a request: a
+        site may be dropped at the last moment."""
         if not len(taken.sites):
             return []
         columns = self._desk.columns.site
@@ -193,8 +195,8 @@ class Harvest:
         return [flight.site for flight in flights]
 
     def _not_spoken_against(self, taken: Taken, wall: float) -> Taken:
-        """Without sites that have asked for a longer delay than is honoured since they were planned, and without those
-        whose address is too old: names first."""
+        """Drops sites that, since they were planned, have asked for a longer delay than is honoured, and sites whose
+        address is too old: their names are resolved first."""
         columns = self._desk.columns.site
         refused = columns.refused[taken.sites] != 0
         if refused.any():
@@ -216,7 +218,7 @@ class Harvest:
     # --- answers come back ----------------------------------------------------------------------------------------
 
     def settle(self, results: Results, effects: Effects) -> None:
-        """After a tick was applied: the queue learns which requests have ended, and when each site may be asked."""
+        """After a tick was applied: the queue learns which requests have ended, and when each site is due again."""
         visits = results.visits
         if self.bandwidth is not None:
             self.bandwidth.settle(visits["site"].copy())
@@ -229,20 +231,20 @@ class Harvest:
             self._settle_robots(visits[visits["ask"] == _ROBOTS])
 
     def _settle_robots(self, visits: Visits) -> None:
-        """An answer at one site may be about another's robots.txt: what it asks for, or that it could not be read, is
-        for that one."""
+        """Sets the clocks of the sites whose robots.txt it is: after a redirect, another site than the one that
+        answered."""
         owners = self._desk.columns.origin.site[visits["origin"]]
         self.clocks.set_waits(owners)
         self.clocks.follow(owners)
 
     def _try_other_names(self, visits: Visits) -> None:
-        """Sites that did not answer their very first request are asked by their other name the next time."""
+        """A site that did not answer its very first request is requested by its other name the next time."""
         for visit in visits[np.isin(visits["outcome"], _NO_ANSWER)]:
             site = int(visit["site"])
             if self._desk.columns.site.asked[site] == 1 and self._desk[Places].may_switch(site):
                 self.outbox.news.append(SiteNews.respelled(site, self.clocks.wall))
 
     def settle_names(self, answers: list[Answer]) -> None:
-        """After answers about names were applied: errands of sites without an address are given up."""
+        """After answers to name lookups were applied: errands of sites without an address are given up."""
         for site in self.names.settle(answers):
             self.errands.give_up(site)

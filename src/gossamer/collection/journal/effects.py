@@ -1,17 +1,17 @@
-"""Effects: all that one tick changes, as arrays. The unit of the journal and of recovery.
+"""Effects: everything that one tick changes, as arrays. The unit of the journal and of recovery.
 
-A tick is never applied from anything but its effects: live, it is identified, journalled and then applied; in recovery
-the same `apply` gets the same arrays back, from journal records or from sealed segments. So the state after a replay
-equals the state before the kill because the same function made both.
+A tick is applied only from its effects. Live, the effects are computed, journalled and then applied; in recovery the
+same `apply` gets the same arrays, from journal records or from sealed segments. So the state after a replay equals the
+state before the kill: the same function made both.
 
 *Asides* (`anchors`, `seen`, `hints`) change no state: they pass through the journal into tables of their own and are
-not read back. `Effects.essential` is what recovery gets.
+not read back. Recovery gets `Effects.essential`.
 
-In a journal record an `Effects` is: `HEAD` (tick number, wall and monotonic time), then sections, each a uint8 id, a
-uint32 number of bytes, the bytes. Sections that are empty are left out; unknown ids are an error of format version.
+In a journal record an `Effects` is `HEAD` (tick number, wall and monotonic time), then sections: a uint8 id, a uint32
+number of bytes, and the bytes. Empty sections are left out; an unknown id is an error of format version.
 
-Order of application: sites, origins, pages, robots, visits with their links, verdicts, site events. Numbers of sites,
-origins and pages are given in order: the first new one of a tick is the number of those known before it.
+Order of application: sites, origins, pages, robots, visits with their links, verdicts, site events. Sites, origins and
+pages are numbered in order: the first new number of a tick is the count before the tick.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ VERDICT: Final = np.dtype([("page", "<u4"), ("state", "u1"), ("reason", "u1"), (
 """`judged`: VerdictFlag."""
 
 HINT: Final = np.dtype([("page", "<u4"), ("lastmod", "<f8")])
-"""A sitemap says that the page was changed then (wall)."""
+"""A sitemap says that the page was last modified at this wall time."""
 
 SITE_EVENT: Final = np.dtype(
     [
@@ -62,46 +62,48 @@ SITE_EVENT: Final = np.dtype(
         ("failures", "u1"),  # lookups that failed in a row
         ("port", "<u2"),  # port to use instead of the origin's; 0: the origin's; ROBOTS_AWAY: that of the origin
         ("time", "<f8"),  # wall
-        ("until", "<f8"),  # wall: RESOLVED, MOVED: address valid until; others: site not asked before
+        ("until", "<f8"),  # wall: RESOLVED, MOVED: address valid until; others: site not requested before
         ("address", "u1", (16,)),  # IPv6, or IPv4 mapped
     ]
 )
 
 
 class SiteEvent(IntEnum):
+    """What can happen to a site."""
+
     RESOLVED = 1
     NAME_FAILED = 2
     FORBIDDEN_ADDRESS = 3
     PATIENCE = 4
-    """Not to be asked before `until`: learned from records behind the last commit mark."""
+    """Not requested before `until`: learned from records behind the last commit mark."""
     RESPELLED = 5
-    """Asked with `www.` from now on, or without if it was asked with it: the other name did not lead anywhere."""
+    """Host alias switched: requested with `www.` from now on, or without it, since the other name did not work."""
     NAME_AGAIN = 6
-    """Its name is looked up again at once: the settings that it failed under have changed."""
+    """Its name is looked up again at once: the settings under which it failed have changed."""
     ROBOTS_AWAY = 7
-    """Not to be asked before `until`: its robots.txt has moved to a site that cannot be asked. To the origin with that
-    port it is one that cannot be read."""
+    """Not requested before `until`: its robots.txt has moved to a site that cannot be requested. For the origin with
+    that port, robots.txt counts as unreadable."""
     MOVED = 8
-    """As RESOLVED, and its former address is none of its name's any more. Verdicts of the same tick open the pages that
-    were taken for copies of its own, and its own that were taken for copies (A.2.4)."""
+    """As RESOLVED, and its name no longer has the former address. Verdicts of the same tick open the pages that were
+    duplicates of its pages, and its own pages that were duplicates (A.2.4)."""
     SLOWED = 9
-    """Its factor doubles, once more: an answer behind the last commit mark said so. `until` as for PATIENCE."""
+    """Its factor doubles once more, because of an answer behind the last commit mark. `until` as for PATIENCE."""
     SITEMAPS_READ = 10
-    """Its sitemaps were read, or it was tried: they are not asked for again before `until`."""
+    """Its sitemaps were read, or could not be read: they are not requested again before `until`."""
     SITEMAP_TAKEN = 11
-    """All that one of its sitemaps lists is known: not asked for again in this round. `address` begins with the
-    fingerprint of its canonical URL."""
+    """All pages that one of its sitemaps lists are known: the sitemap is not requested again in this round. `address`
+    begins with the fingerprint of its canonical URL."""
     DELAY_AGAIN = 12
     """It asked for a longer delay than is honoured, long ago: its robots.txt is read again."""
     ADDRESS_REFUSED = 3
-    """As the first tables of format 1 call it: read, not written."""
+    """The name of FORBIDDEN_ADDRESS in the first tables of format 1: read, not written."""
 
 
 _NO_ADDRESS: Final = (0,) * 16
 
 
 class SiteNews(NamedTuple):
-    """A site event before it is an array. Each kind has a constructor that says what its fields mean."""
+    """A site event before it becomes a row of an array. Each kind has a constructor that says what its fields mean."""
 
     site: int
     event: SiteEvent
@@ -113,12 +115,12 @@ class SiteNews(NamedTuple):
 
     @classmethod
     def resolved(cls, site: int, address: bytes, port: int, time: float, until: float, moved: bool) -> SiteNews:
-        """The name has this address until then; `moved`: and not its former one any more."""
+        """The name has this address until `until`; `moved`: it no longer has the former address."""
         return cls(site, SiteEvent.MOVED if moved else SiteEvent.RESOLVED, 0, port, time, until, tuple(address))
 
     @classmethod
     def name_failed(cls, site: int, failures: int, time: float, until: float, forbidden: bool) -> SiteNews:
-        """The name has no address, or only a `forbidden` one: not requested before `until`."""
+        """The name has no address, or only a `forbidden` address: the site is not requested before `until`."""
         event = SiteEvent.FORBIDDEN_ADDRESS if forbidden else SiteEvent.NAME_FAILED
         return cls(site, event, failures, 0, time, until)
 
@@ -140,7 +142,7 @@ class SiteNews(NamedTuple):
 
     @classmethod
     def robots_away(cls, site: int, port: int, time: float, until: float) -> SiteNews:
-        """`port`: that of the origin whose robots.txt it is."""
+        """`port`: the port of the origin whose robots.txt has moved."""
         return cls(site, SiteEvent.ROBOTS_AWAY, 0, port, time, until)
 
     @classmethod
@@ -165,7 +167,7 @@ def taken_sitemap(event: Any) -> int:
 
 
 class Verdict(NamedTuple):
-    """What is decided about a page: its state from now on, and why."""
+    """A decision on a page: its new state, and why."""
 
     page: int
     state: int
@@ -175,6 +177,8 @@ class Verdict(NamedTuple):
 
 
 class _Id(IntEnum):
+    """Ids of the sections of a journal record."""
+
     SITES = 1
     SITE_LENGTHS = 2
     ORIGINS = 3
@@ -182,7 +186,7 @@ class _Id(IntEnum):
     URL_LENGTHS = 5
     URLS = 6
     VISITS_1 = 7
-    """As format 1 had them: read, not written."""
+    """Visits of format 1: read, not written."""
     VISIT_TEXTS = 8
     LINK_TARGETS = 9
     LINK_KINDS = 10
@@ -204,7 +208,7 @@ class _Id(IntEnum):
 
 
 def _older(without: tuple[str, ...] = (), **counts: int) -> np.dtype[np.void]:
-    """`VISIT` as it was: `without` these fields, and with fewer classes (`counted`) or texts."""
+    """An earlier layout of `VISIT`: `without` these fields, and with fewer classes (`counted`) or texts."""
     return np.dtype(
         [
             (name, VISIT[name].base, (counts[name],)) if name in counts else (name, VISIT[name])
@@ -219,10 +223,11 @@ _OLDER: Final = {
     _Id.VISITS_2: _older(counted=14, texts=12),
     _Id.VISITS_3: _older(counted=14),
 }
-"""Visits as journals of before have them."""
+"""Layouts of visits in older journals."""
 
 
 def _renewed(old: Records) -> Records:
+    """Visits of an older layout, in the current layout."""
     visits = np.zeros(len(old), VISIT)
     for name in old.dtype.names or ():
         if name in ("counted", "texts"):
@@ -233,7 +238,7 @@ def _renewed(old: Records) -> Records:
 
 
 def _empty(dtype: np.dtype[np.void]) -> Callable[[], Records]:
-    """The same array for all who have none: numpy takes 2 µs to make one."""
+    """Returns the same empty array every time: numpy takes 2 µs to make an array."""
     nothing = np.zeros(0, dtype)
     return lambda: nothing
 
@@ -250,6 +255,8 @@ def _no_texts() -> Texts:
 
 @dataclass(slots=True)
 class Effects:
+    """Everything that one tick changes; see the top of this file."""
+
     tick: int
     wall: float
     monotonic: float
@@ -263,30 +270,30 @@ class Effects:
     urls: Texts = field(default_factory=_no_texts)
     """URLs of `pages`."""
     visits: Records = field(default_factory=_empty(VISIT))
-    """Of pages and of robots.txt, in order of absorption."""
+    """Of pages, robots.txt, sitemaps and probes, in order of absorption."""
     visit_texts: bytes = b""
     link_targets: npt.NDArray[np.uint32] = field(default_factory=lambda: _NO_U32)
-    """Known pages that the visited ones link to; `visits["links"]` says how many belong to each."""
+    """Known pages that the visited pages link to; `visits["links"]` says how many belong to each visit."""
     link_kinds: npt.NDArray[np.uint8] = field(default_factory=lambda: _NO_U8)
     """LinkKind | LinkFlag << 4."""
     verdicts: Records = field(default_factory=_empty(VERDICT))
     site_events: Records = field(default_factory=_empty(SITE_EVENT))
     sites_www: npt.NDArray[np.uint8] = field(default_factory=lambda: _NO_U8)
-    """For each new site: was its host written with `www.` when it was found?"""
+    """For each new site: whether its host was written with `www.` when it was found."""
     link_tags: npt.NDArray[np.uint8] = field(default_factory=lambda: _NO_U8)
-    """`Tag` of each link; with `link_positions` and `anchors` an aside."""
+    """`Tag` of each link; an aside, together with `link_positions` and `anchors`."""
     link_positions: npt.NDArray[np.uint16] = field(default_factory=lambda: _NO_U16)
     anchors: Texts = field(default_factory=_no_texts)
     """Texts of the links."""
     seen: bytes = b""
-    """Lines of what the visits saw and did not fetch (`web/message.py`), `visits["seen"]` bytes each; an aside."""
+    """Lines on what the visits saw but did not fetch (`web/message.py`), `visits["seen"]` bytes each; an aside."""
     hints: Records = field(default_factory=_empty(HINT))
     """What a sitemap says about pages; an aside."""
     hinted_by: bytes = b""
     """URL of that sitemap."""
 
     def essential(self) -> Effects:
-        """Without the asides."""
+        """The effects without the asides."""
         visits = self.visits.copy()
         visits["seen"] = 0
         nothing = Effects(self.tick, self.wall, self.monotonic)
@@ -311,6 +318,7 @@ class Effects:
         )
 
     def encode(self) -> bytes:
+        """The body of a journal record."""
         parts = [
             HEAD.pack(self.tick, self.wall, self.monotonic, 0.0, self.first_site, self.first_origin, self.first_page)
         ]
@@ -343,7 +351,7 @@ class Effects:
 
     @staticmethod
     def decode(body: bytes) -> Effects:
-        """GossamerError if the body is none of a record of effects."""
+        """The effects in the body of a journal record; raises GossamerError if it is not such a body."""
         try:
             return Effects._decoded(body)
         except (struct.error, ValueError) as error:

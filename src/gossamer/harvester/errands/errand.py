@@ -1,9 +1,9 @@
-"""Errands: what a site is asked for besides its pages, in its own turns and under all its clocks.
+"""Errands: requests to a site for something other than its pages, in the site's own turns and under all its clocks.
 
 An errand is a class with the methods of `Errand` and a row of `table.ERRANDS`. Errands and pages take turns at a site:
-after an errand its pages come first, if there are any. In a turn for errands the first row of the table that has a
-request for the site gets it. Whatever robots.txt says is asked right before a request is handed out, of errands as of
-pages.
+after an errand its pages come first, if there are any. In a turn for errands, the first row of the table that has a
+request for the site gets the turn. The robots rules are checked right before a request is handed out, for errands as
+for pages.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ _PAGE = int(Ask.PAGE)
 
 
 class Request(NamedTuple):
-    """What to ask a site for."""
+    """A request that an errand makes."""
 
     ask: Ask
     origin: int
     url: str
-    """As it is requested."""
+    """The URL as it is sent."""
     errand: Any = None
-    """What the errand needs to know when the answer comes (`Flight.errand`)."""
+    """Data that the errand needs when the answer comes (`Flight.errand`)."""
 
 
 class Standing(NamedTuple):
-    """How a site stands that has an errand."""
+    """The condition of a site that has an errand."""
 
     refused: bool
     """It asks for a longer delay than is honoured."""
     nameless: bool
     """Its name failed, and is not looked up again yet."""
     rests: float
-    """Seconds until it may be asked."""
+    """Seconds until it may be requested."""
     usual: float
-    """Seconds that it rests as a rule."""
+    """Seconds that it usually rests."""
 
 
 class Context(NamedTuple):
-    """What errands work with."""
+    """The objects that errands work with."""
 
     desk: Desk
     in_flight: InFlight
@@ -66,69 +66,70 @@ class Context(NamedTuple):
 
 
 class Errand:
-    """One kind of errand. A subclass overrides what it has something for."""
+    """One kind of errand. A subclass overrides the methods that it needs."""
 
     name: ClassVar[str]
 
     def __init__(self, context: Context, others: Errands) -> None:
-        """`others` has the errands that come before this one in the table."""
+        """`others` contains the errands that come before this errand in the table."""
 
     def waits_at(self, site: int) -> bool:
-        """Whether there is something to ask the site for."""
+        """Whether a request for the site is waiting."""
         raise NotImplementedError
 
     def any(self) -> bool:
-        """Whether there is something to ask any site for."""
+        """Whether a request for any site is waiting."""
         raise NotImplementedError
 
     def next(self, site: int, begins: float) -> Request | None:
-        """What to ask the site for now; it no longer waits then. `begins`: wall, by when the request begins."""
+        """Takes the request to make now at the site: it no longer waits. `begins`: wall time of the latest start."""
         raise NotImplementedError
 
     def bears(self, site: int, standing: Standing) -> bool:
-        """Whether its errands at the site go on waiting, as the site stands."""
+        """Whether its errands at the site keep waiting, given the condition of the site."""
         return not standing.refused
 
     def give_up(self, site: int) -> None:
-        """The site cannot be asked."""
+        """Drops its errands at the site, which cannot be requested."""
         raise NotImplementedError
 
     def settle(self, results: Results) -> set[int]:
-        """After a tick was applied: takes its answers. Returns sites that have something to be asked for since."""
+        """After a tick was applied: takes its answers. Returns sites that have new errands."""
         return set()
 
     def look(self, wall: float) -> set[int]:
-        """Now and then: what has become due. Returns sites that have something to be asked for since."""
+        """Called every few seconds: checks what has become due. Returns sites that have new errands."""
         return set()
 
     def soonest_due(self, until: float) -> float:
-        """Wall: when the next thing becomes due until then, as far as is known."""
+        """Wall time at which the next errand becomes due, if that is before `until` and known."""
         return float("inf")
 
     def resume(self) -> None:
-        """After a start: goes on with what the state says."""
+        """After a start: continues from the durable state."""
 
     def statistics(self) -> Mapping[str, float]:
-        """Its numbers for `status` and `--json`, where no other place shows them; those that are 0 are left out."""
+        """Its numbers for `status` and `--json`, if they are not shown elsewhere; zeros are left out."""
         return {}
 
     def explain_site(self, site: int) -> Mapping[str, object]:
-        """What `gossamer explain` says of the site because of this errand."""
+        """What this errand adds to `gossamer explain` for the site."""
         return {}
 
     def explain_page(self, page: int) -> Mapping[str, object]:
+        """What this errand adds to `gossamer explain` for the page."""
         return {}
 
 
 class Errands:
-    """All errands, and the turns that they take with pages."""
+    """All errands, and how they take turns with pages."""
 
     def __init__(
         self, kinds: Sequence[type[Errand]], context: Context, queue: SiteQueue, enter: Callable[[Array], None]
     ) -> None:
         self._desk, self._clocks, self._queue, self._enter = context.desk, context.clocks, queue, enter
         self._pages_first: set[int] = set()
-        """Sites that have just run an errand: their pages have the next turn, if there are any."""
+        """Sites that have just run an errand: the next turn is for their pages, if there are any."""
         self._all: dict[type[Errand], Errand] = {}
         for kind in kinds:
             self._all[kind] = kind(context, self)
@@ -140,17 +141,18 @@ class Errands:
         return iter(self._all.values())
 
     def has(self, site: int) -> bool:
+        """Whether any errand waits at the site."""
         return any(errand.waits_at(site) for errand in self._all.values())
 
     def next(self, site: int, begins: float) -> Request | None:
-        """What the site is asked for in a turn for errands."""
+        """Takes the request for a turn for errands at the site."""
         self._pages_first.add(site)
         self._queue.set_errand(site, False)
         requests = (errand.next(site, begins) for errand in self._all.values())
         return next((request for request in requests if request is not None), None)
 
     def give_up(self, site: int) -> None:
-        """The site cannot be asked."""
+        """Drops all errands at the site, which cannot be requested."""
         for errand in self._all.values():
             errand.give_up(site)
         self._queue.set_errand(site, self.has(site))
@@ -169,12 +171,13 @@ class Errands:
                 self.send(site)
 
     def look(self, wall: float) -> None:
+        """Checks which errands have become due."""
         for errand in self._all.values():
             for site in errand.look(wall):
                 self.send(site)
 
     def send(self, site: int) -> None:
-        """Lets a site with errands in; errands and pages take turns."""
+        """Lets a site with errands enter the queue; errands and pages take turns."""
         standing = self._standing(site)
         for errand in self._all.values():
             if errand.waits_at(site) and not errand.bears(site, standing):
@@ -192,12 +195,13 @@ class Errands:
         return Standing(bool(columns.refused[site]), nameless, rests, usual)
 
     def release(self) -> None:
-        """Errands that let pages go first, of sites that have no pages any more."""
+        """Lets errands run that wait for the pages of their site, if the site has no planned pages left."""
         waiting = np.array([site for site in self._pages_first if self.has(site)], np.uint32)
         for site in self._queue.without_pages(waiting).tolist():
             self.send(site)
 
     def soonest_due(self, until: float) -> float:
+        """Wall time at which the next errand becomes due."""
         return min((errand.soonest_due(until) for errand in self._all.values()), default=float("inf"))
 
     def resume(self) -> None:

@@ -1,28 +1,32 @@
-"""Soft 404: sites that answer a page that does not exist as if it did (A.3.4).
+"""Soft 404: detects sites that answer requests for missing pages as if the pages existed (A.3.4).
 
-A site is suspected when its pages resemble one another: one is a duplicate of another page of its site, or its sketch
-is near one of the last four there, or it is redirected to where most others are. After `ALIKE` such pages of a folder,
-or of a whole site, that folder, or its root, is *probed* once: a sibling is asked for whose name nobody can have given
-to a page, in the site's own turn, under all clocks and by robots.txt (`dispatch.py`). Sites that are not suspected are
-not probed, and none more than `MOST` times; each honest answer makes it `HONEST` times as hard to be suspected again.
+A site is suspected when its pages resemble each other: a page is a duplicate of another page of its site, or its sketch
+is near one of the last four sketches there, or it is redirected to the target of most other redirects. After `ALIKE`
+such pages in a folder, or in a whole site, that folder, or the root, is *probed* once: the harvester requests a sibling
+with a name that no real page can have, in the site's own turn, under all clocks and by robots.txt (`harvest.py`). Sites
+that are not suspected are not probed, and no site is probed more than `MOST` times. Each honest answer makes it
+`HONEST` times as hard to be suspected again.
 
-From then on a page of the site is a soft 404 if it repeats the probe's answer, or is redirected to where the probe was.
-So is a page that is redirected to where `MANY` others of its origin were, without any probe. To lose a page is worse
-than to keep an error: when in doubt it is a page.
+From then on a page of the site is a soft 404 if it repeats the probe's answer, or is redirected to the same target as
+the probe. So is a page that is redirected to the target of `MANY` other pages of its origin, even without a probe. To
+lose a page is worse than to keep an error: in doubt it is a page.
 
-- It repeats an answer if text, links and title are the same. Or, for templates, if the sketch differs in at most `NEAR`
-  bits, the length of the text by a tenth, and the title is the same and tells something: the site has pages of other
-  titles, and none of this title that says something else. Pages that are not to be indexed have no title here.
-- The first page that repeats an answer is kept, and stays so: many sites show a page of theirs for whatever they lack.
-- Seeds and start pages never are, nor where they are redirected, nor where most pages of the origin are.
-- Links of a text are not followed, and it is no original of duplicates; a redirect is followed still.
-- A redirect whose target has what was asked for in it says nothing: good pages are sent on like that, too.
+- A page repeats an answer if text, links and title are the same. Or, for templates, if the sketch differs in at most
+  `NEAR` bits, the length of the text by at most a tenth, and the title is the same and identifies a page: the site uses
+  several titles, and no two different pages share this title. Pages with noindex have no title here.
+- The first page that repeats an answer is kept, and stays a page: many sites show a page of their own for every missing
+  page.
+- Never a soft 404: seeds, start pages, the pages that these are redirected to, and the page that most pages of the
+  origin are redirected to.
+- Links in the text of a soft 404 are not followed, and it is never the original of a duplicate. A redirect is still
+  followed.
+- A redirect whose target contains the requested name does not count: good pages are redirected like that, too.
 
-An answer that failed for a moment is none: the probe is repeated when the site is suspected again, `TRIES` times in
-all. Pages that were fetched before the probe stay what they were until they are fetched again.
+A probe that failed temporarily does not count: it is repeated when the site is suspected again, `TRIES` times in all.
+Pages that were fetched before the probe keep their outcome until they are fetched again.
 
-What probes gave is in the journal as their visits, and at the desk (`harvester/errands/probes.py`); what is only
-suspected is forgotten at a stop.
+The answers to probes are in the journal, as their visits, and at the desk (`harvester/errands/probes.py`). Suspicions
+are forgotten at a stop.
 
 Invariants, each a test of the same name: a folder is probed once and no more probes of a site than `MOST`; a probe is
 asked for by robots.txt and under all clocks; a site that answers honestly has no soft 404.
@@ -49,13 +53,13 @@ from gossamer.web.message import Results
 Array = npt.NDArray[Any]
 
 ALIKE: Final = 2
-"""Pages that resemble an earlier one, before a folder is probed."""
+"""A folder is probed after this many pages that resemble an earlier page."""
 HONEST: Final = 4
-"""So many times as many are needed after each probe that found nothing."""
+"""After each probe that found nothing, this many times as many such pages are needed."""
 MANY: Final = 16
-"""Pages of an origin that may be redirected to one address, before more of them are soft 404."""
+"""After this many pages of an origin are redirected to one URL, further such pages are soft 404s."""
 TRIES: Final = 3
-"""Probes of a site that may fail for a moment."""
+"""Maximum number of probes of a site that fail temporarily."""
 _MOST_SUSPECTED: Final = 1 << 16
 _NEVER: Final = -(1 << 60)
 
@@ -63,7 +67,7 @@ _SAYS_TEXT: Final = b"the same answer as for a page that cannot exist"
 _SAYS_REDIRECT: Final = b"redirected to where a page that cannot exist is"
 _SAYS_MANY: Final = b"many pages are redirected to that address"
 
-# plain numbers: numpy takes 10 µs to look at a member of an enum
+# plain numbers: numpy takes 10 µs to read a member of an enum
 _PAGE, _PROBE, _SEED = int(Ask.PAGE), int(Ask.PROBE), int(PageFlag.SEED)
 _OK, _DUPLICATE, _REDIRECT, _SOFT, _RETURNED = (
     int(o) for o in (Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.SOFT_404, Outcome.RETURNED)
@@ -84,6 +88,8 @@ class Probe:
 
 
 class ProbeErrand(Errand):
+    """Marks soft 404s, suspects sites, and probes the suspected sites."""
+
     name = "probes"
 
     def __init__(self, context: Context, others: Errands) -> None:
@@ -92,13 +98,13 @@ class ProbeErrand(Errand):
         self._columns, self._probes = context.desk.columns, context.desk[ProbeAnswers].probes
         self._memory = Alike(context.desk.columns.site.limit)
         self._alike: dict[int, int] = {}
-        """Folders, and how many of their pages resembled an earlier one."""
+        """By folder: how many of its pages resembled an earlier page."""
         self._waiting: dict[int, Probe] = {}
-        """By site: one at a time."""
+        """By site: one probe at a time."""
         self._failed: dict[int, int] = {}
-        """Sites, and how many probes of them failed for a moment."""
+        """By site: how many probes failed temporarily."""
         self._led: list[int] = []
-        """In the tick that is judged: visits of pages that are redirected to where there is nothing."""
+        """Visits of the current tick whose pages are redirected to a missing page."""
 
     def waits_at(self, site: int) -> bool:
         return site in self._waiting
@@ -109,7 +115,8 @@ class ProbeErrand(Errand):
     # --- judging ------------------------------------------------------------------------------------------------
 
     def mark(self, results: Results) -> Results:
-        """Before duplicates are marked: soft 404s among the pages of a tick, each with a word on why."""
+        """Marks soft 404s among the pages of a tick, each with the reason as its detail. Runs before duplicates are
+        marked."""
         visits, columns = results.visits, self._columns
         outcome, looked_at = visits["outcome"], np.empty(len(visits), np.bool_)
         if not (self._on and self._may_be_soft(visits, looked_at)):
@@ -128,13 +135,14 @@ class ProbeErrand(Errand):
         return look_at(visits, self._probes.telling, self._columns.origin.moved, SAME * MANY, found)
 
     def mark_redirects(self, results: Results) -> None:
-        """After links were looked at: these soft 404 are followed as links."""
+        """Marks redirects that are soft 404s. Runs after links became pages: these redirects are followed as links."""
         if self._led:
             results.visits["outcome"][self._led] = _SOFT
             self._led = []
 
     def _text(self, results: Results, i: int, value: int, kept: dict[tuple[int, int], Answer]) -> bytes:
-        """`kept`: answers by site and folder, with the pages of this tick that are the first to repeat them."""
+        """Why the text of a page is a soft 404, or nothing. `kept`: answers by site and folder, with the pages of this
+        tick that are the first to repeat them."""
         visit = results.visits[i]
         site, page = int(visit["site"]), int(visit["page"])
         title = named(results.text(i, "title"), self._desk.seed)
@@ -147,7 +155,8 @@ class ProbeErrand(Errand):
         return b"" if page in copies or self._is_led_to(site, page, self._url_at(results.visits, i)) else _SAYS_TEXT
 
     def _is_led_to(self, site: int, page: int, url: str) -> bool:
-        """From a seed, or a page that other sites name, or from most pages of an origin of the site."""
+        """Whether a seed, a page that other sites link to, or most pages of an origin of the site are redirected to
+        it."""
         columns = self._desk.columns
         if columns.page.depth[page] == 0 and columns.page.flags[page] & _HOPS:
             return True
@@ -156,6 +165,7 @@ class ProbeErrand(Errand):
         return urls.fingerprint(url, self._desk.seed) in targets
 
     def _target(self, results: Results, i: int) -> bytes:
+        """Why a redirect is a soft 404, or nothing."""
         desk, visit, named = self._desk, results.visits[i], results.text(i, "redirect")
         moved, moved_to = (getattr(desk.columns.origin, name)[visit["origin"]] for name in ("moved", "moved_to"))
         if moved >= SAME * MANY and int(moved_to) == urls.fingerprint(named, desk.seed):
@@ -165,7 +175,7 @@ class ProbeErrand(Errand):
         return _SAYS_REDIRECT if urls.fingerprint(target, desk.seed) in known else b""
 
     def _url_at(self, visits: Array, i: int) -> str:
-        """The canonical URL of the page of visit `i`. To read it from disk takes 20 µs: it is in flight."""
+        """The canonical URL of the page of visit `i`: from the flight, since reading it from disk takes 20 µs."""
         flight = self._in_flight.get(int(visits["number"][i]))
         if flight is not None:
             return flight.canonical.decode()
@@ -178,7 +188,7 @@ class ProbeErrand(Errand):
     # --- suspecting ---------------------------------------------------------------------------------------------
 
     def settle(self, results: Results) -> set[int]:
-        """Takes the answers to probes. Returns sites that are to be probed since."""
+        """Takes the answers to probes. Returns sites that are to be probed now."""
         visits = results.visits
         if not len(visits):
             return set()
@@ -215,7 +225,7 @@ class ProbeErrand(Errand):
         return found
 
     def _resembling(self, results: Results, said: Said) -> list[bool]:
-        """Visits of pages that say what others of their site said, or are redirected to where most are."""
+        """Which visits resemble others of their site: by contents, or by the target of a redirect."""
         visits, columns = results.visits, self._columns
         titles = np.zeros(len(visits), np.uint64)
         for i, start, end in said.titles:
@@ -229,7 +239,8 @@ class ProbeErrand(Errand):
         return alike
 
     def _suspect(self, url: str, visit: Any) -> bool:
-        """Whether its folder, or the root of its origin, is to be probed for it."""
+        """Counts a page that resembles others. Returns whether its folder, or the root of its origin, is to be
+        probed."""
         site, desk = int(visit["site"]), self._desk
         answers, failed = list(self._probes.of(site)), self._failed.get(site, 0)
         if failed >= TRIES or len(answers) + failed >= MOST:
@@ -250,7 +261,7 @@ class ProbeErrand(Errand):
         return False
 
     def _made(self, site: int, origin: int, folder: str, number: int, like: str) -> Probe | None:
-        """None: settings or robots.txt keep it out."""
+        """The probe of a folder; None: settings or robots.txt exclude it."""
         scope, ending = self._desk.scope, urls.extension(like)
         path = like.partition("?")[0]
         after = "/" if path.endswith("/") and folder != path else f".{ending}" if ending.isalnum() else ""
@@ -269,10 +280,10 @@ class ProbeErrand(Errand):
         return Request(Ask.PROBE, probe.origin, self._desk[Places].asked_as(site, probe.url), probe)
 
     def give_up(self, site: int) -> None:
-        """If the site is still suspected later, it will be probed then."""
+        """Drops the probe of the site. If the site is still suspected later, it is probed then."""
         self._waiting.pop(site, None)
 
 
 def _allowed(desk: Desk, probe: Probe) -> bool:
-    """By the robots.txt at hand."""
+    """Whether the robots rules at hand allow it."""
     return desk[Rules].allows(probe.origin, probe.url)
