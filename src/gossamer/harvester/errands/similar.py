@@ -1,4 +1,4 @@
-"""Pages that resemble others of their site, or are not worth a look: the compiled part of `probing.py`.
+"""Pages that resemble others of their site, or are not worth a look: the compiled part of `soft404.py`.
 
 It remembers of each site what its last `RECENT` pages said, in 64 bits each (`probes.said`), and what is needed to know
 whether titles tell pages apart. All of it is volatile.
