@@ -101,7 +101,7 @@ def test_a_dead_name_is_retried_after_a_day_once_more_after_a_week_and_then_neve
 def test_the_reference_prints_both_tables() -> None:
     text = reference()
     assert "| yes | `harvester.retry` | `harvester.tries` | yes | after 10 in a row |" in text
-    assert "| at once | its site's next turn | any number | no | no |" in text
+    assert "| at once | the next turn of its site | unlimited | no | no |" in text
     assert "| 1d, then 7d, then permanently |" in text
 
 

