@@ -37,7 +37,7 @@ def trees() -> Iterator[tuple[str, ast.Module, int]]:
 
 
 def fields(node: ast.ClassDef) -> set[str]:
-    """Annotated attributes of the class, and whatever its constructor sets."""
+    """Annotated attributes of the class, and attributes that its constructor sets."""
     found = set()
     for member in node.body:
         if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):

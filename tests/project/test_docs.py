@@ -1,8 +1,8 @@
-"""The docs are true: what they show is run, what they name exists, what is made from the code is up to date.
+"""The docs are true: their examples run, what they name exists, and generated pages are up to date.
 
-Blocks marked `sh` and `python` of manual, webmasters' page and README are run in this order, in one folder, each as a
-test of its own; crawls of the demonstration Web are cut short. `not-run` after the language leaves a block out: it
-needs the Internet, another machine or a package that is not there.
+Blocks marked `sh` and `python` in the manual, the webmasters' page and the README are run in this order, in one folder,
+each as its own test; crawls of the demonstration Web are cut short. `not-run` after the language skips a block: it
+needs the Internet, another machine or a package that is not installed.
 """
 
 from __future__ import annotations
@@ -42,11 +42,13 @@ from tests.support.timing import COMMAND
 DOCS: Final = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
 RUN: Final = ("manual.md", "webmasters.md", "README.md")
 PAGES: Final = 150
-"""Of a crawl of the demonstration Web."""
+"""Maximum pages of a crawl of the demonstration Web."""
 FENCE: Final = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 class Block(NamedTuple):
+    """A fenced code block of a document."""
+
     document: str
     line: int
     language: str
@@ -72,7 +74,7 @@ SHOWN: Final = [b for b in blocks(*RUN) if b.language in ("sh", "python") and b.
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a `gossamer` command that is this one."""
+    """A folder with a `gossamer` command that runs the code under test."""
     folder = tmp_path_factory.mktemp("docs")
     (folder / "bin").mkdir()
     program = folder / "bin" / "gossamer"
@@ -82,7 +84,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shortened(text: str) -> str:
-    """Crawls of the demonstration Web end after a few pages, and one worker is enough for them."""
+    """The text with shorter crawls: crawls of the demonstration Web end after a few pages, and use one worker."""
     cut = re.sub(r"--pages \d+", f"--pages {PAGES // 3}", text.replace("\\\n", " "))
     return re.sub(r" --demo\b(?!-)(?![^\n]*--pages)", f" --demo --pages {PAGES}", cut).replace(
         " --demo ", " --demo --workers 1 "
@@ -97,7 +99,7 @@ def test_crawls_are_shortened() -> None:
 
 
 def run(command: list[str], folder: Path) -> tuple[int, str]:
-    """To its end, and whatever it left running in the background too."""
+    """Runs a command to its end, then kills what it left in the background. Returns exit code and output."""
     environment = os.environ | {
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
         "XDG_CONFIG_HOME": str(folder / "config"),
@@ -159,7 +161,7 @@ def test_json_that_is_shown_is_json() -> None:
 
 
 def code_of(text: str) -> Iterator[str]:
-    """Lines of fenced blocks but for those that show output, and what stands in backticks."""
+    """Lines of fenced blocks, except blocks that show output, and all text in backticks."""
     for fence in FENCE.finditer(text):
         if fence[1] != "text":
             yield from fence[3].replace("\\\n", " ").splitlines()
@@ -167,7 +169,7 @@ def code_of(text: str) -> Iterator[str]:
 
 
 def options() -> dict[str, set[str]]:
-    """Of each verb, from its own help; a group has those of all its commands."""
+    """The options of each command, from its help; a group has the options of all its commands."""
     found: dict[str, set[str]] = {}
     for name, _ in verbs(app):
         text = CliRunner().invoke(app, [*name.split(), "--help"]).stdout
@@ -199,7 +201,7 @@ def test_every_setting_that_is_named_exists(name: str) -> None:
 
 
 def anchor(heading: str) -> str:
-    """As GitHub makes it."""
+    """The anchor that GitHub makes of a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
@@ -266,7 +268,7 @@ def test_exit_codes_and_environment_are_complete() -> None:
 
 
 def rows(name: str, after: str) -> list[list[str]]:
-    """Of the first table behind a text."""
+    """The rows of the first table after a text."""
     lines = DOCS[name].read_text().partition(after)[2].splitlines()
     first = next(n for n, line in enumerate(lines) if line.startswith("|---"))
     found = []

@@ -15,7 +15,7 @@ HEAD: Final = re.compile(r"Invariants?, (?:each )?a (?:property )?test of the sa
 
 
 def named(text: str) -> list[str]:
-    """The sentences behind the head: items of a list, or parts between semicolons up to the first full stop."""
+    """The sentences after the head: items of a list, or parts between semicolons up to the first full stop."""
     match = HEAD.search(text)
     if match is None:
         return []
@@ -34,7 +34,7 @@ def name_for(sentence: str) -> str:
 
 
 def invariants() -> list[tuple[str, str]]:
-    """File and sentence."""
+    """All invariants in docstrings: file and sentence."""
     found = []
     for path in sorted((ROOT / "src" / "gossamer").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

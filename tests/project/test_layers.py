@@ -24,7 +24,7 @@ def parts(path: Path) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """Parts of the package that a module imports, in functions too."""
+    """Parts of the package that a module imports, also inside functions."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "gossamer":
@@ -44,7 +44,7 @@ def test_every_part_has_a_layer() -> None:
 
 
 def test_imports_go_down_only() -> None:
-    """To a lower layer, or within the same folder: the stages, which share a layer, never import one another."""
+    """A module imports only from lower layers and its own folder: stages share a layer and never import each other."""
     level = layers()
     wrong = [
         f"{path.relative_to(SOURCE)} imports {other}"
@@ -57,8 +57,8 @@ def test_imports_go_down_only() -> None:
 
 
 def test_there_is_no_ring_of_imports() -> None:
-    """Between modules, imports for types and inside functions counted. A package that offers what its modules have
-    (`__init__.py`) does not count: its modules import one another directly."""
+    """No import cycle between modules; imports for types and inside functions count. A package's `__init__.py` does not
+    count: the modules of a package import each other directly."""
     names = {name(path): path for path in MODULES if path.name != "__init__.py"}
     graph = {module: {other for other in modules(path) if other in names} - {module} for module, path in names.items()}
     assert sum(map(len, graph.values())) > 1000
@@ -80,7 +80,7 @@ def name(path: Path) -> str:
 
 
 def modules(path: Path) -> set[str]:
-    """Modules that a module imports, wherever in it."""
+    """Modules that a module imports, anywhere in its code."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
@@ -91,7 +91,7 @@ def modules(path: Path) -> set[str]:
 
 
 def test_workers_and_the_command_line_import_no_numba() -> None:
-    """Transitively, counting only imports at the top of modules."""
+    """Follows imports transitively; only imports at the top of modules count."""
 
     def top(path: Path) -> set[str]:
         found = set()

@@ -1,8 +1,8 @@
-"""The README's commands, run in a fresh clone: what is committed here, with what has changed since.
+"""The README's commands, run in a fresh clone of this repository with its uncommitted changes.
 
-The clone gets a virtual environment of its own, as `make` makes it. Where no packages can be had, that environment
-borrows those of this one, and the tests warn. `make test`, `make bounds` and `make bench` are only looked at
-(`make -n`): the one would run itself, the others take long.
+The clone gets its own virtual environment from `make`. If packages cannot be downloaded, that environment borrows the
+packages of the current environment, and the tests warn. `make test`, `make bounds` and `make bench` are only checked
+with `make -n`: the first would run itself, the others take long.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ pytestmark = [
 INSTALLATION: Final = 2 * COMMAND
 """Seconds after which an installation is a hang: it downloads all packages, and compiles all kernels."""
 HASTE: Final = {"PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "30"}
-"""A registry that cannot be reached is given up soon."""
+"""Gives up soon if the package registry cannot be reached."""
 NOT_OURS: Final = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHONPATH", "VIRTUAL_ENV")
 
 
@@ -70,8 +70,8 @@ def git(*arguments: str | Path, given: bytes = b"") -> bytes:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """New files count once they are added: a file that was forgotten is missing here too. Kernels of the very same
-    sources are taken along: they were compiled for the other tests."""
+    """A clone with uncommitted changes. It has new files only if they were added to git, so a forgotten file is missing
+    here too. Kernels of the same sources are copied: they were compiled for the other tests."""
     folder = tmp_path_factory.mktemp("fresh") / "gossamer"
     try:
         git("clone", "--quiet", "--no-local", ROOT, folder)
@@ -86,7 +86,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(clone: Path) -> Path:
-    """As `make install` leaves it."""
+    """The clone after `make install`."""
     code, said = run(clone, "make", "install", within=INSTALLATION)
     if code:
         warnings.warn(f"packages are borrowed, because `make install` failed: {said[-300:]}", stacklevel=1)
@@ -97,7 +97,7 @@ def installed(clone: Path) -> Path:
 
 
 def borrow(environment: Path) -> None:
-    """An environment that finds the packages of this one, so that pip has nothing to fetch."""
+    """Makes an environment that uses the packages of the current environment, so that pip downloads nothing."""
     shutil.rmtree(environment, ignore_errors=True)
     well(environment.parent, sys.executable, "-m", "venv", environment)
     (packages,) = environment.glob("lib/python*/site-packages")
@@ -107,7 +107,7 @@ def borrow(environment: Path) -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A small site on this machine, in place of example.org."""
+    """A small site on this machine, instead of example.org."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "index.html").write_text("<title>One</title><a href=two.html>two</a>")
     (folder / "two.html").write_text("<title>Two</title><p>The other page.")
@@ -119,14 +119,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 OURS: Final = "--set harvester.allow_private=true --set harvester.wait=20ms --workers 1 --patience 1s"
-"""For a crawl of that site."""
+"""Options for a crawl of that site."""
 
 
 # --- make ----------------------------------------------------------------------------------------------------
 
 
 def commands() -> list[str]:
-    """Lines of the README that begin with `make`, and those within backticks, without comments."""
+    """The `make` commands of the README, at the beginning of lines and within backticks, without comments."""
     lines = re.findall(r"^(?:\$ )?(make [^#\n]*)", README, re.MULTILINE) + re.findall(r"`(make [^`]+)`", README)
     return list(dict.fromkeys(line.strip() for line in lines))
 
@@ -149,7 +149,7 @@ def test_make_test_notes_what_it_cannot_install(clone: Path) -> None:
 
 @pytest.fixture(scope="module")
 def crawled(installed: Path) -> str:
-    """What `make crawl` says, of a crawl that is cut short."""
+    """The output of `make crawl`, of a crawl that is cut short."""
     return well(installed, "make", "crawl", "ARGS=--pages 200 --workers 1 --demo-log access.log")
 
 
@@ -189,13 +189,13 @@ def test_make_crawl_with_seeds_crawls_them(installed: Path, site: str) -> None:
 
 
 def usage() -> list[str]:
-    """The commands of "Using it", without what is said about them."""
+    """The commands of "Using it", without comments."""
     block = README.partition("## Using it")[2].split("```")[1]
     return [re.split(r"\s{2,}", line)[0] for line in block.strip().splitlines()]
 
 
 def with_values(command: str, site: str) -> str:
-    """A command that can be run here, and ends soon."""
+    """The command in a form that can be run here and ends soon."""
     verb = command.split()[1]
     if "--seed URL" in command:
         command = command.replace("DIR", "my-crawl").replace("URL", site) + f" {OURS}"

@@ -43,7 +43,7 @@ SMALL = ("collection.max_pages=20000", "collection.max_sites=200", "seeder.sitem
 
 @dataclass
 class Sealed:
-    """A `Seal` that has ended."""
+    """A sealing process that has ended."""
 
     output: str
     ended: bool = True
@@ -69,7 +69,7 @@ def cannot_seal(shard: Path, number: int, lock: int) -> Sealed:
 
 @contextmanager
 def at_processor_speed() -> Iterator[None]:
-    """Syncs do nothing: a commit every virtual second would wait for the disk thousands of times."""
+    """Disables syncs: with a commit every virtual second, a run would wait for the disk thousands of times."""
     with patch.object(os, "fsync", lambda fd: None), patch.object(os, "fdatasync", lambda fd: None):
         yield
 
@@ -112,8 +112,8 @@ class World:
         sealed: bool = False,
         **bounds: float,
     ) -> Result:
-        """One run to its end, or of so many turns. `clean=False`: it ends as if killed; `commit`: right after one;
-        `sealed`: when all is in segments, but before there is an image."""
+        """Runs the crawl to its end, or for so many turns. `clean=False`: ends as if killed; `commit`: right after a
+        commit; `sealed`: when everything is in segments, but before there is an image."""
         store, desk, resumed = open_collection(
             self.folder, self.settings, self.clock, parts=self.parts, sealer=self.sealer
         )
@@ -149,7 +149,7 @@ class World:
             store.close()
 
     def replayed(self) -> Desk:
-        """What all committed effects make of an empty desk: without an image."""
+        """A desk that is rebuilt from all committed effects, without an image."""
         recovered = replace(recover(shard_folder(self.folder)), image=None)
         desk = new_desk(self.settings, recovered.meta.seed, parts=self.parts)
         for effects in recovered.effects():
@@ -168,6 +168,8 @@ class World:
 
 @dataclass
 class Result:
+    """The end of a run."""
+
     ending: Ending | None
     crawl: Crawl
     pages: dict[str, tuple[State, Outcome | None, int]]
@@ -178,9 +180,9 @@ class Result:
 
 
 def state_of(desk: Desk) -> dict[str, object]:
-    """All that a desk remembers, by name, as plain values: what a replay or an image must give again.
+    """The durable state of a desk, by name, as plain values: a replay or an image must reproduce it.
 
-    Merit is the scorer's and in no effect; which pages are in flight, the queue's.
+    Left out: merit, which the scorer computes and no effect contains, and which pages are in flight.
     """
     columns, found = desk.columns, dict[str, object](tick=desk.tick, wall=desk.wall)
     for name, group in columns.groups().items():
@@ -195,7 +197,7 @@ def state_of(desk: Desk) -> dict[str, object]:
     origins = columns.origin.used()
     places = zip(origins["rules_start"].tolist(), origins["rules_end"].tolist(), strict=True)
     found["rules"] = [desk[Rules].book.buffer[a:b].tobytes() for a, b in places]
-    for place in PLACES_IN_MEMORY:  # where rules lie depends on when they were packed together, not what they say
+    for place in PLACES_IN_MEMORY:  # the place of rules depends on when they were packed, not on their contents
         del found[place]
     return found
 
@@ -208,7 +210,7 @@ PLACES_IN_MEMORY = (
 
 
 def impolite(asked: Sequence[Asked], wait: float, address_wait: float, www: bool = True) -> list[str]:
-    """Requests that began too early, or during another one, at a site or an address. `www`: the setting seeder.www."""
+    """Requests that began too early, or during another request, at a site or an address. `www`: seeder.www."""
     found = []
     for key, least in (("site", wait), ("address", address_wait)):
         last: dict[object, Asked] = {}

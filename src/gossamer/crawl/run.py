@@ -137,7 +137,7 @@ class _Session:
         if m.resumed:
             visits = m.desk[Account].visits
             rest = human_time(self._prepared.settings.harvester.wait)
-            killed = "" if m.store.stopped else f"; after a kill, sites are asked again when {rest} have passed"
+            killed = "" if m.store.stopped else f"; after a kill, no site is requested before {rest} have passed"
             say(f"resumed: {plural(known, 'page')} known, {plural(visits, 'visit')} made{killed}")
             self._settle()
             m.crawl.harvest.resume(m.clock.monotonic() - m.store.lock.since)
@@ -169,7 +169,7 @@ class _Session:
         for line in lines[:SHOWN]:
             self._voice.say(f"skipped: {line}")
         if len(lines) > SHOWN:
-            self._voice.say(f"skipped: {thousands(len(lines) - SHOWN)} more seeds, for such reasons")
+            self._voice.say(f"skipped: {thousands(len(lines) - SHOWN)} more seeds, for similar reasons")
 
 
 def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitStack) -> Machinery:

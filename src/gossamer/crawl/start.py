@@ -119,7 +119,7 @@ def _check_empty(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or set(folder.iterdir()) - begun):
         raise UsageError(
             f"{folder} is not a collection, and not empty",
-            "Name an empty or a new folder, or one that was crawled into.",
+            "Name a new or an empty folder, or the folder of a collection.",
         )
 
 
@@ -226,7 +226,7 @@ def _check_contact(settings: Settings, seeds: tuple[str, ...]) -> None:
     if settings.harvester.contact or settings.harvester.about or only_loopback(settings, hosts):
         return
     raise UsageError(
-        "a crawl beyond this machine needs a contact: whoever runs a site must be able to reach you",
+        "a crawl beyond this machine needs a contact: site operators must be able to reach you",
         'Give --contact you@example.org, or set harvester.contact = "you@example.org" in crawl.toml,'
         " or once for all crawls in ~/.config/gossamer/crawl.toml.",
     )

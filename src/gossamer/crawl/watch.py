@@ -150,10 +150,10 @@ class Watch:
         if not reached:
             return
         if m.imager.give_up() | m.scorer.give_up():
-            message = f"{reached}: an image or link scores that were being made are given up"
+            message = f"{reached}: the image or the link scores in progress are given up"
         else:
             m.crawl.stop, self._next_memory = m.crawl.stop or Ending.MEMORY, float("inf")
-            message = f"{reached}: it stops before it is killed. {MEMORY_CURE}"
+            message = f"{reached}: the crawl stops before it is killed. {MEMORY_CURE}"
         self._voice.warn("memory", message, used=used, limit=self._memory.bytes)
 
     # --- link scores ----------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""The queue's clocks: the one place where they are set from the state.
+"""The queue's clocks: the only place where they are set from the state.
 
-When a site may be asked again is durable, in wall time (`site.next`, `backoff.py`). The queue keeps it in monotonic
-time. Everybody who changes the one calls `follow`, and so the other follows. The queue's time only ever gets later by
-that: a wall clock that was set back cannot make a request early.
+When a site may be requested again is durable, in wall time (`site.next`, `backoff.py`). The queue keeps it in monotonic
+time. Code that changes the wall time calls `follow`, which updates the queue. This only ever makes the queue's time
+later: a wall clock that was set back cannot make a request early.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from gossamer.harvester.queue.queue import SiteQueue
 Array = npt.NDArray[Any]
 
 ROUNDING: Final = 0.001
-"""Seconds: a visit's wall time is rounded, so a rest that is longer by less than this is the usual one."""
+"""Seconds: a visit's wall time is rounded, so a rest that is longer by less than this counts as the usual rest."""
 
 
 class QueueClocks:
+    """Sets the times of the queue from the state of the desk."""
+
     def __init__(self, desk: Desk, queue: SiteQueue, clock: Clock) -> None:
         self._desk, self._queue, self._clock = desk, queue, clock
         self._backoff, self._site = desk[Backoff], desk.columns.site
@@ -33,37 +35,39 @@ class QueueClocks:
 
     @property
     def now(self) -> float:
+        """Monotonic time."""
         return self._clock.monotonic()
 
     @property
     def wall(self) -> float:
+        """Wall time, never before the last tick."""
         return self._desk.believed(self._clock.wall())
 
     def follow(self, sites: Array, wall: float | None = None, monotonic: float | None = None) -> None:
-        """These sites are not asked before the time in the state. `wall` and `monotonic` are one moment: now, or that
-        of the tick that was applied."""
+        """Sets the queue so that these sites are not requested before the time in the state. `wall` and `monotonic` are
+        the same moment: now, or that of the tick that was applied."""
         wall = self.wall if wall is None else wall
         monotonic = self.now if monotonic is None else monotonic
         self._queue.not_before(sites, self._site.next[sites] - wall + monotonic)
 
     def set_waits(self, sites: Array) -> None:
-        """The usual seconds between turns, and between the requests of a turn."""
+        """Sets the usual seconds between turns, and between the requests of a turn."""
         self._queue.set_waits(sites, self._backoff.waits(sites), self._backoff.pauses(sites))
 
     def postpone(self, sites: Array, seconds: float | Array) -> None:
-        """Not before so many seconds from now, for a reason that is not kept."""
+        """Delays these sites by so many seconds from now, for a reason that is not stored."""
         self._queue.not_before(sites, self.now + np.broadcast_to(seconds, len(sites)))
 
     def rest(self, sites: Array) -> None:
-        """Not before the usual wait has passed from now: there was nothing to ask."""
+        """Delays these sites by their usual wait from now: there was nothing to request."""
         self._queue.not_before(sites, self.now + self._backoff.waits(sites))
 
     def resume(self, since_start: float, stopped: bool) -> None:
-        """After a start no site is asked before its stored time.
+        """After a start: no site is requested before its stored time.
 
-        After a kill, or a boot (not `stopped`), nor before its rest has passed since the start: a request whose record
-        was lost may just have been made, to any site, known or not; and a clock may have been set. Addresses and
-        domains, whose times are not stored, rest in any case.
+        After a kill or a boot (not `stopped`), each site also rests from the start on: a request whose record was lost
+        may have been made just now, to any site, known or not; and a clock may have been set. Addresses and domains,
+        whose times are not stored, rest in any case.
         """
         harvester, sites = self._harvester, np.arange(self._site.count, dtype=np.uint32)
         self.set_waits(sites)
@@ -75,9 +79,9 @@ class QueueClocks:
         self._queue.nobody_before(self.now + max(0.0, longest - since_start))
 
     def answered(self, visits: Visits, effects: Effects) -> None:
-        """After a tick was applied: the queue learns which requests have ended, and when each site may be asked again.
+        """After a tick was applied: the queue learns which requests have ended, and when each site is due again.
 
-        A usual rest the queue knows by itself; `follow` would end the turn of a site that has more requests in it.
+        The queue itself knows the usual rest; `follow` would end the turn of a site that has more requests in it.
         """
         sites = visits["site"].copy()
         waits, pauses = self._backoff.waits(sites), self._backoff.pauses(sites)
@@ -90,7 +94,7 @@ class QueueClocks:
         self._queue.done(sites, visits["end"].copy(), effects.monotonic)
 
     def _end_turns(self, visits: Visits, sites: Array, waits: Array, pauses: Array) -> None:
-        """An answer that asks for more than the pause within a turn ends the turn."""
+        """Ends the turn of a site whose answer asks for a longer rest than the pause within a turn."""
         end = visits["end"]
         took = self._harvester.wait_factor * (end - visits["start"])
         owed = np.minimum(np.maximum(took, visits["retry_after"]), waits)

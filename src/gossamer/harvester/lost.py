@@ -1,8 +1,8 @@
 """What records that were never committed say about politeness.
 
 After a kill, the journal may hold records behind the last commit mark. They are not applied: their requests count as
-never made. Only their patience is kept, since the sites were asked all the same: until when each is to be left alone,
-and how often its factor would have doubled.
+never made. But the sites did get the requests, so the back-off is kept: until when each site rests, and how often its
+factor would have doubled.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from gossamer.harvester.backoff import Backoff, slows
 from gossamer.harvester.robots import READABLE, UNREADABLE
 
 _FOR_THE_SITE = (SiteEvent.PATIENCE, SiteEvent.ROBOTS_AWAY, SiteEvent.SLOWED)
-"""Events that make a site wait for its own sake; a name that failed has cost it nothing."""
+"""Events that make a site wait because of requests to it; a name that failed has cost the site no request."""
 
 
 class _Patience:
+    """By site: until when it rests, and how often its factor doubles."""
+
     def __init__(self) -> None:
         self.by_site: dict[int, tuple[float, int]] = {}
 
@@ -31,7 +33,7 @@ class _Patience:
 
 
 def patience_after(desk: Desk, lost: list[Effects]) -> dict[int, tuple[float, int]]:
-    """For each site: until when it waits as if these effects were applied, and how often its factor would double."""
+    """For each site: until when it would rest if these effects were applied, and how often its factor would double."""
     patience = _Patience()
     for event in (event for effects in lost for event in effects.site_events):
         if event["event"] in _FOR_THE_SITE:
@@ -54,7 +56,7 @@ def _add_visits(desk: Desk, visits: Visits, patience: _Patience) -> None:
 
 
 def _add_unreadable(desk: Desk, origin: int, failures: int, time: float, patience: _Patience) -> None:
-    """A robots.txt could not be read, so many times more than is known."""
+    """Adds the rest after an unreadable robots.txt: `failures` more than the state knows."""
     origins = desk.columns.origin
     if origin < origins.count:
         failures = min(250, failures + int(origins.failures[origin]))
@@ -63,7 +65,7 @@ def _add_unreadable(desk: Desk, origin: int, failures: int, time: float, patienc
 
 
 def _clocks_after(desk: Desk, visits: Visits) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """`next` of each site after these visits, with the longest wait that it may have."""
+    """`next` of each site after these visits, with the longest wait that the site may have."""
     sites, harvester = desk.columns.site, desk.settings.harvester
     count = max(sites.count, int(visits["site"].max()) + 1)
     waits = np.full(count, max(harvester.wait, harvester.wait_large))

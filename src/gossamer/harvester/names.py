@@ -1,6 +1,6 @@
-"""Names of sites: a site enters the queue when it has planned pages, or an errand, and an address that still holds.
+"""Names of sites: a site enters the queue when it has planned pages or an errand, and an address that is still valid.
 
-Otherwise its name is resolved first. What answers about names change in the state is in `naming.py`.
+Otherwise its name is resolved first. `naming.py` applies the answers to the state.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ Array = npt.NDArray[Any]
 
 
 class SiteNames:
+    """Resolves the names of sites, and lets sites with an address enter the queue."""
+
     def __init__(self, desk: Desk, queue: SiteQueue, names: Names, clocks: QueueClocks) -> None:
         self._queue, self._names, self._clocks = queue, names, clocks
         self._places, self._site, self._harvester = desk[Places], desk.columns.site, desk.settings.harvester
         self._domains: dict[str, int] | None = {} if self._harvester.domain_wait > 0 else None
-        """Registrable domains to their numbers in the queue; None without a limit by domain."""
+        """Maps registrable domains to their numbers in the queue; None without a limit by domain."""
         self._asking: set[int] = set()
         """Sites whose names are being resolved."""
 
     def resume(self) -> None:
-        """Addresses that are known take their places in the queue, but are looked up again before they are used: names,
-        and what the settings say about them, may have changed."""
+        """After a start: enters known addresses in the queue. They are looked up again before they are used: names, or
+        the settings about them, may have changed."""
         for site in np.flatnonzero(self._site.address[: self._site.count] != NONE).tolist():
             self._set_address(site)
         self._site.resolved[: self._site.count] = 0
 
     def enter(self, sites: Array) -> None:
-        """Lets sites into the queue that have an address; names of the others are resolved."""
+        """Lets sites with an address enter the queue; resolves the names of the others."""
         wall = self._clocks.wall
         resolved = (self._site.address[sites] != NONE) & (self._site.resolved[sites] > wall)
         self._queue.enter(sites[resolved], self._clocks.now)
@@ -51,16 +53,17 @@ class SiteNames:
                 self.resolve(site)
 
     def resolve(self, site: int) -> None:
+        """Begins to resolve the name of a site, unless that is already under way."""
         if site not in self._asking:
             self._asking.add(site)
             self._names.ask(site, self._places.host(site))
 
     def news(self, answers: list[Answer], wall: float) -> list[SiteNews]:
-        """What the answers about names that sites still have mean for them."""
+        """The site events that follow from answers. An answer about a name that its site no longer uses is ignored."""
         return [self._news(answer, wall) for answer in answers if answer.host == self._places.host(answer.site)]
 
     def _news(self, answer: Answer, wall: float) -> SiteNews:
-        """A name that failed is tried again as `outcomes.ASIDE` says (A.2.2), the other name of its site at once."""
+        """A failed name is tried again as `outcomes.ASIDE` says (A.2.2), the other name of its site at once."""
         site, places = answer.site, self._places
         if answer.address is not None:
             moved = places.has_moved(site, [pack(each) for each in answer.addresses], wall)
@@ -74,9 +77,9 @@ class SiteNames:
         return SiteNews.name_failed(site, failures, wall, ASIDE[WHY[event]].until(wall, failures), forbidden)
 
     def settle(self, answers: list[Answer]) -> list[int]:
-        """After the answers were applied: their sites have an address, or a time before which they are not asked.
-        Returns those without an address."""
-        for number in self._places.recycled:  # its former owner may just have been asked under it
+        """After the answers were applied: each site now has an address, or a time before which it is not requested.
+        Returns the sites without an address."""
+        for number in self._places.recycled:  # its former owner may have been requested under it just now
             self._queue.address_not_before(number, self._clocks.now + self._harvester.address_wait)
         self._places.recycled.clear()
         failed = []

@@ -1,4 +1,4 @@
-"""What answers about names change: the address of a site, the name it is asked by, and how long it waits for a name."""
+"""What answers to name lookups change: the address of a site, the name that is requested, and how long it waits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def take_address(desk: Desk, event: Any) -> None:
 
 
 def move(desk: Desk, event: Any) -> None:
-    """MOVED: and its former address is none of the name's any more."""
+    """MOVED: as RESOLVED, and the name no longer has its former address."""
     sites, site = desk.columns.site, int(event["site"])
     sites.moved[site] = float(event["time"]) + DAY * 2.0 ** min(10, int(sites.moves[site]))
     sites.moves[site] = min(250, int(sites.moves[site]) + 1)
@@ -51,7 +51,7 @@ def move(desk: Desk, event: Any) -> None:
 
 
 def fail(desk: Desk, event: Any) -> None:
-    """NAME_FAILED, FORBIDDEN_ADDRESS: the name has no address that may be asked."""
+    """NAME_FAILED, FORBIDDEN_ADDRESS: the name has no address that may be used."""
     sites, site = desk.columns.site, int(event["site"])
     sites.name_failures[site] = event["failures"]
     desk[Backoff].suspend(site, float(event["until"]), WHY[SiteEvent(int(event["event"]))])
@@ -59,14 +59,14 @@ def fail(desk: Desk, event: Any) -> None:
 
 
 def switch(desk: Desk, event: Any) -> None:
-    """RESPELLED: the other name of the site did not lead anywhere."""
+    """RESPELLED: the current name of the site did not work; switches to its other name."""
     site = int(event["site"])
     desk.columns.site.name_failures[site] = event["failures"]
     _ask_as(desk, site, not desk.columns.site.www[site])
 
 
 def look_up_again(desk: Desk, event: Any) -> None:
-    """NAME_AGAIN: the settings that the name failed under have changed. What else made the site wait still does."""
+    """NAME_AGAIN: the settings under which the name failed have changed. Other reasons to wait remain."""
     sites, site = desk.columns.site, int(event["site"])
     sites.name_failures[site] = event["failures"]
     if sites.why[site] in OF_NAMES:
@@ -74,13 +74,13 @@ def look_up_again(desk: Desk, event: Any) -> None:
 
 
 def forget_unconnected(desk: Desk, applied: Applied) -> None:
-    """Sites that nobody answered for: their names may have other addresses."""
+    """Forgets the addresses of sites that could not be connected to: their names may have other addresses now."""
     visits = applied.visits
     desk.columns.site.resolved[visits["site"][visits["outcome"] == _CONNECT_FAILED]] = 0
 
 
 def follow_other_names(desk: Desk, applied: Applied) -> None:
-    """Sites that redirect a page to their other name are asked by that name from now on; the page goes back."""
+    """Switches sites that redirect a page to their other name; the page itself is requested again."""
     visits, texts = applied.visits.copy(), applied.effects.texts().all()
     for i in np.flatnonzero(visits["flags"] & _OTHER_NAME).tolist():
         site, www = int(visits["site"][i]), b"://www." in texts[i]["redirect"]
@@ -93,7 +93,7 @@ def follow_other_names(desk: Desk, applied: Applied) -> None:
 
 
 def _ask_as(desk: Desk, site: int, www: bool) -> bool:
-    """False if the site has changed its mind too often, or says what is so already too often."""
+    """Sets whether the site is requested with `www.`. False if it has redirected to one or the other too often."""
     sites = desk.columns.site
     sites.respelled[site] = min(250, int(sites.respelled[site]) + 1)
     if sites.respelled[site] > MOST_SWITCHES:

@@ -1,4 +1,4 @@
-"""Requests: what the queue hands out becomes assignments.
+"""Requests: makes assignments of what the queue hands out.
 
 A page is checked against robots.txt once more, right before it is assigned. For a page whose robots rules have run out,
 its robots.txt is requested instead; a turn for errands gets the site's next errand.
@@ -23,12 +23,12 @@ from gossamer.harvester.queue.queue import SiteQueue
 
 Array = npt.NDArray[Any]
 
-# plain numbers: numpy takes 10 µs to look at a member of an enum
+# plain numbers: numpy takes 10 µs to read a member of an enum
 _PAGE, _ASSIGNED = int(Ask.PAGE), int(PageFlag.ASSIGNED)
 
 
 class Taken(NamedTuple):
-    """Sites that may be asked now, with the page of each and what to ask for."""
+    """Sites that are due now, each with its page and what to request."""
 
     sites: Array
     pages: Array
@@ -39,21 +39,24 @@ class Taken(NamedTuple):
 
 
 class Requests:
+    """Makes flights and assignments for sites that are due."""
+
     def __init__(self, context: Context, queue: SiteQueue, errands: Errands) -> None:
         self._desk, self._in_flight, self._outbox = context.desk, context.in_flight, context.outbox
         self._clocks, self._texts, self._queue, self._errands = context.clocks, context.texts, queue, errands
         self._places = context.desk[Places]
 
     def flights(self, taken: Taken, begins: float) -> list[Flight]:
-        """What these sites are asked for; nothing where something speaks against it. `begins`: wall, by when the
-        requests begin."""
+        """The requests to these sites; a site is left out if robots.txt forbids its page or nothing is left to request.
+        `begins`: wall time of the latest start of the requests."""
         is_page = taken.asks == _PAGE
         return self._errand_flights(taken.where(~is_page), begins) + self._page_flights(taken.where(is_page))
 
     def assignment(self, flight: Flight, not_before: float, cap: int) -> Assignment:
+        """The assignment of a flight, which is in flight from now on."""
         columns, site = self._desk.columns, flight.site
         port = int(columns.site.port[site])
-        if not port:  # a page has that of its origin
+        if not port:  # a page has the port of its origin
             is_page = flight.page != NONE
             port = int(columns.origin.port[flight.origin]) if is_page else urls.split(flight.url.decode()).port
         return Assignment(
@@ -70,7 +73,7 @@ class Requests:
         )
 
     def unassign(self, taken: Taken) -> None:
-        """These pages are not requested after all."""
+        """Takes back these pages, which are not requested after all."""
         self._desk.columns.page.flags[taken.pages[taken.asks == _PAGE]] &= 0xFF ^ _ASSIGNED
 
     def _page_flights(self, taken: Taken) -> list[Flight]:
@@ -108,7 +111,7 @@ class Requests:
         return flights
 
     def _robots_of(self, site: int, page: int, begins: float) -> Request | None:
-        """The robots.txt of a page's origin; while that is asked for elsewhere, an errand of the site, if any."""
+        """The robots.txt of a page's origin; while it is requested at another site, an errand of the site, if any."""
         robots, origin = self._errands[RobotsErrand], int(self._desk.columns.page.origin[page])
         if not robots.is_away(origin):
             return robots.own(site, origin)

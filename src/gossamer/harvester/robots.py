@@ -1,8 +1,8 @@
 """What a robots.txt answer changes: the rules of its origin, the delay of its site, and how long both wait for it.
 
 A 2xx answer brings rules, a 4xx answer means that there are none (RFC 9309, 2.3.1). Any other answer forbids the whole
-origin until it is asked again; after `harvester.robots_unreachable` the last rules hold again, or none if there never
-were any (2.3.1.4).
+origin until robots.txt is requested again; after `harvester.robots_unreachable` the last rules apply again, or none if
+there never were any (2.3.1.4).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ READABLE: Final = frozenset(
 """Outcomes of robots.txt that say what is allowed, or nothing; after any other outcome nothing is allowed."""
 UNREADABLE: Final = ASIDE[Aside.ROBOTS_UNREADABLE]
 AFTER_REST: Final = 60.0
-"""Seconds for which rules hold at least once their site may be asked: it may have to stand in line."""
+"""Seconds for which rules stay valid at least once their site is due: the site may have to wait in the queue."""
 OUTDATED: Final = 1.0
-"""Wall time: rules that were asked for, and no longer hold."""
+"""Wall time in `valid` of rules that were requested once, and are no longer valid."""
 
 _ROBOTS: Final = int(Ask.ROBOTS)
 _JUDGED: Final = int(PageFlag.JUDGED)
@@ -45,7 +45,7 @@ _RESPELLED, _NOT_FOLLOWED = int(VisitFlag.RESPELLED), int(VisitFlag.NOT_FOLLOWED
 
 
 def take_rules(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
-    """A robots.txt was answered."""
+    """Takes the answer to a request for robots.txt."""
     origin, outcome = int(visit["origin"]), Outcome(int(visit["outcome"]))
     origins, sites = desk.columns.origin, desk.columns.site
     site = int(origins.site[origin])
@@ -65,7 +65,7 @@ def take_rules(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
     origins.valid[origin] = visit["time"] + desk.settings.harvester.robots_valid
     origins.delay[origin] = max(0.0, float(visit["delay"]))
     _heed_delays(desk, site)
-    if site != int(visit["site"]):  # it was read elsewhere, and holds from now on
+    if site != int(visit["site"]):  # it was read at another site, and is valid from now on
         until = float(visit["time"]) + float(desk[Backoff].waits(np.array([site]))[0])
         sites.next[site] = max(float(sites.next[site]), until)
     desk[Rules].unjudged = True
@@ -85,7 +85,7 @@ def _place(desk: Desk, origin: int, compiled: bytes) -> None:
 
 
 def _heed_delays(desk: Desk, site: int) -> None:
-    """Of the robots.txt files of its origins the longest delay counts."""
+    """Sets the delay of a site: the longest delay in the robots.txt files of its origins."""
     origins, sites = desk.columns.origin, desk.columns.site
     of_site = origins.site[: origins.count] == site
     sites.delay[site] = origins.delay[: origins.count][of_site].max()
@@ -93,7 +93,7 @@ def _heed_delays(desk: Desk, site: int) -> None:
 
 
 def judge_again(desk: Desk, applied: Applied) -> None:
-    """Pages of origins whose rules have changed are to be judged again. One pass over all pages, for all origins."""
+    """Marks pages of origins whose rules have changed, to be judged again. One pass over all pages for all origins."""
     rules = desk[Rules]
     if rules.changed:
         page = desk.columns.page
@@ -104,9 +104,9 @@ def judge_again(desk: Desk, applied: Applied) -> None:
 
 
 def _note_unreadable(desk: Desk, origin: int, time: float) -> float:
-    """Notes that a robots.txt could not be read; returns until when its site waits for that.
+    """Notes that a robots.txt could not be read; returns until when its site waits because of that.
 
-    Time in which it was not asked for, though it could have been, for more than a day, does not count towards
+    A time of more than a day in which robots.txt could have been requested, but was not, does not count towards
     `harvester.robots_unreachable`.
     """
     origins, harvester = desk.columns.origin, desk.settings.harvester
@@ -125,11 +125,11 @@ def _note_unreadable(desk: Desk, origin: int, time: float) -> float:
 
 
 def outlast_rests(desk: Desk, applied: Applied) -> None:
-    """Rules hold until their site has rested, where its usual wait is longer than rules hold: a day at most (RFC 9309,
-    2.4). Otherwise such a site would never be asked for anything but robots.txt.
+    """If the usual wait of a site is longer than rules are valid, keeps them valid until the site has rested: a day at
+    most (RFC 9309, 2.4). Otherwise only robots.txt would ever be requested from such a site.
 
-    Rules that are used though they cannot be read hold as long as others from then on, since each failure makes the
-    site rest.
+    Old rules that are used because robots.txt cannot be read are valid for the usual time after the rest, since each
+    failure makes the site rest.
     """
     visits = applied.visits
     for i in np.flatnonzero(visits["ask"] == _ROBOTS).tolist():
@@ -149,14 +149,14 @@ def _outlast_rest(desk: Desk, origin: int, time: float) -> None:
 
 
 def outdate_rules(desk: Desk, site: int) -> None:
-    """robots.txt of all origins of the site is asked for before anything else."""
+    """Ends the validity of the rules of a site: the robots.txt of each origin is requested before anything else."""
     origins = desk.columns.origin
     of_site = origins.site[: origins.count] == site
     origins.valid[: origins.count][of_site] = np.minimum(origins.valid[: origins.count][of_site], OUTDATED)
 
 
 def heed_away(desk: Desk, event: Any) -> None:
-    """ROBOTS_AWAY: the robots.txt of an origin lies where it cannot be asked for."""
+    """ROBOTS_AWAY: the robots.txt of an origin has moved to a site that cannot be requested."""
     origins = desk.columns.origin
     used = slice(0, origins.count)
     found = np.flatnonzero((origins.site[used] == event["site"]) & (origins.port[used] == event["port"]))
@@ -166,7 +166,7 @@ def heed_away(desk: Desk, event: Any) -> None:
 
 
 def heed_delay_again(desk: Desk, event: Any) -> None:
-    """DELAY_AGAIN: a site that asked for too long a delay may have changed its mind."""
+    """DELAY_AGAIN: a site asked for too long a delay; its robots.txt may have changed and is read again."""
     site = int(event["site"])
     outdate_rules(desk, site)
     desk.columns.site.delay[site], desk.columns.site.refused[site] = 0.0, 0

@@ -1,7 +1,7 @@
 """The seconds between two turns at a site, by the settings and its robots.txt.
 
-`backoff.py` compiles `seconds_between` (`gossamer.base.compiled`: for its fingerprint this file counts as one with
-kernels). It stands here without numba for `gossamer explain`.
+`backoff.py` compiles `seconds_between` (so `gossamer.base.compiled` includes this file in its fingerprint of kernels).
+It is in a file without numba for `gossamer explain`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 
 
 class Waits(NamedTuple):
-    """What decides the seconds between two turns at a site: its size, and the delay that its robots.txt asks for."""
+    """What determines the seconds between two turns at a site: its size, and the delay that its robots.txt asks for."""
 
     pages: Array
     """By site."""
@@ -34,4 +34,5 @@ class Waits(NamedTuple):
 
 
 def seconds_between(waits: Waits, site: int) -> float:
+    """Seconds between two turns at the site."""
     return max(float(waits.delay[site]), waits.wait_large if waits.pages[site] > waits.large_site else waits.wait)

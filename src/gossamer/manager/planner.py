@@ -1,11 +1,11 @@
-"""When to plan, and taking a plan over. The plan itself is made in a thread beside the loop, which writes no columns.
+"""Decides when to plan, and takes finished plans over. A background thread makes the plan; it writes no columns.
 
-The next plan is begun when something has changed and the sites left in the present one can no longer keep the
+The next plan is begun when something has changed and the sites left in the current plan can no longer keep the
 connections busy, but not sooner than ten times the last plan's duration after it (BUbiNG's rule for its sieve). The
-first plan of a process does not count: it may have had to compile its kernels. When fewer requests are in flight than
-`harvester.least_connections`, the present plan closes whatever its sites could still do, and sooner: after five times
-its duration (4.4). A new plan replaces the old one: pages that were not asked for go back, nothing is counted against
-them.
+duration of the first plan of a process does not count: it may include compiling the kernels. When fewer requests are in
+flight than `harvester.least_connections`, the current plan ends even if its sites have work left, and sooner: after
+five times its duration (4.4). A new plan replaces the old plan: pages that were not requested go back, and nothing is
+counted against them.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ from gossamer.manager.value import TOTAL, Value
 Array = npt.NDArray[Any]
 
 PAUSE: Final = 0.25
-"""Seconds between plans at least."""
+"""Minimum seconds between plans."""
 AT_ONCE: Final = 20_000
-"""Pages judged at a time."""
+"""Maximum number of pages judged at a time."""
 
 
 class Unjudged(NamedTuple):
+    """Pages to which the robots rules are still to be applied, with their URLs."""
+
     pages: Array
     texts: list[bytes]
 
@@ -51,16 +53,18 @@ class Made(NamedTuple):
 
     @property
     def index_value(self) -> float:
-        """V(I) when it was made."""
+        """V(I) when the plan was made."""
         return 0.0 if self.plan is None else self.plan.index_value
 
     @property
     def index_pages(self) -> int:
-        """Pages that the index held then."""
+        """Number of pages in the index then."""
         return 0 if self.plan is None else self.plan.index_pages
 
 
 class Planner:
+    """Runs one plan at a time in a background thread."""
+
     def __init__(self, desk: Desk, store: Store, horizon: float) -> None:
         self._desk, self._store, self._horizon = desk, store, horizon
         self.value = Value.of(desk.settings.manager)
@@ -72,21 +76,21 @@ class Planner:
         self.stale = True
         """Something has changed since the last plan was begun."""
         self.longest = 0.0
-        """Seconds of the plan that took longest."""
+        """Duration of the longest plan, in seconds."""
         self.history = read_history(store.shard)
         self.made = Made()
 
     def outdate(self) -> None:
-        """Something has changed."""
+        """Notes that something has changed: a new plan may be worthwhile."""
         self.stale = True
 
     @property
     def idle(self) -> bool:
-        """No plan is being made, and none would say anything new."""
+        """Whether no plan is being made, and a new plan would be the same."""
         return self._running is None and not self.stale
 
     def next_time(self, now: float, in_flight: int) -> float:
-        """When the loop should look here again: soon while a plan is being made, or when the next may be begun."""
+        """Monotonic time of the next check: now while a plan is being made, else when the next plan may be begun."""
         if self._running is not None:
             return now
         if not self.stale:
@@ -94,6 +98,7 @@ class Planner:
         return self._soonest if self._few(in_flight) else self._not_before
 
     def begin(self, now: float, wall: float, busy_sites: Callable[[float], int], in_flight: int) -> None:
+        """Begins a plan, if one is due."""
         if self._running is not None or not self.stale:
             return
         few = self._few(in_flight)
@@ -106,7 +111,7 @@ class Planner:
             self._running = self._thread.submit(self._make, wall)
 
     def take(self, now: float, wait: bool = False) -> tuple[Plan, list[Verdict]] | None:
-        """A finished plan, and verdicts on pages that were known before the robots rules of their origins were."""
+        """Takes a finished plan, with verdicts on pages that became known before the robots rules of their origins."""
         if self._running is None or not (wait or self._running.done()):
             return None
         plan, past, unjudged = self._running.result()
@@ -120,7 +125,7 @@ class Planner:
         return plan, self._judge(unjudged)
 
     def appraise(self, wall: float) -> tuple[float, int]:
-        """V(I) as it stands, and the pages that the index holds: 0.1 s at 10^7 known pages."""
+        """The current V(I), and the number of pages in the index. Takes 0.1 s at 10^7 known pages."""
         desk = self._desk
         plan = make_plan(desk.columns, desk[Pages].policy, wall, 1, 1, 0.0, self.value, int(desk[Pages].totals[TOTAL]))
         return plan.index_value, plan.index_pages

@@ -1,7 +1,7 @@
 """Cross-site duplicates: pairs of an original page and a page of another site that duplicates it.
 
-8 bytes for each pair. Pairs are only ever added: what became of the copy since then, the reader looks up. When a site
-moves to another server (A.2.4), the pairs say which pages may not be duplicates any more.
+A pair takes 8 bytes. Pairs are only ever added: a reader checks whether the copy is still a duplicate. When a site
+moves to another server (A.2.4), the pairs say which pages may no longer be duplicates.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ _DUPLICATE, _DONE = int(Outcome.DUPLICATE), int(State.DONE)
 
 
 class Credits:
+    """The pairs, in a growing array."""
+
     def __init__(self) -> None:
         self._pairs = np.zeros(64, np.uint64)
         self._count = 0
         self._sorted = 0
-        """How many were there when they were last put in order."""
+        """Number of pairs when they were last sorted."""
 
     def add(self, originals: Array, copies: Array) -> None:
         pairs = originals.astype(np.uint64) << _HALF | copies.astype(np.uint64)
@@ -40,19 +42,19 @@ class Credits:
             self._count += len(pairs)
 
     def _grow(self, pairs: Array) -> None:
-        """Pages that are fetched again and again would be here as often."""
+        """Adds pairs when the array is full. Repeated pairs, of pages that are fetched again, are dropped."""
         kept = np.unique(np.concatenate([self._pairs[: self._count], pairs]))
         self._pairs = np.zeros(max(64, len(kept) * 3 // 2), np.uint64)
         self._pairs[: len(kept)] = kept
         self._count = len(kept)
 
     def all(self) -> tuple[Array, Array]:
-        """Originals, and the copy of each, in order, each pair once."""
+        """The originals, and the copy of each: sorted, each pair once."""
         pairs = self.dump()
         return (pairs >> _HALF).astype(np.uint32), (pairs & _LOW).astype(np.uint32)
 
     def dump(self) -> Array:
-        """Pairs in order, each once."""
+        """The pairs: sorted, each once."""
         if self._sorted != self._count:
             kept = np.unique(self._pairs[: self._count])
             self._pairs[: len(kept)] = kept
@@ -64,6 +66,8 @@ class Credits:
 
 
 class Copies(Part):
+    """The cross-site duplicates, as a part of the desk."""
+
     name = "copies"
     needs = ("credits",)
 
@@ -78,7 +82,7 @@ class Copies(Part):
 
 
 def note_copies(desk: Desk, applied: Applied) -> None:
-    """Pages that duplicate a page of another site."""
+    """Notes pages that duplicate a page of another site."""
     visits = applied.visits
     copies = visits[(visits["outcome"] == _DUPLICATE) & (visits["duplicate_of"] != NONE)]
     if len(copies):
@@ -88,11 +92,11 @@ def note_copies(desk: Desk, applied: Applied) -> None:
 
 
 def inherit(desk: Desk, sites: list[int]) -> None:
-    """These sites have moved: the first copy of each of their pages becomes the original from now on."""
+    """After these sites have moved: the first copy of each of their pages becomes the original."""
     originals, copies = _credited(desk, sites)
     if len(originals):
         heir = np.full(desk.columns.page.count, NONE, np.uint32)
-        heir[originals[::-1]] = copies[::-1]  # of several copies the first
+        heir[originals[::-1]] = copies[::-1]  # the first of several copies
         for cells in desk.columns.digests.cells():
             used = np.flatnonzero(cells["key"] != 0)
             heirs = heir[cells["number"][used]]
@@ -100,7 +104,7 @@ def inherit(desk: Desk, sites: list[int]) -> None:
 
 
 def duplicates_of(desk: Desk, sites: list[int]) -> Array:
-    """Pages that were taken for copies of these sites' pages, and their own that were taken for copies. One pass over
+    """Pages that are duplicates of pages of these sites, and pages of these sites that are duplicates. One pass over
     all pages."""
     page = desk.columns.page
     duplicates = np.flatnonzero(page.outcome[: page.count] == _DUPLICATE)
@@ -110,7 +114,7 @@ def duplicates_of(desk: Desk, sites: list[int]) -> Array:
 
 
 def _are_of(desk: Desk, sites: list[int], pages: Array) -> Array:
-    """Which of the pages are of these sites."""
+    """Which of the pages belong to these sites."""
     among = np.zeros(desk.columns.site.count, np.bool_)
     among[sites] = True
     found: Array = among[desk.columns.origin.site[desk.columns.page.origin[pages]]]
@@ -118,7 +122,7 @@ def _are_of(desk: Desk, sites: list[int], pages: Array) -> Array:
 
 
 def _credited(desk: Desk, sites: list[int]) -> tuple[Array, Array]:
-    """Pages of these sites, and with each a page of another site that still counts as its copy."""
+    """Pages of these sites, each with a page of another site that still counts as its duplicate."""
     originals, copies = desk[Copies].credits.all()
     found = _are_of(desk, sites, originals)
     found[found] = desk.columns.page.outcome[copies[found]] == _DUPLICATE

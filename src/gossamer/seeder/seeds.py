@@ -13,8 +13,10 @@ from gossamer.config.settings import SeederSettings
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
+    """The seeds that were read."""
+
     urls: tuple[str, ...]
-    """Canonical except for the `www.` that they were given with; in order, each page once."""
+    """Canonical, except that a given `www.` is kept; in order, each page once."""
     complaints: tuple[str, ...]
     """Lines that are not accepted: "FILE, line N: TEXT", then the reason."""
 

@@ -356,7 +356,7 @@ class Effects:
             return Effects._decoded(body)
         except (struct.error, ValueError) as error:
             raise GossamerError(
-                f"a journal record has no effects in it: {error}", "Restore the file from a backup, and check the disk."
+                f"a journal record cannot be decoded: {error}", "Restore the file from a backup, and check the disk."
             ) from error
 
     @staticmethod

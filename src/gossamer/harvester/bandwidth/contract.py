@@ -1,9 +1,9 @@
-"""The bandwidth contract at the desk (003): takes at most what is granted, and makes full use of it.
+"""The bandwidth contract at the desk (003): uses at most the granted bandwidth, and makes full use of it.
 
-Between queue and assignments: what politeness allows now is *admitted* if it fits into what is free by the predictions
-(`harvester/bandwidth/admission.py`, `harvester/bandwidth/speeds.py`); the rest goes back to its place in the queue. The
-grant, which may change by the hour, is passed on to whoever reads (`web/limit/bucket.py`): under the predictions it is
-a hard limit.
+It is between the queue and the assignments. A request that politeness allows now is *admitted* if, by the predictions,
+it fits into the free bandwidth (`harvester/bandwidth/admission.py`, `harvester/bandwidth/speeds.py`); the others go
+back to their places in the queue. The grant, which may change by the hour, is also passed on to the rate limiter of the
+workers (`web/limit/bucket.py`): a hard limit behind the predictions.
 """
 
 from __future__ import annotations
@@ -24,26 +24,31 @@ from gossamer.web.seam import Web
 Array = npt.NDArray[Any]
 
 EVERY: Final = 1.0
-"""Seconds between looks at the hour."""
+"""Seconds between checks of the hour."""
 
 
 class Ready(Protocol):
-    """At most so many sites that may be asked now, in the order of the queue: with page and what to ask for."""
+    """Returns at most `most` sites that are due now, in the order of the queue, each with its page and what to
+    request."""
 
     def __call__(self, most: int) -> tuple[Array, Array, Array]: ...
 
 
 class Admitted(NamedTuple):
+    """Requests that fit into the free bandwidth."""
+
     sites: Array
     pages: Array
     asks: Array
     caps: Array
-    """Bytes a second, 0 for none."""
+    """Bytes per second; 0: no cap."""
     back: tuple[Array, Array, Array]
-    """Those that have to wait."""
+    """Sites, pages and asks that have to wait."""
 
 
 class Bandwidth:
+    """Admits requests within the granted bandwidth, and measures its use."""
+
     def __init__(self, desk: Desk, web: Web, clock: Clock) -> None:
         self._desk, self._web, self._clock = desk, web, clock
         harvester = desk.settings.harvester
@@ -56,7 +61,7 @@ class Bandwidth:
             enforced=self._enforced,
         )
         self.measured = 0.0
-        """Bytes a second, lately."""
+        """Recent bytes per second."""
         self._looked = self._observed = -np.inf
         self._since: float | None = None
         self._granted = self._before = 0.0
@@ -64,11 +69,11 @@ class Bandwidth:
 
     @property
     def limit(self) -> int:
-        """Bytes a second granted now; 0: no limit."""
+        """Bytes per second granted now; 0: no limit."""
         return self.admission.limit
 
     def turn(self) -> None:
-        """Looks at the hour, and at what is used."""
+        """Checks the hour, and how much bandwidth is used."""
         now = self._clock.monotonic()
         if self._since is not None:
             self._granted += self.limit * (now - self._before)
@@ -83,7 +88,7 @@ class Bandwidth:
             self.measured = self.measured if measured is None else measured
 
     def admit(self, ready: Ready, most: int) -> Admitted:
-        """Of the sites that may be asked, those that fit. They count as open until `settle`."""
+        """Takes the sites that are due and fit. They count as open until `settle`."""
         now, at = self._clock.monotonic(), self._desk[ServerSpeeds].hours.at(self._desk.believed(self._clock.wall()))
         address, speeds = self._desk.columns.site.address, self._desk[ServerSpeeds].speeds
         search, took, back = self.admission.search(now), [], []
@@ -104,17 +109,17 @@ class Bandwidth:
         return Admitted(sites, pages, asks, caps, (left[0], left[1], left[2]))
 
     def settle(self, sites: Array) -> None:
-        """Their answers came, or they were not asked after all."""
+        """Closes these sites: their answers came, or they were not requested after all."""
         self.admission.close(sites)
 
     def pause(self) -> float:
-        """Seconds until a search may find something that fits, if nothing comes back before; 0: now."""
+        """Seconds until a search may find a request that fits, if no answer comes before; 0: now."""
         if not self.limit or not (self.admission.full or self.admission.passed_over):
             return 0.0
         return LOOK
 
     def use(self) -> BandwidthUse:
-        """For the statistics of the run."""
+        """The use of bandwidth, for the statistics of the run."""
         read = self._web.received() - self._read_before
         return BandwidthUse(
             granted=self.limit,

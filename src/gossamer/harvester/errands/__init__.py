@@ -1,1 +1,1 @@
-"""Errands: requests a site needs besides its pages: moved robots.txt files, sitemaps, probes for soft 404."""
+"""Errands: requests to a site for something other than its pages: moved robots.txt files, sitemaps, soft 404 probes."""

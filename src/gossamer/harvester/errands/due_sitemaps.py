@@ -1,8 +1,8 @@
-"""Sitemaps that are to be read: the durable half of `sitemaps.py`.
+"""Sitemaps that are due: the durable half of `sitemaps.py`.
 
-A site is here from the moment when a robots.txt of it is read and its sitemaps are due, until all of them were read or
-tried. If a stop or a kill comes between, the next start reads them again, without those that are *spent*: sitemaps with
-nothing in them, and those of which everything was taken.
+A site is here from the moment when one of its robots.txt files is read and its sitemaps are due, until all sitemaps
+were read or tried. After a stop or a kill in between, the next start reads them again, except *spent* sitemaps: empty
+sitemaps, and sitemaps whose pages are all taken.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from gossamer.collection.journal.effects import taken_sitemap
 from gossamer.desk.desk import Declared, Desk, Part
 
 NOT_SPENT: Final = TRANSIENT | {Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.RETURNED}
-"""Outcomes of a sitemap after which it may be asked for again before its round has ended."""
+"""Outcomes of a sitemap after which it may be requested again before its round has ended."""
 _RETURNED: Final = int(Outcome.RETURNED)
 
 
 class DueSitemaps(Part):
+    """When the sitemaps of each site are due, and which of them are still to be read."""
+
     name = "sitemaps"
     columns: ClassVar[Declared] = {
-        "site": {"sitemap_due": "<f8"},  # wall: its sitemaps are not asked for before; 0: they never were
+        "site": {"sitemap_due": "<f8"},  # wall: its sitemaps are not requested before; 0: they never were
     }
 
     def __init__(self, desk: Desk) -> None:
         self.named: dict[int, dict[int, bytes]] = {}
-        """Sites whose sitemaps are to be read: for each of their origins the URLs in its robots.txt, one per line."""
+        """By site whose sitemaps are to be read, then by origin: the URLs in its robots.txt, one per line."""
         self.spent: dict[int, set[int]] = {}
-        """For these sites: fingerprints of sitemaps that are not asked for again until all are read."""
+        """For these sites: fingerprints of sitemaps that are not requested again until all are read."""
 
     def meta(self) -> dict[str, Any]:
         return {
@@ -48,9 +50,10 @@ class DueSitemaps(Part):
 
 
 def note_named(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
-    """A robots.txt was read: if its site has pages and its sitemaps are due, those that it names are to be read.
+    """After a robots.txt was read: if its site has pages and its sitemaps are due, notes the sitemaps that it names.
 
-    The first of its origins that answers when they are due speaks for the site, with those that do until then.
+    The first origin that answers when they are due begins the round of the site; other origins that answer before the
+    round ends join it.
     """
     origins, sites, seeder = desk.columns.origin, desk.columns.site, desk.settings.seeder
     origin, time = int(visit["origin"]), float(visit["time"])
@@ -62,8 +65,8 @@ def note_named(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
 
 
 def note_spent(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
-    """A sitemap was answered: it is spent if the answer was final or named nothing. What it lists may not be taken yet:
-    SITEMAP_TAKEN says when."""
+    """After an answer to a request for a sitemap: it is spent if the answer was final or empty. A sitemap that lists
+    pages is not spent until SITEMAP_TAKEN says that they are taken."""
     part, site, outcome = desk[DueSitemaps], int(visit["site"]), Outcome(int(visit["outcome"]))
     empty = outcome is Outcome.OK and not visit["out_degree"] and not texts["sitemaps"]
     if site in part.named and (empty or outcome not in NOT_SPENT):
@@ -73,7 +76,7 @@ def note_spent(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
 
 
 def end_round(desk: Desk, event: Any) -> None:
-    """SITEMAPS_READ: all were read or tried."""
+    """SITEMAPS_READ: all sitemaps of the site were read or tried."""
     part, site = desk[DueSitemaps], int(event["site"])
     desk.columns.site.sitemap_due[site] = event["until"]
     part.named.pop(site, None)
@@ -81,7 +84,7 @@ def end_round(desk: Desk, event: Any) -> None:
 
 
 def note_taken(desk: Desk, event: Any) -> None:
-    """SITEMAP_TAKEN: all that one sitemap lists is known."""
+    """SITEMAP_TAKEN: all pages that one sitemap lists are known."""
     part, site = desk[DueSitemaps], int(event["site"])
     if site in part.named:
         part.spent.setdefault(site, set()).add(taken_sitemap(event))

@@ -1,4 +1,4 @@
-"""Sites and origins that answers name: those never heard of become known with the tick."""
+"""Finds the sites and origins that answers name; unknown sites and origins become known with the tick."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gossamer.desk.places import Places
 
 
 def site_in(desk: Desk, name: str, www: bool, effects: Effects) -> int:
-    """The number of a site that may be new in this tick, or was never heard of: then it is made. NONE: no room."""
+    """The number of a site. If it is neither known nor new in this tick, it is added to the effects. NONE: no room."""
     site = desk[Places].site(name)
     if site == NONE:
         new = effects.sites.split()
@@ -28,7 +28,7 @@ def site_in(desk: Desk, name: str, www: bool, effects: Effects) -> int:
 
 
 def origin_in(desk: Desk, url: str, site: int, effects: Effects) -> int:
-    """The number of the origin of a canonical URL of this site, as for `site_in`."""
+    """The number of the origin of a canonical URL of this site; added to the effects if unknown. NONE: no room."""
     parts, fingerprint = urls.split(url), urls.fingerprint(urls.origin(url), desk.seed)
     known = int(desk.columns.origins.find(np.array([fingerprint], np.uint64))[0])
     if known != NONE:

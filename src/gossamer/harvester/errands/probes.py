@@ -1,8 +1,9 @@
-"""What sites answer when they are asked for a page that cannot exist: a *probe*, one for a site and folder (A.3.4).
+"""Answers to probes: how sites answer requests for a page that cannot exist, one probe per site and folder (A.3.4).
 
-47 bytes for each answer, and at most `MOST` of a site. Rows are only ever added; a site's column `probe` names its last
-one, counted from 1, and each row the one before it. What changes in a row afterwards is what pages say of it (`note`):
-which page is kept that says the same, and whether its title is that of other pages too.
+An answer takes 47 bytes, and a site has at most `MOST` of them. Rows are only ever added: a site's column `probe` is
+its last row, counted from 1, and each row refers to the site's row before it. Only what later pages show about an
+answer changes in its row (`note`): which page with the same contents is kept, and whether pages with other contents
+have the same title.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from gossamer.desk.desk import Declared, Desk, Part
 Array = npt.NDArray[Any]
 
 UNANSWERED: Final = TRANSIENT | {Outcome.RETURNED, Outcome.CHALLENGED}
-"""Outcomes that say nothing about what a site has and has not."""
+"""Outcomes that do not show how a site answers for missing pages."""
 _PAGE: Final = int(Ask.PAGE)
 _REDIRECT, _SOFT = int(Outcome.REDIRECT), int(Outcome.SOFT_404)
 _RESPELLED: Final = int(VisitFlag.RESPELLED)
 
 MOST: Final = 8
-"""Probes of a site."""
+"""Maximum number of probes of a site."""
 SAME: Final = 4
-"""One redirect to the same address weighs as much as so many to others."""
+"""One redirect to the same target weighs as much as this many redirects to other targets."""
 NEAR: Final = 3
-"""Bits of 64 in which the sketches of near duplicates differ (Manku, Jain, Das Sarma 2007)."""
+"""Maximum number of bits, of 64, in which the sketches of near duplicates differ (Manku, Jain, Das Sarma 2007)."""
 LONGER: Final = 0.1
-"""Part by which the lengths of near equal texts may differ."""
+"""Maximum relative difference in length of near-equal texts."""
 NAME: Final = "no-such-page-for-gossamer-"
-"""Before the number, in hexadecimal, of the folder that is probed."""
+"""The name of a probe: this, then the fingerprint of the probed folder in hexadecimal."""
 _MOST_VOTES: Final = 0xFFFF - SAME
 _NUMBER: Final = re.compile(re.escape(NAME) + "([0-9a-f]+)", re.IGNORECASE)
 _OK, _DUPLICATE, _NOINDEX = int(Outcome.OK), int(Outcome.DUPLICATE), int(VisitFlag.NOINDEX)
@@ -62,39 +63,41 @@ ROW: Final = np.dtype(
 
 
 class Kind(IntEnum):
-    """What an answer is known by."""
+    """How pages are compared with an answer."""
 
     NOTHING = 0
-    """It is an honest error, or says nothing about other pages."""
+    """An honest error, or an answer that says nothing about other pages."""
     TEXT = 1
-    """`value` is what the page says (`said`), `title` the fingerprint of its title."""
+    """By contents: `value` is the page's contents (`said`), `title` the fingerprint of its title."""
     REDIRECT = 2
-    """`value` is the fingerprint of the target."""
+    """By target: `value` is the fingerprint of the target."""
     PATH = 3
-    """In images of before: the target repeats what was asked for. Read as NOTHING."""
+    """Only in older images: the target repeats the requested name. Read as NOTHING."""
 
 
 class Answer(NamedTuple):
+    """The answer to a probe."""
+
     kind: Kind
     folder: int
-    """Fingerprint of its URL."""
+    """Fingerprint of the URL of the folder."""
     value: int = 0
     title: int = 0
-    """0 without one."""
+    """0: no title."""
     digest: int = 0
     length: int = 0
-    """Characters of its text."""
+    """Characters of the text."""
     kept: int = NONE
-    """The page that is kept though it says the same: the first one."""
+    """The first page with the same contents, which is kept."""
     exact: bool = False
-    """That page says it word for word. If not, the first one that does takes its place."""
+    """The kept page has exactly the same contents. If not, the first page that has them takes its place."""
     common: bool = False
-    """A page that says something else has this title as well: it tells nothing."""
+    """A page with other contents has the same title, so the title does not identify a page."""
 
     def repeated_by(self, visit: Any, value: int, title: int) -> bool:
-        """Whether a page says what it said: word for word, or almost, under the same title.
+        """Whether a page repeats this answer: exactly, or almost and with the same title.
 
-        `value`, `title`: of the page, as here. A page that is not to be indexed has no title at the desk.
+        `value` and `title` are those of the page. A page with noindex has no title at the desk.
         """
         if self.kind is not Kind.TEXT or not value:
             return False
@@ -105,19 +108,19 @@ class Answer(NamedTuple):
         return near and title == self.title != 0 and not withheld and not self.common
 
     def equals(self, visit: Any, value: int) -> bool:
-        """Word for word, with the same links."""
+        """Whether text and links of a page are exactly the same."""
         if self.digest or visit["digest"] != 0:
             return int(visit["digest"]) == self.digest
         return value == self.value and visit["sketch"] == 0
 
     def keeping(self, visit: Any, value: int) -> Answer:
-        """After a page that repeats it: which one is kept."""
+        """The answer after a page that repeats it, which is kept if it is the first or the first exact one."""
         exact = self.equals(visit, value)
         has_room = self.kept == NONE or (exact and not self.exact)
         return self._replace(kept=int(visit["page"]), exact=exact) if has_room else self
 
     def belied_by(self, visit: Any, value: int, title: int) -> bool:
-        """Whether a page has its title and says something else."""
+        """Whether a page has the same title but other contents."""
         far = (value ^ self.value).bit_count() > NEAR or not self._is_as_long(int(visit["text_length"]))
         return self.kind is Kind.TEXT and title == self.title != 0 and far
 
@@ -126,16 +129,18 @@ class Answer(NamedTuple):
 
 
 class Probes:
+    """All answers, in rows; see the top of this file."""
+
     def __init__(self, last: Array) -> None:
         """`last`: the column `probe` of the sites."""
         self._last = last
         self.telling = np.zeros(len(last), np.bool_)
-        """Sites of which an answer says what a page that does not exist looks like."""
+        """By site: whether one of its answers shows how a missing page looks."""
         self._rows = np.zeros(16, ROW)
         self._count = 0
 
     def add(self, site: int, answer: Answer) -> None:
-        """Unless the site has as many as it may have."""
+        """Adds an answer, unless the site already has `MOST`."""
         if len(list(self.of(site))) >= MOST:
             return
         if self._count == len(self._rows):
@@ -146,7 +151,7 @@ class Probes:
         self.telling[site] |= answer.kind is not Kind.NOTHING
 
     def of(self, site: int) -> Iterator[Answer]:
-        """The last one first."""
+        """The answers of a site, the last first."""
         return (answer for _, answer in self._numbered(site))
 
     def _numbered(self, site: int) -> Iterator[tuple[int, Answer]]:
@@ -157,8 +162,8 @@ class Probes:
             at = before
 
     def note(self, visit: Any, value: int, title: int) -> None:
-        """A page of a site that is telling came to its end: the first that repeats an answer is kept as its copy, until
-        it says something else."""
+        """Compares a visited page with the answers of its site: the first page that repeats an answer is kept, until
+        its contents change."""
         fetched, page = int(visit["outcome"]) in (_OK, _DUPLICATE), int(visit["page"])
         for at, answer in self._numbered(int(visit["site"])):
             row = self._rows[at]
@@ -174,7 +179,7 @@ class Probes:
         return self._rows[: self._count]
 
     def load(self, rows: Array) -> None:
-        """Rows of an image, which may be of before and have fewer fields."""
+        """Loads the rows of an image, which may be older and have fewer fields."""
         self._rows, self._count = np.zeros(len(rows) + 16, ROW), len(rows)
         self._rows["kept"] = NONE
         for name in rows.dtype.names or ():
@@ -186,20 +191,21 @@ class Probes:
 
 
 def said(visits: Array) -> npt.NDArray[np.uint64]:
-    """What each page says, in 64 bits: its sketch; if it has too few words for one, its digest; if it is almost empty,
-    the beginning of the digest of its body. 0: nothing."""
+    """The contents of each page in 64 bits: its sketch; its digest if it has too few words for a sketch; the beginning
+    of the digest of its body if it is almost empty. 0: no contents."""
     body = np.ascontiguousarray(visits["payload"][:, :8]).view("<u8")[:, 0]
     found: npt.NDArray[np.uint64] = np.where(visits["digest"] != 0, visits["digest"], body)
     return np.where(visits["sketch"] != 0, visits["sketch"], found)
 
 
 def named(title: str | bytes, seed: int) -> int:
-    """The fingerprint of a title, 0 without one."""
+    """The fingerprint of a title; 0: no title."""
     return urls.fingerprint(title, seed) if title else 0
 
 
 def answer_of(visit: Any, texts: dict[str, bytes], scope: urls.Scope, seed: int) -> Answer:
-    """Of the visit that a probe was. Its text `title` is the URL that was asked for, a space, and the title."""
+    """The answer in the visit of a probe. The text `title` of such a visit is the requested URL, a space, and the
+    title."""
     asked, _, title = texts["title"].decode(errors="replace").partition(" ")
     url = scope.canonical(asked) or asked
     folder, outcome = urls.fingerprint(urls.folder(url), seed), int(visit["outcome"])
@@ -215,11 +221,12 @@ def answer_of(visit: Any, texts: dict[str, bytes], scope: urls.Scope, seed: int)
 
 
 def vote(origins: Group, number: int, target: int) -> None:
-    """A page of the origin is redirected to `target`, a fingerprint.
+    """Counts a page of the origin that is redirected to `target`, a fingerprint.
 
-    The column `moved_to` is where most of them lead, and `moved` by how much (Boyer and Moore 1981): one place for each
-    origin, however many targets there are. Well mixed, a fifth of all redirects is enough to be seen; in whatever
-    order, four fifths. `moved` is never more than `SAME` times the number that lead there.
+    The column `moved_to` is the target of most redirects, and `moved` its lead (majority vote, Boyer and Moore 1981):
+    one place for each origin, however many targets there are. In random order, a target with a fifth of all redirects
+    is found; in any order, a target with four fifths. `moved` is never more than `SAME` times the number of redirects
+    to the target.
     """
     if int(origins.moved_to[number]) == target:
         origins.moved[number] = min(int(origins.moved[number]) + SAME, _MOST_VOTES)
@@ -230,14 +237,14 @@ def vote(origins: Group, number: int, target: int) -> None:
 
 
 class ProbeAnswers(Part):
-    """What probed sites answered, and where the pages of each origin are redirected."""
+    """The answers of probed sites, and the most common redirect target of each origin."""
 
     name = "probes"
     columns: ClassVar[Declared] = {
-        "site": {"probe": "<u4"},  # the last row of `Probes` that is about it, counted from 1; 0: none
+        "site": {"probe": "<u4"},  # its last row of `Probes`, counted from 1; 0: none
         "origin": {
-            "moved_to": "<u8",  # where most of its redirects lead: fingerprint
-            "moved": "<u2",  # by how many more than elsewhere: see `vote`
+            "moved_to": "<u8",  # fingerprint of the target of most of its redirects
+            "moved": "<u2",  # the lead of that target: see `vote`
         },
     }
     needs = ("probes",)
@@ -253,13 +260,13 @@ class ProbeAnswers(Part):
 
 
 def take_answer(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
-    """A probe was answered."""
+    """Takes the answer to a probe."""
     if Outcome(int(visit["outcome"])) not in UNANSWERED:
         desk[ProbeAnswers].probes.add(int(visit["site"]), answer_of(visit, texts, desk.scope, desk.seed))
 
 
 def compare_pages(desk: Desk, applied: Applied) -> None:
-    """Compares pages of probed sites with what the probes were answered."""
+    """Compares pages of probed sites with the answers to the probes."""
     visits, probes = applied.visits, desk[ProbeAnswers].probes
     rows = np.flatnonzero((visits["ask"] == _PAGE) & probes.telling[visits["site"]])
     if len(rows):
@@ -270,7 +277,7 @@ def compare_pages(desk: Desk, applied: Applied) -> None:
 
 
 def count_redirects(desk: Desk, applied: Applied) -> None:
-    """Counts where pages are redirected, by origin."""
+    """Counts the targets of redirects, by origin."""
     visits = applied.visits
     moved = (visits["ask"] == _PAGE) & ((visits["outcome"] == _REDIRECT) | (visits["outcome"] == _SOFT))
     texts = applied.effects.texts()

@@ -1,4 +1,4 @@
-"""Which origins and sites are worth asking for sitemaps: those in scope, of which a page is still wanted."""
+"""Which origins and sites are worth requests for sitemaps: origins in scope, and sites with a page that is wanted."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ Array = npt.NDArray[Any]
 
 WELL_KNOWN: Final = "/sitemap.xml"
 SCAN_EVERY: Final = 3_600.0
-"""Seconds after which all pages are scanned again, for sites that have none that is wanted."""
+"""Seconds between scans of all pages for sites without a wanted page."""
 _INSIDE, _OUTSIDE = 1, 2
 _EXCLUDED: Final = int(State.EXCLUDED)
 
 
 class Reach:
+    """Remembers which origins are in scope, and which sites have no wanted page."""
+
     def __init__(self, desk: Desk) -> None:
         self._desk, self._columns = desk, desk.columns
         self._origins = np.zeros(desk.columns.origin.limit, np.uint8)
-        """For each origin: whether it is in scope, as far as was asked."""
+        """By origin: whether it is in scope; 0: not checked yet."""
         self._unwanted = np.zeros(0, np.bool_)
-        """Sites all of whose pages were excluded at the last scan."""
+        """By site: whether all its pages were excluded at the last scan."""
         self._scanned = -np.inf
 
     def inside(self, origin: int) -> bool:
-        """The origin may be asked, and patterns do not reject all of it: neither its start page nor its sitemap."""
+        """Whether the origin is in scope, and patterns do not reject both its start page and its sitemap."""
         if not self._origins[origin]:
             scope = self._desk.scope
             home = urls.canonical(self._desk[Places].origin_text(origin) + "/") or ""
@@ -40,13 +42,14 @@ class Reach:
         return bool(self._origins[origin] == _INSIDE)
 
     def those_inside(self, origins: Array) -> Array:
+        """The origins that are inside."""
         for origin in origins[self._origins[origins] == 0].tolist():
             self.inside(origin)
         found: Array = origins[self._origins[origins] == _INSIDE]
         return found
 
     def lost(self, sites: Array) -> npt.NDArray[np.bool_]:
-        """Sites that have pages, none of which is wanted any more: settings or robots.txt exclude all of them."""
+        """Which sites have no wanted page any more: settings or robots.txt exclude all their pages."""
         columns, now = self._columns, self._desk.wall
         if now >= self._scanned + SCAN_EVERY:
             state, count = columns.page.state[: columns.page.count], columns.site.count

@@ -1,8 +1,8 @@
-"""robots.txt in the turn of a site: of an origin whose pages need it, and of one whose robots.txt has moved there.
+"""The errand of robots.txt: requests it for origins of the site, and for other origins whose robots.txt has moved here.
 
-Where a robots.txt redirects to another site, it is asked for in that site's own turn (RFC 9309, 2.3.1.2). Meanwhile its
-origin is *away*: it is not asked for at its own site. If the other site cannot be asked, it counts as a robots.txt that
-cannot be read.
+If a robots.txt redirects to another site, it is requested in that site's own turn (RFC 9309, 2.3.1.2). Meanwhile its
+origin is *away*: its robots.txt is not requested at its own site. If the other site cannot be requested, the robots.txt
+counts as unreadable.
 """
 
 from __future__ import annotations
@@ -27,31 +27,35 @@ Array = npt.NDArray[Any]
 
 MOST_REDIRECTS: Final = 5
 TOO_LONG: Final = 60.0
-"""Seconds: a site that rests so much longer than usual runs no errands for others."""
+"""Seconds: a site that rests this much longer than usual runs no errands for other sites."""
 REFUSED_AGAIN: Final = 6 * DAY
-"""Seconds after its rules have run out that a site which asked for too long a delay is asked for robots.txt again."""
+"""If a site asked for too long a delay, its robots.txt is requested again this many seconds after its rules expire."""
 _ROBOTS, _REDIRECT, _RESPELLED = int(Ask.ROBOTS), int(Outcome.REDIRECT), int(VisitFlag.RESPELLED)
 
 
 class _Waiting(NamedTuple):
+    """A robots.txt that is to be requested."""
+
     origin: int
     url: str
     hops: int
-    """Redirects behind it."""
+    """Number of redirects that led here."""
 
 
 class RobotsErrand(Errand):
+    """Requests robots.txt files, and follows their redirects."""
+
     name = "robots"
 
     def __init__(self, context: Context, others: Errands) -> None:
         self._desk, self._in_flight, self._outbox = context.desk, context.in_flight, context.outbox
         self._clocks, self._places = context.clocks, context.desk[Places]
         self._waiting: dict[int, deque[_Waiting]] = {}
-        """By the site to be asked."""
+        """By the site that gets the request."""
         self._away: set[int] = set()
-        """Origins whose robots.txt waits here or is in flight: not asked for at their own site meanwhile."""
+        """Origins whose robots.txt waits here or is in flight: not requested at their own site meanwhile."""
         self._sent_on: dict[int, int] = {}
-        """Origins whose robots.txt this tick's answers sent to another site, and that site."""
+        """Origins whose robots.txt was redirected in this tick: the site of the target."""
 
     def waits_at(self, site: int) -> bool:
         return site in self._waiting
@@ -73,10 +77,11 @@ class RobotsErrand(Errand):
     # --- an origin's own robots.txt --------------------------------------------------------------------------------
 
     def is_away(self, origin: int) -> bool:
+        """Whether the robots.txt of the origin waits here or is in flight."""
         return origin in self._away
 
     def own(self, site: int, origin: int) -> Request:
-        """The robots.txt of an origin of the site, at the site itself."""
+        """The request for the robots.txt of an origin of the site, at the site itself."""
         return Request(Ask.ROBOTS, origin, self._own_url(site, origin), 0)
 
     def _own_url(self, site: int, origin: int) -> str:
@@ -84,7 +89,7 @@ class RobotsErrand(Errand):
         return self._places.asked_as(site, url)
 
     def read_again(self, site: int, origin: int) -> bool:
-        """The robots.txt of an origin of the site is to be read though no page needs it; False: it is under way."""
+        """Requests the robots.txt of an origin of the site although no page needs it; False: already under way."""
         if site in self._waiting or origin in self._away:
             return False
         self._waiting[site] = deque([_Waiting(origin, self._own_url(site, origin), 0)])
@@ -94,7 +99,7 @@ class RobotsErrand(Errand):
     # --- redirects ------------------------------------------------------------------------------------------------
 
     def follow_redirects(self, results: Results, effects: Effects) -> None:
-        """Before a tick is applied: redirects of robots.txt become errands, or count as no rules."""
+        """Before a tick is applied: makes errands of redirects of robots.txt, or counts them as no rules."""
         visits = results.visits
         if not asked_for(visits, _ROBOTS):
             return
@@ -106,7 +111,7 @@ class RobotsErrand(Errand):
             flight = self._in_flight.get(int(visits["number"][i]))
             hops = MOST_REDIRECTS if flight is None else int(flight.errand)
             if hops == 0 and visits["flags"][i] & _RESPELLED:
-                continue  # its own site is asked by its other name
+                continue  # its own site is requested by its other name
             origin, named = int(visits["origin"][i]), texts[i]["redirect"]
             target = self._target(named.decode())
             site = NONE
@@ -123,7 +128,7 @@ class RobotsErrand(Errand):
                 self._sent_on[origin] = site
 
     def _target(self, redirect: str) -> str | None:
-        """Where it leads, if that may be asked."""
+        """The canonical target of a redirect; None if it must not be requested."""
         target = urls.canonical(redirect)
         longest = self._desk.settings.seeder.url_length
         if target is None or len(target.encode()) > longest or not self._desk.scope.accepts_port(target):
@@ -131,7 +136,7 @@ class RobotsErrand(Errand):
         return target
 
     def settle(self, results: Results) -> set[int]:
-        """Whose robots.txt was answered is asked at its own site again, unless it was sent on."""
+        """Origins whose robots.txt was answered are no longer away, unless the answer was another redirect."""
         visits = results.visits
         if asked_for(visits, _ROBOTS):
             answered = visits[visits["ask"] == _ROBOTS]["origin"].tolist()
@@ -154,14 +159,14 @@ class RobotsErrand(Errand):
             self._cannot_be_read(waiting.origin)
 
     def _cannot_be_read(self, origin: int) -> None:
-        """It lies where we cannot ask, or will not."""
+        """Reports a robots.txt at a place that cannot or must not be requested."""
         origins, wall = self._desk.columns.origin, self._clocks.wall
         until = wall + self._desk.settings.harvester.retry
         news = SiteNews.robots_away(int(origins.site[origin]), int(origins.port[origin]), wall, until)
         self._outbox.news.append(news)
 
     def look(self, wall: float) -> set[int]:
-        """Sites that asked for too long a delay may have changed their minds."""
+        """Finds sites that asked for too long a delay, long ago: their robots.txt is read again."""
         site, origin = self._desk.columns.site, self._desk.columns.origin
         refused = np.flatnonzero(site.refused[: site.count])
         if len(refused):

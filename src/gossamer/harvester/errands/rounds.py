@@ -1,12 +1,13 @@
-"""Rounds of sitemaps: which sitemaps are still to be read, and on whose behalf.
+"""Rounds of sitemaps: which sitemaps are still to be read, and for which origins.
 
-A *round* begins when a robots.txt of a site is read and its sitemaps are due (`due_sitemaps.py`): with those that
-it names, or else the well-known place. Redirects, and the sitemaps that an index names, belong to it. It ends when all
-of them were read or tried. Then they are not asked for again before `seeder.sitemap_every` has passed, or before
-`harvester.retry` if one could not be read that may be readable then. A round that a stop or a kill interrupts is begun
-again at the next start, without the sitemaps that are spent.
+A *round* begins when a robots.txt of a site is read and its sitemaps are due (`due_sitemaps.py`): with the sitemaps
+that it names, or else with the well-known place. Redirects, and the sitemaps that an index names, belong to the round.
+It ends when all of them were read or tried. Then they are not requested again before `seeder.sitemap_every` has passed,
+or `harvester.retry` if the failure of one was temporary. After a stop or a kill, the next start begins the round again,
+without the spent sitemaps.
 
-Host and port of a sitemap must be in scope, and no pattern may reject it; patterns that accept are for pages.
+Host and port of a sitemap must be in scope, and no `seeder.reject` pattern may match it; `seeder.accept` patterns are
+for pages only.
 
 Invariants, each a test of the same name: a sitemap is asked for once a round; an index leads to further sitemaps and no
 more of a round than the settings allow; a round ends whatever is answered.
@@ -30,53 +31,57 @@ from gossamer.harvester.errands.reach import WELL_KNOWN, Reach
 
 @dataclass(slots=True, eq=False)
 class Wanted:
-    """A sitemap that is to be read, or was asked for and is not settled yet."""
+    """A sitemap that is to be read, or was requested and is not settled yet."""
 
     url: str
-    """Canonical, but for `www.`, which is as it was named."""
+    """Canonical, but with or without `www.` as it was named."""
     rounds: set[int]
     """The origins whose robots.txt led to it."""
     hops: int = 0
-    """Redirects behind it."""
+    """Number of redirects that led to it."""
     level: int = 0
-    """Indexes above it."""
+    """Number of indexes above it."""
     site: int = NONE
     origin: int = NONE
     asked_robots: int = 0
-    """How often robots.txt was asked for on its behalf."""
+    """How often robots.txt was requested for it."""
 
 
 @dataclass(slots=True)
 class _Round:
+    """The round of an origin."""
+
     left: int = 0
-    """Sitemaps that are not settled."""
+    """Number of sitemaps that are not settled."""
     named: set[str] = field(default_factory=set)
     failed: bool = False
 
 
 class Rounds:
+    """All rounds that have not ended."""
+
     def __init__(self, desk: Desk, reach: Reach) -> None:
         self._desk, self._reach, self._due = desk, reach, desk[DueSitemaps]
         self._places, self._site_of = desk[Places], desk.columns.origin.site
         self._rounds: dict[int, _Round] = {}
         """By origin."""
         self._of_site: dict[int, int] = {}
-        """Rounds of a site that have not ended."""
+        """By site: number of rounds that have not ended."""
         self._by_url: dict[str, Wanted] = {}
         self.unplaced: list[Wanted] = []
-        """Sitemaps whose sites and origins are to be found, or made, with the next tick."""
+        """Sitemaps whose sites and origins are found, or made, in the next tick."""
         self._ended: list[tuple[int, float]] = []
-        """Sites whose rounds have ended, and for how many seconds they need not be asked again."""
+        """Sites whose rounds have ended, and the seconds until their sitemaps are due again."""
         self._taken: list[tuple[int, int]] = []
-        """Sites, and fingerprints of sitemaps of their rounds that were read to the end."""
+        """Pairs (site, fingerprint) of sitemaps that were read to the end."""
 
     @property
     def pressing(self) -> bool:
-        """There is something for the next tick."""
+        """Whether there is something for the next tick."""
         return bool(self.unplaced or self._ended or self._taken)
 
     def begin(self, sites: Iterable[int]) -> None:
-        """For each origin of these sites whose robots.txt has been read, unless its round is under way."""
+        """Begins a round for each origin of these sites whose robots.txt was read, unless its round is under way."""
         for site in sites if self._desk.settings.seeder.sitemaps else ():
             for origin, named in self._due.named.get(site, {}).items():
                 if origin not in self._rounds:
@@ -93,7 +98,7 @@ class Rounds:
         self._end({origin}, failed=False)
 
     def want(self, url: str | None, like: Wanted) -> None:
-        """For those rounds of `like` that have not named it, and may still name one."""
+        """Adds a sitemap to the rounds of `like`, except rounds that already have it or have reached their limit."""
         seeder, scope = self._desk.settings.seeder, self._desk.scope
         own = None if url is None else scope.canonical(url)
         if url is None or own is None or len(url) > seeder.url_length or not scope.admits(own) or scope.shuns(own):
@@ -118,7 +123,7 @@ class Rounds:
             self.unplaced.append(self._by_url[own])
 
     def _is_spent(self, url: str, site: int) -> bool:
-        """Whether a round of the site needs it no more."""
+        """Whether the sitemap is spent: a round of the site no longer needs it."""
         spent = self._due.spent.get(site)
         return spent is not None and urls.fingerprint(url, self._desk.seed) in spent
 
@@ -126,25 +131,25 @@ class Rounds:
         return self._desk.scope.canonical(wanted.url) or wanted.url
 
     def by_other_name(self, wanted: Wanted, url: str) -> Wanted:
-        """The same sitemap, to be asked for once more, by the other name of its host."""
+        """The same sitemap, to be requested once more, by the other name of its host."""
         again = replace(wanted, url=url, rounds=set(wanted.rounds), hops=wanted.hops + 1)
         for origin in again.rounds:
             self._rounds[origin].left += 1
         return again
 
     def spoken_for(self, wanted: Wanted) -> set[int]:
-        """Sites about which the sitemap may say something: its own, and those whose robots.txt led to it."""
+        """Sites whose pages the sitemap may list: its own site, and the sites whose robots.txt led to it."""
         return {wanted.site, *self._site_of[list(wanted.rounds)].tolist()}
 
     def taken(self, wanted: Wanted) -> None:
-        """All pages that it lists are in the journal."""
+        """All pages that the sitemap lists are in the journal."""
         fingerprint = urls.fingerprint(self.canonical(wanted), self._desk.seed)
         sites = set(self._site_of[list(wanted.rounds)].tolist())
         self._taken += [(site, fingerprint) for site in sites]
         self.settle(wanted, failed=False)
 
     def settle(self, wanted: Wanted, failed: bool) -> None:
-        """Its rounds no longer wait for it."""
+        """The sitemap is finished: its rounds no longer wait for it."""
         url = self.canonical(wanted)
         if self._by_url.get(url) is wanted:
             del self._by_url[url]
@@ -167,7 +172,7 @@ class Rounds:
                 self._ended.append((site, float(min(every, retry) if one.failed else every)))
 
     def news(self, wall: float) -> list[SiteNews]:
-        """Sitemaps that were taken and rounds that have ended, for the next tick's effects."""
+        """Site events for the next tick: sitemaps that were taken, and rounds that have ended."""
         taken, ended, self._taken, self._ended = self._taken, self._ended, [], []
         return [
             *(SiteNews.sitemap_taken(site, fingerprint, wall) for site, fingerprint in taken),

@@ -1,7 +1,7 @@
-"""Pages that resemble others of their site, or are not worth a look: the compiled part of `soft404.py`.
+"""Finds pages that resemble other pages of their site: the compiled part of `soft404.py`.
 
-It remembers of each site what its last `RECENT` pages said, in 64 bits each (`probes.said`), and what is needed to know
-whether titles tell pages apart. All of it is volatile.
+For each site it remembers the contents of the last `RECENT` pages, in 64 bits each (`probes.said`), and what is needed
+to know whether titles identify pages. All of it is volatile.
 """
 
 from __future__ import annotations
@@ -32,34 +32,37 @@ _TITLE: Final = VISIT_TEXTS.index("title")
 
 
 class _Memory(NamedTuple):
-    """By site."""
+    """Arrays by site."""
 
     recent: Array
-    """What its last pages said."""
+    """Contents of its last pages."""
     place: Array
     title: U64
-    """Of its last page that has one."""
+    """Title of its last page that has a title."""
     told: U64
-    """What that page said."""
+    """Contents of that page."""
     common: U64
-    """A title of pages that say different things."""
+    """A title that pages with different contents share."""
     varied: Bools
-    """Its pages have titles of their own."""
+    """Whether its pages have different titles."""
 
 
 class Said(NamedTuple):
-    """What the pages of a tick say, visit by visit."""
+    """The contents of the pages of a tick, by visit."""
 
     values: U64
-    """0: nothing."""
+    """0: no contents."""
     titles: Sequence[tuple[int, int, int]]
-    """Visit, and where its title begins and ends in the texts of the tick; of those that say something."""
+    """For visits with contents and a title: the visit, and start and end of the title in the texts of the tick."""
     probes: int
+    """Number of probes among the visits."""
     redirects: int
-    """Probes among the visits, and pages that are redirected."""
+    """Number of pages that are redirected."""
 
 
 class Alike:
+    """Remembers recent pages by site, and finds pages that resemble them."""
+
     def __init__(self, sites: int) -> None:
         self._memory = _Memory(
             np.zeros((sites, RECENT), np.uint64),
@@ -71,18 +74,19 @@ class Alike:
         )
 
     def tells(self, site: int, title: int) -> bool:
-        """Whether this title does, at the site: there are others, and no page of this one says something else."""
+        """Whether the title identifies a page at this site: the site uses several titles, and no two different pages
+        share this one."""
         return bool(self._memory.varied[site]) and int(self._memory.common[site]) != title
 
     def add(self, columns: Columns, visits: Visits, values: U64, titles: U64) -> Bools:
-        """Pages that say what others of their site said. `titles`: fingerprints, 0 without one."""
+        """Remembers these pages. Returns which of them resemble earlier pages. `titles`: fingerprints; 0: no title."""
         alike = np.empty(len(visits), np.bool_)
         _add(self._memory, visits, values, titles, columns.page.origin, columns.origin.site, alike)
         return alike
 
 
 def said_in(visits: Visits) -> Said:
-    """Of pages that were fetched."""
+    """The contents of the pages that were fetched."""
     values, titles = np.empty(len(visits), np.uint64), np.empty((len(visits), 3), np.int64)
     count, probes, redirects = _read(visits, values, titles)
     return Said(values, titles[:count].tolist(), probes, redirects)
@@ -129,7 +133,8 @@ def _bits(number: np.uint64) -> int:
 def _add(
     memory: _Memory, visits: Visits, values: U64, titles: U64, page_origin: Array, origin_site: Array, alike: Bools
 ) -> None:
-    """All are compared with what was before the tick, as they may have come at once; titles one after the other."""
+    """Compares contents only with pages before this tick, since the pages of a tick may have come at the same time;
+    titles are compared one after the other."""
     n = len(visits)
     for i in range(n):
         site, value, found = visits[i].site, values[i], False
@@ -157,7 +162,7 @@ def _add(
 
 @njit
 def _compare_title(memory: _Memory, site: int, title: np.uint64, value: np.uint64) -> None:
-    """With that of the page before at its site."""
+    """Compares a title with that of the page before at its site."""
     before = memory.title[site]
     if before != 0 and title != before:
         memory.varied[site] = True
@@ -168,7 +173,8 @@ def _compare_title(memory: _Memory, site: int, title: np.uint64, value: np.uint6
 
 @njit
 def look_at(visits: Visits, telling: Bools, moved: Array, many: int, found: Bools) -> int:
-    """Pages that may be soft 404, and how many: of sites that are telling, or redirected like `many` of an origin."""
+    """Marks in `found` the pages that may be soft 404s: pages of sites with a useful probe answer (`telling`), and
+    redirects of origins with `many` redirects to one target. Returns how many."""
     count = 0
     for i in range(len(visits)):
         visit = visits[i]

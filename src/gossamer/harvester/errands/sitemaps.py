@@ -1,11 +1,11 @@
-"""The errand of sitemaps: each is asked for in the turn of the site that has it, if that site's robots.txt allows it.
+"""The errand of sitemaps: requests each sitemap in the turn of its site, if that site's robots.txt allows it.
 
-Pages are taken from a sitemap only as far as they are of the same site, or of the sites whose robots.txt led to it: by
-naming it they speak for it (sitemaps.org, cross-submission). All others are foreign, and refused; so are foreign
-sitemaps that an index names. A site that redirects to a sitemap does not speak for it: it may redirect wherever one
-asks it to.
+Pages are taken from a sitemap only if they belong to the same site, or to a site whose robots.txt led to the sitemap:
+by naming the sitemap, the site vouches for it (sitemaps.org, cross-submission). All other pages are foreign and
+refused; so are foreign sitemaps that an index names. A site that redirects to a sitemap does not vouch for it: the
+site may redirect to any URL that a client gives it.
 
-Which sitemaps are read at all is in `rounds.py`. Pages that a sitemap lists are handed to the seeder in pieces.
+`rounds.py` decides which sitemaps are read. The pages that a sitemap lists go to the seeder in pieces.
 
 Invariants, each a test of the same name: foreign pages are refused; foreign sitemaps of an index are refused.
 """
@@ -38,15 +38,15 @@ Array = npt.NDArray[Any]
 
 MOST_REDIRECTS: Final = 5
 MOST_LEVELS: Final = 2
-"""An index may name an index: no further. (The protocol forbids even that.)"""
+"""An index may name an index, but no deeper. (The protocol forbids even that.)"""
 MOST_ROBOTS: Final = 3
-"""How often robots.txt is asked for on behalf of one sitemap."""
+"""How often robots.txt is requested for one sitemap, at most."""
 MOST_AGAIN: Final = 1_000
-"""Sites whose robots.txt is read again, because their sitemaps are due, at a time."""
+"""Maximum number of sites per check whose robots.txt is read again because their sitemaps are due."""
 PIECE: Final = 4_000
-"""Pages that are taken from a sitemap in a tick; more would stop the loop for too long."""
+"""Pages that are taken from a sitemap per tick; more would stop the loop for too long."""
 
-# plain numbers: numpy takes 10 µs to look at a member of an enum
+# plain numbers: numpy takes 10 µs to read a member of an enum
 _SITEMAP, _ROBOTS = int(Ask.SITEMAP), int(Ask.ROBOTS)
 _RETURNED, _REDIRECT, _OK = int(Outcome.RETURNED), int(Outcome.REDIRECT), int(Outcome.OK)
 _LATER: Final = frozenset(int(outcome) for outcome in TRANSIENT)
@@ -59,10 +59,12 @@ class Piece:
     links: Links
     wanted: Wanted
     last: bool
-    """Nothing of the sitemap is left."""
+    """Whether this is the last piece of the sitemap."""
 
 
 class SitemapErrand(Errand):
+    """Requests sitemaps, and hands their pages out in pieces."""
+
     name = "sitemaps"
 
     def __init__(self, context: Context, others: Errands) -> None:
@@ -72,13 +74,13 @@ class SitemapErrand(Errand):
         self._reach = Reach(context.desk)
         self.rounds = Rounds(context.desk, self._reach)
         self._waiting: dict[int, deque[Wanted]] = {}
-        """By the site to be asked."""
+        """By the site that gets the request."""
         self._placed: list[Wanted] = []
         self._pieces: deque[Piece] = deque()
 
     @property
     def busy(self) -> bool:
-        """There is something to be done before the next answer comes."""
+        """Whether there is work to do before the next answer comes."""
         return self.rounds.pressing or bool(self._pieces)
 
     def waits_at(self, site: int) -> bool:
@@ -90,7 +92,7 @@ class SitemapErrand(Errand):
     # --- places ---------------------------------------------------------------------------------------------------
 
     def place(self, effects: Effects) -> None:
-        """Before a tick is applied: finds the sites and origins of sitemaps that were named, or makes them."""
+        """Before a tick is applied: finds or makes the sites and origins of sitemaps that were named."""
         for wanted in self.rounds.unplaced:
             url = self.rounds.canonical(wanted)
             wanted.site = site_in(self._desk, urls.host(url), urls.has_www(wanted.url), effects)
@@ -100,7 +102,7 @@ class SitemapErrand(Errand):
         self.rounds.unplaced = []
 
     def settle(self, results: Results) -> set[int]:
-        """Rounds begin where a robots.txt was read; sitemaps that have a place wait for a turn there."""
+        """Begins rounds for sites whose robots.txt was read; placed sitemaps now wait for a turn of their site."""
         visits = results.visits
         if asked_for(visits, _ROBOTS):
             origins = visits[visits["ask"] == _ROBOTS]["origin"]
@@ -119,7 +121,7 @@ class SitemapErrand(Errand):
     # --- requests -------------------------------------------------------------------------------------------------
 
     def next(self, site: int, begins: float) -> Request | None:
-        """The next sitemap of the site, or the robots.txt that is needed first. Those that it forbids are dropped."""
+        """The next sitemap of the site, or the robots.txt that is needed first. Forbidden sitemaps are dropped."""
         wanted = self._first(site, begins)
         if wanted is None:
             return None
@@ -159,7 +161,7 @@ class SitemapErrand(Errand):
     # --- answers --------------------------------------------------------------------------------------------------
 
     def take_out(self, results: Results) -> Results:
-        """Before a tick is identified: the pages that sitemaps list are taken out of it, and wait here."""
+        """Before links become pages: takes the pages that sitemaps list out of the results; they wait here."""
         visits = results.visits
         if not asked_for(visits, _SITEMAP):
             return results
@@ -191,7 +193,7 @@ class SitemapErrand(Errand):
             self.rounds.settle(wanted, outcome in _LATER)
 
     def _indexed(self, wanted: Wanted, lines: list[str]) -> None:
-        """It is an index of sitemaps: those of sites that it may speak for are wanted too."""
+        """Adds the sitemaps of an index, if they belong to sites whose pages it may list."""
         spoken_for, like = self.rounds.spoken_for(wanted), replace(wanted, hops=0, level=wanted.level + 1)
         for line in lines:
             own = self._desk.scope.canonical(line) if line else None
@@ -199,7 +201,7 @@ class SitemapErrand(Errand):
                 self.rounds.want(urls.canonical(line), like)
 
     def _moved(self, wanted: Wanted, target: str) -> None:
-        """To its own other name it is one and the same, and asked for once more."""
+        """Follows a redirect. If only `www.` differs it is the same sitemap, requested once more."""
         if self._desk.scope.canonical(target) == self.rounds.canonical(wanted):
             again = self.rounds.by_other_name(wanted, target)
             self._waiting.setdefault(wanted.site, deque()).append(again)
@@ -209,10 +211,11 @@ class SitemapErrand(Errand):
     # --- pages that are listed ------------------------------------------------------------------------------------
 
     def next_piece(self) -> Piece | None:
+        """The next piece to enlist; None: there is none."""
         return self._pieces[0] if self._pieces else None
 
     def own(self, piece: Piece) -> npt.NDArray[np.bool_]:
-        """Which of its pages the sitemap may speak for."""
+        """Which pages of the piece the sitemap may list."""
         links, spoken_for = piece.links, self.rounds.spoken_for(piece.wanted)
         origins = self._columns.origins.find(links.origin)
         sites = self._columns.origin.site[np.where(origins == NONE, 0, origins)]
@@ -225,7 +228,7 @@ class SitemapErrand(Errand):
         return own
 
     def taken(self, piece: Piece) -> None:
-        """Its pages are in the journal."""
+        """The pages of the piece are in the journal."""
         self._pieces.popleft()
         if piece.last:
             self.rounds.taken(piece.wanted)
@@ -233,7 +236,7 @@ class SitemapErrand(Errand):
     # --- again ----------------------------------------------------------------------------------------------------
 
     def look(self, wall: float) -> set[int]:
-        """Sites that have nothing else to do, and whose sitemaps are due again: robots.txt first."""
+        """Finds sites without planned pages whose sitemaps are due again: their robots.txt is requested first."""
         due = self._due(wall)
         sites = self._columns.origin.site[due]
         idle = np.isin(sites, self._without_pages(np.unique(sites)))
@@ -247,11 +250,11 @@ class SitemapErrand(Errand):
         return float(self._times()[self._due(until)].min(initial=np.inf))
 
     def _due(self, wall: float) -> Array:
-        """Origins whose robots.txt is to be read again because the sitemaps of their site are due."""
+        """Origins whose robots.txt is read again because the sitemaps of their site are due."""
         return self._reach.those_inside(np.flatnonzero(self._times() <= wall))
 
     def _times(self) -> Array:
-        """When the sitemaps of each origin's site are to be asked for again: not while its robots.txt holds."""
+        """By origin: when the sitemaps of its site are due again; not while its robots rules are valid."""
         origin, site = self._columns.origin, self._columns.site
         count = origin.count if self._desk.settings.seeder.sitemaps else 0
         sites, valid = origin.site[:count], origin.valid[:count]

@@ -1,4 +1,4 @@
-"""The errands, in the order in which they are asked for a request. A new kind of errand is one row."""
+"""The errands, in order of precedence. A new kind of errand is one row."""
 
 from __future__ import annotations
 
