@@ -215,7 +215,7 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
         ("[seeder]\nports = ['80', '0']", 2, ["'0' is not a port"]),
         ("[seeder]\nports = ['65536']", 2, ["from 1 to 65535"]),
         ("[seeder]\nports = [80]", 2, ["list of texts"]),
-        ("[manager]\nmin_period = -2", 2, ["no duration"]),
+        ("[manager]\nmin_period = -2", 2, ["not a duration"]),
         ("[harvester]\nwait = -1", 2, ["out of range", "0s to 30d"]),
         ("[harvester]\nwait = '31d'", 2, ["31d is out of range", "0s to 30d"]),
         ("[gatherer]\nlinks = ['a href', 'img']", 2, ["'img' is not accepted", "tag and attribute"]),

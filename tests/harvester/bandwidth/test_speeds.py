@@ -187,13 +187,13 @@ def test_the_granted_bandwidth_depends_on_the_hour() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ('harvester.bandwidth="2Mbit/s"', "no speed"),
+        ('harvester.bandwidth="2Mbit/s"', "not a speed"),
         ('harvester.bandwidth="10B/s"', "too slow"),
-        ("harvester.bandwidth=-1", "no speed"),
+        ("harvester.bandwidth=-1", "not a speed"),
         ('harvester.bandwidth_by_hour={ "8 to 18" = "1MB/s" }', "not a span of hours"),
         ('harvester.bandwidth_by_hour={ "08-08" = "1MB/s" }', "not a span of hours"),
         ('harvester.bandwidth_by_hour={ "08-25" = "1MB/s" }', "not a span of hours"),
-        ('harvester.bandwidth_by_hour={ "08-18" = "fast" }', "no speed"),
+        ('harvester.bandwidth_by_hour={ "08-18" = "fast" }', "not a speed"),
         ('harvester.bandwidth_by_hour={ "08-18" = "1MB/s", "17-19" = "2MB/s" }', "both contain the hour from 17"),
         ('harvester.time_zone="Rome"', "not a time zone"),
         ('harvester.time_zone="../etc/passwd"', "not a time zone"),
