@@ -1,5 +1,6 @@
 # make crawl                          the demonstration Web, or SEEDS="https://example.org" CONTACT="you@example.org"
 # make test                           everything that CI runs
+# make quick                          tests that need no whole crawl, for the inner loop: two minutes at most
 # make install                        .venv/bin/gossamer
 # make bounds                         the bounds and figures, measured on this machine (two hours)
 # make bench                          Gossamer beside Scrapy, Crawlee and wget2, and how its cost grows: docs/benchmarks.md
@@ -11,11 +12,11 @@ VENV    := .venv
 OTHERS  := .venv-bench
 BIN     := $(VENV)/bin
 DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
-BENCHES := page_cost citizen shortest scheduling hostile soak bandwidth scale plan rank links simulate table site_queue robots gather large_pages archive fetch disk_sizes sql answers verify demo_speed
+BENCHES := page_cost citizen shortest scheduling hostile soak bandwidth scale plan rank links simulate table site_queue robots gather large_pages archive fetch disk_sizes sql answers verify log demo_speed
 MINUTES ?= 10
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 
-.PHONY: crawl install test check bounds bench fuzz clean
+.PHONY: crawl install test quick bounds bench fuzz clean
 
 crawl: install
 ifeq ($(strip $(SEEDS)),)
@@ -31,6 +32,11 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
+quick: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not nginx" --quick
 
 bounds: $(VENV)/installed-dev
 	for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done

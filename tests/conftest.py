@@ -1,16 +1,18 @@
-"""Property tests have no deadlines: the machine may be busy, and what must be quick is shown by benchmarks.
+"""Property tests have no deadlines, and may be slow to make their examples: the machine may be busy, and what must be
+quick is shown by benchmarks.
 
 Files that take longest come first, so that no process is left with one of them when the others are through. A shell
 lets what it runs in the background ignore Ctrl-C, and all programs that it starts: those of the tests do not.
 """
 
 import signal
+from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("patient", deadline=None)
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -27,6 +29,21 @@ LONGEST: Final = [
     "test_revisits",
     "test_queue",
 ]
+
+
+WHOLE: Final = ("crawl", "project/test_docs", "project/test_readme", "webs", "cli", "laboratory", "bench", "fuzz")
+"""Folders and files of tests that run whole crawls, commands or experiments: `make quick` leaves them out."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out whole crawls, commands and experiments")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if not config.getoption("--quick"):
+        return None
+    name = collection_path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
+    return True if name in WHOLE else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

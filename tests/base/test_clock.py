@@ -48,6 +48,7 @@ class Machine(VirtualClock):
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(["advance", "sleep", "set", "reboot", "open"]), st.floats(-2 * YEAR, 2 * YEAR)),
+    min_size=1,
     max_size=30,
 )
 

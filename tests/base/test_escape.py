@@ -401,6 +401,7 @@ def test_the_collection_contains_hostile_text(crawled: Path) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_prints_untrusted_text_unescaped(name: str, crawled: Path) -> None:
+    assert COMMANDS[name]
     for arguments in COMMANDS[name]:
         whole = [*name.split(), *arguments]
         out, errors = said(whole, crawled, terminal="--csv" in arguments)

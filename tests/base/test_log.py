@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from gossamer.base.errors import UsageError
 from gossamer.base.log import EventLog, Level, level_of
 from gossamer.base.model import NONE, VISIT, Ask, Assignment, Outcome, Visits
+from tests.support.timing import takes_less
 
 
 def assignment(number: int, url: str = "http://a.example/", ask: Ask = Ask.PAGE) -> Assignment:
@@ -145,15 +145,21 @@ def test_a_line_that_was_cut_short_does_not_spoil_the_next(tmp_path: Path, monke
     assert [json.loads(line)["event"] for line in rest] == ["lines_lost", "whole"]
 
 
-def test_a_visit_costs_at_most_ten_microseconds(tmp_path: Path) -> None:
+def test_the_visits_of_a_tick_are_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a visit costs is measured by `bench.log`; here the bound is ten times off."""
     log = EventLog(tmp_path / "log", Level.INFO, ignore)
     batch, urls = visits(*[Outcome.OK] * 100), [f"http://a.example/{i}".encode() for i in range(100)]
-    best = 1.0
-    for _ in range(50):
-        begun = time.thread_time()
-        log.visits(batch, urls=urls)
-        best = min(best, time.thread_time() - begun)
-    assert best / 100 < 10e-6
+    assert takes_less(lambda: log.visits(batch, urls=urls), than=100 * 20e-6)
+    real, sizes = os.write, list[int]()
+
+    def counted(fd: int, data: memoryview) -> int:
+        sizes.append(len(data))
+        return real(fd, data)
+
+    monkeypatch.setattr(os, "write", counted)
+    before = (tmp_path / "log").stat().st_size
+    log.visits(batch, urls=urls)
+    assert sizes == [(tmp_path / "log").stat().st_size - before]
 
 
 def test_every_line_is_written_in_one_form(tmp_path: Path) -> None:

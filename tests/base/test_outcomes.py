@@ -17,6 +17,7 @@ from gossamer.observe.measure import statistics_of, waits_until
 from gossamer.observe.statistics import Waiting
 from gossamer.tools.reference import reference
 from gossamer.webs.simulated import SimulatedNames
+from tests.support.timing import COMMAND
 from tests.support.world import World
 
 LEARN = """
@@ -48,7 +49,9 @@ for outcome in (Outcome.TIMED_OUT, Outcome.WORKER_LOST):
 def test_the_table_decides_when_and_how_often_a_page_is_retried() -> None:
     """With a changed table, and uncompiled kernels: the compiled ones contain the original table."""
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run([sys.executable, "-c", LEARN], capture_output=True, text=True, env=environment, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", LEARN], capture_output=True, text=True, env=environment, timeout=COMMAND
+    )
     assert done.stdout.splitlines() == ["1 1500", "1 1500", "1 1060", "2 1000"], done.stderr
 
 
@@ -98,7 +101,7 @@ def test_a_dead_name_is_retried_after_a_day_once_more_after_a_week_and_then_neve
 def test_the_reference_prints_both_tables() -> None:
     text = reference()
     assert "| yes | `harvester.retry` | `harvester.tries` | yes | after 10 in a row |" in text
-    assert "| at once | its site's next turn | any number | no | no |" in text
+    assert "| at once | the next turn of its site | unlimited | no | no |" in text
     assert "| 1d, then 7d, then permanently |" in text
 
 

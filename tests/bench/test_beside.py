@@ -22,6 +22,7 @@ from gossamer.webs import checker
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.render import render
 from tests.support.needed import needed
+from tests.support.timing import WITHIN
 
 LINE = (
     '127.0.0.1 - - [17/Nov/2026:12:00:00 +0000] "GET {target} HTTP/1.1" {status} 10 "-" "x" '
@@ -108,7 +109,7 @@ def test_the_warm_part_excludes_start_and_end() -> None:
 
 def test_cpu_time_of_children_counts_and_a_crawler_that_does_not_end_is_stopped(tmp_path: Path) -> None:
     spin = "import subprocess,sys,time; subprocess.run([sys.executable,'-c','for i in range(10**6): pass'])"
-    cost = watch([sys.executable, "-c", spin], lambda: 1, tmp_path, 60.0)
+    cost = watch([sys.executable, "-c", spin], lambda: 1, tmp_path, WITHIN)
     assert (cost.pages, cost.stopped) == (1, False)
     assert cost.cpu > 0.02
     cost = watch([sys.executable, "-c", "import time; time.sleep(60)"], lambda: 0, tmp_path, 0.3)
@@ -123,7 +124,7 @@ def test_each_site_is_served_at_its_own_address(tls: bool, tmp_path: Path) -> No
         trust = ssl.create_default_context(cafile=served.trusted) if served.trusted else None
         said = []
         for url in (*served.seeds, served.seeds[0].replace("index.html", "robots.txt")):
-            with urlopen(url, context=trust, timeout=20) as answer:
+            with urlopen(url, context=trust, timeout=WITHIN) as answer:
                 said.append(answer.read())
     assert said[:2] == [b'<a href="a.html">1</a>'] * 2
     assert said[2].startswith(b"User-agent: *")
@@ -221,6 +222,8 @@ def test_the_page_shows_the_measurements_and_the_missed_bounds(tmp_path: Path) -
 
 
 def test_the_programs_for_other_crawlers_do_not_import_gossamer() -> None:
-    for path in (Path(write.__file__).parent / "others").glob("with_*.py"):
+    programs = list((Path(write.__file__).parent / "others").glob("with_*.py"))
+    assert programs
+    for path in programs:
         assert not re.search(r"^(?:from|import) (?:gossamer|bench)", path.read_text(), re.MULTILINE)
         assert os.access(path, os.R_OK)

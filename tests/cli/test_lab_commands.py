@@ -21,7 +21,7 @@ from gossamer.laboratory.reproduce.names import NAMES
 from gossamer.manager.strategies import STRATEGIES
 from gossamer.tools.compile import warm
 from tests.support.crawling import command
-from tests.support.timing import wait_for
+from tests.support.timing import COMMAND, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -168,10 +168,10 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    wait_for(out.exists)
+    wait_for(lambda: out.exists() or process.poll() is not None, "the folder of the results", COMMAND)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=COMMAND)
     assert process.returncode in (0, 130)
     assert b"Traceback" not in errors
     left = [path.name for path in (*tmp_path.iterdir(), *out.iterdir())]

@@ -22,6 +22,7 @@ from gossamer.collection import cdx
 from tests.support.archiving import LONG, TEXT, Shard, encoded, exchange
 from tests.support.needed import needed
 from tests.support.server import PAGE
+from tests.support.timing import COMMAND
 
 PIECES = st.one_of(
     st.text(st.characters(min_codepoint=0x20, max_codepoint=0x17F), max_size=4),
@@ -177,7 +178,7 @@ def test_pywb_makes_the_same_index_of_the_same_files(tmp_path: Path) -> None:
     shard = sample(tmp_path / "shard")
     code = "import sys; from pywb.indexer.cdxindexer import main; main(sys.argv[1:])"
     command = [sys.executable, "-W", "ignore", "-c", code, "-j", "-s", *map(str, shard.paths)]
-    theirs = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout.splitlines()
+    theirs = subprocess.run(command, capture_output=True, check=True, timeout=COMMAND).stdout.splitlines()
     expected = {}
     for line in theirs:
         key, when, rest = line.split(b" ", 2)
@@ -195,6 +196,7 @@ def test_pywb_makes_the_same_index_of_the_same_files(tmp_path: Path) -> None:
 
 def test_the_lines_of_parts_equal_those_of_the_whole_file(tmp_path: Path) -> None:
     shard = sample(tmp_path / "shard")
+    assert len(shard.paths) > 1
     for path in shard.paths:
         size = path.stat().st_size
         starts = [offset for offset, _, _ in cdx.members(path, 0, size)]

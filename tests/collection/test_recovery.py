@@ -30,6 +30,7 @@ from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.tables import seal
 from tests.support.effects_samples import small_effects
 from tests.support.powercut import Disk, Loss
+from tests.support.timing import COMMAND
 
 URLS = "urls/pages.blocks"
 NEVER = 1 << 62
@@ -241,7 +242,7 @@ def test_idempotent(recorded: tuple[Writer, list[disk.Operation]], scratch: Path
     """A power cut at any operation of a recovery from a power cut changes nothing; neither does a second one."""
     writer, operations = recorded
     model = Disk()
-    rng = random.Random(7)
+    rng, cuts = random.Random(7), 0
     for number, operation in enumerate(operations):
         model.apply(operation)
         if number < 60 or rng.random() > 0.07:
@@ -258,8 +259,10 @@ def test_idempotent(recorded: tuple[Writer, list[disk.Operation]], scratch: Path
                 after = check(scratch / "after", writer, operation.end)
                 assert (after.effects, after.lengths) == (expected.effects, expected.lengths)
                 shutil.rmtree(scratch / "after")
+            cuts += 1
         for path in (before, again.found, scratch / "tape"):
             shutil.rmtree(path)
+    assert cuts
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +312,7 @@ def test_after_a_clean_stop_only_the_image_is_read(writer: Writer) -> None:
 def test_a_clean_start_does_not_import_pyarrow() -> None:
     """It takes a third of a second, and tens of megabytes of the desk's memory."""
     imports = "import gossamer.crawl.run, sys; print('pyarrow' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, timeout=COMMAND)
     assert done.stdout.strip() == "False", done.stderr
 
 

@@ -75,6 +75,6 @@ def test_an_errand_is_asked_for_in_its_sites_turns_and_politely(world: World) ->
     assert crawl.desk[Account].probe_visits == 2
 
 
-def test_a_step_runs_in_every_tick(world: World) -> None:
+def test_a_step_runs_in_every_tick_that_results_lead_to(world: World) -> None:
     crawl = world.run([A]).crawl
     assert sum(NOTED) == crawl.desk[Account].visits + crawl.desk[Account].robots_visits + 2

@@ -94,12 +94,16 @@ def test_every_kind_of_event_and_count_has_its_function() -> None:
 
 
 WRITERS = {
-    "seeder": {"known", "digests", "site.pages"},
-    "harvester/harvest.py": {"page.flags"},
-    "harvester/names.py": {"site.resolved"},
-    "crawl/run.py": {"page.merit", "page.completed", "ranking"},
+    "seeder/pages.py": {"known", "site.pages"},
+    "seeder/copies.py": {"digests"},
+    "harvester/requests.py": {"page.flags"},
+    "harvester/names.py": {"site.resolved", "recycled"},
+    "manager/planner.py": {"unjudged"},
+    "crawl/watch.py": {"page.merit", "page.completed", "ranking"},
 }
-"""Files that write what `EXCEPTIONS` lists, besides the functions that `apply` calls."""
+"""Files that write what `EXCEPTIONS` lists, besides the functions that `apply` calls. Tables and rankings are written
+by kernels and by `getattr`, which the search below does not see."""
+UNSEEN = {"known", "digests", "site.pages", "page.completed", "ranking"}
 APPLYING = (
     "crawl/apply.py",
     "desk/",
@@ -117,21 +121,30 @@ APPLYING = (
 
 
 def written(path: Path) -> set[str]:
-    """Columns that a module assigns to by name: `columns.site.next[...] = ...`, `site.next[...] = ...`."""
+    """Columns that a module assigns to by name (`columns.site.next[...] = ...`, `site.next[...] = ...`), and volatile
+    state that it sets or clears."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
-        )
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AugAssign):
+            targets = [node.target]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "clear":
+            targets = [node.func.value]
         for target in targets:
             for each in target.elts if isinstance(target, ast.Tuple) else [target]:
-                value = each.value if isinstance(each, ast.Subscript) else None
+                value: ast.expr | None = each
                 while isinstance(value, ast.Subscript):
                     value = value.value
-                if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Attribute | ast.Name):
+                if not isinstance(value, ast.Attribute):
+                    continue
+                if value.attr in ("unjudged", "recycled"):
+                    found.add(value.attr)
+                elif isinstance(each, ast.Subscript) and isinstance(value.value, ast.Attribute | ast.Name):
                     owner = value.value.attr if isinstance(value.value, ast.Attribute) else value.value.id
                     found.add(f"{owner.strip('_').removesuffix('s')}.{value.attr}")
-    return {name for name in found if name.split(".")[0] in ("page", "site", "origin")}
+    return {name for name in found if name in EXCEPTIONS or name.split(".")[0] in ("page", "site", "origin")}
 
 
 def test_the_exceptions_to_apply_are_those_that_the_code_has() -> None:
@@ -139,7 +152,11 @@ def test_the_exceptions_to_apply_are_those_that_the_code_has() -> None:
     stages = [p for folder in ("crawl", "harvester", "manager", "seeder") for p in (source / folder).rglob("*.py")]
     elsewhere = [p for p in stages if not str(p.relative_to(source)).startswith(APPLYING)]
     found = {str(p.relative_to(source)): written(p) for p in elsewhere if written(p)}
-    assert found, "the search finds nothing: it is wrong"
     assert set().union(*WRITERS.values()) == set(EXCEPTIONS)
-    outside = {path: names - set(EXCEPTIONS) for path, names in found.items() if names - set(EXCEPTIONS)}
-    assert outside == {}
+    assert found == {path: names - UNSEEN for path, names in WRITERS.items() if names - UNSEEN}
+
+
+def test_the_architecture_prints_the_steps() -> None:
+    rows = [f"| {step.phase.value} | {step.name} | `{step.source}` |" for step in STEPS]
+    table = "\n".join(["| phase | step | done in |", "|---|---|---|", *rows])
+    assert table in (ROOT / "docs" / "architecture.md").read_text(), f"docs/architecture.md should have:\n{table}"

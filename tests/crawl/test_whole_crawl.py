@@ -203,9 +203,11 @@ def test_the_links_table_has_every_link_between_pages_and_no_other(whole: Whole)
 
 
 def test_link_targets_that_are_no_pages_are_counted_by_class(whole: Whole) -> None:
+    checked = 0
     for url, quiet, there in demo_links():
         if url not in whole.visits or whole.visits[url]["outcome"] != "ok":
             continue
+        checked += 1
         expected: Counter[str] = Counter()
         for target, role in {(link.url, link.role) for link in there}:
             absolute = urls.canonical(target, url)
@@ -222,6 +224,7 @@ def test_link_targets_that_are_no_pages_are_counted_by_class(whole: Whole) -> No
         if quiet:
             counted.pop("nofollow")  # all its links are nofollow, and links to pages not known yet are counted
         assert {word: n for word, n in counted.items() if n} == +expected, url
+    assert checked > 1_000
 
 
 def test_every_visit_leads_to_its_record_and_every_record_belongs_to_one_visit(whole: Whole) -> None:

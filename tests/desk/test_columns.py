@@ -21,7 +21,7 @@ SMALL = ("collection.max_pages=100", "collection.max_sites=10")
 def test_the_count_of_pages_is_published_after_their_columns() -> None:
     """And that there are pages to be judged, after the count: a plan that sees the flag finds them."""
     desk = new_desk(override(Settings(), SMALL), 1)
-    seen: list[tuple[int, list[int], list[int], bool]] = []
+    seen: list[tuple[int, list[int], list[int], list[int], bool]] = []
 
     class Watched(Group):
         @property
@@ -30,19 +30,21 @@ def test_the_count_of_pages_is_published_after_their_columns() -> None:
 
         @count.setter
         def count(self, value: int) -> None:
-            depths, states = self.depth[:value].tolist(), self.state[:value].tolist()
-            seen.append((value, depths, states, desk[Rules].unjudged))
+            columns = self.depth[:value].tolist(), self.state[:value].tolist(), self.cash[:value].tolist()
+            seen.append((value, *columns, desk[Rules].unjudged))
             self.__dict__["count"] = value
 
     desk.columns.page.__class__ = Watched
     pages: Any = np.zeros(2, PAGE)
-    pages["fingerprint"], pages["depth"], pages["state"] = [11, 12], [3, 4], State.EXCLUDED
+    pages["fingerprint"], pages["depth"], pages["state"] = [11, 12], [3, 4], State.PENDING
     effects = Effects(1, 1.0, 1.0)
     effects.sites, effects.sites_www = Texts.join([b"a.example"], "<u2"), np.zeros(1, np.uint8)
     effects.origins = np.array([(0, 80, 0)], effects.origins.dtype)
     effects.pages, effects.urls = pages, Texts.join([b"http://a.example/1", b"http://a.example/2"], "<u2")
     apply(desk, effects)
-    assert seen == [(2, [3, 4], [State.EXCLUDED] * 2, False)]
+    cash = desk.columns.page.cash[:2].tolist()
+    assert seen == [(2, [3, 4], [State.PENDING] * 2, cash, False)]
+    assert min(cash) > 0
     assert desk[Rules].unjudged
 
 

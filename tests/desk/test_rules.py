@@ -1,4 +1,4 @@
-"""The invariants of `collection/rulebook.py`, and that the rules of a desk survive a stop."""
+"""The invariants of `desk/rulebook.py`, and that the rules of a desk survive a stop."""
 
 from __future__ import annotations
 

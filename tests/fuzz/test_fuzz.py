@@ -20,18 +20,23 @@ from fuzz.watch import Watch
 ONCE: Final = Path(fuzz.__file__).parent / "once"
 INPUTS: Final = 300
 SECONDS: Final = 1.5
+LINES: Final = 100
+"""That a hunt reaches, or it tries next to nothing."""
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_short_hunt_finds_nothing(name: str) -> None:
-    """Tries the same inputs each time, as many as there is time for. `make fuzz` runs for ten minutes."""
+    """Tries the same inputs each time, as many as there is time for, but enough on a slow machine too.
+
+    `make fuzz` runs for ten minutes.
+    """
     target = TARGETS[name]()
     hunt = Hunt(target, 6)
     end = time.monotonic() + SECONDS
-    while hunt.tried < INPUTS and time.monotonic() < end:
+    while hunt.tried < INPUTS and (hunt.reached <= LINES or time.monotonic() < end):
         hunt.once()
     target.close()
-    assert hunt.reached > 100
+    assert hunt.reached > LINES
     assert not hunt.findings, [found.told for found in hunt.findings.values()]
 
 
@@ -96,7 +101,10 @@ def test_a_crash_and_a_hang_are_findings(
     monkeypatch.setattr(Deadly, "words", (word,))
     said = list[str]()
     watch = Watch("planted", tmp_path, said.append)
-    watch.run(1.0, 1)
+    for seed in range(1, 100):  # the first one finds it, if its process gets to run within a second
+        watch.run(1.0, seed)
+        if watch.found:
+            break
     kept = [path.read_bytes() for path in (tmp_path / "planted").glob(f"{called}-*[!t]")]
     assert kept
     assert all(word in data for data in kept)

@@ -34,6 +34,7 @@ EPSILON = 1e-3
 
 VISITS = st.lists(
     st.tuples(st.sampled_from(Outcome), st.sampled_from([-1.0, 0.0, 30.0, 1e9]), st.floats(0.01, 30.0), st.booleans()),
+    min_size=1,
     max_size=40,
 )
 """Outcome, Retry-After, duration, and whether there was an answer."""
@@ -96,7 +97,7 @@ def test_the_rest_is_at_least_what_each_of_the_rules_asks_for_and_a_week_at_most
 
 
 @settings(max_examples=100, deadline=None)
-@given(took=st.lists(st.floats(0.01, 30.0), max_size=60), wait=st.sampled_from([0.0, 5.0]))
+@given(took=st.lists(st.floats(0.01, 30.0), min_size=1, max_size=60), wait=st.sampled_from([0.0, 5.0]))
 def test_a_rising_response_time_only_ever_makes_the_rest_longer(took: list[float], wait: float) -> None:
     found = sites()
     for i, seconds in enumerate(took):
@@ -254,6 +255,7 @@ def test_uncommitted_visits_make_the_crawl_back_off_as_committed_ones_do(seed: i
         else:
             behind.append(effects)
     learned = patience_after(lost, behind)
+    assert len(behind) == 3
     for site in {int(s) for effects in behind for s in effects.visits["site"]}:
         until, doubled = learned[site]
         assert until >= there.columns.site.next[site] - EPSILON

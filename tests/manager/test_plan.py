@@ -242,6 +242,7 @@ def test_the_position_of_a_page_agrees_with_the_plan(policy: Strategy, seed: int
     site = columns.origin.site[columns.page.origin[: columns.page.count]]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gossamer.manager.position.CHUNK", random.choice([3, 16, 1000]))
+        assert columns.page.count > 0
         for page in range(columns.page.count):
             found = standing_of(columns, policy.name, value, ISSUED, WALL, page, batch, per_site, horizon)
             assert found.planned == (page in planned), found

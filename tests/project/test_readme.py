@@ -27,20 +27,21 @@ import pytest
 
 from gossamer.base.compiled import KEPT
 from tests.support.paths import ROOT
+from tests.support.timing import COMMAND, WITHIN
 
 README: Final = (ROOT / "README.md").read_text()
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (shutil.which("make") and shutil.which("git")), reason="make and git are needed"),
 ]
-WITHIN: Final = 900
-"""Timeout of an installation in seconds, on a machine under load."""
+INSTALLATION: Final = 2 * COMMAND
+"""Seconds after which an installation is a hang: it downloads all packages, and compiles all kernels."""
 HASTE: Final = {"PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "30"}
 """Gives up soon if the package registry cannot be reached."""
 NOT_OURS: Final = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHONPATH", "VIRTUAL_ENV")
 
 
-def run(folder: Path, *command: str | Path, within: float = 120) -> tuple[int, str]:
+def run(folder: Path, *command: str | Path, within: float = COMMAND) -> tuple[int, str]:
     own = {name: value for name, value in os.environ.items() if name not in NOT_OURS}
     own |= HASTE | {"XDG_CONFIG_HOME": str(folder / "config")}
     done = subprocess.run(
@@ -56,7 +57,7 @@ def run(folder: Path, *command: str | Path, within: float = 120) -> tuple[int, s
     return done.returncode, done.stdout
 
 
-def well(folder: Path, *command: str | Path, within: float = 120) -> str:
+def well(folder: Path, *command: str | Path, within: float = COMMAND) -> str:
     code, output = run(folder, *command, within=within)
     assert code == 0, output
     return output
@@ -64,7 +65,7 @@ def well(folder: Path, *command: str | Path, within: float = 120) -> str:
 
 def git(*arguments: str | Path, given: bytes = b"") -> bytes:
     command = ["git", "-c", "safe.directory=*", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, timeout=60, check=True).stdout
+    return subprocess.run(command, input=given, capture_output=True, timeout=WITHIN, check=True).stdout
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +87,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def installed(clone: Path) -> Path:
     """The clone after `make install`."""
-    code, said = run(clone, "make", "install", within=WITHIN)
+    code, said = run(clone, "make", "install", within=INSTALLATION)
     if code:
         warnings.warn(f"packages are borrowed, because `make install` failed: {said[-300:]}", stacklevel=1)
         borrow(clone / ".venv")
-        well(clone, "make", "install", within=WITHIN)
+        well(clone, "make", "install", within=INSTALLATION)
     assert (clone / ".venv" / "bin" / "gossamer").exists()
     return clone
 
@@ -149,7 +150,7 @@ def test_make_test_notes_what_it_cannot_install(clone: Path) -> None:
 @pytest.fixture(scope="module")
 def crawled(installed: Path) -> str:
     """The output of `make crawl`, of a crawl that is cut short."""
-    return well(installed, "make", "crawl", "ARGS=--pages 200 --workers 1 --demo-log access.log", within=WITHIN)
+    return well(installed, "make", "crawl", "ARGS=--pages 200 --workers 1 --demo-log access.log")
 
 
 def test_make_crawl_crawls_the_demonstration_web(crawled: str, installed: Path) -> None:

@@ -139,7 +139,9 @@ def test_a_compacted_collection_has_fewer_files_and_the_same_rows(tmp_path: Path
 def test_merged_indexes_are_sorted(tmp_path: Path) -> None:
     made = Maker(tmp_path).make(60, 15)
     compact.compact(tmp_path)
-    for file in find(made.folder).table(INDEX):
+    files = list(find(made.folder).table(INDEX))
+    assert files
+    for file in files:
         lines = file.path.read_bytes().splitlines(keepends=True)
         assert lines == sorted(lines)
         assert len(lines) == file.rows > 0

@@ -22,6 +22,7 @@ from gossamer.webs.demo import DemoWeb
 from tests.support.archiving import Shard, exchange
 from tests.support.crawling import serve
 from tests.support.needed import needed
+from tests.support.timing import COMMAND, WITHIN
 
 pytestmark = [
     pytest.mark.slow,
@@ -49,7 +50,7 @@ class Replay:
 
     def get(self, url: str, when: str = "20231114id_") -> tuple[int, dict[str, str], bytes]:
         """The capture nearest to `when`. `id_`: unchanged; `mp_`: with rewritten links, as a browser gets it."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WITHIN)
         connection.request("GET", f"/crawl/{when}/{url}")
         answer = connection.getresponse()
         found = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
@@ -94,7 +95,7 @@ def started(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
     command = [sys.executable, "-W", "ignore", "-c", code, "-b", "127.0.0.1", "-p", str(port)]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + COMMAND
     while process.poll() is None and time.monotonic() < deadline:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

@@ -26,9 +26,8 @@ from gossamer import config
 from gossamer.webs import checker, demo
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.local import demo_settings
+from tests.support.timing import COMMAND
 
-WITHIN: Final = 300.0
-"""Timeout of a crawl in seconds."""
 SMALL: Final = ("collection.max_pages=100000", "collection.max_sites=1000", "harvester.pause=10ms")
 
 
@@ -54,7 +53,7 @@ class Ended:
 def gossamer(*arguments: str | Path, **environment: str) -> Ended:
     """Runs a command to its end."""
     done = subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=WITHIN, env=os.environ | environment
+        command(*arguments), capture_output=True, text=True, timeout=COMMAND, env=os.environ | environment
     )
     return Ended(done.returncode, done.stdout, done.stderr)
 
@@ -92,7 +91,7 @@ class Crawling:
     def workers(self) -> list[int]:
         return [pid for pid in children(self.pid) if "gossamer.crawl.worker" in command_line(pid)]
 
-    def wait_for(self, what: Callable[[], object], seconds: float = 120.0) -> bool:
+    def wait_for(self, what: Callable[[], object], seconds: float = COMMAND) -> bool:
         """Whether `what` became true before the crawl was over."""
         until = time.monotonic() + seconds
         while not self.over:
@@ -110,7 +109,7 @@ class Crawling:
         if not self.over:
             self.process.kill()
 
-    def ended(self, within: float = WITHIN) -> Ended:
+    def ended(self, within: float = COMMAND) -> Ended:
         self.process.wait(within)
         return Ended(self.process.returncode, self._text(0), self._text(1))
 

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
+from tests.support.timing import WITHIN
+
 Answer = Callable[[bytes], Iterable[bytes]]
 """From a request to the pieces of its answer; after the last piece the connection is closed."""
 MOST = 64_000_000
@@ -41,7 +43,7 @@ class Raw:
         with suppress(OSError):
             while True:
                 connection, _ = self._socket.accept()
-                connection.settimeout(30)
+                connection.settimeout(WITHIN)
                 with suppress(OSError), connection:
                     self._serve(connection)
 

@@ -16,10 +16,9 @@ from gossamer.webs.hostile.web import HostileWeb
 from gossamer.webs.local import demo_settings
 from tests.support.crawling import Crawling, Ended, children
 from tests.support.reading import rows
+from tests.support.timing import COMMAND, WITHIN
 
 PATIENCE: Final = "6s"
-LONGEST: Final = 300.0
-"""Timeout of a crawl in seconds; it takes forty on a busy machine."""
 HASTE: Final = ("harvester.connect_timeout=4s", "harvester.first_byte_timeout=4s")
 """Timeouts that a good page keeps even on a busy machine."""
 ENDING: Final = """
@@ -39,12 +38,12 @@ try:
 except SystemExit as ended:
     code = ended.code
 gc.collect()
-until = time.monotonic() + 30.0  # c-ares closes its descriptors in its own thread
+until = time.monotonic() + WITHIN  # c-ares closes its descriptors in its own thread
 while (left := [name for fd, name in opened().items() if fd not in before]) and time.monotonic() < until:
     time.sleep(0.02)
 print("left:", left, file=sys.stderr)
 sys.exit(code)
-"""
+""".replace("WITHIN", f"{WITHIN}")
 """Runs the command, then prints which files it has left open."""
 
 
@@ -94,7 +93,7 @@ def crawl(web: HostileWeb, folder: Path, *changes: str) -> Crawled:
                 processes |= {crawling.pid, *children(crawling.pid)}
                 for pid in (crawling.pid, *crawling.workers()):
                     peaks[pid] = max(peaks.get(pid, 0), peak_of(pid))
-                assert time.monotonic() - begun < LONGEST, "the crawl does not end by itself"
+                assert time.monotonic() - begun < COMMAND, "the crawl does not end by itself"
                 time.sleep(0.05)
             ended = crawling.ended()
         seconds, left = time.monotonic() - begun, connections_to(running.port)

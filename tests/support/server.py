@@ -19,6 +19,7 @@ import brotli
 import zstandard
 
 from gossamer.webs.hostile.saying import answer, bare_deflate, chunked
+from tests.support.timing import WITHIN
 
 Writer = asyncio.StreamWriter
 
@@ -131,12 +132,12 @@ class Server:
 
     def __enter__(self) -> Server:
         self._thread.start()
-        assert self._started.wait(10)
+        assert self._started.wait(WITHIN)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._end)
-        self._thread.join(10)
+        self._thread.join(WITHIN)
 
     def _end(self) -> None:
         for task in asyncio.all_tasks(self._loop):

@@ -176,5 +176,7 @@ EXCEPTIONS: Final = {
     "ranking":        "as merit",
     "site.resolved":  "0 at a resume: names, and what the settings say about them, may have changed",
     "site.pages":     "the seeder counts new pages while it numbers them, and takes the count back",
+    "unjudged":       "volatile: the planner clears it when it begins to judge pages, in the plan's thread",
+    "recycled":       "volatile: the harvester clears it when recycled addresses rest in the queue",
 }
 # fmt: on

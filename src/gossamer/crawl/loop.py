@@ -20,8 +20,7 @@ from gossamer.base.model import State
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteNews, Verdict
 from gossamer.collection.store import Store
 from gossamer.config.settings import HarvesterSettings
-from gossamer.crawl.apply import apply
-from gossamer.crawl.tick import STEPS, Stages, Step, Tick, run_tick
+from gossamer.crawl.tick import STEPS, Stages, Step, Tick, commit, run_tick
 from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
@@ -217,9 +216,7 @@ class Crawl:
         self._log("listed", url=piece.wanted.url, pages=len(own), foreign=int((~own).sum()), new=new)
 
     def _commit(self, effects: Effects) -> None:
-        self.store.append(effects)
-        apply(self.desk, effects)
-        self.planner.outdate()
+        commit(self._stages, effects, self._steps)
 
     def _effects(self) -> Effects:
         return self.desk.effects(self.clock.wall(), self.clock.monotonic())

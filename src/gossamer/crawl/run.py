@@ -233,7 +233,7 @@ def _signals(crawl: Crawl, interrupted: list[int]) -> Iterator[None]:
     """Ctrl-C, `gossamer stop` and the end of the terminal end the crawl cleanly."""
 
     def ask(number: int, _: FrameType | None) -> None:
-        crawl.stop = crawl.stop or Ending.STOPPED
+        crawl.stop = Ending.STOPPED
         if number == signal.SIGINT:
             interrupted.append(number)
 

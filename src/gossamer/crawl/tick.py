@@ -5,7 +5,7 @@ the tables in `apply.EXCEPTIONS`. The commit journals the effects and applies th
 volatile state: clocks, errands, names. What they find out waits in the outbox for the next tick; they never add to the
 effects of this tick. `tests/crawl/test_tick.py` proves both rules.
 
-A turn of the loop (`loop.py`) commits one such tick, and one more for each piece of a sitemap that it enlists.
+A turn of the loop (`loop.py`) commits one such tick, and one more for a piece of a sitemap, if any waits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.log import EventLog
-from gossamer.base.model import Ask, Reason, State, VerdictFlag, Visits
+from gossamer.base.model import VISIT, Ask, Reason, State, VerdictFlag, Visits
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteEvent, SiteNews, Verdict
 from gossamer.collection.store import Store
 from gossamer.crawl.apply import apply
@@ -34,7 +34,7 @@ from gossamer.seeder.copies import mark_duplicates
 from gossamer.seeder.credits import duplicates_of
 from gossamer.seeder.pages import Limits
 from gossamer.seeder.seed import identify
-from gossamer.web.message import Results
+from gossamer.web.message import Links, Results
 from gossamer.web.seam import Answer
 
 Records = npt.NDArray[np.void]
@@ -205,6 +205,7 @@ def settle_names(stages: Stages, tick: Tick) -> None:
 
 
 _ROBOTS: Final = int(Ask.ROBOTS)
+_NO_RESULTS: Final = Results(np.zeros(0, VISIT), b"", Links.none())
 BEFORE, COMMIT, AFTER = Phase
 
 # fmt: off
@@ -229,6 +230,11 @@ STEPS: Final[tuple[Step, ...]] = (
     Step("sites that have an address enter",        settle_names,        AFTER,  "harvester/names.py"),
 )
 # fmt: on
+
+
+def commit(stages: Stages, effects: Effects, steps: Sequence[Step] = STEPS) -> None:
+    """Journals and applies effects that no results led to: seeds, new settings, pages that sitemaps list."""
+    run_tick(stages, Tick(_NO_RESULTS, [], effects), [step for step in steps if step.phase is Phase.COMMIT])
 
 
 def run_tick(stages: Stages, tick: Tick, steps: Sequence[Step] = STEPS) -> None:

@@ -143,7 +143,7 @@ class Watch:
         """When memory runs out, images and link scores in progress are given up first. If that is not enough, the crawl
         stops before the kernel kills it."""
         m, now = self._m, self._m.clock.monotonic()
-        if now < self._next_memory or m.crawl.stop is Ending.MEMORY:
+        if now < self._next_memory:
             return
         self._next_memory = now + MEMORY_EVERY
         used = m.memory_used()
@@ -154,7 +154,7 @@ class Watch:
         if m.imager.give_up() | m.scorer.give_up():
             message = f"{reached}: the image or the link scores in progress are given up"
         else:
-            m.crawl.stop = Ending.MEMORY
+            m.crawl.stop, self._next_memory = m.crawl.stop or Ending.MEMORY, float("inf")
             message = f"{reached}: the crawl stops before it is killed. {MEMORY_CURE}"
         self._voice.warn("memory", message, used=used, limit=self._memory.bytes)
 

@@ -1,8 +1,8 @@
 """The desk's memory: columns by page, by site and by origin, reserved at their limits so that they never move.
 
 Each column belongs to a part of the desk, which declares it (`desk/desk.py`). Only `crawl/apply.py` writes durable
-columns, from the effects of a tick; other threads read them at any time. `ASSIGNED` in `page.flags` and everything in
-the site queue is volatile.
+columns, but for its `EXCEPTIONS`, from the effects of a tick; other threads read them at any time. `ASSIGNED` in
+`page.flags` and everything in the site queue is volatile.
 
 Readers in other threads rely on an order. Invariant, a test of the same name: the count of pages is published after
 their columns.
@@ -31,7 +31,6 @@ class Group:
     def __init__(self, limit: int, columns: dict[str, str]) -> None:
         self.limit = limit
         self.count = 0
-        self._columns = columns
         self._arrays = {name: reserve(limit, dtype)[0] for name, dtype in columns.items()}
         self.__dict__.update(self._arrays)
 

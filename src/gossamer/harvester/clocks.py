@@ -25,7 +25,7 @@ ROUNDING: Final = 0.001
 """Seconds: a visit's wall time is rounded, so a rest that is longer by less than this counts as the usual rest."""
 
 
-class Clocks:
+class QueueClocks:
     """Sets the times of the queue from the state of the desk."""
 
     def __init__(self, desk: Desk, queue: SiteQueue, clock: Clock) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.clock import Clock
-from gossamer.base.model import Ask, Outcome, PageFlag, Visits
+from gossamer.base.model import Ask, Outcome, Visits
 from gossamer.collection.journal.effects import Effects, SiteNews
 from gossamer.collection.store import Store
 from gossamer.config.presets import in_force
@@ -23,7 +23,7 @@ from gossamer.desk.kernels import asked_for, spoken_against, unanswered
 from gossamer.desk.places import Places
 from gossamer.harvester.bandwidth.contract import Bandwidth, Ready
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
-from gossamer.harvester.clocks import Clocks
+from gossamer.harvester.clocks import QueueClocks
 from gossamer.harvester.errands.errand import Context, Errand, Errands
 from gossamer.harvester.errands.robots import REFUSED_AGAIN
 from gossamer.harvester.errands.table import ERRANDS
@@ -37,8 +37,8 @@ from gossamer.web.seam import Answer, Names, Web
 
 Array = npt.NDArray[Any]
 
-# plain numbers: numpy takes 10 µs to read a member of an enum
-_PAGE, _ROBOTS, _ASSIGNED = int(Ask.PAGE), int(Ask.ROBOTS), int(PageFlag.ASSIGNED)
+# plain numbers: numpy takes 10 µs to look at a member of an enum
+_ROBOTS: Final = int(Ask.ROBOTS)
 _NO_ANSWER = (int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED))
 
 LOOK_EVERY: Final = 10.0
@@ -79,7 +79,7 @@ class Harvest:
         )
         self.bandwidth = Bandwidth(desk, web, clock) if desk[ServerSpeeds].hours.limited else None
         """None: no limit at any hour."""
-        self.clocks = Clocks(desk, self.queue, clock)
+        self.clocks = QueueClocks(desk, self.queue, clock)
         self.names = SiteNames(desk, self.queue, names, self.clocks)
         self.in_flight, self.outbox = InFlight(), Outbox()
         context = Context(desk, self.in_flight, self.outbox, self.clocks, store.texts, self.queue.without_pages)

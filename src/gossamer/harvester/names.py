@@ -16,7 +16,7 @@ from gossamer.base.outcomes import ASIDE
 from gossamer.collection.journal.effects import SiteEvent, SiteNews
 from gossamer.desk.desk import Desk
 from gossamer.desk.places import Places
-from gossamer.harvester.clocks import Clocks
+from gossamer.harvester.clocks import QueueClocks
 from gossamer.harvester.naming import WHY
 from gossamer.harvester.queue.queue import SiteQueue
 from gossamer.web.addresses import pack
@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 class SiteNames:
     """Resolves the names of sites, and lets sites with an address enter the queue."""
 
-    def __init__(self, desk: Desk, queue: SiteQueue, names: Names, clocks: Clocks) -> None:
+    def __init__(self, desk: Desk, queue: SiteQueue, names: Names, clocks: QueueClocks) -> None:
         self._queue, self._names, self._clocks = queue, names, clocks
         self._places, self._site, self._harvester = desk[Places], desk.columns.site, desk.settings.harvester
         self._domains: dict[str, int] | None = {} if self._harvester.domain_wait > 0 else None

@@ -100,9 +100,9 @@ def add_pages(desk: Desk, applied: Applied) -> None:
     if boosts is not None:
         pages.boost[first:count] = boosts
     desk.columns.known.add(new["fingerprint"].copy(), np.arange(first, count, dtype=np.uint32))
+    learn.plant(desk.columns, part.policy, part.totals, part.counts, first, len(new))
     pages.count = count
     desk[Rules].unjudged |= unjudged
-    learn.plant(desk.columns, part.policy, part.totals, part.counts, first, len(new))
 
 
 def learn_from_visits(desk: Desk, applied: Applied) -> None:

@@ -1,4 +1,5 @@
-"""Speeds of addresses by the hour (`harvester/bandwidth/speeds.py`), and local time and grants (`hours.py`)."""
+"""Speeds of addresses by the hour (`harvester/bandwidth/speeds.py`), and local time and grants
+(`harvester/bandwidth/schedule.py`)."""
 
 from __future__ import annotations
 

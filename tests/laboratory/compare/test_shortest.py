@@ -193,7 +193,9 @@ def test_no_crawl_is_shorter_than_its_bound(
 ) -> None:
     rules = Constraints(connections, per_turn, address_wait)
     requests = crawl(seed, sites, addresses, rules, pages)
-    for limit in limits(requests, rules):
+    bounds = limits(requests, rules)
+    assert bounds
+    for limit in bounds:
         assert limit.seconds <= requests.end.max() + 1e-9, limit
 
 

@@ -22,6 +22,7 @@ from gossamer.laboratory.reproduce.bandwidth import DEEP, FETCHERS, OURS, SHALLO
 from gossamer.laboratory.reproduce.fetchers import Fetchers
 from gossamer.laboratory.reproduce.limited import Ran, queue_of, warmed
 from tests.support.crawling import alive, children
+from tests.support.timing import COMMAND
 
 LIMIT = 140_000
 
@@ -193,13 +194,13 @@ def test_an_interrupt_leaves_no_process_and_no_file(tmp_path: Path) -> None:
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "gossamer", "reproduce", "fig-003", "--seconds", "60"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    until, started = time.monotonic() + 60, set[int]()
+    until, started = time.monotonic() + COMMAND, set[int]()
     while time.monotonic() < until and process.poll() is None and len(started) < 2:
         started |= set(children(process.pid))
         time.sleep(0.02)
     assert len(started) >= 2, "the servers, and a worker"
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=COMMAND)
     assert process.returncode == 130
     assert b"Traceback" not in errors
     assert not [pid for pid in started if alive(pid)]

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -27,6 +26,7 @@ from gossamer.laboratory.reproduce.scheduling.modes import DYNAMIC, STATIC, Crew
 from gossamer.laboratory.reproduce.scheduling.server import ServerProcess
 from gossamer.laboratory.reproduce.scheduling.web import PAGE_SECONDS, ExperimentWeb
 from tests.support.crawling import alive, children
+from tests.support.timing import WITHIN, wait_for
 
 SMALL = ExperimentWeb(60, 200.0, sites=8, dead=2)
 
@@ -108,6 +108,7 @@ def test_both_modes_collect_all_pages_that_answer(ran: dict[str, RunResult]) -> 
 
 
 def test_the_time_of_the_processes_is_accounted_for(ran: dict[str, RunResult]) -> None:
+    assert set(ran) == {DYNAMIC, STATIC}
     for outcome in ran.values():
         parts = outcome.network + outcome.extraction + outcome.waiting
         assert parts == pytest.approx(outcome.processes * outcome.seconds, rel=0.05)
@@ -141,11 +142,8 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
         theirs = children(process.pid)
         assert len(theirs) == 3
         process.send_signal(signal.SIGINT)
-        process.wait(20)
-    until = time.monotonic() + 10
-    while any(map(alive, theirs)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(map(alive, theirs))
+        process.wait(WITHIN)
+    wait_for(lambda: not any(map(alive, theirs)), "the processes of the crew end")
 
 
 # --- the finding ---------------------------------------------------------------------------------------------

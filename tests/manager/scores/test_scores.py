@@ -32,6 +32,7 @@ from gossamer.rank.names import LINK_SCORES, share_score
 from gossamer.rank.prepared import PREPARED
 from tests.support.graphs import dense, links_of
 from tests.support.strategies import Links
+from tests.support.timing import COMMAND
 
 
 class Made:
@@ -188,7 +189,7 @@ def test_scores_of_an_empty_collection_are_empty(tmp_path: Path) -> None:
 
 
 def waited(scorer: Scorer) -> Any:
-    end = time.monotonic() + 60
+    end = time.monotonic() + COMMAND
     while time.monotonic() < end and scorer._process is not None:
         if (merit := scorer.poll()) is not None:
             return merit
@@ -297,7 +298,7 @@ def test_the_command_prints_its_statistics(made: Made) -> None:
         json.dumps({"pagerank": 1.0}),
         "completed",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert (said["segment"], said["pages"], said["links"]) == (2, 9, 5)

@@ -340,6 +340,7 @@ def test_every_way_of_discovery_follows_links_that_exist(tmp_path: Path, clean: 
     world = world_in(tmp_path / "c", web, "collection.seal_visits=40", "seeder.pages_per_site=1000")
     result = world.run(seeds, clean=clean)
     folder = without_holder(tmp_path / "c")
+    assert len(result.pages) > 100
     for url, (state, outcome, _) in list(result.pages.items())[::9]:
         said = explain_page(folder, url)
         way = said["found"]["urls"]
@@ -393,6 +394,7 @@ def test_the_desk_and_its_image_report_the_same(tmp_path: Path) -> None:
     world.run([ROOT])
     folder = without_holder(tmp_path / "c")
     by_image = {url: explain_page(folder, url)["standing"] for url in WEB if not url.endswith("robots.txt")}
+    assert by_image
     with running(world, []) as (crawl, listener):
         for url, expected in by_image.items():
             (number,) = (n for n, u in enumerate(crawl.store.urls.read_many(range(8))) if u == url.encode())

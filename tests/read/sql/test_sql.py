@@ -131,6 +131,7 @@ def test_files_that_the_manifest_does_not_name_are_not_read(tmp_path: Path) -> N
 
 
 def test_every_view_has_exactly_the_described_columns(made: Made) -> None:
+    assert VIEWS
     for name, view in VIEWS.items():
         described = ask(made.folder, f"describe {name}")
         assert [(row[0], row[1]) for row in described] == [(c.name, c.type) for c in view.columns], name

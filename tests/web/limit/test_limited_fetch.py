@@ -30,6 +30,7 @@ from gossamer.web.message import decode_assignment, encode_assignment
 from gossamer.webs.demo.certificates import Certificate, make_certificate
 from tests.support.pooling import Start, ask, collect, server, start  # noqa: F401
 from tests.support.server import Server
+from tests.support.timing import WITHIN
 
 GRANTS = st.sampled_from([1_000, 20_000, 200_000, 2_000_000, 10_000_000])
 
@@ -189,7 +190,7 @@ def bytes_server(size: int, tls: ssl.SSLContext | None = None) -> Iterator[int]:
 
 
 def fetched_by(
-    share: Share, assignments: list[Assignment], *changes: str, until: float = 30.0
+    share: Share, assignments: list[Assignment], *changes: str, until: float = WITHIN
 ) -> tuple[list[Fetched], list[tuple[float, int]]]:
     """Fetches all assignments; returns what became of them, and what was read after every action."""
     epoll = select.epoll()

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.web.limit.throttle import PIECE, ThrottledSocket, connected, unread_of
-
-SOON = 10.0
+from tests.support.timing import WITHIN
 
 
 @dataclass
@@ -32,7 +31,7 @@ class Ends:
         before = unread_of(self.throttled.far)
         self.server.sendall(data)
         while unread_of(self.throttled.far) < before + len(data):
-            assert select.select([self.throttled.far], [], [], SOON)[0]
+            assert select.select([self.throttled.far], [], [], WITHIN)[0]
 
     def close(self) -> None:
         if not self.closed:
@@ -72,7 +71,7 @@ def over(ends: Ends) -> int:
     """The epoll event of the connection when the server is gone."""
     with select.epoll() as epoll:
         epoll.register(ends.throttled.far, select.EPOLLRDHUP)
-        ((_, event),) = epoll.poll(SOON)
+        ((_, event),) = epoll.poll(WITHIN)
     return event
 
 
@@ -158,7 +157,7 @@ def test_a_reset_is_a_reset() -> None:
         assert ends.throttled.let_in(100) == 4
         ends.libcurl.send(b"unread")
         ends.throttled.let_out()
-        assert select.select([ends.server], [], [], SOON)[0]
+        assert select.select([ends.server], [], [], WITHIN)[0]
         ends.server.close()
         event = over(ends)
         assert event & select.EPOLLERR
@@ -175,7 +174,7 @@ def test_sending_to_a_server_that_is_gone_gives_a_reset_after_its_answer(answer:
         ends.sends(answer)
         ends.libcurl.send(b"unread")
         ends.throttled.let_out()
-        assert select.select([ends.server], [], [], SOON)[0]
+        assert select.select([ends.server], [], [], WITHIN)[0]
         ends.server.close()
         over(ends)
         ends.libcurl.send(b"more")
@@ -305,7 +304,7 @@ def test_a_reset_touches_no_reused_descriptor() -> None:
     with connection() as ends:
         ends.libcurl.send(b"unread")
         ends.throttled.let_out()
-        assert select.select([ends.server], [], [], SOON)[0]
+        assert select.select([ends.server], [], [], WITHIN)[0]
         ends.server.close()
         event = over(ends)
         ends.libcurl.close()

@@ -95,6 +95,7 @@ STEPS = st.lists(
         st.tuples(st.just("up"), st.just(0), st.just(0)),
         st.tuples(st.just("wait"), st.integers(1, 400), st.just(0)),
     ),
+    min_size=1,
     max_size=20,
 )
 
@@ -131,6 +132,10 @@ def follow(
             servers.error = ("timed out", "no such name", "the name server failed")[kind]
 
 
+def calls_of(steps: list[tuple[str, int, int]]) -> int:
+    return sum({"ask": 1, "wait": number}.get(step, 0) for step, number, _ in steps)
+
+
 @given(STEPS, st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_every_ask_gets_exactly_one_answer_once_the_servers_answer(
@@ -155,7 +160,9 @@ def test_every_ask_gets_exactly_one_answer_once_the_servers_answer(
 @settings(max_examples=60, deadline=None)
 def test_no_failure_is_passed_on_while_the_servers_are_at_fault(steps: list[tuple[str, int, int]], slow: bool) -> None:
     servers, clock = Servers(slow=slow), VirtualClock()
-    for call in follow(steps, servers, Watched(servers, clock), clock):
+    calls = list(follow(steps, servers, Watched(servers, clock), clock))
+    assert len(calls) == calls_of(steps)
+    for call in calls:
         assert not (all(call.faults) and failed(call.passed))
 
 
@@ -165,7 +172,9 @@ def test_nothing_is_looked_up_but_probes_while_the_servers_are_at_fault(
     steps: list[tuple[str, int, int]], slow: bool
 ) -> None:
     servers, clock = Servers(slow=slow), VirtualClock()
-    for call in follow(steps, servers, Watched(servers, clock), clock):
+    calls = list(follow(steps, servers, Watched(servers, clock), clock))
+    assert len(calls) == calls_of(steps)
+    for call in calls:
         assert not call.faults[1] or all(site == -1 for site in call.looked_up)
 
 

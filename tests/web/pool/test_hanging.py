@@ -117,7 +117,7 @@ def test_results_come_in_the_order_of_their_records_in_the_archive(
     assert [url.encode() for url, _ in archived(tmp_path / name)] == [pages[number - 1] for number in numbers]
 
 
-CHECKS = st.lists(st.tuples(st.booleans(), st.integers(0, 2), st.booleans()), max_size=40)
+CHECKS = st.lists(st.tuples(st.booleans(), st.integers(0, 2), st.booleans()), min_size=1, max_size=40)
 
 
 @given(checks=CHECKS)

@@ -166,7 +166,7 @@ def test_an_assignment_ahead_of_its_time_comes_back_when_its_worker_dies_and_end
     os.kill(pool.pids()[0], signal.SIGKILL)
     assert outcomes(collect(pool, 1)) == {2: Outcome.RETURNED}
     pool.assign([ask(3, server.url("/ok"), server, not_before=time.monotonic() + 0.3)])
-    (visit,) = pool.stop(30.0).visits
+    (visit,) = pool.stop(WITHIN).visits
     assert (visit["number"], visit["outcome"]) == (3, Outcome.OK)
 
 
@@ -236,7 +236,7 @@ def test_archive_files_are_closed_when_full_and_all_of_them_are_whole(
 def test_a_stop_waits_for_open_transfers_within_its_grace(start: Start, server: Server) -> None:
     pool = start()
     pool.assign([ask(i, server.url("/ok"), server) for i in range(1, 9)])
-    results = pool.stop(10.0)
+    results = pool.stop(WITHIN)
     assert sorted(results.visits["number"]) == list(range(1, 9))
     assert (results.visits["outcome"] == Outcome.OK).all()
     assert pool.open == 0

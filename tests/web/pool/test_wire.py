@@ -87,8 +87,9 @@ def test_records_are_packed_as_numpy_lays_them_out(data: st.DataObject) -> None:
     for dtype, pack in ((VISIT, pack_visit), (LINK, pack_link)):
         raw = data.draw(st.binary(min_size=dtype.itemsize, max_size=dtype.itemsize))
         record = np.frombuffer(raw, dtype)[0]
+        assert dtype.names
         values = list[object]()
-        for name in dtype.names or ():
+        for name in dtype.names:
             value = record[name]
             if value.dtype == np.uint8 and value.ndim:
                 values.append(value.tobytes())
@@ -97,5 +98,5 @@ def test_records_are_packed_as_numpy_lays_them_out(data: st.DataObject) -> None:
             else:
                 values.append(value.item())
         unpacked = np.frombuffer(pack(*values), dtype)[0]
-        for name in dtype.names or ():
+        for name in dtype.names:
             assert np.array_equal(unpacked[name], record[name]) or np.isnan(record[name])

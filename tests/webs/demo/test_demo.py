@@ -194,9 +194,12 @@ def test_duplicates_have_the_bytes_of_their_original_and_no_other_page_has() -> 
 def test_a_gzip_body_holds_the_plain_one() -> None:
     for asked in (SMALL, DemoWeb(bulk=True, sites=3, pages=300)):
         answers = DemoAnswers(asked)
-        for site in [s for s in asked.all_sites if not (s.features.session or s.http.old)][:3]:
+        sites = [s for s in asked.all_sites if not (s.features.session or s.http.old)][:3]
+        assert sites
+        for site in sites:
             first = range(min(20, site.pages))
             targets = [bulk_target(n) if asked.bulk else asked.layout(site.number).target[n] for n in first]
+            assert targets
             for target in targets:
                 small, plain = answers.get(site, target, True), answers.get(site, target, False)
                 assert gzip.decompress(small.body) == plain.body
@@ -222,6 +225,7 @@ def test_bulk_pages_have_the_requested_size_and_links_and_all_are_reachable() ->
 def test_the_cache_of_answers_stays_within_its_limit() -> None:
     answers = DemoAnswers(SMALL, cache_bytes=200_000)
     site = max(SMALL.all_sites, key=lambda s: s.pages)
+    assert site.pages > 100
     for target in SMALL.layout(site.number).target:
         answers.get(site, target, True)
         assert 0 < sum(len(a.body) + 500 for a in answers._kept.values()) <= 200_000

@@ -184,7 +184,7 @@ class ServerSpeeds(Part):
     needs = ("speeds",)
 
     def __init__(self, desk: Desk) -> None:
-        self._places, self._site = desk[Places], desk.columns.site
+        self._places = desk[Places]
         self.hours = Hours.of(desk.settings.harvester)
         self.speeds = Speeds(self._places.max_addresses)
 

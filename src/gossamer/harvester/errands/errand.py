@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gossamer.base.model import Ask
 from gossamer.desk.desk import Desk
 from gossamer.harvester.backoff import Backoff
-from gossamer.harvester.clocks import Clocks
+from gossamer.harvester.clocks import QueueClocks
 from gossamer.harvester.in_flight import InFlight
 from gossamer.harvester.outbox import Outbox
 from gossamer.harvester.queue.queue import SiteQueue
@@ -58,7 +58,7 @@ class Context(NamedTuple):
     desk: Desk
     in_flight: InFlight
     outbox: Outbox
-    clocks: Clocks
+    clocks: QueueClocks
     texts: Callable[[Array], list[bytes]]
     """URLs of pages, by number."""
     without_pages: Callable[[Array], Array]

@@ -240,11 +240,11 @@ class SitemapErrand(Errand):
         due = self._due(wall)
         sites = self._columns.origin.site[due]
         idle = np.isin(sites, self._without_pages(np.unique(sites)))
-        sent = dict[int, None]()
+        sent = set[int]()
         for origin, site in zip(due[idle].tolist(), sites[idle].tolist(), strict=True):
             if len(sent) < MOST_AGAIN and self._robots.read_again(site, origin):
-                sent[site] = None
-        return set(sent)
+                sent.add(site)
+        return sent
 
     def soonest_due(self, until: float) -> float:
         return float(self._times()[self._due(until)].min(initial=np.inf))

@@ -3,9 +3,9 @@
 A site is suspected when its pages resemble each other: a page is a duplicate of another page of its site, or its sketch
 is near one of the last four sketches there, or it is redirected to the target of most other redirects. After `ALIKE`
 such pages in a folder, or in a whole site, that folder, or the root, is *probed* once: the harvester requests a sibling
-with a name that no real page can have, in the site's own turn, under all clocks and by robots.txt (`harvest.py`). Sites
-that are not suspected are not probed, and no site is probed more than `MOST` times. Each honest answer makes it
-`HONEST` times as hard to be suspected again.
+with a name that no real page can have, in the site's own turn, under all clocks and by robots.txt
+(`harvester/harvest.py`). Sites that are not suspected are not probed, and no site is probed more than `MOST` times.
+Each honest answer makes it `HONEST` times as hard to be suspected again.
 
 From then on a page of the site is a soft 404 if it repeats the probe's answer, or is redirected to the same target as
 the probe. So is a page that is redirected to the target of `MANY` other pages of its origin, even without a probe. To
