@@ -208,7 +208,7 @@ def _with_addresses(settings: Settings, local: LocalWeb | None) -> Settings:
 
 
 def _with_usual(settings: Settings, local: LocalWeb, named: set[str]) -> Settings:
-    """Takes the usual settings of a local Web, except those that the user has set. Only for a new collection: a resumed
+    """Takes the usual settings of a local Web, unless the user has set them. Only for a new collection: a resumed
     crawl keeps the settings of its first run."""
     usual = {name: getattr(local.settings.harvester, name) for name in local.usual if f"harvester.{name}" not in named}
     return replace(settings, harvester=replace(settings.harvester, **usual))

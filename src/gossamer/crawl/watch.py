@@ -67,6 +67,7 @@ class Voice:
             self.log.event(name, level, self.clock.wall(), **fields)
 
     def warn(self, name: str, message: str, **fields: Any) -> None:
+        """Shows a warning, and logs it as an event."""
         self.say(f"warning: {message}")
         self.event(name, Level.WARNING, message=message, **fields)
 
@@ -87,6 +88,7 @@ class Machinery:
     listener: Listener
 
     def memory_used(self) -> int:
+        """Bytes of memory that all processes of the crawl use."""
         return memory.used([os.getpid(), *self.web.pids(), *process.pids()])
 
 
@@ -198,6 +200,7 @@ class Watch:
         return cpu_seconds() - self._begun.cpu + self._m.web.cpu_seconds()
 
     def statistics(self) -> Statistics:
+        """The current statistics of the crawl."""
         return self.meter.now(self._m.clock.wall(), self._m.clock.monotonic(), self._of_this_run())
 
     def _of_this_run(self) -> Run:

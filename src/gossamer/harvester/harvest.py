@@ -231,8 +231,7 @@ class Harvest:
             self._settle_robots(visits[visits["ask"] == _ROBOTS])
 
     def _settle_robots(self, visits: Visits) -> None:
-        """Sets the clocks of the sites whose robots.txt it is: after a redirect, another site than the one that
-        answered."""
+        """Sets the clocks of the sites that own these robots.txt files. After a redirect, another site has answered."""
         owners = self._desk.columns.origin.site[visits["origin"]]
         self.clocks.set_waits(owners)
         self.clocks.follow(owners)

@@ -35,6 +35,7 @@ class Taken(NamedTuple):
     asks: Array
 
     def where(self, kept: Array) -> Taken:
+        """The selected rows."""
         return Taken(self.sites[kept], self.pages[kept], self.asks[kept])
 
 

@@ -126,18 +126,22 @@ class SiteNews(NamedTuple):
 
     @classmethod
     def patience(cls, site: int, time: float, until: float) -> SiteNews:
+        """The site is not requested before `until`."""
         return cls(site, SiteEvent.PATIENCE, 0, 0, time, until)
 
     @classmethod
     def slowed(cls, site: int, time: float, until: float) -> SiteNews:
+        """The factor of the site doubles, and it is not requested before `until`."""
         return cls(site, SiteEvent.SLOWED, 0, 0, time, until)
 
     @classmethod
     def respelled(cls, site: int, time: float) -> SiteNews:
+        """The site switches to its other name."""
         return cls(site, SiteEvent.RESPELLED, 0, 0, time, 0.0)
 
     @classmethod
     def name_again(cls, site: int, time: float) -> SiteNews:
+        """The name of the site is looked up again at once."""
         return cls(site, SiteEvent.NAME_AGAIN, 0, 0, time, 0.0)
 
     @classmethod
@@ -147,6 +151,7 @@ class SiteNews(NamedTuple):
 
     @classmethod
     def sitemaps_read(cls, site: int, time: float, until: float) -> SiteNews:
+        """The sitemaps of the site are not requested again before `until`."""
         return cls(site, SiteEvent.SITEMAPS_READ, 0, 0, time, until)
 
     @classmethod
@@ -158,6 +163,7 @@ class SiteNews(NamedTuple):
 
     @classmethod
     def delay_again(cls, site: int, time: float) -> SiteNews:
+        """The robots.txt of the site, which asked for too long a delay, is read again."""
         return cls(site, SiteEvent.DELAY_AGAIN, 0, 0, time, 0.0)
 
 

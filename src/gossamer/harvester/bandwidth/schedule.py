@@ -40,6 +40,7 @@ class Hours:
 
     @staticmethod
     def of(settings: HarvesterSettings) -> Hours:
+        """The hours of the settings."""
         by_hour = {
             hour: int(Speed.parse(speed))
             for span, speed in settings.bandwidth_by_hour.items()

@@ -97,7 +97,7 @@ class Answer(NamedTuple):
     def repeated_by(self, visit: Any, value: int, title: int) -> bool:
         """Whether a page repeats this answer: exactly, or almost and with the same title.
 
-        `value` and `title` are those of the page. A page with noindex has no title at the desk.
+        `value` and `title` belong to the page. A page with noindex has no title at the desk.
         """
         if self.kind is not Kind.TEXT or not value:
             return False
@@ -176,6 +176,7 @@ class Probes:
                 row["common"] = 1
 
     def dump(self) -> Array:
+        """The rows for an image."""
         return self._rows[: self._count]
 
     def load(self, rows: Array) -> None:

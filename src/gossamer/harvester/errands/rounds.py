@@ -128,6 +128,7 @@ class Rounds:
         return spent is not None and urls.fingerprint(url, self._desk.seed) in spent
 
     def canonical(self, wanted: Wanted) -> str:
+        """The canonical URL of a sitemap."""
         return self._desk.scope.canonical(wanted.url) or wanted.url
 
     def by_other_name(self, wanted: Wanted, url: str) -> Wanted:
