@@ -7,7 +7,7 @@ A request is also marked where something other than this table must know of it w
 - in the pool (`web/pool/handle.py`), which gives the requests of a worker that died back
 - in admission (`bandwidth/admission.py`), by site, with the speed that was predicted
 
-Every assignment is answered by a visit, be it with the outcome RETURNED. So whatever this table holds goes with it.
+Every assignment ends in a visit; a request that was not made has the outcome RETURNED. So every entry is removed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from gossamer.base.model import Ask
 
 
 class Flight(NamedTuple):
+    """A request that is in flight."""
+
     ask: Ask
     page: int
     """NONE for an errand."""
@@ -33,15 +35,17 @@ class Flight(NamedTuple):
 
 
 class InFlight:
+    """All requests in flight."""
+
     def __init__(self) -> None:
         self._flights: dict[int, Flight] = {}
         self._errands: set[int] = set()
-        """Those that are not for pages: few of them."""
+        """Numbers of the requests that are not for pages; there are few."""
         self.last = 0
         """Number of the last assignment."""
 
     def add(self, flight: Flight) -> int:
-        """Returns the number of the assignment."""
+        """Adds a request, and returns the number of its assignment."""
         self.last += 1
         self._flights[self.last] = flight
         if flight.ask is not Ask.PAGE:
@@ -52,12 +56,12 @@ class InFlight:
         return self._flights.get(number)
 
     def asked(self, ask: Ask, answered: Container[int]) -> Iterator[Flight]:
-        """Requests of this kind that are under way, without those that are `answered` in this tick."""
+        """Requests of one kind that are still in flight, without the numbers in `answered`."""
         flights = (self._flights[number] for number in self._errands if number not in answered)
         return (flight for flight in flights if flight.ask is ask)
 
     def end(self, numbers: Iterable[int]) -> None:
-        """These were answered."""
+        """Removes requests that were answered."""
         for number in numbers:
             self._flights.pop(number, None)
             self._errands.discard(number)
