@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from tests.support.paths import ROOT
 
 NAMED: Final = re.compile(r"`([a-z_0-9/]+\.py)`")
@@ -26,9 +24,13 @@ def exists(name: str, where: Path) -> bool:
     return any((place / name).is_file() for place in (ROOT, SOURCE, where.parent, SOURCE / where.parent.name))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_files_that_it_names_exist(path: Path) -> None:
-    missing = [name for name in NAMED.findall(path.read_text()) if not exists(name, path)]
+def test_the_files_that_are_named_exist() -> None:
+    missing = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in FILES
+        for name in NAMED.findall(path.read_text())
+        if not exists(name, path)
+    ]
     assert missing == []
 
 
