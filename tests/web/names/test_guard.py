@@ -178,11 +178,12 @@ def test_nothing_is_looked_up_but_probes_while_the_servers_are_at_fault(
         assert not call.faults[1] or all(site == -1 for site in call.looked_up)
 
 
-@given(st.integers(1, 300), st.integers(1, 3_000), st.booleans())
+@given(st.integers(1, 300), st.integers(2, 3_000), st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_no_name_that_exists_is_given_up_in_an_outage_if_another_was_found_before(
     number: int, seconds: int, slow: bool
 ) -> None:
+    """An outage of one second may be over before the control is looked up: nothing can tell it from names that fail."""
     servers, clock = Servers(slow=slow), VirtualClock()
     watched = Watched(servers, clock)
     watched.ask(0, "first.example")
