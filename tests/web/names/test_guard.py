@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -183,7 +184,18 @@ def test_nothing_is_looked_up_but_probes_while_the_servers_are_at_fault(
 def test_no_name_that_exists_is_given_up_in_an_outage_if_another_was_found_before(
     number: int, seconds: int, slow: bool
 ) -> None:
-    """An outage of one second may be over before the control is looked up: nothing can tell it from names that fail."""
+    outlast(number, seconds, slow)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the outage is over before the control is looked up, so the failures are believed"
+)
+def test_no_name_that_exists_is_given_up_in_an_outage_of_one_second() -> None:
+    outlast(2, 1, slow=True)
+
+
+def outlast(number: int, seconds: int, slow: bool) -> None:
+    """So many names are looked up in an outage of so many seconds: none of them may be given up."""
     servers, clock = Servers(slow=slow), VirtualClock()
     watched = Watched(servers, clock)
     watched.ask(0, "first.example")
