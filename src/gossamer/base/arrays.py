@@ -20,3 +20,9 @@ I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.integer[Any]]
+"""Integers of any width."""
+Indices = npt.NDArray[np.intp]
+"""What `np.flatnonzero` and `np.argsort` return."""
+Arrays = dict[str, Array]
+"""Arrays by name, such as the columns of a table."""
