@@ -39,15 +39,7 @@ class Cross(NamedTuple):
     """Retry-After is sent as a date."""
 
 
-PAGES: Final = (
-    Cross(429),
-    Cross(429, 2),
-    Cross(503),
-    Cross(503, 2),
-    Cross(503, 3, dated=True),
-    Cross(500),
-    Cross(402),
-)
+PAGES: Final = (Cross(429), Cross(429, 2), Cross(503), Cross(503, 2), Cross(503, 3, dated=True), Cross(500), Cross(402))
 FILES: Final = (Cross(503), Cross(500), Cross(429), Cross(429, 2), Cross(NO_ANSWER))
 
 

@@ -81,12 +81,7 @@ HEADS: Final = (
         "protocol_error",
         says(b"\r\n\r\n" + _good("behind blank lines"), close=True),
     ),
-    one(
-        "bare-lf",
-        "Lines that end in LF alone.",
-        "ok",
-        says(_good("with bare LF").replace(b"\r\n", b"\n")),
-    ),
+    one("bare-lf", "Lines that end in LF alone.", "ok", says(_good("with bare LF").replace(b"\r\n", b"\n"))),
     one(
         "folded",
         "Header lines that continue on the next line.",

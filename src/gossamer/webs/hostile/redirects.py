@@ -14,11 +14,7 @@ REDIRECTS: Final = (
         "circle",
         "Redirects in a circle.",
         "redirect",
-        {
-            "/one": redirect("/two"),
-            "/two": redirect("/three"),
-            "/three": redirect("/one"),
-        },
+        {"/one": redirect("/two"), "/two": redirect("/three"), "/three": redirect("/one")},
     ),
     Behaviour(
         "ten-deep",
@@ -55,10 +51,7 @@ REDIRECTS: Final = (
         "to-other-sites",
         "Redirects to other sites, inside and outside the crawl.",
         "redirect",
-        {
-            "/within": redirect("http://longer.hostile.test/page"),
-            "/beyond": redirect("http://beyond.test/"),
-        },
+        {"/within": redirect("http://longer.hostile.test/page"), "/beyond": redirect("http://beyond.test/")},
     ),
     Behaviour(
         "to-private",
