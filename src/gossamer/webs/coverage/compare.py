@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from gossamer.base.model import Outcome
 from gossamer.webs.coverage.fates import Fate
-from gossamer.webs.demo.counted import only_counted
 from gossamer.webs.demo.kinds import COUNTED, PAGES, SITES
 from gossamer.webs.demo.layout import UrlKind
+from gossamer.webs.demo.links import only_counted
 from gossamer.webs.demo.truth import Expected, Truth
 from gossamer.webs.demo.web import DemoWeb
 

@@ -13,16 +13,12 @@ from typing import Final
 
 from gossamer.webs.demo import dice
 from gossamer.webs.demo.bulk import BulkPages, bulk_number
-from gossamer.webs.demo.charsets import Declared
 from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.demo.pieces import Body
 from gossamer.webs.demo.places import Places
-from gossamer.webs.demo.render import render, render_missing, render_month
-from gossamer.webs.demo.robots import robots_text
-from gossamer.webs.demo.sessions import MARK, without_session
-from gossamer.webs.demo.site import Robots, Site
+from gossamer.webs.demo.render import MARK, render, render_missing, render_month, robots_text, without_session
+from gossamer.webs.demo.site import Declared, Robots, Site
 from gossamer.webs.demo.sitemaps import sitemap_body
-from gossamer.webs.demo.status import status
 
 CACHE_BYTES: Final = 160_000_000
 """Enough for all pages of the usual Web; a crawl requests a page once."""
@@ -141,7 +137,7 @@ class DemoAnswers:
             return simple(200, body=sitemap[0], mime=sitemap[1])
         if number is None:
             return self._unknown(site, target, gzip)
-        kind, code = layout.kind[number], status(layout, number)
+        kind, code = layout.kind[number], layout.status(number)
         if kind is UrlKind.REDIRECT:
             return simple(code, f"Location: {self._location(site, number)}")
         if kind is UrlKind.BUSY:

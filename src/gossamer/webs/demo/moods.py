@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from gossamer.webs.demo.answer import DemoAnswer, simple
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.robots import robots_text
+from gossamer.webs.demo.render import robots_text
 from gossamer.webs.demo.shape import Shape
 from gossamer.webs.demo.site import Site
 
