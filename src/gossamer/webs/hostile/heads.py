@@ -33,40 +33,19 @@ def _wants_a_cookie(request: HostileRequest) -> bytes:
 
 _BODY: Final = page("the lines of a head")
 
+# fmt: off
 HEADS: Final = (
-    one(
-        "endless-head",
-        "Its head never ends.",
-        "protocol_error",
-        endless(b"HTTP/1.1 200 OK\r\n", b"".join(b"X-Field-%d: %s\r\n" % (n, b"y" * 1_000) for n in range(50))),
-    ),
-    one(
-        "endless-hints",
-        "Answers 103 again and again, and nothing else.",
-        "protocol_error",
-        endless(b"", b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" * 100),
-    ),
-    one(
-        "long-line",
-        "A header line of five megabytes.",
-        "protocol_error",
-        says(lambda: answer(b"<p>x", "200 OK", "text/html", f"X-Long: {'y' * 5 * MEGABYTE}")),
-    ),
-    one(
-        "no-head",
-        "Sends only the page, without status line and head.",
-        "protocol_error",
-        says(page("a page without a head"), close=True),
-        "A.3.3",
-    ),
+    one("endless-head", "Its head never ends.", "protocol_error",
+        endless(b"HTTP/1.1 200 OK\r\n", b"".join(b"X-Field-%d: %s\r\n" % (n, b"y" * 1_000) for n in range(50)))),
+    one("endless-hints", "Answers 103 again and again, and nothing else.", "protocol_error",
+        endless(b"", b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" * 100)),
+    one("long-line", "A header line of five megabytes.", "protocol_error",
+        says(lambda: answer(b"<p>x", "200 OK", "text/html", f"X-Long: {'y' * 5 * MEGABYTE}"))),
+    one("no-head", "Sends only the page, without status line and head.", "protocol_error",
+        says(page("a page without a head"), close=True), "A.3.3"),
     *(
-        one(
-            f"status-{name}",
-            what,
-            "protocol_error",
-            says(line + b"\r\nContent-Type: text/html\r\n\r\n" + _BODY, close=True),
-            "A.3.3",
-        )
+        one(f"status-{name}", what, "protocol_error",
+            says(line + b"\r\nContent-Type: text/html\r\n\r\n" + _BODY, close=True), "A.3.3")
         for name, what, line in (
             ("words", "A status that is not a number.", b"HTTP/1.1 fine thanks"),
             ("name", "A status line with another protocol name.", b"HTPT/1.1 200 OK"),
@@ -75,60 +54,28 @@ HEADS: Final = (
         )
     ),
     one("odd-status", "A status without a meaning (799).", "no_content", says(answer(_BODY, "799 What"))),
-    one(
-        "blank-lines",
-        "Blank lines before the status line.",
-        "protocol_error",
-        says(b"\r\n\r\n" + _good("behind blank lines"), close=True),
-    ),
+    one("blank-lines", "Blank lines before the status line.", "protocol_error",
+        says(b"\r\n\r\n" + _good("behind blank lines"), close=True)),
     one("bare-lf", "Lines that end in LF alone.", "ok", says(_good("with bare LF").replace(b"\r\n", b"\n"))),
-    one(
-        "folded",
-        "Header lines that continue on the next line.",
-        "ok",
-        says(_good("with folded lines", "X-Long: one\r\n  two\r\n\tthree", "X-More: a\r\n b")),
-    ),
-    one(
-        "doubled-fields",
-        "Repeated header fields with different values.",
-        "ok",
-        says(_good("with doubled fields", "Content-Type: text/plain", "Last-Modified: x", "Last-Modified: y")),
-    ),
-    one(
-        "two-lengths",
-        "Two contradictory Content-Length fields.",
-        "protocol_error",
-        says(_good("with two lengths", "Content-Length: 5"), close=True),
-    ),
-    one(
-        "nul-field",
-        "NUL bytes in header fields.",
-        "protocol_error",
-        says(_good("with NUL in its head", "X-Nul: a\0b"), close=True),
-    ),
-    one(
-        "no-colon",
-        "A header line without a colon.",
-        "protocol_error",
-        says(_good("a line without colon", "This is no field"), close=True),
-    ),
-    several(
-        "odd-fields",
-        "Fields without a name, with control characters, with bytes that are not ASCII, with invalid numbers.",
-        "ok",
-        {
-            "/no-name": _good("a field without name", ": nameless"),
-            "/controls": _good("controls in a field", "X-\x01\x02: \x1b[31mred\x07"),
-            "/accents": _good("bytes beyond ASCII", "X-Name: Jos\xe9 \xa9"),
-            "/bad-numbers": _good("numbers that are none", "Age: -1e99", "Retry-After: soon", "Date: never"),
-        },
-    ),
-    Behaviour(
-        "dates",
-        "A Last-Modified before the Web existed, in the future, or not a date.",
-        dict.fromkeys(("/before-the-web", "/hours-ahead", "/days-ahead", "/nonsense"), ("ok",)),
-        made(_dated),
-        "A.3.5",
-    ),
+    one("folded", "Header lines that continue on the next line.", "ok",
+        says(_good("with folded lines", "X-Long: one\r\n  two\r\n\tthree", "X-More: a\r\n b"))),
+    one("doubled-fields", "Repeated header fields with different values.", "ok",
+        says(_good("with doubled fields", "Content-Type: text/plain", "Last-Modified: x", "Last-Modified: y"))),
+    one("two-lengths", "Two contradictory Content-Length fields.", "protocol_error",
+        says(_good("with two lengths", "Content-Length: 5"), close=True)),
+    one("nul-field", "NUL bytes in header fields.", "protocol_error",
+        says(_good("with NUL in its head", "X-Nul: a\0b"), close=True)),
+    one("no-colon", "A header line without a colon.", "protocol_error",
+        says(_good("a line without colon", "This is no field"), close=True)),
+    several("odd-fields",
+        "Fields without a name, with control characters, with bytes that are not ASCII, with invalid numbers.", "ok", {
+        "/no-name": _good("a field without name", ": nameless"),
+        "/controls": _good("controls in a field", "X-\x01\x02: \x1b[31mred\x07"),
+        "/accents": _good("bytes beyond ASCII", "X-Name: Jos\xe9 \xa9"),
+        "/bad-numbers": _good("numbers that are none", "Age: -1e99", "Retry-After: soon", "Date: never"),
+    }),
+    Behaviour("dates", "A Last-Modified before the Web existed, in the future, or not a date.",
+        dict.fromkeys(("/before-the-web", "/hours-ahead", "/days-ahead", "/nonsense"), ("ok",)), made(_dated), "A.3.5"),
     one("cookies", "Redirects to itself until the client sends a cookie.", "redirect", made(_wants_a_cookie)),
 )
+# fmt: on
