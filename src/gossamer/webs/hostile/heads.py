@@ -1,4 +1,4 @@
-"""Behaviours with status lines and header fields."""
+"""Behaviours with status lines, header fields, and redirects: to nowhere, in circles, too far, to forbidden places."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import time
 from email.utils import formatdate
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, endless, made, one, says, several
-from gossamer.webs.hostile.saying import answer, page
+from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, by_path, endless, made, one, says, several
+from gossamer.webs.hostile.saying import answer, page, redirect
 
 MEGABYTE: Final = 1_000_000
 _DAY: Final = 86_400
@@ -77,5 +77,37 @@ HEADS: Final = (
     Behaviour("dates", "A Last-Modified before the Web existed, in the future, or not a date.",
         dict.fromkeys(("/before-the-web", "/hours-ahead", "/days-ahead", "/nonsense"), ("ok",)), made(_dated), "A.3.5"),
     one("cookies", "Redirects to itself until the client sends a cookie.", "redirect", made(_wants_a_cookie)),
+)
+REDIRECTS: Final = (
+    one("no-target", "A redirect without a target.", "no_content", says(answer(b"", "302 Found")), "A.3.3"),
+    one("to-itself", "A redirect to itself.", "redirect", says(redirect("/page"))),
+    several("circle", "Redirects in a circle.", "redirect",
+        {"/one": redirect("/two"), "/two": redirect("/three"), "/three": redirect("/one")}),
+    Behaviour("ten-deep", "A chain of ten redirects.",
+        {**{f"/step/{n}": ("redirect",) for n in range(10)}, "/step/10": ("ok",)},
+        by_path({
+            **{f"/step/{n}": redirect(f"/step/{n + 1}") for n in range(10)},
+            "/step/10": answer(page("the end of ten redirects")),
+        }), starts=("/step/0",)),
+    Behaviour("no-end", "An endless chain of redirects, each to a new target.",
+        {"/hop/*": ("redirect", "excluded: redirects")},
+        made(lambda request: redirect(f"/hop/{int(request.path[5:]) + 1 if request.path[5:].isdecimal() else 0}")),
+        starts=("/hop/0",)),
+    several("to-other-schemes", "Redirects to javascript: and other schemes that are no pages.", "redirect", {
+        "/javascript": redirect("javascript:alert(1)"),
+        "/data": redirect("data:text/html,<p>hello"),
+        "/file": redirect("file:///etc/passwd"),
+        "/mail": redirect("mailto:a@hostile.test"),
+        "/broken": redirect("http://[::1/"),
+    }),
+    several("to-other-sites", "Redirects to other sites, inside and outside the crawl.", "redirect",
+        {"/within": redirect("http://longer.hostile.test/page"), "/beyond": redirect("http://beyond.test/")}),
+    Behaviour("to-private", "Redirects to addresses that must not be visited.",
+        dict.fromkeys(("/by-name", "/by-number", "/by-long-number"), ("redirect",)),
+        by_path({
+            "/by-name": redirect("http://private.hostile.test/secret"),
+            "/by-number": redirect("http://10.0.0.1/secret"),
+            "/by-long-number": redirect("http://2130706433/secret"),
+        }), places={"private": "127.66.0.1"}),
 )
 # fmt: on

@@ -1,4 +1,10 @@
-"""Behaviours of pages and whole sites: too many links, too much depth, broken markup, and mazes."""
+"""Behaviours of pages and whole sites: too many links, too much depth, broken markup, mazes, and markup bombs.
+
+A markup bomb is twenty kilobytes of tags for which a standard parser needs a gigabyte, or minutes. Formatting elements
+that are left open are reopened in every block (the standard's list of active formatting elements), and a formatting
+element that ends below blocks is split at each of them (its adoption agency algorithm). So the cost of the tags is the
+product of two numbers, and a page can choose both.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +23,8 @@ MEGABYTE: Final = 1_000_000
 POSTINGS: Final = 100
 MISSING: Final = 30
 """Number of missing pages to which a site links."""
+SIZE: Final = 20_000
+"""Approximate bytes of a markup bomb."""
 _BASES: Final = {
     "/scheme": '<base href="javascript:void(0)">',
     "/empty": '<base href="">',
@@ -114,6 +122,19 @@ def _based(request: HostileRequest) -> bytes:
     return answer(page(f"base {request.path}", f"from{request.path.replace('/', '-')}", head=_BASES[request.path]))
 
 
+def _open(count: int) -> str:
+    """Formatting elements, all different, left open."""
+    return "".join(f"<b a{n}>" for n in range(count))
+
+
+def _bomb(name: str, what: str, markup: str) -> Behaviour:
+    """A site whose page can be read, including the link before the bomb."""
+    bomb = page(name, "/before") + markup.encode()
+    pages = {"/before": answer(page(f"{name}, a good page")), "/page": answer(bomb)}
+    sentence, ends = f"{what}: {SIZE // 1_000} KB of markup.", dict.fromkeys(pages, _OK)
+    return Behaviour(f"bomb-{name}", sentence, ends, by_path(pages), "A.4.1", starts=("/page",))
+
+
 # fmt: off
 PAGES: Final = (
     Behaviour("many-links", "A page with a hundred thousand links.", {"/page": _OK, "/link/*": ("excluded: robots",)},
@@ -159,5 +180,11 @@ PAGES: Final = (
     Behaviour("forum", "A forum with a page for each posting.",
         {"/viewtopic.php*": ("ok", "duplicate", "excluded: depth")}, made(_forum), "A.5.1",
         starts=("/viewtopic.php?t=0&p=0",)),
+    _bomb("formatting-anew", "Formatting elements that stay open and are reopened in every paragraph",
+        f"<p>{_open(SIZE // 20)}{'<p>x' * (SIZE // 8)}"),
+    _bomb("formatting-late", "Formatting elements that end below blocks and are split by them",
+        f"{_open(900)}{'<div>' * 50}{'</b>' * (SIZE // 6)}"),
+    _bomb("formatting-deep", "A few formatting elements that end below hundreds of blocks",
+        f"{_open(30)}{'<div>' * 900}{'</b>' * (SIZE // 5)}"),
 )
 # fmt: on
