@@ -18,7 +18,7 @@ from pathlib import Path
 from time import monotonic, time
 from typing import Final
 
-from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog
+from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog, LoggedRequest
 from gossamer.webs.demo.certificates import DAYS, Certificate, make_certificate
 from gossamer.webs.demo.server import Ready, listen, until_stopped
 from gossamer.webs.hostile.behaviour import Door, HostileRequest, Serve
@@ -86,22 +86,10 @@ def noted(log: AccessLog, address: str, number: int) -> Note:
 
     def note(request: HostileRequest, client: Client, start: float, wall: float) -> None:
         left = client.left and not client.broken
-        log.add(
-            start,
-            wall,
-            client.first if left else client.last,
-            address,
-            request.fields.get("host", "").lower(),
-            "GET",
-            request.target,
-            CLIENT_LEFT if left else client.status,
-            client.sent,
-            number,
-            client.retry_after,
-            client.location,
-            request.fields.get("from", ""),
-            request.fields.get("user-agent", ""),
-        )
+        host, sender, agent = (request.fields.get(name, "") for name in ("host", "from", "user-agent"))
+        asked = LoggedRequest(start, wall, address, number, host.lower(), "GET", request.target, sender, agent)
+        end, status = (client.first, CLIENT_LEFT) if left else (client.last, client.status)
+        log.add(asked, end, status, client.sent, client.retry_after, client.location)
 
     return note
 
