@@ -135,9 +135,8 @@ class Connection(asyncio.Protocol):
 
     def _ask(self, host: str, method: str, target: str, fields: dict[str, str]) -> None:
         sender, agent = fields.get("from", ""), fields.get("user-agent", "")
-        self.asked = LoggedRequest(
-            self.start, self.wall, self.address, self.number, host, method, target, sender, agent
-        )
+        here = (self.start, self.wall, self.address, self.number)
+        self.asked = LoggedRequest(*here, host, method, target, sender, agent)
 
     def _serve(self, site: Site, name: str, method: str, target: str, fields: dict[str, str]) -> None:
         if name in self.shared.moved:

@@ -205,29 +205,18 @@ def name(shape: Shape, sites: list[Site]) -> list[Site]:
     name."""
     out = list(sites)
     free = [s for s in sites if s.pages >= 4 and not _is_special(s)]
-    _give(
-        shape,
-        iter(sorted(_typical_first(free), key=lambda s: not s.ties.linked)),
-        shape.twins,
-        out,
-        *(_named(names) for names in _TWINS),
-    )
+    order = sorted(_typical_first(free), key=lambda s: not s.ties.linked)
+    _give(shape, iter(order), shape.twins, out, *(_named(names) for names in _TWINS))
     return out
 
 
 def mirrors(sites: list[Site], first: int, addresses: list[str]) -> list[Site]:
     """One mirror for each mirrored site; `first` is the number of the first mirror."""
-    wanted = [s for s in sites if s.ties.mirrored]
-    return [
-        replace(
-            s,
-            number=first + n,
-            host=f"mirror.{s.host}",
-            address=addresses[n],
-            ties=replace(s.ties, mirrored=False, mirror_of=s.number, linked=False),
-        )
-        for n, s in enumerate(wanted)
-    ]
+    out = []
+    for n, s in enumerate(s for s in sites if s.ties.mirrored):
+        ties = replace(s.ties, mirrored=False, mirror_of=s.number, linked=False)
+        out.append(replace(s, number=first + n, host=f"mirror.{s.host}", address=addresses[n], ties=ties))
+    return out
 
 
 def _give(shape: Shape, candidates: Iterator[Site], n: int, out: list[Site], *gifts: Gift) -> None:
@@ -264,16 +253,8 @@ def _has_no_part(s: Site) -> bool:
 
 
 def _is_special(s: Site) -> bool:
-    others = (
-        s.ties.mirrored,
-        s.features.session,
-        s.features.calendar,
-        s.features.soft,
-        s.features.torn,
-        s.http.old,
-        s.http.secure,
-        s.delay,
-    )
+    has = s.features
+    others = (s.ties.mirrored, has.session, has.calendar, has.soft, has.torn, s.http.old, s.http.secure, s.delay)
     return any(others) or s.robots is Robots.UNAVAILABLE
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Behaviour, Door, HostileRequest, Serve, one, says, silence
+from gossamer.webs.hostile.behaviour import Behaviour, Door, HostileRequest, Serve, endless, one, says, silence
 from gossamer.webs.hostile.client import Client
 from gossamer.webs.hostile.saying import answer, chunked, page
 
@@ -18,20 +18,6 @@ _PROMISED: Final = "Content-Length: 100000"
 
 def _head(*fields: str) -> bytes:
     return answer(b"", "200 OK", "text/html", *fields, length=False)
-
-
-def _dripping(before: bytes) -> Serve:
-    """Sends `before`, then one byte per second."""
-
-    async def serve(request: HostileRequest, client: Client) -> bool:
-        client.write(before)
-        while not client.left:
-            client.write(b"x")
-            await client.drain()
-            await asyncio.sleep(1)
-        return False
-
-    return serve
 
 
 def _then_silent(before: bytes) -> Serve:
@@ -80,9 +66,10 @@ def _resets() -> Iterator[Behaviour]:
 CONNECTIONS: Final = (
     one("silent", "Accepts the request and never answers.", "timed_out", silence),
     _whole("firewall", "A firewall accepts connections and drops everything that is sent.", Door.UNANSWERED, "A.1.3"),
-    one("drip", "Sends its body at one byte per second.", "too_slow", _dripping(_head(_PROMISED)), "A.6.3"),
-    one("drip-head", "Sends its head at one byte per second.", "too_slow", _dripping(b"HTTP/1.1 200 OK\r\nX-Slow: "),
-        "A.6.3"),
+    one("drip", "Sends its body at one byte per second.", "too_slow",
+        endless(_head(_PROMISED), b"x", pause=1), "A.6.3"),
+    one("drip-head", "Sends its head at one byte per second.", "too_slow",
+        endless(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x", pause=1), "A.6.3"),
     one("stops", "Sends half of its body, then stops and leaves the connection open.", "too_slow",
         _then_silent(_head(_PROMISED) + page("half of a page"))),
     one("closes", "Closes the connection without an answer.", "broken_off", says(b"", close=True)),
