@@ -117,7 +117,9 @@ class DemoAnswers:
         if self.bulk:
             return self._bulk_page(self.bulk, site, target, gzip)
         found = self._of_layout(site, target, gzip)
-        return _without_length(found) if site.http.old and len(target) % 2 else found
+        if site.http.old and len(target) % 2:  # the end of the connection is the end of the body
+            return replace(found, fields=_LENGTH.sub(b"", found.fields))
+        return found
 
     def _of_layout(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
         layout = self.web.layout(site.number)
@@ -182,11 +184,6 @@ class DemoAnswers:
 def _html(site: Site, body: Body, gzip: bool) -> DemoAnswer:
     declared = f"; charset={site.charset.label}" if site.charset.declared is Declared.HEADER else ""
     return _with_body(f"text/html{declared}", body, gzip)
-
-
-def _without_length(answer: DemoAnswer) -> DemoAnswer:
-    """The answer of an old server: the end of the connection is the end of the body."""
-    return replace(answer, fields=_LENGTH.sub(b"", answer.fields))
 
 
 def _modified(bits: int) -> str:

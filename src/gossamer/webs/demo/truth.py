@@ -24,7 +24,7 @@ _OUTCOME: Final = {
     UrlKind.BUSY: Outcome.TOO_MANY_REQUESTS,
     UrlKind.TORN: Outcome.BROKEN_OFF,
 }
-"""Of the kinds that are requested; of the others it is OK."""
+"""The outcomes of requests; OK for all other kinds that are requested."""
 _WAITS: Final = (UrlKind.ERROR, UrlKind.BUSY, UrlKind.TORN)
 _READ: Final = (*PAGES, UrlKind.CALENDAR, UrlKind.SOFT)
 """Kinds whose text a crawl reads."""
@@ -99,7 +99,8 @@ def _truth(web: Places, number: int, n: int) -> Truth:
     site, layout = web.all_sites[number], web.layout(number)
     kind, source = layout.kind[n], web.source(site)
     group, original = _group(web, number, n), layout.original.get(n, n)
-    has_twins = n in layout.original or n in layout.twins or (kind is UrlKind.PLAIN and _is_repeated(web, number))
+    is_repeated = kind is UrlKind.PLAIN and (site.ties.mirrored or site.ties.mirror_of >= 0)
+    has_twins = n in layout.original or n in layout.twins or is_repeated
     read = kind in _READ
     return Truth(
         web.url(number, n),
@@ -129,11 +130,6 @@ def _title(web: Places, number: int, n: int) -> str:
         case UrlKind.CALENDAR:
             return title(web, site, n)
     return f"{title(web, site, n)} {n}"
-
-
-def _is_repeated(web: Places, number: int) -> bool:
-    site = web.all_sites[number]
-    return site.ties.mirrored or site.ties.mirror_of >= 0
 
 
 def _group(web: Places, number: int, n: int) -> Place:
