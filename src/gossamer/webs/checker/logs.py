@@ -121,9 +121,9 @@ def _demo(line: str, wall: bool) -> Request | None:
     try:
         shift = float(at) - float(start)
         first, last = float(start) + wall * shift, float(end) + wall * shift
-        asked = (first, last, address, host, target, int(status), "http", method, int(connection))
+        known = (first, last, address, host, target, int(status), "http", method, int(connection))
         wait = seconds_of(retry, float(end) + shift)
-        return Request(*asked, wait, agent, sender, "" if location == "-" else location, int(size))
+        return Request(*known, wait, agent, sender, "" if location == "-" else location, int(size))
     except ValueError:
         return None
 
@@ -138,9 +138,9 @@ def _nginx(line: str) -> Request | None:
     method, _, rest = _plain(asked).partition(" ")
     target = rest.rpartition(" ")[0] or rest
     last = float(end)
-    asked = (last - float(took), last, address, host, target, int(status), scheme, method, int(connection))
+    known = (last - float(took), last, address, host, target, int(status), scheme, method, int(connection))
     wait = seconds_of(retry, last)
-    return Request(*asked, wait, _plain(agent), sender, "" if location == "-" else location, int(size))
+    return Request(*known, wait, _plain(agent), sender, "" if location == "-" else location, int(size))
 
 
 def _plain(text: str) -> str:

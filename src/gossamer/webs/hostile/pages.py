@@ -131,8 +131,8 @@ def _bomb(name: str, what: str, markup: str) -> Behaviour:
     """A site whose page can be read, including the link before the bomb."""
     bomb = page(name, "/before") + markup.encode()
     pages = {"/before": answer(page(f"{name}, a good page")), "/page": answer(bomb)}
-    sentence, ends = f"{what}: {SIZE // 1_000} KB of markup.", dict.fromkeys(pages, _OK)
-    return Behaviour(f"bomb-{name}", sentence, ends, by_path(pages), "A.4.1", starts=("/page",))
+    what += f": {SIZE // 1_000} KB of markup."
+    return Behaviour(f"bomb-{name}", what, dict.fromkeys(pages, _OK), by_path(pages), "A.4.1", starts=("/page",))
 
 
 # fmt: off
