@@ -36,7 +36,7 @@ from gossamer.crawl.new_settings import settle
 from gossamer.crawl.open import open_collection
 from gossamer.webs import checker
 from gossamer.webs.demo import DemoWeb
-from gossamer.webs.demo.access import AccessLog
+from gossamer.webs.demo.access import AccessLog, LoggedRequest
 from gossamer.webs.demo.moods import NO_ANSWER
 from gossamer.webs.simulated import Asked, SimulatedNames, SimulatedWeb
 from tests.support.crawling import Crawling, Served, children, kill, serve
@@ -234,22 +234,9 @@ class _Log(list[Asked]):
     def append(self, asked: Asked) -> None:
         host = urls.host(asked.url)
         retry = f"{asked.retry_after:g}" if asked.retry_after >= 0 else ""
-        self.file.add(
-            asked.start,
-            asked.start + 1e9,
-            asked.end,
-            asked.address,
-            host,
-            "GET",
-            asked.url[asked.url.index(host) + len(host) :],
-            asked.status or NO_ANSWER,
-            0,
-            0,
-            retry,
-            asked.redirect,
-            "",
-            f"{AGENT}/0",
-        )
+        target, wall = asked.url[asked.url.index(host) + len(host) :], asked.start + 1e9
+        logged = LoggedRequest(asked.start, wall, asked.address, 0, host, "GET", target, "", f"{AGENT}/0")
+        self.file.add(logged, asked.end, asked.status or NO_ANSWER, 0, retry, asked.redirect)
         self.requests += 1
         if self.requests % 1_000 == 0:
             self.file.flush()

@@ -11,7 +11,7 @@ import pytest
 from gossamer.base.model import Outcome
 from gossamer.webs.coverage import Coverage, Fate, Part, compare, lines
 from gossamer.webs.demo import DemoWeb, UrlKind
-from gossamer.webs.demo.counted import only_counted
+from gossamer.webs.demo.links import only_counted
 from gossamer.webs.demo.web import DEPTH_DYNAMIC
 from tests.support.crawling import Ended, gossamer, serve
 

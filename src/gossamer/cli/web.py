@@ -123,16 +123,18 @@ def _compare_hostile(made: HostileWeb, folder: Path, as_json: bool) -> None:
 
 
 def _serve(requested: DemoWeb | HostileWeb, port: int, log: Path | None, settings: Path) -> None:
+    import asyncio
+
     from gossamer.base.errors import StorageError
     from gossamer.webs.demo import certificates, server
     from gossamer.webs.demo.access import AccessLog
-    from gossamer.webs.hostile import certificates as of_hostile
     from gossamer.webs.hostile import server as hostile_server
     from gossamer.webs.hostile.web import HostileWeb
 
     hostile = isinstance(requested, HostileWeb)
-    certified: Any = of_hostile.certified if hostile else certificates.certified
-    run: Any = hostile_server.run if hostile else server.run
+    certified: Any = hostile_server.certified if hostile else certificates.certified
+    serve: Any = hostile_server.serve if hostile else server.serve
+    run = asyncio.run if hostile else server.run
     with certified(requested) as (made, certificate):
         if made.tls != requested.tls:
             print("No site uses https: neither the openssl program nor the cryptography package is installed.")
@@ -142,7 +144,7 @@ def _serve(requested: DemoWeb | HostileWeb, port: int, log: Path | None, setting
             _explain(made, at, log, settings)
 
         try:
-            run(made, port, AccessLog(log, made), certificate, ready)
+            run(serve(made, port, AccessLog(log, made), certificate, ready))
         except OSError as error:
             cure = "Name writable files with --log and --settings."
             raise StorageError(f"{error.filename}: {error.strerror}", cure) from error

@@ -247,9 +247,7 @@ def _title(a: Assignment, reply: Reply) -> bytes:
 
 def _to_other_name(asked: str, target: str) -> bool:
     """Whether a redirect leads to the other name of the same host."""
-    if not target:
-        return False
-    return urls.are_twins(urls.host(asked), urls.host(target))
+    return bool(target) and urls.are_twins(urls.host(asked), urls.host(target))
 
 
 def links_of(targets: Sequence[str], kind: LinkKind, seed: int, www: bool = True) -> Links:

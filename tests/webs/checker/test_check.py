@@ -20,7 +20,7 @@ from gossamer.base.units import Duration
 from gossamer.config.settings import HarvesterSettings, Settings
 from gossamer.webs.checker import EPSILON, Fault, PolitenessReport, Request, check, read, robots_in, web_of
 from gossamer.webs.demo import DemoWeb
-from gossamer.webs.demo.access import AccessLog
+from gossamer.webs.demo.access import AccessLog, LoggedRequest
 
 WAIT, PAUSE, ADDRESS_WAIT, DELAY = 5.0, 1.0, 0.5, 8.0
 ROBOTS = {
@@ -247,22 +247,8 @@ def demo_log(path: Path, web: DemoWeb, requests: list[Request]) -> None:
     log = AccessLog(path, web)
     for r in requests:
         retry = "" if r.retry_after is None else f"{r.retry_after:g}"
-        log.add(
-            r.start,
-            r.start + 1e9,
-            r.end,
-            r.address,
-            r.host,
-            r.method,
-            r.target,
-            r.status,
-            r.sent,
-            r.connection,
-            retry,
-            r.location,
-            r.sender,
-            r.agent,
-        )
+        asked = (r.start, r.start + 1e9, r.address, r.connection, r.host, r.method, r.target, r.sender, r.agent)
+        log.add(LoggedRequest(*asked), r.end, r.status, r.sent, retry, r.location)
     log.close()
 
 

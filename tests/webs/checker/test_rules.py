@@ -18,7 +18,7 @@ from gossamer.config.settings import Settings
 from gossamer.robots import Rules
 from gossamer.webs.checker import Fault, PolitenessLimits, Request, check
 from gossamer.webs.checker import report as report_module
-from gossamer.webs.checker.order import by_start
+from gossamer.webs.checker.logs import by_start
 from gossamer.webs.checker.robots import DOUBTFUL, Origin, RobotsAnswer
 from tests.support.timing import takes_less
 

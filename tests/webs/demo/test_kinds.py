@@ -23,13 +23,12 @@ from gossamer.urls import canonical
 from gossamer.webs import demo
 from gossamer.webs.demo import DemoWeb, Truth, UrlKind
 from gossamer.webs.demo.answer import DemoAnswers
-from gossamer.webs.demo.counted import only_counted
 from gossamer.webs.demo.kinds import SITES, SWITCHES, lines
 from gossamer.webs.demo.layout import PAGES
-from gossamer.webs.demo.links import links
+from gossamer.webs.demo.links import links, only_counted
 from gossamer.webs.demo.pace import DEVIATIONS, factors
 from gossamer.webs.demo.site import Down, SiteNames
-from gossamer.webs.demo.special import ALL_ANSWERS, TOGETHER
+from gossamer.webs.demo.sites import ALL_ANSWERS, TOGETHER
 
 WEB = DemoWeb(seed=3, sites=120, pages=4_800, largest=400)
 USUAL = SeederSettings()

@@ -3,22 +3,10 @@
 from gossamer.webs.checker.check import EPSILON, check
 from gossamer.webs.checker.limits import PolitenessLimits
 from gossamer.webs.checker.logs import LOG_FORMAT, read, read_all, robots_in, robots_of_web, web_of
-from gossamer.webs.checker.report import Fault, PolitenessReport, Request, Violation
+from gossamer.webs.checker.report import Fault, PolitenessReport, Request
 from gossamer.webs.checker.robots import RobotsOf
 
 __all__ = [
-    "EPSILON",
-    "LOG_FORMAT",
-    "Fault",
-    "PolitenessLimits",
-    "PolitenessReport",
-    "Request",
-    "RobotsOf",
-    "Violation",
-    "check",
-    "read",
-    "read_all",
-    "robots_in",
-    "robots_of_web",
-    "web_of",
-]
+    "EPSILON", "LOG_FORMAT", "Fault", "PolitenessLimits", "PolitenessReport", "Request", "RobotsOf", "check",
+    "read", "read_all", "robots_in", "robots_of_web", "web_of",
+]  # fmt: skip

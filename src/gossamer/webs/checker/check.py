@@ -41,7 +41,7 @@ from gossamer.urls import registrable
 from gossamer.webs.checker.heard import HeardRobots
 from gossamer.webs.checker.kills import AFTERLIFE, FOREVER, UNCOMMITTED, Kills
 from gossamer.webs.checker.limits import LEAST_SLOWED, MOST_SLOWED, PRECISION, RECOVERED, SLOWED, WEEK, PolitenessLimits
-from gossamer.webs.checker.order import by_start
+from gossamer.webs.checker.logs import by_start
 from gossamer.webs.checker.report import Accusations, Fault, PolitenessReport, Request, Violation
 from gossamer.webs.checker.robots import Origin, RobotsOf
 
@@ -57,7 +57,7 @@ def check(
     lost: float = UNCOMMITTED,
     afterlife: float = AFTERLIFE,
 ) -> PolitenessReport:
-    """Judges a whole log; its lines may be somewhat out of order (`checker.order`). `lost`: replaces the 1.5 s of
+    """Judges a whole log; its lines may be somewhat out of order (`by_start`). `lost`: replaces the 1.5 s of
     `checker.kills`."""
     limits = settings if isinstance(settings, PolitenessLimits) else PolitenessLimits.of(settings)
     killed = Kills(kills, lost, afterlife)
@@ -127,10 +127,8 @@ class _Judge:
         """Whether the wait after the last request of the site needs no further check: the request continues a turn, or
         is accused already."""
         last, limits = site.last, self._limits
-        before, site.in_turn = (
-            site.in_turn,
-            1,
-        )  # a fault begins a new turn, so that the rest of the turn is not accused as well
+        # a fault begins a new turn, so that the rest of the turn is not accused as well
+        before, site.in_turn = site.in_turn, 1
         if last is None:
             return False
         gap = request.start - last.end

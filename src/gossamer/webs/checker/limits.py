@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from gossamer.config.settings import HarvesterSettings, Settings
+from gossamer.config.settings import Settings
 
 DAY: Final = 86_400.0
 WEEK: Final = 7 * DAY
@@ -59,11 +59,7 @@ class PolitenessLimits:
             late=float(h.connect_timeout),
             www=settings.seeder.www,
             agent=h.agent,
-            contacts=contacts(h),
+            contacts=tuple(" ".join(text.split()) for text in (h.contact, h.about) if text),
             wait_factor=h.wait_factor,
             domain_wait=float(h.domain_wait),
         )
-
-
-def contacts(harvester: HarvesterSettings) -> tuple[str, ...]:
-    return tuple(" ".join(text.split()) for text in (harvester.contact, harvester.about) if text)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,8 @@ from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.access import ABOUT, COLUMNS, HEADER
 from gossamer.webs.hostile.web import HostileWeb
 
+HELD: Final = 50_000
+"""Most requests held back: those that end while an earlier one is still on its way. Shorter logs may have any order."""
 LOG_FORMAT: Final = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" '
     '$msec $request_time $scheme $host:$server_port $server_addr $connection "$sent_http_retry_after" '
@@ -71,6 +73,29 @@ def read_all(paths: Sequence[Path], *, wall: bool = False) -> Iterator[Request]:
     return heapq.merge(*(read(path, wall=wall) for path in paths), key=lambda r: r.end)
 
 
+def by_start(log: Iterable[Request], held: int = HELD) -> Iterator[Request]:
+    """The requests in the order in which they began, as they are judged; servers write a line when an answer ends.
+    Raises if one comes more than `held` requests too late."""
+    heap: list[tuple[float, float, int, Request]] = []
+    last = float("-inf")
+    for n, request in enumerate(log):
+        item = (request.start, request.end, n, request)
+        if len(heap) < held:
+            heapq.heappush(heap, item)
+            continue
+        first = heapq.heappushpop(heap, item)
+        if first[0] < last:
+            raise UsageError(
+                f"The log is not in order: {first[3].url} at {first[0]:.3f} comes too late.",
+                "Sort the lines by time, or name the logs one by one.",
+            )
+        last = first[0]
+        yield first[3]
+    heap.sort()
+    for first in heap:
+        yield first[3]
+
+
 def web_of(path: Path) -> DemoWeb | HostileWeb | None:
     """The Web that a log describes, if it is the log of the demonstration or the hostile Web."""
     with _open(path) as text:
@@ -95,22 +120,10 @@ def _demo(line: str, wall: bool) -> Request | None:
     start, at, end, address, host, method, target, status, size, connection, retry, location, sender, agent = fields
     try:
         shift = float(at) - float(start)
-        return Request(
-            float(start) + wall * shift,
-            float(end) + wall * shift,
-            address,
-            host,
-            target,
-            int(status),
-            "http",
-            method,
-            int(connection),
-            seconds_of(retry, float(end) + shift),
-            agent,
-            sender,
-            "" if location == "-" else location,
-            int(size),
-        )
+        first, last = float(start) + wall * shift, float(end) + wall * shift
+        known = (first, last, address, host, target, int(status), "http", method, int(connection))
+        wait = seconds_of(retry, float(end) + shift)
+        return Request(*known, wait, agent, sender, "" if location == "-" else location, int(size))
     except ValueError:
         return None
 
@@ -124,22 +137,10 @@ def _nginx(line: str) -> Request | None:
     host = host.removesuffix(_USUAL.get(scheme, ":"))
     method, _, rest = _plain(asked).partition(" ")
     target = rest.rpartition(" ")[0] or rest
-    return Request(
-        float(end) - float(took),
-        float(end),
-        address,
-        host,
-        target,
-        int(status),
-        scheme,
-        method,
-        int(connection),
-        seconds_of(retry, float(end)),
-        _plain(agent),
-        sender,
-        "" if location == "-" else location,
-        int(size),
-    )
+    last = float(end)
+    known = (last - float(took), last, address, host, target, int(status), scheme, method, int(connection))
+    wait = seconds_of(retry, last)
+    return Request(*known, wait, _plain(agent), sender, "" if location == "-" else location, int(size))
 
 
 def _plain(text: str) -> str:

@@ -47,10 +47,6 @@ class RobotsAnswer:
     """None: the request failed, and nothing is allowed."""
 
 
-def has_failed(answer: Request) -> bool:
-    return answer.status >= 500 or answer.status in (429, NO_ANSWER)
-
-
 def was_left(answer: Request) -> bool:
     """Whether the client left before it could learn anything."""
     return answer.status == CLIENT_LEFT and answer.sent < READ_AT_LEAST
@@ -61,7 +57,7 @@ def has_moved(answer: Request) -> bool:
 
 
 def said_by(answer: Request, robots_of: RobotsOf, agent: str) -> RobotsAnswer:
-    if has_failed(answer):
+    if answer.status >= 500 or answer.status in (429, NO_ANSWER):
         return RobotsAnswer(answer, None)
     served = robots_of(answer) if answer.status in _RULES or answer.status == CLIENT_LEFT else None
     return RobotsAnswer(answer, _parsed(served or b"", agent))

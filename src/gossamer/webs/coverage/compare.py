@@ -8,19 +8,31 @@ to it, and it is not known.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
 
+from gossamer.base.errors import UsageError
 from gossamer.base.model import Outcome
+from gossamer.base.units import thousands
+from gossamer.config import Settings
+from gossamer.urls import host
 from gossamer.webs.coverage.fates import Fate
-from gossamer.webs.demo.counted import only_counted
 from gossamer.webs.demo.kinds import COUNTED, PAGES, SITES
-from gossamer.webs.demo.layout import UrlKind
+from gossamer.webs.demo.layout import DEEPEST_DYNAMIC, LAST_MONTH, UrlKind
+from gossamer.webs.demo.links import only_counted
 from gossamer.webs.demo.truth import Expected, Truth
 from gossamer.webs.demo.web import DemoWeb
 
-_FETCHED = frozenset({Outcome.OK.word, Outcome.DUPLICATE.word})
-NOT_KNOWN = "not known"
+_FETCHED: Final = frozenset({Outcome.OK.word, Outcome.DUPLICATE.word})
+NOT_KNOWN: Final = "not known"
+_REPEATS: Final = {
+    "duplicates": "text and links of another page, recognised as duplicates",
+    "soft": "soft 404 after the first of its site, recognised as duplicates",
+    "mirrors": "bytes of a page of another site, recognised as equal",
+}
+_SHOWN: Final = 4
+_EXAMPLES: Final = 3
 
 
 @dataclass(slots=True)
@@ -168,3 +180,58 @@ def _text(name: str, stored: Iterable[tuple[Truth, Fate]]) -> Part:
         if getattr(t, name):
             part.add(getattr(t, name) == getattr(fate, name), getattr(fate, name) or "none")
     return part
+
+
+def as_served(web: DemoWeb, urls: Collection[str]) -> DemoWeb:
+    """The Web that a collection was crawled from: without its https sites if none was served, because they need
+    certificates, which not every machine can make."""
+    if not {host(url) for url in urls} <= {s.host for s in web.all_sites}:
+        raise UsageError(
+            "This is a crawl of another Web: it has pages of sites that this Web does not have.",
+            "Give --sites, --pages, --seed, --with and --without as when the Web was served.",
+        )
+    return web if any(url.startswith("https:") for url in urls) else replace(web, tls=0)
+
+
+def depth_of(settings: Settings) -> int:
+    """The depth limit for the truth about calendars."""
+    return min(max(settings.seeder.depth_dynamic, DEEPEST_DYNAMIC), LAST_MONTH)
+
+
+def lines(coverage: Coverage) -> Iterator[str]:
+    yield f"{'':<14}{'there':>9}{'found':>9}{'':>8}  what became of the others"
+    yield _line("URLs known", coverage.known)
+    yield _line("pages fetched", coverage.fetched)
+    yield _line("pages stored", coverage.stored)
+    yield "by kind (found: as it should be; `gossamer web --list` describes the kinds)"
+    for kind, part in coverage.kinds.items():
+        if part.there:
+            yield f"  {_line(kind, part, 12)}"
+    yield "pages that repeat others"
+    for kind, part in coverage.repeats.items():
+        yield f"  {_line(kind, part, 12, _REPEATS[kind])}"
+    yield "what was read from the stored pages"
+    for name, part in coverage.texts.items():
+        yield f"  {_line(name, part, 12)}"
+    for what, urls in (
+        ("wrongly taken for duplicates", coverage.not_repeats),
+        ("known, but not there", coverage.not_there),
+    ):
+        yield f"{what}: {thousands(len(urls)) if urls else 'none'}"
+        yield from examples(urls, _EXAMPLES)
+
+
+def _line(name: str, part: Part, width: int = 14, otherwise: str = "") -> str:
+    share = f"{100 * part.found / part.there:.1f} %" if part.there else ""
+    most = sorted(part.others.items(), key=lambda one: -one[1])[:_SHOWN]
+    others = [f"{word} {thousands(n)}" for word, n in most]
+    if len(part.others) > _SHOWN:
+        others.append("…")
+    row = f"{name:<{width}}{thousands(part.there):>9}{thousands(part.found):>9}{share:>8}"
+    return f"{row}  {', '.join(others) or otherwise}".rstrip()
+
+
+def examples(texts: list[str], most: int) -> Iterator[str]:
+    yield from (f"  {text}" for text in texts[:most])
+    if len(texts) > most:
+        yield "  …"

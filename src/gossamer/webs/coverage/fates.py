@@ -19,15 +19,17 @@ _QUERY: Final = f"""
 with gathered as (
     select page, arg_max(v, (v.tick, v.number)) as v from visits v where outcome in ('ok', 'duplicate') group by page
 )
-select p.url, p.state, p.reason, p.outcome, original.url, v.language, v.charset, v.title, v.description, v.payload,
-       {_LINKS}, (v.flags & {int(VisitFlag.STORED)}) != 0, (v.flags & {int(VisitFlag.NOINDEX)}) != 0
+select p.url, p.state, p.reason, p.outcome, original.url,
+       coalesce(v.language, ''), coalesce(v.charset, ''), coalesce(v.title, ''), coalesce(v.description, ''),
+       coalesce(v.payload, ''::blob), coalesce({_LINKS}, 0),
+       coalesce(v.flags & {int(VisitFlag.STORED)}, 0) != 0, coalesce(v.flags & {int(VisitFlag.NOINDEX)}, 0) != 0
 from pages p left join gathered on gathered.page = p.page left join pages original on original.page = v.duplicate_of
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of one page."""
+    """What became of one page: a row of `_QUERY`, which says nothing of what was not gathered."""
 
     state: str
     reason: str
@@ -64,35 +66,4 @@ class Fate:
 def fates(folder: Path) -> dict[str, Fate]:
     """Fates by URL, including what is committed but not sealed yet."""
     rows = Database(find(folder, fresh=True), config.load(folder / SETTINGS)).run(_QUERY, views=("pages", "visits"))
-    return {row[0]: _fate(*row[1:]) for row in rows}
-
-
-def _fate(
-    state: str,
-    reason: str,
-    outcome: str | None,
-    original: str | None,
-    language: str | None,
-    charset: str | None,
-    title: str | None,
-    description: str | None,
-    payload: bytes | None,
-    counted: int | None,
-    stored: bool | None,
-    noindex: bool | None,
-) -> Fate:
-    """From a row of SQL, where null means that nothing was gathered."""
-    return Fate(
-        state,
-        reason,
-        outcome,
-        original,
-        language or "",
-        charset or "",
-        title or "",
-        description or "",
-        payload or b"",
-        counted or 0,
-        bool(stored),
-        bool(noindex),
-    )
+    return {url: Fate(*values) for url, *values in rows}

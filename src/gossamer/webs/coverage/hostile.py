@@ -15,6 +15,7 @@ from gossamer.read.sql.aside import aside_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.urls import host
+from gossamer.webs.coverage.compare import examples
 from gossamer.webs.hostile.web import HostileWeb
 
 _QUERY: Final = "select url, state, reason, outcome, site from pages"
@@ -69,13 +70,6 @@ def lines_of_ends(compared: Ends) -> Iterator[str]:
     for name, words in compared.found.items():
         yield f"{name:<{width}}{', '.join(f'{word} {number}' for word, number in words.items()) or 'not known'}"
     yield f"not as the table says (`gossamer web --hostile --list`): {plural(len(compared.wrong), 'page')}"
-    yield from _some([f"{url}: {word}" for url, word in compared.wrong.items()])
+    yield from examples([f"{url}: {word}" for url, word in compared.wrong.items()], _SHOWN)
     yield f"not known, but should be: {plural(len(compared.missing), 'page')}"
-    yield from _some(compared.missing)
-
-
-def _some(texts: list[str]) -> Iterator[str]:
-    for text in texts[:_SHOWN]:
-        yield f"  {text}"
-    if len(texts) > _SHOWN:
-        yield "  …"
+    yield from examples(compared.missing, _SHOWN)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from gossamer.base.process import die_with_parent
 from gossamer.webs.demo.access import AccessLog
 from gossamer.webs.demo.certificates import Certificate, certified
-from gossamer.webs.demo.server import run
+from gossamer.webs.demo.server import Ready, run, serve
 from gossamer.webs.demo.web import DemoWeb
-from gossamer.webs.hostile import certificates as hostile
-from gossamer.webs.hostile import server as hostile_server
+from gossamer.webs.hostile import server as hostile
 from gossamer.webs.hostile.web import HostileWeb
 
 
@@ -29,13 +28,15 @@ def main() -> None:
     log = Path(order["log"]) if order["log"] else None
     if order["hostile"]:
         with hostile.certified(HostileWeb.described(order["web"])) as (bad, wrong):
-            hostile_server.run(bad, order["port"], AccessLog(log, bad), wrong, _ready(wrong, bad.tls), stdin=True)
+            ready = _ready(wrong, bad.tls)
+            asyncio.run(hostile.serve(bad, order["port"], AccessLog(log, bad), wrong, ready, stdin=True))
     else:
         with certified(DemoWeb(**order["web"])) as (web, certificate):
-            run(web, order["port"], AccessLog(log, web), certificate, _ready(certificate, web.tls), stdin=True)
+            ready = _ready(certificate, web.tls)
+            run(serve(web, order["port"], AccessLog(log, web), certificate, ready, stdin=True))
 
 
-def _ready(certificate: Certificate | hostile.Certificates | None, tls: int) -> Callable[[int], None]:
+def _ready(certificate: Certificate | hostile.Certificates | None, tls: int) -> Ready:
     trusted = str(certificate.trusted) if certificate else ""
     return lambda port: print(json.dumps({"port": port, "trusted": trusted, "tls": tls}), flush=True)
 

@@ -26,30 +26,30 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-COLUMNS: Final = (
-    "start",
-    "wall",
-    "end",
-    "address",
-    "host",
-    "method",
-    "target",
-    "status",
-    "bytes",
-    "connection",
-    "retry_after",
-    "location",
-    "from",
-    "agent",
-)
+_COLUMNS: Final = "start wall end address host method target status bytes connection retry_after location from agent"
+COLUMNS: Final = tuple(_COLUMNS.split())
 HEADER: Final = "\t".join(COLUMNS) + "\n"
 ABOUT: Final = "# gossamer web "
 CLIENT_LEFT: Final = 499
+
+
+class LoggedRequest(NamedTuple):
+    """What the log has of a request before it is answered; see above."""
+
+    start: float
+    wall: float
+    address: str
+    connection: int
+    host: str
+    method: str
+    target: str
+    sender: str
+    agent: str
 
 
 def clean(text: str) -> str:
@@ -70,27 +70,14 @@ class AccessLog:
             self.flush()
 
     def add(
-        self,
-        start: float,
-        wall: float,
-        end: float,
-        address: str,
-        host: str,
-        method: str,
-        target: str,
-        status: int,
-        size: int,
-        connection: int,
-        retry_after: str,
-        location: str,
-        sender: str,
-        agent: str,
+        self, asked: LoggedRequest, end: float, status: int, size: int, retry_after: str = "", location: str = ""
     ) -> None:
         if self._file:
+            start, wall, address, connection, *texts = asked
+            host, method, target, sender, agent = map(clean, texts)
             self._lines.append(
-                f"{start:.6f}\t{wall:.6f}\t{end:.6f}\t{address}\t{clean(host)}\t{clean(method)}\t{clean(target)}\t"
-                f"{status}\t{size}\t{connection}\t{retry_after or '-'}\t{clean(location)}\t{clean(sender)}\t"
-                f"{clean(agent)}\n"
+                f"{start:.6f}\t{wall:.6f}\t{end:.6f}\t{address}\t{host}\t{method}\t{target}\t{status}\t{size}\t"
+                f"{connection}\t{retry_after or '-'}\t{clean(location)}\t{sender}\t{agent}\n"
             )
 
     def flush(self) -> None:

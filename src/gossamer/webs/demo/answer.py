@@ -13,16 +13,12 @@ from typing import Final
 
 from gossamer.webs.demo import dice
 from gossamer.webs.demo.bulk import BulkPages, bulk_number
-from gossamer.webs.demo.charsets import Declared
 from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.demo.pieces import Body
 from gossamer.webs.demo.places import Places
-from gossamer.webs.demo.render import render, render_missing, render_month
-from gossamer.webs.demo.robots import robots_text
-from gossamer.webs.demo.sessions import MARK, without_session
-from gossamer.webs.demo.site import Robots, Site
+from gossamer.webs.demo.render import MARK, render, render_missing, render_month, robots_text, without_session
+from gossamer.webs.demo.site import Declared, Robots, Site
 from gossamer.webs.demo.sitemaps import sitemap_body
-from gossamer.webs.demo.status import status
 
 CACHE_BYTES: Final = 160_000_000
 """Enough for all pages of the usual Web; a crawl requests a page once."""
@@ -33,21 +29,10 @@ _MONTH: Final = re.compile(r"/calendar\?month=(0|-?[1-9]\d{0,8})")
 _LOCATION: Final = re.compile(rb"^Location: (.*)\r$", re.MULTILINE)
 _LENGTH: Final = re.compile(rb"Content-Length: \d+\r\n")
 _REASONS: Final = {
-    200: "OK",
-    301: "Moved Permanently",
-    302: "Found",
-    304: "Not Modified",
-    402: "Payment Required",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    421: "Misdirected Request",
-    429: "Too Many Requests",
-    431: "Headers Too Large",
-    500: "Internal Server Error",
-    503: "Service Unavailable",
-    400: "Bad Request",
-}
+    200: "OK", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 400: "Bad Request", 402: "Payment Required",
+    403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 421: "Misdirected Request", 429: "Too Many Requests",
+    431: "Headers Too Large", 500: "Internal Server Error", 503: "Service Unavailable",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +117,9 @@ class DemoAnswers:
         if self.bulk:
             return self._bulk_page(self.bulk, site, target, gzip)
         found = self._of_layout(site, target, gzip)
-        return _without_length(found) if site.http.old and len(target) % 2 else found
+        if site.http.old and len(target) % 2:  # the end of the connection is the end of the body
+            return replace(found, fields=_LENGTH.sub(b"", found.fields))
+        return found
 
     def _of_layout(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
         layout = self.web.layout(site.number)
@@ -141,7 +128,7 @@ class DemoAnswers:
             return simple(200, body=sitemap[0], mime=sitemap[1])
         if number is None:
             return self._unknown(site, target, gzip)
-        kind, code = layout.kind[number], status(layout, number)
+        kind, code = layout.kind[number], layout.status(number)
         if kind is UrlKind.REDIRECT:
             return simple(code, f"Location: {self._location(site, number)}")
         if kind is UrlKind.BUSY:
@@ -173,42 +160,30 @@ class DemoAnswers:
         number = bulk_number(site, target)
         if number is None:
             return simple(404)
-        body = bulk.body(site, number)
-        return _with_body("text/html; charset=utf-8", body.gzip() if gzip else body.plain, gzip)
+        return _with_body("text/html; charset=utf-8", bulk.body(site, number), gzip)
 
     def _page(self, site: Site, number: int, gzip: bool) -> DemoAnswer:
         layout, source = self.web.layout(site.number), self.web.source(site)
-        if layout.kind[number] is UrlKind.LISTED:
-            return simple(200, body=f"<title>{site.host} {number}</title><p>Only the sitemap lists this.\n".encode())
-        if layout.kind[number] in (UrlKind.HIDDEN, UrlKind.FORBIDDEN):
-            return simple(200, body=f"<title>{site.host} {number}</title><p>You should not read this.\n".encode())
+        if layout.kind[number] in (UrlKind.LISTED, UrlKind.HIDDEN, UrlKind.FORBIDDEN):
+            listed = layout.kind[number] is UrlKind.LISTED
+            text = "Only the sitemap lists this." if listed else "You should not read this."
+            return simple(200, body=f"<title>{site.host} {number}</title><p>{text}\n".encode())
         body = render(self.web, source, number)
         plain = layout.kind[number] is UrlKind.PLAIN
-        declared = {
-            Declared.HEADER: True,
-            Declared.META: plain,
-            Declared.NOWHERE: False,
-            Declared.MIXED: number % 3 != 0,
-        }[site.charset.declared]
+        declaring = {Declared.HEADER: True, Declared.META: plain, Declared.MIXED: number % 3 != 0}
+        declared = declaring.get(site.charset.declared, False)
         mime = ("text/plain" if plain else "text/html") + (f"; charset={site.charset.label}" if declared else "")
         bits = dice.number(self.web.seed, "head", source.number, number)
         modified = _modified(bits) if site.http.dated else ""
         etag = f'"{bits:016x}"' if site.http.tagged and not site.features.session else ""
-        made = _with_body(mime, body.gzip() if gzip else body.plain, gzip, modified, etag)
+        made = _with_body(mime, body, gzip, modified, etag)
         mark = MARK.encode(site.charset.codec) if site.features.session else b""
-        return (
-            replace(made, mark=mark, torn=layout.kind[number] is UrlKind.TORN) if mark or site.features.torn else made
-        )
+        return replace(made, mark=mark, torn=layout.kind[number] is UrlKind.TORN)
 
 
 def _html(site: Site, body: Body, gzip: bool) -> DemoAnswer:
     declared = f"; charset={site.charset.label}" if site.charset.declared is Declared.HEADER else ""
-    return _with_body(f"text/html{declared}", body.gzip() if gzip else body.plain, gzip)
-
-
-def _without_length(answer: DemoAnswer) -> DemoAnswer:
-    """The answer of an old server: the end of the connection is the end of the body."""
-    return replace(answer, fields=_LENGTH.sub(b"", answer.fields))
+    return _with_body(f"text/html{declared}", body, gzip)
 
 
 def _modified(bits: int) -> str:
@@ -216,12 +191,13 @@ def _modified(bits: int) -> str:
     return formatdate(int(_NOW + math.log((bits + 1) / 2**64) * _YEAR), usegmt=True)
 
 
-def _with_body(mime: str, body: bytes, gzip: bool, modified: str = "", etag: str = "") -> DemoAnswer:
-    lines = [f"Content-Type: {mime}", f"Content-Length: {len(body)}", "Vary: Accept-Encoding"]
+def _with_body(mime: str, body: Body, gzip: bool, modified: str = "", etag: str = "") -> DemoAnswer:
+    data = body.gzip() if gzip else body.plain
+    lines = [f"Content-Type: {mime}", f"Content-Length: {len(data)}", "Vary: Accept-Encoding"]
     if gzip:
         lines.append("Content-Encoding: gzip")
     if modified:
         lines.append(f"Last-Modified: {modified}")
     if etag:
         lines.append(f"ETag: {etag}")
-    return DemoAnswer(200, "".join(f"{line}\r\n" for line in lines).encode(), body, "", modified, etag)
+    return DemoAnswer(200, "".join(f"{line}\r\n" for line in lines).encode(), data, "", modified, etag)

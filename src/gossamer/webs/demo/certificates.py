@@ -62,24 +62,13 @@ def _by_openssl(program: str, names: list[str], made: Certificate, own_days: int
     extensions.write_text(f"subjectAltName = {alternatives}\n")
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     days = ("-days", str(DAYS))
-    serial = ("-CAcreateserial", "-CAserial", made.key.with_name("serial"))
-    signer = ("-CA", made.trusted, "-CAkey", authority_key, *serial)
+    by_authority = ("-CA", made.trusted, "-CAkey", authority_key, "-CAcreateserial")
+    signer = ("-signkey", made.key) if self_signed else (*by_authority, "-CAserial", made.key.with_name("serial"))
+    signed = ("-out", made.own, "-days", str(own_days), "-extfile", extensions)
     commands = (
         ("req", "-x509", *key, "-keyout", authority_key, "-out", made.trusted, *days, "-subj", f"/CN={AUTHORITY}"),
         ("req", "-new", *key, "-keyout", made.key, "-out", request, "-subj", f"/CN={names[0]}"[:68]),
-        (
-            "x509",
-            "-req",
-            "-in",
-            request,
-            *(("-signkey", made.key) if self_signed else signer),
-            "-out",
-            made.own,
-            "-days",
-            str(own_days),
-            "-extfile",
-            extensions,
-        ),
+        ("x509", "-req", "-in", request, *signer, *signed),
     )
     try:
         for command in commands:

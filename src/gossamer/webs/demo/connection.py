@@ -15,7 +15,7 @@ from time import monotonic, time
 from typing import Final, cast
 
 from gossamer.webs.demo import dice, moods
-from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog
+from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog, LoggedRequest
 from gossamer.webs.demo.answer import DemoAnswer, DemoAnswers, simple, status_line
 from gossamer.webs.demo.pace import STEP, AnswerPace
 from gossamer.webs.demo.places import Places
@@ -74,9 +74,7 @@ class Connection(asyncio.Protocol):
         self.shared = shared
         self.loop = loop
         self.buffer = b""
-        self.asked: tuple[str, str, str, str, str] | None = (
-            None  # the current request: host, method, target, from, agent
-        )
+        self.asked: LoggedRequest | None = None  # the current request
         self.sent: tuple[DemoAnswer, int] | None = None  # the answer that is being sent, and its length
         self.closing = False
         self.old = False
@@ -105,7 +103,8 @@ class Connection(asyncio.Protocol):
         end = self.buffer.find(b"\r\n\r\n")
         if end < 0:
             if len(self.buffer) > LARGEST_HEAD:
-                self.asked, self.closing = ("-", "-", "-", "-", "-"), True
+                self._ask("-", "-", "-", {})
+                self.closing = True
                 self._send(simple(431), "GET", 0)
             return
         head, self.buffer = self.buffer[:end].decode("latin-1"), self.buffer[end + 4 :]
@@ -122,7 +121,7 @@ class Connection(asyncio.Protocol):
         host = fields.get("host", "").lower()
         if not host and self.address in self.shared.alone:
             host = self.shared.alone[self.address].host
-        self.asked = (host, method, target, fields.get("from", ""), fields.get("user-agent", ""))
+        self._ask(host, method, target, fields)
         keep = fields.get("connection", "" if version == "HTTP/1.1" else "close").lower()
         self.closing = keep == "close" or "content-length" in fields or "transfer-encoding" in fields
         name = host.partition(":")[0]
@@ -133,6 +132,11 @@ class Connection(asyncio.Protocol):
             self._send(simple(421), method, 0)
         elif site.down is Down.NO:
             self._serve(site, name, method, target, fields)
+
+    def _ask(self, host: str, method: str, target: str, fields: dict[str, str]) -> None:
+        sender, agent = fields.get("from", ""), fields.get("user-agent", "")
+        here = (self.start, self.wall, self.address, self.number)
+        self.asked = LoggedRequest(*here, host, method, target, sender, agent)
 
     def _serve(self, site: Site, name: str, method: str, target: str, fields: dict[str, str]) -> None:
         if name in self.shared.moved:
@@ -221,30 +225,14 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self) -> None:
         """Ends the connection without an answer."""
-        self._note(monotonic(), moods.NO_ANSWER, 0, "")
+        self._note(monotonic(), moods.NO_ANSWER, 0)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self.transport.abort()
 
-    def _note(self, end: float, status: int, size: int, retry_after: str, location: str = "") -> None:
+    def _note(self, end: float, status: int, size: int, retry_after: str = "", location: str = "") -> None:
         assert self.asked
-        host, method, target, sender, agent = self.asked
+        self.shared.log.add(self.asked, end, status, size, retry_after, location)
         self.asked = self.sent = None
-        self.shared.log.add(
-            self.start,
-            self.wall,
-            end,
-            self.address,
-            host,
-            method,
-            target,
-            status,
-            size,
-            self.number,
-            retry_after,
-            location,
-            sender,
-            agent,
-        )
 
     def connection_lost(self, _error: Exception | None) -> None:
         self.shared.open.discard(self)
@@ -255,7 +243,7 @@ class Connection(asyncio.Protocol):
         if self.later:
             self.later.cancel()
         if self.asked:
-            self._note(monotonic(), CLIENT_LEFT, 0, "")
+            self._note(monotonic(), CLIENT_LEFT, 0)
 
 
 def _codec(mark: bytes) -> str:

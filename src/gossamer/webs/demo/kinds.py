@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gossamer.base.errors import UsageError
-from gossamer.webs.demo.counted import only_counted
 from gossamer.webs.demo.layout import PAGES as READ
 from gossamer.webs.demo.layout import UrlKind
+from gossamer.webs.demo.links import only_counted
 from gossamer.webs.demo.shape import Shape
 from gossamer.webs.demo.site import Down, Robots, Site, SiteNames
 from gossamer.webs.demo.truth import Truth

@@ -62,6 +62,7 @@ class UrlKind(StrEnum):
 
 
 PAGES: Final = (UrlKind.PAGE, UrlKind.PLAIN, UrlKind.DUPLICATE)
+_STATUS: Final = {UrlKind.BROKEN: 404, UrlKind.ERROR: 500, UrlKind.BUSY: 429, UrlKind.DOWN: 0}
 
 
 @dataclass(slots=True)
@@ -104,6 +105,11 @@ class Layout:
         if parent >= 0:
             self.children.setdefault(parent, []).append(n)
         return n
+
+    def status(self, number: int) -> int:
+        """The status code of a target; 0: nobody answers."""
+        kind = self.kind[number]
+        return (301, 302)[number % 2] if kind is UrlKind.REDIRECT else _STATUS.get(kind, 200)
 
 
 def make_layout(web: Shape, site: Site, elsewhere: list[Site]) -> Layout:

@@ -1,4 +1,5 @@
-"""The links of a page: where they lead, how they are written, and which of them a crawl must follow.
+"""The links of a page: where they lead, how they are written, and which of them a crawl must follow; and the titles
+and descriptions of pages.
 
 In-degree is far more skewed than out-degree (thesis 8.5.1): every page links to its home page and to a few hubs, while
 most pages have few links besides the one from their parent. About a tenth of the links to pages are broken; only some
@@ -11,14 +12,14 @@ from __future__ import annotations
 from enum import StrEnum
 from html import escape
 from typing import Final, NamedTuple
+from urllib.parse import urljoin
 
 from gossamer.webs.demo.dice import Dice
+from gossamer.webs.demo.languages import LANGUAGES
 from gossamer.webs.demo.layout import HOME, LAST_MONTH, PAGES, Layout, UrlKind, month_target
 from gossamer.webs.demo.places import Places
-from gossamer.webs.demo.scripts import LANGUAGES
 from gossamer.webs.demo.site import Site
-from gossamer.webs.demo.titles import site_title, title
-from gossamer.webs.demo.words import PLAIN
+from gossamer.webs.demo.words import PLAIN, descriptions, titles
 
 
 class Role(StrEnum):
@@ -34,6 +35,7 @@ class Role(StrEnum):
 
 
 FOLLOWED: Final = (Role.ANCHOR, Role.FRAME)
+_COUNTED: Final = (Role.IMAGE, Role.COUNTED)
 
 
 class DemoLink(NamedTuple):
@@ -84,17 +86,9 @@ def _files() -> list[tuple[DemoLink, ...]]:
 
 
 _FORMS: Final = (
-    "/files/{}-{}.pdf",
-    "/files/{}-{}.pdf",
-    "/files/{}-{}.doc",
-    "/media/{}-{}.mp3",
-    "/media/{}-{}.avi",
-    "/down/{}-{}.zip",
-    "/down/{}-{}.tar.gz",
-    "/down/{}-{}.exe",
-    "/src/{}-{}.c",
-    "/down/{}-{}.rpm",
-)
+    "/files/{}-{}.pdf", "/files/{}-{}.pdf", "/files/{}-{}.doc", "/media/{}-{}.mp3", "/media/{}-{}.avi",
+    "/down/{}-{}.zip", "/down/{}-{}.tar.gz", "/down/{}-{}.exe", "/src/{}-{}.c", "/down/{}-{}.rpm",
+)  # fmt: skip
 _FILES: Final = _files()
 
 
@@ -200,3 +194,44 @@ def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[DemoLink]
         html = written(Role.ANCHOR, web.spelled(target, dice) + layout.target[n], site_title(target))
         out.append(DemoLink(Role.ANCHOR, target.number, n, web.url(target.number, n), html, site_title(target)))
     return out
+
+
+def only_counted(web: Places, site: int, number: int) -> set[str]:
+    """The distinct targets of links of a page that never become pages (images, files, other domains and schemes), as
+    absolute URLs. A crawl counts them on each page."""
+    place = web.all_sites[site]
+    if not web.counted or not place.readable or web.layout(site).kind[number] not in (UrlKind.PAGE, UrlKind.DUPLICATE):
+        return set()
+    return {urljoin(place.home, link.url) for link in links(web, place, number) if link.role in _COUNTED}
+
+
+def site_title(site: Site) -> str:
+    return site.host.partition(".")[0].title()
+
+
+def title(web: Places, site: Site, number: int) -> str:
+    """The title of a page, without the number at the end of the title element."""
+    if number == HOME:
+        return site_title(site)
+    layout = web.layout(site.number)
+    if number in layout.months:
+        return month_title(site, layout.months[number])
+    return titles(web.seed, site.language)[_throw(web, site, number, 0)]
+
+
+def month_title(site: Site, month: int) -> str:
+    return f"{LANGUAGES[site.language].calendar} {month}"
+
+
+def description(web: Places, site: Site, number: int) -> str:
+    """The description in its meta element; "": it has none."""
+    if _throw(web, site, number, 1) >= 1_000 * web.descriptions:
+        return ""
+    return descriptions(web.seed, site.language)[_throw(web, site, number, 2)]
+
+
+def _throw(web: Places, site: Site, number: int, of: int) -> int:
+    """A number below 1,000 for each page and purpose, by arithmetic: every link needs a title, and dice (2 µs) would be
+    the most expensive part of it."""
+    mixed = (web.seed * 31 + site.number * 7_919 + number * 104_729 + of * 1_299_709) * 2_654_435_761
+    return (mixed >> 15) % 1_000

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from gossamer.webs.demo.answer import DemoAnswer, simple
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.robots import robots_text
+from gossamer.webs.demo.render import robots_text
 from gossamer.webs.demo.shape import Shape
 from gossamer.webs.demo.site import Site
 
@@ -39,15 +39,7 @@ class Cross(NamedTuple):
     """Retry-After is sent as a date."""
 
 
-PAGES: Final = (
-    Cross(429),
-    Cross(429, 2),
-    Cross(503),
-    Cross(503, 2),
-    Cross(503, 3, dated=True),
-    Cross(500),
-    Cross(402),
-)
+PAGES: Final = (Cross(429), Cross(429, 2), Cross(503), Cross(503, 2), Cross(503, 3, dated=True), Cross(500), Cross(402))
 FILES: Final = (Cross(503), Cross(500), Cross(429), Cross(429, 2), Cross(NO_ANSWER))
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.shape import Shape
 from gossamer.webs.demo.site import Site
-from gossamer.webs.demo.special import normal
+from gossamer.webs.demo.sites import normal
 
 DEVIATIONS: Final = (0.96, 0.42)
 """Standard deviations of latency and speed, relative to the mean of the site."""

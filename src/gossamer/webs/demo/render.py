@@ -1,4 +1,4 @@
-"""Renders a page: HTML of the kind found on the Web, in the language and charset of the site.
+"""Renders pages and robots.txt files: HTML of the kind found on the Web, in the language and charset of the site.
 
 Sizes follow thesis 8.3.2: few pages are very small, from 12 KB on their number decreases with the power 3.54, and none
 has 300 KB. How links are written differs from page to page (absolute path, absolute URL, relative to the folder or to a
@@ -8,21 +8,31 @@ repeats, use paths only, so that both copies have the same bytes and the same li
 
 from __future__ import annotations
 
+import re
 from html import escape
 from math import exp
 from statistics import NormalDist
 from typing import Final
 
-from gossamer.webs.demo.charsets import Declared
 from gossamer.webs.demo.dice import Dice
+from gossamer.webs.demo.languages import LANGUAGES
 from gossamer.webs.demo.layout import UrlKind
-from gossamer.webs.demo.links import DemoLink, Role, links, month_links, page_dice, written
+from gossamer.webs.demo.links import (
+    DemoLink,
+    Role,
+    description,
+    links,
+    month_links,
+    month_title,
+    page_dice,
+    title,
+    written,
+)
 from gossamer.webs.demo.pieces import Body, BodyPiece
 from gossamer.webs.demo.places import Places
-from gossamer.webs.demo.scripts import LANGUAGES
-from gossamer.webs.demo.sessions import MARK, with_session
-from gossamer.webs.demo.site import WWW, Site, SiteNames
-from gossamer.webs.demo.titles import description, month_title, title
+from gossamer.webs.demo.shape import Shape
+from gossamer.webs.demo.site import WWW, Declared, Robots, Site, SiteNames
+from gossamer.webs.demo.sitemaps import sitemap_line
 from gossamer.webs.demo.words import sections
 
 LARGEST: Final = 290_000
@@ -31,6 +41,13 @@ HEAVY_SPREAD: Final = 1.146
 """Standard deviation of the logarithm: nine tenths of the pages are then below 152 KB."""
 HEAVIEST: Final = 2_000_000
 _NORMAL: Final = NormalDist()
+MARK: Final = "0session0session"
+"""The placeholder for a session id in a page: the server replaces it by a new id of the same length in every answer, so
+that a crawler that takes the ids for pages never ends."""
+_SESSIONS: Final = {
+    "jsessionid": re.compile(r";jsessionid=[0-9a-z]{16}"),
+    "PHPSESSID": re.compile(r"[?&]PHPSESSID=[0-9a-z]{16}$"),
+}
 _STYLES: Final = ("path", "path", "whole", "folder", "base", "session")
 
 
@@ -164,3 +181,36 @@ def _fill(web: Places, site: Site, dice: Dice, own: bytes, plain: bool = False) 
         pieces.append(dice.pick(pool))
         length += len(pieces[-1].plain)
     return Body.of(*pieces)
+
+
+def with_session(site: Site, target: str, session: str) -> str:
+    """The target with a session id: `;jsessionid=` at the end of the path, `PHPSESSID=` at the end of the query."""
+    if site.features.session == "jsessionid":
+        path, mark, query = target.partition("?")
+        return f"{path};jsessionid={session}{mark}{query}"
+    return f"{target}{'&' if '?' in target else '?'}PHPSESSID={session}"
+
+
+def without_session(site: Site, target: str) -> str:
+    return _SESSIONS[site.features.session].sub("", target)
+
+
+def robots_text(web: Shape, site: Site) -> bytes | None:
+    """The robots.txt that a site serves with status 200; None: it serves none. A soft site serves its page for missing
+    targets, which has no rules in it."""
+    delay = (f"Crawl-delay: {site.delay:g}\n" if site.delay else "") + sitemap_line(site)
+    folders = "Disallow: /private/\nAllow: /private/open/\n"
+    match site.robots:
+        case Robots.MISSING if site.features.soft:
+            return render_missing(site).plain
+        case Robots.EMPTY:
+            text = f"# come in\nUser-agent: *\nDisallow:\n{delay}"
+        case Robots.FOLDERS:
+            text = f"User-agent: *\n{folders}{delay}"
+        case Robots.PATTERNS:
+            text = f"User-agent: *\nDisallow: /*?*print=1$\nDisallow: /*/draft-*.html$ # not ready\n{delay}"
+        case Robots.NAMED:
+            text = f"User-agent: *\nDisallow: /\n\nUser-agent: {web.agent}\n{folders}{delay}"
+        case _:
+            return None
+    return text.encode()

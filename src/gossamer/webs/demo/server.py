@@ -14,7 +14,8 @@ import resource
 import signal
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 from gossamer.base.errors import UsageError
@@ -27,6 +28,9 @@ from gossamer.webs.demo.web import DemoWeb
 
 FLUSH: Final = 0.1
 SEND_BUFFER: Final = 1_000_000
+
+Ready = Callable[[int], None]
+"""Called with the port once all sockets listen."""
 
 
 def listen(addresses: list[str], port: int) -> list[socket.socket]:
@@ -64,21 +68,10 @@ def _bound(address: str, port: int) -> socket.socket:
 
 
 async def serve(
-    web: DemoWeb,
-    port: int,
-    log: AccessLog,
-    certificate: Certificate | None,
-    ready: Callable[[int], None],
-    *,
-    stdin: bool = False,
+    web: DemoWeb, port: int, log: AccessLog, certificate: Certificate | None, ready: Ready, *, stdin: bool = False
 ) -> None:
-    """Serves until SIGTERM or SIGINT (unless that is ignored), or, with `stdin`, until standard input ends.
-
-    `ready` is called with the port once all sockets listen. Without a certificate the Web must have no https sites.
-    """
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(unless_the_client_left)
-    shared, stop = Shared(web, log), asyncio.Event()
+    """Serves `until_stopped`. Without a certificate the Web must have no https sites."""
+    loop, shared = asyncio.get_running_loop(), Shared(web, log)
     shared.tick()
     addresses = sorted({s.address for s in web.all_sites if s.down in (Down.NO, Down.SILENT)})
     secure = {s.address for s in web.all_sites if s.http.secure}
@@ -88,17 +81,8 @@ async def serve(
         await loop.create_server(lambda: Connection(shared, loop), sock=s, ssl=context if at in secure else None)
         for at, s in zip(addresses, sockets, strict=True)
     ]
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        loop.add_signal_handler(signal.SIGINT, stop.set)
-    if stdin:
-        loop.add_reader(0, end_of_input, stop)
-    ready(sockets[0].getsockname()[1])
     ahead = loop.create_task(make_ahead(shared.answers))
-    while not stop.is_set():
-        shared.tick()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), FLUSH)
+    await until_stopped(partial(ready, sockets[0].getsockname()[1]), shared.tick, stdin)
     ahead.cancel()
     for server in servers:
         server.close()
@@ -106,6 +90,23 @@ async def serve(
         connection.give_up()
         connection.transport.abort()
     log.close()
+
+
+async def until_stopped(ready: Callable[[], None], tick: Callable[[], None], stdin: bool) -> None:
+    """Serves until SIGTERM or SIGINT (unless that is ignored), or, with `stdin`, until standard input ends. Calls
+    `ready` at the beginning, and `tick` every tenth of a second."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    loop.set_exception_handler(unless_the_client_left)
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        loop.add_signal_handler(signal.SIGINT, stop.set)
+    if stdin:
+        loop.add_reader(0, end_of_input, stop)
+    ready()
+    while not stop.is_set():
+        tick()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), FLUSH)
 
 
 def unless_the_client_left(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -135,18 +136,10 @@ def end_of_input(stop: asyncio.Event) -> None:
         stop.set()
 
 
-def run(
-    web: DemoWeb,
-    port: int,
-    log: AccessLog,
-    certificate: Certificate | None,
-    ready: Callable[[int], None],
-    *,
-    stdin: bool = False,
-) -> None:
+def run(serving: Coroutine[Any, Any, None]) -> None:
     """Runs `serve` in a new event loop; uvloop's if it is installed."""
     factory: Any = None
     with contextlib.suppress(ImportError):
         factory = importlib.import_module("uvloop").new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(serve(web, port, log, certificate, ready, stdin=stdin))
+        runner.run(serving)

@@ -6,10 +6,32 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from gossamer.webs.demo.charsets import Charset
-
 DOMAIN: Final = "gossamer.test"
 WWW: Final = "www."
+
+
+class Declared(StrEnum):
+    """Where a page declares its charset."""
+
+    MIXED = "in the header, in a meta element, in both or nowhere, page by page"
+    HEADER = "in the header"
+    META = "in a meta element (plain text: in the header)"
+    NOWHERE = "nowhere: it has to be detected"
+
+
+@dataclass(frozen=True, slots=True)
+class Charset:
+    """A charset as pages declare it and as it is encoded."""
+
+    label: str
+    """The name that pages use."""
+    codec: str
+    """Python's codec with which pages are encoded."""
+    meant: str
+    """Python's name of the charset that the label means on the Web, by the WHATWG Encoding standard."""
+    declared: Declared
+    mark: bytes = b""
+    """The byte order mark at the beginning of a page."""
 
 
 class Robots(StrEnum):

@@ -14,24 +14,17 @@ from gossamer.base.errors import UsageError
 from gossamer.base.model import Outcome
 from gossamer.webs.demo.bulk import bulk_target
 from gossamer.webs.demo.layout import LAST_MONTH, PAGES, UrlKind
-from gossamer.webs.demo.links import FOLLOWED, links
+from gossamer.webs.demo.links import FOLLOWED, description, links, title
 from gossamer.webs.demo.places import Places
-from gossamer.webs.demo.status import status
-from gossamer.webs.demo.titles import description, title
 
 _OUTCOME: Final = {
-    UrlKind.PAGE: Outcome.OK,
-    UrlKind.PLAIN: Outcome.OK,
-    UrlKind.DUPLICATE: Outcome.OK,
-    UrlKind.SOFT: Outcome.OK,
-    UrlKind.CALENDAR: Outcome.OK,
     UrlKind.REDIRECT: Outcome.REDIRECT,
     UrlKind.BROKEN: Outcome.NOT_FOUND,
     UrlKind.ERROR: Outcome.SERVER_ERROR,
     UrlKind.BUSY: Outcome.TOO_MANY_REQUESTS,
     UrlKind.TORN: Outcome.BROKEN_OFF,
-    UrlKind.LISTED: Outcome.OK,
 }
+"""The outcomes of requests; OK for all other kinds that are requested."""
 _WAITS: Final = (UrlKind.ERROR, UrlKind.BUSY, UrlKind.TORN)
 _READ: Final = (*PAGES, UrlKind.CALENDAR, UrlKind.SOFT)
 """Kinds whose text a crawl reads."""
@@ -106,14 +99,15 @@ def _truth(web: Places, number: int, n: int) -> Truth:
     site, layout = web.all_sites[number], web.layout(number)
     kind, source = layout.kind[n], web.source(site)
     group, original = _group(web, number, n), layout.original.get(n, n)
-    has_twins = n in layout.original or n in layout.twins or (kind is UrlKind.PLAIN and _is_repeated(web, number))
+    is_repeated = kind is UrlKind.PLAIN and (site.ties.mirrored or site.ties.mirror_of >= 0)
+    has_twins = n in layout.original or n in layout.twins or is_repeated
     read = kind in _READ
     return Truth(
         web.url(number, n),
         kind,
         number,
         n,
-        status(layout, n),
+        layout.status(n),
         layout.level[n],
         leads_to=web.url(*layout.leads_to[n]) if kind is UrlKind.REDIRECT else None,
         same_as=web.url(*group) if has_twins else None,
@@ -136,11 +130,6 @@ def _title(web: Places, number: int, n: int) -> str:
         case UrlKind.CALENDAR:
             return title(web, site, n)
     return f"{title(web, site, n)} {n}"
-
-
-def _is_repeated(web: Places, number: int) -> bool:
-    site = web.all_sites[number]
-    return site.ties.mirrored or site.ties.mirror_of >= 0
 
 
 def _group(web: Places, number: int, n: int) -> Place:
@@ -211,4 +200,4 @@ def _expected(web: Places, site: int, number: int, groups: dict[Place, int], dep
     group, recognised = _group(web, site, number), {Outcome.SOFT_404} if kind is UrlKind.SOFT else set()
     if groups[group] > 1:
         return Expected(url, kind, frozenset({Outcome.OK, Outcome.DUPLICATE} | recognised), web.url(*group))
-    return Expected(url, kind, frozenset({_OUTCOME[kind]} | recognised), waits=kind in _WAITS)
+    return Expected(url, kind, frozenset({_OUTCOME.get(kind, Outcome.OK)} | recognised), waits=kind in _WAITS)

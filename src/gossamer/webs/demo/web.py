@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gossamer.webs.demo.moods import changed
 from gossamer.webs.demo.places import Places
-from gossamer.webs.demo.robots import robots_text
+from gossamer.webs.demo.render import robots_text
 from gossamer.webs.demo.site import DOMAIN, WWW, Down, SiteNames
 from gossamer.webs.demo.truth import Expected, Truth, reachable, truth
 

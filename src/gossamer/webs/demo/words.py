@@ -10,8 +10,8 @@ from functools import cache
 from typing import Final
 
 from gossamer.webs.demo.dice import Dice
+from gossamer.webs.demo.languages import LANGUAGES
 from gossamer.webs.demo.pieces import BodyPiece
-from gossamer.webs.demo.scripts import LANGUAGES
 
 _WORDS: Final = """
     river house market weather stone garden letter window paper winter summer mountain bridge station library museum

@@ -112,12 +112,7 @@ def says(made: bytes | Callable[[], bytes], *, close: bool = False) -> Serve:
 def by_path(answers: dict[str, bytes]) -> Serve:
     """Serves bytes by path; the last ones for all other paths."""
     others = list(answers.values())[-1]
-
-    async def serve(request: HostileRequest, client: Client) -> bool:
-        client.write(answers.get(request.path, others))
-        return True
-
-    return serve
+    return made(lambda request: answers.get(request.path, others))
 
 
 def made(answer: Callable[[HostileRequest], bytes]) -> Serve:
@@ -130,15 +125,15 @@ def made(answer: Callable[[HostileRequest], bytes]) -> Serve:
     return serve
 
 
-def endless(before: bytes, again: bytes) -> Serve:
-    """Serves the same bytes again and again, as long as the client reads."""
+def endless(before: bytes, again: bytes, pause: float = 0) -> Serve:
+    """Serves `before`, then the same bytes again and again, as long as the client reads. `pause`: seconds between."""
 
     async def serve(request: HostileRequest, client: Client) -> bool:
         client.write(before)
         while not client.left:
             client.write(again)
             await client.drain()
-            await asyncio.sleep(0)
+            await asyncio.sleep(pause)
         return False
 
     return serve

@@ -6,7 +6,7 @@ import gzip
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from typing import Final
 
@@ -18,6 +18,7 @@ from gossamer.webs.hostile.saying import answer, bare_deflate, chunked, page
 
 GIGABYTE: Final = 1 << 30
 _PIECE: Final = 1 << 20
+_KIND: Final = "text/html; charset="
 
 
 def _encoded(body: bytes, *encodings: str) -> bytes:
@@ -71,12 +72,12 @@ def _bombs() -> Iterator[Behaviour]:
         "bomb-mixed": ("gzip, then br", lambda: brotli.compress(_bomb_gzip(), quality=1), ("gzip", "br")),
     }
     for name, (what, bomb, encodings) in bombs.items():
-        serve = says(_lazily(bomb, encodings))
+        serve = says(cache(partial(_bomb, bomb, *encodings)))
         yield one(name, f"A gigabyte of zeros, compressed with {what}.", "bad_encoding", serve)
 
 
-def _lazily(bomb: Callable[[], bytes], encodings: tuple[str, ...]) -> Callable[[], bytes]:
-    return cache(lambda: _encoded(bomb(), *encodings))
+def _bomb(made: Callable[[], bytes], *encodings: str) -> bytes:
+    return _encoded(made(), *encodings)
 
 
 @cache
@@ -101,25 +102,18 @@ def _partial() -> bytes:
 
 
 def _latin(name: str, charset: str) -> bytes:
-    return answer(b"<p>caf\xe9 \xff\xfe\x80</p>" + page(name), kind=f"text/html; charset={charset}")
+    return answer(b"<p>caf\xe9 \xff\xfe\x80</p>" + page(name), kind=_KIND + charset)
 
 
 _MEMBERS: Final = [page(f"member {n} of a stream") for n in range(3)]
 _GZIP: Final = gzip.compress(page("a stream that is cut", lines=200))
 
+# fmt: off
 BODIES: Final = (
-    one(
-        "endless",
-        "Its body never ends.",
-        "ok",
-        endless(answer(b"", length=False) + page("the body without end"), b"<p>more and more</p>\n" * 500),
-    ),
-    one(
-        "endless-chunks",
-        "Sends chunks without end.",
-        "ok",
-        endless(chunked(page("the chunks without end"))[:-5], b"2710\r\n" + b"<p>more and more</p>" * 500 + b"\r\n"),
-    ),
+    one("endless", "Its body never ends.", "ok",
+        endless(answer(b"", length=False) + page("the body without end"), b"<p>more and more</p>\n" * 500)),
+    one("endless-chunks", "Sends chunks without end.", "ok",
+        endless(chunked(page("the chunks without end"))[:-5], b"2710\r\n" + b"<p>more and more</p>" * 500 + b"\r\n")),
     one("empty", "A page without a body.", "no_content", says(answer())),
     *(
         one(f"chunk-{name}", what, end, says(chunked(page("chunks"))[:-5] + rest, close=True))
@@ -130,91 +124,42 @@ BODIES: Final = (
             ("cut", "The connection ends in the middle of a chunk.", "broken_off", b"ffff\r\nshort"),
         )
     ),
-    one(
-        "other-type",
-        "Sends an image, whatever the crawler accepts.",
-        "other_type",
-        says(answer(b"\x89PNG\r\n\x1a\n" + bytes(5_000), kind="image/png")),
-        "A.3.1",
-    ),
-    one(
-        "not-acceptable",
-        "Refuses the types that the crawler accepts (406).",
-        "refused",
-        says(answer(b"<p>no</p>", "406 Not Acceptable")),
-        "A.3.1",
-    ),
+    one("other-type", "Sends an image, whatever the crawler accepts.", "other_type",
+        says(answer(b"\x89PNG\r\n\x1a\n" + bytes(5_000), kind="image/png")), "A.3.1"),
+    one("not-acceptable", "Refuses the types that the crawler accepts (406).", "refused",
+        says(answer(b"<p>no</p>", "406 Not Acceptable")), "A.3.1"),
     one("no-type", "No Content-Type.", "ok", says(answer(page("a page without a type"), kind=""))),
     one("zip", "A ZIP file with the content type of HTML.", "other_type", says(lambda: answer(_zip())), "A.3.1"),
     one("range-error", "Answers a request for a range with 416.", "ok", made(_ranged), "A.3.2"),
-    one(
-        "always-416",
-        "Answers 416 to every request.",
-        "refused",
-        says(answer(b"<p>no</p>", "416 Range Not Satisfiable")),
-        "A.3.2",
-    ),
+    one("always-416", "Answers 416 to every request.", "refused",
+        says(answer(b"<p>no</p>", "416 Range Not Satisfiable")), "A.3.2"),
     one("partial", "Answers 206 to a request without a range.", "ok", says(_partial), "A.3.2"),
-    one(
-        "encoding-unknown",
-        "An unknown content encoding.",
-        "bad_encoding",
-        says(_encoded(bytes(range(256)) * 4, "snake")),
-    ),
-    one(
-        "encoding-named",
-        "An uncompressed page that claims to be in gzip, br and zstd.",
-        "ok",
-        says(_encoded(page("a plain page"), "gzip", "br", "zstd")),
-    ),
-    one(
-        "encoding-false",
-        "Bytes that claim to be br and are not.",
-        "bad_encoding",
-        says(_encoded(bytes(range(256)) * 4, "br")),
-    ),
-    one(
-        "encoding-doubled",
-        "A page compressed twice with gzip.",
-        "ok",
-        says(_encoded(gzip.compress(gzip.compress(page("in gzip in gzip"))), "gzip", "gzip")),
-    ),
-    one(
-        "encoding-tenfold",
-        "Ten nested encodings.",
-        "bad_encoding",
-        says(lambda: _encoded(_nested(page("in ten encodings"), 10), *["gzip"] * 10)),
-    ),
+    one("encoding-unknown", "An unknown content encoding.", "bad_encoding",
+        says(_encoded(bytes(range(256)) * 4, "snake"))),
+    one("encoding-named", "An uncompressed page that claims to be in gzip, br and zstd.", "ok",
+        says(_encoded(page("a plain page"), "gzip", "br", "zstd"))),
+    one("encoding-false", "Bytes that claim to be br and are not.", "bad_encoding",
+        says(_encoded(bytes(range(256)) * 4, "br"))),
+    one("encoding-doubled", "A page compressed twice with gzip.", "ok",
+        says(_encoded(gzip.compress(gzip.compress(page("in gzip in gzip"))), "gzip", "gzip"))),
+    one("encoding-tenfold", "Ten nested encodings.", "bad_encoding",
+        says(lambda: _encoded(_nested(page("in ten encodings"), 10), *["gzip"] * 10))),
     one("encoding-cut", "A truncated gzip stream.", "ok", says(_encoded(_GZIP[: len(_GZIP) * 2 // 3], "gzip"))),
-    one(
-        "encoding-members",
-        "A gzip stream of several members.",
-        "ok",
-        says(_encoded(b"".join(map(gzip.compress, _MEMBERS)), "gzip")),
-    ),
-    one(
-        "encoding-bare",
-        "A raw deflate stream, without the zlib header.",
-        "ok",
-        says(_encoded(bare_deflate(page("in bare deflate")), "deflate")),
-    ),
+    one("encoding-members", "A gzip stream of several members.", "ok",
+        says(_encoded(b"".join(map(gzip.compress, _MEMBERS)), "gzip"))),
+    one("encoding-bare", "A raw deflate stream, without the zlib header.", "ok",
+        says(_encoded(bare_deflate(page("in bare deflate")), "deflate"))),
     *_bombs(),
-    several(
-        "charsets",
-        "A charset that is wrong, unknown or contradictory.",
-        "ok",
-        {
-            "/wrong": _latin("latin-1 that is called utf-8", "utf-8"),
-            "/unknown": _latin("in an unknown charset", "klingon-8"),
-            "/lie": answer(page("says utf-16 within", head='<meta charset="utf-16">')),
-            "/dispute": answer(
-                page("header against meta", head='<meta charset="shift_jis">'), kind="text/html; charset=koi8-r"
-            ),
-            "/mark": answer(b"\xff\xfe" + page("a mark that lies"), kind="text/html; charset=utf-8"),
-            "/long": answer(page("a charset of a name too long"), kind=f"text/html; charset={'x' * 5_000}"),
-        },
-    ),
+    several("charsets", "A charset that is wrong, unknown or contradictory.", "ok", {
+        "/wrong": _latin("latin-1 that is called utf-8", "utf-8"),
+        "/unknown": _latin("in an unknown charset", "klingon-8"),
+        "/lie": answer(page("says utf-16 within", head='<meta charset="utf-16">')),
+        "/dispute": answer(page("header against meta", head='<meta charset="shift_jis">'), kind=f"{_KIND}koi8-r"),
+        "/mark": answer(b"\xff\xfe" + page("a mark that lies"), kind=f"{_KIND}utf-8"),
+        "/long": answer(page("a charset of a name too long"), kind=f"{_KIND}{'x' * 5_000}"),
+    }),
 )
+# fmt: on
 
 
 def _nested(data: bytes, times: int) -> bytes:

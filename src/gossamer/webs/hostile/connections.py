@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Behaviour, Door, HostileRequest, Serve, one, says, silence
+from gossamer.webs.hostile.behaviour import Behaviour, Door, HostileRequest, Serve, endless, one, says, silence
 from gossamer.webs.hostile.client import Client
 from gossamer.webs.hostile.saying import answer, chunked, page
 
@@ -18,20 +18,6 @@ _PROMISED: Final = "Content-Length: 100000"
 
 def _head(*fields: str) -> bytes:
     return answer(b"", "200 OK", "text/html", *fields, length=False)
-
-
-def _dripping(before: bytes) -> Serve:
-    """Sends `before`, then one byte per second."""
-
-    async def serve(request: HostileRequest, client: Client) -> bool:
-        client.write(before)
-        while not client.left:
-            client.write(b"x")
-            await client.drain()
-            await asyncio.sleep(1)
-        return False
-
-    return serve
 
 
 def _then_silent(before: bytes) -> Serve:
@@ -76,42 +62,23 @@ def _resets() -> Iterator[Behaviour]:
         yield one(name, f"Resets the connection {where}.", "broken_off", _reset_after(before))
 
 
+# fmt: off
 CONNECTIONS: Final = (
     one("silent", "Accepts the request and never answers.", "timed_out", silence),
     _whole("firewall", "A firewall accepts connections and drops everything that is sent.", Door.UNANSWERED, "A.1.3"),
-    one("drip", "Sends its body at one byte per second.", "too_slow", _dripping(_head(_PROMISED)), "A.6.3"),
-    one(
-        "drip-head",
-        "Sends its head at one byte per second.",
-        "too_slow",
-        _dripping(b"HTTP/1.1 200 OK\r\nX-Slow: "),
-        "A.6.3",
-    ),
-    one(
-        "stops",
-        "Sends half of its body, then stops and leaves the connection open.",
-        "too_slow",
-        _then_silent(_head(_PROMISED) + page("half of a page")),
-    ),
+    one("drip", "Sends its body at one byte per second.", "too_slow",
+        endless(_head(_PROMISED), b"x", pause=1), "A.6.3"),
+    one("drip-head", "Sends its head at one byte per second.", "too_slow",
+        endless(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x", pause=1), "A.6.3"),
+    one("stops", "Sends half of its body, then stops and leaves the connection open.", "too_slow",
+        _then_silent(_head(_PROMISED) + page("half of a page"))),
     one("closes", "Closes the connection without an answer.", "broken_off", says(b"", close=True)),
-    one(
-        "closes-head",
-        "Closes the connection in the middle of the head.",
-        "broken_off",
-        says(b"HTTP/1.1 200 OK\r\nContent-Type: te", close=True),
-    ),
-    one(
-        "shorter",
-        "Sends less than its Content-Length, and closes the connection.",
-        "broken_off",
-        says(_head(_PROMISED) + page("shorter than its length"), close=True),
-    ),
-    one(
-        "longer",
-        "Sends more than its Content-Length.",
-        "ok",
-        says(answer(page("longer than its length")) + b"<p>and more</p>" * 100),
-    ),
+    one("closes-head", "Closes the connection in the middle of the head.", "broken_off",
+        says(b"HTTP/1.1 200 OK\r\nContent-Type: te", close=True)),
+    one("shorter", "Sends less than its Content-Length, and closes the connection.", "broken_off",
+        says(_head(_PROMISED) + page("shorter than its length"), close=True)),
+    one("longer", "Sends more than its Content-Length.", "ok",
+        says(answer(page("longer than its length")) + b"<p>and more</p>" * 100)),
     *_resets(),
     _whole("tls-expired", "Its certificate has expired.", Door.EXPIRED),
     _whole("tls-self-signed", "Its certificate is self-signed.", Door.SELF_SIGNED),
@@ -119,3 +86,4 @@ CONNECTIONS: Final = (
     _whole("tls-old", "Speaks TLS 1.1 at most.", Door.OLD_TLS),
     _whole("tls-stuck", "Never answers the TLS handshake.", Door.STUCK),
 )
+# fmt: on

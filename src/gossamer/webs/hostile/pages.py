@@ -1,4 +1,10 @@
-"""Behaviours of pages and whole sites: too many links, too much depth, broken markup, and mazes."""
+"""Behaviours of pages and whole sites: too many links, too much depth, broken markup, mazes, and markup bombs.
+
+A markup bomb is twenty kilobytes of tags for which a standard parser needs a gigabyte, or minutes. Formatting elements
+that are left open are reopened in every block (the standard's list of active formatting elements), and a formatting
+element that ends below blocks is split at each of them (its adoption agency algorithm). So the cost of the tags is the
+product of two numbers, and a page can choose both.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +14,7 @@ import secrets
 from functools import cache
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, Serve, made, says
-from gossamer.webs.hostile.client import Client
+from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, by_path, made, says
 from gossamer.webs.hostile.saying import answer, page, redirect, text
 
 MANY_LINKS: Final = 100_000
@@ -18,31 +23,24 @@ MEGABYTE: Final = 1_000_000
 POSTINGS: Final = 100
 MISSING: Final = 30
 """Number of missing pages to which a site links."""
+SIZE: Final = 20_000
+"""Approximate bytes of a markup bomb."""
+_BASES: Final = {
+    "/scheme": '<base href="javascript:void(0)">',
+    "/empty": '<base href="">',
+    "/far": '<base href="http://beyond.test/">',
+    "/two": '<base href="/right/"><base href="/wrong/">',
+    "/broken": '<base href="http://[">',
+}
+"""By path: base elements that are no place, far away, or come too late."""
 _OK: Final = ("ok",)
 
 
 def _linking(name: str, what: str, body: bytes, section: str = "", *more: str) -> Behaviour:
     """A bad page; `more`: good pages that it links to."""
-    return Behaviour(
-        name,
-        what,
-        dict.fromkeys(("/page", *more), _OK),
-        _with_good_pages(says(answer(body)), *more),
-        section,
-        starts=("/page",),
-    )
-
-
-def _with_good_pages(serve: Serve, *good: str) -> Serve:
-    pages = {target: answer(page(f"good page {target} behind a bad one")) for target in good}
-
-    async def either(request: HostileRequest, client: Client) -> bool:
-        if request.target in pages:
-            client.write(pages[request.target])
-            return True
-        return await serve(request, client)
-
-    return either
+    pages = {target: answer(page(f"good page {target} behind a bad one")) for target in more}
+    serve = by_path({**pages, "/page": answer(body)})
+    return Behaviour(name, what, dict.fromkeys(("/page", *more), _OK), serve, section, starts=("/page",))
 
 
 def _squeezed(body: bytes) -> bytes:
@@ -119,130 +117,74 @@ def _refreshing(request: HostileRequest) -> bytes:
 
 
 def _based(request: HostileRequest) -> bytes:
-    """Base elements that are no place, far away, or come too late."""
-    bases = {
-        "/scheme": '<base href="javascript:void(0)">',
-        "/empty": '<base href="">',
-        "/far": '<base href="http://beyond.test/">',
-        "/two": '<base href="/right/"><base href="/wrong/">',
-        "/broken": '<base href="http://[">',
-    }
-    if request.path not in bases:
+    if request.path not in _BASES:
         return answer(page(f"base, from {request.path}"))
-    return answer(page(f"base {request.path}", f"from{request.path.replace('/', '-')}", head=bases[request.path]))
+    return answer(page(f"base {request.path}", f"from{request.path.replace('/', '-')}", head=_BASES[request.path]))
 
 
+def _open(count: int) -> str:
+    """Formatting elements, all different, left open."""
+    return "".join(f"<b a{n}>" for n in range(count))
+
+
+def _bomb(name: str, what: str, markup: str) -> Behaviour:
+    """A site whose page can be read, including the link before the bomb."""
+    bomb = page(name, "/before") + markup.encode()
+    pages = {"/before": answer(page(f"{name}, a good page")), "/page": answer(bomb)}
+    what += f": {SIZE // 1_000} KB of markup."
+    return Behaviour(f"bomb-{name}", what, dict.fromkeys(pages, _OK), by_path(pages), "A.4.1", starts=("/page",))
+
+
+# fmt: off
 PAGES: Final = (
-    Behaviour(
-        "many-links",
-        "A page with a hundred thousand links.",
-        {"/page": _OK, "/link/*": ("excluded: robots",)},
-        says(_many_links),
-        robots="User-agent: *\nDisallow: /link/\n",
-    ),
+    Behaviour("many-links", "A page with a hundred thousand links.", {"/page": _OK, "/link/*": ("excluded: robots",)},
+        says(_many_links), robots="User-agent: *\nDisallow: /link/\n"),
     Behaviour("deep", "Elements nested a million deep.", {"/page": _OK}, says(_deep)),
     Behaviour("long-words", "Words of a megabyte.", {"/page": _OK}, says(_long_words)),
-    Behaviour(
-        "many-attributes", "An element with a hundred thousand attributes.", {"/page": _OK}, says(_many_attributes)
-    ),
-    _linking(
-        "open-quote",
-        "Attributes without a closing quote.",
+    Behaviour("many-attributes", "An element with a hundred thousand attributes.", {"/page": _OK},
+        says(_many_attributes)),
+    _linking("open-quote", "Attributes without a closing quote.",
         page("quotes that stay open")
-        + b'<a href="/before">before</a><a href="/never>never</a><p title=\'x>'
-        + b"y" * 500,
-        "A.4.1",
-        "/before",
-    ),
-    _linking(
-        "malformed",
-        "Quotes of all kinds, unbalanced tags, XHTML tags and capital letters.",
+        + b'<a href="/before">before</a><a href="/never>never</a><p title=\'x>' + b"y" * 500, "A.4.1", "/before"),
+    _linking("malformed", "Quotes of all kinds, unbalanced tags, XHTML tags and capital letters.",
         page("malformed markup")
         + b"<SMALL><b><i></SMALL><A HREF='/single'>1<a href=/none>2</A><br/><hr /></td></p></html><A hReF=\"/after\">3",
-        "A.4.1",
-        "/single",
-        "/none",
-        "/after",
-    ),
-    _linking(
-        "nul-bytes",
-        "NUL bytes in markup and text.",
+        "A.4.1", "/single", "/none", "/after"),
+    _linking("nul-bytes", "NUL bytes in markup and text.",
         page("text with NUL").replace(b"many", b"ma\0ny") + b'<a\0 href=/x>x</a><a href="/behind">b\0</a>\0\0\0',
-        "",
-        "/behind",
-    ),
-    Behaviour(
-        "bases",
-        "Misleading base elements.",
-        {
-            **dict.fromkeys(("/scheme", "/empty", "/far", "/two", "/broken"), _OK),
-            **dict.fromkeys(("/from-scheme", "/from-empty", "/right/from-two", "/from-broken"), _OK),
-        },
-        made(_based),
-        starts=("/scheme", "/empty", "/far", "/two", "/broken"),
-    ),
-    Behaviour(
-        "refresh",
-        "Pages that refresh to another page, and to themselves.",
-        {"/page": _OK, "/next": _OK},
-        made(_refreshing),
-        starts=("/page",),
-    ),
-    _linking(
-        "frames",
-        "A page that consists of frames only.",
+        "", "/behind"),
+    Behaviour("bases", "Misleading base elements.", {
+        **dict.fromkeys(_BASES, _OK),
+        **dict.fromkeys(("/from-scheme", "/from-empty", "/right/from-two", "/from-broken"), _OK),
+    }, made(_based), starts=tuple(_BASES)),
+    Behaviour("refresh", "Pages that refresh to another page, and to themselves.", {"/page": _OK, "/next": _OK},
+        made(_refreshing), starts=("/page",)),
+    _linking("frames", "A page that consists of frames only.",
         b"<html><head><title>Frames</title></head><frameset cols='*,*'><frame src='/left'><frame src='/right'>"
-        b"</frameset></html>",
-        "",
-        "/left",
-        "/right",
-    ),
-    Behaviour(
-        "session-path",
-        "A new session id in the path of all links, in every answer.",
-        {f"/page{n}.html": _OK for n in range(4)},
-        made(_new_session),
-        "A.6.1",
-        starts=("/page0.html;jsessionid=0A1B2C3D",),
-    ),
-    Behaviour(
-        "session-parameter",
-        "A new session id in the parameters of all links, in every answer.",
-        {f"/page.php?number={n}": _OK for n in range(4)},
-        made(_new_session),
-        "A.6.1",
-        starts=("/page.php?PHPSESSID=0A1B2C3D&number=0",),
-    ),
-    Behaviour(
-        "repeated-path",
-        "A relative link that should be absolute: a/b/c/c/c.",
-        {"/menu/*": ("ok", "duplicate", "excluded: depth", "excluded: trap")},
-        made(_relative),
-        "A.6.2",
-        starts=("/menu/",),
-    ),
-    Behaviour(
-        "soft-404",
-        "A page with status 200 for every target.",
-        {**{f"/there/{n}": _OK for n in range(3)}, "/gone/*": ("soft_404", "ok")},
-        made(_soft),
-        "A.3.4",
-        starts=tuple(f"/there/{n}" for n in range(3)),
-    ),
-    Behaviour(
-        "all-to-one",
-        "Redirects all missing pages to its start page.",
-        {"/old/*": ("redirect", "soft_404"), "/start": _OK},
-        made(_all_to_one),
-        "A.3.4",
-        starts=tuple(f"/old/{n}" for n in range(MISSING)),
-    ),
-    Behaviour(
-        "forum",
-        "A forum with a page for each posting.",
-        {"/viewtopic.php*": ("ok", "duplicate", "excluded: depth")},
-        made(_forum),
-        "A.5.1",
-        starts=("/viewtopic.php?t=0&p=0",),
-    ),
+        b"</frameset></html>", "", "/left", "/right"),
+    Behaviour("session-path", "A new session id in the path of all links, in every answer.",
+        {f"/page{n}.html": _OK for n in range(4)}, made(_new_session), "A.6.1",
+        starts=("/page0.html;jsessionid=0A1B2C3D",)),
+    Behaviour("session-parameter", "A new session id in the parameters of all links, in every answer.",
+        {f"/page.php?number={n}": _OK for n in range(4)}, made(_new_session), "A.6.1",
+        starts=("/page.php?PHPSESSID=0A1B2C3D&number=0",)),
+    Behaviour("repeated-path", "A relative link that should be absolute: a/b/c/c/c.",
+        {"/menu/*": ("ok", "duplicate", "excluded: depth", "excluded: trap")}, made(_relative), "A.6.2",
+        starts=("/menu/",)),
+    Behaviour("soft-404", "A page with status 200 for every target.",
+        {**{f"/there/{n}": _OK for n in range(3)}, "/gone/*": ("soft_404", "ok")}, made(_soft), "A.3.4",
+        starts=tuple(f"/there/{n}" for n in range(3))),
+    Behaviour("all-to-one", "Redirects all missing pages to its start page.",
+        {"/old/*": ("redirect", "soft_404"), "/start": _OK}, made(_all_to_one), "A.3.4",
+        starts=tuple(f"/old/{n}" for n in range(MISSING))),
+    Behaviour("forum", "A forum with a page for each posting.",
+        {"/viewtopic.php*": ("ok", "duplicate", "excluded: depth")}, made(_forum), "A.5.1",
+        starts=("/viewtopic.php?t=0&p=0",)),
+    _bomb("formatting-anew", "Formatting elements that stay open and are reopened in every paragraph",
+        f"<p>{_open(SIZE // 20)}{'<p>x' * (SIZE // 8)}"),
+    _bomb("formatting-late", "Formatting elements that end below blocks and are split by them",
+        f"{_open(900)}{'<div>' * 50}{'</b>' * (SIZE // 6)}"),
+    _bomb("formatting-deep", "A few formatting elements that end below hundreds of blocks",
+        f"{_open(30)}{'<div>' * 900}{'</b>' * (SIZE // 5)}"),
 )
+# fmt: on

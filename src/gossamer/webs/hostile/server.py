@@ -6,36 +6,35 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import signal
 import socket
 import ssl
+import tempfile
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from time import monotonic, time
 from typing import Final
 
-from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog
-from gossamer.webs.demo.server import end_of_input, listen, unless_the_client_left
-from gossamer.webs.hostile.behaviour import Door, HostileRequest
-from gossamer.webs.hostile.certificates import Certificates
+from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog, LoggedRequest
+from gossamer.webs.demo.certificates import DAYS, Certificate, make_certificate
+from gossamer.webs.demo.server import Ready, listen, until_stopped
+from gossamer.webs.hostile.behaviour import Door, HostileRequest, Serve
 from gossamer.webs.hostile.client import Client, ClientProtocol
 from gossamer.webs.hostile.saying import answer, page
 from gossamer.webs.hostile.web import HostileWeb
 
-FLUSH: Final = 0.1
 LARGEST_HEAD: Final = 65_536
 _NOT_FOUND: Final = answer(b"<p>There is no such page.</p>", "404 Not Found")
 _MISDIRECTED: Final = answer(b"<p>No such site.</p>", "421 Misdirected Request")
 
-Respond = Callable[[HostileRequest, Client], Awaitable[bool]]
-"""Answers a request; returns whether the connection may be used again."""
 Note = Callable[[HostileRequest, Client, float, float], None]
 """Called for every request with the request, the client, and its start by the monotonic and by the wall clock."""
 
 
-def respond(web: HostileWeb) -> Respond:
+def respond(web: HostileWeb) -> Serve:
     """The function that answers the requests to the sites of a hostile Web."""
 
     async def answered(request: HostileRequest, client: Client) -> bool:
@@ -60,7 +59,7 @@ def respond(web: HostileWeb) -> Respond:
 
 
 async def handle(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, respond: Respond, note: Note | None = None
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, respond: Serve, note: Note | None = None
 ) -> None:
     """Serves a connection to its end: one request after the other, each answered by `respond`."""
     client, goes_on = Client(writer), True
@@ -87,22 +86,10 @@ def noted(log: AccessLog, address: str, number: int) -> Note:
 
     def note(request: HostileRequest, client: Client, start: float, wall: float) -> None:
         left = client.left and not client.broken
-        log.add(
-            start,
-            wall,
-            client.first if left else client.last,
-            address,
-            request.fields.get("host", "").lower(),
-            "GET",
-            request.target,
-            CLIENT_LEFT if left else client.status,
-            client.sent,
-            number,
-            client.retry_after,
-            client.location,
-            request.fields.get("from", ""),
-            request.fields.get("user-agent", ""),
-        )
+        host, sender, agent = (request.fields.get(name, "") for name in ("host", "from", "user-agent"))
+        asked = LoggedRequest(start, wall, address, number, host.lower(), "GET", request.target, sender, agent)
+        end, status = (client.first, CLIENT_LEFT) if left else (client.last, client.status)
+        log.add(asked, end, status, client.sent, client.retry_after, client.location)
 
     return note
 
@@ -112,6 +99,40 @@ def _read(head: bytes) -> HostileRequest:
     fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
     parts = first.split(" ")
     return HostileRequest(fields.get("host", "").partition(":")[0].lower(), parts[1] if len(parts) > 1 else "/", fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """The files of all certificates of the https sites: each has its own defect."""
+
+    trusted: Path
+    """File with the certificates of all authorities."""
+    of: dict[Door, Certificate]
+
+
+@contextmanager
+def certified(web: HostileWeb) -> Iterator[tuple[HostileWeb, Certificates | None]]:
+    """The Web with certificates, or the Web without the sites that need them; the files are removed afterwards."""
+    doors = {b.door: host for host, b in web.by_host.items() if b.door.handshake}
+    with tempfile.TemporaryDirectory(prefix="gossamer-web-") as folder:
+        found = _make(doors, Path(folder)) if doors else None
+        yield (web if found or not doors else replace(web, tls=False)), found
+
+
+def _make(doors: dict[Door, str], folder: Path) -> Certificates | None:
+    """Each certificate is signed by its own authority."""
+    found: dict[Door, Certificate] = {}
+    for door, host in doors.items():
+        own = folder / door.name.lower()
+        own.mkdir()
+        name = f"other.{host}" if door is Door.WRONG_NAME else host
+        made = make_certificate([name], own, -1 if door is Door.EXPIRED else DAYS, door is Door.SELF_SIGNED)
+        if made is None:
+            return None
+        found[door] = made
+    trusted = folder / "trusted.pem"
+    trusted.write_bytes(b"".join(made.trusted.read_bytes() for made in found.values()))
+    return Certificates(trusted, found)
 
 
 class _Serving:
@@ -175,42 +196,11 @@ class _Serving:
 
 
 async def serve(
-    web: HostileWeb,
-    port: int,
-    log: AccessLog,
-    certificates: Certificates | None,
-    ready: Callable[[int], None],
-    *,
-    stdin: bool = False,
+    web: HostileWeb, port: int, log: AccessLog, certificates: Certificates | None, ready: Ready, *, stdin: bool = False
 ) -> None:
-    """Serves until SIGTERM or SIGINT (unless that is ignored), or, with `stdin`, until standard input ends."""
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    loop.set_exception_handler(unless_the_client_left)
+    """Serves `until_stopped`."""
     serving = _Serving(web, log, certificates)
-    at = await serving.begin(port)
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        loop.add_signal_handler(signal.SIGINT, stop.set)
-    if stdin:
-        loop.add_reader(0, end_of_input, stop)
-    ready(at)
-    while not stop.is_set():
-        log.flush()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), FLUSH)
+    await until_stopped(partial(ready, await serving.begin(port)), log.flush, stdin)
     serving.end()
     await asyncio.sleep(0)
     log.close()
-
-
-def run(
-    web: HostileWeb,
-    port: int,
-    log: AccessLog,
-    certificates: Certificates | None,
-    ready: Callable[[int], None],
-    *,
-    stdin: bool = False,
-) -> None:
-    """Runs `serve` in a new event loop."""
-    asyncio.run(serve(web, port, log, certificates, ready, stdin=stdin))

@@ -10,13 +10,11 @@ from gossamer.base.errors import UsageError
 from gossamer.webs.hostile.behaviour import Behaviour
 from gossamer.webs.hostile.bodies import BODIES
 from gossamer.webs.hostile.connections import CONNECTIONS
-from gossamer.webs.hostile.heads import HEADS
-from gossamer.webs.hostile.markup import MARKUP
+from gossamer.webs.hostile.heads import HEADS, REDIRECTS
 from gossamer.webs.hostile.pages import PAGES
-from gossamer.webs.hostile.redirects import REDIRECTS
 
 BEHAVIOURS: Final[dict[str, Behaviour]] = {
-    behaviour.name: behaviour for group in (CONNECTIONS, HEADS, BODIES, REDIRECTS, PAGES, MARKUP) for behaviour in group
+    behaviour.name: behaviour for group in (CONNECTIONS, HEADS, BODIES, REDIRECTS, PAGES) for behaviour in group
 }
 
 

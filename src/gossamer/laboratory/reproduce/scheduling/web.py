@@ -17,8 +17,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.sites import sizes
-from gossamer.webs.demo.special import normal
+from gossamer.webs.demo.sites import normal, sizes
 from gossamer.webs.demo.words import PLAIN
 
 DOMAIN: Final = "scheduling.test"
