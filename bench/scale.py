@@ -255,7 +255,7 @@ def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None
     while build.store.busy:
         build.store.turn()
         time.sleep(0.05)
-    command = [sys.executable, "-m", "gossamer.crawl.snapshots", str(build.store.shard)]
+    command = [sys.executable, "-m", "gossamer.crawl.imager", str(build.store.shard)]
     start = time.perf_counter()
     made = subprocess.run(command, input=to_json(build.settings).encode(), stdout=subprocess.PIPE, check=True)
     say("an image made while the crawl runs", f"{time.perf_counter() - start:.1f} s", "in the background")

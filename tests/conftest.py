@@ -25,7 +25,7 @@ LONGEST: Final = [
     "test_command_line",
     "test_scores",
     "test_powercut",
-    "test_snapshots",
+    "test_imager",
     "test_revisits",
     "test_queue",
 ]

@@ -7,8 +7,8 @@ Four tables say what happens. Their functions live in the stage that they belong
 
 - `SECTIONS`: for each section of the effects, the functions that apply it, in order
 - `ANSWERS`: for each kind of request other than a page, the functions that take one visit
-- `VISITS`: the functions that take all visits of a tick, in order. A function that is rarely needed names the counts of
-  `Tally` for which it is called
+- `VISITS`: the functions that take all visits of a tick, in order. A function that is rarely needed says for which
+  counts of `Tally` it is called
 - `EVENTS`: for each kind of site event, the function that takes one event; `AFTER_EVENTS`: the function that takes all
   sites with that event
 
@@ -27,7 +27,7 @@ from gossamer.collection.journal.effects import Effects, SiteEvent
 from gossamer.desk.account import Account
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Desk
-from gossamer.desk.kernels import NO_VISITS, tally, writable
+from gossamer.desk.kernels import NO_VISITS, Tally, tally, writable
 from gossamer.desk.places import Places
 from gossamer.harvester import backoff, naming, robots
 from gossamer.harvester.bandwidth.speeds import learn_speeds
@@ -59,9 +59,8 @@ def _count_kinds(desk: Desk, applied: Applied) -> None:
 
 
 def _follow_visits(desk: Desk, applied: Applied) -> None:
-    counts = applied.tally
     for row in VISITS:
-        if not row.when or any(getattr(counts, name) for name in row.when):
+        if row.when is None or row.when(applied.tally):
             row.function(desk, applied)
 
 
@@ -113,8 +112,8 @@ class Row(NamedTuple):
     """A row of `VISITS`."""
 
     function: Callable[[Desk, Applied], None]
-    when: tuple[str, ...] = ()
-    """The function is called if one of these counts of `Tally` is not 0; if empty, always."""
+    when: Callable[[Tally], int] | None = None
+    """The function is called if this is not 0; if None, always."""
 
 
 # fmt: off
@@ -133,17 +132,17 @@ ANSWERS: Final[dict[Ask, tuple[Callable[[Desk, Any, dict[str, bytes]], None], ..
 }
 
 VISITS: Final = (
-    Row(_take_answers,               ("robots", "sitemaps", "probes")),
-    Row(robots.judge_again,          ("robots",)),
-    Row(probes.compare_pages,        ("compared", "probes")),
+    Row(_take_answers,               lambda counts: counts.robots or counts.sitemaps or counts.probes),
+    Row(robots.judge_again,          lambda counts: counts.robots),
+    Row(probes.compare_pages,        lambda counts: counts.compared or counts.probes),
     Row(backoff.set_clocks),
     Row(learn_speeds),
-    Row(robots.outlast_rests,        ("robots",)),
-    Row(credits.note_copies,         ("copies",)),
-    Row(probes.count_redirects,      ("moved",)),
-    Row(naming.forget_unconnected,   ("unconnected",)),
+    Row(robots.outlast_rests,        lambda counts: counts.robots),
+    Row(credits.note_copies,         lambda counts: counts.copies),
+    Row(probes.count_redirects,      lambda counts: counts.moved),
+    Row(naming.forget_unconnected,   lambda counts: counts.unconnected),
     Row(_keep_contents),
-    Row(naming.follow_other_names,   ("respelled",)),
+    Row(naming.follow_other_names,   lambda counts: counts.respelled),
     Row(pages.learn_from_visits),
     Row(_count),
 )

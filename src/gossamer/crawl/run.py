@@ -24,10 +24,10 @@ from gossamer.collection.layout import shard_folder
 from gossamer.collection.status_file import write_status
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
+from gossamer.crawl.imager import Imager
 from gossamer.crawl.loop import Bounds, Crawl
 from gossamer.crawl.new_settings import settle
 from gossamer.crawl.open import open_collection
-from gossamer.crawl.snapshots import Imager
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.crawl.watch import Begun, Machinery, Voice, Watch, Watcher, cpu_seconds, in_background
 from gossamer.desk import snapshot

@@ -21,8 +21,8 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.log import EventLog, Level
 from gossamer.base.units import human_time
 from gossamer.collection.store import Store
+from gossamer.crawl.imager import Imager
 from gossamer.crawl.loop import Crawl
-from gossamer.crawl.snapshots import Imager
 from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk
 from gossamer.manager.pages import Pages

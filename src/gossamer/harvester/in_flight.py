@@ -12,7 +12,7 @@ Every assignment ends in a visit; a request that was not made has the outcome RE
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 
 from gossamer.base.model import Ask
@@ -55,16 +55,16 @@ class InFlight:
     def get(self, number: int) -> Flight | None:
         return self._flights.get(number)
 
-    def asked(self, ask: Ask, answered: Container[int]) -> Iterator[Flight]:
+    def asked(self, ask: Ask, answered: Container[int]) -> list[Flight]:
         """Requests of one kind that are still in flight, without the numbers in `answered`."""
-        flights = (self._flights[number] for number in self._errands if number not in answered)
-        return (flight for flight in flights if flight.ask is ask)
+        flights = [self._flights[number] for number in self._errands if number not in answered]
+        return [flight for flight in flights if flight.ask is ask]
 
-    def end(self, numbers: Iterable[int]) -> None:
+    def end(self, numbers: Sequence[int]) -> None:
         """Removes requests that were answered."""
         for number in numbers:
             self._flights.pop(number, None)
-            self._errands.discard(number)
+        self._errands.difference_update(numbers)
 
     def __len__(self) -> int:
         return len(self._flights)

@@ -51,6 +51,8 @@ class Requests:
         """The requests to these sites; a site is left out if robots.txt forbids its page or nothing is left to request.
         `begins`: wall time of the latest start of the requests."""
         is_page = taken.asks == _PAGE
+        if is_page.all():
+            return self._page_flights(taken)
         return self._errand_flights(taken.where(~is_page), begins) + self._page_flights(taken.where(is_page))
 
     def assignment(self, flight: Flight, not_before: float, cap: int) -> Assignment:

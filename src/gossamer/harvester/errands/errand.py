@@ -162,11 +162,12 @@ class Errands:
         touched = set[int]()
         for errand in self._all.values():
             touched |= errand.settle(results)
-        if any(errand.any() for errand in self._all.values()):
+        waiting = [errand for errand in self._all.values() if errand.any()]
+        if waiting:
             visits = results.visits
             sites = visits["site"]
-            self._pages_first -= set(sites[visits["ask"] == _PAGE].tolist())
-            touched |= {site for site in sites.tolist() if self.has(site)}
+            self._pages_first.difference_update(sites[visits["ask"] == _PAGE].tolist())
+            touched |= {site for site in sites.tolist() for errand in waiting if errand.waits_at(site)}
             for site in touched:
                 self.send(site)
 

@@ -29,14 +29,14 @@ class Placement:
     @property
     def unsent(self) -> int:
         """Assignments that no worker has yet."""
-        reserved = sum(w.reserved is not None and w.reserved.number not in w.open for w in self._workers)
-        return len(self._waiting) + reserved
+        reserved = [w for w in self._workers if w.reserved is not None and w.reserved.number not in w.open]
+        return len(self._waiting) + len(reserved)
 
     def free(self, under_way: int) -> int:
         """How many more assignments the workers can take, with so many under way."""
         if self._waiting:
             return 0
-        room = sum(max(0, self._share - len(w.open)) for w in self._workers if w.reserved is None)
+        room = sum([max(0, self._share - len(w.open)) for w in self._workers if w.reserved is None])
         return max(0, min(room, self._connections - under_way))
 
     def give(self, assignment: Assignment, now: float) -> None:

@@ -96,7 +96,7 @@ class Pool:
     @property
     def open(self) -> int:
         """Assignments in flight, including results that wait for the next call of `results`."""
-        return sum(len(w.open) for w in self._workers.living) + self._placement.unsent + len(self._returned)
+        return sum([len(w.open) for w in self._workers.living]) + self._placement.unsent + len(self._returned)
 
     def free(self) -> int:
         """How many more assignments the pool can take now."""

@@ -22,7 +22,7 @@ from gossamer.collection.manifest import Line, Manifest
 from gossamer.collection.recovery import recover
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, load
-from gossamer.crawl import snapshots
+from gossamer.crawl import imager
 from gossamer.crawl.apply import apply
 from gossamer.crawl.open import open_collection
 from gossamer.crawl.parts import new_desk
@@ -36,7 +36,7 @@ from tests.support.world import World, state_of
 
 SEEDS = [f"http://s{i}.example/" for i in range(8)]
 EAGER = (
-    "from gossamer.crawl import snapshots; snapshots.WORTH = 0.0; snapshots.REST = 0; "
+    "from gossamer.crawl import imager; imager.WORTH = 0.0; imager.REST = 0; "
     "from gossamer.cli import main; main()"
 )
 """The command line, with an image made after every segment."""
@@ -46,7 +46,7 @@ OF_ARRAYS = 20
 
 def made_beside(shard: Path, settings: Settings) -> Line | None:
     """Makes an image as the crawl does: another process makes it, the desk declares it valid."""
-    line = snapshots.make(shard, settings)
+    line = imager.make(shard, settings)
     if line is not None:
         lines = Manifest.open(shard)
         image.finish(shard, lines, line)
@@ -92,7 +92,7 @@ def test_an_image_made_in_the_background_equals_a_replay_of_all_segments(tmp_pat
     assert line is not None
     assert line["record"] == recover(shard).mark.record
     assert durable(from_image(shard, world.settings)) == durable(from_segments(shard, world.settings))
-    assert snapshots.make(shard, world.settings) is None, "there is nothing newer than the image"
+    assert imager.make(shard, world.settings) is None, "there is nothing newer than the image"
 
 
 def test_an_image_is_made_from_the_last_one_and_what_came_after_it(
@@ -218,7 +218,7 @@ def test_a_crawl_makes_images_while_it_runs_and_resumes_from_the_last_after_a_ki
     folder = tmp_path / "crawl"
 
     def imagers() -> list[int]:
-        return [pid for pid in children(crawling.pid) if "gossamer.crawl.snapshots" in command_line(pid)]
+        return [pid for pid in children(crawling.pid) if "gossamer.crawl.imager" in command_line(pid)]
 
     with serve(WEB, tmp_path, *CHANGES) as served:
         with served.begin(folder, program=EAGER) as crawling:
