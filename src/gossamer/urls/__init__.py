@@ -3,7 +3,7 @@
 from gossamer.urls.canonical import Joiner, canonical
 from gossamer.urls.classify import Classes, UrlClass, extension
 from gossamer.urls.names import are_twins, has_www, registrable, spelled, without_www
-from gossamer.urls.parts import Parts, fingerprint, folder, host, origin, port_text, site_name, split
+from gossamer.urls.parts import Parts, fingerprint, folder, host, origin, port_text, split
 from gossamer.urls.scope import Scope, classify
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "origin",
     "port_text",
     "registrable",
-    "site_name",
     "spelled",
     "split",
     "without_www",

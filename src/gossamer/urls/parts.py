@@ -65,11 +65,6 @@ def _name_and_port(authority: str) -> tuple[str, int]:
     return name, int(port)
 
 
-def site_name(host: str) -> str:
-    """The site of a host in a canonical URL: each host is one site. A redundant `www.` is already removed."""
-    return host
-
-
 def fingerprint(text: str | bytes, seed: int) -> int:
     """A 64-bit hash (xxh3) with the random seed of the collection, so that nobody can prepare URLs that collide."""
     return xxh3_64_intdigest(text.encode() if isinstance(text, str) else text, seed)

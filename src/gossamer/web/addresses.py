@@ -21,7 +21,7 @@ _MAPPED: Final = bytes(10) + b"\xff\xff"
 _FORBIDDEN_4: Final = tuple(
     map(
         ipaddress.IPv4Network,
-        (
+        [
             "0.0.0.0/8",
             "10.0.0.0/8",
             "100.64.0.0/10",
@@ -38,7 +38,7 @@ _FORBIDDEN_4: Final = tuple(
             "203.0.113.0/24",
             "224.0.0.0/4",
             "240.0.0.0/4",
-        ),
+        ],
     )
 )
 _UNICAST_6: Final = ipaddress.IPv6Network("2000::/3")

@@ -54,7 +54,9 @@ def decode(body: bytes, encoding: str, limit: int) -> Decoded:
         if len(layers) > MOST_LAYERS:
             raise _BadError
         for name in reversed(layers):
-            data, usual, grew = _DECODERS.get(name, _unknown)(data, limit)
+            if name not in _CODINGS:
+                raise _BadError
+            data, usual, grew = _CODINGS[name][0](data, limit)
             common = common and usual
             if grew:
                 return Decoded(data[:limit], False, False)
@@ -67,8 +69,9 @@ def salvaged(body: bytes, encoding: str, limit: int) -> bytes:
     """The part before the damage of a body that `decode` finds damaged or too large, at most `limit` bytes. Slower than
     `decode`, and for one layer only."""
     parts: list[bytes] = []
+    coding = encoding.strip().lower()
     try:
-        for part in _SALVAGERS.get(encoding.strip().lower(), _nothing)(body):
+        for part in _CODINGS[coding][1](body) if coding in _CODINGS else ():
             parts.append(part[:limit])
             limit -= len(part)
             if limit <= 0:
@@ -76,10 +79,6 @@ def salvaged(body: bytes, encoding: str, limit: int) -> bytes:
     except (_InflateError, brotli.error, zstandard.ZstdError):
         pass
     return b"".join(parts)
-
-
-def _nothing(body: bytes) -> Iterator[bytes]:
-    yield from ()
 
 
 def _inflated(body: bytes) -> Iterator[bytes]:
@@ -121,16 +120,6 @@ def _unzstandard(body: bytes) -> Iterator[bytes]:
             yield part
 
 
-_SALVAGERS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
-    "gzip": _inflated,
-    "x-gzip": _inflated,
-    "deflate": _inflated,
-    "x-deflate": _inflated,
-    "br": _unbrotlied,
-    "zstd": _unzstandard,
-}
-
-
 def _plain(body: bytes) -> bool:
     """Whether the first bytes are text: no control characters."""
     return not body[:1024].translate(None, _TEXT)
@@ -138,10 +127,6 @@ def _plain(body: bytes) -> bool:
 
 Layer = tuple[bytes, bool, bool]
 """Output; whether the input was one whole stream and nothing else; whether there was more than the bound allows."""
-
-
-def _unknown(data: bytes, limit: int) -> Layer:
-    raise _BadError
 
 
 def _gzip(data: bytes, limit: int) -> Layer:
@@ -205,11 +190,12 @@ def _zstd(data: bytes, limit: int) -> Layer:
 
 _COMMON: Final = frozenset({"gzip", "deflate"})
 _IDENTITY: Final = frozenset({"", "identity", "none"})
-_DECODERS: Final[dict[str, Callable[[bytes, int], Layer]]] = {
-    "gzip": _gzip,
-    "x-gzip": _gzip,
-    "deflate": _deflate,
-    "x-deflate": _deflate,
-    "br": _brotli,
-    "zstd": _zstd,
+_CODINGS: Final[dict[str, tuple[Callable[[bytes, int], Layer], Callable[[bytes], Iterator[bytes]]]]] = {
+    "gzip": (_gzip, _inflated),
+    "x-gzip": (_gzip, _inflated),
+    "deflate": (_deflate, _inflated),
+    "x-deflate": (_deflate, _inflated),
+    "br": (_brotli, _unbrotlied),
+    "zstd": (_zstd, _unzstandard),
 }
+"""What decodes a whole body, and what decodes one that may be damaged, by Content-Encoding."""

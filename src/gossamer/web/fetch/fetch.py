@@ -4,7 +4,7 @@ HTTP/2 is spoken only if the settings want it, over TLS, and never with two requ
 may not multiplex. It changes nothing else: a server that answers 421, or breaks such a request off, is requested by
 HTTP/1.1 the next time (the page goes back), and heads are written as HTTP/1.1 has them, as is usual in archives.
 In the same way a server that answers 416 is requested without Range the next time, and a server whose certificate is
-not valid without verification, if the settings want its pages all the same (`web/fetch/quirks.py`).
+not valid without verification, if the settings want its pages all the same (`web/fetch/request.py`).
 
 Invariants, each a test of the same name: a socket opens only to the pinned address and to no forbidden one; a request
 is sent once; redirects are not followed; of a body no more than its limit is kept; nothing of a type that is not
@@ -27,10 +27,8 @@ import pycurl
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden
-from gossamer.web.fetch.certificates import Trusted
 from gossamer.web.fetch.driver import Driver
-from gossamer.web.fetch.quirks import Quirks
-from gossamer.web.fetch.request import Requests
+from gossamer.web.fetch.request import Quirks, Requests, Trusted
 from gossamer.web.fetch.response import Fields, broken, read_head
 from gossamer.web.fetch.transfer import Limit, Transfer, failure_of, misplaced
 

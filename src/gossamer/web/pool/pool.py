@@ -33,10 +33,9 @@ from gossamer.web.archive.bodies import Payloads
 from gossamer.web.limit.bucket import RateLimiter
 from gossamer.web.message import HEAD, Links, Results, Type, decode_results, encode_result
 from gossamer.web.pool.blame import MOST_DEATHS, Blame
-from gossamer.web.pool.handle import Inherited, Worker
 from gossamer.web.pool.placement import Placement
 from gossamer.web.pool.warcs import Warcs
-from gossamer.web.pool.workers import Workers
+from gossamer.web.pool.workers import Inherited, Worker, Workers
 
 _NUMBER: Final = struct.Struct("<Q")
 _FILE: Final = struct.Struct("<H")
