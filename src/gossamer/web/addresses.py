@@ -87,15 +87,20 @@ def forbidden(address: str | bytes) -> bool:
     An IPv6 address that carries an IPv4 address (mapped, NAT64, 6to4) is judged by the address inside. Teredo and the
     IPv4-compatible form are refused as a whole: a packet to them may end at the address inside.
     """
+    packed = _packed(address)
+    if packed is None:
+        return True
+    return _forbidden_4(packed[12:]) if packed.startswith(_MAPPED) else _forbidden_6(packed)
+
+
+def _packed(address: str | bytes) -> bytes | None:
+    """The 16 bytes of an address; None if it is no address."""
     try:
         packed = address if isinstance(address, bytes) else pack(address)
     except ValueError:
-        return True
-    if len(packed) == 4:
-        return _forbidden_4(packed)
-    if len(packed) != 16:
-        return True
-    return _forbidden_4(packed[12:]) if packed.startswith(_MAPPED) else _forbidden_6(packed)
+        return None
+    packed = _MAPPED + packed if len(packed) == 4 else packed
+    return packed if len(packed) == 16 else None
 
 
 def _forbidden_4(packed: bytes) -> bool:
@@ -139,13 +144,8 @@ class Forbidden:
             return True
         if not self._starts:
             return False
-        try:
-            packed = address if isinstance(address, bytes) else pack(address)
-        except ValueError:
-            return True
-        if len(packed) == 4:
-            packed = _MAPPED + packed
-        return len(packed) != 16 or any(self._listed(carried) for carried in _carried(packed))
+        packed = _packed(address)
+        return packed is None or any(self._listed(carried) for carried in _carried(packed))
 
     def _listed(self, packed: bytes) -> bool:
         number = int.from_bytes(packed)

@@ -8,6 +8,7 @@ Sources: RFC 9110 8.4, RFC 1950–1952, RFC 7932, RFC 8878 and 9659 (a zstd wind
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 import brotli
@@ -105,18 +106,18 @@ def _inflated(body: bytes) -> Iterator[bytes]:
             stream = isal_zlib.decompressobj(wbits=31)
 
 
-def _unbrotlied(body: bytes) -> Iterator[bytes]:
+def _unbrotlied(body: bytes, piece: int = PIECE) -> Iterator[bytes]:
     stream = brotli.Decompressor()
-    for at in range(0, len(body), PIECE):
-        part = stream.process(body[at : at + PIECE], output_buffer_limit=CHUNK)
+    for at in range(0, len(body), piece):
+        part = stream.process(body[at : at + piece], output_buffer_limit=CHUNK)
         while part:
             yield part
             part = b"" if stream.is_finished() else stream.process(b"", output_buffer_limit=CHUNK)
 
 
-def _unzstandard(body: bytes) -> Iterator[bytes]:
+def _unzstandard(body: bytes, piece: int = PIECE) -> Iterator[bytes]:
     with zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(body, read_across_frames=True) as stream:
-        while part := stream.read(PIECE):
+        while part := stream.read(piece):
             yield part
 
 
@@ -135,12 +136,8 @@ def _gzip(data: bytes, limit: int) -> Layer:
     rest = member.unused_data
     if not rest:
         return out, member.eof, len(out) > limit
-    parts, made = [out], len(out)
-    more = _inflated(rest) if rest.startswith(b"\x1f\x8b") else iter(())
-    while made <= limit and (part := next(more, None)) is not None:
-        parts.append(part)
-        made += len(part)
-    return b"".join(parts), False, made > limit
+    more = _inflated(rest) if rest.startswith(b"\x1f\x8b") else ()
+    return _gathered(chain((out,), more), limit)
 
 
 def _deflate(data: bytes, limit: int) -> Layer:
@@ -169,23 +166,23 @@ def _inflate(data: bytes, wbits: int, room: int) -> tuple[bytes, isal_zlib.Decom
 
 
 def _brotli(data: bytes, limit: int) -> Layer:
-    stream = brotli.Decompressor()
-    parts = [stream.process(data, output_buffer_limit=CHUNK)]
-    made = len(parts[0])
-    while made <= limit and not stream.is_finished() and (part := stream.process(b"", output_buffer_limit=CHUNK)):
-        parts.append(part)
-        made += len(part)
-    return b"".join(parts), stream.is_finished(), made > limit
+    return _gathered(_unbrotlied(data, len(data) or 1), limit)
 
 
 def _zstd(data: bytes, limit: int) -> Layer:
-    parts: list[bytes] = []
+    return _gathered(_unzstandard(data, CHUNK), limit)
+
+
+def _gathered(parts: Iterator[bytes], limit: int) -> Layer:
+    """Joins parts until they exceed the bound; no common encoding is made of parts."""
+    taken: list[bytes] = []
     made = 0
-    with zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(data, read_across_frames=True) as stream:
-        while made <= limit and (part := stream.read(CHUNK)):
-            parts.append(part)
-            made += len(part)
-    return b"".join(parts), False, made > limit
+    for part in parts:
+        taken.append(part)
+        made += len(part)
+        if made > limit:
+            break
+    return b"".join(taken), False, made > limit
 
 
 _COMMON: Final = frozenset({"gzip", "deflate"})

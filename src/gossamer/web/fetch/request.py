@@ -44,7 +44,12 @@ class Requests:
 
     def __init__(self, settings: HarvesterSettings) -> None:
         self.fields = request_fields(settings)
-        self.part_fields = part_fields(self.fields, settings.max_download)
+        self.part_fields = [
+            *self.fields[:-1],
+            "Accept-Encoding: identity",
+            f"Range: bytes=0-{settings.max_download - 1}",
+        ]
+        """For the first bytes of the page itself, so without compression."""
         self._lines, self._part_lines = _lines(self.fields), _lines(self.part_fields)
 
     def head(self, url: bytes, partly: bool) -> bytes:
@@ -64,11 +69,6 @@ def request_fields(settings: HarvesterSettings) -> list[str]:
     if is_mail:
         fields.append(f"From: {contact}")
     return [*fields, f"Accept: {ACCEPT}", f"Accept-Encoding: {ENCODINGS}"]
-
-
-def part_fields(fields: list[str], most: int) -> list[str]:
-    """The fields of a request for the first `most` bytes: of the page itself, so without compression."""
-    return [*fields[:-1], "Accept-Encoding: identity", f"Range: bytes=0-{most - 1}"]
 
 
 def request_head(url: bytes, fields: bytes) -> bytes:

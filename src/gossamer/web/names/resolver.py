@@ -226,7 +226,6 @@ class Resolver:
         return ready
 
     def forget(self) -> None:
-        """Drops all answers: every question from now on goes to a name server."""
         self._cache.clear()
         self._servers.forget()
 

@@ -98,19 +98,16 @@ class Pool:
         return sum(len(w.open) for w in self._workers.living) + self._placement.unsent + len(self._returned)
 
     def free(self) -> int:
-        """How many more assignments the pool can take now."""
         return 0 if self._stopping else self._placement.free(self.open)
 
     def pids(self) -> list[int]:
         return [w.pid for w in self._workers.living]
 
     def grant(self, speed: int) -> None:
-        """Sets the bytes per second that all workers together may read from now on; 0: no limit."""
         if self._limiter is not None:
             self._limiter.grant(speed)
 
     def received(self) -> int:
-        """Bytes that were read from sockets so far; 0 where they are not counted."""
         return self._limiter.read() if self._limiter is not None else 0
 
     def register(self, fd: int) -> None:
