@@ -47,34 +47,20 @@ ERRORS: Final = {
 """Outcomes by libcurl's code; any other code: PROTOCOL_ERROR."""
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9](?:[ \t]|$)")
 _PART: Final = re.compile(r"bytes\s+([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)\s*", re.ASCII)
+# fmt: off
 _CERTIFICATES: Final = {
-    9: "not valid yet",
-    10: "expired",
-    18: "self-signed",
-    19: "self-signed",
-    20: "unknown issuer",
-    21: "unknown issuer",
-    23: "revoked",
-    62: "wrong name",
+    9: "not valid yet", 10: "expired", 18: "self-signed", 19: "self-signed", 20: "unknown issuer", 21: "unknown issuer",
+    23: "revoked", 62: "wrong name",
 }
 """What is wrong with a certificate, by OpenSSL's code."""
 _HANDSHAKES: Final = (
-    ("subject name", "wrong name"),
-    ("protocol version", "old version"),
-    ("unsupported protocol", "old version"),
-    ("wrong version number", "no TLS"),
-    ("packet length too long", "no TLS"),
-    ("reset", "broken off"),
-    ("eof", "broken off"),
-    ("timed out", "stuck"),
-    ("certificate", "not valid"),
+    ("subject name", "wrong name"), ("protocol version", "old version"), ("unsupported protocol", "old version"),
+    ("wrong version number", "no TLS"), ("packet length too long", "no TLS"), ("reset", "broken off"),
+    ("eof", "broken off"), ("timed out", "stuck"), ("certificate", "not valid"),
 )
 """What is wrong with a handshake, by words in libcurl's message."""
-_SINGLE: Final = frozenset({"location", "content-type", "content-length", "last-modified", "etag", "retry-after"})
-_NUMBERS: Final = re.compile(r"(?:^|,)\s*\+?(\d+(?:\.\d+)?(?:e\+?\d+)?)", re.ASCII)
 LOOKED_AT: Final = 16
 """First bytes of a body that decide about its format."""
-# fmt: off
 _MARKS: Final = (
     (b"PK\x03\x04", "ZIP"), (b"PK\x05\x06", "ZIP"), (b"%PDF-", "PDF"), (b"\x89PNG\r\n\x1a\n", "PNG"),
     (b"GIF87a", "GIF"), (b"GIF89a", "GIF"), (b"\xff\xd8\xff", "JPEG"), (b"\x1f\x8b\x08", "gzip"),
@@ -88,6 +74,8 @@ _MARKS: Final = (
 )
 # fmt: on
 """Formats by first bytes with which no text begins (WHATWG MIME Sniffing, 6, and the specifications of the formats)."""
+_SINGLE: Final = frozenset({"location", "content-type", "content-length", "last-modified", "etag", "retry-after"})
+_NUMBERS: Final = re.compile(r"(?:^|,)\s*\+?(\d+(?:\.\d+)?(?:e\+?\d+)?)", re.ASCII)
 _STARTS: Final = tuple(mark for mark, _ in _MARKS)
 _FIRST: Final = frozenset({b"M", b"R", *(mark[:1] for mark in _STARTS)})
 _RIFF: Final = {b"WEBP": "WebP", b"WAVE": "WAVE", b"AVI ": "AVI"}

@@ -1,13 +1,10 @@
 """The guard of name lookups: when name servers fail, no site is suspended for it (thesis A.2.1).
 
 A site whose name has no address is suspended for a day. So a failure is passed on only when there is reason to believe
-it; until then it is *held*, and nothing is known about its site. It is believed when
-
-- up to three names that were found before are found again (*controls*);
-- or, within a second of the last controls, most names of the last lookups were found, and another one after it.
-
-Controls are looked up as soon as a failure is held, not when nothing else is open: an outage may be over by then. They
-are looked up at most once per second, so an outage that lasts longer is noticed if a failure in it is answered.
+it; until then it is *held*, and nothing is known about its site. It is believed when up to three names that were found
+before are found again (*controls*). They are looked up as soon as a failure is held, not when nothing else is open: an
+outage may be over by then. They are looked up at most once per second, so an outage that lasts longer is noticed if a
+failure in it is answered.
 
 The name servers are *suspected* when over 90 % of the last 1,000 lookups failed, of 50 names or more, or all lookups of
 the last 50 names. Then the controls decide. If each is found, the names are to blame and their failures are believed
@@ -38,7 +35,6 @@ LOOKUPS: Final = 1_000
 SHARE: Final = 0.9
 """Share of failures above which the servers are suspected."""
 LEAST_NAMES: Final = 50
-RECENT: Final = 10
 CONTROLS: Final = 3
 CONTROL_EVERY: Final = 1.0
 """Seconds, at least, between lookups of controls while the servers are not suspected."""
@@ -90,13 +86,6 @@ class Window:
         """Whether the name servers are suspected."""
         mostly = self.failed > SHARE * len(self._lookups)
         return (mostly and len(self._names) >= LEAST_NAMES) or len(self._run) >= LEAST_NAMES
-
-    @property
-    def sound(self) -> bool:
-        """Whether half or more of the last few names were found, including the very last."""
-        if len(self._lookups) < RECENT or self._run:
-            return False
-        return sum(not self._lookups[-i][1] for i in range(1, RECENT + 1)) * 2 >= RECENT
 
 
 class Watched:
@@ -179,7 +168,7 @@ class Watched:
             self._control(hosts)
         elif suspicious and not hosts:
             self._accuse(0, 0)
-        elif self._window.sound or not (hosts or self._names.open):
+        elif not (hosts or self._names.open):
             return self._believe()
         return []
 
