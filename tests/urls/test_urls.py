@@ -20,7 +20,6 @@ from gossamer.urls import (
     host,
     origin,
     registrable,
-    site_name,
     spelled,
     split,
     without_www,
@@ -191,7 +190,6 @@ def test_parts_and_origins_of_urls() -> None:
     assert origin("https://example.org/x:1") == "https://example.org:443"
     assert origin("http://[::1]/") == "http://[::1]:80"
     assert host("http://example.org:81/") == "example.org"
-    assert site_name("www.example.org") == "www.example.org"
 
 
 def test_a_fingerprint_depends_on_text_and_seed_only() -> None:

@@ -18,7 +18,7 @@ from gossamer.config.endpoints import endpoint
 from gossamer.config.settings import Settings
 from gossamer.manager.value import Value
 from gossamer.seeder.seeds import Seeds, read_seeds
-from gossamer.web.fetch.certificates import read_certificates
+from gossamer.web.fetch.request import read_certificates
 
 FIXED: Final = {
     "seeder.session_ids": "the URLs of its pages were made without these parameters",

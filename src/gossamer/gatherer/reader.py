@@ -22,8 +22,7 @@ from gossamer.urls import Scope, are_twins, canonical, host
 from gossamer.web.archive.archive import Archive, Exchange, Place
 from gossamer.web.fetch.decode import Decoded, decode, salvaged
 from gossamer.web.fetch.fetch import Fetched
-from gossamer.web.fetch.magic import kind_of, lie
-from gossamer.web.fetch.response import mime, outcome_of
+from gossamer.web.fetch.response import kind_of, lie, mime, outcome_of
 
 LARGE: Final = 300_000
 """Bytes of a decoded body. Larger ones, which take more than about 20 ms, are read in the background thread."""

@@ -4,7 +4,7 @@ A request is also marked where something other than this table must know of it w
 
 - in the site queue (place FLIGHT), which allows one request per site, in kernels
 - in `page.flags` (ASSIGNED), which plans read in another thread
-- in the pool (`web/pool/handle.py`), which gives the requests of a worker that died back
+- in the pool (`web/pool/workers.py`), which gives the requests of a worker that died back
 - in admission (`bandwidth/admission.py`), by site, with the speed that was predicted
 
 Every assignment ends in a visit; a request that was not made has the outcome RETURNED. So every entry is removed.

@@ -28,7 +28,7 @@ LOOSE_IN_QUERY: Final = b":/?@"
 
 _UNRESERVED: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 _HEX: Final = b"0123456789ABCDEFabcdef"
-_STAR, _DOLLAR, _PERCENT, _QUESTION = b"*$%?"
+_PERCENT, _QUESTION = b"%?"
 
 
 def normalised(path: bytes) -> bytes:

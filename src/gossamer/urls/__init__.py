@@ -1,15 +1,13 @@
 """URLs: canonical form, parts, class, and the scope of a crawl. Pure functions."""
 
 from gossamer.urls.canonical import Joiner, canonical
-from gossamer.urls.classify import Classes, UrlClass, extension
+from gossamer.urls.classify import UrlClass, extension
 from gossamer.urls.names import are_twins, has_www, registrable, spelled, without_www
-from gossamer.urls.parts import Parts, fingerprint, folder, host, origin, port_text, site_name, split
+from gossamer.urls.parts import fingerprint, folder, host, origin, port_text, split
 from gossamer.urls.scope import Scope, classify
 
 __all__ = [
-    "Classes",
     "Joiner",
-    "Parts",
     "Scope",
     "UrlClass",
     "are_twins",
@@ -23,7 +21,6 @@ __all__ = [
     "origin",
     "port_text",
     "registrable",
-    "site_name",
     "spelled",
     "split",
     "without_www",

@@ -21,33 +21,34 @@ class Parts:
 
 
 def split(url: str) -> Parts:
-    scheme, _, rest = url.partition("://")
-    authority, _, path = rest.partition("/")
-    name, port = _name_and_port(authority)
-    return Parts(scheme, name, port or (443 if scheme == "https" else 80), "/" + path)
+    name, port = _host_and_port(url)
+    scheme = url[: url.index(":")]
+    return Parts(scheme, name, int(port), url[url.index("/", len(scheme) + 3) :])
 
 
 def origin(url: str) -> str:
     """Scheme, host and port, the port always written: "https://example.org:443"."""
-    scheme, _, rest = url.partition("://")
-    authority = rest[: rest.index("/")]
-    if _name_and_port(authority)[1]:
-        return f"{scheme}://{authority}"
-    return f"{scheme}://{authority}:{443 if scheme == 'https' else 80}"
+    name, port = _host_and_port(url)
+    return f"{url[: url.index(':')]}://{name}:{port}"
 
 
 def host(url: str) -> str:
-    start = url.index("://") + 3
-    return _name_and_port(url[start : url.index("/", start)])[0]
+    return _host_and_port(url)[0]
 
 
 def port_text(url: str) -> str:
     """The port as written in the URL, or the default port of its scheme."""
+    return _host_and_port(url)[1]
+
+
+def _host_and_port(url: str) -> tuple[str, str]:
+    """The colons of an IPv6 address are inside its brackets."""
     start = url.index("://") + 3
     authority = url[start : url.index("/", start)]
     if ":" not in authority or authority[-1] == "]":
-        return "443" if url.startswith("https:") else "80"
-    return authority.rpartition(":")[2]
+        return authority, "443" if url.startswith("https:") else "80"
+    name, _, port = authority.rpartition(":")
+    return name, port
 
 
 def folder(url: str) -> str:
@@ -55,19 +56,6 @@ def folder(url: str) -> str:
     path = url.partition("?")[0]
     root = path.index("/", 8)
     return path[: max(root, path.rfind("/", root, len(path) - 1)) + 1]
-
-
-def _name_and_port(authority: str) -> tuple[str, int]:
-    """Host and port; port 0 if none is written. The colons of an IPv6 address are inside its brackets."""
-    if ":" not in authority or authority[-1] == "]":
-        return authority, 0
-    name, _, port = authority.rpartition(":")
-    return name, int(port)
-
-
-def site_name(host: str) -> str:
-    """The site of a host in a canonical URL: each host is one site. A redundant `www.` is already removed."""
-    return host
 
 
 def fingerprint(text: str | bytes, seed: int) -> int:

@@ -1,15 +1,22 @@
-"""Patterns in the settings: they accept or reject URLs, or rewrite them.
+"""What in a URL decides about it: patterns of the settings, which accept, reject or rewrite it; and repeated parts.
 
 A pattern without capital letters ignores case: it is searched in the URL in lower case. A pattern with a capital letter
 is searched in the URL as it is. (Refused: `re.IGNORECASE`. It disables every fast search of `re` and makes the default
 patterns of `reject` five times slower.)
 
 Cost of the default patterns of `reject`: 0.45 µs for a link without a query, 1.1 µs for a link with a query.
+
+Repeated parts are typical of endless link structures (A.6.2): a/b/c/c/c, ?x=1&x=1&x=1. A relative link that should have
+begun at the root adds a segment at each step; so does a program that appends to its own query. A path segment, or a
+parameter with its value, may occur at most `most` times in a URL. Numeric path segments are exempt, because dates
+repeat them (/2011/11/11/). BUbiNG has the same rule for paths; CobWeb removes repeated parts, which may give a
+different page. Cost: 0.1 µs for a link with a short path, 0.2 µs for a link in a folder that was seen before.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final
@@ -17,6 +24,9 @@ from typing import Final
 _ESCAPES: Final = re.compile(r"\\.|\(\?P")
 _FIRST: Final = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[^(]")
 _ROUNDS: Final = 5
+_ONE_PART: Final = 3
+"""Number of slashes in a URL whose path has one segment."""
+_MOST_FOLDERS: Final = 1 << 14
 
 Found = Callable[[str], bool]
 
@@ -99,3 +109,31 @@ class Rewrites:
         for pattern, replacement in self._rules:
             made = pattern.sub(replacement, made)
         return url if made == url else self._canonical(made)
+
+
+@lru_cache(maxsize=64)
+def repeating(most: int) -> Found:
+    """A function: whether a canonical URL repeats something more than `most` times. 0 disables the check."""
+    if not most:
+        return lambda url: False
+    shortest = _ONE_PART + most
+    calm = set[str]()  # folders without a repeated segment: no URL directly in them has a segment three times
+
+    def repeats(url: str) -> bool:
+        if url.count("/") >= shortest and (folder := url[: url.rfind("/")]) not in calm:
+            parts = url.partition("?")[0].split("/")[3:]
+            if len(parts) == len(set(parts)) and most > 1:
+                if len(calm) >= _MOST_FOLDERS:
+                    calm.clear()
+                calm.add(folder)
+            elif _more_than(most, [part for part in parts if not part.isdigit()]):
+                return True
+        return "&" in url and _more_than(most, url.partition("?")[2].split("&"))
+
+    return repeats
+
+
+def _more_than(most: int, parts: Sequence[str]) -> bool:
+    if len(parts) - len(set(parts)) < most:
+        return False
+    return any(n > most for part, n in Counter(parts).items() if part)

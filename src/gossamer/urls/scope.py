@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from gossamer.urls.canonical import Joiner, canonical
 from gossamer.urls.classify import Classes, UrlClass
-from gossamer.urls.mazes import repeating
 from gossamer.urls.names import is_address, without_www
 from gossamer.urls.parts import host, port_text
-from gossamer.urls.patterns import Found, Rewrites, found_in
+from gossamer.urls.patterns import Found, Rewrites, found_in, repeating
 
 if TYPE_CHECKING:
     from gossamer.config.settings import SeederSettings

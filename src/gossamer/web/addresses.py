@@ -18,29 +18,13 @@ from typing import Final
 _MAPPED: Final = bytes(10) + b"\xff\xff"
 """IPv4 inside IPv6 (RFC 4291, 2.5.5.2)."""
 
-_FORBIDDEN_4: Final = tuple(
-    map(
-        ipaddress.IPv4Network,
-        (
-            "0.0.0.0/8",
-            "10.0.0.0/8",
-            "100.64.0.0/10",
-            "127.0.0.0/8",
-            "168.63.129.16/32",
-            "169.254.0.0/16",
-            "172.16.0.0/12",
-            "192.0.0.0/24",
-            "192.0.2.0/24",
-            "192.88.99.0/24",
-            "192.168.0.0/16",
-            "198.18.0.0/15",
-            "198.51.100.0/24",
-            "203.0.113.0/24",
-            "224.0.0.0/4",
-            "240.0.0.0/4",
-        ),
-    )
-)
+# fmt: off
+_FORBIDDEN_4: Final = tuple(map(ipaddress.IPv4Network, (
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "172.16.0.0/12",
+    "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24",
+    "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+)))
+# fmt: on
 _UNICAST_6: Final = ipaddress.IPv6Network("2000::/3")
 """All addresses that are assigned for use between networks; any other is special."""
 _FORBIDDEN_6: Final = tuple(
@@ -87,15 +71,20 @@ def forbidden(address: str | bytes) -> bool:
     An IPv6 address that carries an IPv4 address (mapped, NAT64, 6to4) is judged by the address inside. Teredo and the
     IPv4-compatible form are refused as a whole: a packet to them may end at the address inside.
     """
+    packed = _packed(address)
+    if packed is None:
+        return True
+    return _forbidden_4(packed[12:]) if packed.startswith(_MAPPED) else _forbidden_6(packed)
+
+
+def _packed(address: str | bytes) -> bytes | None:
+    """The 16 bytes of an address; None if it is no address."""
     try:
         packed = address if isinstance(address, bytes) else pack(address)
     except ValueError:
-        return True
-    if len(packed) == 4:
-        return _forbidden_4(packed)
-    if len(packed) != 16:
-        return True
-    return _forbidden_4(packed[12:]) if packed.startswith(_MAPPED) else _forbidden_6(packed)
+        return None
+    packed = _MAPPED + packed if len(packed) == 4 else packed
+    return packed if len(packed) == 16 else None
 
 
 def _forbidden_4(packed: bytes) -> bool:
@@ -139,13 +128,8 @@ class Forbidden:
             return True
         if not self._starts:
             return False
-        try:
-            packed = address if isinstance(address, bytes) else pack(address)
-        except ValueError:
-            return True
-        if len(packed) == 4:
-            packed = _MAPPED + packed
-        return len(packed) != 16 or any(self._listed(carried) for carried in _carried(packed))
+        packed = _packed(address)
+        return packed is None or any(self._listed(carried) for carried in _carried(packed))
 
     def _listed(self, packed: bytes) -> bool:
         number = int.from_bytes(packed)

@@ -23,16 +23,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import I64, U8, U16, U64, Bools, Records
 from gossamer.base.model import VISIT, VISIT_TEXTS, Ask, Assignment, Texts, Visits, VisitTexts
-
-U8 = npt.NDArray[np.uint8]
-U16 = npt.NDArray[np.uint16]
-U64 = npt.NDArray[np.uint64]
 
 
 class Type(IntEnum):
@@ -63,21 +59,10 @@ def encode_assignment(a: Assignment) -> bytes:
 
 
 def decode_assignment(body: bytes) -> Assignment:
-    number, ask, page, origin, site, port, alone, cap, not_before, url, address = ASSIGN.unpack_from(body)
-    at = ASSIGN.size
-    return Assignment(
-        number,
-        Ask(ask),
-        page,
-        origin,
-        site,
-        body[at : at + url],
-        body[at + url : at + url + address].decode(),
-        port,
-        bool(alone),
-        cap,
-        not_before,
-    )
+    number, ask, page, origin, site, port, alone, cap, not_before, url_size, address_size = ASSIGN.unpack_from(body)
+    end = ASSIGN.size + url_size
+    url, address = body[ASSIGN.size : end], body[end : end + address_size].decode()
+    return Assignment(number, Ask(ask), page, origin, site, url, address, port, bool(alone), cap, not_before)
 
 
 _DETAIL: Final = VISIT_TEXTS.index("detail")
@@ -126,39 +111,29 @@ class Links:
         return Links(fingerprint, origin, kind, flags, texts, np.zeros(n, np.uint8), np.zeros(n, np.uint16), nothing)
 
     @staticmethod
-    def of(records: npt.NDArray[np.void], texts: bytes, anchors: bytes) -> Links:
-        def column(name: str) -> npt.NDArray[Any]:
-            return np.ascontiguousarray(records[name])
+    def of(records: Records, texts: bytes, anchors: bytes) -> Links:
+        columns = (np.ascontiguousarray(records[name]) for name in LINK.names or ())
+        fingerprint, origin, kind, flags, tag, position, lengths, anchor_lengths = columns
+        text, anchor = Texts(lengths, texts), Texts(anchor_lengths, anchors)
+        return Links(fingerprint, origin, kind, flags, text, tag, position, anchor)
 
-        return Links(
-            column("fingerprint"),
-            column("origin"),
-            column("kind"),
-            column("flags"),
-            Texts(column("length"), texts),
-            column("tag"),
-            column("position"),
-            Texts(column("anchor"), anchors),
-        )
-
-    def where(self, mask: npt.NDArray[np.bool_]) -> Links:
+    def where(self, mask: Bools) -> Links:
         """The links for which the mask is true."""
-        columns = (self.fingerprint[mask], self.origin[mask], self.kind[mask], self.flags[mask])
-        texts, anchors = _selected(self.texts, mask), _selected(self.anchors, mask)
-        return Links(*columns, texts, self.tag[mask], self.position[mask], anchors)
+        return self._rows(mask, _selected(self.texts, mask), _selected(self.anchors, mask))
 
     def pieces(self, size: int) -> list[Links]:
         """The links in order, in pieces of at most `size`."""
         texts_at, anchors_at = self.texts.offsets(), self.anchors.offsets()
-        return [self._part(slice(i, min(i + size, len(self))), texts_at, anchors_at) for i in range(0, len(self), size)]
+        parts = [slice(i, min(i + size, len(self))) for i in range(0, len(self), size)]
+        return [
+            self._rows(part, _part(self.texts, part, texts_at), _part(self.anchors, part, anchors_at)) for part in parts
+        ]
 
-    def _part(self, rows: slice, texts_at: npt.NDArray[np.int64], anchors_at: npt.NDArray[np.int64]) -> Links:
-        texts = Texts(self.texts.lengths[rows], self.texts.buffer[texts_at[rows.start] : texts_at[rows.stop]])
-        buffer = self.anchors.buffer[anchors_at[rows.start] : anchors_at[rows.stop]]
+    def _rows(self, rows: Bools | slice, texts: Texts, anchors: Texts) -> Links:
         columns = (self.fingerprint[rows], self.origin[rows], self.kind[rows], self.flags[rows])
-        return Links(*columns, texts, self.tag[rows], self.position[rows], Texts(self.anchors.lengths[rows], buffer))
+        return Links(*columns, texts, self.tag[rows], self.position[rows], anchors)
 
-    def records(self) -> npt.NDArray[np.void]:
+    def records(self) -> Records:
         out = np.empty(len(self), LINK)
         for name in ("fingerprint", "origin", "kind", "flags", "tag", "position"):
             out[name] = getattr(self, name)
@@ -182,9 +157,13 @@ pack_visit: Final = _packed(VISIT).pack
 pack_link: Final = _packed(LINK).pack
 
 
-def _selected(texts: Texts, mask: npt.NDArray[np.bool_]) -> Texts:
+def _selected(texts: Texts, mask: Bools) -> Texts:
     buffer = np.frombuffer(texts.buffer, np.uint8)[np.repeat(mask, texts.lengths)]
     return Texts(texts.lengths[mask], buffer.tobytes())
+
+
+def _part(texts: Texts, rows: slice, offsets: I64) -> Texts:
+    return Texts(texts.lengths[rows], texts.buffer[offsets[rows.start] : offsets[rows.stop]])
 
 
 def encode_result(visit: Visits, texts: Sequence[bytes], links: Links, seen: bytes = b"") -> bytes:
@@ -255,7 +234,7 @@ def decode_results(bodies: Sequence[bytes]) -> Results:
     return Results(visits, b"".join(texts), links, b"".join(seen))
 
 
-def _per_visit(counts: Sequence[int], lengths: npt.NDArray[np.uint16]) -> list[int]:
+def _per_visit(counts: Sequence[int], lengths: U16) -> list[int]:
     """For each visit, the sum of `lengths` over its links."""
     totals = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     return [end - before for before, end in pairwise((0, *totals[np.cumsum(counts)].tolist()))]

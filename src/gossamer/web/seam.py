@@ -69,7 +69,8 @@ class Web(Protocol):
 class Names(Protocol):
     """Takes names, and returns their answers later."""
 
-    def ask(self, site: int, host: str) -> None: ...
+    def ask(self, site: int, host: str, fresh: bool = False) -> None:
+        """`fresh`: a name server is asked, whatever answer is kept."""
 
     def answers(self) -> list[Answer]: ...
 

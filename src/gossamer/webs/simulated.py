@@ -193,7 +193,7 @@ class SimulatedNames:
     def open(self) -> int:
         return len(self._answers)
 
-    def ask(self, site: int, host: str) -> None:
+    def ask(self, site: int, host: str, fresh: bool = False) -> None:
         found = self.address(host)
         error = "no such name" if found is None else "forbidden" if found == "forbidden" else ""
         several = () if error or found is None else tuple(found.split())

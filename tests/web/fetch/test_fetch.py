@@ -21,9 +21,8 @@ from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.base.units import Duration, Size
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden, pack
-from gossamer.web.fetch.certificates import Trusted
 from gossamer.web.fetch.fetch import MAX_ROBOTS, Fetched, Fetcher
-from gossamer.web.fetch.request import request_fields
+from gossamer.web.fetch.request import Trusted, request_fields
 from gossamer.web.fetch.response import named, outcome_of, parse_head, retry_after
 from gossamer.web.limit.bucket import RateLimiter, Share
 from gossamer.web.limit.limited_fetch import limited_fetcher

@@ -29,8 +29,7 @@ from gossamer.gatherer.reader import Reader
 from gossamer.web.fetch.decode import decode as undo
 from gossamer.web.fetch.decode import salvaged
 from gossamer.web.fetch.fetch import Fetched
-from gossamer.web.fetch.magic import kind_of
-from gossamer.web.fetch.response import broken, mime, named, part, read_head, retry_after, tls_fault
+from gossamer.web.fetch.response import broken, kind_of, mime, named, part, read_head, retry_after, tls_fault
 from gossamer.web.message import decode_results
 from tests.support.faults import Answer, Raw, endless, mute
 from tests.support.paths import DATA

@@ -88,6 +88,18 @@ def test_forgotten_names_are_looked_up_again(server: NameServer) -> None:
         assert server.asked[host] == 2
 
 
+def test_a_fresh_lookup_goes_to_a_server_and_leaves_other_answers_alone(server: NameServer) -> None:
+    resolver = resolver_of(server)
+    for host in ("public.test", "three.test"):
+        one(resolver, host)
+    resolver.ask(7, "public.test", fresh=True)
+    (answer,) = collect(resolver, 1)
+    assert (answer.address, answer.server) == ("93.184.216.34", server.address)
+    assert server.asked["public.test"] == 2
+    assert one(resolver, "three.test").address == "93.184.216.52"
+    assert server.asked["three.test"] == 1
+
+
 @pytest.mark.parametrize("host", ["private.test", "metadata.test", "mapped.test", "127.0.0.1", "[::1]", "localhost"])
 def test_forbidden_addresses_are_refused_unless_allowed(server: NameServer, host: str) -> None:
     answer = one(resolver_of(server), host)

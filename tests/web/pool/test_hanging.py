@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gossamer.base.model import Outcome
 from gossamer.gatherer.reader import LARGE
 from gossamer.web.pool import blame, workers
-from gossamer.web.pool.handle import Worker
+from gossamer.web.pool.workers import Worker
 from tests.support.pooling import Start, archived, ask, collect, outcomes, server, start
 from tests.support.server import Server
 from tests.support.timing import WITHIN

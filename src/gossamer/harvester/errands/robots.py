@@ -26,6 +26,7 @@ from gossamer.web.message import Results
 Array = npt.NDArray[Any]
 
 MOST_REDIRECTS: Final = 5
+"""Redirects of a robots.txt, or of a sitemap, that are followed (RFC 9309, 2.3.1.2: at least five)."""
 TOO_LONG: Final = 60.0
 """Seconds: a site that rests this much longer than usual runs no errands for other sites."""
 REFUSED_AGAIN: Final = 6 * DAY

@@ -30,13 +30,12 @@ from gossamer.harvester.errands.due_sitemaps import DueSitemaps
 from gossamer.harvester.errands.errand import Context, Errand, Errands, Request
 from gossamer.harvester.errands.placing import origin_in, site_in
 from gossamer.harvester.errands.reach import Reach
-from gossamer.harvester.errands.robots import RobotsErrand
+from gossamer.harvester.errands.robots import MOST_REDIRECTS, RobotsErrand
 from gossamer.harvester.errands.rounds import Rounds, Wanted
 from gossamer.web.message import Links, Results
 
 Array = npt.NDArray[Any]
 
-MOST_REDIRECTS: Final = 5
 MOST_LEVELS: Final = 2
 """An index may name an index, but no deeper. (The protocol forbids even that.)"""
 MOST_ROBOTS: Final = 3

@@ -143,7 +143,12 @@ class Archive:
         if truncated or original is not None:
             fields.append(_CUT)
         if original is not None:
-            fields += _references(original)
+            fields += [
+                _PROFILE,
+                b"WARC-Refers-To: " + original.record_id,
+                b"WARC-Refers-To-Target-URI: " + original.uri,
+                b"WARC-Refers-To-Date: " + original.date,
+            ]
             members.append(_squeezed(_record(b"revisit", response_id, exchange.time, fields, head)))
         else:
             response = _record(b"response", response_id, exchange.time, fields, head, body)
@@ -198,15 +203,6 @@ class Archive:
         if not head.count(b"\r") == head.count(b"\n") == len(lines) - 1:  # libcurl lets a bare CR pass (RFC 9112, 2.2)
             head = b"\r\n".join(line.translate(_SPACED) for line in lines)
         return head + b"\r\n\r\n", body, compressed, truncated
-
-
-def _references(original: _Original) -> list[bytes]:
-    return [
-        _PROFILE,
-        b"WARC-Refers-To: " + original.record_id,
-        b"WARC-Refers-To-Target-URI: " + original.uri,
-        b"WARC-Refers-To-Date: " + original.date,
-    ]
 
 
 def _fields_at(path: str, offset: int) -> dict[bytes, bytes]:

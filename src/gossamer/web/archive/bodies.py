@@ -28,8 +28,8 @@ import threading
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import I64, U8, U64, Array
 from gossamer.base.errors import StorageError
 from gossamer.base.model import VisitFlag, Visits
 
@@ -44,8 +44,6 @@ _SIZE: Final = 2 * _KEYS
 _VALUE: Final = struct.Struct("<Q")
 _FILE_SHIFT: Final = 48
 _OFFSET: Final = (1 << _FILE_SHIFT) - 1
-
-Keys = npt.NDArray[np.uint64]
 
 
 class Payloads:
@@ -88,7 +86,7 @@ class Payloads:
             return None
         return value >> _FILE_SHIFT, value & _OFFSET
 
-    def publish(self, keys: Keys, files: npt.NDArray[np.integer], offsets: npt.NDArray[np.integer]) -> None:
+    def publish(self, keys: U64, files: Array, offsets: Array) -> None:
         """Adds entries, in order of age, the oldest first. Known keys, and a key of 0, are skipped.
 
         After `close` it does nothing: a crawl that fails may still commit.
@@ -97,9 +95,9 @@ class Payloads:
             if not self._memory.closed:
                 self._publish(keys, files, offsets)
 
-    def _publish(self, keys: Keys, files: npt.NDArray[np.integer], offsets: npt.NDArray[np.integer]) -> None:
+    def _publish(self, keys: U64, files: Array, offsets: Array) -> None:
         values = files.astype(np.uint64) << np.uint64(_FILE_SHIFT) | offsets.astype(np.uint64)
-        table, places = self._arrays()
+        table, places = np.frombuffer(self._memory, "<u8").reshape(2, -1)  # not kept: they hold the memory open
         first = np.sort(np.unique(keys, return_index=True)[1])
         sets = (keys[first] % np.uint64(SETS)).astype(np.int64)
         known = (table.reshape(SETS, WAYS)[sets] == keys[first, None]).any(axis=1)
@@ -115,14 +113,7 @@ class Payloads:
         new = visits[stored & (visits["warc_end"] > 0) & (visits["length"] >= LEAST)]
         self.publish(keys_of(new["payload"]), new["warc_file"], new["warc_offset"])
 
-    def _arrays(self) -> tuple[Keys, Keys]:
-        """Keys and values. Views are not kept: they would hold the memory open."""
-        both = np.frombuffer(self._memory, "<u8").reshape(2, -1)
-        return both[0], both[1]
-
-    def _places(
-        self, chosen: npt.NDArray[np.intp], sets: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+    def _places(self, chosen: I64, sets: I64) -> tuple[I64, I64]:
         """Chooses an entry for each, all different. If more than `WAYS` fall into one set, only the last are left."""
         order = np.argsort(sets, kind="stable")
         chosen, sets = chosen[order], sets[order]
@@ -141,6 +132,6 @@ class Payloads:
             self._fd = -1
 
 
-def keys_of(payloads: npt.NDArray[np.uint8]) -> Keys:
+def keys_of(payloads: U8) -> U64:
     """The keys of SHA-1 digests, given as rows of 20 bytes, as in `VISIT["payload"]`."""
     return np.ascontiguousarray(payloads[:, :_KEY]).view("<u8")[:, 0]

@@ -8,6 +8,7 @@ Sources: RFC 9110 8.4, RFC 1950–1952, RFC 7932, RFC 8878 and 9659 (a zstd wind
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 import brotli
@@ -54,7 +55,9 @@ def decode(body: bytes, encoding: str, limit: int) -> Decoded:
         if len(layers) > MOST_LAYERS:
             raise _BadError
         for name in reversed(layers):
-            data, usual, grew = _DECODERS.get(name, _unknown)(data, limit)
+            if name not in _CODINGS:
+                raise _BadError
+            data, usual, grew = _CODINGS[name][0](data, limit)
             common = common and usual
             if grew:
                 return Decoded(data[:limit], False, False)
@@ -67,8 +70,9 @@ def salvaged(body: bytes, encoding: str, limit: int) -> bytes:
     """The part before the damage of a body that `decode` finds damaged or too large, at most `limit` bytes. Slower than
     `decode`, and for one layer only."""
     parts: list[bytes] = []
+    coding = encoding.strip().lower()
     try:
-        for part in _SALVAGERS.get(encoding.strip().lower(), _nothing)(body):
+        for part in _CODINGS[coding][1](body) if coding in _CODINGS else ():
             parts.append(part[:limit])
             limit -= len(part)
             if limit <= 0:
@@ -76,10 +80,6 @@ def salvaged(body: bytes, encoding: str, limit: int) -> bytes:
     except (_InflateError, brotli.error, zstandard.ZstdError):
         pass
     return b"".join(parts)
-
-
-def _nothing(body: bytes) -> Iterator[bytes]:
-    yield from ()
 
 
 def _inflated(body: bytes) -> Iterator[bytes]:
@@ -106,29 +106,19 @@ def _inflated(body: bytes) -> Iterator[bytes]:
             stream = isal_zlib.decompressobj(wbits=31)
 
 
-def _unbrotlied(body: bytes) -> Iterator[bytes]:
+def _unbrotlied(body: bytes, piece: int = PIECE) -> Iterator[bytes]:
     stream = brotli.Decompressor()
-    for at in range(0, len(body), PIECE):
-        part = stream.process(body[at : at + PIECE], output_buffer_limit=CHUNK)
+    for at in range(0, len(body), piece):
+        part = stream.process(body[at : at + piece], output_buffer_limit=CHUNK)
         while part:
             yield part
             part = b"" if stream.is_finished() else stream.process(b"", output_buffer_limit=CHUNK)
 
 
-def _unzstandard(body: bytes) -> Iterator[bytes]:
+def _unzstandard(body: bytes, piece: int = PIECE) -> Iterator[bytes]:
     with zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(body, read_across_frames=True) as stream:
-        while part := stream.read(PIECE):
+        while part := stream.read(piece):
             yield part
-
-
-_SALVAGERS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
-    "gzip": _inflated,
-    "x-gzip": _inflated,
-    "deflate": _inflated,
-    "x-deflate": _inflated,
-    "br": _unbrotlied,
-    "zstd": _unzstandard,
-}
 
 
 def _plain(body: bytes) -> bool:
@@ -140,22 +130,14 @@ Layer = tuple[bytes, bool, bool]
 """Output; whether the input was one whole stream and nothing else; whether there was more than the bound allows."""
 
 
-def _unknown(data: bytes, limit: int) -> Layer:
-    raise _BadError
-
-
 def _gzip(data: bytes, limit: int) -> Layer:
     """Decodes one member after the other; other bytes after the last member are ignored, as browsers do."""
     out, member = _inflate(data, 31, limit + 1)
     rest = member.unused_data
     if not rest:
         return out, member.eof, len(out) > limit
-    parts, made = [out], len(out)
-    more = _inflated(rest) if rest.startswith(b"\x1f\x8b") else iter(())
-    while made <= limit and (part := next(more, None)) is not None:
-        parts.append(part)
-        made += len(part)
-    return b"".join(parts), False, made > limit
+    more = _inflated(rest) if rest.startswith(b"\x1f\x8b") else ()
+    return _gathered(chain((out,), more), limit)
 
 
 def _deflate(data: bytes, limit: int) -> Layer:
@@ -184,32 +166,33 @@ def _inflate(data: bytes, wbits: int, room: int) -> tuple[bytes, isal_zlib.Decom
 
 
 def _brotli(data: bytes, limit: int) -> Layer:
-    stream = brotli.Decompressor()
-    parts = [stream.process(data, output_buffer_limit=CHUNK)]
-    made = len(parts[0])
-    while made <= limit and not stream.is_finished() and (part := stream.process(b"", output_buffer_limit=CHUNK)):
-        parts.append(part)
-        made += len(part)
-    return b"".join(parts), stream.is_finished(), made > limit
+    return _gathered(_unbrotlied(data, len(data) or 1), limit)
 
 
 def _zstd(data: bytes, limit: int) -> Layer:
-    parts: list[bytes] = []
+    return _gathered(_unzstandard(data, CHUNK), limit)
+
+
+def _gathered(parts: Iterator[bytes], limit: int) -> Layer:
+    """Joins parts until they exceed the bound; no common encoding is made of parts."""
+    taken: list[bytes] = []
     made = 0
-    with zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(data, read_across_frames=True) as stream:
-        while made <= limit and (part := stream.read(CHUNK)):
-            parts.append(part)
-            made += len(part)
-    return b"".join(parts), False, made > limit
+    for part in parts:
+        taken.append(part)
+        made += len(part)
+        if made > limit:
+            break
+    return b"".join(taken), False, made > limit
 
 
 _COMMON: Final = frozenset({"gzip", "deflate"})
 _IDENTITY: Final = frozenset({"", "identity", "none"})
-_DECODERS: Final[dict[str, Callable[[bytes, int], Layer]]] = {
-    "gzip": _gzip,
-    "x-gzip": _gzip,
-    "deflate": _deflate,
-    "x-deflate": _deflate,
-    "br": _brotli,
-    "zstd": _zstd,
+_CODINGS: Final[dict[str, tuple[Callable[[bytes, int], Layer], Callable[[bytes], Iterator[bytes]]]]] = {
+    "gzip": (_gzip, _inflated),
+    "x-gzip": (_gzip, _inflated),
+    "deflate": (_deflate, _inflated),
+    "x-deflate": (_deflate, _inflated),
+    "br": (_brotli, _unbrotlied),
+    "zstd": (_zstd, _unzstandard),
 }
+"""What decodes a whole body, and what decodes one that may be damaged, by Content-Encoding."""

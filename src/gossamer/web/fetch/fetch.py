@@ -4,7 +4,7 @@ HTTP/2 is spoken only if the settings want it, over TLS, and never with two requ
 may not multiplex. It changes nothing else: a server that answers 421, or breaks such a request off, is requested by
 HTTP/1.1 the next time (the page goes back), and heads are written as HTTP/1.1 has them, as is usual in archives.
 In the same way a server that answers 416 is requested without Range the next time, and a server whose certificate is
-not valid without verification, if the settings want its pages all the same (`web/fetch/quirks.py`).
+not valid without verification, if the settings want its pages all the same (`web/fetch/request.py`).
 
 Invariants, each a test of the same name: a socket opens only to the pinned address and to no forbidden one; a request
 is sent once; redirects are not followed; of a body no more than its limit is kept; nothing of a type that is not
@@ -19,18 +19,16 @@ from __future__ import annotations
 import select
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pycurl
 
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden
-from gossamer.web.fetch.certificates import Trusted
-from gossamer.web.fetch.driver import Driver
-from gossamer.web.fetch.quirks import Quirks
-from gossamer.web.fetch.request import Requests
+from gossamer.web.fetch.request import Quirks, Requests, Trusted
 from gossamer.web.fetch.response import Fields, broken, read_head
 from gossamer.web.fetch.transfer import Limit, Transfer, failure_of, misplaced
 
@@ -39,6 +37,76 @@ MAX_ROBOTS: Final = 512_001
 """RFC 9309, 2.5: at least 500 kibibytes. One byte more than is parsed as rules, so that a cut line is noticed."""
 SWEEP: Final = 0.25
 """Seconds between checks of the limits that libcurl does not keep."""
+
+
+class Driver:
+    """libcurl's multi handle: tells libcurl what the epoll reports, and the epoll what libcurl waits for. The epoll is
+    the worker's. Refused: `perform()`, which pays for every idle handle."""
+
+    def __init__(self, epoll: select.epoll, connections: int) -> None:
+        """`connections`: how many libcurl keeps open at most (but at least 8)."""
+        self.epoll = epoll
+        self.masks: dict[int, int] = {}
+        """Descriptors that the epoll most likely has, and their event masks."""
+        self.timer: float | None = None
+        """When libcurl wants to act even if nothing happens; None: never."""
+        self.limit: Limit | None = None
+        self.multi = pycurl.CurlMulti()
+        self.multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
+        self.multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
+        self.multi.setopt(pycurl.M_MAXCONNECTS, max(8, connections))
+        self.multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_NOTHING)
+
+    def act(self, events: Iterable[tuple[int, int]]) -> float:
+        """Lets libcurl work on what the epoll reported, and on what its timer is due for; returns the time."""
+        action = self.multi.socket_action
+        for fd, event in events:
+            bits = 0
+            if event & (select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR):
+                bits |= pycurl.CSELECT_IN
+            if event & select.EPOLLOUT:
+                bits |= pycurl.CSELECT_OUT
+            if event & select.EPOLLERR:
+                bits |= pycurl.CSELECT_ERR
+            action(fd, bits)
+        now = time.monotonic()
+        if self.timer is not None and self.timer <= now:
+            self.timer = None
+            action(pycurl.SOCKET_TIMEOUT, 0)
+        return now
+
+    def readable(self, fd: int) -> None:
+        """Lets libcurl read from `fd`."""
+        self.multi.socket_action(fd, pycurl.CSELECT_IN)
+
+    def _watch(self, what: int, fd: int, multi: Any, data: Any) -> None:
+        """Called by libcurl: it begins to wait for `fd`, waits for something else, or no longer waits."""
+        if what == pycurl.POLL_REMOVE:
+            self.masks.pop(fd, None)
+            with suppress(OSError):
+                self.epoll.unregister(fd)
+        else:
+            mask = select.EPOLLIN if what == pycurl.POLL_IN else select.EPOLLOUT
+            if what == pycurl.POLL_INOUT:
+                mask = select.EPOLLIN | select.EPOLLOUT
+            self._register(fd, mask)
+        if self.limit is not None:
+            self.limit.watched(fd, what == pycurl.POLL_REMOVE)
+
+    def _register(self, fd: int, mask: int) -> None:
+        """libcurl may close and open a descriptor without a word: the epoll then has it no longer, or another one."""
+        known = fd in self.masks
+        self.masks[fd] = mask
+        try:
+            (self.epoll.modify if known else self.epoll.register)(fd, mask)
+        except FileNotFoundError:
+            self.epoll.register(fd, mask)
+        except FileExistsError:
+            self.epoll.modify(fd, mask)
+
+    def _set_timer(self, milliseconds: int) -> None:
+        self.timer = None if milliseconds < 0 else time.monotonic() + milliseconds / 1000
+
 
 MakeLimit = Callable[[Driver, Mapping[pycurl.Curl, Transfer]], Limit]
 """Makes the bandwidth limit of a fetcher from its driver and its open transfers."""
@@ -203,13 +271,9 @@ class Fetcher:
         if transfer.unverified and failure is None:
             detail = self._quirks.certificate(url)
         sent = get(pycurl.REQUEST_SIZE)
-        traffic = Traffic(
-            get(pycurl.APPCONNECT_TIME) or get(pycurl.CONNECT_TIME),
-            get(pycurl.STARTTRANSFER_TIME),
-            size + transfer.size,
-            sent,
-            get(pycurl.NUM_CONNECTS) == 0 and sent > 0,
-        )
+        connect = get(pycurl.APPCONNECT_TIME) or get(pycurl.CONNECT_TIME)
+        reused = get(pycurl.NUM_CONNECTS) == 0 and sent > 0
+        traffic = Traffic(connect, get(pycurl.STARTTRANSFER_TIME), size + transfer.size, sent, reused)
         self._done.append(
             Fetched(
                 transfer.assignment,

@@ -1,4 +1,4 @@
-"""Reads an HTTP answer: its head, its meaning, and libcurl's errors in our words.
+"""Reads an HTTP answer: its head, its meaning, the format of its body, and libcurl's errors in our words.
 
 Everything that can go wrong on the wire becomes an `Outcome` here and nowhere else. All functions are pure: lines and
 texts in, values out; nothing that a server sends makes them fail (`test_any_head_is_read`).
@@ -24,22 +24,14 @@ Fields = list[tuple[bytes, bytes]]
 Head = tuple[bytes, Fields, dict[str, str]]
 """Status line, fields as sent, fields by name."""
 
+# fmt: off
 _TLS_ERRORS: Final = (
-    pycurl.E_SSL_CONNECT_ERROR,
-    pycurl.E_PEER_FAILED_VERIFICATION,
-    pycurl.E_SSL_CERTPROBLEM,
-    pycurl.E_SSL_CIPHER,
-    pycurl.E_SSL_CACERT_BADFILE,
-    pycurl.E_SSL_ENGINE_NOTFOUND,
-    pycurl.E_SSL_ENGINE_SETFAILED,
-    pycurl.E_SSL_ENGINE_INITFAILED,
-    pycurl.E_SSL_SHUTDOWN_FAILED,
-    pycurl.E_SSL_CRL_BADFILE,
-    pycurl.E_SSL_ISSUER_ERROR,
-    pycurl.E_SSL_PINNEDPUBKEYNOTMATCH,
-    pycurl.E_SSL_INVALIDCERTSTATUS,
-    pycurl.E_USE_SSL_FAILED,
+    pycurl.E_SSL_CONNECT_ERROR, pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_CERTPROBLEM, pycurl.E_SSL_CIPHER,
+    pycurl.E_SSL_CACERT_BADFILE, pycurl.E_SSL_ENGINE_NOTFOUND, pycurl.E_SSL_ENGINE_SETFAILED,
+    pycurl.E_SSL_ENGINE_INITFAILED, pycurl.E_SSL_SHUTDOWN_FAILED, pycurl.E_SSL_CRL_BADFILE, pycurl.E_SSL_ISSUER_ERROR,
+    pycurl.E_SSL_PINNEDPUBKEYNOTMATCH, pycurl.E_SSL_INVALIDCERTSTATUS, pycurl.E_USE_SSL_FAILED,
 )
+# fmt: on
 ERRORS: Final = {
     pycurl.E_COULDNT_RESOLVE_HOST: Outcome.CONNECT_FAILED,
     pycurl.E_COULDNT_CONNECT: Outcome.CONNECT_FAILED,
@@ -55,29 +47,38 @@ ERRORS: Final = {
 """Outcomes by libcurl's code; any other code: PROTOCOL_ERROR."""
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9](?:[ \t]|$)")
 _PART: Final = re.compile(r"bytes\s+([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)\s*", re.ASCII)
+# fmt: off
 _CERTIFICATES: Final = {
-    9: "not valid yet",
-    10: "expired",
-    18: "self-signed",
-    19: "self-signed",
-    20: "unknown issuer",
-    21: "unknown issuer",
-    23: "revoked",
-    62: "wrong name",
+    9: "not valid yet", 10: "expired", 18: "self-signed", 19: "self-signed", 20: "unknown issuer", 21: "unknown issuer",
+    23: "revoked", 62: "wrong name",
 }
 """What is wrong with a certificate, by OpenSSL's code."""
 _HANDSHAKES: Final = (
-    ("subject name", "wrong name"),
-    ("protocol version", "old version"),
-    ("unsupported protocol", "old version"),
-    ("wrong version number", "no TLS"),
-    ("packet length too long", "no TLS"),
-    ("reset", "broken off"),
-    ("eof", "broken off"),
-    ("timed out", "stuck"),
-    ("certificate", "not valid"),
+    ("subject name", "wrong name"), ("protocol version", "old version"), ("unsupported protocol", "old version"),
+    ("wrong version number", "no TLS"), ("packet length too long", "no TLS"), ("reset", "broken off"),
+    ("eof", "broken off"), ("timed out", "stuck"), ("certificate", "not valid"),
 )
 """What is wrong with a handshake, by words in libcurl's message."""
+LOOKED_AT: Final = 16
+"""First bytes of a body that decide about its format."""
+_MARKS: Final = (
+    (b"PK\x03\x04", "ZIP"), (b"PK\x05\x06", "ZIP"), (b"%PDF-", "PDF"), (b"\x89PNG\r\n\x1a\n", "PNG"),
+    (b"GIF87a", "GIF"), (b"GIF89a", "GIF"), (b"\xff\xd8\xff", "JPEG"), (b"\x1f\x8b\x08", "gzip"),
+    (b"Rar!\x1a\x07", "RAR"), (b"7z\xbc\xaf\x27\x1c", "7z"), (b"\xfd7zXZ\0", "XZ"), (b"BZh91AY&SY", "bzip2"),
+    (b"\x28\xb5\x2f\xfd", "zstd"), (b"OggS\0", "Ogg"), (b"ID3\x02", "MP3"), (b"ID3\x03", "MP3"), (b"ID3\x04", "MP3"),
+    (b"\x1a\x45\xdf\xa3", "Matroska"), (b"FLV\x01", "FLV"), (b"wOFF\0\x01", "WOFF"), (b"wOFFOTTO", "WOFF"),
+    (b"wOF2\0\x01", "WOFF"), (b"wOF2OTTO", "WOFF"), (b"\0\x01\0\0", "TrueType"), (b"\0\0\x01\0", "icon"),
+    (b"II*\0", "TIFF"), (b"MM\0*", "TIFF"), (b"\x7fELF", "ELF"), (b"\xca\xfe\xba\xbe", "Java class"),
+    (b"SQLite format 3\0", "SQLite"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Office document"),
+    (b"%!PS-Adobe-", "PostScript"), (b"{\\rtf1", "RTF"),
+)
+# fmt: on
+"""Formats by first bytes with which no text begins (WHATWG MIME Sniffing, 6, and the specifications of the formats)."""
+_SINGLE: Final = frozenset({"location", "content-type", "content-length", "last-modified", "etag", "retry-after"})
+_NUMBERS: Final = re.compile(r"(?:^|,)\s*\+?(\d+(?:\.\d+)?(?:e\+?\d+)?)", re.ASCII)
+_STARTS: Final = tuple(mark for mark, _ in _MARKS)
+_FIRST: Final = frozenset({b"M", b"R", *(mark[:1] for mark in _STARTS)})
+_RIFF: Final = {b"WEBP": "WebP", b"WAVE": "WAVE", b"AVI ": "AVI"}
 
 
 def parse_head(lines: Sequence[bytes]) -> tuple[bytes, Fields]:
@@ -147,9 +148,6 @@ def named(fields: Fields) -> dict[str, str]:
     return fields_by_name
 
 
-_SINGLE: Final = frozenset({"location", "content-type", "content-length", "last-modified", "etag", "retry-after"})
-
-
 def mime(headers: dict[str, str]) -> str:
     """The type of a Content-Type, in lower case, without parameters; "" if it is missing or no type."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -179,9 +177,6 @@ def _in_seconds(value: str) -> str:
     return str(ceil(min(max(map(float, numbers)), 1e9))) if numbers else value
 
 
-_NUMBERS: Final = re.compile(r"(?:^|,)\s*\+?(\d+(?:\.\d+)?(?:e\+?\d+)?)", re.ASCII)
-
-
 def retry_after(value: str, now: float | None = None, date: str = "") -> float:
     """Seconds to wait by Retry-After, which has seconds or a date (RFC 9110, 10.2.3); negative if it has neither.
 
@@ -196,3 +191,24 @@ def retry_after(value: str, now: float | None = None, date: str = "") -> float:
     sent = http_date(date) if date else None
     since = sent if sent is not None else time.time() if now is None else now
     return min(max(0.0, until - since), 1e9)
+
+
+def kind_of(body: bytes) -> str:
+    """The name of the format of a body by its first bytes; "" if it may be text. In doubt, the body is a page.
+
+    Large binary files are called HTML by their headers (A.3.1).
+    """
+    if body[:1] not in _FIRST:
+        return ""
+    if body.startswith(_STARTS):
+        return next(name for mark, name in _MARKS if body.startswith(mark))
+    if body[:3] == b"\0\0\0" and body[4:8] == b"ftyp":
+        return "MP4"
+    if body[:4] == b"RIFF":
+        return _RIFF.get(bytes(body[8:12]), "")
+    return "program" if body[:2] == b"MZ" and b"\0" in body[:LOOKED_AT] else ""
+
+
+def lie(called: str, kind: str) -> str:
+    """A body that is not of the type it is called, in words."""
+    return f"called {called or 'nothing'}, but {kind} by its first bytes"

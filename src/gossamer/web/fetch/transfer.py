@@ -20,8 +20,7 @@ import pycurl
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden, pack
-from gossamer.web.fetch.magic import kind_of, lie
-from gossamer.web.fetch.response import ERRORS, GATHERED, Head, mime, part, read_head, tls_fault
+from gossamer.web.fetch.response import ERRORS, GATHERED, Head, kind_of, lie, mime, part, read_head, tls_fault
 
 KEEP: Final = 60
 """Seconds for which an idle connection may be used again."""
@@ -77,42 +76,8 @@ class Limit(Protocol):
 class Transfer:
     """A curl handle and the request that it is making."""
 
-    __slots__ = (
-        "_limit",
-        "asked",
-        "assignment",
-        "cap",
-        "chunks",
-        "curl",
-        "cut",
-        "forbidden",
-        "head",
-        "held",
-        "http2",
-        "lacking",
-        "limit",
-        "lines",
-        "made",
-        "mark",
-        "mark_time",
-        "partly",
-        "pinned",
-        "refused",
-        "repeated",
-        "size",
-        "slowed",
-        "start",
-        "unverified",
-        "unwanted",
-    )
-
     def __init__(
-        self,
-        settings: HarvesterSettings,
-        fields: list[str],
-        forbidden: Forbidden,
-        trusted: str,
-        limit: Limit | None = None,
+        self, settings: HarvesterSettings, fields: list[str], forbidden: Forbidden, trusted: str, limit: Limit | None
     ) -> None:
         self.lines: list[bytes] = []
         self.forbidden = forbidden

@@ -28,8 +28,7 @@ import pycurl
 
 from gossamer.base.model import Outcome
 from gossamer.config.settings import HarvesterSettings
-from gossamer.web.fetch.driver import Driver
-from gossamer.web.fetch.fetch import SWEEP, Fetcher
+from gossamer.web.fetch.fetch import SWEEP, Driver, Fetcher
 from gossamer.web.fetch.response import tls_fault
 from gossamer.web.fetch.transfer import Transfer
 from gossamer.web.limit.bucket import Share, window_of

@@ -79,22 +79,6 @@ def read_of(connection: socket.socket) -> int:
 class ThrottledSocket:
     """`fd` is libcurl's descriptor, `far` the connection to the server, `near` our end of the pair between them."""
 
-    __slots__ = (
-        "_down",
-        "_ended",
-        "_failed",
-        "_idle",
-        "_much",
-        "_up",
-        "dry_spells",
-        "ends",
-        "far",
-        "fd",
-        "held",
-        "near",
-        "settled",
-    )
-
     def __init__(self, fd: int, window: int) -> None:
         """`fd` is connected. `window`: bytes that may wait on either side; 0: as many as the kernel holds. If there are
         no descriptors left (OSError), nothing has changed."""

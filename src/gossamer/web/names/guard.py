@@ -1,10 +1,10 @@
 """The guard of name lookups: when name servers fail, no site is suspended for it (thesis A.2.1).
 
 A site whose name has no address is suspended for a day. So a failure is passed on only when there is reason to believe
-it; until then it is *held*, and nothing is known about its site. It is believed when
-
-- most names of the last lookups were found, and another one after it;
-- or nothing else is being looked up, and up to three names that were found before are found again (*controls*).
+it; until then it is *held*, and nothing is known about its site. It is believed when up to three names that were found
+before are found again (*controls*). They are looked up as soon as a failure is held, not when nothing else is open: an
+outage may be over by then. They are looked up at most once per second, so an outage that lasts longer is noticed if a
+failure in it is answered.
 
 The name servers are *suspected* when over 90 % of the last 1,000 lookups failed, of 50 names or more, or all lookups of
 the last 50 names. Then the controls decide. If each is found, the names are to blame and their failures are believed
@@ -35,8 +35,9 @@ LOOKUPS: Final = 1_000
 SHARE: Final = 0.9
 """Share of failures above which the servers are suspected."""
 LEAST_NAMES: Final = 50
-RECENT: Final = 10
 CONTROLS: Final = 3
+CONTROL_EVERY: Final = 1.0
+"""Seconds, at least, between lookups of controls while the servers are not suspected."""
 SOONEST: Final = 10.0
 LATEST: Final = 300.0
 """Seconds between probes: at first, and at most."""
@@ -86,13 +87,6 @@ class Window:
         mostly = self.failed > SHARE * len(self._lookups)
         return (mostly and len(self._names) >= LEAST_NAMES) or len(self._run) >= LEAST_NAMES
 
-    @property
-    def sound(self) -> bool:
-        """Whether half or more of the last few names were found, including the very last."""
-        if len(self._lookups) < RECENT or self._run:
-            return False
-        return sum(not self._lookups[-i][1] for i in range(1, RECENT + 1)) * 2 >= RECENT
-
 
 class Watched:
     """`Names` as the crawl sees them: the resolver behind the guard."""
@@ -123,7 +117,7 @@ class Watched:
         probes = sum(known is None for known in self._controls.values())
         return self._names.open - probes + len(self._held) + len(self._waiting)
 
-    def ask(self, site: int, host: str) -> None:
+    def ask(self, site: int, host: str, fresh: bool = False) -> None:
         if (self.fault or self._controls) and literal(host) is None:
             self._waiting.append((site, host))
         else:
@@ -148,10 +142,8 @@ class Watched:
         elif self.fault:
             if self._clock.monotonic() >= self._next_probe:
                 self._probe()
-        elif self._window.suspicious or (self._held and not self._names.open):
+        elif self._window.suspicious or self._held:
             ready += self._doubt()
-        elif self._held and self._window.sound:
-            ready += self._believe()
         return ready
 
     def _take(self, answer: Answer) -> bool:
@@ -168,14 +160,15 @@ class Watched:
         return found(answer)
 
     def _doubt(self) -> list[Answer]:
-        """Looks up the controls, if there are any. Without controls, a few failures are believed, and many are not."""
-        hosts, now = self._last_found(), self._clock.monotonic()
-        if hosts and (self._window.suspicious or now >= self._next_control):
-            self._next_control = now + SOONEST
+        """Looks up the controls, if there are any. Without controls, a few failures are believed in the end, and many
+        are not."""
+        hosts, now, suspicious = self._last_found(), self._clock.monotonic(), self._window.suspicious
+        if hosts and (suspicious or now >= self._next_control):
+            self._next_control = now + CONTROL_EVERY
             self._control(hosts)
-        elif not hosts and self._window.suspicious:
+        elif suspicious and not hosts:
             self._accuse(0, 0)
-        elif not hosts:
+        elif not (hosts or self._names.open):
             return self._believe()
         return []
 
@@ -188,9 +181,8 @@ class Watched:
     def _control(self, hosts: Iterable[str]) -> None:
         """Looks up names for our own purposes."""
         self._controls = dict.fromkeys(hosts)
-        self._names.forget()
         for host in self._controls:
-            self._names.ask(_PROBE, host)
+            self._names.ask(_PROBE, host, fresh=True)
 
     def _judge(self) -> list[Answer]:
         """Decides by the controls, which all have an answer."""

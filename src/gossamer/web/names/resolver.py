@@ -76,7 +76,8 @@ class _Lookup:
     again: bool = False
     """Whether a second server is being asked."""
     alone: bool = False
-    """In a channel of its own: after a malformed answer, c-ares gives up all other lookups of the channel."""
+    """In a channel of its own: it keeps no answers, and after a malformed answer c-ares gives up all other lookups of a
+    channel."""
     family: int = 0
     """Index in the order of families."""
     error: int = 0
@@ -193,15 +194,15 @@ class Resolver:
         """Readable when `answers` may have something."""
         return self._eventfd.fd
 
-    def ask(self, site: int, host: str) -> None:
+    def ask(self, site: int, host: str, fresh: bool = False) -> None:
         """Asks for the address of `host`, spelled as in a canonical URL, for a site."""
-        answer = self._at_once(host)
+        answer = None if fresh else self._at_once(host)
         if answer is not None:
             self._answer(replace(answer, site=site))
         elif host in self._lookups:
             self._lookups[host].sites.append(site)
         else:
-            self._lookups[host] = lookup = _Lookup(host, [site])
+            self._lookups[host] = lookup = _Lookup(host, [site], alone=fresh)
             self._waiting.append(lookup)
             self._start()
 
@@ -225,7 +226,6 @@ class Resolver:
         return ready
 
     def forget(self) -> None:
-        """Drops all answers: every question from now on goes to a name server."""
         self._cache.clear()
         self._servers.forget()
 

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Final
 
 from gossamer.base.model import Assignment
-from gossamer.web.pool.handle import Worker
+from gossamer.web.pool.workers import Worker
 
 STAY: Final = 60.0
 """Seconds for which a site goes to the worker that requested it last: its connection may be open that long."""

@@ -33,10 +33,9 @@ from gossamer.web.archive.bodies import Payloads
 from gossamer.web.limit.bucket import RateLimiter
 from gossamer.web.message import HEAD, Links, Results, Type, decode_results, encode_result
 from gossamer.web.pool.blame import MOST_DEATHS, Blame
-from gossamer.web.pool.handle import Inherited, Worker
 from gossamer.web.pool.placement import Placement
 from gossamer.web.pool.warcs import Warcs
-from gossamer.web.pool.workers import Workers
+from gossamer.web.pool.workers import Inherited, Worker, Workers
 
 _NUMBER: Final = struct.Struct("<Q")
 _FILE: Final = struct.Struct("<H")
@@ -99,19 +98,16 @@ class Pool:
         return sum([len(w.open) for w in self._workers.living]) + self._placement.unsent + len(self._returned)
 
     def free(self) -> int:
-        """How many more assignments the pool can take now."""
         return 0 if self._stopping else self._placement.free(self.open)
 
     def pids(self) -> list[int]:
         return [w.pid for w in self._workers.living]
 
     def grant(self, speed: int) -> None:
-        """Sets the bytes per second that all workers together may read from now on; 0: no limit."""
         if self._limiter is not None:
             self._limiter.grant(speed)
 
     def received(self) -> int:
-        """Bytes that were read from sockets so far; 0 where they are not counted."""
         return self._limiter.read() if self._limiter is not None else 0
 
     def register(self, fd: int) -> None:
