@@ -24,8 +24,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.compiled import njit
 from gossamer.base.model import Ask, Visits
 from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside, Outcome
@@ -34,8 +34,6 @@ from gossamer.desk.columns import Group
 from gossamer.desk.desk import Declared, Desk, Part
 from gossamer.harvester.waits import Waits as Waits
 from gossamer.harvester.waits import seconds_between
-
-Array = npt.NDArray[Any]
 
 _SLOWS: Final = np.array([TREATMENTS[outcome].slows for outcome in Outcome])
 _ENDS: Final = np.array([TREATMENTS[outcome].ends for outcome in Outcome])

@@ -7,19 +7,17 @@ later: a wall clock that was set back cannot make a request early.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
 from gossamer.base.model import Visits
 from gossamer.collection.journal.effects import Effects
 from gossamer.desk.desk import Desk
 from gossamer.harvester.backoff import Backoff
 from gossamer.harvester.queue.queue import SiteQueue
-
-Array = npt.NDArray[Any]
 
 ROUNDING: Final = 0.001
 """Seconds: a visit's wall time is rounded, so a rest that is longer by less than this counts as the usual rest."""

@@ -8,11 +8,11 @@ checked once more for every page, right before it is handed out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
 from gossamer.base.model import Ask, Outcome, Visits
 from gossamer.collection.journal.effects import Effects, SiteNews
@@ -34,8 +34,6 @@ from gossamer.harvester.queue.queue import SITES_BY, Order, SiteQueue
 from gossamer.harvester.requests import Requests, Taken
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer, Names, Web
-
-Array = npt.NDArray[Any]
 
 # plain numbers: numpy takes 10 µs to look at a member of an enum
 _ROBOTS: Final = int(Ask.ROBOTS)

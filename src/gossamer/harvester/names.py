@@ -5,12 +5,10 @@ Otherwise its name is resolved first. `naming.py` applies the answers to the sta
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.arrays import Array
 from gossamer.base.model import NONE
 from gossamer.base.outcomes import ASIDE
 from gossamer.collection.journal.effects import SiteEvent, SiteNews
@@ -21,8 +19,6 @@ from gossamer.harvester.naming import WHY
 from gossamer.harvester.queue.queue import SiteQueue
 from gossamer.web.addresses import pack
 from gossamer.web.seam import Answer, Names
-
-Array = npt.NDArray[Any]
 
 
 class SiteNames:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.model import NONE, VisitFlag
 from gossamer.base.outcomes import DAY, Aside, Outcome
 from gossamer.collection.journal.effects import SiteEvent
@@ -16,8 +16,6 @@ from gossamer.desk.places import MOST_SWITCHES, Places, folded
 from gossamer.harvester.backoff import OF_NAMES, Backoff
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.robots import outdate_rules
-
-Array = npt.NDArray[Any]
 
 WHY: Final = {
     SiteEvent.NAME_FAILED: Aside.NAME_FAILED,

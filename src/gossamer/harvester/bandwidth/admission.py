@@ -26,14 +26,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, U32, Array, Bools
 from gossamer.desk.table import reserve
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U32 = npt.NDArray[np.uint32]
-Bools = npt.NDArray[np.bool_]
 
 DEPTH: Final = 6
 PATIENCE: Final = 5.0
@@ -142,7 +137,7 @@ class Admission:
         self._open[site] = predicted
         self._waiting.pop(site, None)
 
-    def close(self, sites: npt.NDArray[np.integer]) -> None:
+    def close(self, sites: Array) -> None:
         """Their answers came, or no request was made."""
         self.predicted -= int(self._open[sites].sum())
         self._open[sites] = 0

@@ -8,11 +8,11 @@ workers (`web/limit/bucket.py`): a hard limit behind the predictions.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
 from gossamer.desk.desk import Desk
 from gossamer.harvester.bandwidth.admission import EVERY as OBSERVE
@@ -20,8 +20,6 @@ from gossamer.harvester.bandwidth.admission import LOOK, Admission
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.bandwidth.use import BandwidthUse
 from gossamer.web.seam import Web
-
-Array = npt.NDArray[Any]
 
 EVERY: Final = 1.0
 """Seconds between checks of the hour."""

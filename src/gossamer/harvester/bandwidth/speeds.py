@@ -21,11 +21,11 @@ the 48 nodes are for crawls of days.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F32, F64, U32, Array
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, Ask, VisitFlag, Visits
 from gossamer.collection.image import Image, Parts
@@ -34,10 +34,6 @@ from gossamer.desk.desk import Desk, Part
 from gossamer.desk.places import Places
 from gossamer.desk.table import reserve
 from gossamer.harvester.bandwidth.schedule import Hours, Moment
-
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-U32 = npt.NDArray[np.uint32]
 
 K: Final = 0.3
 SIGMA: Final = 120.0
@@ -80,9 +76,7 @@ class Speeds:
         if NONE not in (before, address) and before != address and not self._like[address + 1]:
             self._like[address + 1] = before + 1
 
-    def learn(
-        self, addresses: U32, received: npt.NDArray[Any], seconds: F64, held: npt.NDArray[Any], at: Moment
-    ) -> None:
+    def learn(self, addresses: U32, received: Array, seconds: F64, held: Array, at: Moment) -> None:
         """Learns from measurements. If an address is NONE, only the row `EVERYONE` learns."""
         learn(self.rows, addresses, received, seconds, held, at.minute, int(at.holiday), self._k, self._sigma)
 
@@ -114,9 +108,9 @@ def _network(packed: bytes) -> bytes:
 def learn(
     rows: F32,
     addresses: U32,
-    received: npt.NDArray[Any],
+    received: Array,
     seconds: F64,
-    held: npt.NDArray[Any],
+    held: Array,
     minute: float,
     day: int,
     k: float,
@@ -188,7 +182,7 @@ class ServerSpeeds(Part):
         self.hours = Hours.of(desk.settings.harvester)
         self.speeds = Speeds(self._places.max_addresses)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any] | Parts]:
+    def arrays(self) -> dict[str, Array | Parts]:
         return {"speeds": self.speeds.dump(len(self._places.packed))}
 
     def load(self, image: Image) -> None:

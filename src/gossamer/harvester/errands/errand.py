@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.model import Ask
 from gossamer.desk.desk import Desk
 from gossamer.harvester.backoff import Backoff
@@ -23,7 +23,6 @@ from gossamer.harvester.outbox import Outbox
 from gossamer.harvester.queue.queue import SiteQueue
 from gossamer.web.message import Results
 
-Array = npt.NDArray[Any]
 E = TypeVar("E", bound="Errand")
 _PAGE = int(Ask.PAGE)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.arrays import Array, Bools
 from gossamer.base.model import State
 from gossamer.desk.desk import Desk
 from gossamer.desk.places import Places
-
-Array = npt.NDArray[Any]
 
 WELL_KNOWN: Final = "/sitemap.xml"
 SCAN_EVERY: Final = 3_600.0
@@ -48,7 +46,7 @@ class Reach:
         found: Array = origins[self._origins[origins] == _INSIDE]
         return found
 
-    def lost(self, sites: Array) -> npt.NDArray[np.bool_]:
+    def lost(self, sites: Array) -> Bools:
         """Which sites have no wanted page any more: settings or robots.txt exclude all their pages."""
         columns, now = self._columns, self._desk.wall
         if now >= self._scanned + SCAN_EVERY:

@@ -8,10 +8,9 @@ counts as unreadable.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
 from gossamer.base.model import NONE, Ask, Outcome, VisitFlag
@@ -22,8 +21,6 @@ from gossamer.desk.places import Places
 from gossamer.harvester.errands.errand import Context, Errand, Errands, Request, Standing
 from gossamer.harvester.errands.placing import site_in
 from gossamer.web.message import Results
-
-Array = npt.NDArray[Any]
 
 MOST_REDIRECTS: Final = 5
 TOO_LONG: Final = 60.0

@@ -10,17 +10,12 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import U64, Array, Bools
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag, Visits
 from gossamer.desk.columns import Columns
 from gossamer.harvester.errands.probes import NEAR
-
-Array = npt.NDArray[Any]
-U64 = npt.NDArray[np.uint64]
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 RECENT: Final = 4
 

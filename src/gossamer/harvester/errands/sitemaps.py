@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.arrays import Array, Bools
 from gossamer.base.model import NONE, Ask, Outcome
 from gossamer.base.outcomes import TRANSIENT
 from gossamer.collection.journal.effects import Effects
@@ -33,8 +33,6 @@ from gossamer.harvester.errands.reach import Reach
 from gossamer.harvester.errands.robots import RobotsErrand
 from gossamer.harvester.errands.rounds import Rounds, Wanted
 from gossamer.web.message import Links, Results
-
-Array = npt.NDArray[Any]
 
 MOST_REDIRECTS: Final = 5
 MOST_LEVELS: Final = 2
@@ -214,12 +212,12 @@ class SitemapErrand(Errand):
         """The next piece to enlist; None: there is none."""
         return self._pieces[0] if self._pieces else None
 
-    def own(self, piece: Piece) -> npt.NDArray[np.bool_]:
+    def own(self, piece: Piece) -> Bools:
         """Which pages of the piece the sitemap may list."""
         links, spoken_for = piece.links, self.rounds.spoken_for(piece.wanted)
         origins = self._columns.origins.find(links.origin)
         sites = self._columns.origin.site[np.where(origins == NONE, 0, origins)]
-        own: npt.NDArray[np.bool_] = (origins != NONE) & np.isin(sites, list(spoken_for))
+        own: Bools = (origins != NONE) & np.isin(sites, list(spoken_for))
         unknown, first, back = np.unique(links.origin[origins == NONE], return_index=True, return_inverse=True)
         if len(unknown):
             rows, at = np.flatnonzero(origins == NONE), links.texts.offsets()

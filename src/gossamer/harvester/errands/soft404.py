@@ -38,9 +38,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.arrays import Array
 from gossamer.base.model import VISIT_TEXTS, Ask, Outcome, PageFlag, VisitFlag
 from gossamer.desk.desk import Desk
 from gossamer.desk.places import Places
@@ -49,8 +49,6 @@ from gossamer.harvester.errands.errand import Context, Errand, Errands, Request
 from gossamer.harvester.errands.probes import MOST, NAME, SAME, UNANSWERED, Answer, Kind, ProbeAnswers, named, said
 from gossamer.harvester.errands.similar import Alike, Said, look_at, said_in
 from gossamer.web.message import Results
-
-Array = npt.NDArray[Any]
 
 ALIKE: Final = 2
 """A folder is probed after this many pages that resemble an earlier page."""

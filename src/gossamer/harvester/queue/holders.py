@@ -13,13 +13,13 @@ sites of the domain mostly have the same address.
 
 from __future__ import annotations
 
+from gossamer.base.arrays import U32
 from gossamer.base.compiled import njit
 from gossamer.harvester.queue.memory import (
     HEAP,
     IN_HEAP,
     LINE,
     NOBODY,
-    U32,
     Arrays,
     advance,
     has_work,

@@ -12,17 +12,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import I64, U32, Records
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE
-
-U8 = npt.NDArray[np.uint8]
-U32 = npt.NDArray[np.uint32]
-U64 = npt.NDArray[np.uint64]
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-Records = npt.NDArray[np.void]
 
 NOBODY: Final = NONE
 

@@ -54,21 +54,18 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from gossamer.base.arrays import F64, I64, U8, U32
 from gossamer.base.model import NONE
 from gossamer.harvester.queue import turns
 from gossamer.harvester.queue.holders import leave_domains, set_address
 from gossamer.harvester.queue.memory import (
     BEST,
-    F64,
-    I64,
     IN_FLIGHT,
     IN_HEAP,
     IN_LINE,
     IN_READY,
     LARGER,
     LEFT,
-    U8,
-    U32,
     WAITING,
     Arrays,
     make_arrays,

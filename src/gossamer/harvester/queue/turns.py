@@ -7,12 +7,12 @@ from typing import Final
 import numpy as np
 
 from gossamer.base import askable
+from gossamer.base.arrays import F64, U8, U32
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import ERRAND, Ask, PageFlag
 from gossamer.harvester.queue.holders import hold, let_go, may_be_asked, rest
 from gossamer.harvester.queue.memory import (
     ENTRIES,
-    F64,
     FLIGHT,
     IN_FLIGHT,
     IN_HEAP,
@@ -22,8 +22,6 @@ from gossamer.harvester.queue.memory import (
     NOBODY,
     OUT,
     READY,
-    U8,
-    U32,
     WAITING,
     Arrays,
     has_work,
