@@ -52,6 +52,11 @@ class QueueClocks:
         """Sets the usual seconds between turns, and between the requests of a turn."""
         self._queue.set_waits(sites, self._backoff.waits(sites), self._backoff.pauses(sites))
 
+    def robots_read(self, owners: Array) -> None:
+        """The robots.txt files of these sites were read: sets their clocks by what was learned."""
+        self.set_waits(owners)
+        self.follow(owners)
+
     def postpone(self, sites: Array, seconds: float | Array) -> None:
         """Delays these sites by so many seconds from now, for a reason that is not stored."""
         self._queue.not_before(sites, self.now + np.broadcast_to(seconds, len(sites)))

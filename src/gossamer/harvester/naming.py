@@ -17,10 +17,7 @@ from gossamer.harvester.backoff import OF_NAMES, Backoff
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.robots import outdate_rules
 
-WHY: Final = {
-    SiteEvent.NAME_FAILED: Aside.NAME_FAILED,
-    SiteEvent.FORBIDDEN_ADDRESS: Aside.FORBIDDEN_ADDRESS,
-}
+WHY: Final = {SiteEvent.NAME_FAILED: Aside.NAME_FAILED, SiteEvent.FORBIDDEN_ADDRESS: Aside.FORBIDDEN_ADDRESS}
 _CONNECT_FAILED, _RETURNED = int(Outcome.CONNECT_FAILED), int(Outcome.RETURNED)
 _RESPELLED, _OTHER_NAME = int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
 

@@ -20,17 +20,8 @@ from gossamer.desk.rules import Rules
 from gossamer.harvester.backoff import Backoff
 
 READABLE: Final = frozenset(
-    {
-        Outcome.OK,
-        Outcome.DUPLICATE,
-        Outcome.REDIRECT,
-        Outcome.NOT_FOUND,
-        Outcome.REFUSED,
-        Outcome.OTHER_TYPE,
-        Outcome.NO_CONTENT,
-        Outcome.RETURNED,
-        Outcome.PAYMENT_REQUIRED,
-    }
+    {Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE}
+    | {Outcome.NO_CONTENT, Outcome.RETURNED, Outcome.PAYMENT_REQUIRED}
 )
 """Outcomes of robots.txt that say what is allowed, or nothing; after any other outcome nothing is allowed."""
 UNREADABLE: Final = ASIDE[Aside.ROBOTS_UNREADABLE]

@@ -24,12 +24,15 @@ from gossamer.harvester.queue.memory import (
     READY,
     WAITING,
     Arrays,
+    contend,
     has_work,
     pop,
     push,
+    rekey,
+    reorder,
+    take_best,
 )
 from gossamer.harvester.queue.page_heaps import pop_page
-from gossamer.harvester.queue.ready import contend, rekey, reorder, take_best
 
 _ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
 _PAGE: Final = np.uint8(Ask.PAGE)
