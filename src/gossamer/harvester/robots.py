@@ -122,15 +122,12 @@ def outlast_rests(desk: Desk, applied: Applied) -> None:
     Old rules that are used because robots.txt cannot be read are valid for the usual time after the rest, since each
     failure makes the site rest.
     """
-    visits = applied.visits
+    visits, origins, valid = applied.visits, desk.columns.origin, float(desk.settings.harvester.robots_valid)
     for i in np.flatnonzero(visits["ask"] == _ROBOTS).tolist():
-        _outlast_rest(desk, int(visits["origin"][i]), float(visits["time"][i]))
-
-
-def _outlast_rest(desk: Desk, origin: int, time: float) -> None:
-    origins = desk.columns.origin
-    if origins.valid[origin] >= time:
-        site, valid = int(origins.site[origin]), float(desk.settings.harvester.robots_valid)
+        origin, time = int(visits["origin"][i]), float(visits["time"][i])
+        if origins.valid[origin] < time:
+            continue
+        site = int(origins.site[origin])
         rested, until = max(time, float(desk.columns.site.next[site])), 0.0
         if origins.failures[origin]:
             until = rested + valid

@@ -85,7 +85,7 @@ class Admission:
         enforced: bool = True,
     ) -> None:
         """`enforced`: there is a hard limit."""
-        self._threshold = Threshold(adapts, enforced)
+        self.adapts, self._threshold = adapts, Threshold(adapts, enforced)
         self.depth, self.patience, self.limit = depth, patience, limit
         self.predicted = 0
         """CB, bytes per second."""
@@ -104,18 +104,9 @@ class Admission:
         """Bandwidth that was free when the last candidate was passed over."""
 
     @property
-    def adapts(self) -> bool:
-        return self._threshold.adapts
-
-    @property
-    def factor(self) -> float:
-        """The threshold, in limits."""
-        return self._threshold.factor
-
-    @property
     def threshold(self) -> int:
         """Bytes per second."""
-        return int(self.limit * self.factor)
+        return int(self.limit * self._threshold.factor)
 
     @property
     def full(self) -> bool:

@@ -34,8 +34,7 @@ asked for by robots.txt and under all clocks; a site that answers honestly has n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -71,8 +70,7 @@ _OK, _REDIRECT, _SOFT, _RETURNED = (int(o) for o in (Outcome.OK, Outcome.REDIREC
 _HOPS: Final = int(PageFlag.HOPS)
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(NamedTuple):
     """A request for a page that cannot exist."""
 
     site: int
