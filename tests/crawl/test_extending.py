@@ -63,14 +63,14 @@ def test_a_part_of_the_state_is_in_image_replay_status_and_explain(world: World)
 
 def test_an_errand_is_asked_for_in_its_sites_turns_and_politely(world: World) -> None:
     crawl = world.run([A]).crawl
-    icons = crawl.harvest.errands[IconErrand]
+    icons = crawl.harvest._errands[IconErrand]
     assert sorted(icons.answered) == [b"http://a.example/icon", b"http://b.example/icon"]
     asked = [asked.url for asked in world.asked if asked.ask is Ask.PROBE]
     assert sorted(asked) == [A + "icon", B + "icon"]
     assert impolite(world.asked, 15.0, 1.0) == []
-    told = statistics_of(crawl.desk, world.clock.wall(), errands=crawl.harvest.errands)
+    told = statistics_of(crawl.desk, world.clock.wall(), errands=crawl.harvest.parts())
     assert told.parts[IconErrand.name] == {"answered": 2}
-    standing = site_standing(DeskView(crawl.desk, crawl.harvest.errands), world.settings, 1, told.time, 0)
+    standing = site_standing(DeskView(crawl.desk, crawl.harvest.parts()), world.settings, 1, told.time, 0)
     assert standing["parts"][IconErrand.name] == {"icon": "asked for"}
     assert crawl.desk[Account].probe_visits == 2
 

@@ -124,7 +124,7 @@ class _Session:
         ended = Ended(ending.value, waits_until(m.desk, m.clock.wall()))
         final = replace(watch.statistics(), ended=ended)
         write_status(m.store.shard, final.to_json())
-        m.crawl.planner.history.write(m.store.shard)
+        m.crawl.planner.write_history()
         self._voice.event("stop", ending=ending.value, visits=final.requests.visits, stored=final.requests.stored)
         return Report(final, ending, bool(interrupted), str(self._request.folder), crawling)
 

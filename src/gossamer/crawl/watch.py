@@ -98,7 +98,7 @@ class Watch:
     def __init__(self, machinery: Machinery, voice: Voice, curve: Curve, begun: Begun) -> None:
         self._m, self._voice, self._begun = machinery, voice, begun
         self.curve = curve
-        self.meter = Meter(machinery.desk, machinery.crawl.harvest.errands)
+        self.meter = Meter(machinery.desk, machinery.crawl.harvest.parts())
         most = machinery.desk.settings.collection.max_memory
         self._memory = memory.Limit(most, machinery.memory_used())
         self._told = (0, 0)
@@ -128,7 +128,7 @@ class Watch:
         check_clock(m.clock, self._voice)
         if m.clock.monotonic() >= self._next_plans:
             self._next_plans = m.clock.monotonic() + PLANS_EVERY
-            in_background(lambda: planner.history.write(m.store.shard))
+            in_background(planner.write_history)
         made = planner.made
         self.curve.add(made.at, made.index_value, made.index_pages)
 
@@ -222,7 +222,7 @@ class Watch:
             limits=self._limits(),
             index=self.curve.value,
             scores=m.scorer.state(processor),
-            bandwidth=None if harvest.bandwidth is None else harvest.bandwidth.use(),
+            bandwidth=harvest.bandwidth_use(),
         )
 
     def _limits(self) -> Limits:

@@ -23,7 +23,7 @@ from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.store import Store
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
-from gossamer.manager.history import Past, read_history
+from gossamer.manager.history import Past, Said, read_history
 from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.unjudged import find_unjudged
@@ -77,7 +77,7 @@ class Planner:
         """Something has changed since the last plan was begun."""
         self.longest = 0.0
         """Duration of the longest plan, in seconds."""
-        self.history = read_history(store.shard)
+        self._history = read_history(store.shard)
         self.made = Made()
 
     def outdate(self) -> None:
@@ -121,7 +121,7 @@ class Planner:
         self._taken = True
         self.longest = max(self.longest, plan.seconds)
         self.made = Made(plan, self._begun)
-        self.history.add(past)
+        self._history.add(past)
         return plan, self._judge(unjudged)
 
     def appraise(self, wall: float) -> tuple[float, int]:
@@ -129,6 +129,14 @@ class Planner:
         desk = self._desk
         plan = make_plan(desk.columns, desk[Pages].policy, wall, 1, 1, 0.0, self.value, int(desk[Pages].totals[TOTAL]))
         return plan.index_value, plan.index_pages
+
+    def plans_about(self, page: int, site: int) -> list[Said]:
+        """What each of the last plans did with the page."""
+        return self._history.about(page, site)
+
+    def write_history(self) -> None:
+        """Writes the last plans to disk, for `gossamer explain` after the crawl."""
+        self._history.write(self._store.shard)
 
     def close(self) -> None:
         self._thread.shutdown(wait=True)
@@ -157,7 +165,7 @@ class Planner:
             desk[Rules].unjudged = False
             pages = find_unjudged(desk.columns, wall, AT_ONCE)
         past = Past(
-            self.history.last + 1,
+            self._history.last + 1,
             wall,
             known,
             plan.candidates,

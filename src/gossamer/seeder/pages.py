@@ -30,6 +30,7 @@ from gossamer.base.model import (
 from gossamer.collection.journal.effects import ORIGIN, PAGE, Effects
 from gossamer.config.settings import Settings
 from gossamer.desk.columns import Columns
+from gossamer.desk.places import number_in
 from gossamer.desk.table import Arrays, add_one, find_one
 from gossamer.robots.match import verdicts_many
 from gossamer.web.message import Links
@@ -177,12 +178,9 @@ def _origins(
             site = _site(columns, parts.host, seed, made_sites, names, limits, effects)
             if len(names) > len(www):
                 www.append(int(links.flags[link] & _WWW != 0))
-            number = effects.first_origin + len(records)
-            if site == NONE or number >= columns.origin.limit:
-                made[fingerprint] = (NONE, NONE)
-            else:
-                made[fingerprint] = (number, site)
-                records.append((site, parts.port, parts.scheme == "https"))
+            record, limit = (site, parts.port, parts.scheme == "https"), columns.origin.limit
+            number = NONE if site == NONE else number_in(records, record, effects.first_origin, limit)
+            made[fingerprint] = (number, site if number != NONE else NONE)
         origins[i], sites[i] = made[fingerprint]
     effects.sites = Texts.join(names, "<u2")
     effects.sites_www = np.array(www, np.uint8)
@@ -198,9 +196,8 @@ def _site(
     site = made.get(name)
     if site is None:
         site = int(columns.hosts.find(np.array([urls.fingerprint(name, seed)], np.uint64))[0])
-        if site == NONE and effects.first_site + len(names) < limits.sites:
-            site = effects.first_site + len(names)
-            names.append(name.encode())
+        if site == NONE:
+            site = number_in(names, name.encode(), effects.first_site, limits.sites)
         made[name] = site
     return site
 

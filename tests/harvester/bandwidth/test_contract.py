@@ -92,7 +92,7 @@ def test_a_larger_depth_uses_more_bandwidth_and_breaks_the_order_more_often(tmp_
     for depth in (1, 6):
         changes = (f"harvester.bandwidth={LIMIT}B", "harvester.bandwidth_adapts=false")
         made = world(tmp_path / str(depth), *changes, f"harvester.bandwidth_depth={depth}")
-        admission = within(made.run(SEEDS).crawl.harvest.bandwidth).admission
+        admission = within(made.run(SEEDS).crawl.harvest._bandwidth).admission
         begun = made.asked[0].start
         used[depth] = bandwidth(made.asked, begun + 20, begun + 120), admission.inversions
     assert used[6][0] > used[1][0]
@@ -140,7 +140,7 @@ def test_the_granted_bandwidth_changes_with_the_hour_during_a_crawl(tmp_path: Pa
     before, after = bandwidth(made.asked, begun + 20, begun + 55), bandwidth(made.asked, begun + 62, begun + 90)
     assert before < 45_000
     assert after > 3 * before
-    assert within(result.crawl.harvest.bandwidth).limit == 1_000_000
+    assert within(result.crawl.harvest._bandwidth).limit == 1_000_000
 
 
 def test_a_page_predicted_above_the_limit_is_requested_all_the_same(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_page_predicted_above_the_limit_is_requested_all_the_same(tmp_path: Pa
 
 def test_the_statistics_have_the_used_and_the_granted_bandwidth(tmp_path: Path) -> None:
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
-    use = within(made.run(SEEDS, pages=200).crawl.harvest.bandwidth).use()
+    use = within(made.run(SEEDS, pages=200).crawl.harvest._bandwidth).use()
     assert use.granted == LIMIT
     assert use.read > 200 * SIZE
     assert use.share is not None

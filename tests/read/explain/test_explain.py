@@ -665,10 +665,10 @@ def test_the_plans_that_contained_a_page_are_reported_during_the_crawl_and_after
             crawl.turn()
         live = explain_page(tmp_path / "c", f"{ROOT}two")["plans"]
         assert any(plan["planned"] for plan in live)
-        assert live[-1]["number"] == crawl.planner.history.last
-        crawl.planner.history.write(shard_folder(tmp_path / "c"))
+        assert live[-1]["number"] == crawl.planner._history.last
+        crawl.planner.write_history()
     said = explain_page(without_holder(tmp_path / "c"), f"{ROOT}two")
     assert said["plans"] == live
     assert f"plan {live[-1]['number']} of " in text_of(said)
     with running(world, []) as (crawl, _):
-        assert crawl.planner.history.last == live[-1]["number"]
+        assert crawl.planner._history.last == live[-1]["number"]

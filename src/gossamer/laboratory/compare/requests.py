@@ -22,9 +22,10 @@ from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs, settings_of_last_run
 from gossamer.config import Settings
 from gossamer.config.presets import in_force
-from gossamer.harvester.backoff import Answers, Clocks, Waits, rests_after, waits_at
+from gossamer.harvester.backoff import Answers, SiteClocks, rests_after, waits_at
 from gossamer.harvester.bandwidth.schedule import Hours
 from gossamer.harvester.robots import READABLE
+from gossamer.harvester.waits import Waits
 from gossamer.laboratory.compare.discovery import CrawlFacts, Soonest, soonest
 from gossamer.laboratory.compare.shortest import F64, I64, Constraints, Requests, groups
 from gossamer.read.sql.database import Database, Row
@@ -192,7 +193,7 @@ def _delays(visits: _Visits, site_of: I64) -> F64:
 def _rests(visits: _Visits, sizes: I64, delay: F64, settings: Settings) -> F64:
     count = len(sizes)
     zeros, ones = np.zeros(count, np.float32), np.ones(count, np.float32)
-    clocks = Clocks(
+    clocks = SiteClocks(
         next=np.zeros(count),
         asked=np.zeros(count, np.uint32),
         failures=np.zeros(count, np.uint8),

@@ -15,7 +15,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.harvester.bandwidth.admission import F64, I64, U32, Admission, Bools, Search
+from gossamer.base.arrays import F64, I64, U32, Bools
+from gossamer.harvester.bandwidth.admission import Admission, Search
 
 MEASURE: Final = 1.0
 

@@ -147,10 +147,8 @@ def _watched(plea: CrawlRequest, way: Way, seconds: float, settle: float, show: 
     sampler: list[_Sampler] = []
 
     def begin(live: Crawl) -> None:
-        bandwidth = live.harvest.bandwidth
-        assert bandwidth is not None
         if way.by_fetchers:
-            bandwidth.admission = Fetchers(live.desk.columns.site.limit)
+            live.harvest.admit_by(Fetchers(live.desk.columns.site.limit))
         sampler.append(_Sampler(live, settle + seconds))
         sampler[0].start()
 
@@ -186,12 +184,11 @@ class _Sampler(threading.Thread):
         self._crawl.stop = Ending.STOPPED
 
     def _sample(self) -> None:
-        bandwidth = self._crawl.harvest.bandwidth
-        assert bandwidth is not None
-        admission, now, read = bandwidth.admission, time.monotonic(), self._crawl.web.received()
+        use, now, read = self._crawl.harvest.bandwidth_use(), time.monotonic(), self._crawl.web.received()
+        assert use is not None
         if self._first is None and read:
             self._first = now
-        self._rows.append((now, read, admission.predicted, admission.inversions, admission.capped))
+        self._rows.append((now, read, use.predicted, use.inversions, use.capped))
 
     def end(self) -> None:
         self._over.set()

@@ -20,12 +20,13 @@ import numpy.typing as npt
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import NONE, Outcome, PageFlag, Reason, State
 from gossamer.base.outcomes import NO_OUTCOME
-from gossamer.harvester.backoff import Answers, Clocks, Waits, _wait, clocks
+from gossamer.harvester.backoff import Answers, SiteClocks, _wait, clocks
 from gossamer.harvester.queue.memory import IN_FLIGHT, IN_HEAP, IN_READY, LARGER, LEFT, NOBODY, OUT, Arrays, push
 from gossamer.harvester.queue.page_heaps import insert, raise_key
 from gossamer.harvester.queue.turns import done as queue_done
 from gossamer.harvester.queue.turns import ready as queue_ready
 from gossamer.harvester.queue.turns import touch_site
+from gossamer.harvester.waits import Waits
 from gossamer.laboratory.simulate.flow import NOW, OPEN, Flow, begin, move, next_event, take_ended
 from gossamer.laboratory.simulate.servers import ServedWeb, fails, latency_of, speed_of
 from gossamer.manager.learn import _learn, _Links, _Pages, _plant, _Visits
@@ -108,7 +109,7 @@ class CrawlColumns(NamedTuple):
     counts: I64
     valid: F64
     site_pages: U32
-    clocks: Clocks
+    clocks: SiteClocks
     waits: Waits
 
 

@@ -14,8 +14,9 @@ from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, VISIT
 from gossamer.crawl.parts import new_columns
 from gossamer.desk.columns import Columns
-from gossamer.harvester.backoff import Clocks, Waits
+from gossamer.harvester.backoff import SiteClocks
 from gossamer.harvester.queue.queue import SITES_BY, SiteQueue
+from gossamer.harvester.waits import Waits
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate import loop
 from gossamer.laboratory.simulate.flow import NOW, Flow, make_flow
@@ -193,7 +194,7 @@ def _make_arrays(graph: WebGraph, scenario: Scenario, columns: Columns) -> _Arra
         learn.new_counts(),
         np.full(graph.sites, np.inf),
         columns.site.pages,
-        Clocks.of(columns.site),
+        SiteClocks.of(columns.site),
         _waits(scenario, columns),
     )
     flow = make_flow(scenario.connections, scenario.bandwidth)
