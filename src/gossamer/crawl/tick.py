@@ -30,8 +30,7 @@ from gossamer.harvester.errands.robots import RobotsErrand
 from gossamer.harvester.errands.sitemaps import SitemapErrand
 from gossamer.harvester.errands.soft404 import ProbeErrand
 from gossamer.harvester.harvest import Harvest
-from gossamer.seeder.copies import mark_duplicates
-from gossamer.seeder.credits import duplicates_of
+from gossamer.seeder.copies import duplicates_of, mark_duplicates
 from gossamer.seeder.pages import Limits
 from gossamer.seeder.seed import identify
 from gossamer.web.message import Links, Results
