@@ -31,7 +31,7 @@ from gossamer.harvester.errands.sitemaps import SitemapErrand
 from gossamer.harvester.errands.soft404 import ProbeErrand
 from gossamer.harvester.harvest import Harvest
 from gossamer.seeder.copies import duplicates_of, mark_duplicates
-from gossamer.seeder.pages import Limits
+from gossamer.seeder.pages import SeederLimits
 from gossamer.seeder.seed import identify
 from gossamer.web.message import Links, Results
 from gossamer.web.seam import Answer
@@ -69,7 +69,7 @@ class Stages:
     desk: Desk
     store: Store
     harvest: Harvest
-    limits: Limits
+    limits: SeederLimits
     log: EventLog | None
     committed: Callable[[], None]
     """Called after each commit: plans are out of date."""
