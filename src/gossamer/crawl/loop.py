@@ -28,9 +28,9 @@ from gossamer.harvester.errands.errand import Errand
 from gossamer.harvester.errands.sitemaps import SitemapErrand
 from gossamer.harvester.errands.table import ERRANDS
 from gossamer.harvester.harvest import Harvest
-from gossamer.manager.due import soonest_due
 from gossamer.manager.pages import Pages
 from gossamer.manager.planner import Planner
+from gossamer.manager.scans import soonest_due
 from gossamer.seeder.pages import SeederLimits
 from gossamer.seeder.seed import Planted, enlist, plant
 from gossamer.web.message import Results

@@ -76,10 +76,8 @@ def _content_key(digest: np.uint64, seed: np.uint64) -> np.uint64:
 
 
 class Copies(Part):
-    """Pairs of an original page and a page of another site that duplicates it, in a growing array.
-
-    A pair takes 8 bytes. Pairs are only ever added: a reader checks whether the copy is still a duplicate.
-    """
+    """Pairs of an original page and a page of another site that duplicates it, in a growing array. A pair takes 8
+    bytes. Pairs are only ever added: a reader checks whether the copy is still a duplicate."""
 
     name = "copies"
     needs = ("credits",)

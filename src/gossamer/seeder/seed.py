@@ -94,11 +94,8 @@ def _keep(
     link_kinds: Array,
     nofollow: Array,
 ) -> int:
-    """Keeps the links of followed visits that lead to known pages; returns their number.
-
-    From here on `visits["links"]` counts them. `nofollow` counts, by visit, the links that are dropped because the page
-    asks not to follow them.
-    """
+    """Keeps the links of followed visits that lead to known pages; returns their number. From here on `visits["links"]`
+    counts them. `nofollow` counts, by visit, the links that are dropped because the page asks not to follow them."""
     for i in range(len(visits)):
         visits[i].links = 0
     count = 0
@@ -154,10 +151,8 @@ def plant(
     rules: Array,
     effects: Effects,
 ) -> Planted:
-    """Makes pages of seeds. Known pages are marked as seeds, and opened unless robots.txt forbids them.
-
-    Seeds are canonical except for the `www.` that they were given with: their sites are first requested with it.
-    """
+    """Makes pages of seeds. Known pages are marked as seeds, and opened unless robots.txt forbids them. Seeds are
+    canonical except for the `www.` that they were given with: their sites are first requested with it."""
     canonical = [scope.canonical(text, None) or text for text in seeds]
     texts = [url.encode() for url in canonical]
     flags = [
@@ -182,10 +177,8 @@ def plant(
 
 
 def _known_seeds(columns: Columns, targets: Array) -> tuple[Records, Array]:
-    """Verdicts on known pages that become seeds, and the indices of the seeds that robots.txt forbids.
-
-    The limits of depth, domains and patterns do not apply to seeds, so pages that they excluded are opened.
-    """
+    """Verdicts on known pages that become seeds, and the indices of the seeds that robots.txt forbids. The limits of
+    depth, domains and patterns do not apply to seeds, so pages that they excluded are opened."""
     page, known = columns.page, np.flatnonzero(targets != NONE)
     shut = page.state[targets[known]] == _EXCLUDED
     forbidden = known[shut & (page.reason[targets[known]] == _ROBOTS)]
