@@ -115,7 +115,7 @@ APPLYING = (
     "manager/learn.py",
     "manager/pages.py",
     "manager/policies.py",
-    "seeder/credits.py",
+    "seeder/copies.py",
 )
 """Files of the functions that `apply` calls."""
 

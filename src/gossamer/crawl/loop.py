@@ -27,12 +27,11 @@ from gossamer.desk.rules import Rules
 from gossamer.harvester.errands.errand import Errand
 from gossamer.harvester.errands.table import ERRANDS
 from gossamer.harvester.harvest import Harvest
-from gossamer.manager.due import soonest_due
 from gossamer.manager.pages import Pages
 from gossamer.manager.planner import Planner
-from gossamer.seeder.listed import enlist
-from gossamer.seeder.pages import Limits
-from gossamer.seeder.seed import Planted, plant
+from gossamer.manager.scans import soonest_due
+from gossamer.seeder.pages import SeederLimits
+from gossamer.seeder.seed import Planted, enlist, plant
 from gossamer.web.message import Results
 from gossamer.web.names.guard import Watched
 from gossamer.web.seam import Answer, Names, Web
@@ -97,7 +96,7 @@ class Crawl:
         self.names = Watched(names, clock)
         self.harvest = Harvest(desk, store, web, self.names, clock, desk[Pages].policy.sites_by, errands)
         self.planner = Planner(desk, store, bounds.patience)
-        self._stages = Stages(desk, store, self.harvest, Limits.of(desk.settings), log, self.planner.outdate)
+        self._stages = Stages(desk, store, self.harvest, SeederLimits.of(desk.settings), log, self.planner.outdate)
         self._steps = steps
         self._pace = _Pace(desk.settings.harvester)
         self.stop: Ending | None = None

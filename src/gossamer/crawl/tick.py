@@ -27,9 +27,8 @@ from gossamer.desk.desk import Desk
 from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
 from gossamer.harvester.harvest import Harvest
-from gossamer.seeder.copies import mark_duplicates
-from gossamer.seeder.credits import duplicates_of
-from gossamer.seeder.pages import Limits
+from gossamer.seeder.copies import duplicates_of, mark_duplicates
+from gossamer.seeder.pages import SeederLimits
 from gossamer.seeder.seed import identify
 from gossamer.web.message import Links, Results
 from gossamer.web.seam import Answer
@@ -67,7 +66,7 @@ class Stages:
     desk: Desk
     store: Store
     harvest: Harvest
-    limits: Limits
+    limits: SeederLimits
     log: EventLog | None
     committed: Callable[[], None]
     """Called after each commit: plans are out of date."""

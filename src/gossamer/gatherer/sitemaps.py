@@ -30,16 +30,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from itertools import accumulate
 from typing import Final, NamedTuple
 
 from gossamer.base.model import LinkKind, Tag
 from gossamer.gatherer.charset import codec, decode
-from gossamer.gatherer.counted import Seen
 from gossamer.gatherer.gather import Gathered
-from gossamer.gatherer.lastmod import lastmod
-from gossamer.gatherer.links import Kinds, Link, judged, merged, resolved
+from gossamer.gatherer.links import Kinds, Link, Seen, judged, merged, resolved
 from gossamer.urls import Scope, canonical
 
 MOST_ENTRIES: Final = 50_000
@@ -53,6 +53,10 @@ MOST_LISTED: Final = 16 << 20
 least as many bytes as the URL of the sitemap."""
 LONGEST: Final = 16_384
 """Maximum characters of an address."""
+EARLIEST: Final = 631_152_000.0
+"""1990-01-01: there were no pages before."""
+LONGEST_DATE: Final = 64
+"""Maximum characters of a date."""
 
 
 class Format(StrEnum):
@@ -117,15 +121,16 @@ _ATTRIBUTE: Final = re.compile(r"(?:^|\s)(href|rel)\s*=\s*(?:\"([^\"]*)\"|'([^']
 _SKIPPED: Final = {"<!--": "-->", "<![cdata[": "]]>"}
 _WHITE: Final = " \t\r\n\f\v\0\ufeff"
 _MARKUP: Final = re.compile(rf"[{_WHITE}]*<")
+_W3C: Final = re.compile(
+    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[Tt ](\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)? ?([Zz]|[+-]\d\d:?(?:\d\d)?)?)?)?)?",
+    re.ASCII,
+)
 _LINE: Final = re.compile(r"[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def read(body: bytes, declared: str, now: float) -> Sitemap:
-    """Read a sitemap.
-
-    `body` is decompressed; `declared` is the charset of the header, or ""; `now` is the wall time: later modification
-    dates are ignored.
-    """
+    """Read a sitemap. `body` is decompressed; `declared` is the charset of the header, or ""; `now` is the wall time:
+    later modification dates are ignored."""
     text = _text(body[:MOST_BYTES], declared)
     within = len(body) <= MOST_BYTES
     if not _MARKUP.match(text):
@@ -145,10 +150,8 @@ def read(body: bytes, declared: str, now: float) -> Sitemap:
 
 
 def listed(sitemap: Sitemap, url: str, scope: Scope) -> Gathered:
-    """The pages of a sitemap as links, judged like links of a page; nothing for an index.
-
-    The text of each link is its modification time. `url`: the canonical URL of the sitemap.
-    """
+    """The pages of a sitemap as links, judged like links of a page; nothing for an index. The text of each link is its
+    modification time. `url`: the canonical URL of the sitemap."""
     if sitemap.format is Format.INDEX:
         return Gathered()
     seen, references, room = Seen(), Kinds(), MOST_LISTED
@@ -189,10 +192,8 @@ def _text(body: bytes, declared: str) -> str:
 
 
 def _lines(text: str) -> tuple[list[Entry], bool]:
-    """The lines that are URLs, and whether no limit was reached.
-
-    It reads one line at a time: a list of all lines would take twenty times the memory of the text.
-    """
+    """The lines that are URLs, and whether no limit was reached. It reads one line at a time: a list of all lines would
+    take twenty times the memory of the text."""
     entries = list[Entry]()
     for number, found in enumerate(_LINE.finditer(text)):
         if number == MOST_TAGS:
@@ -337,3 +338,36 @@ def _meant(found: re.Match[str]) -> str:
         return _NAMED[name]
     number = int(decimal) if decimal else int(hexadecimal, 16)
     return chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else found[0]
+
+
+def lastmod(text: str, now: float) -> float | None:
+    """A modification date in seconds since 1970: a W3C date of any precision, or a mail date (RSS). A date without a
+    zone is UTC; a date without day or time means the beginning of that period. A date is only a hint: None for an
+    invalid date, a date before the Web or a date in the future."""
+    text = text.strip()
+    if not text or len(text) > LONGEST_DATE:
+        return None
+    try:
+        found = _W3C.fullmatch(text)
+        when = (_w3c(found) if found else _mail(text)).timestamp()
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+    return when if EARLIEST <= when <= now else None
+
+
+def _w3c(found: re.Match[str]) -> datetime:
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    return datetime(year, month or 1, day or 1, hour, minute, min(second, 59), tzinfo=_zone(found[7]))
+
+
+def _zone(text: str | None) -> timezone:
+    if text is None or text in "Zz":
+        return UTC
+    digits = text[1:].replace(":", "").ljust(4, "0")
+    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return timezone(offset if text[0] == "+" else -offset)
+
+
+def _mail(text: str) -> datetime:
+    when = parsedate_to_datetime(text)
+    return when if when.tzinfo else when.replace(tzinfo=UTC)

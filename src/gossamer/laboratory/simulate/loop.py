@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.compiled import inlined, njit
-from gossamer.base.model import NONE, Outcome, PageFlag, Reason, State
+from gossamer.base.model import NONE, Outcome, PageFlag, Reason, State, Visits
 from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.harvester.backoff import Answers, SiteClocks, _wait, clocks
 from gossamer.harvester.queue.memory import IN_FLIGHT, IN_HEAP, IN_READY, LARGER, LEFT, NOBODY, OUT, Arrays, push
@@ -29,9 +29,10 @@ from gossamer.harvester.queue.turns import touch_site
 from gossamer.harvester.waits import Waits
 from gossamer.laboratory.simulate.flow import NOW, OPEN, Flow, begin, move, next_event, take_ended
 from gossamer.laboratory.simulate.servers import ServedWeb, fails, latency_of, speed_of
-from gossamer.manager.learn import _learn, _Links, _Pages, _plant, _Visits
+from gossamer.manager.learn import _learn, _plant
 from gossamer.manager.plan import key_of
-from gossamer.manager.profit import Pages, appraise, simple_score
+from gossamer.manager.policies import PageArrays
+from gossamer.manager.profit import appraise, simple_score
 from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, MERCATOR, MERIT, RANDOM, VALUE
 from gossamer.manager.value import Terms
 
@@ -103,8 +104,7 @@ class CrawlRules(NamedTuple):
 class CrawlColumns(NamedTuple):
     """The columns of the crawl, in the form that its kernels take."""
 
-    learned: _Pages
-    planned: Pages
+    learned: PageArrays
     totals: I64
     counts: I64
     valid: F64
@@ -116,7 +116,7 @@ class CrawlColumns(NamedTuple):
 class Buffers(NamedTuple):
     """Reusable arrays, in the form that the crawl's kernels take."""
 
-    visit: _Visits
+    visit: Visits
     kinds: U8
     site: U32
     end: F64
@@ -184,7 +184,7 @@ def plant(web: ServedWeb, rules: CrawlRules, desk: CrawlColumns, q: Arrays, foun
 def rate(rules: CrawlRules, desk: CrawlColumns, scratch: Buffers, page: int) -> np.uint64:
     """The sort key of a page."""
     if rules.code == VALUE:
-        appraise(desk.planned, rules.terms, page, 1, scratch.way, scratch.score, scratch.values)
+        appraise(desk.learned, rules.terms, page, 1, scratch.way, scratch.score, scratch.values)
         return key_of(scratch.score[0], page)
     of = desk.learned
     merit = of.completed[page] if rules.code == COMPLETED else of.merit[page]
@@ -253,16 +253,17 @@ def _absorb(
                 found.targets[found.counts[LINKS]] = target
                 found.counts[LINKS] += 1
     links = found.targets[first : found.counts[LINKS]]
-    visit = scratch.visit
-    visit.page[0], visit.outcome[0], visit.time[0] = page, outcome, rules.wall + now
-    visit.out_degree[0], visit.links[0] = degree, len(links)
+    visit = scratch.visit[0]
+    visit.page, visit.outcome, visit.time = page, outcome, rules.wall + now
+    visit.out_degree, visit.links = degree, len(links)
     _learn(
         rules.code,
         desk.learned,
         desk.totals,
         desk.counts,
-        visit,
-        _Links(links, scratch.kinds[: len(links)]),
+        scratch.visit,
+        links,
+        scratch.kinds[: len(links)],
         rules.depth if rules.depth else 255,
         rules.depth if rules.depth else 255,
         RETRY,
@@ -312,9 +313,9 @@ def _rest(
         scratch.one[0] = q.sites[site].wait
         answer = Answers(
             scratch.site,
-            scratch.visit.outcome,
-            scratch.visit.time,
-            scratch.visit.retry_after,
+            scratch.visit["outcome"],
+            scratch.visit["time"],
+            scratch.visit["retry_after"],
             scratch.one,
             scratch.way,
             scratch.zero,

@@ -33,10 +33,9 @@ from gossamer.laboratory.simulate.loop import (
 from gossamer.laboratory.simulate.scenario import Scenario
 from gossamer.laboratory.simulate.servers import ServedWeb, serve
 from gossamer.manager import learn
-from gossamer.manager.due import soonest_due
 from gossamer.manager.plan import make_plan
-from gossamer.manager.policies import new_totals
-from gossamer.manager.profit import pages_of
+from gossamer.manager.policies import new_totals, pages_of
+from gossamer.manager.scans import soonest_due
 from gossamer.manager.strategies import Strategy, strategy_named
 from gossamer.manager.value import TOTAL, Value, terms_of
 from gossamer.rank.completed import GROWTH, LEAST
@@ -188,7 +187,6 @@ def _make_arrays(graph: WebGraph, scenario: Scenario, columns: Columns) -> _Arra
         counts=np.zeros(7, np.int64),
     )
     desk = CrawlColumns(
-        learn._pages(columns),
         pages_of(columns),
         new_totals(),
         learn.new_counts(),
@@ -393,7 +391,7 @@ def _buffers(graph: WebGraph, scenario: Scenario) -> Buffers:
     longest = int(np.diff(graph.links.offsets).max(initial=0))
     r = scenario.connections
     return Buffers(
-        learn._Visits(*(np.array(visits[name]) for name in learn._Visits._fields)),
+        visits,
         np.zeros(longest, np.uint8),
         np.zeros(1, np.uint32),
         np.zeros(1),

@@ -23,7 +23,6 @@ from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_sql
 from gossamer.collection.layout import TABLES
 from gossamer.config import Settings
-from gossamer.manager.limits import Limits
 from gossamer.rank.names import PARTS
 from gossamer.read.sql import preferences
 from gossamer.read.sql.aside import aside_of
@@ -89,7 +88,7 @@ class Database:
         self._fresh = fresh_tables(sources)
         for name, table in self._fresh.items():
             self.connection.register(f"fresh_{name}", table)
-        self._settings, self._limits = settings, Limits.of(settings)
+        self._settings = settings
         self._made, self._made_stored = set[str](), set[str]()
 
     def _close(self, spilled: Path | None) -> None:
@@ -154,7 +153,7 @@ class Database:
         """SQL of a view."""
         of_pages, of_sites = self._sources.scores()
         if name == "pages":
-            return pages_view(self._limits, *self._scores("pages", of_pages, "n.page", "page"))
+            return pages_view(self._settings, *self._scores("pages", of_pages, "n.page", "page"))
         if name == "sites":
             scores, joined = self._scores("sites", of_sites, "t.site", "site")
             sums = ", ".join(f"sum({c})::bigint as {c}" for c in _SUMS)

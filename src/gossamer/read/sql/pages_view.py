@@ -22,7 +22,7 @@ from typing import Final
 
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, PageFlag, VerdictFlag, VisitFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
-from gossamer.manager.limits import Limits
+from gossamer.config.settings import Settings
 
 
 def _words(outcomes: frozenset[Outcome]) -> str:
@@ -97,7 +97,7 @@ from now n {joined}
 """
 
 
-def pages_view(limits: Limits, scores: str, joined: str) -> str:
+def pages_view(settings: Settings, scores: str, joined: str) -> str:
     """SQL of the view. `scores`: the score columns; `joined`: the join that adds them, on `n.page`."""
     return _VIEW.format(
         transient=_words(TRANSIENT),
@@ -105,12 +105,12 @@ def pages_view(limits: Limits, scores: str, joined: str) -> str:
         respelled=int(VisitFlag.RESPELLED),
         stored=int(VisitFlag.STORED),
         longest=LONGEST_PAUSE,
-        retry=_by_outcome("outcome", {o: t.pause(float(limits.retry)) for o, t in TREATMENTS.items()}),
-        tries=_by_outcome("l.v.outcome", {o: t.most(limits.tries) for o, t in TREATMENTS.items()}),
+        retry=_by_outcome("outcome", {o: t.pause(float(settings.harvester.retry)) for o, t in TREATMENTS.items()}),
+        tries=_by_outcome("l.v.outcome", {o: t.most(settings.harvester.tries) for o, t in TREATMENTS.items()}),
         again=int(VerdictFlag.AGAIN),
         dynamic=int(PageFlag.DYNAMIC),
-        depth_static=limits.depth_static,
-        depth_dynamic=limits.depth_dynamic,
+        depth_static=settings.seeder.depth_static,
+        depth_dynamic=settings.seeder.depth_dynamic,
         scores=scores,
         joined=joined,
         hops_shift=HOPS_SHIFT,
