@@ -9,7 +9,7 @@ from typing import Final
 
 from gossamer.base.errors import UsageError
 from gossamer.laboratory.findings.finding import Finding
-from gossamer.laboratory.reproduce import bandwidth, batches, curves, earlier, orders, real, robots
+from gossamer.laboratory.reproduce import bandwidth, batches, curves, orders, real, robots
 from gossamer.laboratory.reproduce.lab import Lab
 from gossamer.laboratory.reproduce.scheduling import finding as scheduling
 
@@ -23,9 +23,9 @@ class Reproduction:
     sentence: str
     source: str
     function: Callable[[Lab], Finding]
+    on_graphs: bool = True
     same_as: str = ""
     """The name of the reproduction that it repeats under another number."""
-    on_graphs: bool = True
 
 
 _AGAIN: Final = (
@@ -67,7 +67,7 @@ def _again(name: str, same_as: str, title: str, source: str, section: str) -> Re
             plots=tuple(replace(plot, name=named(plot.name)) for plot in finding.plots),
         )
 
-    return Reproduction(f"As {number}.", section, renumbered, same_as)
+    return Reproduction(f"As {number}.", section, renumbered, same_as=same_as)
 
 
 NAMES: Final[dict[str, Reproduction]] = {
@@ -89,14 +89,10 @@ NAMES: Final[dict[str, Reproduction]] = {
     "fig-4.14": Reproduction("A crawl: average PageRank by depth.", "4.5.1", real.fig_4_14),
     "fig-4.15": Reproduction("A crawl and its simulation.", "4.5.1", real.fig_4_15),
     "fig-4.16": Reproduction("Two crawls: PageRank and pages by time.", "4.5.2", real.fig_4_16),
-    "fig-000-6.5": Reproduction("Three sizes of batch; Optimal is overtaken late.", "000, 6.3", earlier.fig_000_6_5),
+    "fig-000-6.5": Reproduction("Three sizes of batch; Optimal is overtaken late.", "000, 6.3", curves.fig_000_6_5),
     **{row[0]: _again(*row) for row in _AGAIN},
-    "fig-003": Reproduction(
-        "Four ways to limit the bandwidth, second by second.", "003, 3", bandwidth.fig_003, on_graphs=False
-    ),
-    "table-001": Reproduction(
-        "Dynamic and static scheduling, over sockets.", "001, 3", scheduling.table_001, on_graphs=False
-    ),
+    "fig-003": Reproduction("Four ways to limit the bandwidth, second by second.", "003, 3", bandwidth.fig_003, False),
+    "table-001": Reproduction("Dynamic and static scheduling, over sockets.", "001, 3", scheduling.table_001, False),
 }
 
 
