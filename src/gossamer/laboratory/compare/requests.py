@@ -227,12 +227,13 @@ def _known(
     named = np.zeros(len(site_of) + 1, np.bool_)
     named[np.unique(visits.site[sitemaps])] = True
     site = pages[:, 1].astype(np.int64)
-    ends = np.array(links, np.int64).reshape(-1, 2)
+    source, target = np.array(links, np.int64).reshape(-1, 2).T
     return CrawlFacts(
         seed | (pages[:, 4] < tick),
         pages[:, 0].astype(np.int64),
         took,
-        *ends.T,
+        source,
+        target,
         robots,
         (pages[:, 3] > 0) | named[site],
         visits.origin[sitemaps],

@@ -71,9 +71,9 @@ def _compared(ran: dict[str, Ran], limit: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for label, each in ran.items():
         measured, most = each.measured_by_second(), each.most()
-        apart_from = apart(each) if label != FETCHERS else None
+        difference = apart(each) if label != FETCHERS else None
         used = (each.mean, each.mean / limit, most / limit, max(0.0, most - limit), _above(measured, limit))
-        rows.append((label, *used, float(measured.std()), apart_from, each.inversions, each.pages))
+        rows.append((label, *used, float(measured.std()), difference, each.inversions, each.pages))
     return Table("fig-003-ways", "", columns, tuple(rows))
 
 
