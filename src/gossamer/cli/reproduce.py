@@ -45,8 +45,7 @@ def reproduce(
     from gossamer.laboratory.findings import folder
     from gossamer.laboratory.findings.finding import as_json as jsoned
     from gossamer.laboratory.reproduce.crawls import Crawls
-    from gossamer.laboratory.reproduce.graphs import subjects
-    from gossamer.laboratory.reproduce.lab import Lab
+    from gossamer.laboratory.reproduce.lab import Lab, subjects
 
     wanted = named(name)
     if out is not None:

@@ -18,9 +18,10 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.base.arrays import F64, I64
 from gossamer.base.units import human_time, plural, thousands
 from gossamer.laboratory.compare.requests import RunHistory
-from gossamer.laboratory.compare.shortest import F64, I64, Requests, TimeBound, limits
+from gossamer.laboratory.compare.shortest import Requests, TimeBound, limits
 from gossamer.laboratory.findings.finding import Column, Sentence, Table
 
 PARTS: Final = ("beginning", "unknown", "address", "late", "end")
