@@ -11,7 +11,7 @@ import argparse
 import sys
 
 from gossamer.cli.reproduce import show
-from gossamer.cli.verify import Steps
+from gossamer.cli.progress import Steps
 from gossamer.laboratory import Bench
 from gossamer.laboratory.reproduce.crawls import Crawls
 from gossamer.laboratory.reproduce.lab import Lab

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.base.model import Ask
-from gossamer.cli.status import lines
+from gossamer.cli.status_text import lines
 from gossamer.collection import image, manifest
 from gossamer.collection.layout import shard_folder
 from gossamer.crawl.parts import PARTS

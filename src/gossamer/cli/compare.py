@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from gossamer.base.escape import for_json
-from gossamer.cli.options import note_kernels, strategies_of
 
 
 def compare(
@@ -25,9 +24,11 @@ def compare(
 ) -> None:
     """Compare the crawl in DIR with its simulation on the graph that it found (PageRank by pages and by time), and with
     the shortest possible time."""
+    from gossamer.cli.options import note_kernels, strategies_of
+
     names = strategies_of(strategy or [])
+    from gossamer.cli.progress import Steps
     from gossamer.cli.reproduce import show
-    from gossamer.cli.verify import Steps
     from gossamer.laboratory import Bench
     from gossamer.laboratory.compare import compare as compared
     from gossamer.laboratory.compare import read

@@ -13,7 +13,6 @@ import typer
 
 from gossamer.base.errors import StorageError
 from gossamer.base.escape import for_json
-from gossamer.cli.options import time_of
 
 
 def crawl(
@@ -53,6 +52,7 @@ def crawl(
     """Crawl into DIR: start a crawl, or resume it where it stopped."""
     from gossamer.base.ending import Ending
     from gossamer.base.errors import UsageError
+    from gossamer.cli.options import time_of
     from gossamer.crawl.run import CrawlRequest, run
     from gossamer.observe.ending import program
     from gossamer.webs.demo import DemoWeb

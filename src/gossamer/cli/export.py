@@ -33,7 +33,7 @@ def export(
     """Export the sealed data of DIR as WACZ (--wacz) or as JSON lines (--jsonl)."""
     from gossamer.base.errors import UsageError
     from gossamer.base.units import human_size, plural
-    from gossamer.cli.verify import Steps
+    from gossamer.cli.progress import Steps
 
     if (wacz is None) == (jsonl is None):
         raise UsageError("give either --wacz or --jsonl", "--wacz FILE for replay, --jsonl FILE for texts.")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gossamer.base.escape import for_json
-from gossamer.cli.options import note_kernels
 
 if TYPE_CHECKING:
     from gossamer.laboratory.findings.finding import Finding
@@ -40,7 +39,8 @@ def reproduce(
         for each, reproduction in NAMES.items():
             print(f"{each:<14} {reproduction.sentence} ({reproduction.source})")
         return
-    from gossamer.cli.verify import Steps
+    from gossamer.cli.options import note_kernels
+    from gossamer.cli.progress import Steps
     from gossamer.laboratory import Bench
     from gossamer.laboratory.findings import folder
     from gossamer.laboratory.findings.finding import as_json as jsoned

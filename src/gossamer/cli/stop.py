@@ -11,9 +11,6 @@ from typing import Annotated
 import typer
 
 from gossamer.base.errors import GossamerError
-from gossamer.cli.options import time_of
-from gossamer.collection.layout import require_collection, shard_folder
-from gossamer.collection.lock import Holder, holder
 
 
 def stop(
@@ -21,16 +18,21 @@ def stop(
     wait: Annotated[str, typer.Option(metavar="TIME", help="Maximum time to wait for the stop.")] = "2min",
 ) -> None:
     """Stop the crawl in DIR cleanly: open requests end, and everything is committed and sealed."""
+    from gossamer.cli.options import time_of
+    from gossamer.collection.layout import require_collection, shard_folder
+    from gossamer.collection.lock import holder
+
     require_collection(folder)
     patience = time_of("--wait", wait)
-    process = _running(folder)
-    if process is None:
+    process = holder(shard_folder(folder))
+    if process is None or not process.alive:
         print(f"{folder}: not running")
         return
     os.kill(process.pid, signal.SIGTERM)
     until = time.monotonic() + patience
     while time.monotonic() < until:
-        if _running(folder) is None:
+        running = holder(shard_folder(folder))
+        if running is None or not running.alive:
             print(f"{folder}: stopped")
             return
         time.sleep(0.1)
@@ -38,8 +40,3 @@ def stop(
         f"{folder}: process {process.pid} has not stopped within {wait}",
         f"Wait longer (--wait), or kill it with: kill -9 {process.pid}",
     )
-
-
-def _running(folder: Path) -> Holder | None:
-    found = holder(shard_folder(folder))
-    return found if found is not None and found.alive else None

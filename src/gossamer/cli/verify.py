@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
-from typing import Annotated, Final, TextIO
+from typing import Annotated, Final
 
 import typer
 
-from gossamer.base.escape import for_json, for_screen
-from gossamer.base.screen import unguarded
+from gossamer.base.escape import for_json
 
 SHOWN: Final = 50
 """Maximum number of errors that are printed."""
-ON_TERMINAL: Final = 0.2
-"""Seconds between two displays of progress on a terminal."""
-ELSEWHERE: Final = 10.0
-"""The same if the output is not a terminal."""
 
 
 def verify(
@@ -28,6 +22,7 @@ def verify(
 ) -> None:
     """Check every checksum, reference and sum in DIR, and report what is wrong; exit code 1 if anything is."""
     from gossamer.base.units import human_size, plural, thousands
+    from gossamer.cli.progress import Steps
     from gossamer.read.verify.verify import repaired
     from gossamer.read.verify.verify import verify as check
 
@@ -55,38 +50,3 @@ def verify(
         print(f"{folder}: {verdict}. Checked {what}.")
     if not report.good:
         raise typer.Exit(1)
-
-
-class Steps:
-    """Shows the progress of a long command: on one line of a terminal, else as a line every ten seconds."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = unguarded(stream)
-        self._terminal = stream.isatty()
-        self._every = ON_TERMINAL if self._terminal else ELSEWHERE
-        self._next = time.monotonic() + self._every
-        self._open_line = False
-
-    def __enter__(self) -> Steps:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """Erases the progress line of the terminal, before something else is printed."""
-        if self._open_line:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-            self._open_line = False
-
-    def show(self, what: str, part: float) -> None:
-        """`part` is the part done, from 0 to 1."""
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + self._every
-        line = f"{for_screen(what)}: {100 * part:.0f} %"
-        self._stream.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
-        self._stream.flush()
-        self._open_line = self._terminal
