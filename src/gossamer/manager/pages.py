@@ -17,6 +17,7 @@ from gossamer.desk.rules import Rules
 from gossamer.manager import learn
 from gossamer.manager.limits import Limits
 from gossamer.manager.policies import new_totals
+from gossamer.manager.shown import SHOWN
 from gossamer.manager.strategies import LIVE, strategy_named
 
 Array = npt.NDArray[Any]
@@ -45,6 +46,7 @@ class Pages(Part):
         },
     }
     needs = ("counts", "totals", "ranking")
+    shown = SHOWN
 
     def __init__(self, desk: Desk) -> None:
         manager = desk.settings.manager

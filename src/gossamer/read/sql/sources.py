@@ -19,7 +19,7 @@ from gossamer.collection.journal.records import Kind, Mark
 from gossamer.collection.layout import ARCHIVE, INDEX, TABLES, journal_files, require_collection, shard_folder
 from gossamer.collection.manifest import Contents, Line
 
-SCORES: Final = "scores"
+SCORE_FILES: Final = "scores"
 _OF_SITES: Final = "-sites"
 _TRIES: Final = 10
 
@@ -101,7 +101,7 @@ class Sources:
 
     def scores(self) -> tuple[Path | None, Path | None]:
         """The newest files with the scores of pages and of sites."""
-        paths = sorted((self.shard / SCORES).glob("*.parquet"))
+        paths = sorted((self.shard / SCORE_FILES).glob("*.parquet"))
         of_sites = [p for p in paths if p.stem.endswith(_OF_SITES)]
         of_pages = [p for p in paths if not p.stem.endswith(_OF_SITES)]
         return of_pages[-1] if of_pages else None, of_sites[-1] if of_sites else None
