@@ -168,36 +168,35 @@ class Found(TypedDict):
     """The pages of these steps."""
 
 
-class VisitContent(TypedDict, total=False):
-    """What a request brought: columns of the table `visits`; None for null."""
-
-    links: int
-    duplicate_of: int | None
-    redirect: str | None
-    mime: str | None
-    title: str | None
-    warc_file: str | None
-    warc_offset: int
-    out_degree: int
-    flags: int
-    preferences: str | None
-
-
-class Visit(VisitContent, total=False):
-    """One request: a row of the table `visits`, with the same names; None for null."""
+class Request(TypedDict, total=False):
+    """One request and its answer: columns of the table `visits`; None for null."""
 
     time: float
     status: int | None
     outcome: str
     latency: float
     received: int
+    links: int
+    duplicate_of: int | None
+    redirect: str | None
     address: str | None
     detail: str | None
+
+
+class Visit(Request, total=False):
+    """The same with more columns, and what the outcome means."""
+
+    mime: str | None
+    title: str | None
+    warc_file: str | None
+    warc_offset: int
     retry_after: float | None
     delay: float | None
     origin: int
+    out_degree: int
+    flags: int
+    preferences: str | None
     sentence: str
-    """What the outcome means."""
 
 
 class Duplicates(TypedDict):

@@ -12,18 +12,9 @@ from gossamer.collection.runs import stored_settings
 from gossamer.config import Settings
 from gossamer.manager.history import read_history
 from gossamer.observe.status import page_standing, scores_of, unknown_standing
+from gossamer.read.explain import answers
 from gossamer.read.explain.address import address_of, scope_verdict
-from gossamer.read.explain.answers import (
-    Found,
-    Hypothetical,
-    PageAnswer,
-    PageState,
-    Plan,
-    PlanFacts,
-    ScopeVerdict,
-    Scores,
-    Visit,
-)
+from gossamer.read.explain.answers import PageAnswer, PageState, Plan, PlanFacts, Visit
 from gossamer.read.explain.collection import Opened, opened, steadily
 from gossamer.read.explain.files import Discovery, NewPage
 from gossamer.read.explain.visits import probes_of, sitemaps_of, visits_of
@@ -90,16 +81,16 @@ def _outcome(visit: Visit) -> Outcome:
     return Outcome[visit["outcome"].upper()]
 
 
-def _would(collection: Opened, url: str) -> Hypothetical | None:
+def _would(collection: Opened, url: str) -> answers.Hypothetical | None:
     """If the site of an unknown URL is known: what robots.txt says about the URL, and when the site may be
     requested."""
     live, image = collection.live, collection.image
     if live is not None:
-        return cast("Hypothetical | None", live.get("would"))
+        return cast("answers.Hypothetical | None", live.get("would"))
     site = NONE if image is None else image.site_number(urls.host(url))
     if image is None or site == NONE:
         return None
-    return cast(Hypothetical, unknown_standing(image, collection.settings, collection.wall, site, url))
+    return cast(answers.Hypothetical, unknown_standing(image, collection.settings, collection.wall, site, url))
 
 
 def _find(collection: Opened, url: str) -> tuple[int | None, list[str]]:
@@ -121,7 +112,7 @@ def _spellings(url: str) -> list[str]:
     return [other, *slash]
 
 
-def _why_not(collection: Opened, scope: ScopeVerdict, url: str) -> list[str]:
+def _why_not(collection: Opened, scope: answers.ScopeVerdict, url: str) -> list[str]:
     """All reasons why a URL is not a known page. If nothing excludes it, no page and no sitemap has named it."""
     why = [] if scope["accepted"] else [scope["words"]]
     settings, live, image = collection.settings, collection.live or {}, collection.image
@@ -169,7 +160,7 @@ def _probes(collection: Opened, url: str, visits: list[Visit]) -> dict[str, Visi
     return probes_of(collection.files, collection.files.site_number(urls.host(url)))
 
 
-def _found(new: NewPage, way: list[Discovery], texts: dict[int, str]) -> Found:
+def _found(new: NewPage, way: list[Discovery], texts: dict[int, str]) -> answers.Found:
     return {
         "time": new.time,
         "kind": way[0].kind.name.lower(),
@@ -193,7 +184,7 @@ def _now(collection: Opened, page: int, url: str, new: NewPage, visits: list[Vis
     return {
         "plans": _past_plans(collection, page, visits),
         "standing": cast(PageState, page_standing(image, settings, wall, page, url)),
-        "scores": cast("Scores | None", scores),
+        "scores": cast("answers.Scores | None", scores),
     }
 
 

@@ -12,8 +12,7 @@ from gossamer.collection.runs import stored_settings
 from gossamer.observe.status import site_standing
 from gossamer.read.explain.answers import SiteAnswer, SiteState
 from gossamer.read.explain.collection import Opened, opened, steadily
-from gossamer.read.explain.names import addresses_of
-from gossamer.read.explain.visits import outcomes_of, probes_of, robots_of, sitemaps_of
+from gossamer.read.explain.visits import addresses_of, outcomes_of, probes_of, robots_of, sitemaps_of
 
 _SITE: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^/?#@:\s]+)(:[0-9]+)?")
 

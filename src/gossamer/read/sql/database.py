@@ -27,9 +27,8 @@ from gossamer.desk.shown import Column, Shown
 from gossamer.manager.limits import Limits
 from gossamer.rank.names import PARTS
 from gossamer.read.sql import preferences
-from gossamer.read.sql.aside import aside_of
 from gossamer.read.sql.columns import SCORES, SHOWN, VIEWS, views_of
-from gossamer.read.sql.desk_columns import desk_table
+from gossamer.read.sql.desk_columns import aside_of, desk_table
 from gossamer.read.sql.pages_view import pages_view
 from gossamer.read.sql.sources import SCORE_FILES, Sources, missing
 
@@ -52,7 +51,7 @@ Row = tuple[Any, ...]
 _Shown = Sequence[Shown]
 _BATCH: Final = 10_000
 _PARQUET: Final = re.compile(r"/[^\"'\n]*\.parquet")
-_STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
+STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
 _EXPLAINED: Final = re.compile(r"\s*explain(?:\s+analyze\b|\s*\([\w\s,]*\))?(.*)", re.IGNORECASE | re.DOTALL)
 """Matches EXPLAIN and captures the explained statement. It allows no comment or text in between, which could hide
 something."""
@@ -123,7 +122,7 @@ class Database:
         return self._rows(statement)
 
     def _prepare(self, statement: str) -> None:
-        for name in _STORED.findall(statement):
+        for name in STORED.findall(statement):
             self._make_stored(name)
 
     def _make_stored(self, name: str) -> None:

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final
 
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, PageFlag, VerdictFlag, VisitFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
 from gossamer.manager.limits import Limits
 
 
-def _words(outcomes: frozenset[Outcome]) -> str:
+def words_of(outcomes: frozenset[Outcome]) -> str:
+    """SQL for the list of these outcomes."""
     return ", ".join(sorted(f"'{o.word}'" for o in outcomes)) or "''"
 
 
@@ -36,16 +36,21 @@ def _by_outcome(column: str, numbers: Mapping[Outcome, float]) -> str:
     return f"case {column} {others} else {usual} end" if others else str(usual)
 
 
-_VIEW: Final = """
+def pages_view(limits: Limits, scores: str, joined: str) -> str:
+    """SQL of the view. `scores`: the score columns; `joined`: the join that adds them, on `n.page`."""
+    retry = _by_outcome("outcome", {o: t.pause(float(limits.retry)) for o, t in TREATMENTS.items()})
+    tries = _by_outcome("l.v.outcome", {o: t.most(limits.tries) for o, t in TREATMENTS.items()})
+    return f"""
 with asked as (
-    select page, outcome, status, tick, number, time, retry_after, outcome in ({transient}) as again,
-           (flags & {stored}) != 0 as kept
+    select page, outcome, status, tick, number, time, retry_after, outcome in ({words_of(TRANSIENT)}) as again,
+           (flags & {VisitFlag.STORED:d}) != 0 as kept
     from stored.visits
-    where page is not null and outcome not in ({back}) and not (outcome = 'redirect' and (flags & {respelled}) != 0)
+    where page is not null and outcome not in ({words_of(BACK_AS_BEFORE)})
+          and not (outcome = 'redirect' and (flags & {VisitFlag.RESPELLED:d}) != 0)
 ),
 last as (
     select page, arg_max({{'outcome': outcome, 'status': status, 'time': time, 'again': again, 'tick': tick,
-                           'pause': greatest({retry}, least(coalesce(retry_after, 0), {longest}))}},
+                           'pause': greatest({retry}, least(coalesce(retry_after, 0), {LONGEST_PAUSE}))}},
                          (tick, number)) as v,
            max(tick) filter (not again) as final_tick, count(*) as visits, count(*) filter (kept) as stored
     from asked group by page
@@ -60,18 +65,20 @@ visited as (
 judged as (
     select page, arg_max(state, tick) as state, arg_max(reason, tick) as reason,
            max(tick) filter (state = 'excluded') as excluded_tick,
-           max(tick) filter ((judged & {again}) != 0) as again_tick
+           max(tick) filter ((judged & {VerdictFlag.AGAIN:d}) != 0) as again_tick
     from stored.verdicts group by page
 ),
 deep as (
-    select page, site, case when (flags & {dynamic}) != 0 then {depth_dynamic} else {depth_static} end as deepest
+    select page, site,
+           case when (flags & {PageFlag.DYNAMIC:d}) != 0 then {limits.depth_dynamic} else {limits.depth_static} end
+           as deepest
     from stored.pages where reason in ('depth', 'redirects')
 ),
 opened as (
     select distinct d.page
     from deep d join stored.links k on k.target = d.page join stored.pages s on s.page = k.source
     where (s.site != d.site or s.depth + (k.kind != 'redirect')::integer <= d.deepest)
-          and (k.kind != 'redirect' or (s.flags >> {hops_shift}) < {most_redirects})
+          and (k.kind != 'redirect' or (s.flags >> {HOPS_SHIFT}) < {MOST_REDIRECTS})
 ),
 now as (
     select p.*, l.visits, l.stored, l.waits, l.v.outcome as outcome, l.v.status as status, l.v.time as last_visit,
@@ -95,24 +102,3 @@ select n.page, url, stands as state, case when stands = 'excluded' then why else
        fingerprint, {scores}
 from now n {joined}
 """
-
-
-def pages_view(limits: Limits, scores: str, joined: str) -> str:
-    """SQL of the view. `scores`: the score columns; `joined`: the join that adds them, on `n.page`."""
-    return _VIEW.format(
-        transient=_words(TRANSIENT),
-        back=_words(BACK_AS_BEFORE),
-        respelled=int(VisitFlag.RESPELLED),
-        stored=int(VisitFlag.STORED),
-        longest=LONGEST_PAUSE,
-        retry=_by_outcome("outcome", {o: t.pause(float(limits.retry)) for o, t in TREATMENTS.items()}),
-        tries=_by_outcome("l.v.outcome", {o: t.most(limits.tries) for o, t in TREATMENTS.items()}),
-        again=int(VerdictFlag.AGAIN),
-        dynamic=int(PageFlag.DYNAMIC),
-        depth_static=limits.depth_static,
-        depth_dynamic=limits.depth_dynamic,
-        scores=scores,
-        joined=joined,
-        hops_shift=HOPS_SHIFT,
-        most_redirects=MOST_REDIRECTS,
-    )

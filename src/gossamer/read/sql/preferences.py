@@ -10,6 +10,7 @@ from typing import Final
 
 from gossamer.base.model import VisitFlag
 from gossamer.base.outcomes import Outcome
+from gossamer.read.sql.pages_view import words_of
 
 ANSWERED: Final = frozenset(
     {
@@ -24,12 +25,12 @@ ANSWERED: Final = frozenset(
 )
 """Outcomes of a request for robots.txt that tell what it says, or that there is none. So does a redirect that is not
 followed."""
-_ANSWERED: Final = ", ".join(sorted(f"'{outcome.word}'" for outcome in ANSWERED))
 
 OF_ORIGINS: Final = f"""
 select origin, nullif(arg_max(coalesce(preferences, ''), (tick, number)), '') as preferences
 from stored.visits
-where ask = 'robots' and (outcome in ({_ANSWERED}) or (flags & {int(VisitFlag.NOT_FOLLOWED)}) != 0) group by origin
+where ask = 'robots' and (outcome in ({words_of(ANSWERED)}) or (flags & {VisitFlag.NOT_FOLLOWED:d}) != 0)
+group by origin
 """
 """For each origin whose robots.txt was read, or certainly does not exist: its lines, or null."""
 

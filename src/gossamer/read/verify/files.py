@@ -1,34 +1,54 @@
-"""Checks the checksums of all files except the archive: manifest, segments, journal, image, URL blocks. Only reads.
+"""Checks all files except the archive: checksums of manifest, segments, journal, image and URL blocks; the settings,
+the list of runs, the file for `status`, and stray files. Only reads.
 
 `blocks` is a second reader of the format of `collection/blocks.py`: it checks everything that the other one trusts.
 """
 
 from __future__ import annotations
 
+import json
 import mmap
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import xxhash
 import zstandard
 
+from gossamer import config
+from gossamer.base import disk
 from gossamer.base.errors import GossamerError, StorageError, UsageError
 from gossamer.base.model import State
-from gossamer.collection import image, manifest
+from gossamer.collection import image, manifest, runs
 from gossamer.collection.blocks import BLOCK, HEAD, PER_BLOCK, is_block_file
 from gossamer.collection.image import ImageDamagedError
 from gossamer.collection.journal.effects import Effects
-from gossamer.collection.layout import FORMAT, INDEX, MANIFEST, TABLES, journal_files, require_collection, shard_folder
+from gossamer.collection.layout import (
+    ARCHIVE,
+    FORMAT,
+    INDEX,
+    MANIFEST,
+    SETTINGS,
+    TABLES,
+    archive_files,
+    journal_files,
+    require_collection,
+    shard_folder,
+)
 from gossamer.collection.lock import holder
 from gossamer.collection.manifest import Contents
 from gossamer.collection.recovery import signs_of_more
+from gossamer.collection.runs import RUNS
+from gossamer.collection.status_file import STANDING
+from gossamer.config import Settings
 from gossamer.read.sql.sources import Fresh, Sources, find, read_journal
 from gossamer.read.verify.faults import BACKUP, Fault, VerifyReport
 
 FIRST_LINE: Final = "line 1"
+SHOWN: Final = 5
+"""Maximum number of stray files that are named."""
 _PIECE: Final = 1 << 24
 _LENGTHS: Final = np.dtype("<u4")
 
@@ -182,6 +202,77 @@ def _miscounted(found: image.Image) -> str:
     if states.tolist() != counts.tolist():
         return f"its pages by state are {states.tolist()}, but its counts are {counts.tolist()}"
     return ""
+
+
+def check_settings(sources: Sources, report: VerifyReport) -> Settings:
+    """The settings of crawl.toml. If it cannot be read, the settings of the last run, so that the other checks can go
+    on."""
+    lines = _runs(sources, report)
+    try:
+        return config.load(sources.folder / SETTINGS)
+    except UsageError as error:
+        cure = f"Restore it from a backup. The settings of the last run are in {sources.shard.name}/{RUNS}."
+        missing = not (sources.folder / SETTINGS).exists()
+        report.add(Fault(SETTINGS, "", "is missing" if missing else f"cannot be used: {error.message}", cure))
+    try:
+        return config.from_json(json.dumps(lines[-1]["settings"])) if lines else Settings()
+    except UsageError:
+        return Settings()
+
+
+def _runs(sources: Sources, report: VerifyReport) -> list[dict[str, Any]]:
+    """The readable lines of the list of runs."""
+    try:
+        raw = (sources.shard / RUNS).read_bytes().splitlines()
+    except OSError as error:
+        wrong = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        wrong += ": the settings of the runs are unknown"
+        if sources.unindexed():  # collections of the first version have no list
+            report.notes.append(f"{RUNS} {wrong}.")
+        else:
+            report.add(Fault(RUNS, "", wrong, "Restore it from a backup. Without it, the next run begins a new list."))
+        return []
+    report.count("runs", len(raw))
+    for number, line in enumerate(raw, 1):
+        if not runs.sound(line):
+            report.add(Fault(RUNS, f"line {number}", "is damaged: the settings of that run are unknown", runs.CURE))
+    return [json.loads(line) for line in raw if runs.sound(line)]
+
+
+def check_strays(sources: Sources, report: VerifyReport) -> None:
+    """Notes files in the archive's folder to which no visit can refer. They are not a fault, but their owner should
+    know."""
+    folder, committed = sources.shard / ARCHIVE, sources.lengths()
+    archives = {path.name for path in archive_files(sources.shard).values()}
+    running = (process := holder(sources.shard)) is not None and process.alive
+    strange, uncommitted = [], []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if path.name not in archives and not path.name.endswith(disk.TEMPORARY):
+            strange.append(path)
+        elif f"{ARCHIVE}/{path.name}" not in committed and not running:
+            uncommitted.append(path)
+    _note(strange, "not of this collection, and not checked:", report)
+    _note(uncommitted, "never committed, will be removed by the next start:", report)
+
+
+def _note(paths: list[Path], what: str, report: VerifyReport) -> None:
+    if paths:
+        names = ", ".join(f"{ARCHIVE}/{path.name}" for path in paths[:SHOWN])
+        more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
+        report.notes.append(f"{what[0].upper()}{what[1:]} {names}{more}.")
+
+
+def check_standing(shard: Path, report: VerifyReport) -> None:
+    """Checks the file for `status`: known = pending + waiting + done + excluded."""
+    try:
+        standing = json.loads((shard / STANDING).read_bytes())
+    except (OSError, ValueError):
+        return
+    words = ("pending", "waiting", "done", "excluded")
+    total = sum(int(standing.get(word, 0)) for word in words)
+    if {"known", *words} <= set(standing) and total != standing["known"]:
+        wrong = f"{standing['known']} pages are known, but {', '.join(words)} add up to {total}"
+        report.add(Fault(STANDING, "", wrong, "The next run of the crawl renews it. Please report this."))
 
 
 def blocks(path: Path, length: int) -> Iterator[tuple[int, list[bytes]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import tempfile
@@ -12,16 +11,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gossamer.collection import lock
 from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, require_collection, shard_folder
 from gossamer.collection.repair import repair
-from gossamer.collection.status_file import STANDING
 from gossamer.config import Settings
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import Sources
-from gossamer.read.verify import archive, files, index, invariants, other_files
+from gossamer.read.verify import archive, files, index, invariants
 from gossamer.read.verify.archive import ArchivedVisit, CheckedPiece, Piece
 from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
 
@@ -53,15 +51,15 @@ def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, 
     files.check_chain(sources, report)
     gaps = any((f.file, f.place) != (MANIFEST, files.FIRST_LINE) for f in report.findings)
     damaged = {*TABLES, INDEX} if gaps else set[str]()  # rows of every table may be missing
-    settings = other_files.check_settings(sources, report)
-    other_files.check_strays(sources, report)
+    settings = files.check_settings(sources, report)
+    files.check_strays(sources, report)
     total = sum(f.bytes for these in sources.tables.values() for f in these)
     done = 0
     for size in files.check_segments(sources, report, damaged):
         done += size
         progress("segments", done / max(1, total))
     files.check_image(sources, report)
-    invariants.check_standing(sources.shard, _standing(sources.shard), report)
+    files.check_standing(sources.shard, report)
     with tempfile.TemporaryDirectory() as spilled:
         database = Database(sources, settings, MEMORY, Path(spilled))
         _Contents(sources, settings, database, damaged, report, progress).check(quick)
@@ -143,14 +141,6 @@ class _Contents:
             [name],
         )
         return [ArchivedVisit(*row) for row in found]
-
-
-def _standing(shard: Path) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = json.loads((shard / STANDING).read_bytes())
-    except (OSError, ValueError):
-        return None
-    return found
 
 
 def _archive_lengths(sources: Sources, report: VerifyReport) -> dict[str, int]:
