@@ -1,5 +1,4 @@
-"""The command line: one file per command, each a thin function over the layer below. A command imports what is heavy
-only when it runs."""
+"""The command line: each command is a thin function over the layer below. It imports when it runs."""
 
 from __future__ import annotations
 
@@ -12,21 +11,12 @@ from gossamer import __version__
 from gossamer.base.errors import GossamerError
 from gossamer.base.screen import guard
 from gossamer.cli.check import check
-from gossamer.cli.compact import compact
-from gossamer.cli.compare import compare
-from gossamer.cli.config import config
+from gossamer.cli.collection import compact, config, export, files, stop, verify
 from gossamer.cli.crawl import crawl
-from gossamer.cli.explain import explain
-from gossamer.cli.export import export
-from gossamer.cli.files import files
-from gossamer.cli.graph import graph
-from gossamer.cli.rank import rank
-from gossamer.cli.reproduce import reproduce
+from gossamer.cli.graph import graph, rank
+from gossamer.cli.query import explain, sql, status
+from gossamer.cli.reproduce import compare, reproduce
 from gossamer.cli.simulate import simulate
-from gossamer.cli.sql import sql
-from gossamer.cli.status import status
-from gossamer.cli.stop import stop
-from gossamer.cli.verify import verify
 from gossamer.cli.web import web
 
 app = typer.Typer(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json
 
 SHOWN = 50
@@ -31,7 +32,6 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Report every request in LOG that came too early, in parallel or against robots.txt; exit code 1 if any did."""
-    from gossamer.base.errors import UsageError
     from gossamer.config import load
     from gossamer.webs import checker
 

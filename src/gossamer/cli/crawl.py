@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from gossamer.base.errors import StorageError
+from gossamer.base.errors import StorageError, UsageError
 from gossamer.base.escape import for_json
 
 
@@ -51,7 +51,6 @@ def crawl(
 ) -> None:
     """Crawl into DIR: start a crawl, or resume it where it stopped."""
     from gossamer.base.ending import Ending
-    from gossamer.base.errors import UsageError
     from gossamer.cli.options import time_of
     from gossamer.crawl.run import CrawlRequest, run
     from gossamer.observe.ending import program

@@ -117,8 +117,7 @@ def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 
 def _indexed(line: Line, reached: dict[str, int]) -> bool | None:
-    """Whether the segment is indexed; None if it added nothing to the archive. `reached`: lengths of the archive
-    before."""
+    """Whether the segment is indexed; None if it archived nothing. `reached`: lengths of the archive before it."""
     if any(path.startswith(f"{INDEX}/") for path in line["files"]):
         return True
     archived = {name: length for name, length in line["lengths"].items() if name.startswith(f"{ARCHIVE}/")}

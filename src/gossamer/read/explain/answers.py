@@ -33,8 +33,7 @@ class Rewrite(TypedDict):
 
 
 ScopeVerdict = TypedDict("ScopeVerdict", {"accepted": bool, "why": str | None, "class": str, "words": str})
-"""Whether a link to a URL becomes a page, by URL and settings alone: `why` not, as a word; its `class`; and a
-sentence."""
+"""Whether a link to a URL becomes a page, by URL and settings alone: `why` not, as a word; its `class`; a sentence."""
 
 
 class Robots(TypedDict, total=False):
@@ -94,8 +93,7 @@ class Clock(SiteCounters):
 
 
 class PageState(TypedDict, total=False):
-    """The state of a page. From tables and journal alone, only `state`, `reason`, `depth`, `due`, `words` and `outcome`
-    are known."""
+    """The state of a page. Tables and journal alone tell `state`, `reason`, `depth`, `due`, `words` and `outcome`."""
 
     state: str
     held: str | None

@@ -82,8 +82,7 @@ def _outcome(visit: Visit) -> Outcome:
 
 
 def _would(collection: Opened, url: str) -> answers.Hypothetical | None:
-    """If the site of an unknown URL is known: what robots.txt says about the URL, and when the site may be
-    requested."""
+    """If the site of an unknown URL is known: what robots.txt says about it, and when the site may be requested."""
     live, image = collection.live, collection.image
     if live is not None:
         return cast("answers.Hypothetical | None", live.get("would"))

@@ -53,8 +53,7 @@ _BATCH: Final = 10_000
 _PARQUET: Final = re.compile(r"/[^\"'\n]*\.parquet")
 STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
 _EXPLAINED: Final = re.compile(r"\s*explain(?:\s+analyze\b|\s*\([\w\s,]*\))?(.*)", re.IGNORECASE | re.DOTALL)
-"""Matches EXPLAIN and captures the explained statement. It allows no comment or text in between, which could hide
-something."""
+"""Captures the explained statement. It allows no comment or text in between, which could hide something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,7 @@ class Database:
     def __init__(
         self, sources: Sources, settings: Settings, memory: str = "", spilled: Path | None = None, shown: _Shown = SHOWN
     ) -> None:
-        """`memory` is DuckDB's limit, like "2GB"; data beyond it is written to the folder `spilled`. `shown`: what
-        parts of the desk show."""
+        """`memory`: DuckDB's limit, like "2GB"; `spilled`: folder for data beyond; `shown`: by parts of the desk."""
         self._sources, self._shown, self._views = sources, shown, views_of(shown)
         options: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         options["python_enable_replacements"] = False  # our own variables are not tables
@@ -91,8 +89,7 @@ class Database:
         self._made, self._made_stored = set[str](), set[str]()
 
     def _close(self, spilled: Path | None) -> None:
-        """Restricts DuckDB to the folders of the collection. Any of them may be a symbolic link, and DuckDB compares
-        resolved paths, so each is resolved."""
+        """Restricts DuckDB to the folders of the collection. It compares resolved paths: any may be a symbolic link."""
         shard = self._sources.shard
         folders = [
             self._sources.folder,
@@ -106,8 +103,7 @@ class Database:
         )
 
     def run(self, statement: str, parameters: Sequence[Any] = (), views: Sequence[str] = ()) -> list[Row]:
-        """Runs a trusted statement (unlike `query`). Opens only the tables of `stored` that it names, and these
-        views."""
+        """Runs a trusted statement (unlike `query`). Opens these views, and the tables of `stored` that it names."""
         with _naming(statement):
             self._prepare(statement)
             self._make(views)
@@ -131,8 +127,7 @@ class Database:
             self.connection.execute(f"create view stored.{name} as {self._stored(name)}")
 
     def _make(self, names: Iterable[str]) -> None:
-        """Creates these views and the tables that they read. This is not done for all, because DuckDB reads the end of
-        each file."""
+        """Creates these views and the tables that they read; only these, because DuckDB reads the end of each file."""
         for name in names:
             if name not in self._made:
                 self._made.add(name)

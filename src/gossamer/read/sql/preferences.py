@@ -23,8 +23,7 @@ ANSWERED: Final = frozenset(
         Outcome.PAYMENT_REQUIRED,
     }
 )
-"""Outcomes of a request for robots.txt that tell what it says, or that there is none. So does a redirect that is not
-followed."""
+"""Outcomes that tell what robots.txt says, or that there is none. So does a redirect that is not followed."""
 
 OF_ORIGINS: Final = f"""
 select origin, nullif(arg_max(coalesce(preferences, ''), (tick, number)), '') as preferences

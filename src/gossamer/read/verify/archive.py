@@ -92,8 +92,7 @@ class CheckedPiece:
 
 
 def check(piece: Piece) -> CheckedPiece:
-    """Checks a piece. After an unreadable record it continues where the next visit begins, or at the next bytes that
-    look like a record."""
+    """Checks a piece. After an unreadable record, the next visit follows, or the next bytes that look like a record."""
     done = CheckedPiece(piece.path, piece.end - piece.start, piece.start)
     while done.reached < piece.end:
         try:

@@ -205,8 +205,7 @@ def _miscounted(found: image.Image) -> str:
 
 
 def check_settings(sources: Sources, report: VerifyReport) -> Settings:
-    """The settings of crawl.toml. If it cannot be read, the settings of the last run, so that the other checks can go
-    on."""
+    """The settings of crawl.toml; if it cannot be read, those of the last run, so that the other checks can go on."""
     lines = _runs(sources, report)
     try:
         return config.load(sources.folder / SETTINGS)
@@ -240,8 +239,7 @@ def _runs(sources: Sources, report: VerifyReport) -> list[dict[str, Any]]:
 
 
 def check_strays(sources: Sources, report: VerifyReport) -> None:
-    """Notes files in the archive's folder to which no visit can refer. They are not a fault, but their owner should
-    know."""
+    """Notes files in the archive's folder to which no visit can refer: not a fault, but their owner should know."""
     folder, committed = sources.shard / ARCHIVE, sources.lengths()
     archives = {path.name for path in archive_files(sources.shard).values()}
     running = (process := holder(sources.shard)) is not None and process.alive
