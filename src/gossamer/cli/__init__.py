@@ -44,24 +44,9 @@ def _options(
     pass
 
 
-for command in (
-    crawl,
-    status,
-    explain,
-    sql,
-    files,
-    stop,
-    verify,
-    compact,
-    export,
-    config,
-    web,
-    check,
-    rank,
-    simulate,
-    compare,
-    reproduce,
-):
+_OF_COLLECTIONS = (crawl, status, explain, sql, files, stop, verify, compact, export, config)
+_OF_WEBS = (web, check, rank, simulate, compare, reproduce)
+for command in (*_OF_COLLECTIONS, *_OF_WEBS):
     app.command()(command)
 app.add_typer(graph, name="graph")
 

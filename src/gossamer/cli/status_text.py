@@ -22,16 +22,8 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 WIDTH: Final = 48
 MOST_ERRORS: Final = 4
 """How many kinds of errors are named; the others are added up."""
-_ERRORS: Final = {outcome.word for outcome in SITE_FAILURES | TRANSIENT} | {
-    outcome.word
-    for outcome in (
-        Outcome.NOT_FOUND,
-        Outcome.REFUSED,
-        Outcome.BAD_ENCODING,
-        Outcome.FORBIDDEN_ADDRESS,
-        Outcome.WORKER_DIED,
-    )
-}
+_ALSO = (Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.BAD_ENCODING, Outcome.FORBIDDEN_ADDRESS, Outcome.WORKER_DIED)
+_ERRORS: Final = {outcome.word for outcome in SITE_FAILURES | TRANSIENT | set(_ALSO)}
 
 
 def lines(found: CrawlStatus, folder: Path, now: float) -> Iterator[str]:

@@ -472,7 +472,7 @@ def test_questions_during_the_crawl_are_answered_and_change_nothing(tmp_path: Pa
 
 def test_the_command_does_not_import_numba(crawled: Path) -> None:
     code = (
-        "import sys\nfrom gossamer.cli.explain import explain\nfrom pathlib import Path\n"
+        "import sys\nfrom gossamer.cli.query import explain\nfrom pathlib import Path\n"
         f"explain(Path({str(crawled)!r}), {ROOT!r}, False)\nexplain(Path({str(crawled)!r}), 'a.example', True)\n"
         "assert 'numba' not in sys.modules\n"
     )
@@ -584,7 +584,7 @@ def test_robots_txt_and_clock_are_reported_for_an_unknown_page_of_a_known_site(c
     "target", ["mailto:x@y.z", "/etc/passwd", "http:///x", "", " ", "javascript:void(0)", "ftp://a/"]
 )
 def test_a_target_that_is_neither_url_nor_site_is_a_usage_error(crawled: Path, target: str) -> None:
-    from gossamer.cli.explain import explain
+    from gossamer.cli.query import explain
 
     with pytest.raises(UsageError, match="neither an http or https URL"):
         explain(crawled, target)

@@ -35,6 +35,7 @@ LOCAL: Final = 0xFFFFFFFF
 _TRIES: Final = 5
 _WAY: Final = ("source", "kind")
 _FOUND: Final = ("time", "depth", "state", "reason")
+_OF_LINKS: Final = ("link_targets", "link_kinds", "link_tags", "link_positions", "anchors", "seen", "hints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,16 +253,7 @@ def _effects(path: Path, before: int, running: bool) -> list[Effects]:
 def _without_links(effects: Effects) -> Effects:
     """The effects without their links, which are nine tenths of a journal."""
     nothing = Effects(effects.tick, effects.wall, effects.monotonic)
-    return replace(
-        effects,
-        link_targets=nothing.link_targets,
-        link_kinds=nothing.link_kinds,
-        link_tags=nothing.link_tags,
-        link_positions=nothing.link_positions,
-        anchors=nothing.anchors,
-        seen=b"",
-        hints=nothing.hints,
-    )
+    return replace(effects, **{name: getattr(nothing, name) for name in _OF_LINKS})
 
 
 def _match(column: Array, wanted: Array, first: int, found: list[int]) -> None:

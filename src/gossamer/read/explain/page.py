@@ -19,16 +19,7 @@ from gossamer.read.explain.collection import Opened, opened, steadily
 from gossamer.read.explain.files import Discovery, NewPage
 from gossamer.read.explain.visits import probes_of, sitemaps_of, visits_of
 
-LETTERS: Final = {
-    LinkKind.SEED: "S",
-    LinkKind.ANCHOR: "L",
-    LinkKind.FRAME: "F",
-    LinkKind.EMBEDDED: "E",
-    LinkKind.CANONICAL: "C",
-    LinkKind.ALTERNATE: "A",
-    LinkKind.REDIRECT: "R",
-    LinkKind.SITEMAP: "M",
-}
+LETTERS: Final = {kind: kind.name[0] for kind in LinkKind} | {LinkKind.ANCHOR: "L", LinkKind.SITEMAP: "M"}
 LEGEND: Final = "S seed, L link, F frame, E embedded, C canonical, A alternate, R redirect, M sitemap"
 LONGEST_WAY: Final = 1_000
 """Maximum number of steps that are shown from a seed to the page."""
@@ -65,10 +56,8 @@ def _explain(folder: Path, given: str) -> PageAnswer:
 
 def _as_sitemap(collection: Opened, url: str, scope: urls.Scope) -> Visit | None:
     """The last request for the URL as a sitemap; None if it is not a sitemap."""
-    image, files, host = collection.image, collection.files, urls.host(url)
-    site = NONE if image is None else image.site_number(host)
-    site = site if site != NONE else files.site_number(host)
-    sitemaps = sitemaps_of(files, site) if site != NONE else {}
+    site = collection.site_number(urls.host(url))
+    sitemaps = sitemaps_of(collection.files, site) if site != NONE else {}
     requests = [visit for named, visit in sitemaps.items() if scope.canonical(named) == url]
     if not requests:
         return None

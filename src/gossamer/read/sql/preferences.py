@@ -12,17 +12,8 @@ from gossamer.base.model import VisitFlag
 from gossamer.base.outcomes import Outcome
 from gossamer.read.sql.pages_view import words_of
 
-ANSWERED: Final = frozenset(
-    {
-        Outcome.OK,
-        Outcome.DUPLICATE,
-        Outcome.NOT_FOUND,
-        Outcome.REFUSED,
-        Outcome.OTHER_TYPE,
-        Outcome.NO_CONTENT,
-        Outcome.PAYMENT_REQUIRED,
-    }
-)
+_SAYING_NOTHING = (Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE, Outcome.NO_CONTENT, Outcome.PAYMENT_REQUIRED)
+ANSWERED: Final = frozenset({Outcome.OK, Outcome.DUPLICATE, *_SAYING_NOTHING})
 """Outcomes that tell what robots.txt says, or that there is none. So does a redirect that is not followed."""
 
 OF_ORIGINS: Final = f"""
