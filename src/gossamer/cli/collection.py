@@ -85,8 +85,8 @@ def files(
     tables = sources.tables
     tables[ARCHIVE] = [
         File(path, 0, length, 0, "")
-        for name, length in sorted(sources.lengths().items())
-        if name.startswith(f"{ARCHIVE}/") and (path := sources.shard / name).exists()
+        for name, length in sources.archive_lengths().items()
+        if (path := sources.shard / name).exists()
     ]
     if table is not None and table not in tables:
         raise UsageError(f"there is no table {table}", f"The tables are {', '.join(tables)}.")

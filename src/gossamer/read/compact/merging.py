@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gossamer.base.arrays import Array
 from gossamer.collection.layout import TABLES
 from gossamer.collection.manifest import Line
 from gossamer.collection.tables import seal
 
-Array = npt.NDArray[Any]
 Parts = list[pa.Table | None]
 
 _COUNTED: Final = ("site", "class", "extension", "domain")

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import tempfile
 from base64 import b32encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -32,9 +32,9 @@ from gossamer.gatherer.gather import gather
 from gossamer.read.export.target import compressed, left_in_journal, sources_of
 from gossamer.read.sql.columns import VIEWS
 from gossamer.read.sql.database import Database, QueryResult
-from gossamer.read.sql.preferences import OF_ORIGINS
 from gossamer.read.sql.show import plain
-from gossamer.read.sql.sources import Sources, missing
+from gossamer.read.sql.sources import Progress, Sources, missing
+from gossamer.read.sql.views import OF_ORIGINS
 from gossamer.urls import Scope
 from gossamer.web.fetch.decode import decode
 
@@ -43,8 +43,6 @@ _ALL: Final = 1 << 62
 _SHOWN: Final = "url, time, status, mime, charset, language, title, description, preferences, site_preferences"
 _NAMES: Final = tuple(_SHOWN.split(", "))
 _PRIVATE: Final = VisitFlag.NOINDEX | VisitFlag.NOARCHIVE
-
-Progress = Callable[[str, float], None]
 
 _LINKS: Final = """left join (
     select k.source, list(distinct t.url order by t.url) as targets from stored.links k

@@ -26,11 +26,10 @@ from gossamer.config import Settings
 from gossamer.desk.shown import Column, Shown
 from gossamer.manager.limits import Limits
 from gossamer.rank.names import PARTS
-from gossamer.read.sql import preferences
 from gossamer.read.sql.columns import SCORES, SHOWN, VIEWS, views_of
 from gossamer.read.sql.desk_columns import aside_of, desk_table
-from gossamer.read.sql.pages_view import pages_view
 from gossamer.read.sql.sources import SCORE_FILES, Sources, missing
+from gossamer.read.sql.views import PREFERENCES_VIEW, pages_view
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -170,7 +169,7 @@ class Database:
                 "where e.event in ('resolved', 'moved') group by e.site, e.address"
             )
         if name == "preferences":
-            return preferences.VIEW
+            return PREFERENCES_VIEW
         if name == "speeds":
             columns, source = self._desk(name)
             return f"select {', '.join(columns)} {f'from {source}' if source else 'where false'}"

@@ -8,6 +8,7 @@ more.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,8 @@ SCORE_FILES: Final = "scores"
 _OF_SITES: Final = "-sites"
 _TRIES: Final = 10
 
+Progress = Callable[[str, float], None]
+"""Called with what is being done, and the part done, from 0 to 1."""
 Span = tuple[int, int]
 """Start and end, in bytes."""
 
@@ -82,6 +85,10 @@ class Sources:
             found |= part.mark.lengths
         return found
 
+    def archive_lengths(self) -> dict[str, int]:
+        """Committed lengths of the archive files, in order."""
+        return {name: length for name, length in sorted(self.lengths().items()) if name.startswith(f"{ARCHIVE}/")}
+
     def unindexed(self, all_committed: bool = False) -> dict[str, list[Span]]:
         """Spans of archive files that were sealed without an index; with `all_committed`, also spans not sealed yet."""
         found: dict[str, list[Span]] = defaultdict(list)
@@ -94,8 +101,8 @@ class Sources:
                         found[name].append((reached.get(name, 0), length))
                     reached[name] = max(length, reached.get(name, 0))
         if all_committed:
-            for name, length in self.lengths().items():
-                if name.startswith(f"{ARCHIVE}/") and length > reached.get(name, 0):
+            for name, length in self.archive_lengths().items():
+                if length > reached.get(name, 0):
                     found[name].append((reached.get(name, 0), length))
         return found
 

@@ -11,8 +11,8 @@ from gossamer.base.model import SHARD_SHIFT, SITE_FAILURES, Counted, PageFlag
 from gossamer.collection.blocks import PER_BLOCK
 from gossamer.collection.layout import URL_FILE
 from gossamer.read.sql.database import STORED, Database
-from gossamer.read.sql.pages_view import words_of
 from gossamer.read.sql.sources import Sources
+from gossamer.read.sql.views import words_of
 from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
 from gossamer.read.verify.files import blocks
 

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
@@ -18,7 +18,7 @@ from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, require
 from gossamer.collection.repair import repair
 from gossamer.config import Settings
 from gossamer.read.sql.database import Database
-from gossamer.read.sql.sources import Sources
+from gossamer.read.sql.sources import Progress, Sources
 from gossamer.read.verify import archive, files, index, invariants
 from gossamer.read.verify.archive import ArchivedVisit, CheckedPiece, Piece
 from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
@@ -28,9 +28,6 @@ PIECE: Final = 16 << 20
 """Bytes of the archive that one process checks at a time."""
 ALONE: Final = 4 * PIECE
 """An archive of at most this many bytes is checked in this process: starting others would take longer."""
-
-Progress = Callable[[str, float], None]
-"""Called with what is being checked, and the part done, from 0 to 1."""
 
 
 def repaired(folder: Path) -> list[str]:
@@ -146,10 +143,8 @@ class _Contents:
 def _archive_lengths(sources: Sources, report: VerifyReport) -> dict[str, int]:
     """Committed length of each archive file, as far as the file exists."""
     lengths = {}
-    for name, length in sorted(sources.lengths().items()):
+    for name, length in sources.archive_lengths().items():
         path = sources.shard / name
-        if not name.startswith(f"{ARCHIVE}/"):
-            continue
         if not path.exists():
             wrong = "is missing: its visits are known, but their bodies are lost"
             report.add(Fault(name, "", wrong, BACKUP))

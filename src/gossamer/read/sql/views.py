@@ -1,6 +1,7 @@
-"""The view `pages`: the current state of every known page, computed from discoveries, visits and verdicts.
+"""The views `pages` and `preferences`.
 
-The row of a page has its state when it was found. Later changes follow the rules of `manager/learn.py`:
+`pages` is the current state of every known page, computed from discoveries, visits and verdicts. The stored row of a
+page has its state when it was found. Later changes follow the rules of `manager/learn.py`:
 
     visits     a final outcome makes it done; an outcome that is tried again makes it wait, until its tries are used up
     verdicts   robots.txt excludes a page that is not done, or opens a page that it had excluded; the move of a site
@@ -12,12 +13,17 @@ This is exact except in one case: the depth of the linking page, and the redirec
 that page was found. If they became smaller since, and only then small enough, the target is shown as excluded until it
 is visited. Refused: computing depths by replaying all links in order, which takes the memory of the desk, and minutes
 at 10^7 pages.
+
+`preferences` is what pages, and the robots.txt of their origins, say about the use of their content. For a page, the
+last fetched answer counts. For a robots.txt, the last one read counts, also for pages fetched before it. A robots.txt
+that does not exist says nothing; one that could not be read changes nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Final
 
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, PageFlag, VerdictFlag, VisitFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
@@ -27,6 +33,33 @@ from gossamer.manager.limits import Limits
 def words_of(outcomes: frozenset[Outcome]) -> str:
     """SQL for the list of these outcomes."""
     return ", ".join(sorted(f"'{o.word}'" for o in outcomes)) or "''"
+
+
+_SAYING_NOTHING = (Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE, Outcome.NO_CONTENT, Outcome.PAYMENT_REQUIRED)
+ANSWERED: Final = frozenset({Outcome.OK, Outcome.DUPLICATE, *_SAYING_NOTHING})
+"""Outcomes that tell what robots.txt says, or that there is none. So does a redirect that is not followed."""
+
+OF_ORIGINS: Final = f"""
+select origin, nullif(arg_max(coalesce(preferences, ''), (tick, number)), '') as preferences
+from stored.visits
+where ask = 'robots' and (outcome in ({words_of(ANSWERED)}) or (flags & {VisitFlag.NOT_FOLLOWED:d}) != 0)
+group by origin
+"""
+"""For each origin whose robots.txt was read, or certainly does not exist: its lines, or null."""
+
+PREFERENCES_VIEW: Final = f"""
+with fetched as (
+    select page, arg_max(coalesce(preferences, ''), (tick, number)) as preferences
+    from stored.visits where page is not null and outcome in ('ok', 'duplicate') group by page
+),
+said as (
+    select page, 'page' as said_by, preferences from fetched
+    union all
+    select f.page, 'robots.txt', o.preferences
+    from fetched f join stored.pages p on p.page = f.page join ({OF_ORIGINS}) o on o.origin = p.origin
+)
+select page, said_by, unnest(string_split(preferences, chr(10))) as preference from said where preferences <> ''
+"""
 
 
 def _by_outcome(column: str, numbers: Mapping[Outcome, float]) -> str:
