@@ -10,14 +10,13 @@ import typer
 from gossamer import __version__
 from gossamer.base.errors import GossamerError
 from gossamer.base.screen import guard
-from gossamer.cli.check import check
 from gossamer.cli.collection import compact, config, export, files, stop, verify
 from gossamer.cli.crawl import crawl
 from gossamer.cli.graph import graph, rank
 from gossamer.cli.query import explain, sql, status
 from gossamer.cli.reproduce import compare, reproduce
 from gossamer.cli.simulate import simulate
-from gossamer.cli.web import web
+from gossamer.cli.web import check, web
 
 app = typer.Typer(
     add_completion=False,

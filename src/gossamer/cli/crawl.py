@@ -61,20 +61,15 @@ def crawl(
     if demo and hostile:
         raise UsageError("--demo and --hostile cannot be combined", "Crawl each Web into its own folder.")
     web = DemoWeb() if demo else HostileWeb() if hostile else None
-    changes = list(settings or [])
-    if contact is not None:
-        changes.append(f"harvester.contact={json.dumps(contact)}")
-    if workers is not None:
-        changes.append(f"harvester.workers={workers}")
-    if bandwidth is not None:
-        changes.append(f"harvester.bandwidth={json.dumps(bandwidth)}")
+    own = {"contact": contact, "workers": workers, "bandwidth": bandwidth}
+    changes = [f"harvester.{name}={json.dumps(value)}" for name, value in own.items() if value is not None]
     request = CrawlRequest(
         folder,
         tuple(seed or ()),
         tuple(seeds or ()),
         None if web is None else partial(served, web, log=demo_log),
         config,
-        tuple(changes),
+        (*(settings or ()), *changes),
         pages,
         None if for_ is None else time_of("--for", for_),
         time_of("--patience", patience),

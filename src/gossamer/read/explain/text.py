@@ -21,8 +21,6 @@ _ASKS: Final = {
     VisitFlag.NOARCHIVE: "noarchive",
     VisitFlag.UNAVAILABLE: "unavailable_after, which has passed",
 }
-_SOURCES = {"sitemap": "listed by a sitemap"}
-"""How pages were found that no page links to."""
 
 
 def lines_of(answer: PageAnswer | SiteAnswer, now: float) -> Iterator[str]:
@@ -77,7 +75,8 @@ def _as_of(as_of: answers.AsOf, now: float) -> str:
 
 def _found_lines(found: answers.Found, now: float) -> Iterator[str]:
     yield "found"
-    source = f"by {found['kind']} on {found['on']}" if found["on"] else _SOURCES.get(found["kind"], "a seed")
+    alone = "listed by a sitemap" if found["kind"] == "sitemap" else "a seed"
+    source = f"by {found['kind']} on {found['on']}" if found["on"] else alone
     yield f"  {when_of(found['time'], now)}, {source}"
     if len(found["urls"]) > 1:
         yield f"  way {found['way']} ({LEGEND})"
