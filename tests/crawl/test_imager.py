@@ -35,10 +35,7 @@ from tests.support.powercut import Disk, Loss
 from tests.support.world import World, state_of
 
 SEEDS = [f"http://s{i}.example/" for i in range(8)]
-EAGER = (
-    "from gossamer.crawl import imager; imager.WORTH = 0.0; imager.REST = 0; "
-    "from gossamer.cli import main; main()"
-)
+EAGER = "from gossamer.crawl import imager; imager.WORTH = 0.0; imager.REST = 0; from gossamer.cli import main; main()"
 """The command line, with an image made after every segment."""
 OF_ARRAYS = 20
 """One in this many writes of arrays is the place of a cut."""

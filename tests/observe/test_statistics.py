@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gossamer.base.errors import GossamerError
-from gossamer.cli.status import lines
+from gossamer.cli.status_text import lines
 from gossamer.collection.layout import MANIFEST, shard_folder
 from gossamer.collection.status_file import STANDING, write_status
 from gossamer.observe import statistics

@@ -16,6 +16,7 @@ from gossamer.desk.places import check_room
 from gossamer.desk.rules import Rules
 from gossamer.manager import learn
 from gossamer.manager.policies import new_totals
+from gossamer.manager.shown import SHOWN
 from gossamer.manager.strategies import LIVE, strategy_named
 
 
@@ -42,6 +43,7 @@ class Pages(Part):
         },
     }
     needs = ("counts", "totals", "ranking")
+    shown = SHOWN
 
     def __init__(self, desk: Desk) -> None:
         manager = desk.settings.manager

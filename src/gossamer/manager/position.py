@@ -132,7 +132,7 @@ def _compare(known: Known, terms: Terms, suspended: Bools, page: int, score: np.
     better = np.zeros(len(suspended), np.int64)
     candidates = 0
     site_of, any_suspended = known.origin.site, bool(suspended.any())
-    for chunk in _chunks(known, terms):
+    for chunk in chunks(known, terms):
         may = chunk.may_be_planned()
         origin = known.page.origin[chunk.first : chunk.end]
         if any_suspended:
@@ -148,7 +148,7 @@ def _compare(known: Known, terms: Terms, suspended: Bools, page: int, score: np.
     return candidates, better
 
 
-def _chunks(known: Known, terms: Terms) -> Iterator[_Chunk]:
+def chunks(known: Known, terms: Terms) -> Iterator[_Chunk]:
     count = known.page.count
     for first in range(0, count, CHUNK):
         yield _Chunk(known, terms, first, min(first + CHUNK, count))

@@ -236,10 +236,7 @@ def _views() -> Iterator[str]:
     )
     for name, view in VIEWS.items():
         yield f"### {name}\n\n{view.sentence}\n"
-        stored = {column.name for column in view.in_segments()}
-        rows = (
-            (f"`{c.name}`{'' if c.name in stored else ' *'}", c.type.lower(), _cell(c.sentence)) for c in view.columns
-        )
+        rows = ((f"`{c.name}`{'' if c.stored else ' *'}", c.type.lower(), _cell(c.sentence)) for c in view.columns)
         yield from _table(("column", "type", "meaning"), rows)
 
 

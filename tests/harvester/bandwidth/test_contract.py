@@ -11,7 +11,7 @@ import pytest
 from gossamer import urls
 from gossamer.base.clock import VirtualClock
 from gossamer.base.model import Ask
-from gossamer.cli.progress import bandwidth_of
+from gossamer.cli.status_text import bandwidth_of
 from gossamer.desk.account import Account
 from gossamer.desk.places import Places
 from gossamer.harvester.bandwidth.contract import Bandwidth

@@ -34,6 +34,7 @@ from gossamer.desk.desk import Desk, Part
 from gossamer.desk.places import Places
 from gossamer.desk.table import reserve
 from gossamer.harvester.bandwidth.schedule import Hours, Moment
+from gossamer.harvester.bandwidth.shown import SHOWN
 
 K: Final = 0.3
 SIGMA: Final = 120.0
@@ -155,6 +156,7 @@ class ServerSpeeds(Part):
 
     name = "speeds"
     needs = ("speeds",)
+    shown = SHOWN
 
     def __init__(self, desk: Desk) -> None:
         self._places = desk[Places]

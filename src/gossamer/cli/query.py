@@ -1,14 +1,55 @@
-"""`gossamer sql`: SQL queries on a collection, during the crawl or after."""
+"""Commands that ask what a collection knows: `status`, which never loads it, `explain` and `sql`."""
 
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gossamer.base.errors import UsageError
+from gossamer.base.escape import for_json
 from gossamer.base.screen import for_programs
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show the status of the crawl in DIR."""
+    from gossamer.cli.status_text import lines
+    from gossamer.observe.crawl_status import read_crawl_status
+
+    found = read_crawl_status(folder)
+    if as_json:
+        print(for_json(found.to_json()))
+        return
+    for line in lines(found, folder, time.time()):
+        print(line)
+
+
+def explain(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
+    target: Annotated[str, typer.Argument(metavar="URL|SITE", help="A URL, or the name of a site.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Explain a URL or a site: whether it is known or why not, how it was found, its state, rank and visits."""
+    from gossamer.read.explain.answers import PageAnswer, SiteAnswer
+    from gossamer.read.explain.page import explain_page
+    from gossamer.read.explain.site import explain_site, is_site
+    from gossamer.read.explain.text import lines_of
+
+    answer: PageAnswer | SiteAnswer = explain_site(folder, target) if is_site(target) else explain_page(folder, target)
+    if answer.get("url", answer.get("site")) is None:
+        cure = "Give a URL like https://example.org/page, or a site like example.org."
+        raise UsageError(f"{target!r} is neither an http or https URL nor the name of a site", cure)
+    if as_json:
+        print(for_json(answer))
+        return
+    for line in lines_of(answer, time.time()):
+        print(line)
 
 
 def sql(
@@ -23,7 +64,6 @@ def sql(
 ) -> None:
     """Run an SQL query on DIR; without QUERY, list the views and their columns."""
     from gossamer import config
-    from gossamer.base.errors import UsageError
     from gossamer.collection.layout import SETTINGS
     from gossamer.read.sql import show
     from gossamer.read.sql.database import Database
