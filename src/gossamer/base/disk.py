@@ -4,9 +4,9 @@ So a single place turns an `OSError` into a sentence with a cure (`StorageError`
 name or a byte to survive a power cut, and can record every write:
 
 If GOSSAMER_RECORD names a folder, each process appends every operation to its own file there: the time before and after
-it (CLOCK_MONOTONIC in ns, which all processes share), its kind, the path, the data. `read_recordings` merges them by
-the end times. A sync covers only operations that had *ended* before it began, which is why both times are kept. A test
-plays back every prefix of a crawl's writes with the unsynced ones lost.
+it (CLOCK_MONOTONIC in ns, which all processes share), its kind, the path, the data. A sync covers only operations that
+had *ended* before it began, which is why both times are kept. A test plays back every prefix of a crawl's writes with
+the unsynced ones lost (`tests/support/powercut.py`).
 
 Rules of durability, kept here so that callers need not care: a new file's name is synced with its first sync; a file is
 replaced by writing a temporary file (`.tmp`), syncing it, renaming it and syncing the folder; after a sync has failed,
@@ -26,7 +26,6 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -259,23 +258,8 @@ def _write(fd: int, path: Path, offset: int, data: Data) -> int:
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One recorded operation. Its effect began after `start` and was complete before `end`."""
-
-    start: int
-    end: int
-    process: int
-    kind: str
-    """create, write, truncate, sync, rename, remove, mkdir, sync_directory"""
-    path: str
-    offset: int = 0
-    """Offset of a write; new length for a truncate; 1 for a create that empties an existing file."""
-    data: bytes = b""
-    to: str = ""
-
-
-_LENGTHS: Final = struct.Struct("<II")
+RECORDED: Final = struct.Struct("<II")
+"""Before each recorded operation: the lengths of its fields (JSON) and of its data."""
 _recording: tuple[int, int] | None = None
 _lock = threading.Lock()
 
@@ -296,7 +280,7 @@ def _record(kind: str, path: Path, start: int, offset: int = 0, data: Data = b""
     fields = [start, end, os.getpid(), kind, os.path.abspath(path), offset, os.path.abspath(to) if to else ""]
     head = json.dumps(fields).encode()
     with _lock:
-        os.write(_recording_file(folder), _LENGTHS.pack(len(head), len(data)) + head + data)
+        os.write(_recording_file(folder), RECORDED.pack(len(head), len(data)) + head + data)
 
 
 def _recording_file(folder: str) -> int:
@@ -308,35 +292,3 @@ def _recording_file(folder: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         _recording = (key, os.open(os.path.join(folder, name), flags, 0o666))
     return _recording[1]
-
-
-def read_recordings(folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> list[Operation]:
-    """All operations recorded in `folder`, ordered by end time; with `root`, only those below it, with paths relative
-    to it. The last operation of a killed process may be torn, and is left out."""
-    found: list[Operation] = []
-    for path in sorted(Path(folder).glob("*.rec")):
-        found += _recorded_in(path.read_bytes())
-    found.sort(key=lambda o: (o.end, o.start))
-    if root is None:
-        return found
-    base = os.path.abspath(root) + os.sep
-    return [_relative(o, base) for o in found if (o.path + os.sep).startswith(base)]
-
-
-def _recorded_in(raw: bytes) -> Iterator[Operation]:
-    at = 0
-    while at + _LENGTHS.size <= len(raw):
-        head, size = _LENGTHS.unpack_from(raw, at)
-        at += _LENGTHS.size
-        if at + head + size > len(raw):
-            return
-        start, end, process, kind, path, offset, to = json.loads(raw[at : at + head])
-        yield Operation(start, end, process, kind, path, offset, raw[at + head : at + head + size], to)
-        at += head + size
-
-
-def _relative(o: Operation, base: str) -> Operation:
-    def short(path: str) -> str:
-        return path[len(base) :] if path.startswith(base) else ""
-
-    return Operation(o.start, o.end, o.process, o.kind, short(o.path), o.offset, o.data, short(o.to))
