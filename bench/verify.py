@@ -26,7 +26,7 @@ import numpy as np
 
 from gossamer.base import disk
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, Counted, Outcome, Reason, State, Tag, Texts, VisitFlag
-from gossamer.collection import layout, manifest
+from gossamer.collection import layout, manifest, sealing
 from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal import journal
 from gossamer.collection.journal.effects import ORIGIN, PAGE, VERDICT, Effects
@@ -109,7 +109,7 @@ class Maker:
             self.payloads.publish_visits(effects.visits)
             if snapshot.closed is not None:
                 since = 0
-                seal.finish(shard, lines, seal.seal(shard, snapshot.closed))
+                sealing.finish(shard, lines, seal.seal(shard, snapshot.closed))
         for one in (opened, lines, blocks, archive, self.payloads):
             one.close()
         return self.made

@@ -23,7 +23,7 @@ import pytest
 
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError, StorageError, UsageError
-from gossamer.collection import image, layout, lock, manifest
+from gossamer.collection import image, layout, lock, manifest, sealing
 from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.recovery import Recovered, cut, recover
@@ -116,7 +116,7 @@ class Writer:
                 if snapshot.closed is not None:
                     unsealed.append(snapshot.closed)
             if unsealed and tick % 5 == 0:
-                seal.finish(self.shard, lines, seal.seal(self.shard, unsealed.pop(0)))
+                sealing.finish(self.shard, lines, seal.seal(self.shard, unsealed.pop(0)))
         if clean:
             lengths |= {name: archive.length, URLS: urls.length}
             snapshot = journal.snapshot(lengths, [archive, urls.appender], rotate=True)

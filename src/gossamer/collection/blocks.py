@@ -21,6 +21,7 @@ import os
 import struct
 import threading
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,7 +30,7 @@ import xxhash
 import zstandard
 
 from gossamer.base import disk
-from gossamer.base.arrays import U64, Array
+from gossamer.base.arrays import U32, U64, Array
 from gossamer.base.errors import GossamerError
 
 PER_BLOCK: Final = 64
@@ -42,6 +43,8 @@ _LENGTHS: Final = struct.Struct(f"<{PER_BLOCK}I")
 
 CACHED: Final = 256
 """Most blocks that are cached in memory: usually 2 MB, 33 MB with URLs of 2,000 bytes."""
+TEXTS_AHEAD: Final = 50_000
+"""Most texts that are read ahead and not yet used; when there are more, all are dropped."""
 
 Offsets = U64
 """Where each block starts in the file."""
@@ -208,6 +211,46 @@ class BlockFile:
         if more and more[-1] != length:
             raise GossamerError(f"{self.path} is damaged: its last block is incomplete", "Restore it from a backup.")
         return _State(len(start) - 1 + len(more), np.concatenate([start, np.array(more, np.uint64)]), [])
+
+
+class TextsAhead:
+    """Texts that will be needed soon, read by a thread, one batch at a time, so that the loop need not wait for them.
+    Used by the loop only."""
+
+    def __init__(self, file: BlockFile) -> None:
+        self._file = file
+        self._thread = ThreadPoolExecutor(1, "texts")
+        self._batch: list[int] = []
+        self._reading: Future[list[bytes]] | None = None
+        self._texts: dict[int, bytes] = {}
+
+    def get(self, pages: U32) -> list[bytes]:
+        """The texts of these pages: those that were read ahead, and the others read now."""
+        self._take()
+        numbers = pages.tolist()
+        missing = [page for page in numbers if page not in self._texts]
+        if missing:
+            self._texts.update(zip(missing, self._file.read_many(missing), strict=True))
+        return [self._texts.pop(page) for page in numbers]
+
+    def read(self, pages: U32) -> None:
+        """Begins to read the texts of these pages, unless a batch is being read already."""
+        self._take()
+        if self._reading is None:
+            missing = [page for page in pages.tolist() if page not in self._texts]
+            if missing:
+                self._batch = missing
+                self._reading = self._thread.submit(self._file.read_many, missing)
+
+    def _take(self) -> None:
+        if self._reading is not None and self._reading.done():
+            if len(self._texts) > TEXTS_AHEAD:
+                self._texts.clear()
+            self._texts.update(zip(self._batch, self._reading.result(), strict=True))
+            self._reading = None
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=True)
 
 
 def offsets_until(path: Path, known: Offsets | None, length: int) -> Offsets:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import Final
@@ -65,13 +65,6 @@ _QUERY_SESSIONS: Final = tuple(
         "cfid=[^&]+&cftoken=[^&]+",
     )
 )
-
-
-def index(shard: Path, spans: Mapping[str, tuple[int, int]]) -> bytes:
-    """The lines for these parts of archive files, sorted as bytes. Names as in marks: `warc/000000.warc.gz`."""
-    found = [line for name, (start, end) in spans.items() for line in lines(shard / name, start, end)]
-    found.sort()
-    return b"".join(found)
 
 
 def lines(path: Path, start: int, end: int) -> list[bytes]:

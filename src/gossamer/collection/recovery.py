@@ -30,17 +30,7 @@ from gossamer.collection.journal import journal, records
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.journal import Journal
 from gossamer.collection.journal.records import Kind, Mark
-from gossamer.collection.layout import (
-    ARCHIVE,
-    IMAGES,
-    INDEX,
-    JOURNAL,
-    STOPPED,
-    TABLES,
-    URLS,
-    archive_files,
-    journal_files,
-)
+from gossamer.collection.layout import ARCHIVE, FOLDERS, IMAGES, STOPPED, URLS, archive_files, journal_files
 from gossamer.collection.manifest import Contents, Line, Meta
 
 
@@ -150,14 +140,8 @@ def _of_segment(line: Line) -> _Source:
 
 def _of_journal(number: int, path: Path) -> _Source | None:
     """The committed records of a journal file; None if it has none."""
-    head = records.read_head(path)
-    marks = [Mark.decode(r.body) for r in records.read(path) if r.kind is Kind.MARK]
-    if head is None or not marks or marks[-1].record < head.first:
-        return None
-    lengths: dict[str, int] = {}
-    for mark in marks:
-        lengths |= mark.lengths
-    return _Source(number, head.first, marks[-1].record, marks[-1].tick, lengths, path=path)
+    first, mark = records.committed(path) or (0, Mark(-1, 0))
+    return _Source(number, first, mark.record, mark.tick, mark.lengths, path=path) if mark.record >= first else None
 
 
 def _committed(sources: Sequence[_Source], shard: Path) -> Mark:
@@ -235,18 +219,17 @@ def _patience(files: dict[int, Path], mark: Mark) -> list[Effects]:
 def cut(recovered: Recovered, patience: Sequence[Effects] = ()) -> Journal:
     """Prepares the folder for a new run and returns its journal, with `patience` already committed in it."""
     shard = recovered.shard
-    opened = journal.begin(
-        shard, recovered.meta.shard, recovered.next_journal, Mark(recovered.mark.record, recovered.mark.tick), patience
-    )
+    mark = Mark(recovered.mark.record, recovered.mark.tick)
+    opened = journal.begin(shard, recovered.meta.shard, recovered.next_journal, mark, patience)
     for name, length in recovered.mark.lengths.items():
         _cut_file(shard, name, length, recovered.warnings)
     unknown = [p for p in _growing(shard) if p.relative_to(shard).as_posix() not in recovered.mark.lengths]
-    folders = (JOURNAL, URLS, ARCHIVE, INDEX, "graph", "scores", *TABLES)
+    folders = (*FOLDERS, "graph", "scores", "")
     unfinished = [path for folder in folders for path in (shard / folder).glob("*" + disk.TEMPORARY)]
-    unfinished += shard.glob("*" + disk.TEMPORARY)
-    for path in [*recovered.leftover, *unknown, *unfinished]:
+    superfluous = [*recovered.leftover, *unknown, *unfinished]
+    for path in superfluous:
         disk.remove(path)
-    for folder in {path.parent for path in [*recovered.leftover, *unknown, *unfinished]}:
+    for folder in {path.parent for path in superfluous}:
         disk.sync_directory(folder)
     if (shard / IMAGES).is_dir():
         image.clean(shard, recovered.newest)

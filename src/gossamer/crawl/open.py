@@ -76,20 +76,8 @@ def open_collection(
             apply(desk, patience)
         urls = BlockFile(shard / URL_FILE, offsets)
         urls.put(desk.columns.page.count - len(texts), texts)
-        store = Store(
-            shard,
-            held,
-            Manifest.open(shard),
-            journal,
-            urls,
-            settings.collection,
-            clock,
-            recovered.unsealed,
-            recovered.warnings,
-            recovered.next_archive,
-            recovered.stopped and reckoned,
-            sealer,
-        )
+        stopped, limits = recovered.stopped and reckoned, settings.collection
+        store = Store(recovered, held, Manifest.open(shard), journal, urls, limits, clock, stopped, sealer)
     except BaseException:
         held.release()
         raise

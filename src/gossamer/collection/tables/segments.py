@@ -26,6 +26,7 @@ support them for integers).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -70,22 +71,10 @@ from gossamer.collection.tables.text_columns import ByRow, binary_column, by_nam
 
 Tables = dict[str, pa.Table]
 
+_FIRSTS: Final = ("first_site", "first_origin", "first_page")
+_ROWS: Final = ("sites", "origins", "pages", "visits", "links", "verdicts", "events")
 TICK: Final = np.dtype(
-    [
-        ("tick", "<u8"),
-        ("wall", "<f8"),
-        ("monotonic", "<f8"),
-        ("first_site", "<u4"),
-        ("first_origin", "<u4"),
-        ("first_page", "<u4"),
-        ("sites", "<u4"),
-        ("origins", "<u4"),
-        ("pages", "<u4"),
-        ("visits", "<u4"),
-        ("links", "<u4"),
-        ("verdicts", "<u4"),
-        ("events", "<u4"),
-    ]
+    [("tick", "<u8"), ("wall", "<f8"), ("monotonic", "<f8"), *((name, "<u4") for name in (*_FIRSTS, *_ROWS))]
 )
 LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
 _NO_HINTS: Final = np.zeros(0, HINT)
@@ -115,23 +104,8 @@ class Shape:
             Column("reason", "reason", Word(Reason)),
         ]
         self.visits = [
-            *_plain(
-                "number",
-                "site",
-                "origin",
-                "flags",
-                "start",
-                "connect",
-                "end",
-                "received",
-                "sent",
-                "length",
-                "text_length",
-                "out_degree",
-                "links",
-                "warc_offset",
-                "warc_end",
-            ),
+            *_plain("number", "site", "origin", "flags", "start", "connect", "end", "received", "sent", "length"),
+            *_plain("text_length", "out_degree", "links", "warc_offset", "warc_end"),
             Column("page", "page", page),
             Column("duplicate_of", "duplicate_of", page),
             Column("ask", "ask", Word(Ask)),
@@ -188,27 +162,12 @@ def tables(effects: Sequence[Effects], shard: int) -> Tables:
 
 
 def _ticks(effects: Sequence[Effects]) -> Records:
-    rows = [
-        (
-            e.tick,
-            e.wall,
-            e.monotonic,
-            e.first_site,
-            e.first_origin,
-            e.first_page,
-            len(e.sites.lengths),
-            len(e.origins),
-            len(e.pages),
-            len(e.visits),
-            len(e.link_targets),
-            len(e.verdicts),
-            len(e.site_events),
-        )
-        for e in effects
-    ]
+    rows = []
     for e in effects:
         if int(e.visits["links"].sum()) != len(e.link_targets) or len(e.link_targets) != len(e.link_kinds):
             raise GossamerError(f"the number of links in the visits of tick {e.tick} is wrong")
+        added = e.sites.lengths, e.origins, e.pages, e.visits, e.link_targets, e.verdicts, e.site_events
+        rows.append((e.tick, e.wall, e.monotonic, e.first_site, e.first_origin, e.first_page, *map(len, added)))
     return np.array(rows, TICK)
 
 
@@ -278,11 +237,8 @@ def _links(effects: Sequence[Effects], visits: Records, shape: Shape, shard: int
     order = link_order(visits)
     kinds = np.concatenate([e.link_kinds for e in effects])[order]
     source = {"page": np.repeat(visits["page"], visits["links"])[order]}
-    fields: Fields = {
-        "target": np.concatenate([e.link_targets for e in effects])[order],
-        "kind": kinds & 15,
-        "flags": kinds >> 4,
-    }
+    target = np.concatenate([e.link_targets for e in effects])[order]
+    fields: Fields = {"target": target, "kind": kinds & 15, "flags": kinds >> 4}
     return {"source": Page(shard).write(source, "page"), **pack(shape.links, fields)}
 
 
@@ -308,14 +264,8 @@ def _anchors(effects: Sequence[Effects], visits: Records, shard: int) -> dict[st
 
 def _without_anchors(e: Effects) -> Effects:
     n = len(e.link_targets)
-    return Effects(
-        e.tick,
-        e.wall,
-        e.monotonic,
-        link_tags=np.zeros(n, "u1"),
-        link_positions=np.zeros(n, "<u2"),
-        anchors=Texts(np.zeros(n, "<u2"), b""),
-    )
+    tags, positions, anchors = np.zeros(n, "u1"), np.zeros(n, "<u2"), Texts(np.zeros(n, "<u2"), b"")
+    return replace(e, link_tags=tags, link_positions=positions, anchors=anchors)
 
 
 def _counts(visits: Records, seen: bytes) -> dict[str, pa.Array]:
@@ -419,17 +369,14 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
     verdicts = _records(read("verdicts"), shape.verdicts, VERDICT)
     (names, www), urls = _names(read("sites")), page_texts["url"]
     names_at, urls_at = names.offsets(), urls.offsets()
-    counted = (TICK.names or ())[6:]
-    at = {name: np.concatenate([[0], np.cumsum(ticks[name], dtype=np.int64)]).tolist() for name in counted}
+    at = {name: np.concatenate([[0], np.cumsum(ticks[name], dtype=np.int64)]).tolist() for name in _ROWS}
     for i, t in enumerate(ticks):
         here = {name: slice(ends[i], ends[i + 1]) for name, ends in at.items()}
         yield Effects(
             int(t["tick"]),
             float(t["wall"]),
             float(t["monotonic"]),
-            int(t["first_site"]),
-            int(t["first_origin"]),
-            int(t["first_page"]),
+            *(int(t[name]) for name in _FIRSTS),
             _some(names, names_at, here["sites"]),
             origins[here["origins"]],
             pages[here["pages"]],

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gossamer.base.errors import GossamerError
-from gossamer.collection.manifest import Contents
-from gossamer.collection.replay_cost import PER_BYTE, PER_PAGE, PER_VISIT, replay_seconds
+from gossamer.collection.manifest import PER_BYTE, PER_PAGE, PER_VISIT, Contents, replay_seconds
 from gossamer.config import Settings
 
 if TYPE_CHECKING:
