@@ -1,25 +1,33 @@
-"""Writes settings as commented TOML or as JSON, and lists the differences between two sets of settings.
+"""Writes settings as commented TOML, as JSON or as Markdown, and lists the differences between two sets of settings.
+
+Their documentation is taken from the source of `settings.py` (`sentences`): written once, shown everywhere.
 
 Invariants: `dumped_settings_load_again`: loads(dump(s)) == s. `settings_survive_json`: from_json(to_json(s)) == s.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
+from functools import cache
 from textwrap import wrap
+from types import ModuleType
 from typing import Any, Final
 
-from gossamer.config.accepted import OF_PRESET, PRESET_VALUE, limits
-from gossamer.config.comments import sentences
+from gossamer.config import settings as source
+from gossamer.config.accepted import OF_PRESET, PRESET_VALUE
 from gossamer.config.presets import in_force
 from gossamer.config.settings import Settings
-from gossamer.config.values import KINDS, known, write
+from gossamer.config.values import accepted, write
 
 WIDTH: Final = 100
 _SHORT: Final = 60
 """Maximum length of a default that is repeated in the comment, in characters."""
+_SHORT_IN_TABLE: Final = 40
+"""The same for the table in docs/reference.md. Longer defaults follow below the table."""
 _MOST: Final = 3
 """Maximum number of items of a long list that are named as added, and as removed."""
 _HEAD: Final = (
@@ -50,9 +58,8 @@ def dump(settings: Settings, whole: bool = False) -> str:
 
 def described(key: str, default: object) -> str:
     """Type, accepted values and, if it is short, the default: "duration, 0s to 30d; default 15s"."""
-    kind = ", ".join(filter(None, (KINDS[known()[key]], limits(key, known()[key]))))
     text = write(default)
-    return f"{kind}; default {text}" if len(text) <= _SHORT else kind
+    return f"{accepted(key)}; default {text}" if len(text) <= _SHORT else accepted(key)
 
 
 def _by_preset(settings: Settings, key: str) -> str:
@@ -111,3 +118,53 @@ def _show(value: object) -> str:
 def to_json(settings: Settings, indent: int | None = None) -> str:
     """The settings as JSON: durations in seconds, sizes in bytes."""
     return json.dumps(asdict(settings), indent=indent)
+
+
+def reference() -> str:
+    """For each section: a heading, its introduction, a table of its settings, and the long defaults."""
+    return "\n".join(_section(each.name, getattr(Settings(), each.name)) for each in fields(Settings))
+
+
+def _section(section: str, values: object) -> str:
+    about = sentences()[type(values).__name__]
+    lines = [f"## [{section}]", "", "\n\n".join(about[""]), "", "| setting | default | accepted | meaning |"]
+    lines.append("|---|---|---|---|")
+    long = []
+    for name, sentence in about.items():
+        if not name:
+            continue
+        key, default = f"{section}.{name}", write(getattr(values, name))
+        if len(default) > _SHORT_IN_TABLE:
+            long.append(f"{name} = {write(getattr(values, name), WIDTH, len(name) + 3)}")
+        shown = f"`{_cell(default)}`" if len(default) <= _SHORT_IN_TABLE else "see below"
+        lines.append(f"| `{name}` | {shown} | {_cell(accepted(key))} | {_cell(' '.join(sentence))} |")
+    if long:
+        lines += ["", "Long defaults:", "", "```toml", *long, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+@cache
+def sentences(module: ModuleType = source) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """For each class of a module: the paragraphs of each field, by name; "" is the class itself."""
+    return {
+        node.name: {"": _paragraphs(ast.get_docstring(node) or ""), **_fields(node)}
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def _fields(node: ast.ClassDef) -> dict[str, tuple[str, ...]]:
+    """The string literal below a field documents the field."""
+    return {
+        field.target.id: _paragraphs(ast.literal_eval(text.value))
+        for field, text in zip(node.body, node.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr)
+    }
+
+
+def _paragraphs(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(each.split()) for each in text.split("\n\n"))
