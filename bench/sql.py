@@ -101,7 +101,7 @@ def make(folder: Path, visits: int, per_segment: int = 100_000) -> None:
         blocks.append(effects.urls.split())
         reached += len(effects.visits)
         if opened.visits >= per_segment or reached == visits:
-            snapshot = opened.snapshot({URL_FILE: blocks.length}, [blocks.appender], rotate=True)
+            snapshot = opened.snapshot({URL_FILE: blocks.length}, [blocks.appender.sync], rotate=True)
             opened.commit(snapshot)
             assert snapshot.closed is not None
             sealing.finish(shard, lines, seal.seal(shard, snapshot.closed))

@@ -104,7 +104,7 @@ class Maker:
             since += len(effects.visits)
             rotate = visits - self.visited >= unsealed and (since >= per_segment or visits - self.visited == unsealed)
             lengths = {layout.archive_name(0): appender.length, URL_FILE: blocks.length}
-            snapshot = opened.snapshot(lengths, [appender, blocks.appender], rotate=rotate)
+            snapshot = opened.snapshot(lengths, [appender.sync, blocks.appender.sync], rotate=rotate)
             opened.commit(snapshot)
             self.payloads.publish_visits(effects.visits)
             if snapshot.closed is not None:

@@ -101,7 +101,7 @@ class Writer:
             if tick % 3 == 0:
                 lengths |= {name: archive.length, URLS: urls.length}
                 snapshot = journal.snapshot(
-                    {name: archive.length, URLS: urls.length}, [archive, urls.appender], rotate=tick % 4 == 0
+                    {name: archive.length, URLS: urls.length}, [archive.sync, urls.appender.sync], rotate=tick % 4 == 0
                 )
                 self.begun(tuple(effects), lengths)
                 archive.append(AHEAD)
@@ -119,7 +119,7 @@ class Writer:
                 sealing.finish(self.shard, lines, seal.seal(self.shard, unsealed.pop(0)))
         if clean:
             lengths |= {name: archive.length, URLS: urls.length}
-            snapshot = journal.snapshot(lengths, [archive, urls.appender], rotate=True)
+            snapshot = journal.snapshot(lengths, [archive.sync, urls.appender.sync], rotate=True)
             self.begun(tuple(effects), lengths)
             journal.commit(snapshot)
             self.returned()

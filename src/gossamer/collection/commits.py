@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -22,7 +21,7 @@ from gossamer.base.clock import Clock
 from gossamer.base.model import VISIT
 from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal.effects import Effects
-from gossamer.collection.journal.journal import Journal, Syncable
+from gossamer.collection.journal.journal import Journal
 from gossamer.collection.layout import URL_FILE
 from gossamer.collection.status_file import write_status
 
@@ -38,16 +37,6 @@ class Archive(Protocol):
 
     def warc_lengths(self) -> dict[str, int]: ...
     def sync_warc(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _ArchiveFiles:
-    """All archive files as one, for a commit."""
-
-    archive: Archive
-
-    def sync(self) -> None:
-        self.archive.sync_warc()
 
 
 class Commits:
@@ -106,11 +95,11 @@ class Commits:
 
     def _begin(self, rotate: bool) -> None:
         lengths = {URL_FILE: self._urls.length}
-        files: list[Syncable] = [self._urls.appender]
+        syncs = [self._urls.appender.sync]
         if self.archive is not None:
             lengths |= self.archive.warc_lengths()
-            files.append(_ArchiveFiles(self.archive))
-        snapshot = self.journal.snapshot(lengths, files, rotate)
+            syncs.append(self.archive.sync_warc)
+        snapshot = self.journal.snapshot(lengths, syncs, rotate)
         self._committing, self._uncommitted = self._uncommitted, []
         figures = self.standing() if self.standing is not None else None
 

@@ -123,10 +123,7 @@ class Image:
 
     def into(self, name: str, destination: Array | Parts) -> int:
         """Reads an array into the first values of `destination`, which may be longer; each part into the part given for
-        it.
-
-        Returns the array's length.
-        """
+        it. Returns the array's length."""
         description = self.arrays[name]
         dtype, lengths, places = _dtype(description["dtype"]), description["parts"], _parts(destination)
         fits = len(places) == len(lengths) and all(len(p) >= n for p, n in zip(places, lengths, strict=True))
@@ -156,20 +153,10 @@ class Image:
     def _read(self, name: str, pieces: Iterator[memoryview]) -> None:
         """Fills and checks each piece."""
         path = self.folder / name
-        with disk.naming("read", path), path.open("rb", buffering=0) as file:
+        with disk.naming("read", path), path.open("rb") as file:
             for number, (piece, checksum) in enumerate(zip(pieces, self.arrays[name]["sums"], strict=True)):
-                if not _fill(file, piece) or xxhash.xxh3_64_hexdigest(piece) != checksum:
+                if file.readinto(piece) < len(piece) or xxhash.xxh3_64_hexdigest(piece) != checksum:
                     raise ImageDamagedError(f"{path} is damaged in piece {number}")
-
-
-def _fill(file: Any, piece: memoryview) -> bool:
-    done = 0
-    while done < len(piece):
-        count = file.readinto(piece[done:])
-        if not count:
-            return False
-        done += count
-    return True
 
 
 def _dtype(description: Any) -> np.dtype[Any]:

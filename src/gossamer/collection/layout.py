@@ -84,6 +84,11 @@ def table_name(table: str, number: int) -> str:
     return f"{table}/{number:012d}.parquet"
 
 
+def segment_files(number: int) -> list[str]:
+    """The files that a segment may have."""
+    return [*(table_name(table, number) for table in TABLES), index_name(number)]
+
+
 def index_name(number: int) -> str:
     return f"{INDEX}/{number:012d}.cdxj"
 

@@ -118,7 +118,13 @@ def recover(shard: Path) -> Recovered:
             leftover.append(path)
     sources.sort(key=lambda s: s.number)
     mark = _committed(sources, shard)
-    _check_nothing_is_lost(shard, contents, sealed, files, mark)
+    unnamed = manifest.lost(sealed, contents.segments)
+    lost = [(path, "was sealed, but no line of manifest.jsonl names it") for path in unnamed]
+    for path, sign in [*lost, *signs_of_more(shard, contents, files, mark.record)]:
+        raise GossamerError(
+            f"{shard} is damaged: more was committed than manifest.jsonl and journal/ have: {path} {sign}",
+            "Restore manifest.jsonl and journal/ from a backup. Nothing was changed; --repair cannot fix this.",
+        )
     warnings: list[str] = []
     return Recovered(
         shard,
@@ -158,15 +164,6 @@ def _committed(sources: Sequence[_Source], shard: Path) -> Mark:
     return Mark(record, tick, lengths)
 
 
-def _check_nothing_is_lost(
-    shard: Path, contents: Contents, sealed: dict[int, Path], files: dict[int, Path], mark: Mark
-) -> None:
-    for path in manifest.lost(sealed, contents.segments):
-        raise _more(shard, f"{path} was sealed, but no line of manifest.jsonl names it")
-    for path, sign in signs_of_more(shard, contents, files, mark.record):
-        raise _more(shard, f"{path} {sign}")
-
-
 def signs_of_more(shard: Path, contents: Contents, files: dict[int, Path], last: int) -> Iterator[tuple[Path, str]]:
     """Signs that records after `last` were committed, so that nothing may be cut: pairs of a file and what it shows."""
     if contents.image is not None and contents.image["record"] > last:
@@ -177,13 +174,6 @@ def signs_of_more(shard: Path, contents: Contents, files: dict[int, Path], last:
         rotated = before is not None and before.first <= last + 1  # killed between the rotation and its commit
         if head is not None and head.first > last + 1 and not rotated:
             yield files[number], f"begins with record {head.first}"
-
-
-def _more(shard: Path, sign: str) -> GossamerError:
-    return GossamerError(
-        f"{shard} is damaged: more was committed than manifest.jsonl and journal/ have: {sign}",
-        "Restore manifest.jsonl and journal/ from a backup. Nothing was changed; --repair cannot fix this.",
-    )
 
 
 def _image(shard: Path, line: Line | None, warnings: list[str]) -> Image | None:

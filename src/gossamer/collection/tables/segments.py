@@ -52,22 +52,8 @@ from gossamer.base.model import (
     Texts,
 )
 from gossamer.collection.journal.effects import HINT, ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects, SiteEvent
-from gossamer.collection.tables.forms import (
-    Address,
-    Archive,
-    Column,
-    Fields,
-    Page,
-    Plain,
-    Raw,
-    Time,
-    Word,
-    fields_of,
-    one_chunk,
-    pack,
-    unpack,
-)
-from gossamer.collection.tables.text_columns import ByRow, binary_column, by_name, joined, text_column, texts_of
+from gossamer.collection.tables import forms
+from gossamer.collection.tables.forms import Column, Fields, Page, Plain, Time, Word, fields_of, one_chunk, pack
 
 Tables = dict[str, pa.Table]
 
@@ -116,10 +102,10 @@ class Shape:
             Column("digest", "digest", Plain(0)),
             Column("retry_after", "retry_after", Plain(-1)),
             Column("delay", "delay", Plain(-1)),
-            Column("warc_file", "warc_file", Archive()),
+            Column("warc_file", "warc_file", forms.Archive()),
             *(_counted(c) for c in Counted if c < Counted.TRAP),
             Column("sketch", "sketch", Plain(0)),
-            Column("payload", "payload", Raw(20)),
+            Column("payload", "payload", forms.Raw(20)),
             *(_counted(c) for c in Counted if c >= Counted.TRAP),
         ]
         self.links = [Column("target", "target", page), Column("kind", "kind", Word(LinkKind)), *_plain("flags")]
@@ -129,7 +115,7 @@ class Shape:
             Column("event", "event", Word(SiteEvent)),
             Column("time", "time", Time()),
             Column("until", "until", Time()),
-            Column("address", "address", Address()),
+            Column("address", "address", forms.Address()),
         ]
         self.verdicts = [
             Column("page", "page", page),
@@ -196,7 +182,7 @@ def _rows(records: Records, columns: Sequence[Column], ticks: Records, table: st
 
 def _pages(effects: Sequence[Effects], ticks: Records, shape: Shape, shard: int) -> dict[str, pa.Array]:
     records = _all([e.pages for e in effects])
-    urls = joined([e.urls for e in effects])
+    urls = forms.joined([e.urls for e in effects])
     page = {"page": _numbers(ticks, "first_page", "pages"), "wall": _per_row(ticks, "wall", "pages")}
     return {
         "page": Page(shard).write(page, "page"),
@@ -207,7 +193,7 @@ def _pages(effects: Sequence[Effects], ticks: Records, shape: Shape, shard: int)
 
 
 def _visits(visits: Records, raw: bytes, ticks: Records, shape: Shape) -> dict[str, pa.Array]:
-    texts = by_name(visits["texts"], raw, VISIT_TEXTS)
+    texts = forms.by_name(visits["texts"], raw, VISIT_TEXTS)
     rules = texts.pop(_RULES)
     fields = fields_of(visits, ("counted",))
     with np.errstate(all="ignore"):
@@ -220,7 +206,7 @@ def _visits(visits: Records, raw: bytes, ticks: Records, shape: Shape) -> dict[s
         **pack(shape.visits, fields, texts),
         "speed": pa.array(np.round(speed), mask=~moving),
         "modified": Time().write(modified, "modified"),
-        _RULES: binary_column(rules),
+        _RULES: forms.binary_column(rules),
     }
 
 
@@ -248,7 +234,7 @@ def _anchors(effects: Sequence[Effects], visits: Records, shard: int) -> dict[st
     lengths = np.concatenate([e.anchors.lengths for e in with_texts])
     order = link_order(visits)
     order = order[lengths[order] > 0]
-    texts, _ = text_column(joined([e.anchors for e in with_texts]))
+    texts, _ = forms.text_column(forms.joined([e.anchors for e in with_texts]))
     tags = np.concatenate([e.link_tags for e in with_texts])[order]
     ends = {
         "source": np.repeat(visits["page"], visits["links"])[order],
@@ -319,7 +305,7 @@ def _sites(effects: Sequence[Effects], ticks: Records, visits: Records) -> dict[
     of_pages = visits[visits["ask"] == Ask.PAGE]
     active = np.setdiff1d(np.concatenate([pages["site"], visits["site"]]).astype(np.int64), new)
     sites = np.concatenate([new, active[active != NONE]])
-    names, bad = text_column(joined([e.sites for e in effects]))
+    names, bad = forms.text_column(forms.joined([e.sites for e in effects]))
     if bad:
         raise GossamerError("a site's name is not UTF-8, but host names are ASCII")
 
@@ -359,7 +345,7 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
     ticks = _records(read("ticks"), shape.ticks, TICK)
     pages, page_texts = _with_texts(read("pages"), shape.pages, PAGE, ("url",))
     visits, visit_texts = _with_texts(read("visits"), shape.visits, VISIT, VISIT_TEXTS)
-    texts = ByRow(list(visit_texts.values()))
+    texts = forms.ByRow(list(visit_texts.values()))
     links = _records(read("links"), shape.links, LINK)
     order = link_order(visits)
     targets, kinds = np.zeros(len(links), "<u4"), np.zeros(len(links), "u1")
@@ -402,9 +388,9 @@ def _with_texts(
     if table is None:
         return np.zeros(0, dtype), {name: Texts.join([]) for name in names}
     kinds = {c.field: dtype[c.field.partition(".")[0]].base for c in columns}
-    fields, texts = unpack(columns, table, kinds, [n for n in names if n != _RULES])
+    fields, texts = forms.unpack(columns, table, kinds, [n for n in names if n != _RULES])
     if _RULES in names:
-        texts[_RULES] = texts_of(one_chunk(table, _RULES))
+        texts[_RULES] = forms.texts_of(one_chunk(table, _RULES))
     records = np.zeros(len(table), dtype)
     for field, values in fields.items():
         name, _, element = field.partition(".")
@@ -425,7 +411,7 @@ def _names(table: pa.Table | None) -> tuple[Texts, U8]:
     www = np.zeros(new, "u1")
     if "www" in table.column_names:
         www = one_chunk(table, "www").slice(0, new).to_numpy(zero_copy_only=False).astype("u1")
-    return texts_of(one_chunk(table, "name").slice(0, new)), www
+    return forms.texts_of(one_chunk(table, "name").slice(0, new)), www
 
 
 def _some(texts: Texts, at: I64, rows: slice) -> Texts:
