@@ -54,14 +54,14 @@ _CURES: Final = {
 
 
 @contextmanager
-def naming(doing: str, path: str | os.PathLike[str]) -> Iterator[None]:
+def naming(doing: str, path: Path) -> Iterator[None]:
     """Turns an OSError into a StorageError that names the operation (`doing`, such as "write") and the path. Also for
     reading."""
     try:
         yield
     except OSError as error:
         cure = _CURES.get(error.errno or 0, "Everything committed before is intact; start again when this is fixed.")
-        raise StorageError(f"cannot {doing} {os.fspath(path)}: {error.strerror or error}", cure) from error
+        raise StorageError(f"cannot {doing} {path}: {error.strerror or error}", cure) from error
 
 
 class Appender:
@@ -71,8 +71,8 @@ class Appender:
     object wrote; a file that another process appends to (an archive) is only synced here.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._unnamed = not self.path.exists()
         self._failed = False
         with naming("open", path), _noted("create" if self._unnamed else "", self.path):
@@ -135,8 +135,8 @@ class Scratch:
     a full disk is an error here, not a signal there.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         with naming("open a file in", folder):
             try:
                 self._fd = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -157,18 +157,16 @@ class Scratch:
         return self._fd
 
 
-def write_atomic(path: str | os.PathLike[str], *parts: Data) -> None:
+def write_atomic(path: Path, *parts: Data) -> None:
     """Creates or replaces a file: a reader finds the old content or all of the new one, also after a power cut."""
-    path = Path(path)
     temporary = path.with_name(path.name + TEMPORARY)
     write_synced(temporary, *parts)
     rename(temporary, path)
     sync_directory(path.parent)
 
 
-def write_synced(path: str | os.PathLike[str], *parts: Data) -> None:
+def write_synced(path: Path, *parts: Data) -> None:
     """Writes a file and syncs its content, but not its name: for files whose folder is renamed and synced later."""
-    path = Path(path)
     with naming("open", path), _noted("create", path, empties=True):
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
     try:
@@ -182,20 +180,19 @@ def write_synced(path: str | os.PathLike[str], *parts: Data) -> None:
         os.close(fd)
 
 
-def sync_directory(path: str | os.PathLike[str]) -> None:
+def sync_directory(path: Path) -> None:
     """Makes the names created, renamed or removed in the folder survive a power cut."""
     with naming("sync", path):
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            with _noted("sync_directory", Path(path)):
+            with _noted("sync_directory", path):
                 os.fsync(fd)
         finally:
             os.close(fd)
 
 
-def make_directory(path: str | os.PathLike[str]) -> None:
+def make_directory(path: Path) -> None:
     """Creates the folder and its missing parents, and syncs their names."""
-    path = Path(path)
     if path.is_dir():
         return
     if path.parent != path:
@@ -205,15 +202,14 @@ def make_directory(path: str | os.PathLike[str]) -> None:
     sync_directory(path.parent)
 
 
-def rename(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> None:
+def rename(old: Path, new: Path) -> None:
     """Renames within one folder, which the caller syncs."""
-    with naming("rename", old), _noted("rename", Path(old), to=os.fspath(new)):
+    with naming("rename", old), _noted("rename", old, to=new):
         os.rename(old, new)
 
 
-def remove(path: str | os.PathLike[str]) -> None:
+def remove(path: Path) -> None:
     """Removes a file, or a folder with its contents. A missing one is no error. The caller syncs the parent folder."""
-    path = Path(path)
     folder = path.is_dir() and not path.is_symlink()
     if not folder and not os.path.lexists(path):
         return
@@ -224,10 +220,9 @@ def remove(path: str | os.PathLike[str]) -> None:
             os.unlink(path)
 
 
-def truncate(path: str | os.PathLike[str], length: int) -> None:
+def truncate(path: Path, length: int) -> None:
     """Cuts a file and syncs it. A file that is already shorter has lost data: this is an error, it is never
     extended."""
-    path = Path(path)
     with naming("cut", path):
         fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
@@ -265,14 +260,14 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def _noted(kind: str, path: Path, offset: int = 0, to: str = "", empties: bool = False) -> Iterator[None]:
+def _noted(kind: str, path: Path, offset: int = 0, to: Path | None = None, empties: bool = False) -> Iterator[None]:
     start = time.monotonic_ns()
     yield
     if kind:
         _record(kind, path, start, int(empties) or offset, b"", to)
 
 
-def _record(kind: str, path: Path, start: int, offset: int = 0, data: Data = b"", to: str = "") -> None:
+def _record(kind: str, path: Path, start: int, offset: int = 0, data: Data = b"", to: Path | None = None) -> None:
     folder = os.environ.get("GOSSAMER_RECORD")
     if not folder:
         return

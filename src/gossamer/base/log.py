@@ -23,25 +23,20 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
 
 from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json
 from gossamer.base.model import NONE, Ask, Visits
-from gossamer.base.outcomes import BACK_AS_BEFORE, SITE_FAILURES, TRANSIENT, Outcome
+from gossamer.base.outcomes import BACK_AS_BEFORE, SITE_FAILURES, TRANSIENT, Outcome, Worded
 
 
-class Level(IntEnum):
+class Level(Worded):
     DEBUG = 0
     INFO = 1
     WARNING = 2
     ERROR = 3
-
-    @property
-    def word(self) -> str:
-        return self.name.lower()
 
     @staticmethod
     def named(word: str) -> Level:

@@ -17,7 +17,7 @@ from typing import Final
 from gossamer.base.units import Duration
 
 
-class _Worded(IntEnum):
+class Worded(IntEnum):
     """A member of a closed set, written as its name in lower case."""
 
     @property
@@ -25,7 +25,7 @@ class _Worded(IntEnum):
         return self.name.lower()
 
 
-class Outcome(_Worded):
+class Outcome(Worded):
     """The outcome of a request."""
 
     OK = 0
@@ -157,7 +157,7 @@ FOR_GOOD: Final = 32_503_680_000.0
 """Wall time, the year 3000: a site that waits until then is never requested again."""
 
 
-class Aside(_Worded):
+class Aside(Worded):
     """The reason why all pages of a site wait."""
 
     NONE = 0
@@ -239,7 +239,7 @@ ASIDE: Final = {
 # fmt: on
 
 
-class Reason(_Worded):
+class Reason(Worded):
     """The reason why a page is excluded."""
 
     NONE = 0

@@ -73,7 +73,6 @@ class Size(int):
         return cls(int(total))
 
     def __str__(self) -> str:
-        """The shortest form that parses back."""
         return _shortest(Decimal(int(self)), _BYTES, "B")
 
 
@@ -94,7 +93,6 @@ class Speed(Size):
             ) from None
 
     def __str__(self) -> str:
-        """The shortest form that parses back."""
         return f"{super().__str__()}/s"
 
 

@@ -10,7 +10,7 @@ import typer
 
 from gossamer import __version__
 from gossamer.base.errors import GossamerError
-from gossamer.base.screen import guard
+from gossamer.base.escape import guard
 from gossamer.cli.check import check
 from gossamer.cli.compact import compact
 from gossamer.cli.compare import compare

@@ -11,9 +11,8 @@ import time
 from collections.abc import Mapping
 from typing import Final, TextIO
 
-from gossamer.base.escape import for_screen, lines_for_screen
+from gossamer.base.escape import for_screen, lines_for_screen, unguarded
 from gossamer.base.outcomes import SITE_FAILURES, TRANSIENT, Outcome
-from gossamer.base.screen import unguarded
 from gossamer.base.units import human_size, human_time, plural, thousands
 from gossamer.harvester.bandwidth.use import BandwidthUse
 from gossamer.observe.account import sum_line

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gossamer.base.screen import for_programs
+from gossamer.base.escape import for_programs
 
 
 def sql(

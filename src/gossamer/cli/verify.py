@@ -9,8 +9,7 @@ from typing import Annotated, Final, TextIO
 
 import typer
 
-from gossamer.base.escape import for_json, for_screen
-from gossamer.base.screen import unguarded
+from gossamer.base.escape import for_json, for_screen, unguarded
 
 SHOWN: Final = 50
 """Maximum number of errors that are printed."""

@@ -1,4 +1,4 @@
-"""Block files: short texts by number (URLs, validators), 64 per block; a random read takes about 10 µs.
+"""Block files: short texts by number (URLs, validators), 64 per block; a random read takes about 14 µs.
 
 The file is `HEAD`, then blocks: `BLOCK` (uint32 bytes that follow, uint32 checksum, uint8 form) and the texts,
 compressed with zstd: all texts with a line feed between them (form 0), or 64 uint32 lengths and the texts, if one of

@@ -70,9 +70,8 @@ _QUERY_SESSIONS: Final = tuple(
 def lines(path: Path, start: int, end: int) -> list[bytes]:
     """The lines of the records between two offsets, in order; each offset is the start of a record or the end of the
     file."""
-    name = quoted(path.name)
-    made = (_line(record, offset, size, name) for offset, size, record in members(path, start, end))
-    return [line for line in made if line]
+    made = (line_of(record, offset, size, path.name) for offset, size, record in members(path, start, end))
+    return list(filter(None, made))
 
 
 def members(path: Path, start: int, end: int, keep: int = HEADS) -> Iterator[tuple[int, int, bytes]]:
@@ -111,11 +110,6 @@ def _damaged(path: Path, offset: int, how: str) -> StorageError:
 
 def line_of(record: bytes, offset: int, size: int, name: str) -> bytes:
     """The line of one member of the file `name`, as `members` returns it; empty for records that are not replayed."""
-    return _line(record, offset, size, quoted(name))
-
-
-def _line(record: bytes, offset: int, size: int, name: str) -> bytes:
-    """Like `line_of`; `name` is already quoted."""
     behind = record.find(b"\r\n\r\n")
     head = record[: behind + 2]
     kind = _field(head, b"WARC-Type")
@@ -130,7 +124,7 @@ def _line(record: bytes, offset: int, size: int, name: str) -> bytes:
     mime = _REVISIT if kind == b"revisit" else _mime(http)
     return (
         f'{surt(url)} {date} {{"url": {quoted(url)}, "mime": {quoted(mime)}, "status": "{code}", '
-        f'"digest": "{digest}", "length": "{size}", "offset": "{offset}", "filename": {name}}}\n'
+        f'"digest": "{digest}", "length": "{size}", "offset": "{offset}", "filename": {quoted(name)}}}\n'
     ).encode()
 
 

@@ -41,7 +41,9 @@ Parts = Sequence[Array]
 
 def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Parts], meta: Mapping[str, Any]) -> Line:
     """Writes and syncs the state after `record` of `tick`; returns its line for the manifest (see `finish`)."""
-    name = _free_name(shard, tick)
+    name = image_name(tick)
+    if (shard / name).exists():  # nothing happened since; it stays until the manifest names the new one
+        name += "-again"
     folder = shard / name
     temporary = folder.with_name(folder.name + disk.TEMPORARY)
     disk.remove(temporary)
@@ -60,13 +62,6 @@ def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Part
         "bytes": size,
         "checksum_of_meta": xxhash.xxh3_64_hexdigest(body),
     }
-
-
-def _free_name(shard: Path, tick: int) -> str:
-    """A folder name for the image. After a run in which nothing happened there is already an image of this tick; it
-    stays until the manifest names the new one."""
-    name = image_name(tick)
-    return name if not (shard / name).exists() else f"{name}-again"
 
 
 def finish(shard: Path, manifest: Manifest, line: Line) -> None:

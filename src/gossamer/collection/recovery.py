@@ -109,7 +109,10 @@ def recover(shard: Path) -> Recovered:
     contents = manifest.read(shard)
     files = journal_files(shard)
     leftover = [path for number, path in files.items() if number in contents.segments]
-    sources = [_of_segment(line) for line in contents.segments.values()]
+    sources = [
+        _Source(line["segment"], line["first_record"], line["last_record"], line["last_tick"], line["lengths"], line)
+        for line in contents.segments.values()
+    ]
     for number, path in files.items():
         found = None if number in contents.segments else _of_journal(number, path)
         if found is not None:
@@ -138,10 +141,6 @@ def recover(shard: Path) -> Recovered:
         max([*files, *contents.segments], default=0) + 1,
         contents.image,
     )
-
-
-def _of_segment(line: Line) -> _Source:
-    return _Source(line["segment"], line["first_record"], line["last_record"], line["last_tick"], line["lengths"], line)
 
 
 def _of_journal(number: int, path: Path) -> _Source | None:
@@ -213,7 +212,8 @@ def cut(recovered: Recovered, patience: Sequence[Effects] = ()) -> Journal:
     opened = journal.begin(shard, recovered.meta.shard, recovered.next_journal, mark, patience)
     for name, length in recovered.mark.lengths.items():
         _cut_file(shard, name, length, recovered.warnings)
-    unknown = [p for p in _growing(shard) if p.relative_to(shard).as_posix() not in recovered.mark.lengths]
+    growing = [*archive_files(shard).values(), *(shard / URLS).glob("*.blocks")]
+    unknown = [p for p in growing if p.relative_to(shard).as_posix() not in recovered.mark.lengths]
     folders = (*FOLDERS, "graph", "scores", "")
     unfinished = [path for folder in folders for path in (shard / folder).glob("*" + disk.TEMPORARY)]
     superfluous = [*recovered.leftover, *unknown, *unfinished]
@@ -224,11 +224,6 @@ def cut(recovered: Recovered, patience: Sequence[Effects] = ()) -> Journal:
     if (shard / IMAGES).is_dir():
         image.clean(shard, recovered.newest)
     return opened
-
-
-def _growing(shard: Path) -> list[Path]:
-    """Archive and URL files: the files whose lengths are in marks."""
-    return [*archive_files(shard).values(), *(shard / URLS).glob("*.blocks")]
 
 
 def _cut_file(shard: Path, name: str, length: int, warnings: list[str]) -> None:

@@ -106,8 +106,9 @@ def _journal(shard: Path, contents: Contents) -> list[str]:
             raw = path.read_bytes()[:end]
         disk.write_atomic(path, raw)
         what = f"is damaged, and was cut at byte {thousands(end)}: what was committed after it is lost"
-        name = path.relative_to(shard)
-        done.append(f"{name} {what if number == cut else 'was emptied: it does not follow the rest'}")
+        done.append(
+            f"{path.relative_to(shard)} {what if number == cut else 'was emptied: it does not follow the rest'}"
+        )
     return done + kept
 
 

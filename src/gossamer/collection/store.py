@@ -12,7 +12,7 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from gossamer.base.arrays import U32, Array
+from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
 from gossamer.collection import image
 from gossamer.collection.blocks import BlockFile, TextsAhead
@@ -49,10 +49,8 @@ class Store:
         self.commits = Commits(self.shard, journal, urls, clock, thread)
         waiting = recovered.unsealed
         self.sealing = Sealing(self.shard, lock.fileno(), manifest, settings, clock, thread, waiting, sealer)
-        self._texts = TextsAhead(urls)
+        self.texts = TextsAhead(urls)
         self._imaged: Future[None] | None = None
-
-    # --- in the loop --------------------------------------------------------------------------------------------
 
     def append(self, effects: Effects) -> None:
         """Hands one record to the kernel; the next commit covers it."""
@@ -73,16 +71,6 @@ class Store:
             self._imaged = None
         self.sealing.turn()
 
-    def texts(self, pages: U32) -> list[bytes]:
-        """The URLs of these pages: those that were read ahead, and the others read now."""
-        return self._texts.get(pages)
-
-    def read_ahead(self, pages: U32) -> None:
-        """Begins to read URLs that will be needed soon, in the background."""
-        self._texts.read(pages)
-
-    # --- what runs in the background ----------------------------------------------------------------------------
-
     def manifest(self) -> Contents:
         """The present contents. Only the commit thread changes them, and it replaces them whole."""
         return self._manifest.contents
@@ -94,8 +82,6 @@ class Store:
     def take_image(self, line: dict[str, Any]) -> None:
         """Adds an image that was made in the background; `line` is its line of the manifest."""
         self._imaged = self._thread.submit(image.finish, self.shard, self._manifest, line)
-
-    # --- the end ------------------------------------------------------------------------------------------------
 
     def commit(self, rotate: bool = False) -> None:
         """Commits everything, and returns when it is done. `rotate` closes the journal file."""
@@ -118,7 +104,7 @@ class Store:
     def close(self) -> None:
         """Also after an error: nothing more is written."""
         self._thread.shutdown(wait=True)
-        self._texts.close()
+        self.texts.close()
         self.sealing.kill()
         for file in (self.commits.journal, self.urls, self._manifest):
             file.close()

@@ -77,7 +77,12 @@ def _comment(paragraphs: Iterable[str]) -> Iterable[str]:
 
 def differences(old: Settings, new: Settings) -> list[str]:
     """One line per changed setting: `harvester.wait: 15s -> 5s`; for long lists and tables, added and removed items."""
-    return [f"{key}: {_change(a, b)}" for key, a, b in _pairs(old, new) if a != b]
+    found = []
+    for section in fields(Settings):
+        before, after = getattr(old, section.name), getattr(new, section.name)
+        for name in (f.name for f in fields(before) if getattr(before, f.name) != getattr(after, f.name)):
+            found.append(f"{section.name}.{name}: {_change(getattr(before, name), getattr(after, name))}")
+    return found
 
 
 def _change(old: object, new: object) -> str:
@@ -86,9 +91,8 @@ def _change(old: object, new: object) -> str:
         return whole
     before, after = _items(old), _items(new)
     added, removed = [item for item in after if item not in before], [item for item in before if item not in after]
-    return (
-        ", ".join(f"{sign} {_some(items)}" for sign, items in (("+", added), ("-", removed)) if items) or "other order"
-    )
+    changed = (f"{sign} {_some(items)}" for sign, items in (("+", added), ("-", removed)) if items)
+    return ", ".join(changed) or "other order"
 
 
 def _items(value: Any) -> list[str]:
@@ -101,14 +105,6 @@ def _items(value: Any) -> list[str]:
 def _some(items: list[str]) -> str:
     shown = ", ".join(items[:_MOST])
     return f"{shown} and {len(items) - _MOST} more" if len(items) > _MOST else shown
-
-
-def _pairs(old: Settings, new: Settings) -> list[tuple[str, Any, Any]]:
-    return [
-        (f"{s.name}.{f.name}", getattr(getattr(old, s.name), f.name), getattr(getattr(new, s.name), f.name))
-        for s in fields(Settings)
-        for f in fields(getattr(old, s.name))
-    ]
 
 
 def _show(value: object) -> str:

@@ -32,28 +32,19 @@ def read(key: str, raw: object) -> Any:
     return value
 
 
-def _whole(raw: object) -> int:
-    if isinstance(raw, bool) or not isinstance(raw, int):
-        raise ValueError(f"{raw!r} is not a whole number: write only digits, as in 25_000")
-    return raw
+def _only(kind: type, wrong: str) -> Callable[[object], Any]:
+    def reader(raw: object) -> Any:
+        if type(raw) is not kind:
+            raise ValueError(f"{raw!r} {wrong}")
+        return raw
+
+    return reader
 
 
 def _number(raw: object) -> float:
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         raise ValueError(f"{raw!r} is not a number: write it as in 0.5")
     return float(raw)
-
-
-def _truth(raw: object) -> bool:
-    if not isinstance(raw, bool):
-        raise ValueError(f"{raw!r} is neither true nor false")
-    return raw
-
-
-def _text(raw: object) -> str:
-    if not isinstance(raw, str):
-        raise ValueError(f"{raw!r} is not a text: write it in quotes")
-    return raw
 
 
 def _texts(raw: object) -> Texts:
@@ -86,22 +77,18 @@ def _duration(raw: object) -> Duration:
     return Duration.parse(raw if isinstance(raw, str | int | float) else str(raw))
 
 
-def _size(raw: object) -> Size:
-    return Size.parse(raw if isinstance(raw, str | int) else str(raw))
-
-
-def _speed(raw: object) -> Speed:
-    return Speed.parse(raw if isinstance(raw, str | int) else str(raw))
+def _amount(kind: type[Size]) -> Callable[[object], Size]:
+    return lambda raw: kind.parse(raw if isinstance(raw, str | int) else str(raw))
 
 
 _TYPES: Final[Mapping[Any, tuple[str, Callable[[object], Any]]]] = {
-    int: ("whole number", _whole),
+    int: ("whole number", _only(int, "is not a whole number: write only digits, as in 25_000")),
     float: ("number", _number),
-    bool: ("true or false", _truth),
-    str: ("text", _text),
+    bool: ("true or false", _only(bool, "is neither true nor false")),
+    str: ("text", _only(str, "is not a text: write it in quotes")),
     Duration: ("duration", _duration),
-    Size: ("size", _size),
-    Speed: ("speed", _speed),
+    Size: ("size", _amount(Size)),
+    Speed: ("speed", _amount(Speed)),
     Texts: ("list of texts", _texts),
     TextTable: ("table of texts", _text_table),
     NumberTable: ("table of numbers", _number_table),

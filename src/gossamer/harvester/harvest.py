@@ -82,7 +82,7 @@ class Harvest:
         self.clocks = QueueClocks(desk, self.queue, clock)
         self.names = SiteNames(desk, self.queue, names, self.clocks)
         self.in_flight, self.outbox = InFlight(), Outbox()
-        context = Context(desk, self.in_flight, self.outbox, self.clocks, store.texts, self.queue.without_pages)
+        context = Context(desk, self.in_flight, self.outbox, self.clocks, store.texts.get, self.queue.without_pages)
         self.errands = Errands(errands, context, self.queue, self.names.enter)
         self._requests = Requests(context, self.queue, self.errands)
         self._next_look = self._next_read = -float("inf")
@@ -162,7 +162,7 @@ class Harvest:
             self._ask(taken, wall, begins, dict(zip(taken.sites.tolist(), times, strict=True)) if ahead else {}, {})
         if now >= self._next_read:
             self._next_read = now + READ_EVERY
-            self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
+            self._store.texts.read(self.queue.due(now, READ_AHEAD, most))
 
     def _hand_out_within(self, bandwidth: Bandwidth, ready: Ready, most: int, wall: float) -> None:
         admitted = bandwidth.admit(ready, most)

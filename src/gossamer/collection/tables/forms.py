@@ -93,7 +93,6 @@ class Word:
         return np.array([*codes, 0], np.uint8)[_filled(column.indices, len(codes))]
 
 
-@dataclass(frozen=True, slots=True)
 class Time:
     """Wall time in microseconds: not every reader knows a finer unit."""
 
@@ -107,7 +106,6 @@ class Time:
         return _filled(column.cast(pa.int64()), 0) / 1e6
 
 
-@dataclass(frozen=True, slots=True)
 class Archive:
     """The archive file of a visit, as its path; null for a visit that archived nothing."""
 
@@ -121,7 +119,6 @@ class Archive:
         return np.array([*numbers, 0], np.uint16)[_filled(column.indices, len(numbers))]
 
 
-@dataclass(frozen=True, slots=True)
 class Address:
     """An IP address as text; 16 zero bytes become null."""
 

@@ -57,10 +57,10 @@ from gossamer.collection.tables.forms import Column, Fields, Page, Plain, Time, 
 
 Tables = dict[str, pa.Table]
 
-_FIRSTS: Final = ("first_site", "first_origin", "first_page")
+_FIRST: Final = ("first_site", "first_origin", "first_page")
 _ROWS: Final = ("sites", "origins", "pages", "visits", "links", "verdicts", "events")
 TICK: Final = np.dtype(
-    [("tick", "<u8"), ("wall", "<f8"), ("monotonic", "<f8"), *((name, "<u4") for name in (*_FIRSTS, *_ROWS))]
+    [("tick", "<u8"), ("wall", "<f8"), ("monotonic", "<f8"), *((name, "<u4") for name in (*_FIRST, *_ROWS))]
 )
 LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
 _NO_HINTS: Final = np.zeros(0, HINT)
@@ -359,21 +359,18 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
     for i, t in enumerate(ticks):
         here = {name: slice(ends[i], ends[i + 1]) for name, ends in at.items()}
         yield Effects(
-            int(t["tick"]),
-            float(t["wall"]),
-            float(t["monotonic"]),
-            *(int(t[name]) for name in _FIRSTS),
-            _some(names, names_at, here["sites"]),
-            origins[here["origins"]],
-            pages[here["pages"]],
-            _some(urls, urls_at, here["pages"]),
-            visits[here["visits"]],
-            texts.rows(here["visits"]),
-            targets[here["links"]],
-            kinds[here["links"]],
-            verdicts[here["verdicts"]],
-            events[here["events"]],
-            www[here["sites"]],
+            *t.item()[:6],
+            sites=_some(names, names_at, here["sites"]),
+            origins=origins[here["origins"]],
+            pages=pages[here["pages"]],
+            urls=_some(urls, urls_at, here["pages"]),
+            visits=visits[here["visits"]],
+            visit_texts=texts.rows(here["visits"]),
+            link_targets=targets[here["links"]],
+            link_kinds=kinds[here["links"]],
+            verdicts=verdicts[here["verdicts"]],
+            site_events=events[here["events"]],
+            sites_www=www[here["sites"]],
         )
 
 
