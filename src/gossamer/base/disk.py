@@ -54,7 +54,7 @@ _CURES: Final = {
 
 
 @contextmanager
-def naming(doing: str, path: Path) -> Iterator[None]:
+def naming(doing: str, path: Path | str) -> Iterator[None]:
     """Turns an OSError into a StorageError that names the operation (`doing`, such as "write") and the path. Also for
     reading."""
     try:
@@ -71,8 +71,8 @@ class Appender:
     object wrote; a file that another process appends to (an archive) is only synced here.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
         self._unnamed = not self.path.exists()
         self._failed = False
         with naming("open", path), _noted("create" if self._unnamed else "", self.path):

@@ -358,8 +358,9 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
     at = {name: np.concatenate([[0], np.cumsum(ticks[name], dtype=np.int64)]).tolist() for name in _ROWS}
     for i, t in enumerate(ticks):
         here = {name: slice(ends[i], ends[i + 1]) for name, ends in at.items()}
+        head: tuple[int, float, float, int, int, int] = t.item()[:6]
         yield Effects(
-            *t.item()[:6],
+            *head,
             sites=_some(names, names_at, here["sites"]),
             origins=origins[here["origins"]],
             pages=pages[here["pages"]],
