@@ -55,13 +55,8 @@ def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Part
     disk.rename(temporary, folder)
     disk.sync_directory(folder.parent)
     size = sum(part.nbytes for array in arrays.values() for part in _parts(array)) + len(body)
-    return {
-        "image": name,
-        "tick": tick,
-        "record": record,
-        "bytes": size,
-        "checksum_of_meta": xxhash.xxh3_64_hexdigest(body),
-    }
+    checksum = xxhash.xxh3_64_hexdigest(body)
+    return {"image": name, "tick": tick, "record": record, "bytes": size, "checksum_of_meta": checksum}
 
 
 def finish(shard: Path, manifest: Manifest, line: Line) -> None:
@@ -90,11 +85,9 @@ def _write_array(path: Path, parts: Parts) -> dict[str, Any]:
         raise GossamerError(f"array {path.name} of an image must be one-dimensional, contiguous and of one type")
     raw = [part.view(np.uint8).data for part in parts]
     disk.write_synced(path, *raw)
-    return {
-        "dtype": dtype.descr if dtype.names else dtype.str,
-        "parts": [len(part) for part in parts],
-        "sums": [xxhash.xxh3_64_hexdigest(piece) for part in raw for piece in _pieces(part)],
-    }
+    sums = [xxhash.xxh3_64_hexdigest(piece) for part in raw for piece in _pieces(part)]
+    kind = dtype.descr if dtype.names else dtype.str
+    return {"dtype": kind, "parts": [len(part) for part in parts], "sums": sums}
 
 
 def _pieces(part: memoryview) -> Iterator[memoryview]:

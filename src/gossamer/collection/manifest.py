@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,13 +45,7 @@ class Meta:
     created: float
 
     def line(self) -> Line:
-        return {
-            "gossamer": "collection",
-            "format": self.format,
-            "shard": self.shard,
-            "seed": f"{self.seed:016x}",
-            "created": self.created,
-        }
+        return {"gossamer": "collection", **asdict(self), "seed": f"{self.seed:016x}"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,11 @@ from gossamer.base.clock import Clock
 from gossamer.base.model import NONE, Texts
 from gossamer.collection import lock
 from gossamer.collection.blocks import PER_BLOCK, BlockFile, Offsets
-from gossamer.collection.clock_file import go_on
 from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
 from gossamer.collection.layout import FORMAT, SETTINGS, URL_FILE, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
 from gossamer.collection.recovery import Recovered, cut, recover
-from gossamer.collection.runs import begin_run
+from gossamer.collection.runs import begin_run, go_on
 from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings

@@ -21,7 +21,7 @@ from gossamer.base.units import human_time, plural, thousands
 from gossamer.collection import lock
 from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.status_file import write_status
+from gossamer.collection.runs import write_status
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
 from gossamer.crawl.loop import Bounds, Crawl

@@ -240,6 +240,12 @@ def _renewed(old: Records) -> Records:
     return visits
 
 
+def concatenated(records: Sequence[Records]) -> Records:
+    """Like `np.concatenate`, which compares the types of all arrays field by field: 30 µs each, a quarter of the time
+    that sealing takes."""
+    return np.frombuffer(b"".join([each.tobytes() for each in records]), records[0].dtype)
+
+
 _NO_TEXTS: Final = Texts(np.zeros(0, "<u2"), b"")
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from gossamer.collection import lock
 from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, require_collection, shard_folder
 from gossamer.collection.repair import repair
-from gossamer.collection.status_file import STANDING
+from gossamer.collection.runs import STANDING
 from gossamer.config import Settings
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import Sources
