@@ -252,7 +252,7 @@ def start_of_copy(build: Build, known: int, half: bool) -> None:
 def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None:
     """Makes an image in the background, as `Imager` does after sealing; then adds visits to the journal only."""
     build.store.commit(rotate=True)
-    while build.store.busy:
+    while build.store.sealing.busy:
         build.store.turn()
         time.sleep(0.05)
     command = [sys.executable, "-m", "gossamer.crawl.imager", str(build.store.shard)]

@@ -9,7 +9,7 @@ import typer
 
 from gossamer import __version__
 from gossamer.base.errors import GossamerError
-from gossamer.base.screen import guard
+from gossamer.base.escape import guard
 from gossamer.cli.collection import compact, config, export, files, stop, verify
 from gossamer.cli.crawl import crawl
 from gossamer.cli.graph import graph, rank

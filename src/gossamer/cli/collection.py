@@ -12,8 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from gossamer.base.errors import GossamerError, UsageError
-from gossamer.base.escape import for_json
-from gossamer.base.screen import for_programs
+from gossamer.base.escape import for_json, for_programs
 from gossamer.base.units import human_size, plural, thousands
 
 

@@ -10,8 +10,7 @@ import shutil
 import time
 from typing import Final, TextIO
 
-from gossamer.base.escape import for_screen, lines_for_screen
-from gossamer.base.screen import unguarded
+from gossamer.base.escape import for_screen, lines_for_screen, unguarded
 from gossamer.cli.status_text import block, line_of
 from gossamer.observe.statistics import Statistics
 

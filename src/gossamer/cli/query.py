@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from gossamer.base.errors import UsageError
-from gossamer.base.escape import for_json
-from gossamer.base.screen import for_programs
+from gossamer.base.escape import for_json, for_programs
 
 
 def status(

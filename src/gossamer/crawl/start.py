@@ -14,7 +14,7 @@ from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
 from gossamer.collection.runs import changes, runs
-from gossamer.config.endpoints import endpoint
+from gossamer.config.accepted import endpoint
 from gossamer.config.settings import Settings
 from gossamer.manager.value import Value
 from gossamer.seeder.seeds import Seeds, read_seeds

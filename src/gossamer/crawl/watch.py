@@ -120,7 +120,7 @@ class Watch:
         self._check_memory()
         self._poll_scores()
         m.scorer.begin_if_due(m.desk[Account].visits, self._processor())
-        told = (m.store.segments, m.imager.made)
+        told = (m.store.sealing.segments, m.imager.made)
         if told != self._told:
             self._told = told
             self._voice.event("made", segments=told[0], images=told[1])
@@ -134,7 +134,7 @@ class Watch:
 
     def _pass_warnings_on(self) -> None:
         m = self._m
-        for warnings in (m.scorer.warnings, m.imager.warnings, m.store.notes, m.crawl.names.warnings):
+        for warnings in (m.scorer.warnings, m.imager.warnings, m.store.sealing.notes, m.crawl.names.warnings):
             for warning in warnings:
                 self._voice.warn("warning", warning)
             warnings.clear()

@@ -69,7 +69,7 @@ class Harvest:
         self._clocks = QueueClocks(desk, self._queue, clock)
         self._names = SiteNames(desk, self._queue, names, self._clocks)
         self._in_flight, self._outbox = InFlight(), Outbox()
-        context = Context(desk, self._in_flight, self._outbox, self._clocks, store.texts, self._queue.without_pages)
+        context = Context(desk, self._in_flight, self._outbox, self._clocks, store.texts.get, self._queue.without_pages)
         self._errands = Errands(errands, context, self._queue, self._names.enter)
         self._assigner = Assigner(context, self._queue, self._errands)
         self._next_read = -float("inf")
@@ -166,7 +166,7 @@ class Harvest:
             self._ask(taken, begins, dict(zip(taken.sites.tolist(), times, strict=True)) if ahead else {}, {})
         if now >= self._next_read:
             self._next_read = now + READ_EVERY
-            self._store.read_ahead(self._queue.due(now, READ_AHEAD, most))
+            self._store.texts.read(self._queue.due(now, READ_AHEAD, most))
 
     def _hand_out_within(self, bandwidth: Bandwidth, ready: Ready, most: int, wall: float) -> None:
         admitted = bandwidth.admit(ready, most)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from gossamer.base.errors import GossamerError
 from gossamer.collection.layout import require_collection, shard_folder
 from gossamer.collection.lock import holder
-from gossamer.collection.status_file import STANDING, read_status
+from gossamer.collection.runs import STANDING, read_status
 from gossamer.observe.statistics import Statistics
 
 KILLED: Final = "it was killed; everything committed is intact, and `gossamer crawl` resumes from there"

@@ -59,7 +59,7 @@ def warm(folder: Path, policy: str) -> int:
         crawl.plant(["http://a.example/", "http://b.example/"])
         crawl.run()
         store.commit(rotate=True)
-        while store.busy:
+        while store.sealing.busy:
             store.turn()
         compute(store.shard, {"pagerank": 1.0, "hub": 1.0, "siterank": 1.0}, "completed")
         return desk[Account].visits

@@ -19,8 +19,8 @@ from gossamer.base.errors import GossamerError, LockedError, StorageError, Usage
 from gossamer.base.model import Counted, LinkKind, Reason, State
 from gossamer.base.outcomes import ASIDE, RETRY, TREATMENTS, TRIES, Again, Treatment
 from gossamer.base.units import Duration
-from gossamer.config.comments import sentences
-from gossamer.config.reference import reference as settings
+from gossamer.config.dump import reference as settings
+from gossamer.config.dump import sentences
 from gossamer.laboratory.simulate import scenario
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 from gossamer.manager.strategies import STRATEGIES

@@ -21,8 +21,7 @@ from gossamer.base.errors import GossamerError, StorageError
 from gossamer.base.model import NONE
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.lock import holder
-from gossamer.collection.manifest import Contents
-from gossamer.collection.replay_cost import PER_BYTE, PER_PAGE, PER_VISIT, replay_seconds
+from gossamer.collection.manifest import PER_BYTE, PER_PAGE, PER_VISIT, Contents, replay_seconds
 from gossamer.config import Settings
 from gossamer.observe.image_view import Mapped, open_image
 from gossamer.observe.socket import ask

@@ -71,6 +71,7 @@ def _by_outcome(column: str, numbers: Mapping[Outcome, float]) -> str:
 
 def pages_view(settings: Settings, scores: str, joined: str) -> str:
     """SQL of the view. `scores`: the score columns; `joined`: the join that adds them, on `n.page`."""
+    seeder = settings.seeder
     retry = _by_outcome("outcome", {o: t.pause(float(settings.harvester.retry)) for o, t in TREATMENTS.items()})
     tries = _by_outcome("l.v.outcome", {o: t.most(settings.harvester.tries) for o, t in TREATMENTS.items()})
     return f"""
@@ -103,7 +104,7 @@ judged as (
 ),
 deep as (
     select page, site,
-           case when (flags & {PageFlag.DYNAMIC:d}) != 0 then {settings.seeder.depth_dynamic} else {settings.seeder.depth_static} end
+           case when (flags & {PageFlag.DYNAMIC:d}) != 0 then {seeder.depth_dynamic} else {seeder.depth_static} end
            as deepest
     from stored.pages where reason in ('depth', 'redirects')
 ),

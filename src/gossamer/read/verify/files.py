@@ -28,8 +28,7 @@ from gossamer.collection.journal.effects import Effects
 from gossamer.collection.lock import holder
 from gossamer.collection.manifest import Contents
 from gossamer.collection.recovery import signs_of_more
-from gossamer.collection.runs import RUNS
-from gossamer.collection.status_file import STANDING
+from gossamer.collection.runs import RUNS, STANDING
 from gossamer.config import Settings
 from gossamer.read.sql.sources import Fresh, Sources, find, read_journal
 from gossamer.read.verify.faults import BACKUP, Fault, VerifyReport
