@@ -62,7 +62,7 @@ def test_an_append_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatc
 
 def test_a_full_disk_is_a_storage_error_with_path_operation_and_cure() -> None:
     with pytest.raises(StorageError) as caught:
-        disk.write_synced("/dev/full", b"x")
+        disk.write_synced(Path("/dev/full"), b"x")
     assert "write /dev/full" in caught.value.message
     assert "make room" in caught.value.cure
     assert caught.value.exit_code == 4

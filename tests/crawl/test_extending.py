@@ -59,7 +59,7 @@ def test_a_part_of_the_state_is_in_image_replay_status_explain_and_sql(world: Wo
     kept = image.read(shard, line)
     assert kept.array("site.sent").tolist() == sent
     assert kept.array("visits_seen").tolist() == part.seen.tolist()
-    shown = [each for kind in (*PARTS, SentBytes) for each in kind.shown]
+    shown = [each for part in desk.parts for each in part.shown]
     assert shown[:-1] == list(SHOWN), "SQL lists them itself, so that it need not import numba"
     rows = Database(find(world.folder), world.settings, shown=shown).query(
         "select sent, pending from sites order by site"

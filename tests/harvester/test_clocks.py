@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.base.clock import VirtualClock
 from gossamer.collection.journal.effects import SiteNews
 from gossamer.desk.desk import Desk
 from gossamer.harvester.clocks import QueueClocks
 from gossamer.harvester.queue.queue import SiteQueue
 from tests.support.harvesting import desk_of, tell
+from tests.support.machine import Machine
 
 HOSTS = ("http://a.example/", "http://b.example/")
 BOTH = np.array([0, 1], np.uint32)
 
 
-def made(*changes: str) -> tuple[Desk, SiteQueue, VirtualClock, QueueClocks]:
-    desk, queue, clock = desk_of(HOSTS, *changes), SiteQueue(10, 10), VirtualClock()
+def made(*changes: str) -> tuple[Desk, SiteQueue, Machine, QueueClocks]:
+    desk, queue, clock = desk_of(HOSTS, *changes), SiteQueue(10, 10), Machine()
     return desk, queue, clock, QueueClocks(desk, queue, clock)
 
 

@@ -13,7 +13,7 @@ from gossamer.crawl.apply import apply
 from gossamer.crawl.parts import new_desk
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
-from gossamer.seeder.pages import Limits
+from gossamer.seeder.pages import SeederLimits
 from gossamer.seeder.seed import plant
 
 CLOCK = VirtualClock()
@@ -23,7 +23,7 @@ SMALL = ("collection.max_pages=100", "collection.max_sites=10", "seeder.domains=
 def desk_of(urls: Sequence[str], *changes: str) -> Desk:
     """A desk with these pages; sites and pages are numbered in this order."""
     desk = new_desk(override(Settings(), (*SMALL, *changes)), 1)
-    effects, limits = desk.effects(CLOCK.wall(), CLOCK.monotonic()), Limits.of(desk.settings)
+    effects, limits = desk.effects(CLOCK.wall(), CLOCK.monotonic()), SeederLimits.of(desk.settings)
     plant(desk.columns, list(urls), limits, desk.scope, desk.seed, desk[Rules].book.buffer, effects)
     apply(desk, effects)
     assert desk.columns.page.count == len(urls)

@@ -48,11 +48,7 @@ class Process:
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 self._process = subprocess.Popen(
-                    command,
-                    stdin=given,
-                    stdout=self._output,
-                    stderr=self._errors,
-                    pass_fds=[lock] if lock >= 0 else [],
+                    command, stdin=given, stdout=self._output, stderr=self._errors, pass_fds=[lock] if lock >= 0 else []
                 )
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -96,8 +96,7 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
         say(f"skipped: {complaint}")
     if new and not seeds.urls:
         raise UsageError(
-            f"no usable seed for {folder}",
-            "Give --seed URL or --seeds FILE, or try the demonstration Web with --demo.",
+            f"no usable seed for {folder}", "Give --seed URL or --seeds FILE, or try the demonstration Web with --demo."
         )
     settings = _with_ports(_with_domains(settings, () if new else _domains_before(folder, stored), seeds), seeds)
     _note_outside(settings, seeds, say)

@@ -44,8 +44,7 @@ def read_crawl_status(folder: Path) -> CrawlStatus:
         missing = isinstance(error, FileNotFoundError)
         why = "the crawl never ran for a second" if missing else "it is damaged; the next run writes it again"
         raise GossamerError(
-            f"{folder} has no readable {STANDING}: {why}",
-            f"Start or resume the crawl: gossamer crawl {folder}",
+            f"{folder} has no readable {STANDING}: {why}", f"Start or resume the crawl: gossamer crawl {folder}"
         ) from error
     desk = holder(shard)
     return CrawlStatus(statistics, desk is not None and desk.alive, None if desk is None else desk.pid)

@@ -57,12 +57,7 @@ class PageCounts:
 
     def parts(self) -> tuple[tuple[str, int], ...]:
         """The states that `known` consists of, by name."""
-        return (
-            ("pending", self.pending),
-            ("waiting", self.waiting),
-            ("done", self.done),
-            ("excluded", self.excluded),
-        )
+        return (("pending", self.pending), ("waiting", self.waiting), ("done", self.done), ("excluded", self.excluded))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from gossamer import urls
-from gossamer.base.clock import VirtualClock
 from gossamer.base.model import Ask
 from gossamer.cli.status_text import bandwidth_of
 from gossamer.desk.account import Account
@@ -22,6 +21,7 @@ from gossamer.read.sql.sources import find
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.simulated import Asked, Reply
 from tests.support.crawling import gossamer, serve
+from tests.support.machine import Machine
 from tests.support.world import World, impolite, state_of
 
 SITES = 24
@@ -52,13 +52,13 @@ def reply(url: str) -> Reply:
     return Reply(links=links, size=SIZE, seconds=SIZE / speed_of(site))
 
 
-def world(folder: Path, *changes: str, clock: VirtualClock | None = None) -> World:
+def world(folder: Path, *changes: str, clock: Machine | None = None) -> World:
     return World(
         folder,
         reply,
         (*SHORT, *changes),
         lambda host: f"192.0.2.{1 + int(host[1:].split('.')[0])}",
-        clock=clock or VirtualClock(),
+        clock=clock or Machine(),
     )
 
 
@@ -130,7 +130,7 @@ def test_the_estimates_can_be_queried_in_the_collection(tmp_path: Path) -> None:
 
 
 def test_the_granted_bandwidth_changes_with_the_hour_during_a_crawl(tmp_path: Path) -> None:
-    clock = VirtualClock()
+    clock = Machine()
     hour = int(clock.wall() // 3600) % 24
     by_hour = f'{{ "{hour:02d}-{hour + 1:02d}" = "30KB/s" }}'
     made = world(tmp_path, "harvester.bandwidth=1MB/s", f"harvester.bandwidth_by_hour={by_hour}", clock=clock)

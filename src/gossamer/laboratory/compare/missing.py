@@ -109,7 +109,7 @@ def sentences(history: RunHistory, found: Closeness) -> list[Sentence]:
             f"{thousands(len(history.requests))} requests under the same rules takes less than "
             f"{human_time(first.seconds)} ({f'{first.kind} {_which(history, first)}'.rstrip()}): "
             f"it reached {found.share:.1%} of the possible speed."
-        ),
+        )
     ]
     longest = max(found.missing, key=lambda part: found.missing[part])
     each = f", {1000 * late / len(found.gaps):.1f} ms before each request" if len(found.gaps) else ""
