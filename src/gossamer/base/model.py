@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -237,9 +237,9 @@ VISIT: Final = np.dtype(
 Visits = Records
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """Work for a worker: one request to one pinned address."""
+class Assignment(NamedTuple):
+    """Work for a worker: one request to one pinned address. A tuple, since one is made for every request, and a frozen
+    dataclass takes three times as long to make."""
 
     number: int
     ask: Ask

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -350,7 +349,7 @@ def test_what_a_server_sends_beyond_its_answer_is_no_answer_to_the_next_request(
         threading.Thread(target=serve, daemon=True).start()
         fetcher, outcomes = limited_fetcher(harvester, epoll, share), set[Outcome | None]()
         for number in range(1, 9):
-            fetcher.start(replace(to(listening.getsockname()[1], 1), number=number))
+            fetcher.start(to(listening.getsockname()[1], 1)._replace(number=number))
             done = list[Fetched]()
             while not done:
                 done += fetcher.act(epoll.poll(max(0.0, fetcher.timeout())))
