@@ -15,6 +15,8 @@ DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
 BENCHES := page_cost citizen shortest scheduling hostile soak bandwidth scale plan rank links simulate table site_queue robots gather large_pages archive fetch disk_sizes sql answers verify log demo_speed
 MINUTES ?= 10
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
+# Python keeps its compiled modules, whatever the machine says: a crawl starts six processes, a test run thousands.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: crawl install test quick bounds bench fuzz clean
 
