@@ -17,7 +17,7 @@ import sys
 import threading
 import tomllib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -87,8 +87,8 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def copy_kernels(clone: Path) -> None:
     """numba names the folder of a source's kernels after the source's own folder, which is another one in the clone."""
-    kept, subpath = clone / KEPT.relative_to(ROOT), _CacheLocator.get_suitable_cache_subpath
-    copied = 0
+    subpath: Callable[[str], str] = _CacheLocator.get_suitable_cache_subpath
+    kept, copied = clone / KEPT.relative_to(ROOT), 0
     for source in {path.parent / "any.py" for path in (ROOT / "src").rglob("*.py")}:
         if (made := KEPT / subpath(str(source))).is_dir():
             target = kept / subpath(str(clone / source.relative_to(ROOT)))

@@ -85,12 +85,16 @@ def warm_rest() -> None:
 
 
 def warm_laboratory() -> None:
-    """Compiles the kernels of the simulator: page by page and with plans, with waits and without."""
+    """Compiles the kernels of the simulator (page by page and with plans, with waits and without) and of graphs."""
+    from gossamer.laboratory.analyse import analyse
+    from gossamer.laboratory.graphs.figures import figures
     from gossamer.laboratory.graphs.make import make
     from gossamer.laboratory.simulate.run import simulate
     from gossamer.laboratory.simulate.scenario import Scenario, Servers
 
     graph = make(300)
+    figures(graph)
+    analyse(graph, lambda step: None)
     for strategy in ("opic", "completed-pagerank", "larger-sites-first", "batch-pagerank"):
         for scenario in (Scenario(), Scenario(connections=8, wait=15.0, servers=Servers.measured(), batch=50)):
             simulate(graph, strategy, scenario)
