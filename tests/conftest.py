@@ -18,16 +18,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONGEST: Final = [
-    "test_kill",
-    "test_docs",
-    "test_whole_crawl",
     "test_readme",
+    "test_docs",
     "test_command_line",
-    "test_scores",
+    "test_kill",
+    "test_whole_crawl",
     "test_powercut",
-    "test_imager",
-    "test_revisits",
     "test_queue",
+    "test_runs",
+    "test_hostile",
+    "test_imager",
+    "test_plan",
+    "test_simulated_crawl",
+    "test_scores",
+    "test_collection_graph",
+    "test_scheduling",
+    "test_revisits",
 ]
 
 
