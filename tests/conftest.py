@@ -7,7 +7,7 @@ lets what it runs in the background ignore Ctrl-C, and all programs that it star
 
 import signal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -52,6 +52,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if name in WHOLE else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+EXAMPLES: Final = 20
+"""Examples of each property in `make quick`, at most."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--quick"):
+        for item in items:
+            _shorten(getattr(item, "obj", None))
     places = {f"{name}.py": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+def _shorten(test: Any) -> None:
+    """Makes a property test try fewer examples. Hypothesis has no public way to change settings that a test names."""
+    test = getattr(test, "__func__", test)
+    usual = getattr(test, "_hypothesis_internal_use_settings", None)
+    if usual is not None:
+        test._hypothesis_internal_use_settings = settings(usual, max_examples=min(EXAMPLES, usual.max_examples))
