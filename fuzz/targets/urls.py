@@ -48,6 +48,8 @@ _SEEDS: Final = (
     "http://日本.jp/日本?日本",
     "#",
     "",
+    "/x?PHPSESSID=0123456789abcdef0123456789abcdef&%73id=2",
+    "/%%37%45/%3a?q=тест%e",
     "http://www.example.org./index.php;PHPSESSID=1/x?ASPSESSIONIDAB=1",
 )
 
@@ -79,6 +81,10 @@ class UrlsTarget(Target):
         b"sid=",
         b";jsessionid=",
         b"PHPSESSID=",
+        b"0123456789abcdef0123456789abcdef",
+        b"/(S(lit3py55t21z5v55vlm25s55))",
+        b"%7e",
+        b"%%37%45",
         b"xn--",
         b"127.1",
         b"0x",
@@ -109,11 +115,17 @@ class UrlsTarget(Target):
     def _check(self, raw_base: str, raw: str) -> None:
         has_www(raw)
         base = canonical(raw_base, None, _SESSIONS) or "http://example.org/a/b?c"
-        for www in (False, True):
-            found = canonical(raw, base, _SESSIONS, www)
-            assert Joiner(base, _SESSIONS, www)(raw) == found
+        for www, form, charset in (
+            (False, 1, ""),
+            (True, 1, ""),
+            (True, 2, ""),
+            (False, 2, "cp1251"),
+            (True, 2, "cp932"),
+        ):
+            found = canonical(raw, base, _SESSIONS, www, form, charset)
+            assert Joiner(base, _SESSIONS, www, form, charset)(raw) == found
             if found is not None:
-                assert canonical(found, None, _SESSIONS, www) == found
+                assert canonical(found, None, _SESSIONS, www, form) == found
                 self._check_parts(found)
         found = self._scope.canonical(raw, base)
         assert self._scope.joiner(base)(raw) == found

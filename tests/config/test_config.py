@@ -47,6 +47,7 @@ _settings = st.builds(
         session_ids=_many(_names),
         depth_static=st.integers(0, 254),
         www=st.booleans(),
+        url_form=st.sampled_from((1, 2)),
         ports=_many(st.just("*") | st.integers(1, 65_535).map(str)),
         accept=_many(_patterns),
         reject=_many(_patterns),

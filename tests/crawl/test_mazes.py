@@ -109,8 +109,8 @@ MAZES: dict[str, Callable[[str], list[str]]] = {
     "query": lambda url: [f"{url}{'&' if '?' in url else '?'}a={len(url)}", f"{url}{'&' if '?' in url else '?'}b=1"],
     "names": lambda url: [f"/{_random(url, i)}" for i in range(9)],
     "session": lambda url: [f"/p{i}?token={_random(url, i)}" for i in range(5)],
-    "known-session": lambda url: [f"/p{i}?PHPSESSID={_random(url, i)}" for i in range(5)],
-    "aspnet": lambda url: [f"/(S({_random(url, i)}))/p{i}.aspx" for i in range(5)],
+    "known-session": lambda url: [f"/p{i}?PHPSESSID={2 * _random(url, i)}" for i in range(5)],
+    "aspnet": lambda url: [f"/(S({_random(url, i)}aspxaspx))/p{i}.aspx" for i in range(5)],
     "frames": lambda url: [f"{url}/f{i}" for i in range(4)],
 }
 """By maze: the links of a page."""

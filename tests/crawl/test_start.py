@@ -12,12 +12,14 @@ import pytest
 from gossamer import config
 from gossamer.base.errors import UsageError
 from gossamer.base.units import Duration
-from gossamer.collection.layout import MANIFEST, SETTINGS, shard_folder
-from gossamer.collection.runs import begin_run, runs, settle_run
+from gossamer.collection.layout import FORMAT, MANIFEST, SETTINGS, shard_folder
+from gossamer.collection.manifest import Manifest, Meta, url_form
+from gossamer.collection.runs import begin_run, runs, settle_run, stored_settings
 from gossamer.config.settings import SeederSettings, Settings
 from gossamer.crawl.start import FIXED, CrawlRequest, LocalWeb, Prepared, prepare
 from gossamer.seeder.seeds import read_seeds
 from gossamer.webs.local import WAITS, demo_settings
+from tests.support.older import forget_form
 
 SEED = "http://127.0.0.1:8000/"
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
@@ -39,7 +41,8 @@ def a_run(folder: Path, *changes: str, **plea: Any) -> Prepared:
     found = prepared(folder, *changes, **plea)
     shard = shard_folder(folder)
     shard.mkdir(parents=True, exist_ok=True)
-    (shard / MANIFEST).touch()
+    if not (shard / MANIFEST).exists():
+        Manifest.create(shard, Meta(FORMAT, 0, 1, 0.0, found.settings.seeder.url_form))
     if found.toml is not None:
         (folder / SETTINGS).write_bytes(found.toml)
     begin_run(shard, found.settings, 0.0, found.changed)
@@ -70,7 +73,14 @@ def test_a_change_in_crawl_toml_itself_is_listed_too(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["seeder.session_ids=sid", "seeder.www=false", "seeder.transform=a => b", "harvester.agent=Other"]
+    "change",
+    [
+        "seeder.session_ids=sid",
+        "seeder.www=false",
+        "seeder.transform=a => b",
+        "seeder.url_form=1",
+        "harvester.agent=Other",
+    ],
 )
 @pytest.mark.parametrize("way", ["--set", "crawl.toml"])
 def test_settings_that_known_pages_depend_on_cannot_change(folder: Path, change: str, way: str) -> None:
@@ -88,7 +98,7 @@ def test_settings_that_known_pages_depend_on_cannot_change(folder: Path, change:
 def test_a_collection_older_than_recorded_runs_keeps_www_separate(folder: Path) -> None:
     shard = shard_folder(folder)
     shard.mkdir(parents=True)
-    (shard / MANIFEST).touch()
+    Manifest.create(shard, Meta(FORMAT, 0, 1, 0.0))
     (folder / SETTINGS).write_text('[seeder]\ndomains = ["127.0.0.1"]\n')
     said: list[str] = []
     found = a_run(folder, said=said)
@@ -96,6 +106,28 @@ def test_a_collection_older_than_recorded_runs_keeps_www_separate(folder: Path) 
     assert said == []
     assert not config.load(folder / SETTINGS).seeder.www
     assert prepared(folder).toml is None
+
+
+def test_a_collection_of_an_older_version_keeps_the_form_of_its_urls(folder: Path) -> None:
+    a_run(folder, "seeder.url_form=1")
+    shard = shard_folder(folder)
+    forget_form(folder)
+    said: list[str] = []
+    found = a_run(folder, seeds=("http://127.0.0.1:8000/%7Eu?sid=101",), said=said)
+    assert found.settings.seeder.url_form == 1
+    assert found.seeds.urls == ("http://127.0.0.1:8000/%7Eu",)
+    assert said == []
+    assert stored_settings(folder).seeder.url_form == url_form(shard) == 1
+    with pytest.raises(UsageError, match=r"seeder\.url_form: 1 -> 2"):
+        prepared(folder, "seeder.url_form=2")
+    assert prepared(folder.with_name("new")).settings.seeder.url_form == 2
+
+
+def test_a_form_of_a_newer_version_is_refused(folder: Path) -> None:
+    a_run(folder)
+    Manifest.create(shard_folder(folder), Meta(FORMAT, 0, 1, 0.0, 3))
+    with pytest.raises(UsageError, match="form 3"):
+        prepared(folder)
 
 
 def test_addresses_of_a_demonstration_web_are_no_change_of_settings(folder: Path) -> None:
@@ -200,7 +232,12 @@ def test_a_resume_without_domains_keeps_the_domains_of_the_collection(folder: Pa
 
 
 def test_a_seed_keeps_its_www_and_is_one_page_with_the_bare_name() -> None:
-    twins = ("www.example.org", "https://example.org/", "http://example.org/a?sid=1", "http://WWW.example.org/a")
+    twins = (
+        "www.example.org",
+        "https://example.org/",
+        f"http://example.org/a?sid={'0' * 32}",
+        "http://WWW.example.org/a",
+    )
     given = (*twins, "www.com")
     found = read_seeds(given, (), SeederSettings())
     assert found.urls == ("https://www.example.org/", "http://example.org/a", "https://www.com/")

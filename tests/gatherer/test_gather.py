@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import partial
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -114,9 +115,43 @@ def test_targets_that_cannot_become_pages_are_counted() -> None:
 
 
 def test_session_parameters_of_the_scope_are_removed() -> None:
-    html = '<a href="/x?sid=1">1</a><a href="/x?sid=2">1</a><a href="/x?tok=2">1</a>'
-    assert [link.url for link in page(html).links] == ["https://example.org/x", "https://example.org/x?tok=2"]
-    assert len(page(html, scope=Scope(("example.org",), session_ids=("tok",))).links) == 3
+    one, two = 32 * "1", 32 * "2"
+    html = (
+        f'<a href="/x?sid={one}">1</a><a href="/x?sid={two}">1</a><a href="/x?tok={two}">1</a><a href="/x?sid=3">1</a>'
+    )
+    story = "https://example.org/x?sid=3"
+    assert [link.url for link in page(html).links] == [
+        "https://example.org/x",
+        f"https://example.org/x?tok={two}",
+        story,
+    ]
+    assert len(page(html, scope=Scope(("example.org",), session_ids=("tok",))).links) == 4
+    older = Scope(("example.org",), form=1)
+    assert [link.url for link in page(html, scope=older).links] == [
+        "https://example.org/x",
+        f"https://example.org/x?tok={two}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "word", "query"),
+    [
+        ("windows-1251", "тест", "%F2%E5%F1%F2"),
+        ("shift_jis", "テスト", "%83e%83X%83g"),
+        ("euc-kr", "한글", "%C7%D1%B1%DB"),
+        ("gb18030", "中文", "%D6%D0%CE%C4"),
+        ("iso-8859-2", "łódź", "%B3%F3d%BC"),
+        ("utf-8", "тест", "%D1%82%D0%B5%D1%81%D1%82"),
+        ("utf-16", "тест", "%D1%82%D0%B5%D1%81%D1%82"),
+    ],
+)
+def test_the_query_of_a_link_is_in_the_charset_of_the_page(label: str, word: str, query: str) -> None:
+    path = quote(word)
+    html = f"<title>x</title><base href='/b/'><a href='/{word}?q={word}#{word}'>1</a>"
+    found = page(html.encode(label), content_type=f"text/html; charset={label}")
+    assert [link.url for link in found.links] == [f"https://example.org/{path}?q={query}"]
+    older = page(html.encode(label), content_type=f"text/html; charset={label}", scope=Scope(("example.org",), form=1))
+    assert [link.url for link in older.links] == [f"https://example.org/{path}?q={path}"]
 
 
 def test_links_above_the_maximum_are_not_read() -> None:

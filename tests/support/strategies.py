@@ -22,7 +22,8 @@ _PIECES = (
     "/", "//", ".", "..", "/./", "/../", "%2e", "%2E%2e", "?", "&", "=", "#", ";", ":", "@", "\\", " ", "\t", "\n", "a",
     "b", "c.html", "Index.PHP", "%41", "%7e", "%zz", "%", "ü", "日本", "\u00ad", "sid=1", "PHPSESSID=ab",
     "jsessionid=0", ";jsessionid=12", "ASPSESSIONIDQQ=1", "x=1", "[", "]", "|", "^", "'", '"', "<", ">", "{", "}", "*",
-    "$", "!", "+", ",", "~", "0", "9",
+    "$", "!", "+", ",", "~", "0", "9", "%%37%45", "%3a", "%2%65", "%e", "%73id=",
+    "sid=0123456789abcdef0123456789ABCDEF", ";jsessionid=0123456789abcdef", "/(S(lit3py55t21z5v55vlm25s55))/", "тест",
 )
 _STARTS = (
     "http://", "https://", "HTTP://", "http:", "https:/", "//", "", "", "", "ftp://", "mailto:", "javascript:", "data:",
@@ -56,6 +57,8 @@ bases = st.sampled_from(
         "https://example.org/d/",
         "http://127.0.0.1:8080/x;y/z?a",
         "https://[::1]/p/q",
+        "http://example.org/%7eu/%41%%37%45/x",
+        "http://example.org/a;sid=0123456789abcdef0123456789ABCDEF/b",
     )
 )
 """URLs of pages, in canonical form."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import unquote_to_bytes
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -24,10 +27,13 @@ from gossamer.urls import (
     split,
     without_www,
 )
+from gossamer.urls.escapes import uniform
 from gossamer.urls.patterns import found_in
 from tests.support.strategies import bases, plain_references, references
 
 SESSION_IDS = SeederSettings().session_ids
+FORMS = st.sampled_from((1, 2))
+CHARSETS = st.sampled_from(("", "cp1251", "cp932", "iso2022_jp", "gb18030"))
 BASE = "http://example.org/a/b/c.html?q"
 
 SPECIFICATION = [
@@ -127,11 +133,132 @@ SPECIFICATION = [
 ]
 
 
+SESSION = "0123456789abcdef0123456789ABCDEF"
+STORY = "the-story-of-a-long-title-that-has-many-words-of-2026"
+FORM_2 = [
+    # escapes
+    ("/%41%7e%zz%", "http://example.org/A~%zz%"),
+    ("/%7Eu", "http://example.org/~u"),
+    ("/%c3%bc%2f%3A", "http://example.org/%C3%BC%2F%3A"),
+    ("/%2D%2e%5f%7e%30%39%61%7a%41%5A", "http://example.org/-._~09azAZ"),
+    ("/a%2ehtml", "http://example.org/a.html"),
+    ("/x/%2e%2E/z", "http://example.org/z"),
+    ("/%40%60%5b%7b%20%2b%26", "http://example.org/%40%60%5B%7B%20%2B%26"),
+    ("/%%37%45", "http://example.org/%%37E"),
+    ("/%3%37%45", "http://example.org/%3%37E"),
+    ("/%25%37%45", "http://example.org/%257E"),
+    ("/%257e", "http://example.org/%257e"),
+    ("/x?a=%7eb&c=%3d%3D", "http://example.org/x?a=~b&c=%3D%3D"),
+    ("/x?%73id=1", "http://example.org/x?sid=1"),
+    (f"/x?%73id={SESSION}", "http://example.org/x"),
+    # sessions
+    ("/x?sid=101", "http://example.org/x?sid=101"),
+    ("/x?PHPSESSID=1&a=2", "http://example.org/x?PHPSESSID=1&a=2"),
+    (f"/x?sid={SESSION[:31]}", f"http://example.org/x?sid={SESSION[:31]}"),
+    (f"/x?sid={STORY}", f"http://example.org/x?sid={STORY}"),
+    ("/x?sid=123e4567-e89b-12d3-a456-426614174000", "http://example.org/x?sid=123e4567-e89b-12d3-a456-426614174000"),
+    (f"/x?sid={SESSION}%20a", f"http://example.org/x?sid={SESSION}%20a"),
+    (f"/x?PHPSESSID={SESSION}&a=2", "http://example.org/x?a=2"),
+    (f"/x?a=2&sid={SESSION}", "http://example.org/x?a=2"),
+    (f"/x?a=2&sid={SESSION}00.node1&b", "http://example.org/x?a=2&b"),
+    (f"/x?sid={SESSION}!-12!34", "http://example.org/x"),
+    (f"/x?sid={SESSION}&sid=4", "http://example.org/x?sid=4"),
+    (f"/x?a=1;sid={SESSION};b=3", "http://example.org/x?a=1;b=3"),
+    (f"/x;jsessionid={SESSION}?b", "http://example.org/x?b"),
+    (f"/x;v=1;JSESSIONID={SESSION[:16]}/y;jsessionid=2", "http://example.org/x;v=1/y;jsessionid=2"),
+    (f"/x;jsessionid={SESSION[:15]}", f"http://example.org/x;jsessionid={SESSION[:15]}"),
+    (f"/x;sid={SESSION[:16]}", f"http://example.org/x;sid={SESSION[:16]}"),
+    (f"/x;jsessionid={SESSION}.node1/y", "http://example.org/x/y"),
+    (f"/a/b;sid={SESSION}/..;sid={SESSION}", "http://example.org/a/"),
+    ("/(S(lit3py55t21z5v55vlm25s55))/a.aspx", "http://example.org/a.aspx"),
+    ("/(X(1)S(lit3py55t21z5v55vlm25s55))/a.aspx", "http://example.org/a.aspx"),
+    (f"/(F({SESSION}_-))/a.aspx", "http://example.org/a.aspx"),
+    ("/(S(n))/lisp.html", "http://example.org/(S(n))/lisp.html"),
+    ("/x?sid", "http://example.org/x?sid"),
+    (f"/x?inside={SESSION}&a_sid={SESSION}", f"http://example.org/x?inside={SESSION}&a_sid={SESSION}"),
+    (f"/sid={SESSION}", f"http://example.org/sid={SESSION}"),
+]
+SAME_IN_BOTH = [row for row in SPECIFICATION if not re.search("%41|sid|session", row[0], re.IGNORECASE)]
+
+
 @pytest.mark.parametrize(("reference", "expected"), SPECIFICATION)
 def test_canonical_form_follows_the_standard_and_our_rules(reference: str, expected: str | None) -> None:
     assert canonical(reference, BASE, SESSION_IDS) == expected
     assert Joiner(canonical(BASE) or "", SESSION_IDS)(reference) == expected
+    assert Scope(("*",), form=1).canonical(reference, BASE) == expected
+
+
+@pytest.mark.parametrize(("reference", "expected"), [*SAME_IN_BOTH, *FORM_2])
+def test_form_2_normalises_escapes_and_judges_sessions_by_value(reference: str, expected: str | None) -> None:
+    assert canonical(reference, BASE, SESSION_IDS, form=2) == expected
+    assert Joiner(canonical(BASE) or "", SESSION_IDS, form=2)(reference) == expected
     assert Scope(("*",)).canonical(reference, BASE) == expected
+
+
+QUERIES = [
+    ("cp1251", "/s?q=тест", "http://example.org/s?q=%F2%E5%F1%F2"),
+    ("cp1251", "/тест?q=т#т", "http://example.org/%D1%82%D0%B5%D1%81%D1%82?q=%F2"),
+    ("cp1251", "/s?q=日", "http://example.org/s?q=%26%2326085%3B"),
+    ("cp1251", "/s?т日т", "http://example.org/s?%F2%26%2326085%3B%F2"),
+    ("cp1251", "/s#?q=тест", "http://example.org/s"),
+    ("cp1251", "тест", "http://example.org/a/b/%D1%82%D0%B5%D1%81%D1%82"),
+    ("cp1251", "/s?q=%D1%82", "http://example.org/s?q=%D1%82"),
+    ("cp1252", "/s?q=é€", "http://example.org/s?q=%E9%80"),
+    ("iso8859-2", "?š=ł'", "http://example.org/a/b/c.html?%B9=%B3%27"),
+    ("cp932", "/s?q=テスト", "http://example.org/s?q=%83e%83X%83g"),
+    ("cp932", "/s?q=ソ", "http://example.org/s?q=%83\\"),
+    ("cp932", "/s?q=ｱ", "http://example.org/s?q=%B1"),
+    ("cp949", "/s?q=한글", "http://example.org/s?q=%C7%D1%B1%DB"),
+    ("cp949", "/s?q=똠", "http://example.org/s?q=%8Cc"),
+    ("gb18030", "/s?q=中文", "http://example.org/s?q=%D6%D0%CE%C4"),
+    ("gb18030", "/s?q=😀", "http://example.org/s?q=%949%FC6"),
+    ("euc_jp", "/s?q=日本", "http://example.org/s?q=%C6%FC%CB%DC"),
+    ("euc_jp", "/s?q=丂", "http://example.org/s?q=%26%2319970%3B"),
+    ("big5hkscs", "/s?q=中", "http://example.org/s?q=%A4%A4"),
+    ("big5hkscs", "/s?q=㐂", "http://example.org/s?q=%26%2313314%3B"),
+    ("iso2022_jp", "/s?q=日\t本x", "http://example.org/s?q=%1B$BF|K\\%1B(Bx"),
+    ("koi8-r", f"/s?т=т&sid={SESSION}", "http://example.org/s?%D4=%D4"),
+    ("utf-8", "/s?q=тест", "http://example.org/s?q=%D1%82%D0%B5%D1%81%D1%82"),
+    ("utf-16-le", "/s?q=т", "http://example.org/s?q=%D1%82"),
+    ("cp1251", "/s?q=\ud800", None),
+]
+"""Codec of the page, reference and canonical form. Browsers give the same."""
+
+
+@pytest.mark.parametrize(("charset", "reference", "expected"), QUERIES)
+def test_a_query_is_encoded_in_the_charset_of_its_page(charset: str, reference: str, expected: str | None) -> None:
+    assert canonical(reference, BASE, SESSION_IDS, form=2, charset=charset) == expected
+    assert Scope(("*",)).joiner(BASE, charset)(reference) == expected
+    assert Scope(("*",), form=1).joiner(BASE, charset)(reference) == canonical(reference, BASE, SESSION_IDS)
+
+
+@given(st.text("ab%0123479aAbBeEfF/?#", max_size=20))
+@example("%%37%45")
+@example("%3%37%45")
+@example("%%34%31")
+@settings(max_examples=1_000)
+def test_uniform_is_idempotent(text: str) -> None:
+    assert uniform(uniform(text)) == uniform(text)
+
+
+@given(st.text("ab%0123479aAbBeEfF/?#", max_size=20))
+@example("%%34%31")
+@settings(max_examples=1_000)
+def test_uniform_keeps_the_bytes(text: str) -> None:
+    assert unquote_to_bytes(uniform(text)) == unquote_to_bytes(text)
+
+
+def test_proven_parameters_are_removed_at_their_site_whatever_their_value() -> None:
+    scope, own = Scope(("*",), session_ids=("a", "sid", "b*")), "http://www.example.org/x?sid=1"
+    join = scope.proving(scope.joiner(own), own, 0b110)
+    assert join("/y?sid=2&a=3") == "http://example.org/y?a=3"
+    assert join("?SID=7") == "http://example.org/x"
+    assert join("/y?big=1&c=2") == "http://example.org/y?c=2"
+    assert join("http://other.example/y?sid=2") == "http://other.example/y?sid=2"
+    assert join("/y;sid=2") == "http://example.org/y;sid=2"
+    assert join("mailto:x") is None
+    plain = scope.joiner(own)
+    assert scope.proving(plain, own, 0) is plain
 
 
 def test_without_a_base_only_absolute_urls_have_a_form() -> None:
@@ -147,28 +274,33 @@ def test_only_the_given_session_parameters_are_removed() -> None:
     assert canonical("http://h/?a.b=1&axb=2", None, ("a.b",)) == "http://h/?axb=2"
 
 
-@given(references, st.none() | bases, st.booleans())
-@example("http://h/..;sid=1/..;sid=2?sid=3", None, True)
-@example("http://www.www.example.org/", None, True)
-@example("http://www..org/", None, True)
+@given(references, st.none() | bases, st.booleans(), FORMS, CHARSETS)
+@example("http://h/..;sid=1/..;sid=2?sid=3", None, True, 1, "")
+@example(f"http://h/..;sid={SESSION}/..;sid={SESSION}?sid={SESSION}", None, True, 2, "")
+@example("http://h/%%37%45?%%37%45", None, True, 2, "")
+@example("http://www.www.example.org/", None, True, 2, "")
+@example("http://www..org/", None, True, 2, "")
 @settings(max_examples=500, deadline=None)
-def test_canonical_is_idempotent(reference: str, base: str | None, www: bool) -> None:
-    once = canonical(reference, base, SESSION_IDS, www)
+def test_canonical_is_idempotent(reference: str, base: str | None, www: bool, form: int, charset: str) -> None:
+    once = canonical(reference, base, SESSION_IDS, www, form, charset)
     if once is not None:
-        assert canonical(once, None, SESSION_IDS, www) == once
-        assert canonical(once, "http://other.example/x", SESSION_IDS, www) == once
+        assert canonical(once, None, SESSION_IDS, www, form) == once
+        assert canonical(once, "http://other.example/x", SESSION_IDS, www, form, "cp1251") == once
         assert once.startswith(("http://", "https://"))
         assert "#" not in once
         assert once.isascii()
 
 
-@given(references | plain_references, bases | st.just("https://www.example.org/a/b.html"), st.booleans())
-@example("http://Example.ORG:80/x", "http://example.org/", False)
-@example("http://www.example.org:8080/x", "http://www.example.org/", True)
-@settings(max_examples=500, deadline=None)
-def test_joiner_agrees_with_canonical(reference: str, base: str, www: bool) -> None:
-    join = Joiner(base, SESSION_IDS, www)
-    expected = canonical(reference, base, SESSION_IDS, www)
+@given(
+    references | plain_references, bases | st.just("https://www.example.org/a/b.html"), st.booleans(), FORMS, CHARSETS
+)
+@example("http://Example.ORG:80/x", "http://example.org/", False, 2, "")
+@example("http://www.example.org:8080/x", "http://www.example.org/", True, 2, "")
+@example("../x?%73id=1", "http://example.org/%7Eu/%41/", True, 2, "")
+@settings(max_examples=700, deadline=None)
+def test_joiner_agrees_with_canonical(reference: str, base: str, www: bool, form: int, charset: str) -> None:
+    join = Joiner(base, SESSION_IDS, www, form, charset)
+    expected = canonical(reference, base, SESSION_IDS, www, form, charset)
     assert join(reference) == expected
     assert join(reference) == expected, "again, when the root is cached"
 

@@ -257,6 +257,8 @@ class Assignment(NamedTuple):
     """Maximum bytes per second for this request; 0: no cap of its own."""
     not_before: float = 0.0
     """Monotonic time: the request was handed out early, and the worker keeps it until then."""
+    proven: int = 0
+    """Session parameters that are proven at the site: a bit for each of `seeder.session_ids`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,9 @@ from gossamer.base.errors import UsageError
 FORMAT: Final = 1
 """Version of all formats in the folder. It changes only if old versions would misread new files."""
 
+FORMS: Final = (1, 2)
+"""Numbers of the canonical form of URLs that a collection may have (`urls/canonical.py`)."""
+
 SETTINGS: Final = "crawl.toml"
 MANIFEST: Final = "manifest.jsonl"
 JOURNAL: Final = "journal"

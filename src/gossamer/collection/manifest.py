@@ -21,7 +21,7 @@ import xxhash
 
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError, UsageError
-from gossamer.collection.layout import FORMAT, MANIFEST, journal_files
+from gossamer.collection.layout import FORMAT, FORMS, MANIFEST, journal_files
 
 Line = dict[str, Any]
 
@@ -43,6 +43,8 @@ class Meta:
     seed: int
     """Seed of the collection's fingerprints; random, so that nobody can prepare URLs that collide."""
     created: float
+    url_form: int = 1
+    """Number of the canonical form of its URLs (`urls/canonical.py`). Collections that do not say it have form 1."""
 
     def line(self) -> Line:
         return {"gossamer": "collection", **asdict(self), "seed": f"{self.seed:016x}"}
@@ -124,6 +126,13 @@ def read(shard: Path) -> Contents:
     return contents
 
 
+def url_form(shard: Path) -> int:
+    """The canonical form of the collection's URLs. It reads the first line alone."""
+    path = shard / MANIFEST
+    with disk.naming("read", path), path.open("rb") as file:
+        return _meta(path, file.readline()).url_form
+
+
 def sealed_files(shard: Path) -> dict[int, Path]:
     """Segments found by their files alone, except those whose journal file still exists. That file is removed once the
     segment's line is synced, so a manifest that is read after this call has a line for each of these segments, unless
@@ -172,4 +181,10 @@ def _meta(path: Path, raw: bytes) -> Meta:
         )
     if version is None or decode(raw) is None:
         raise GossamerError(f"{path} is damaged in line 1", "Restore it from a backup of the collection.")
-    return Meta(version, int(line["shard"]), int(line["seed"], 16), float(line["created"]))
+    form = int(line.get("url_form", 1))
+    if form not in FORMS:
+        raise UsageError(
+            f"{path.parent.parent} has URLs in form {form}; this Gossamer knows up to {FORMS[-1]}",
+            "Use the version of Gossamer that made it, or a newer one.",
+        )
+    return Meta(version, int(line["shard"]), int(line["seed"], 16), float(line["created"]), form)

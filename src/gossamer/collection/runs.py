@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -128,10 +129,16 @@ def settings_of_last_run(folder: Path) -> Settings:
 
 
 def stored_settings(folder: Path) -> Settings:
-    """The settings in the collection's crawl.toml, which the next run uses; the defaults if it has none."""
+    """The settings in the collection's crawl.toml, which the next run uses; the defaults if it has none. The canonical
+    form of URLs is that of the collection."""
     require_collection(folder)
     path = folder / SETTINGS
-    return config.load(path) if path.exists() else Settings()
+    return in_form(config.load(path) if path.exists() else Settings(), manifest.url_form(shard_folder(folder)))
+
+
+def in_form(settings: Settings, form: int) -> Settings:
+    """The settings with the canonical form of URLs that a collection began with."""
+    return replace(settings, seeder=replace(settings.seeder, url_form=form))
 
 
 def read_reckoning(shard: Path) -> Reckoning | None:

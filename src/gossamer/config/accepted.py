@@ -28,6 +28,7 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "seeder.depth_dynamic": (0, 254),
     "seeder.url_length": (16, 65_535),
     "seeder.repeats": (0, 1_000),
+    "seeder.url_form": (1, 2),
     "seeder.sitemap_every": (3_600, 365 * 86_400),
     "seeder.sitemaps_per_site": (1, 1_000),
     "manager.weights": (0, 1_000),

@@ -133,8 +133,14 @@ class SeederSettings:
     """Treat www.example.org and example.org as one site, and their pages as the same pages (A.2.5). Requests use the
     name that answers."""
     session_ids: tuple[str, ...] = _SESSION_IDS
-    """Parameters that carry a session. They are removed from URLs. Case is ignored, and a final * matches any ending.
-    If the list is not empty, path segments in the form that ASP.NET uses, /(S(value))/, are removed too."""
+    """Parameters that carry a session. They are removed from URLs if their value looks like a session: 32 or more
+    letters and digits. At a site where pairs of pages prove that it makes no difference, other values are removed too.
+    Case is ignored, and a final * matches any ending. If the list is not empty, path segments in the form that ASP.NET
+    uses, /(S(value))/, are removed too."""
+    url_form: int = 2
+    """Number of the canonical form of URLs. A collection keeps the form that it began with. Form 1, of older versions,
+    keeps percent-encodings as they are written, encodes all queries in UTF-8, and removes session parameters whatever
+    their value is."""
     accept: tuple[str, ...] = ()
     """Regular expressions, searched in the canonical URL: only links that match one of them become pages. If empty, all
     links may. A pattern without capital letters ignores case."""

@@ -24,6 +24,7 @@ import numpy as np
 
 from gossamer.base.model import Ask
 from gossamer.collection.journal.effects import Effects, SiteEvent
+from gossamer.desk import proven
 from gossamer.desk.account import Account
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Desk
@@ -159,6 +160,7 @@ EVENTS: Final[dict[SiteEvent, Callable[[Desk, Any], None]]] = {
     SiteEvent.SLOWED:            backoff.heed_slowing,
     SiteEvent.SITEMAPS_READ:     due_sitemaps.end_round,
     SiteEvent.SITEMAP_TAKEN:     due_sitemaps.note_taken,
+    SiteEvent.SESSION_PROVEN:    proven.prove,
 }
 
 AFTER_EVENTS: Final[dict[SiteEvent, Callable[[Desk, list[int]], None]]] = {

@@ -19,7 +19,7 @@ from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
 from gossamer.collection.layout import FORMAT, SETTINGS, URL_FILE, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
 from gossamer.collection.recovery import Recovered, cut, recover
-from gossamer.collection.runs import begin_run, go_on
+from gossamer.collection.runs import begin_run, go_on, in_form
 from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
@@ -60,8 +60,9 @@ def open_collection(
                 disk.write_atomic(folder / SETTINGS, toml)
             go_on(shard, clock, 0.0)
             begin_run(shard, settings, clock.wall())
-            Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall()))
+            Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall(), settings.seeder.url_form))
             recovered = recover(shard)
+        settings = in_form(settings, recovered.meta.url_form)
         desk = new_desk(settings, recovered.meta.seed, shard, parts)
         texts, offsets = _replay(desk, recovered)
         if not new and toml is not None:  # the collection can be opened with it

@@ -11,6 +11,7 @@ from gossamer.desk.account import Account
 from gossamer.desk.columns import Columns
 from gossamer.desk.desk import Desk, Part, layout_of
 from gossamer.desk.places import Places
+from gossamer.desk.proven import Proven
 from gossamer.desk.rules import Rules
 from gossamer.harvester.backoff import Backoff
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
@@ -18,17 +19,20 @@ from gossamer.harvester.errands.due_sitemaps import DueSitemaps
 from gossamer.harvester.errands.probes import ProbeAnswers
 from gossamer.manager.pages import Pages
 from gossamer.seeder.copies import Copies
+from gossamer.seeder.pairs import Pairs
 
 PARTS: Final[tuple[type[Part], ...]] = (
     Places,
     Rules,
     Account,
+    Proven,
     Pages,
     Backoff,
     ServerSpeeds,
     ProbeAnswers,
     DueSitemaps,
     Copies,
+    Pairs,
 )
 
 LAYOUT: Final = layout_of(PARTS)

@@ -13,7 +13,8 @@ from gossamer import config, urls
 from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
-from gossamer.collection.runs import changes, runs
+from gossamer.collection.manifest import url_form
+from gossamer.collection.runs import changes, in_form, runs
 from gossamer.config.accepted import endpoint
 from gossamer.config.settings import Settings
 from gossamer.manager.value import Value
@@ -24,6 +25,7 @@ FIXED: Final = {
     "seeder.session_ids": "the URLs of its pages were made without these parameters",
     "seeder.www": "the URLs of its pages and the names of its sites were made with it",
     "seeder.transform": "the URLs of its pages were made with it",
+    "seeder.url_form": "the URLs of its pages were made in that form",
     "harvester.agent": "the robots.txt rules that it has were read for that name",
 }
 """Settings that cannot change once the collection has pages, and why."""
@@ -123,21 +125,24 @@ def _check_empty(folder: Path) -> None:
 
 
 def _stored(folder: Path, new: bool) -> Settings:
-    """The settings in crawl.toml. Older collections get older defaults: `seeder.www` is off if no run is recorded, and
-    `seeder.ports` allows every port if the recorded runs do not have this setting."""
+    """The settings in crawl.toml. Older collections get older defaults: `seeder.www` is off if no run is recorded,
+    `seeder.ports` allows every port if the recorded runs do not have this setting, and `seeder.url_form` is as the
+    manifest says."""
     usual = Settings()
     if not new:
         recorded = runs(shard_folder(folder))
         ports = usual.seeder.ports if recorded and "ports" in recorded[-1]["settings"]["seeder"] else ("*",)
         usual = replace(usual, seeder=replace(usual.seeder, www=bool(recorded), ports=ports))
+        usual = in_form(usual, url_form(shard_folder(folder)))
     path = folder / SETTINGS
     return config.load(path, usual) if path.exists() else usual
 
 
 def _changed(folder: Path, stored: Settings, now: Settings, local: LocalWeb | None) -> list[str]:
-    """Settings that differ from the last run. Addresses of a local Web do not count."""
-    recorded = runs(shard_folder(folder))
-    return changes(recorded, now, stored, lambda before: _with_addresses(before, local))
+    """Settings that differ from the last run. Addresses of a local Web do not count, and the form of URLs was always
+    that of the manifest, which runs of older versions do not name."""
+    recorded, form = runs(shard_folder(folder)), url_form(shard_folder(folder))
+    return changes(recorded, now, stored, lambda before: in_form(_with_addresses(before, local), form))
 
 
 def _with_domains(settings: Settings, before: tuple[str, ...], seeds: Seeds) -> Settings:

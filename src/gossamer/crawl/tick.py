@@ -29,6 +29,7 @@ from gossamer.desk.rules import Rules
 from gossamer.harvester.harvest import Harvest
 from gossamer.seeder.copies import duplicates_of, mark_duplicates
 from gossamer.seeder.pages import SeederLimits
+from gossamer.seeder.pairs import Pairs
 from gossamer.seeder.seed import identify
 from gossamer.web.message import Links, Results
 from gossamer.web.seam import Answer
@@ -112,6 +113,7 @@ def follow_errands(stages: Stages, tick: Tick) -> None:
 def hear_names(stages: Stages, tick: Tick) -> None:
     """A site whose address has changed may have other contents too: its duplicates are opened (A.2.4)."""
     news, tick.news = stages.harvest.take_news(tick.answers, tick.effects.wall)
+    news += stages.desk[Pairs].news(tick.results.visits, stages.harvest.urls_of, tick.effects.wall)
     moved = [each.site for each in news if each.event is SiteEvent.MOVED]
     if moved:
         pages = duplicates_of(stages.desk, moved).tolist()
@@ -184,7 +186,7 @@ STEPS: Final[tuple[Step, ...]] = (
     Step("duplicates are marked",                   mark_copies,         BEFORE, "seeder/copies.py", True),
     Step("links become pages",                      identify_links,      BEFORE, "seeder/seed.py", True),
     Step("errands follow what moved or was named",  follow_errands,      BEFORE, "harvester/errands/table.py"),
-    Step("answers about names become site events",  hear_names,          BEFORE, "harvester/names.py"),
+    Step("names and pairs become site events",      hear_names,          BEFORE, "harvester/names.py"),
     Step("verdicts that still hold are taken",      take_verdicts,       BEFORE, "crawl/tick.py"),
     Step("the effects are journalled",              journal,             COMMIT, "collection/store.py"),
     Step("the effects are applied to the state",    apply_effects,       COMMIT, "crawl/apply.py"),

@@ -87,9 +87,11 @@ def gather(
     agent: str,
     content_language: str = "",
     now: float = 0.0,
+    proven: int = 0,
 ) -> Gathered:
     """Gather a page. `url` is in canonical form; `content_type`, `robots_tag` and `content_language` are values of
-    headers; `body` is decoded; `now` is the wall time that dates in directives are compared with."""
+    headers; `body` is decoded; `now` is the wall time that dates in directives are compared with; `proven` has the
+    session parameters of the page's site, as `Scope.proving` takes them."""
     mime, _, _ = content_type.partition(";")
     text, charset = decode(body, charset_of(content_type))
     flags = of_header(robots_tag, agent, now) if robots_tag else 0
@@ -103,7 +105,7 @@ def gather(
     found = read(tree, tags, settings, product_token(agent), now)
     seen = Seen()
     base = canonical(found.base, url) or url if found.base else url
-    targets = resolved(found.references, base, scope, seen)
+    targets = resolved(found.references, scope.proving(scope.joiner(base, charset), url, proven), seen)
     out_degree = len(targets) - (url in targets) + seen.counted[Counted.NOT_HTTP]
     links = judged(targets, url, scope, seen)
     flags |= found.flags
@@ -132,10 +134,10 @@ def gather(
     )
 
 
-def redirected(location: str, own: str, scope: Scope) -> Gathered:
+def redirected(location: str, own: str, scope: Scope, proven: int = 0) -> Gathered:
     """What was gathered from a redirect: one link, judged like a link of a page."""
-    seen = Seen()
-    targets = resolved({location: (LinkKind.REDIRECT, 0, "", 0, Tag.HEADER)}, own, scope, seen)
+    seen, join = Seen(), scope.proving(scope.joiner(own), own, proven)
+    targets = resolved({location: (LinkKind.REDIRECT, 0, "", 0, Tag.HEADER)}, join, seen)
     links = judged(targets, own, scope, seen)
     return Gathered(out_degree=len(links) + sum(seen.counted), links=links, counted=seen.counted, seen=seen.lines())
 

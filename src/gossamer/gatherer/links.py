@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag
-from gossamer.urls import Scope, UrlClass, extension, has_www, host, registrable
+from gossamer.urls import Join, Scope, UrlClass, extension, has_www, host, registrable
 
 _WITH_WWW: Final = ("http://www.", "https://www.")
 _NOFOLLOW, _WWW, _DYNAMIC_FLAG = int(LinkFlag.NOFOLLOW), int(LinkFlag.WWW), int(LinkFlag.DYNAMIC)
@@ -115,10 +115,10 @@ def merged(known: Found, again: Found) -> Found:
     return (known[0], flags, *known[2:])
 
 
-def resolved(references: Mapping[str, Found], base: str, scope: Scope, seen: Seen) -> Kinds:
-    """The targets in canonical form. References without a canonical form are counted in `seen`."""
+def resolved(references: Mapping[str, Found], join: Join, seen: Seen) -> Kinds:
+    """The targets in canonical form, as `join` gives it. References without one are counted in `seen`."""
     targets: Kinds = {}
-    join, known_as = scope.joiner(base), targets.get
+    known_as = targets.get
     for raw, found in references.items():
         url = join(raw) if len(raw) <= _LONGEST else None
         if url is None:

@@ -149,7 +149,8 @@ class Reader:
         own, headers = self._own(fetched.assignment.url.decode()) or "", fetched.headers
         kind, spoken = headers.get("content-type", ""), headers.get("content-language", "")
         tags, settings, agent = _robots_tags(fetched), self._settings.gatherer, self._settings.harvester.agent
-        return gather(own, kind, tags, body, settings, self._scope, agent, spoken, time.time())
+        proven = fetched.assignment.proven
+        return gather(own, kind, tags, body, settings, self._scope, agent, spoken, time.time(), proven)
 
     def _listed(self, fetched: Fetched, body: bytes) -> tuple[Gathered, tuple[str, ...]]:
         """The pages that a sitemap lists, and the sitemaps that it names. The file may be compressed with gzip."""
@@ -159,7 +160,8 @@ class Reader:
         asked = fetched.assignment.url.decode()
         sitemap = read(body, charset_of(fetched.headers.get("content-type", "")), time.time())
         own = self._scope.canonical(asked) or asked
-        return listed(sitemap, own, self._scope), further(sitemap, asked, self._settings.seeder.sitemaps_per_site)
+        pages = listed(sitemap, own, self._scope, fetched.assignment.proven)
+        return pages, further(sitemap, asked, self._settings.seeder.sitemaps_per_site)
 
     def _redirected(self, fetched: Fetched) -> tuple[str, Gathered, int]:
         """The target of a redirect, its one link, and flags.
@@ -170,7 +172,8 @@ class Reader:
         """
         asked, raw = fetched.assignment.url.decode(), _location(fetched)
         as_sent = canonical(raw, asked) or ""
-        own, target = self._scope.canonical(asked) or asked, self._scope.canonical(raw, asked) or ""
+        own, scope, proven = self._scope.canonical(asked) or asked, self._scope, fetched.assignment.proven
+        target = scope.proving(lambda reference: scope.canonical(reference, asked), asked, proven)(raw) or ""
         flags, no_page = 0, fetched.assignment.ask != Ask.PAGE
         if self._scope.www and as_sent and are_twins(host(as_sent), host(asked)):
             flags = _OTHER_NAME | (_RESPELLED if target == own else 0)
@@ -186,7 +189,7 @@ class Reader:
             # we keep no cookies, so a server that requires one redirects us endlessly
             with_cookie = ", with a cookie" if "set-cookie" in fetched.headers else ""
             fetched.detail = f"a redirect to the page itself{with_cookie}"
-        return target, redirected(raw, own, self._scope), flags
+        return target, redirected(raw, own, scope, proven), flags
 
     def _store(self, fetched: Fetched, decoded: Decoded, text: bytes | None) -> Place | None:
         """Archive a response that is complete, or that we cut off ourselves. robots.txt is archived whatever its

@@ -149,7 +149,7 @@ def read(body: bytes, declared: str, now: float) -> Sitemap:
     return Sitemap(shape.format, entries, within and reader.ended)
 
 
-def listed(sitemap: Sitemap, url: str, scope: Scope) -> Gathered:
+def listed(sitemap: Sitemap, url: str, scope: Scope, proven: int = 0) -> Gathered:
     """The pages of a sitemap as links, judged like links of a page; nothing for an index. The text of each link is its
     modification time. `url`: the canonical URL of the sitemap."""
     if sitemap.format is Format.INDEX:
@@ -161,7 +161,7 @@ def listed(sitemap: Sitemap, url: str, scope: Scope) -> Gathered:
             break
         found = (LinkKind.SITEMAP, 0, "" if when is None else str(int(when)), 0, Tag.OTHER)
         references[address] = merged(references[address], found) if address in references else found
-    targets = resolved(references, url, scope, seen)
+    targets = resolved(references, scope.proving(scope.joiner(url), url, proven), seen)
     links = _bounded(judged(targets, url, scope, seen))
     return Gathered(out_degree=len(targets), links=links, counted=seen.counted, seen=seen.lines())
 

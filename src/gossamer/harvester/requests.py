@@ -15,6 +15,7 @@ from gossamer import urls
 from gossamer.base.model import ERRAND, NONE, Ask, Assignment, PageFlag, Reason, State, VerdictFlag
 from gossamer.collection.journal.effects import Verdict
 from gossamer.desk.places import Places
+from gossamer.desk.proven import Proven
 from gossamer.desk.rules import Rules
 from gossamer.harvester.errands.errand import Context, Errands, Request
 from gossamer.harvester.errands.robots import RobotsErrand
@@ -46,6 +47,7 @@ class Assigner:
         self._desk, self._in_flight, self._outbox = context.desk, context.in_flight, context.outbox
         self._clocks, self._texts, self._queue, self._errands = context.clocks, context.texts, queue, errands
         self._places = context.desk[Places]
+        self._proven = context.desk[Proven].parameters
 
     def flights(self, taken: Taken, begins: float) -> list[Flight]:
         """The requests to these sites; a site is left out if robots.txt forbids its page or nothing is left to request.
@@ -73,6 +75,7 @@ class Assigner:
             port,
             cap=cap,
             not_before=not_before,
+            proven=self._proven.get(site, 0),
         )
 
     def unassign(self, taken: Taken) -> None:

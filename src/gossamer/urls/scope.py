@@ -12,6 +12,8 @@ from gossamer.urls.classify import Classes, UrlClass
 from gossamer.urls.names import is_address, without_www
 from gossamer.urls.parts import host, port_text
 from gossamer.urls.patterns import Found, Rewrites, found_in, repeating
+from gossamer.urls.queries import UTF_8
+from gossamer.urls.sessions import sessions
 
 if TYPE_CHECKING:
     from gossamer.config.settings import SeederSettings
@@ -36,6 +38,8 @@ def classify(url: str) -> UrlClass:
 
 
 _MOST_ROOTS: Final = 1 << 16
+Join = Callable[[str], str | None]
+"""Gives the canonical form of a reference; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class Scope:
     """Numbers, or "*"."""
     repeats: int = 2
     """How often a URL may repeat a path segment or parameter; 0 disables the check."""
+    form: int = field(default_factory=lambda: _usual().url_form)
+    """Number of the canonical form: see `canonical.py`."""
     rejects: Found = field(init=False, repr=False, compare=False)
     """Whether the patterns exclude a canonical URL: a pattern of `reject` matches, or no pattern of `accept` does."""
     entraps: Found = field(init=False, repr=False, compare=False)
@@ -86,6 +92,7 @@ class Scope:
             Classes.by(settings),
             settings.ports,
             settings.repeats,
+            settings.url_form,
         )
 
     def canonical(self, url: str, base: str | None = None) -> str | None:
@@ -94,11 +101,12 @@ class Scope:
         return href if href is None or self._rewrite is None else self._rewrite(href)
 
     def _plain(self, url: str, base: str | None = None) -> str | None:
-        return canonical(url, base, self.session_ids, self.www)
+        return canonical(url, base, self.session_ids, self.www, self.form)
 
-    def joiner(self, base: str) -> Callable[[str], str | None]:
-        """`canonical` for the many links of one page; `base` in canonical form, with or without `www.`."""
-        join = Joiner(base, self.session_ids, self.www)
+    def joiner(self, base: str, charset: str = "") -> Join:
+        """`canonical` for the many links of one page; `base` in canonical form, with or without `www.`. `charset`: the
+        codec of the page, in which browsers encode the queries of its links."""
+        join = Joiner(base, self.session_ids, self.www, self.form, "" if charset in UTF_8 else charset)
         rewrite = self._rewrite
         if rewrite is None:
             return join
@@ -106,6 +114,22 @@ class Scope:
         def joined(url: str) -> str | None:
             href = join(url)
             return None if href is None else rewrite(href)
+
+        return joined
+
+    def proving(self, join: Join, own: str, proven: int) -> Join:
+        """`join`, which also removes the session parameters that are proven at the site of the page `own`, whatever
+        their values. `proven`: a bit for each of `session_ids` (`desk/proven.py`)."""
+        if not proven:
+            return join
+        named = sessions(tuple(name for i, name in enumerate(self.session_ids) if proven >> i & 1))
+        site = host(self.canonical(own) or own)
+
+        def joined(url: str) -> str | None:
+            href = join(url)
+            if href is None or not named.occur(href) or host(href) != site:
+                return href
+            return self.canonical(named.remove_from_query(href))
 
         return joined
 

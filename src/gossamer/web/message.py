@@ -42,8 +42,8 @@ class Type(IntEnum):
 
 
 HEAD: Final = struct.Struct("<IB")
-ASSIGN: Final = struct.Struct("<QBQIIHBQdHH")
-"""number, ask, page, origin, site, port, alone, cap, not_before, len(url), len(address)"""
+ASSIGN: Final = struct.Struct("<QBQIIHBQdQHH")
+"""number, ask, page, origin, site, port, alone, cap, not_before, proven, len(url), len(address)"""
 
 
 def frame(kind: Type, *parts: bytes) -> bytes:
@@ -53,16 +53,29 @@ def frame(kind: Type, *parts: bytes) -> bytes:
 def encode_assignment(a: Assignment) -> bytes:
     address = a.address.encode()
     fixed = ASSIGN.pack(
-        a.number, a.ask, a.page, a.origin, a.site, a.port, a.alone, a.cap, a.not_before, len(a.url), len(address)
+        a.number,
+        a.ask,
+        a.page,
+        a.origin,
+        a.site,
+        a.port,
+        a.alone,
+        a.cap,
+        a.not_before,
+        a.proven,
+        len(a.url),
+        len(address),
     )
     return frame(Type.ASSIGN, fixed, a.url, address)
 
 
 def decode_assignment(body: bytes) -> Assignment:
-    number, ask, page, origin, site, port, alone, cap, not_before, url_size, address_size = ASSIGN.unpack_from(body)
+    number, ask, page, origin, site, port, alone, cap, not_before, proven, url_size, address_size = ASSIGN.unpack_from(
+        body
+    )
     end = ASSIGN.size + url_size
     url, address = body[ASSIGN.size : end], body[end : end + address_size].decode()
-    return Assignment(number, Ask(ask), page, origin, site, url, address, port, bool(alone), cap, not_before)
+    return Assignment(number, Ask(ask), page, origin, site, url, address, port, bool(alone), cap, not_before, proven)
 
 
 _DETAIL: Final = VISIT_TEXTS.index("detail")

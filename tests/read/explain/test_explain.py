@@ -95,11 +95,13 @@ def text_of(answer: PageAnswer | SiteAnswer) -> str:
 
 def test_each_step_to_the_canonical_form_is_reported() -> None:
     settings = SeederSettings(transform=("/old/ => /new/",))
-    address = address_of("HTTP://user@www.Example.org/old/./a?PHPSESSID=3#x", settings, urls.Scope.of(settings))
+    given = f"HTTP://user@www.Example.org/old/./%61?PHPSESSID={32 * '3'}#x"
+    address = address_of(given, settings, urls.Scope.of(settings))
     assert address.canonical == "http://example.org/new/a"
     assert [step["what"].partition(" (")[0] for step in address.steps] == [
         "normalized by the URL standard",
         "fragment, user information or empty query removed",
+        "percent-encodings in one spelling",
         "session parameters removed",
         "`www.` removed",
         "rewritten",

@@ -58,7 +58,8 @@ SITE_EVENT: Final = np.dtype(
         ("site", "<u4"),
         ("event", "u1"),  # SiteEvent
         ("failures", "u1"),  # lookups that failed in a row
-        ("port", "<u2"),  # port to use instead of the origin's; 0: the origin's; ROBOTS_AWAY: that of the origin
+        ("port", "<u2"),  # port to use instead of the origin's; 0: the origin's; ROBOTS_AWAY: that of the origin;
+        # SESSION_PROVEN: place of the parameter
         ("time", "<f8"),  # wall
         ("until", "<f8"),  # wall: RESOLVED, MOVED: address valid until; others: site not requested before
         ("address", "u1", (16,)),  # IPv6, or IPv4 mapped
@@ -93,6 +94,8 @@ class SiteEvent(IntEnum):
     begins with the fingerprint of its canonical URL."""
     DELAY_AGAIN = 12
     """It asked for a longer delay than is honoured, long ago: its robots.txt is read again."""
+    SESSION_PROVEN = 13
+    """Pairs of its pages prove that a parameter carries a session. `port` has its place in `seeder.session_ids`."""
     ADDRESS_REFUSED = 3
     """The name of FORBIDDEN_ADDRESS in the first tables of format 1: read, not written."""
 
@@ -162,6 +165,11 @@ class SiteNews(NamedTuple):
     def delay_again(cls, site: int, time: float) -> SiteNews:
         """The robots.txt of the site, which asked for too long a delay, is read again."""
         return cls(site, SiteEvent.DELAY_AGAIN, 0, 0, time, 0.0)
+
+    @classmethod
+    def session_proven(cls, site: int, parameter: int, time: float) -> SiteNews:
+        """`parameter`: its place in `seeder.session_ids`, stored in the field of the port."""
+        return cls(site, SiteEvent.SESSION_PROVEN, 0, parameter, time, 0.0)
 
 
 def taken_sitemap(event: Any) -> int:

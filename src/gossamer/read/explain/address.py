@@ -38,14 +38,16 @@ def address_of(given: str, settings: SeederSettings, scope: urls.Scope) -> Addre
     except ValueError:
         standard = None
     plain = urls.canonical(text)
-    without = urls.canonical(text, None, settings.session_ids)
-    bare = urls.canonical(text, None, settings.session_ids, settings.www)
+    uniform = urls.canonical(text, form=scope.form)
+    without = urls.canonical(text, None, settings.session_ids, False, scope.form)
+    bare = urls.canonical(text, None, settings.session_ids, settings.www, scope.form)
     whole = scope.canonical(text)
     forms = [
         ("scheme added", typed, text),
         ("normalized by the URL standard", text, standard),
         ("fragment, user information or empty query removed", standard, plain),
-        ("session parameters removed (seeder.session_ids)", plain, without),
+        ("percent-encodings in one spelling", plain, uniform),
+        ("session parameters removed (seeder.session_ids)", uniform, without),
         ("`www.` removed (seeder.www)", without, bare),
         ("rewritten (seeder.transform)", bare, whole),
     ]

@@ -67,10 +67,12 @@ def _has_effects(shard: Path, part: Fresh, report: VerifyReport) -> bool:
 
 
 def _manifest(shard: Path, report: VerifyReport) -> Contents:
-    """The readable lines of the manifest. No check depends on the first line."""
+    """The readable lines of the manifest. Of the first line, checks need only the form of URLs."""
     lines = (shard / layout.MANIFEST).read_bytes().splitlines(keepends=True)
-    meta = manifest.Meta(layout.FORMAT, 0, 0, 0.0)
-    if not lines or manifest.decode(lines[0]) is None:
+    first = manifest.decode(lines[0]) if lines else None
+    form = layout.FORMS[-1] if first is None else first.get("url_form", 1)
+    meta = manifest.Meta(layout.FORMAT, 0, 0, 0.0, form)
+    if first is None:
         wrong = "is damaged: it contains the seed of the fingerprints, without which the crawl cannot be resumed"
         report.add(Fault(layout.MANIFEST, FIRST_LINE, wrong, BACKUP))
     segments, newest = {}, None

@@ -16,6 +16,7 @@ from typing import Final
 from gossamer.collection import lock
 from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, require_collection, shard_folder
 from gossamer.collection.repair import repair
+from gossamer.collection.runs import in_form
 from gossamer.config import Settings
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import Progress, Sources
@@ -48,7 +49,7 @@ def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, 
     files.check_chain(sources, report)
     gaps = any((f.file, f.place) != (MANIFEST, files.FIRST_LINE) for f in report.findings)
     damaged = {*TABLES, INDEX} if gaps else set[str]()  # rows of every table may be missing
-    settings = files.check_settings(sources, report)
+    settings = in_form(files.check_settings(sources, report), sources.contents.meta.url_form)
     files.check_strays(sources, report)
     total = sum(f.bytes for these in sources.tables.values() for f in these)
     done = 0

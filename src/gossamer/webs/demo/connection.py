@@ -52,7 +52,7 @@ class Shared:
     def session(self) -> str:
         """A new session id at each call."""
         self.sessions += 1
-        return f"{dice.number(self.seed, 'session', self.sessions):016x}"
+        return f"{dice.number(self.seed, 'session', self.sessions):032x}"
 
     def tick(self) -> None:
         self.date = f"Date: {formatdate(usegmt=True)}\r\nServer: gossamer-web\r\n".encode()

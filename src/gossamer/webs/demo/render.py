@@ -41,12 +41,12 @@ HEAVY_SPREAD: Final = 1.146
 """Standard deviation of the logarithm: nine tenths of the pages are then below 152 KB."""
 HEAVIEST: Final = 2_000_000
 _NORMAL: Final = NormalDist()
-MARK: Final = "0session0session"
+MARK: Final = "0session0session0session0session"
 """The placeholder for a session id in a page: the server replaces it by a new id of the same length in every answer, so
 that a crawler that takes the ids for pages never ends."""
 _SESSIONS: Final = {
-    "jsessionid": re.compile(r";jsessionid=[0-9a-z]{16}"),
-    "PHPSESSID": re.compile(r"[?&]PHPSESSID=[0-9a-z]{16}$"),
+    "jsessionid": re.compile(r";jsessionid=[0-9a-z]{32}"),
+    "PHPSESSID": re.compile(r"[?&]PHPSESSID=[0-9a-z]{32}$"),
 }
 _STYLES: Final = ("path", "path", "whole", "folder", "base", "session")
 
@@ -74,7 +74,7 @@ def render(web: Places, site: Site, number: int) -> Body:
     style = _style(site, dice, number in layout.twins)
     own = layout.target[number]
     head = _head(web, site, dice, number, own, style, number in layout.quiet)
-    session = f"{int(dice.unit() * 2**48):012x}" if style == "session" else ""
+    session = f"{int(dice.unit() * 2**48):032x}" if style == "session" else ""
     folder = own[: own.rindex("/", 0, (own + "?").index("?")) + 1]
     shout = dice.chance(0.1) and not site.features.session
     anchors = [_anchor(site, link, style, folder, session, shout) for link in all_links]

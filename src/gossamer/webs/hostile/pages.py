@@ -72,12 +72,32 @@ def _many_attributes() -> bytes:
 
 def _new_session(request: HostileRequest) -> bytes:
     """A new id in all links of every answer; without the ids there are four pages."""
-    session = secrets.token_hex(8).upper()
+    session = secrets.token_hex(16).upper()
     kind, number = request.host.partition(".")[0], re.sub(r"\D", "", request.path)
     form = "/page{0}.html;jsessionid={1}" if kind == "session-path" else "/page.php?PHPSESSID={1}&number={0}"
     if kind != "session-path":
         number = "".join(re.findall(r"number=(\d)", request.target))
     return answer(page(f"{kind} {number or 0}", *(form.format(n, session) for n in range(4))))
+
+
+def _short_session(request: HostileRequest) -> bytes:
+    """As `_new_session`, with ids as short as the number of a story."""
+    number = "".join(re.findall(r"number=(\d)", request.target)) or "0"
+    links = [f"<a href='/page.php?number={n}&sid={secrets.randbelow(10**8):08d}'>{n}</a>" for n in range(4)]
+    return answer(page(f"session-short {number}") + "".join(links).encode())
+
+
+def _story(request: HostileRequest) -> bytes:
+    return answer(page(f"story {request.target}"))
+
+
+def _in_cyrillic(request: HostileRequest) -> bytes:
+    """A page in windows-1251, whose form answers only what a browser would ask for."""
+    if request.target == "/page":
+        body = page("a query in another charset") + "<a href='/s?q=тест'>тест</a>".encode("cp1251")
+        return answer(body, "200 OK", "text/html; charset=windows-1251")
+    found = request.target == "/s?q=%F2%E5%F1%F2"
+    return answer(page("what was sought"), "200 OK" if found else "404 Not Found")
 
 
 def _relative(request: HostileRequest) -> bytes:
@@ -164,10 +184,17 @@ PAGES: Final = (
         b"</frameset></html>", "", "/left", "/right"),
     Behaviour("session-path", "A new session id in the path of all links, in every answer.",
         {f"/page{n}.html": _OK for n in range(4)}, made(_new_session), "A.6.1",
-        starts=("/page0.html;jsessionid=0A1B2C3D",)),
+        starts=("/page0.html;jsessionid=0A1B2C3D4E5F60718293A4B5C6D7E8F9",)),
     Behaviour("session-parameter", "A new session id in the parameters of all links, in every answer.",
         {f"/page.php?number={n}": _OK for n in range(4)}, made(_new_session), "A.6.1",
-        starts=("/page.php?PHPSESSID=0A1B2C3D&number=0",)),
+        starts=("/page.php?PHPSESSID=0A1B2C3D4E5F60718293A4B5C6D7E8F9&number=0",)),
+    Behaviour("session-short", "A new session id in the parameters of all links, as short as the number of a story.",
+        {"/page.php*": ("ok", "duplicate", "excluded: depth")}, made(_short_session), "A.6.1",
+        starts=tuple(f"/page.php?number={n}&sid=0" for n in range(4))),
+    Behaviour("story-numbers", "Stories whose numbers are called `sid`, as sessions are.",
+        {f"/story.php?sid={n}": _OK for n in range(101, 105)}, made(_story)),
+    Behaviour("query-charset", "A query that must be encoded in the charset of the page.",
+        {"/page": _OK, "/s?q=%F2%E5%F1%F2": _OK}, made(_in_cyrillic), starts=("/page",)),
     Behaviour("repeated-path", "A relative link that should be absolute: a/b/c/c/c.",
         {"/menu/*": ("ok", "duplicate", "excluded: depth", "excluded: trap")}, made(_relative), "A.6.2",
         starts=("/menu/",)),
