@@ -146,8 +146,11 @@ def _open(count: int) -> str:
 
 def _costly(body: Callable[[], bytes]) -> Serve:
     """Serves a page made when first needed, and a good page to which it links."""
-    good = answer(page("a good page before a bad one"))
-    return made(lambda request: good if request.path == "/before" else body())
+
+    def serve(request: HostileRequest) -> bytes:
+        return answer(page(f"a good page of {request.host}")) if request.path == "/before" else body()
+
+    return made(serve)
 
 
 def _bomb(name: str, what: str, markup: str) -> Behaviour:
