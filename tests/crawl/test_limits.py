@@ -24,6 +24,7 @@ from gossamer.collection.layout import journal_files, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.crawl.run import CrawlRequest, run
+from gossamer.urls import Scope
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Served, children, serve
 from tests.support.pooling import Start, ask, collect, outcomes, server, start
@@ -87,6 +88,36 @@ def test_a_crawl_out_of_memory_stops_cleanly_and_the_next_run_resumes_it(served:
     assert len(journal_files(shard_folder(folder))) == 1
 
 
+LARGE = """
+import ctypes, os
+from gossamer.gatherer import gather as module
+gather = module.gather
+
+def large(url, *arguments):
+    if url == os.environ["LARGE_PAGE"]:
+        held = bytes(range(256)) * (1 << 22)
+        ctypes.CDLL(None).pause()
+    return gather(url, *arguments)
+
+module.gather = large
+"""
+"""Makes one page take a gigabyte."""
+
+
+@pytest.mark.slow
+def test_a_page_that_takes_all_memory_costs_itself_and_never_the_crawl(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(LARGE)
+    paths = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
+    page = Scope(("*",)).canonical(WEB.seeds[1]) or ""
+    memory_limit = ("--set", "collection.max_memory=1GB")
+    ended = served.crawl(tmp_path / "crawl", *memory_limit, PYTHONPATH=paths, LARGE_PAGE=page)
+    assert ended.code == 0, ended.errors
+    assert "for one page, and is replaced" in ended.errors
+    found = {url: outcome for url, (_, outcome) in Found(tmp_path / "crawl").states.items()}
+    assert found[page] is Outcome.WORKER_DIED
+    assert sum(outcome is Outcome.OK for outcome in found.values()) > 5
+
+
 def system(folder: Path, meminfo: str, groups: str, **files: str) -> memory.System:
     """A machine with these files. `files`: by their paths below the mount, with "__" for "/" and "-" for "."."""
     memory._limited.cache_clear()
@@ -130,8 +161,8 @@ def test_the_memory_left_is_the_minimum_of_machine_and_control_groups(tmp_path: 
     )
 
 
-@given(st.integers(1, 1 << 40), st.integers(0, 1 << 41), st.integers(0, 1 << 41))
-def test_a_limit_is_reached_by_memory_used_or_by_memory_left(limit: int, used: int, left: int) -> None:
+@given(st.integers(1, 1 << 40), st.integers(0, 1 << 41), st.integers(0, 1 << 41), st.integers(0, 1 << 41))
+def test_a_limit_is_reached_by_memory_used_or_by_memory_left(limit: int, used: int, left: int, freed: int) -> None:
     class Machine(memory.System):
         def total(self) -> int:
             return 1 << 41
@@ -140,7 +171,9 @@ def test_a_limit_is_reached_by_memory_used_or_by_memory_left(limit: int, used: i
             return left
 
     found = memory.Limit(limit, 0, Machine())
-    assert bool(found.reached(used)) == (used >= limit or left < int(memory.RESERVE * (1 << 41)))
+    reserve = int(memory.RESERVE * (1 << 41))
+    assert bool(found.reached(used)) == (used >= limit or left < reserve)
+    assert bool(found.reached(used, freed)) == (used - freed >= limit or left + freed < reserve)
     usual = memory.Limit(0, used, Machine())
     assert usual.bytes == int(memory.SHARE * (used + left))
 

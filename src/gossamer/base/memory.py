@@ -122,12 +122,12 @@ class Limit:
         self.bytes = bytes or int(SHARE * (already + self._system.left()))
         self._reserve = int(RESERVE * self._system.total())
 
-    def reached(self, used: int) -> str:
-        """Which limit is reached, as a sentence; empty if none is."""
-        if used >= self.bytes:
+    def reached(self, used: int, freed: int = 0) -> str:
+        """Which limit is reached, as a sentence; empty if none is. `freed`: as if so many bytes were not used."""
+        if used - freed >= self.bytes:
             whose = "collection.max_memory" if self._set else "nine tenths of what was available"
             return f"the crawl uses {human_size(used)} of memory, and may use {human_size(self.bytes)} ({whose})"
-        if (left := self._system.left()) < self._reserve:
+        if (left := self._system.left() + freed) < self._reserve:
             return f"{human_size(left)} of memory are left on this machine; the crawl uses {human_size(used)}"
         return ""
 

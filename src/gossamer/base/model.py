@@ -81,7 +81,7 @@ class Tag(IntEnum):
     EMBED = 12
     OBJECT = 13
     HEADER = 14
-    """Not an element: a Location header."""
+    """Not an element: a header field (Location, Refresh, Link)."""
 
 
 class Counted(IntEnum):

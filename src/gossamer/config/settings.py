@@ -360,6 +360,11 @@ class GathererSettings:
     """Maximum number of distinct links of a page that are kept."""
     links: tuple[str, ...] = _LINKS
     """Tags that contain links, each with its attribute: "a href"."""
+    nofollow_inside: bool = True
+    """Obey `rel=nofollow`, `ugc` and `sponsored` also on links from a site to itself. If false, such a link is like any
+    other: it is followed, and has no mark in the table `links`. Sites put it on log-ins, baskets, and lists sorted and
+    filtered in many ways; some on pages found nowhere else. A page that says `nofollow` as a whole is obeyed
+    anyway."""
     drop: tuple[str, ...] = ("script", "style", "template")
     """Tags that are removed from the text together with their content."""
     keep: tuple[str, ...] = ()

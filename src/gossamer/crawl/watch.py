@@ -19,7 +19,7 @@ from gossamer.base.clock import RealClock
 from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
 from gossamer.base.log import EventLog, Level
-from gossamer.base.units import human_time
+from gossamer.base.units import human_size, human_time
 from gossamer.collection.store import Store
 from gossamer.crawl.imager import Imager
 from gossamer.crawl.loop import Crawl
@@ -37,6 +37,10 @@ LOOK_EVERY: Final = 0.5
 MEMORY_EVERY: Final = 1.0
 PLANS_EVERY: Final = 60.0
 """Seconds between writes of the last plans to disk."""
+USUAL_WORKER: Final = 100_000_000
+"""Bytes of a worker between two pages, at most."""
+LARGE_WORKER: Final = 2 * USUAL_WORKER
+"""Bytes of a worker that a single page has made large, at least."""
 MEMORY_CURE: Final = (
     "Raise collection.max_memory, end other programs, take a larger machine, or fewer harvester.workers; then the same"
     " command resumes the crawl."
@@ -140,8 +144,9 @@ class Watch:
             warnings.clear()
 
     def _check_memory(self) -> None:
-        """When memory runs out, images and link scores in progress are given up first. If that is not enough, the crawl
-        stops before the kernel kills it."""
+        """When memory runs out, images and link scores in progress are given up first, then workers that one page has
+        made large: that page is to blame, and not the crawl. If that is not enough, the crawl stops before the kernel
+        kills it."""
         m, now = self._m, self._m.clock.monotonic()
         if now < self._next_memory:
             return
@@ -153,10 +158,22 @@ class Watch:
             return
         if m.imager.give_up() | m.scorer.give_up():
             message = f"{reached}: the image or the link scores in progress are given up"
+        elif ended := self._end_large_workers(used):
+            message = f"{reached}: a worker used {human_size(ended)} of it for one page, and is replaced"
         else:
             m.crawl.stop, self._next_memory = m.crawl.stop or Ending.MEMORY, float("inf")
             message = f"{reached}: the crawl stops before it is killed. {MEMORY_CURE}"
         self._voice.warn("memory", message, used=used, limit=self._memory.bytes)
+
+    def _end_large_workers(self, used: int) -> int:
+        """Ends the workers that are large, if that is enough; returns the bytes of the largest, 0 if none was ended."""
+        sizes = {pid: memory.used([pid]) for pid in self._m.web.pids()}
+        large = {pid: size for pid, size in sizes.items() if size >= LARGE_WORKER}
+        if not large or self._memory.reached(used, sum(large.values()) - USUAL_WORKER * len(large)):
+            return 0
+        for pid, size in large.items():
+            self._m.web.end(pid, f"it used {human_size(size)} of memory")
+        return max(large.values())
 
     # --- link scores ----------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import resource
 import select
 import signal
@@ -21,6 +22,7 @@ import socket
 import struct
 import sys
 import time
+from contextlib import suppress
 from heapq import heappop, heappush
 from typing import Final
 
@@ -38,7 +40,7 @@ from gossamer.web.background import Background
 from gossamer.web.fetch.fetch import Fetched, Fetcher
 from gossamer.web.limit.bucket import Share
 from gossamer.web.message import Type, decode_assignment, frame
-from gossamer.web.pool.wire import Heartbeat, Wire
+from gossamer.web.pool.wire import OUT_OF_MEMORY, Heartbeat, Wire
 
 SWITCH: Final = 0.0005
 """Thread switch interval in seconds: how soon the background thread yields to the loop, which yields at every system
@@ -46,7 +48,8 @@ call."""
 TURN: Final = 0.25
 """Seconds between turns of the loop while it waits only for a page in the background."""
 MEMORY: Final = 2 << 30
-"""Bytes that a worker may use, plus 32 times the longest page: a bad page may end a worker, but never the crawl."""
+"""Bytes that a worker may use, plus 32 times the longest page: a bad page may end a worker, but never the crawl. The
+desk ends a worker sooner if the whole crawl runs out of memory (`crawl/watch.py`)."""
 GARBAGE: Final = 20_000
 """Garbage-collector threshold. A page allocates some thousand objects, almost none of them in cycles."""
 
@@ -199,6 +202,11 @@ def main(wire_fd: int, heartbeat_fd: int, payloads_fd: int = -1, line_fd: int = 
         end.setblocking(True)
         wire.send(frame(Type.FAULT, bytes([error.exit_code]), f"{error.message}\0{error.cure}".encode()))
         return error.exit_code
+    except MemoryError:  # the heartbeat names the page; what is finished leaves, if there is memory for that
+        with suppress(MemoryError, OSError):
+            end.setblocking(True)
+            wire.flush()
+        os._exit(OUT_OF_MEMORY)  # nothing else is tried: the background thread may hold all memory
     return 0
 
 

@@ -1,9 +1,17 @@
-"""Decodes bytes to text. It tries in order: byte order mark, HTTP header, meta element, UTF-8, detection.
+"""Decodes bytes to text. It tries in order: byte order mark, HTTP header, meta element, XML declaration, a late meta
+element, ISO-2022-JP by its escape sequences, UTF-8, detection.
 
 Labels have the meaning of the WHATWG Encoding standard: ISO-8859-1 means windows-1252, and a page with a label that
 browsers no longer support becomes a single U+FFFD. Nothing else is refused. An unknown label is ignored, and invalid
 bytes become U+FFFD, because a page with a few wrong letters still has its links. A UTF-16 label counts only if the body
 has zero bytes, as all markup in UTF-16 has.
+
+Meta elements are found as the HTML standard does before it parses (13.2.3.2): comments, end tags and declarations are
+skipped, an element counts with its own attributes only, `content` only beside `http-equiv=content-type`, and the search
+goes on behind a label that is not known. A meta element behind the first `_PRESCAN` bytes is one that browsers meet
+while they parse, and begin again: there, texts of scripts, styles and titles are skipped as well.
+
+Invariant: `a_cut_text_in_utf_8_is_still_utf_8`, wherever it is cut, unless nothing but its last byte says so.
 """
 
 from __future__ import annotations
@@ -70,10 +78,25 @@ ISO-8859-8, which has the same letters."""
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _UNMARKED: Final = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 """First bytes of markup in UTF-16 without a byte order mark."""
-_META: Final = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
+_ATTRIBUTE: Final = rb"""[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+"""
+_ATTRIBUTES: Final = re.compile(
+    rb"""([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+))?+)?+"""
+)
+_REST: Final = rb"(?:[\s/]++|" + _ATTRIBUTE + rb")*+"
+_META: Final = rb"<meta(?=[\s/])(?P<meta>" + _REST + rb")>"
+_RAW: Final = rb"<(script|style|textarea|title|xmp|iframe|noembed|noframes)(?=[\s/>])(?s:.*?)(?:</\2|\Z)"
+_SKIPPED: Final = rb"<(?:!--(?:-?>|(?s:.*?)(?:-->|\Z))|[!?/][^>]*+|[a-z][^\s/>]*+" + _REST + rb")"
+_EARLY: Final = re.compile(_META + rb"|" + _SKIPPED, re.IGNORECASE)
+_LATE: Final = re.compile(_META + rb"|" + _RAW + rb"|" + _SKIPPED, re.IGNORECASE)
+"""Meta elements, and what is skipped between them."""
+_CONTENT: Final = re.compile(rb"""charset\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s;"'][^\s;]*+))""", re.IGNORECASE)
+_XML: Final = re.compile(rb"""<\?xml\s[^>]*?encoding[\0- ]*+=[\0- ]*+(["'])([^"'>]*+)\1""")
+_SOMEWHERE: Final = re.compile(rb"<meta[\s/][^<>]*?charset", re.IGNORECASE)
+_ESCAPES: Final = (b"\x1b$B", b"\x1b$@")
+"""Each begins Japanese text in ISO-2022-JP."""
 _PRESCAN: Final = 2_048
 _DETECT: Final = 100_000
-"""Bytes of a body that are searched for a declaration (`_PRESCAN`) or used for detection (`_DETECT`)."""
+"""Bytes of a body that are searched for a declaration (`_PRESCAN`), or for a late one and for detection (`_DETECT`)."""
 _LONGEST: Final = 64
 """Maximum characters of a label."""
 
@@ -102,20 +125,41 @@ def decode(body: bytes, declared: str) -> tuple[str, str]:
         return body.decode(name, "replace"), name
     name = codec(declared)
     if not name or (name.startswith("utf-16") and b"\0" not in body[:_PRESCAN]):
-        name = _from_meta(body)
+        name = _declared(body)
     if name == REPLACEMENT:
         return "\N{REPLACEMENT CHARACTER}" if body else "", name
     if name:
         return body.decode(name, "replace"), name
+    if (text := _iso_2022_jp(body)) is not None:
+        return text, "iso2022_jp"
     try:
         return body.decode(), "utf-8"
     except UnicodeDecodeError as error:
-        if error.end >= len(body) and len(body) - error.start < 4:  # the download limit cut the last character
+        if _is_cut(body, error):
             return body.decode(errors="replace"), "utf-8"
     name = codec(cchardet.detect(body[:_DETECT])["encoding"] or "")
-    if name in ("", REPLACEMENT):
+    if name in ("", REPLACEMENT) or (name == "utf-8" and body.decode(errors="ignore").isascii()):
         name = "cp1252"
     return body.decode(name, "replace"), name
+
+
+def _is_cut(body: bytes, error: UnicodeDecodeError) -> bool:
+    """Whether a body is UTF-8 but for its last character, which the download limit has cut. A single last byte counts
+    only if there is UTF-8 before it: behind ASCII it is a letter of another charset."""
+    if error.reason != "unexpected end of data":
+        return False
+    return len(body) - error.start > 1 or not body[: error.start].isascii()
+
+
+def _iso_2022_jp(body: bytes) -> str | None:
+    """The text of a body in ISO-2022-JP; None if it is in another charset. All its bytes are ASCII, so that it would
+    pass for UTF-8: only escape sequences that make sense up to the end tell it."""
+    if not body.isascii() or b"\x1b" not in body or not any(escape in body for escape in _ESCAPES):
+        return None
+    try:
+        return body.decode("iso2022_jp")
+    except UnicodeDecodeError as error:
+        return body.decode("iso2022_jp", "replace") if error.start > len(body) - 4 else None
 
 
 def codec(label: str) -> str:
@@ -136,8 +180,35 @@ def _codec(label: str) -> str:
     return name if name in _KNOWN else ""
 
 
-def _from_meta(body: bytes) -> str:
-    """The codec that a meta element declares, or "". A meta element that can be read as ASCII is never in UTF-16."""
-    found = _META.search(body, 0, _PRESCAN)
-    name = codec(found[1].decode("ascii")) if found else ""
+def _declared(body: bytes) -> str:
+    """The codec that the body itself declares, or "". What can be read as ASCII is never in UTF-16."""
+    early = b"charset" in body[:_PRESCAN].lower()  # most pages without a declaration do not have the word
+    name = (_from_meta(body, _EARLY, _PRESCAN) if early else "") or _from_xml(body)
+    if not name and _SOMEWHERE.search(body, 0, _DETECT):
+        name = _from_meta(body, _LATE, _DETECT)
     return "utf-8" if name.startswith("utf-16") else name
+
+
+def _from_meta(body: bytes, tags: re.Pattern[bytes], most: int) -> str:
+    """The codec of the first meta element that declares a known one, or ""."""
+    for tag in tags.finditer(body, 0, most):
+        if tag["meta"] and (name := _of_meta(tag["meta"])):
+            return name
+    return ""
+
+
+def _of_meta(attributes: bytes) -> str:
+    found = dict[bytes, bytes]()
+    for name, *values in _ATTRIBUTES.findall(attributes):
+        found.setdefault(name.lower(), values[0] or values[1] or values[2])
+    label = found.get(b"charset")
+    if label is None and found.get(b"http-equiv", b"").strip().lower() == b"content-type":
+        content = _CONTENT.search(found.get(b"content", b""))
+        label = next(filter(None, content.groups()), b"") if content else b""
+    return codec((label or b"").decode("latin-1"))
+
+
+def _from_xml(body: bytes) -> str:
+    """The codec that an XML declaration names, or "": the body is XHTML."""
+    found = _XML.match(body, 0, _PRESCAN) if body.startswith(b"<?xml") else None
+    return codec(found[2].decode("latin-1")) if found else ""

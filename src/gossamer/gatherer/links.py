@@ -11,12 +11,13 @@ Invariant: `the_lines_of_a_page_add_up_to_its_counts`.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag
-from gossamer.urls import Join, Scope, UrlClass, extension, has_www, host, registrable
+from gossamer.urls import Join, Scope, UrlClass, canonical, extension, has_www, host, registrable
 
 _WITH_WWW: Final = ("http://www.", "https://www.")
 _NOFOLLOW, _WWW, _DYNAMIC_FLAG = int(LinkFlag.NOFOLLOW), int(LinkFlag.WWW), int(LinkFlag.DYNAMIC)
@@ -25,6 +26,10 @@ _OUT_OF_SCOPE, _TOO_LONG = int(Counted.OUT_OF_SCOPE), int(Counted.TOO_LONG)
 _REJECTED, _TRAP, _NOT_HTTP = int(Counted.REJECTED), int(Counted.TRAP), int(Counted.NOT_HTTP)
 _LONGEST: Final = 16_384
 """Maximum characters of a reference."""
+_NEEDS_NO_PATH: Final = re.compile(
+    r"[\0- ]*+(?:[/\\]|https?:[/\\]{2}|(?!https?:)[a-z][a-z0-9+.-]*+:)", re.IGNORECASE | re.ASCII
+).match
+"""A reference that is the same for all bases with the same host."""
 MOST_LINES: Final = 200
 REST: Final = "…"
 _WORDS: Final = [of.name.lower() for of in Counted]
@@ -115,9 +120,29 @@ def merged(known: Found, again: Found) -> Found:
     return (known[0], flags, *known[2:])
 
 
-def resolved(references: Mapping[str, Found], join: Join, seen: Seen) -> Kinds:
-    """The targets in canonical form, as `join` gives it. References without one are counted in `seen`."""
-    targets: Kinds = {}
+def based(raw: str, url: str, references: Kinds, scope: Scope, seen: Seen) -> tuple[str, Kinds]:
+    """The base of a page whose base element says `raw`, and the references to resolve against it.
+
+    A base that is not http is ignored, as browsers do. One that is longer than a URL may be is never joined: a page of
+    15 KB, compressed, made 5 GB of URLs that way. What is relative to its path leads to URLs that are too long, and is
+    counted as such; what needs only its host is resolved. (Without the base, links would lead where nobody meant.)
+    """
+    base = canonical(raw[:_LONGEST], url)
+    if base is None:
+        return url, references
+    if len(base) <= scope.url_length and len(raw) <= _LONGEST:
+        return base, references
+    root = base[: base.index("/", 8) + 1]
+    kept = {raw: found for raw, found in references.items() if _NEEDS_NO_PATH(raw)}
+    for _ in range(len(references) - len(kept)):
+        seen.add(_TOO_LONG, root)
+    return root, kept
+
+
+def resolved(references: Mapping[str, Found], join: Join, seen: Seen, before: Kinds | None = None) -> Kinds:
+    """The targets in canonical form, as `join` gives it, after those found `before`. References without one are counted
+    in `seen`."""
+    targets: Kinds = {} if before is None else before
     known_as = targets.get
     for raw, found in references.items():
         url = join(raw) if len(raw) <= _LONGEST else None

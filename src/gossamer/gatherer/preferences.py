@@ -11,10 +11,10 @@ colon, a space and a value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from gossamer.gatherer.link_field import link_targets
 from gossamer.robots.preferences import bounded
 
 HEADERS: Final = ("content-usage", "content-signal", "tdm-reservation", "tdm-policy")
@@ -22,15 +22,13 @@ METAS: Final = frozenset(("tdm-reservation", "tdm-policy"))
 LIMIT: Final = 8_000
 """Maximum bytes of all lines. Lines that do not fit are left out whole: half a preference may mean the opposite."""
 
-_LICENCE: Final = re.compile(r"<([^<>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:\"[^\"]*\"|[^\s\",;]*))?)*)", re.ASCII)
-_LICENCE_REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"[^\"]*\blicense\b[^\"]*\"|license\b)", re.I)
-
 
 def of_headers(headers: Mapping[str, str]) -> list[tuple[str, str]]:
     """Names and values of the preferences in the header fields of a response. `headers`: by lower-case name."""
     found = [(name, headers[name]) for name in HEADERS if name in headers]
     if "link" in headers and "license" in headers["link"].lower():
-        found += [("license", url) for url, rel in _LICENCE.findall(headers["link"]) if _LICENCE_REL.search(rel)]
+        linked = ((url, given.get("rel", "").lower().split()) for url, given in link_targets(headers["link"]))
+        found += [("license", url) for url, rel in linked if "license" in rel]
     return found
 
 

@@ -18,6 +18,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from gossamer.base.model import LinkFlag, LinkKind, Tag, VisitFlag
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.directives import of_meta, refresh_target
+from gossamer.gatherer.link_field import field_text, link_targets
 from gossamer.gatherer.links import Found, Kinds, merged
 from gossamer.gatherer.markup.tags import Marks
 from gossamer.gatherer.preferences import METAS
@@ -31,6 +32,9 @@ SILENT: Final[tuple[str, ...]] = ("script", "style", "template")
 """Elements whose text is never visible, not even inside a link."""
 _EMBEDS: Final = frozenset({"src", "data", "poster", "background"})
 """Attributes that refer to a part of the page rather than to another page."""
+_SEQUENCE: Final = frozenset({"next", "prev", "previous"})
+"""Relations to the pages before and after in a list: links to click, though browsers show none."""
+_XLINK: Final = "xlink:href"
 _TAGS: Final = {tag.name.lower(): tag for tag in Tag}
 _TEXT_IN_ALL: Final = 1_000_000
 """Maximum characters read from long links of a page: nested links repeat the text of the links inside them."""
@@ -83,14 +87,14 @@ def read(tree: LexborHTMLParser, tags: Marks, settings: GathererSettings, token:
     tags of the page; `token`: our product token, for meta elements that are addressed to us by name."""
     found = Read(settings.max_links, settings.anchor_length if settings.anchors else 0)
     silent = [name for name in SILENT if name in settings.drop and tags.may_have(name)]
-    planned, link, refresh = _planned(settings.links)
-    bearers = [bearer for bearer in planned if tags.may_have(bearer.name)]
+    bearing, link, refresh = _planned(settings.links)
+    bearers = [bearer for bearer in bearing if tags.may_have(bearer.name)]
     before = {b: [node.attributes for node in tree.tags(b.name)] for b in bearers if b.name in silent}
     if silent:
         tree.strip_tags(silent)
     for bearer in bearers:
         if bearer.tag is Tag.A:
-            _read_anchors(tree, bearer, found)
+            _read_anchors(tree, bearer, found, tags.may_have("svg"))
         else:
             _read_others(before.get(bearer) or [node.attributes for node in tree.tags(bearer.name)], bearer, found)
     if link and tags.may_have("link"):
@@ -128,12 +132,13 @@ def _nofollow(attributes: Mapping[str, str | None]) -> int:
     return 0 if _UNFOLLOWED.isdisjoint(rel.split()) else _NOFOLLOW
 
 
-def _read_anchors(tree: LexborHTMLParser, bearer: Bearer, found: Read) -> None:
-    """Read all <a>. This is the loop with the highest cost: the text of a link is read only if it may be needed."""
+def _read_anchors(tree: LexborHTMLParser, bearer: Bearer, found: Read, has_svg: bool) -> None:
+    """Read all <a>. This is the loop with the highest cost: the text of a link is read only if it may be needed. In SVG
+    the URL may be in `xlink:href`."""
     references, longest, (_, attribute, kind, tag) = found.references, found.anchor_length, bearer
     for position, node in enumerate(tree.tags("a")):
         attributes = node.attributes
-        raw = attributes.get(attribute)
+        raw = attributes.get(attribute) or (attributes.get(_XLINK) if has_svg else None)
         if not raw or raw[0] == "#":
             continue
         known = references.get(raw)
@@ -171,16 +176,39 @@ def _text_of_image(node: LexborNode, longest: int) -> str:
 
 
 def _read_link(attributes: Mapping[str, str | None], position: int, found: Read) -> None:
-    rel = (attributes.get("rel") or "").lower().split()
-    if "canonical" in rel:
-        kind = LinkKind.CANONICAL
-    elif "stylesheet" in rel:
-        kind = LinkKind.EMBEDDED
-    elif "alternate" in rel and ("hreflang" in attributes or (attributes.get("type") or "").lower() in HTML):
-        kind = LinkKind.ALTERNATE
-    else:
-        return
-    found.add(attributes.get("href"), (kind, 0, "", position, Tag.LINK))
+    kind = _kind_of_rel(attributes.get("rel") or "", attributes)
+    if kind is not None:
+        found.add(attributes.get("href"), (kind, 0, "", position, Tag.LINK))
+
+
+def _kind_of_rel(rel: str, attributes: Mapping[str, str | None]) -> LinkKind | None:
+    """The kind of a <link>, or of a target in a `Link` field, by its relation; None if it is no link to a page."""
+    words = rel.lower().split()
+    if "canonical" in words:
+        return LinkKind.CANONICAL
+    if "stylesheet" in words:
+        return LinkKind.EMBEDDED
+    if "alternate" in words and ("hreflang" in attributes or (attributes.get("type") or "").lower() in HTML):
+        return LinkKind.ALTERNATE
+    return None if _SEQUENCE.isdisjoint(words) else LinkKind.ANCHOR
+
+
+def read_headers(headers: Mapping[str, str], settings: GathererSettings) -> Kinds:
+    """The references in header fields (by lower-case name): `Refresh` and `Link`, read like <meta> and <link>.
+
+    They are relative to the URL of the response: a base element does not move them. They are not part of the digest,
+    which is about the page.
+    """
+    found = Read(settings.max_links, 0)
+    _, link, refresh = _planned(settings.links)
+    if refresh and "refresh" in headers:
+        found.add(refresh_target(field_text(headers["refresh"])), (LinkKind.REDIRECT, 0, "", 0, Tag.HEADER))
+    if link and "link" in headers:
+        for position, (raw, given) in enumerate(link_targets(field_text(headers["link"]))):
+            kind = _kind_of_rel(given.get("rel", ""), given)
+            if kind is not None and "anchor" not in given:  # with an anchor it is a link of another page
+                found.add(raw, (kind, 0, "", position, Tag.HEADER))
+    return found.references
 
 
 def _read_metas(tree: LexborHTMLParser, found: Read, token: str, refresh: bool, now: float) -> None:

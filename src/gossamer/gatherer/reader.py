@@ -14,6 +14,7 @@ from gossamer.config import Settings
 from gossamer.gatherer.challenge import challenged
 from gossamer.gatherer.directives import of_header
 from gossamer.gatherer.gather import Gathered, charset_of, gather, redirected
+from gossamer.gatherer.link_field import field_text
 from gossamer.gatherer.result import Result, encode, encode_links
 from gossamer.gatherer.sitemaps import MOST_BYTES, further, listed, read
 from gossamer.robots import Rules
@@ -150,7 +151,7 @@ class Reader:
         kind, spoken = headers.get("content-type", ""), headers.get("content-language", "")
         tags, settings, agent = _robots_tags(fetched), self._settings.gatherer, self._settings.harvester.agent
         proven = fetched.assignment.proven
-        return gather(own, kind, tags, body, settings, self._scope, agent, spoken, time.time(), proven)
+        return gather(own, kind, tags, body, settings, self._scope, agent, spoken, time.time(), headers, proven)
 
     def _listed(self, fetched: Fetched, body: bytes) -> tuple[Gathered, tuple[str, ...]]:
         """The pages that a sitemap lists, and the sitemaps that it names. The file may be compressed with gzip."""
@@ -170,7 +171,7 @@ class Reader:
         different. The target of such a redirect, and of a redirect of robots.txt or a sitemap, keeps the `www.` of the
         server; other targets have the canonical form of the crawl.
         """
-        asked, raw = fetched.assignment.url.decode(), _location(fetched)
+        asked, raw = fetched.assignment.url.decode(), field_text(fetched.headers["location"])
         as_sent = canonical(raw, asked) or ""
         own, scope, proven = self._scope.canonical(asked) or asked, self._scope, fetched.assignment.proven
         target = scope.proving(lambda reference: scope.canonical(reference, asked), asked, proven)(raw) or ""
@@ -201,15 +202,6 @@ class Reader:
         wall = time.time() - (time.monotonic() - fetched.start)
         response = fetched.line, fetched.fields, fetched.body
         return self.archive.write(Exchange(url, address, wall, fetched.request, *response, decoded, cut), text)
-
-
-def _location(fetched: Fetched) -> str:
-    """The Location header. Servers send UTF-8 where only ASCII is allowed; bytes that are not UTF-8 become %XX."""
-    raw = fetched.headers["location"].encode("latin-1")
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return "".join([chr(octet) if octet < 0x80 else f"%{octet:02X}" for octet in raw])
 
 
 def _robots_tags(fetched: Fetched) -> list[str]:

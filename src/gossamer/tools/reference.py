@@ -66,12 +66,12 @@ STATES: Final = {
 }
 
 LINKS: Final = {
-    LinkKind.ANCHOR: "A link to click: `a`, `area`.",
+    LinkKind.ANCHOR: 'A link to click: `a`, `area`; also `link rel="next"` and `prev`.',
     LinkKind.FRAME: "A page shown inside the page: `frame`, `iframe`.",
     LinkKind.EMBEDDED: "A part of the page: `img`, `script`, `embed`, `object`, style sheets …",
-    LinkKind.CANONICAL: 'The URL that the page declares as its own: `link rel="canonical"`.',
-    LinkKind.ALTERNATE: 'Another version of the page: `link rel="alternate"`, of type HTML or with a language.',
-    LinkKind.REDIRECT: "The target of a redirect by the server or by `meta refresh`.",
+    LinkKind.CANONICAL: 'The URL that the page declares as its own: `link rel="canonical"`, or a `Link` header.',
+    LinkKind.ALTERNATE: 'Another version of the page, in HTML or another language: `link rel="alternate"` or a header.',
+    LinkKind.REDIRECT: "The target of a redirect by the server, by `meta refresh` or by a `Refresh` header.",
     LinkKind.SEED: "Not a link: the page is a seed.",
     LinkKind.SITEMAP: "Not a link: a sitemap of its site lists the page.",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from tests.support.timing import WITHIN, grows_less, takes_less
 
 URL = "http://example.org/a/b.html"
 WORDS = " plain words that are seen" * 5
+LONG = "x" * 200
 SETTINGS = Settings().gatherer
 
 
@@ -58,6 +60,8 @@ PAGES: dict[str, Callable[[int], str]] = {
     "one link": _filled('<a href="/p">x</a>'),
     "links to nowhere": _counted('<a href="http://[{}">x</a>'),
     "schemes": _counted('<a href="s{}:x">x</a>'),
+    "a long base": lambda size: f"<base href='/{'x/' * (size // 4)}'>{_counted('<a href={}>')(size // 2)}",
+    "a long base that is escaped": lambda size: f"<base href='/{'ü/' * (size // 8)}'>{_counted('<a href={}>')(size)}",
     "bases": _filled('<base href="http://other.example/">'),
     "metas": _filled("<meta name=x content=y>"),
     "directives": _filled('<meta name=robots content="noindex,unavailable_after: 2020-01-01">'),
@@ -101,7 +105,22 @@ PAGES: dict[str, Callable[[int], str]] = {
     "formatting in cells": lambda size: f"<table><tr><td>{_open(size // 20)}{'<td>x' * (size // 10)}",
     "formatting that ends late": lambda size: f"{_open(900)}{'<div>' * 50}{'</b>' * (size // 6)}",
     "little formatting that ends late": lambda size: f"{_open(30)}{'<div>' * 900}{'</b>' * (size // 5)}",
+    "long formatting re-created": lambda size: f"<p><b title='{'x' * (size // 2)}'>{'<p>x' * (size // 8)}",
+    "a long link re-created": lambda size: f"<p><a href='{'x' * (size // 2)}'>{'<p>x' * (size // 8)}",
+    "a long link around a cell": lambda size: (
+        f"<p><a href='{'x' * (size // 2)}'><table><td></a></table>{'<p>x' * (size // 8)}"
+    ),
+    "tags in long formatting": lambda size: f"<p><b title='{'<x' * (size // 4)}'>{'<p>x' * (size // 8)}",
+    "much long formatting": lambda size: (
+        f"<p>{''.join(f'<b a{i}={LONG}>' for i in range(size // 420))}{'<p>x' * (size // 8)}"
+    ),
+    "long formatting that ends late": lambda size: (
+        f"<b title='{'x' * (size // 2)}'>{'<div>' * 900}{'</b>' * (size // 10)}"
+    ),
     "options": _after("<select>", "<option>"),
+    "options after other elements": lambda size: (
+        f"<select><option>{'x<b>y</b>' * (size // 18)}</option>{'<option>y' * (size // 18)}"
+    ),
     "items in items": _filled("<li><dd>"),
     "ruby": _filled("<rt>"),
     "groups of options": _filled("<optgroup>"),
@@ -127,6 +146,48 @@ def test_gathering_does_not_take_quadratic_time(name: str) -> None:
     assert grows_less(lambda size: _reading(PAGES[name](size)), (20_000, 320_000), than=120)
 
 
+LONG_THINGS = {
+    "<b title='": ("x", "'>"),
+    "<p><font a='": ("<p>", "'>"),
+    "<table><b title='": ("x", "'>"),
+    "<a href='/": ("x", "'>"),
+    "<a href='//x.example/": ("ü", "'>"),
+    "<a href=/x title='": ("x", "'>"),
+    "<a href=/x>": ("x ", ""),
+    "<p><a href=/x><div>": ("<i a=1>", ""),
+    "<base href='/": ("x/", "'>"),
+    "<title>": ("x ", "</title>"),
+    "<html lang='": ("x", "'>"),
+    "<svg><a xlink:href='": ("x", "'>"),
+    "<meta http-equiv=refresh content='0;url=": ("x", "'>"),
+    "<link rel=canonical href='/": ("x", "'>"),
+    "<select><option>": ("x<b>y</b>", "</option>"),
+    "<template>": ("<b>", ""),
+}
+"""Beginnings, what is repeated after them, and ends."""
+MANY_THINGS = (
+    *("<p>x", "<div>", "<li>x", "<td>x", "<tr>", "<table>x", "<b>", "<b a{}>", "<nobr>", "<i><p>", "</b>", "</a>"),
+    *("<a href={}>", "<a href=?{}>y</a>", "<a href=../{}>", "<svg><a href={}>", "<a href={}><img alt=''>"),
+    *("<option>y", "<select>", "<html a{}=1>", "<base href=y{}>", "<area href={} alt=z>", "<link rel=next href={}>"),
+)
+
+
+@pytest.mark.parametrize("long", LONG_THINGS)
+def test_nothing_long_is_multiplied_by_anything_that_is_repeated(long: str) -> None:
+    """Of two things that a page repeats, the costs add up. A product would be 20,000 times one of them."""
+    piece, end = LONG_THINGS[long]
+    head = long + piece * (60_000 // len(piece)) + end
+    for many in MANY_THINGS:
+        page = head + _counted(many)(60_000)
+        before = _peak()
+        assert takes_less(_reading(page), than=1), (long, many)
+        assert _peak() - before < 100_000, (long, many)
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 _MEASURED = """
 import resource, sys
 from tests.gatherer.markup.test_hostile_html import PAGES, gathered
@@ -140,8 +201,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 def test_open_formatting_elements_take_little_memory_and_time() -> None:
-    names = [name for name in PAGES if "formatting" in name or name == "options"]
-    assert len(names) == 6
+    names = [name for name in PAGES if "formatting" in name or " long " in name or "options" in name]
+    assert len(names) > 12
     for name in names:
         assert takes_less(_reading(PAGES[name](25_000)), than=2)
     run = [sys.executable, "-c", _MEASURED, *names]
@@ -212,6 +273,27 @@ def test_markup_is_read_as_browsers_read_it(html: str, found: list[str]) -> None
 )
 def test_a_base_counts_only_if_it_is_a_url(base: str, target: str) -> None:
     assert links(f"{base}<a href=x>x</a>") == [target]
+
+
+@pytest.mark.parametrize("long", ["x/" * 1_000, "x/" * 100_000, "ü/" * 400, "x" * 100_000 + "/", "/" * 3_000])
+def test_a_base_that_is_too_long_is_never_joined(long: str) -> None:
+    """Links that are relative to its path are too long; those that need only its host are not."""
+    relative = "<a href=x>1</a><a href=./y>2</a><a href=?q>3</a><a href=../z>4</a><a href=http:odd>5</a>"
+    absolute = "<a href=/a>1</a><a href=//c.example/b>2</a><a href=http://d.example/>3</a><a href=mailto:x@y>4</a>"
+    found = gathered(f'<base href="http://b.example/{long}">{relative}{absolute}{WORDS}')
+    assert [link.url for link in found.links] == ["http://b.example/a", "http://c.example/b", "http://d.example/"]
+    assert (found.counted[Counted.TOO_LONG], found.counted[Counted.NOT_HTTP]) == (5, 1)
+    assert found.out_degree == 9
+    assert b"too_long\t\tb.example\t5\n" in found.seen
+
+
+def test_a_base_as_long_as_a_url_may_be_is_joined() -> None:
+    base = f"http://b.example/{'x' * (1_999 - len('http://b.example/'))}/"
+    assert [link.url for link in gathered(f"<base href={base}><a href=/y>1</a><a href=z>2</a>").links] == [
+        "http://b.example/y"
+    ]
+    short = base[:-50] + "/"
+    assert gathered(f"<base href={short}><a href=z>2</a>").links[0].url == f"{short}z"
 
 
 @pytest.mark.parametrize(

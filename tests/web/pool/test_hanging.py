@@ -16,13 +16,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.base import memory
 from gossamer.base.model import Outcome
+from gossamer.crawl.watch import LARGE_WORKER
 from gossamer.gatherer.reader import LARGE
 from gossamer.web.pool import blame, workers
 from gossamer.web.pool.workers import Worker
 from tests.support.pooling import Start, archived, ask, collect, outcomes, server, start
 from tests.support.server import Server
-from tests.support.timing import WITHIN
+from tests.support.timing import WITHIN, wait_for
 
 __all__ = ["server", "start"]
 
@@ -38,6 +40,9 @@ def hanging(url, *arguments):
         ctypes.CDLL(None).pause()
     if "hang=memory" in url:
         bytearray(4 << 30)
+    if "hang=large" in url:
+        held = bytes(range(256)) * (1 << 20)
+        ctypes.PyDLL(None).pause()
     return gather(url, *arguments)
 
 module.gather = hanging
@@ -156,8 +161,33 @@ def test_deaths_for_which_a_page_is_blamed_do_not_end_the_crawl(
     assert outcomes(collect(pool, 1)) == {4: Outcome.OK}
 
 
-def test_a_page_that_takes_too_much_memory_costs_a_worker(hanging: Start, server: Server) -> None:
+@pytest.mark.parametrize("page", ["/ok?", "/big?"])
+def test_a_page_that_takes_too_much_memory_costs_a_worker(
+    hanging: Start, server: Server, page: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A small page is read in the loop of the worker, a large one in its background thread."""
     pool = hanging(workers=1)
     for number, outcome in enumerate((Outcome.RETURNED, Outcome.WORKER_DIED), 1):
-        pool.assign([ask(number, server.url("/ok?hang=memory"), server)])
-        assert outcomes(collect(pool, 1)) == {number: outcome}
+        pool.assign([ask(number, server.url(f"{page}hang=memory"), server)])
+        found = collect(pool, 1)
+        assert outcomes(found) == {number: outcome}
+        assert found[number][1]["detail"] == b"it used up the memory that a worker may use"
+    pool.assign([ask(3, server.url("/ok"), server)])
+    assert outcomes(collect(pool, 1)) == {3: Outcome.OK}
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_worker_that_the_desk_ends_costs_the_page_that_it_was_gathering(hanging: Start, server: Server) -> None:
+    """The memory of the crawl runs out while one worker is large (`Watch`)."""
+    pool = hanging(workers=1)
+    for number, outcome in enumerate((Outcome.RETURNED, Outcome.WORKER_DIED), 1):
+        (pid,) = pool.pids()
+        pool.assign([ask(number, server.url("/ok?hang=large"), server)])
+        wait_for(lambda pid=pid: memory.used([pid]) > LARGE_WORKER)  # type: ignore[misc]
+        pool.end(pid, "it used much")
+        found = collect(pool, 1)
+        assert outcomes(found) == {number: outcome}
+        assert found[number][1]["detail"] == b"it used much"
+    assert pool.pids() != [pid]
+    pool.assign([ask(3, server.url("/ok"), server)])
+    assert outcomes(collect(pool, 1)) == {3: Outcome.OK}

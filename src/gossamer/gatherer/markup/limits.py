@@ -7,7 +7,10 @@ lexbor accepts any page, but the cost of some things is quadratic or worse:
 - formatting elements left open (<b>, <font>): the end tag of their parent closes them, and the next element re-creates
   all of them, three of each spelling. 2,000 of them and as many <p>, in 22 KB, take 14 s and 1.5 GB;
 - end tags of formatting elements with open blocks in between: each walks up all open elements eight times;
-- options of a <select>: each option scans all others (48,000 take 5 s).
+- options of a <select>: each option scans all that is in it (48,000 options take 5 s, 10,000 after 30,000 other
+  elements 4 s);
+- attributes of formatting elements left open, <a> included: each re-created element has a copy of them. One <b> with a
+  title of 300 KB before 50,000 <p> takes 15 GB.
 
 A page that might exceed a limit is read here first, tag by tag, in linear time, and cut before the tag that exceeds it.
 Most pages skip this exact check: they have few tags (`prefilter`), none of them long, or simple nesting (`fast`).
@@ -25,7 +28,7 @@ import numpy as np
 
 from gossamer.gatherer.markup.fast import FORMATTING, NEVER_DEEP, RAW, SIBLINGS, is_plain
 from gossamer.gatherer.markup.prefilter import ALIKE, count_roots, has_few
-from gossamer.gatherer.markup.tags import Marks, marks
+from gossamer.gatherer.markup.tags import PAIR, Marks, beginning_like, key_of, marks
 
 MOST_TAGS: Final = 50_000
 """Maximum start tags, end tags and comments."""
@@ -38,6 +41,12 @@ FREE: Final = 3
 """Formatting elements left open that do not count."""
 MOST_WALKED: Final = 1_000_000
 """Maximum open elements that the end tags of formatting elements walk up, summed up over these tags: half a second."""
+MOST_COPIED: Final = 20_000_000
+"""Maximum characters of attributes that re-created formatting elements have together."""
+MOST_SCANNED: Final = 50_000_000
+"""Maximum tags of a <select> that its options scan, summed up over the options: 0.5 s."""
+ROUGHLY: Final = 4
+"""The quick check of what is copied takes every tag for one that copies all: it lets pass so many times the maximum."""
 MOST_OPTIONS: Final = 10_000
 MOST_PASSED: Final = MOST_TAGS * DEEPEST
 """Maximum open elements that all tags together walk up: 0.1 s. Few tags are harmless however deep they are."""
@@ -58,6 +67,13 @@ _TAG: Final = re.compile(
     r"<!--(?:-?>|(?s:.*?)(?:--!?>|\Z))|<(?:[!?]|/[^A-Za-z])[^>]*+"
     rf"|<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)(?P<attributes>(?:[\s/]++|{_ATTRIBUTE})*+)"
 )
+_START: Final = re.compile(rf"<[A-Za-z][^\s/>]*+(?:[\s/]++|{_ATTRIBUTE})*+".encode())
+_COPIED: Final = beginning_like(FORMATTING | {"a"})
+_NO_OPENING: Final = ~np.isin(np.arange(256), list(b"= \t\n\f\r"))
+"""By octet: whether a quote after it opens no value."""
+_SHORTEST_OPEN: Final = len('<b a=">')
+"""Bytes of the shortest tag that does not end at its first >."""
+_OPTION: Final = key_of("opti")
 _CDATA: Final = "<![CDATA["
 # fmt: off
 _INLINE: Final = FORMATTING | {
@@ -90,6 +106,10 @@ _SPECIAL: Final = frozenset({
 # fmt: on
 _ORDINARY: Final = frozenset({"iframe", "noembed", "noframes", "noscript", "plaintext", "textarea", "title", "xmp"})
 """Special elements whose end tags behave like the end tags of ordinary elements."""
+_KEEPERS: Final = _BARRIERS | {"caption", "td", "th"}
+"""A link that is open around one of these is not closed by the end tag of a link, or by another link, inside it."""
+_SPLIT: Final = 8
+"""How often the end tag of a formatting element may copy each open one (the "adoption agency" of the standard)."""
 _LOOK_BACK: Final = 16
 _ADOPTED: Final = 7
 """If at most so many elements are open inside a formatting element, the parser closes it at its end tag for certain."""
@@ -109,12 +129,36 @@ def _suspicious(text: str, found: Marks) -> bool:
     tags = len(found.places)
     if len(text) > SHORT and _may_have_many_attributes(text, found):
         return True
+    left, strays = FREE + MOST_REBUILT // max(1, tags), MOST_WALKED // DEEPEST
+    if len(found.raw) * tags > ROUGHLY * MOST_COPIED and _longest(found, left) * tags > ROUGHLY * MOST_COPIED:
+        return True
     if tags <= HARMLESS:
         return False
-    left, strays = FREE + MOST_REBUILT // tags, MOST_WALKED // DEEPEST
+    if found.may_have("option") and int(np.count_nonzero(found.keys == _OPTION)) * tags > MOST_SCANNED:
+        return True
     if has_few(text, found, max(DEEPEST, MOST_PASSED // tags), left, MOST_WALKED, MOST_OPTIONS):
         return False
     return not is_plain(found, DEEPEST, left, strays, MOST_OPTIONS)
+
+
+def _longest(found: Marks, most_left: int) -> int:
+    """Upper bound of the bytes that a link and `most_left` formatting elements have in their start tags: the longest
+    tags together, or more than the page has if tags overlap, which they do only where they are not tags."""
+    raw, starts = found.raw, found.places[_COPIED[found.keys & PAIR] & ~found.are_ends]
+    octets = np.frombuffer(raw, np.uint8)
+    closings, apostrophes = np.flatnonzero(octets == ord(">")), np.flatnonzero(octets == ord("'"))
+    stops = np.append(closings, len(raw))[np.searchsorted(closings, starts)]
+    # A tag without apostrophe ends at its first > if that follows a quote that cannot open a value, and if it is short.
+    quoted = (octets[stops - 1] == ord('"')) & _NO_OPENING[octets[stops - 2]]
+    quoted &= np.searchsorted(apostrophes, starts) == np.searchsorted(apostrophes, stops)
+    lengths, read = stops - starts, 0
+    for i in np.flatnonzero((stops == len(raw)) | ~(quoted | (lengths < _SHORTEST_OPEN))).tolist():
+        tag = _START.match(raw, starts[i])
+        lengths[i] = tag.end() - starts[i] if tag else 0
+        read += int(lengths[i])
+        if read > len(raw):
+            return read
+    return int(np.sort(lengths)[-1 - most_left :].sum())
 
 
 def _may_have_many_attributes(text: str, found: Marks) -> bool:
@@ -129,7 +173,7 @@ def _end(text: str) -> int:
     """Where to cut the text: before the first tag that exceeds a limit, or at its end."""
     open_names, at, of_roots, options = list[str](), 0, 0, 0
     formatting, walked, in_form, before = _Formatting(), 0, False, ""
-    foreign, flat = -1, NEVER_DEEP
+    foreign, flat, scanned, inside = -1, NEVER_DEEP, 0, 0
     while tag := _TAG.search(text, at):
         at = tag.end()
         if tag["name"] is None:
@@ -145,13 +189,16 @@ def _end(text: str) -> int:
             of_roots += len(_ATTRIBUTES.findall(tag["attributes"]))
             if of_roots > MOST_ATTRIBUTES:
                 return tag.start()
-        formatting.rebuilt += max(0, formatting.left - FREE)
+        formatting.turn()
         if tag["end"]:
             if name in FORMATTING or name == "a":
                 at_once = name == (before if name == "a" else open_names[-1] if open_names else "")
                 walked += 0 if at_once else len(open_names)
+                formatting.copied += 0 if at_once else _SPLIT * formatting.size
                 if _close_formatting(open_names, name) and name != "a":
                     formatting.close(name)
+                elif name == "a":
+                    formatting.close_link()
             elif name != "form" or in_form:
                 _close(open_names, name)
                 in_form = in_form and name != "form"
@@ -160,6 +207,9 @@ def _end(text: str) -> int:
             at = after.start() if after else len(text)
         elif name == "option":
             options += 1
+            scanned += inside
+        elif name == "a" and foreign < 0:
+            formatting.open_link(tag["attributes"])
         elif name not in flat and not _follows_its_like(open_names, name):
             open_names.append(name)
             in_form = in_form or name == "form"
@@ -167,8 +217,13 @@ def _end(text: str) -> int:
                 formatting.open(name, tag["attributes"])
         foreign, before = _foreign_at(open_names, foreign, name), "" if tag["end"] else name
         flat = NEVER_DEEP if foreign < 0 else _FLAT_IN_FOREIGN
-        too_many = len(open_names) > DEEPEST or options > MOST_OPTIONS
-        if too_many or formatting.rebuilt > MOST_REBUILT or walked > MOST_WALKED:
+        inside += 1  # tags since the outermost open <select>
+        if name == "select" and open_names.count(name) <= (not tag["end"]):
+            inside = 0
+        too_many = len(open_names) > DEEPEST or options > MOST_OPTIONS or scanned > MOST_SCANNED
+        if name in _KEEPERS and not tag["end"]:
+            formatting.keep_link()
+        if too_many or formatting.exceed() or walked > MOST_WALKED:
             return tag.start()
     return len(text)
 
@@ -183,25 +238,61 @@ def _foreign_at(open_names: list[str], before: int, name: str) -> int:
 
 
 class _Formatting:
-    """The formatting elements that the parser may have to re-create: an upper bound."""
+    """The formatting elements that the parser may have to re-create, and the length of their attributes: upper bounds.
+
+    At most one link is re-created at a time, so that only its length counts.
+    """
 
     def __init__(self) -> None:
         self._spelt: dict[str, list[str]] = {}
         """Attributes of the elements left open, by name."""
         self._times: dict[tuple[str, str], int] = {}
-        self.left = 0
-        self.rebuilt = 0
+        self._left = 0
+        self._link = 0
+        """Length of the attributes of the link that may be open."""
+        self._is_kept = False
+        """Whether the link may stay open to the end of the page."""
+        self._rebuilt = 0
+        self.size = 0
+        """Length of the attributes of all that is left open."""
+        self.copied = 0
+
+    def turn(self) -> None:
+        """A tag: everything left open may have to be re-created."""
+        self._rebuilt += max(0, self._left - FREE)
+        self.copied += self.size
+
+    def exceed(self) -> bool:
+        return self._rebuilt > MOST_REBUILT or self.copied > MOST_COPIED
 
     def open(self, name: str, attributes: str) -> None:
         self._spelt.setdefault(name, []).append(attributes)
         times = self._times.get((name, attributes), 0)
         self._times[name, attributes] = times + 1
-        self.left += times < ALIKE
+        if times < ALIKE:
+            self._left += 1
+            self.size += len(attributes)
 
     def close(self, name: str) -> None:
         key = name, self._spelt[name].pop()
         self._times[key] -= 1
-        self.left -= self._times[key] < ALIKE
+        if self._times[key] < ALIKE:
+            self._left -= 1
+            self.size -= len(key[1])
+
+    def open_link(self, attributes: str) -> None:
+        self._set_link(max(self._link, len(attributes)) if self._is_kept else len(attributes))
+
+    def close_link(self) -> None:
+        if not self._is_kept:
+            self._set_link(0)
+
+    def keep_link(self) -> None:
+        self._is_kept = self._is_kept or self._link > 0
+
+    def _set_link(self, length: int) -> None:
+        self.size += length - self._link
+        self._link = length
 
 
 def _follows_its_like(open_names: list[str], name: str) -> bool:

@@ -8,7 +8,8 @@ When a worker dies, its wire is read to the end, its archive file is cut to the 
 it had in hand comes back as RETURNED, ended now; `web/pool/blame.py` says which page is to blame.
 
 A worker that hangs (in native code, stopped, swapped out) is killed, and the rest is the same. The desk checks its
-heartbeat once per second (`Worker.check`).
+heartbeat once per second (`Worker.check`). So does a worker that takes too much memory: its own limit ends it, or the
+desk does, when the memory of the whole crawl runs out (`crawl/watch.py`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from gossamer.web.message import HEAD, Links, Results, Type, decode_results, enc
 from gossamer.web.pool.blame import MOST_DEATHS, Blame
 from gossamer.web.pool.placement import Placement
 from gossamer.web.pool.warcs import Warcs
+from gossamer.web.pool.wire import OUT_OF_MEMORY
 from gossamer.web.pool.workers import Inherited, Worker, Workers
 
 _NUMBER: Final = struct.Struct("<Q")
@@ -218,18 +220,24 @@ class Pool:
         code = self._workers.end(worker)
         gathered = worker.named() if worker.hung is None else worker.hung
         blamed = not worker.open.keys().isdisjoint(gathered)
-        bodies = self._give_up(worker, gathered, f"exit code {code}" if worker.hung is None else "it hung")
+        bodies = self._give_up(worker, gathered, _cause(code) if worker.hung is None else worker.why)
         worker.heartbeat.close()
         self._workers.living.remove(worker)
         if self._stopping:
             return bodies
         if not blamed and self._blame.too_many_deaths(self._clock.monotonic()) and self._fault is None:
             self._fault = GossamerError(
-                f"workers died {MOST_DEATHS + 1} times within a minute, the last with exit code {code}",
+                f"workers died {MOST_DEATHS + 1} times within a minute, the last: {_cause(code)}",
                 "Their messages stand above; a signal (negative code) often means that memory is used up.",
             )
         self._workers.start(worker.number)
         return bodies
+
+    def end(self, pid: int, why: str) -> None:
+        """Ends a worker for a reason that the desk knows; what it has in hand comes back as if it had died."""
+        for worker in self._workers.living:
+            if worker.pid == pid:
+                worker.give_up(why)
 
     def _give_up(self, worker: Worker, gathered: list[int], why: str) -> list[bytes]:
         """Results for what a dead worker had in hand; `gathered`: the pages that are to blame."""
@@ -282,6 +290,11 @@ class Pool:
     def cpu_seconds(self) -> float:
         """CPU time of the living workers; those that have ended count among the children of this process."""
         return sum(w.cpu_seconds() for w in self._workers.living)
+
+
+def _cause(code: int) -> str:
+    """Why a worker died, by its exit code."""
+    return "it used up the memory that a worker may use" if code == OUT_OF_MEMORY else f"exit code {code}"
 
 
 def _ended(assignment: Assignment, outcome: Outcome, now: float, detail: str) -> bytes:

@@ -10,6 +10,8 @@ from typing import Final
 
 from gossamer.web.message import HEAD, Type
 
+OUT_OF_MEMORY: Final = 71
+"""Exit code of a worker that has used up the memory that a worker may use."""
 _NUMBER: Final = struct.Struct("<Q")
 _READ: Final = 1 << 18
 _MOST: Final = 1 << 24

@@ -50,7 +50,9 @@ class Worker:
         self.files: list[int] = []
         """Archive files that results may still name, the newest last."""
         self.hung: list[int] | None = None
-        """The assignments that it was gathering when it was found to hang; None: it was not."""
+        """The assignments that it was gathering when it was found to hang, or given up; None: it was not."""
+        self.why = "it hung"
+        """Why it was given up."""
         self._still = [0.0, 0.0]
         """Seconds for which its loop has not turned, and for which the page in its background thread was the same."""
         self._last: tuple[int, int | None] = (0, None)
@@ -111,6 +113,11 @@ class Worker:
     def named(self) -> list[int]:
         """The assignments whose pages it is gathering, by its heartbeat."""
         return [number for background in (False, True) if (number := self.heartbeat.read(background)) is not None]
+
+    def give_up(self, why: str) -> None:
+        """Kills the worker: what it is gathering now is to blame."""
+        self.hung, self.why = self.named(), why
+        self.kill()
 
     def stop(self) -> None:
         self.wire.send(frame(Type.STOP))

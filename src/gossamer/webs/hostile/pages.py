@@ -11,15 +11,17 @@ from __future__ import annotations
 import gzip
 import re
 import secrets
+from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, by_path, made, says
+from gossamer.webs.hostile.behaviour import Behaviour, HostileRequest, Serve, by_path, made, says
 from gossamer.webs.hostile.saying import answer, page, redirect, text
 
 MANY_LINKS: Final = 100_000
 DEEP: Final = 1_000_000
 MEGABYTE: Final = 1_000_000
+LONG: Final = 300_000
 POSTINGS: Final = 100
 MISSING: Final = 30
 """Number of missing pages to which a site links."""
@@ -62,6 +64,21 @@ def _deep() -> bytes:
 def _long_words() -> bytes:
     word = b"a" * MEGABYTE
     return _squeezed(page("a word of a megabyte") + b"<p>" + word + b"</p><p title='" + word + b"'>end</p>")
+
+
+@cache
+def _long_base() -> bytes:
+    """Every link would be as long as the base: a gigabyte and a half of URLs."""
+    links = "".join(f"<a href={n}>{n}</a> " for n in range(5_000))
+    head = f'<base href="/{"far/" * (LONG // 4)}">'
+    return _squeezed(page("a base of 300 KB", "/before", head=head) + links.encode())
+
+
+@cache
+def _long_attributes() -> bytes:
+    """Every paragraph gets a copy of the attribute: nine gigabytes."""
+    markup = f"<p><b title='{'x' * LONG}'>{'<p>x' * (LONG // 10)}"
+    return _squeezed(page("an attribute of 300 KB", "/before") + markup.encode())
 
 
 @cache
@@ -147,6 +164,15 @@ def _open(count: int) -> str:
     return "".join(f"<b a{n}>" for n in range(count))
 
 
+def _costly(body: Callable[[], bytes]) -> Serve:
+    """Serves a page made when first needed, and a good page to which it links."""
+
+    def serve(request: HostileRequest) -> bytes:
+        return answer(page(f"a good page of {request.host}")) if request.path == "/before" else body()
+
+    return made(serve)
+
+
 def _bomb(name: str, what: str, markup: str) -> Behaviour:
     """A site whose page can be read, including the link before the bomb."""
     bomb = page(name, "/before") + markup.encode()
@@ -163,6 +189,8 @@ PAGES: Final = (
     Behaviour("long-words", "Words of a megabyte.", {"/page": _OK}, says(_long_words)),
     Behaviour("many-attributes", "An element with a hundred thousand attributes.", {"/page": _OK},
         says(_many_attributes)),
+    Behaviour("long-base", "A base element of 300 KB before five thousand relative links.",
+        {"/page": _OK, "/before": _OK}, _costly(_long_base), starts=("/page",)),
     _linking("open-quote", "Attributes without a closing quote.",
         page("quotes that stay open")
         + b'<a href="/before">before</a><a href="/never>never</a><p title=\'x>' + b"y" * 500, "A.4.1", "/before"),
@@ -213,5 +241,7 @@ PAGES: Final = (
         f"{_open(900)}{'<div>' * 50}{'</b>' * (SIZE // 6)}"),
     _bomb("formatting-deep", "A few formatting elements that end below hundreds of blocks",
         f"{_open(30)}{'<div>' * 900}{'</b>' * (SIZE // 5)}"),
+    Behaviour("bomb-formatting-long", "A formatting element with an attribute of 300 KB, reopened in every paragraph.",
+        {"/page": _OK, "/before": _OK}, _costly(_long_attributes), "A.4.1", starts=("/page",)),
 )
 # fmt: on
