@@ -24,6 +24,7 @@ import numpy as np
 
 from gossamer.base.model import Ask
 from gossamer.collection.journal.effects import Effects, SiteEvent
+from gossamer.desk import domains
 from gossamer.desk.account import Account
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Desk
@@ -93,10 +94,12 @@ def _follow_events(desk: Desk, applied: Applied) -> None:
             function(desk, sites)
 
 
-def _add_places(desk: Desk, applied: Applied) -> None:
+def _add_sites(desk: Desk, applied: Applied) -> None:
     desk[Places].add(applied.effects)
 
 
+    domains.add_sites(desk, applied)
+    backoff.add_sites(desk, applied)
 # --- the tables ---------------------------------------------------------------------------------------------------
 
 
@@ -117,7 +120,7 @@ class Row(NamedTuple):
 
 # fmt: off
 SECTIONS: Final = (
-    Section(lambda effects: len(effects.sites.lengths) or len(effects.origins), (_add_places, backoff.add_sites)),
+    Section(lambda effects: len(effects.sites.lengths) or len(effects.origins), (_add_sites,)),
     Section(lambda effects: len(effects.pages),                                 (pages.add_pages,)),
     Section(lambda effects: len(effects.visits),                                (_count_kinds, _follow_visits)),
     Section(lambda effects: len(effects.verdicts),                              (pages.judge_pages,)),
@@ -145,6 +148,7 @@ VISITS: Final = (
     Row(pages.learn_from_visits),
     Row(_count),
 )
+    Row(domains.vouch),
 
 EVENTS: Final[dict[SiteEvent, Callable[[Desk, Any], None]]] = {
     SiteEvent.RESOLVED:          naming.take_address,
@@ -176,5 +180,7 @@ EXCEPTIONS: Final = {
     "site.pages":     "the seeder counts new pages while it numbers them, and takes the count back",
     "unjudged":       "volatile: the planner clears it when it begins to judge pages, in the plan's thread",
     "recycled":       "volatile: the harvester clears it when recycled addresses rest in the queue",
+    "site.domain_pages": "as site.pages",
+    "site.domain":    "the seeder writes the domain of a new site before the journal; applying writes the same again",
 }
 # fmt: on

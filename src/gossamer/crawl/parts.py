@@ -10,6 +10,7 @@ from gossamer.config.settings import Settings
 from gossamer.desk.account import Account
 from gossamer.desk.columns import Columns
 from gossamer.desk.desk import Desk, Part, layout_of
+from gossamer.desk.domains import Domains
 from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
 from gossamer.harvester.backoff import Backoff
@@ -21,6 +22,7 @@ from gossamer.seeder.copies import Copies
 
 PARTS: Final[tuple[type[Part], ...]] = (
     Places,
+    Domains,
     Rules,
     Account,
     Pages,

@@ -53,7 +53,7 @@ REMEMBERED: Final = 1_000_000
 SHOWN: Final = 20
 """At most this many skipped seeds are shown one by one."""
 _FULL: Final = {
-    Counted.SITE_FULL: "the site is full (seeder.pages_per_site)",
+    Counted.SITE_FULL: "the site or its domain is full (seeder.pages_per_site, sites_per_domain, pages_per_domain)",
     Counted.COLLECTION_FULL: "the collection is full (collection.max_pages, collection.max_sites)",
 }
 

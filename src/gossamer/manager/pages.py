@@ -94,7 +94,7 @@ def add_pages(desk: Desk, applied: Applied) -> None:
     first = pages.count
     count = first + len(new)
     check_room("pages", "max_pages", count, pages.limit)
-    unjudged = enter(pages, desk.columns.site.pages, new, first)
+    unjudged = enter(pages, desk.columns.site, new, first)
     boosts = part.boosts_of(applied.effects.urls.split())
     if boosts is not None:
         pages.boost[first:count] = boosts
