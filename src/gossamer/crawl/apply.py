@@ -48,6 +48,8 @@ def apply(desk: Desk, effects: Effects) -> None:
                 function(desk, applied)
     for part in desk.followers:
         part.follow(applied)
+    if effects.clock:
+        desk.correct(effects.clock)
 
 
 # --- visits -------------------------------------------------------------------------------------------------------
@@ -96,10 +98,10 @@ def _follow_events(desk: Desk, applied: Applied) -> None:
 
 def _add_sites(desk: Desk, applied: Applied) -> None:
     desk[Places].add(applied.effects)
-
-
     domains.add_sites(desk, applied)
     backoff.add_sites(desk, applied)
+
+
 # --- the tables ---------------------------------------------------------------------------------------------------
 
 
@@ -146,9 +148,9 @@ VISITS: Final = (
     Row(_keep_contents),
     Row(naming.follow_other_names,   lambda counts: counts.respelled),
     Row(pages.learn_from_visits),
+    Row(domains.vouch),
     Row(_count),
 )
-    Row(domains.vouch),
 
 EVENTS: Final[dict[SiteEvent, Callable[[Desk, Any], None]]] = {
     SiteEvent.RESOLVED:          naming.take_address,
@@ -178,9 +180,9 @@ EXCEPTIONS: Final = {
     "ranking":        "as merit",
     "site.resolved":  "0 at a resume: names, and what the settings say about them, may have changed",
     "site.pages":     "the seeder counts new pages while it numbers them, and takes the count back",
-    "unjudged":       "volatile: the planner clears it when it begins to judge pages, in the plan's thread",
-    "recycled":       "volatile: the harvester clears it when recycled addresses rest in the queue",
     "site.domain_pages": "as site.pages",
     "site.domain":    "the seeder writes the domain of a new site before the journal; applying writes the same again",
+    "unjudged":       "volatile: the planner clears it when it begins to judge pages, in the plan's thread",
+    "recycled":       "volatile: the harvester clears it when recycled addresses rest in the queue",
 }
 # fmt: on

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Final
 
 from gossamer.base import descriptors
-from gossamer.base.clock import RealClock
+from gossamer.base.clock import EARLIEST, RealClock
 from gossamer.base.compiled import KEPT
 from gossamer.base.ending import Ending
 from gossamer.base.log import EventLog, Level
@@ -142,6 +142,9 @@ class _Session:
             self._settle()
             m.crawl.harvest.resume(m.clock.monotonic() - m.store.lock.since)
             watch.take(m.scorer.resume(visits, self._before.scores))
+        if m.clock.wall() < EARLIEST:
+            wrong = "the system clock shows a time before this program existed: all times will be stored wrongly"
+            self._voice.warn("clock", f"{wrong}. Set the clock; the crawl follows it, and marks the wrong times")
         self._plant()
         m.store.commits.standing = lambda: watch.statistics().to_json()
         m.listener.start()

@@ -282,8 +282,8 @@ def check_clock(clock: RealClock, voice: Voice) -> None:
     """Warns once if the system clock was changed."""
     if (ahead := clock.set_by()) is not None:
         message = (
-            f"the system clock was changed by {'+' if ahead > 0 else '-'}{human_time(abs(ahead))}; the crawl keeps its"
-            " own time, so politeness delays are unaffected"
+            f"the system clock was changed by {'+' if ahead > 0 else '-'}{human_time(abs(ahead))}; times stored from"
+            " now on will follow it, times stored before are marked (gossamer verify), and no wait changes"
         )
         voice.warn("clock", message, seconds=round(ahead, 3))
 

@@ -42,6 +42,7 @@ class Pages(Part):
             "pending": "<u4",  # of these, pending
         },
     }
+    times = ("page.due",)
     needs = ("counts", "totals", "ranking")
     shown = SHOWN
 
