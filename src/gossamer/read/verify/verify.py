@@ -148,7 +148,7 @@ class _Contents:
             "where v.warc_end > 0 and v.warc_file = ? order by 1",
             [name],
         )
-        return [ArchivedVisit(*row, self.marks.after(tick)) for *row, tick in found]
+        return [ArchivedVisit._make([*row, self.marks.after(tick)]) for *row, tick in found]
 
 
 def _archive_lengths(sources: Sources, report: VerifyReport) -> dict[str, int]:
