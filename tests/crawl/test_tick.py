@@ -100,7 +100,7 @@ def test_every_kind_of_event_and_count_has_its_function() -> None:
 
 
 WRITERS = {
-    "seeder/pages.py": {"known", "site.pages"},
+    "seeder/pages.py": {"known", "site.pages", "site.domain", "site.domain_pages"},
     "seeder/copies.py": {"digests"},
     "harvester/requests.py": {"page.flags"},
     "harvester/names.py": {"site.resolved", "recycled"},
@@ -109,7 +109,7 @@ WRITERS = {
 }
 """Files that write what `EXCEPTIONS` lists, besides the functions that `apply` calls. Tables and rankings are written
 by kernels and by `getattr`, which the search below does not see."""
-UNSEEN = {"known", "digests", "site.pages", "page.completed", "ranking"}
+UNSEEN = {"known", "digests", "site.pages", "site.domain_pages", "page.completed", "ranking"}
 APPLYING = (
     "crawl/apply.py",
     "desk/",

@@ -107,15 +107,17 @@ def test_new_pages_enter_with_all_that_is_known_of_them(seed: int, count: int) -
     new, pages = np.zeros(count, PAGE), Group(20, LAYOUT["page"])
     for name in ("origin", "state", "reason", "depth", "flags"):
         new[name] = random.integers(0, 200, count)
-    new["site"], of_sites = random.integers(0, SITES, count), np.zeros(SITES, np.uint32)
+    new["site"], sites = random.integers(0, SITES, count), Group(SITES, LAYOUT["site"])
+    sites.domain[:] = random.integers(0, 2, SITES)
     new["flags"] |= int(PageFlag.JUDGED) if seed % 2 else 0
     journalled = np.frombuffer(new.tobytes(), PAGE)
-    assert enter(pages, of_sites, writable(journalled), 3) == bool((new["flags"] & PageFlag.JUDGED == 0).any())
+    assert enter(pages, sites, writable(journalled), 3) == bool((new["flags"] & PageFlag.JUDGED == 0).any())
     for name in ("origin", "state", "reason", "depth", "flags"):
         assert getattr(pages, name)[3 : 3 + count].tolist() == new[name].tolist()
     assert (pages.outcome[3 : 3 + count] == NO_OUTCOME).all()
     assert np.count_nonzero(pages.outcome) == count
-    assert of_sites.tolist() == np.bincount(new["site"], minlength=SITES).tolist()
+    assert sites.pages.tolist() == np.bincount(new["site"], minlength=SITES).tolist()
+    assert sites.domain_pages.tolist() == np.bincount(sites.domain[new["site"]], minlength=SITES).tolist()
 
 
 def test_columns_of_origins_have_the_types_that_kernels_take() -> None:

@@ -4,10 +4,12 @@
 be compared. It stands still while the machine is suspended.
 
 `wall()` is seconds since 1970 by the crawl's own reckoning: the system time when the collection was first opened after
-the machine was booted, plus the time that has passed since (CLOCK_BOOTTIME, which includes suspension). Setting the
-system clock has no effect on it, neither within a run nor between two runs: the collection keeps a `Reckoning`, which
-is valid until the next boot. After a boot the system clock is believed again, unless it shows less than the latest time
-in the collection.
+the machine was booted, plus the time that has passed since (CLOCK_BOOTTIME, which includes suspension). The collection
+keeps a `Reckoning`, which is valid until the next boot. After a boot the system clock is believed again, unless it
+shows less than the latest time in the collection.
+
+Setting the system clock has no effect on it by itself, neither within a run nor between two runs. The crawl follows the
+system clock only in a *correction* (`crawl/timekeeper.py`): then all stored times move with it.
 
 Invariants, each a property test of the same name: wall time never goes back, in a run or between two; no site is
 requested early, however the clock is set, the machine sleeps and the crawl is killed.
@@ -25,7 +27,9 @@ from typing import Final, NamedTuple, Protocol
 
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 NOTABLE: Final = 1.0
-"""Smallest change of the system clock that is reported, in seconds."""
+"""Smallest change of the system clock that is reported and followed, in seconds."""
+EARLIEST: Final = 1_577_836_800.0
+"""2020-01-01: this program is younger, so a clock that shows less is wrong."""
 
 
 class Reckoning(NamedTuple):
@@ -35,6 +39,9 @@ class Reckoning(NamedTuple):
     """Identifier of the boot; empty if unknown, and then never equal to another."""
     ahead: float
     """Wall time of that boot, in seconds."""
+    corrected: float = 0.0
+    """Sum of the corrections that it contains. The state has such a sum, too: after a kill between the two, the
+    difference is made up for."""
 
 
 class Clock(Protocol):
@@ -44,8 +51,22 @@ class Clock(Protocol):
     def monotonic(self) -> float: ...
     def wall(self) -> float: ...
 
-    def go_on(self, before: Reckoning | None, least: float) -> Reckoning:
-        """Continues the wall time of former runs, whose latest time is `least`; returns the reckoning from now on."""
+    @property
+    def ahead(self) -> float:
+        """Wall time minus the time since the boot, in seconds."""
+
+    def shown(self) -> float:
+        """The system time."""
+
+    def go_on(self, before: Reckoning | None, least: float, corrected: float = 0.0) -> Reckoning:
+        """Continues the wall time of former runs, whose latest time is `least` and whose corrections add up to
+        `corrected`; returns the reckoning from now on."""
+
+    def correct(self, seconds: float) -> Reckoning:
+        """Moves wall time; the caller moves all stored times as far. Returns the reckoning from now on."""
+
+    def ahead_of_wall(self) -> float:
+        """How far the system clock is ahead of `wall`, in seconds."""
 
     def set_by(self) -> float | None:
         """How far the system clock is ahead of `wall`, in seconds; None if that is unchanged since the last call."""
@@ -56,7 +77,7 @@ class _Reckoned(ABC):
 
     def __init__(self) -> None:
         self._ahead = self.shown() - self.since_boot()
-        self._told = 0.0
+        self._told = self._corrected = 0.0
 
     @abstractmethod
     def shown(self) -> float:
@@ -72,14 +93,30 @@ class _Reckoned(ABC):
     def wall(self) -> float:
         return self.since_boot() + self._ahead
 
-    def go_on(self, before: Reckoning | None, least: float) -> Reckoning:
+    @property
+    def ahead(self) -> float:
+        return self._ahead
+
+    def go_on(self, before: Reckoning | None, least: float, corrected: float = 0.0) -> Reckoning:
         same = before is not None and before.boot != "" and before.boot == self.boot()
-        ahead = before.ahead if before is not None and same else self.shown() - self.since_boot()
-        self._ahead = max(ahead, least - self.since_boot())
-        return Reckoning(self.boot(), self._ahead)
+        if before is not None and same:
+            ahead = before.ahead + (corrected - before.corrected)
+        else:
+            ahead = self.shown() - self.since_boot()
+        self._ahead, self._corrected = max(ahead, least - self.since_boot()), corrected
+        return Reckoning(self.boot(), self._ahead, corrected)
+
+    def correct(self, seconds: float) -> Reckoning:
+        self._ahead += seconds
+        self._corrected += seconds
+        self._told -= seconds
+        return Reckoning(self.boot(), self._ahead, self._corrected)
+
+    def ahead_of_wall(self) -> float:
+        return self.shown() - self.wall()
 
     def set_by(self) -> float | None:
-        ahead = self.shown() - self.wall()
+        ahead = self.ahead_of_wall()
         if abs(ahead - self._told) <= NOTABLE:
             return None
         self._told = ahead
@@ -103,6 +140,17 @@ class RealClock(_Reckoned):
             return _BOOT.read_text().strip()
         except OSError:
             return ""
+
+
+class DeskTime:
+    """Wall time in a worker, by the desk's reckoning: so archive and tables say the same."""
+
+    def __init__(self) -> None:
+        self.ahead = RealClock().ahead
+        """As in `Clock`. The desk sends its own, and sends it again after a correction."""
+
+    def wall(self) -> float:
+        return time.clock_gettime(time.CLOCK_BOOTTIME) + self.ahead
 
 
 class VirtualClock(_Reckoned):

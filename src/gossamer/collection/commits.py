@@ -39,7 +39,16 @@ class Archive(Protocol):
 class Commits:
     """The journal and the URL file, with the commits that make them durable. One commit runs at a time."""
 
-    def __init__(self, shard: Path, journal: Journal, urls: BlockFile, clock: Clock, thread: Executor) -> None:
+    def __init__(
+        self,
+        shard: Path,
+        journal: Journal,
+        urls: BlockFile,
+        clock: Clock,
+        thread: Executor,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`check` is called before every commit: it raises an error if the folder is another's."""
         self.journal = journal
         self.archive: Archive | None = None
         """Files that every commit covers too; None: there are none yet."""
@@ -49,6 +58,7 @@ class Commits:
         """Called with the visits of every commit, once they are synced."""
         self.count = 0
         self._shard, self._urls, self._clock, self._thread = shard, urls, clock, thread
+        self._check = check
         self._next = clock.monotonic() + COMMIT_EVERY
         self._running: Future[int | None] | None = None
         self._uncommitted: list[Records] = []
@@ -91,6 +101,7 @@ class Commits:
         return [number for number in closed if number is not None]
 
     def _begin(self, rotate: bool) -> None:
+        self._check()
         lengths = {URL_FILE: self._urls.length}
         syncs = [self._urls.appender.sync]
         if self.archive is not None:

@@ -7,8 +7,9 @@ committed. A run that was killed before that is not settled, so the next start c
 runs back to the last settled one.
 
 *clock.json* says how the collection computes wall time since the last boot of the machine (`clock.Reckoning`). It is
-written at the start, before the first request, and not changed during the run, so a kill cannot lose it. After a power
-cut there is a new boot, and the file is not valid. A missing or unreadable file is treated like a new boot.
+written at the start, before the first request, and after a correction; the state, too, knows the sum of corrections, so
+a kill loses nothing. After a power cut there is a new boot, and the file is not valid. A missing or unreadable file is
+treated like a new boot.
 
 *standing.json* has the statistics of the crawl; the commit thread rewrites it. It is a cache for people; recovery never
 reads it. A resumed run continues its curve of V(I) and its account of link scores from it, and does without them if the
@@ -144,16 +145,20 @@ def in_form(settings: Settings, form: int) -> Settings:
 def read_reckoning(shard: Path) -> Reckoning | None:
     with suppress(OSError, ValueError, KeyError, TypeError):
         fields = json.loads((shard / CLOCK).read_bytes())
-        return Reckoning(str(fields["boot"]), float(fields["ahead"]))
+        return Reckoning(str(fields["boot"]), float(fields["ahead"]), float(fields.get("corrected", 0.0)))
     return None
 
 
-def go_on(shard: Path, clock: Clock, least: float) -> bool:
-    """Makes the clock continue the collection's wall time, whose latest value is `least`. Returns False after a boot:
-    then it is unknown whether stored times have passed."""
+def write_reckoning(shard: Path, reckoning: Reckoning) -> None:
+    disk.write_atomic(shard / CLOCK, json.dumps(reckoning._asdict()).encode())
+
+
+def go_on(shard: Path, clock: Clock, least: float, corrected: float = 0.0) -> bool:
+    """Makes the clock continue the collection's wall time, whose latest value is `least`, and whose corrections add up
+    to `corrected`. Returns False after a boot: then it is unknown whether stored times have passed."""
     before = read_reckoning(shard)
-    found = clock.go_on(before, least)
-    disk.write_atomic(shard / CLOCK, json.dumps(found._asdict()).encode())
+    found = clock.go_on(before, least, corrected)
+    write_reckoning(shard, found)
     return before is not None and found.boot == before.boot != ""
 
 

@@ -46,7 +46,7 @@ class Store:
         self.warnings, self.next_archive = recovered.warnings, recovered.next_archive
         self._manifest = manifest
         self._thread = thread = ThreadPoolExecutor(1, "commit")
-        self.commits = Commits(self.shard, journal, urls, clock, thread)
+        self.commits = Commits(self.shard, journal, urls, clock, thread, lock.check)
         waiting = recovered.unsealed
         self.sealing = Sealing(self.shard, lock.fileno(), manifest, settings, clock, thread, waiting, sealer)
         self.texts = TextsAhead(urls)

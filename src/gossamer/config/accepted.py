@@ -24,6 +24,8 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "collection.seal_every": (1, 7 * 86_400),
     "collection.warc_size": (1_000_000, 10**12),
     "seeder.pages_per_site": (1, 2**32 - 2),
+    "seeder.sites_per_domain": (1, 2**32 - 2),
+    "seeder.pages_per_domain": (1, 2**32 - 2),
     "seeder.depth_static": (0, 254),
     "seeder.depth_dynamic": (0, 254),
     "seeder.url_length": (16, 65_535),

@@ -112,6 +112,14 @@ class SeederSettings:
     """Ports of URLs that may become pages: numbers, or "*" for all. The ports of the seeds are added."""
     pages_per_site: int = 25_000
     """Maximum number of known pages per site. It limits new pages; pages that are known already stay."""
+    sites_per_domain: int = 1_000
+    """Maximum number of known sites per registrable domain ("example.co.uk") that no other domain links to, and never
+    more than a quarter of `collection.max_sites` (or an equal share, if fewer than four domains are in scope). Each
+    other domain that links to it adds a quarter of this number. So one name server that answers for every name cannot
+    fill the collection. If `domains` names only one registrable domain, there is no limit."""
+    pages_per_domain: int = 1_000_000
+    """Maximum number of known pages per registrable domain, in the same way: never more than a quarter of
+    `collection.max_pages`, and a quarter of this number more for each other domain that links to it."""
     depth_static: int = 15
     """Maximum depth of static pages, in clicks from the start page of the site or from a page that another site links
     to."""

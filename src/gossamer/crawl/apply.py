@@ -24,7 +24,7 @@ import numpy as np
 
 from gossamer.base.model import Ask
 from gossamer.collection.journal.effects import Effects, SiteEvent
-from gossamer.desk import proven
+from gossamer.desk import domains, proven
 from gossamer.desk.account import Account
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Desk
@@ -48,6 +48,8 @@ def apply(desk: Desk, effects: Effects) -> None:
                 function(desk, applied)
     for part in desk.followers:
         part.follow(applied)
+    if effects.clock:
+        desk.correct(effects.clock)
 
 
 # --- visits -------------------------------------------------------------------------------------------------------
@@ -94,8 +96,10 @@ def _follow_events(desk: Desk, applied: Applied) -> None:
             function(desk, sites)
 
 
-def _add_places(desk: Desk, applied: Applied) -> None:
+def _add_sites(desk: Desk, applied: Applied) -> None:
     desk[Places].add(applied.effects)
+    domains.add_sites(desk, applied)
+    backoff.add_sites(desk, applied)
 
 
 # --- the tables ---------------------------------------------------------------------------------------------------
@@ -118,7 +122,7 @@ class Row(NamedTuple):
 
 # fmt: off
 SECTIONS: Final = (
-    Section(lambda effects: len(effects.sites.lengths) or len(effects.origins), (_add_places, backoff.add_sites)),
+    Section(lambda effects: len(effects.sites.lengths) or len(effects.origins), (_add_sites,)),
     Section(lambda effects: len(effects.pages),                                 (pages.add_pages,)),
     Section(lambda effects: len(effects.visits),                                (_count_kinds, _follow_visits)),
     Section(lambda effects: len(effects.verdicts),                              (pages.judge_pages,)),
@@ -144,6 +148,7 @@ VISITS: Final = (
     Row(_keep_contents),
     Row(naming.follow_other_names,   lambda counts: counts.respelled),
     Row(pages.learn_from_visits),
+    Row(domains.vouch),
     Row(_count),
 )
 
@@ -176,6 +181,8 @@ EXCEPTIONS: Final = {
     "ranking":        "as merit",
     "site.resolved":  "0 at a resume: names, and what the settings say about them, may have changed",
     "site.pages":     "the seeder counts new pages while it numbers them, and takes the count back",
+    "site.domain_pages": "as site.pages",
+    "site.domain":    "the seeder writes the domain of a new site before the journal; applying writes the same again",
     "unjudged":       "volatile: the planner clears it when it begins to judge pages, in the plan's thread",
     "recycled":       "volatile: the harvester clears it when recycled addresses rest in the queue",
 }

@@ -18,9 +18,11 @@ from gossamer.base.ending import Ending
 from gossamer.base.log import EventLog, Level
 from gossamer.base.model import State
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteNews, Verdict
+from gossamer.collection.runs import write_reckoning
 from gossamer.collection.store import Store
 from gossamer.config.settings import HarvesterSettings
-from gossamer.crawl.tick import STEPS, Stages, Step, Tick, commit, run_tick
+from gossamer.crawl.tick import NO_RESULTS, STEPS, Stages, Step, Tick, commit, run_tick
+from gossamer.crawl.timekeeper import Timekeeper
 from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
@@ -102,7 +104,7 @@ class Crawl:
         self.stop: Ending | None = None
         """Set by a signal, or when memory runs out: the crawl ends for this reason."""
         self._begun = _Begun(clock.monotonic(), desk[Account].stored)
-        self.background: list[Background] = []
+        self.background: list[Background] = [Timekeeper(clock, self.set_clock)]
         self.longest_turn = 0.0
         """Longest time, in seconds, during which the loop did not poll for results."""
 
@@ -141,7 +143,12 @@ class Crawl:
 
     def _plan(self) -> None:
         """Takes over a finished plan, or begins a new one."""
-        if taken := self.planner.take(self.clock.monotonic(), wait=self.clock.virtual):
+        self._take_plan(self.clock.virtual)
+        wall = self.desk.believed(self.clock.wall())
+        self.planner.begin(self.clock.monotonic(), wall, self.harvest.busy_sites, self._in_flight())
+
+    def _take_plan(self, wait: bool) -> None:
+        if taken := self.planner.take(self.clock.monotonic(), wait):
             plan, verdicts = taken
             self.harvest.install(plan)
             self._log(
@@ -154,8 +161,6 @@ class Crawl:
                 value=plan.index_value,
             )
             self.harvest.judge(verdicts)
-        wall = self.desk.believed(self.clock.wall())
-        self.planner.begin(self.clock.monotonic(), wall, self.harvest.busy_sites, self._in_flight())
 
     # --- ticks of their own -----------------------------------------------------------------------------------------
 
@@ -194,6 +199,27 @@ class Crawl:
             news = [SiteNews.name_again(site, effects.wall) for site in sites[i : i + SEEDS_PER_TICK]]
             effects.site_events = np.array(news, SITE_EVENT)
             self._commit(effects)
+
+    def set_clock(self, seconds: float) -> bool:
+        """Corrects the crawl's clock by so many seconds, and all stored times with it: no wait changes. Returns False
+        if that cannot be done now.
+
+        Nothing with a time of the old clock may be under way: plans, and what waits in the outbox. What the state and
+        clock.json know of the correction may differ after a kill; `Clock.go_on` makes up for it."""
+        self._take_plan(wait=True)
+        if self.harvest.has_news():
+            run_tick(self._stages, Tick(NO_RESULTS, [], self._effects()), self._steps)
+            if self.harvest.has_news():
+                return False
+        effects = self._effects()
+        effects.clock = seconds
+        self._commit(effects)
+        self.store.commit()
+        write_reckoning(self.store.shard, self.clock.correct(seconds))
+        self.web.tell_time()
+        self.planner.outdate()
+        self._log("clock_followed", Level.WARNING, seconds=seconds)
+        return True
 
     def _enlist(self) -> None:
         """Enlists one piece of a sitemap's pages; the rest waits for the next turn."""

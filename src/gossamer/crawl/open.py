@@ -67,7 +67,7 @@ def open_collection(
         texts, offsets = _replay(desk, recovered)
         if not new and toml is not None:  # the collection can be opened with it
             disk.write_atomic(folder / SETTINGS, toml)
-        reckoned = not new and go_on(shard, clock, desk.wall)
+        reckoned = not new and go_on(shard, clock, desk.wall, desk.corrected)
         if not new:
             begin_run(shard, settings, clock.wall(), changed)
         patience = _patience(desk, recovered.patience, clock)

@@ -10,6 +10,7 @@ from gossamer.config.settings import Settings
 from gossamer.desk.account import Account
 from gossamer.desk.columns import Columns
 from gossamer.desk.desk import Desk, Part, layout_of
+from gossamer.desk.domains import Domains
 from gossamer.desk.places import Places
 from gossamer.desk.proven import Proven
 from gossamer.desk.rules import Rules
@@ -23,6 +24,7 @@ from gossamer.seeder.pairs import Pairs
 
 PARTS: Final[tuple[type[Part], ...]] = (
     Places,
+    Domains,
     Rules,
     Account,
     Proven,

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Final
 
 from gossamer.base import descriptors
-from gossamer.base.clock import RealClock
+from gossamer.base.clock import EARLIEST, RealClock
 from gossamer.base.compiled import KEPT
 from gossamer.base.ending import Ending
 from gossamer.base.log import EventLog, Level
@@ -53,7 +53,7 @@ REMEMBERED: Final = 1_000_000
 SHOWN: Final = 20
 """At most this many skipped seeds are shown one by one."""
 _FULL: Final = {
-    Counted.SITE_FULL: "the site is full (seeder.pages_per_site)",
+    Counted.SITE_FULL: "the site or its domain is full (seeder.pages_per_site, sites_per_domain, pages_per_domain)",
     Counted.COLLECTION_FULL: "the collection is full (collection.max_pages, collection.max_sites)",
 }
 
@@ -142,6 +142,9 @@ class _Session:
             self._settle()
             m.crawl.harvest.resume(m.clock.monotonic() - m.store.lock.since)
             watch.take(m.scorer.resume(visits, self._before.scores))
+        if m.clock.wall() < EARLIEST:
+            wrong = "the system clock shows a time before this program existed: all times will be stored wrongly"
+            self._voice.warn("clock", f"{wrong}. Set the clock; the crawl follows it, and marks the wrong times")
         self._plant()
         m.store.commits.standing = lambda: watch.statistics().to_json()
         m.listener.start()

@@ -176,7 +176,7 @@ def settle_names(stages: Stages, tick: Tick) -> None:
 
 
 _ROBOTS: Final = int(Ask.ROBOTS)
-_NO_RESULTS: Final = Results(np.zeros(0, VISIT), b"", Links.none())
+NO_RESULTS: Final = Results(np.zeros(0, VISIT), b"", Links.none())
 BEFORE, COMMIT, AFTER = Phase
 
 # fmt: off
@@ -200,7 +200,7 @@ STEPS: Final[tuple[Step, ...]] = (
 
 def commit(stages: Stages, effects: Effects, steps: Sequence[Step] = STEPS) -> None:
     """Journals and applies effects that no results led to: seeds, new settings, pages that sitemaps list."""
-    run_tick(stages, Tick(_NO_RESULTS, [], effects), [step for step in steps if step.phase is Phase.COMMIT])
+    run_tick(stages, Tick(NO_RESULTS, [], effects), [step for step in steps if step.phase is Phase.COMMIT])
 
 
 def run_tick(stages: Stages, tick: Tick, steps: Sequence[Step] = STEPS) -> None:

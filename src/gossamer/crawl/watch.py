@@ -24,6 +24,7 @@ from gossamer.collection.store import Store
 from gossamer.crawl.imager import Imager
 from gossamer.crawl.loop import Crawl
 from gossamer.desk.account import Account
+from gossamer.desk.columns import Columns
 from gossamer.desk.desk import Desk
 from gossamer.manager.pages import Pages
 from gossamer.manager.scores.schedule import Scorer
@@ -35,6 +36,8 @@ from gossamer.web.pool.pool import Pool
 
 LOOK_EVERY: Final = 0.5
 MEMORY_EVERY: Final = 1.0
+NEAR: Final = 0.9
+"""Part of a limit of the collection at which a warning is due."""
 PLANS_EVERY: Final = 60.0
 """Seconds between writes of the last plans to disk."""
 USUAL_WORKER: Final = 100_000_000
@@ -96,6 +99,32 @@ class Machinery:
         return memory.used([os.getpid(), *self.web.pids(), *process.pids()])
 
 
+class NearLimits:
+    """Warns of limits of the collection that are nearly reached, of each once."""
+
+    def __init__(self, columns: Columns, warn: Callable[..., None]) -> None:
+        self._warn = warn
+        self._waiting = [
+            ("pages", "max_pages", columns.page),
+            ("sites", "max_sites", columns.site),
+            ("origins", "max_sites", columns.origin),
+        ]
+
+    def check(self) -> None:
+        for each in [row for row in self._waiting if row[2].count >= NEAR * row[2].limit]:
+            what, setting, group = each
+            self._waiting.remove(each)
+            self._warn(
+                "limit",
+                f"the collection knows {group.count:,} {what}, and {group.limit:,} are the limit"
+                f" (collection.{setting}): beyond it, new {what} are only counted. Stop the crawl and raise the"
+                " setting, or see with `gossamer sql` which sites fill it.",
+                what=what,
+                known=group.count,
+                limit=group.limit,
+            )
+
+
 class Watch:
     """Runs the periodic checks of a crawl, and makes its statistics."""
 
@@ -106,6 +135,7 @@ class Watch:
         most = machinery.desk.settings.collection.max_memory
         self._memory = memory.Limit(most, machinery.memory_used())
         self._told = (0, 0)
+        self._near = NearLimits(machinery.desk.columns, voice.warn)
         self._next_look = self._next_memory = 0.0
         self._next_plans = begun.at + PLANS_EVERY
         self.seeds_skipped = 0
@@ -129,6 +159,7 @@ class Watch:
             self._told = told
             self._voice.event("made", segments=told[0], images=told[1])
         self._pass_warnings_on()
+        self._near.check()
         check_clock(m.clock, self._voice)
         if m.clock.monotonic() >= self._next_plans:
             self._next_plans = m.clock.monotonic() + PLANS_EVERY
@@ -268,8 +299,8 @@ def check_clock(clock: RealClock, voice: Voice) -> None:
     """Warns once if the system clock was changed."""
     if (ahead := clock.set_by()) is not None:
         message = (
-            f"the system clock was changed by {'+' if ahead > 0 else '-'}{human_time(abs(ahead))}; the crawl keeps its"
-            " own time, so politeness delays are unaffected"
+            f"the system clock was changed by {'+' if ahead > 0 else '-'}{human_time(abs(ahead))}; times stored from"
+            " now on will follow it, times stored before are marked (gossamer verify), and no wait changes"
         )
         voice.warn("clock", message, seconds=round(ahead, 3))
 

@@ -171,6 +171,8 @@ class Worker:
             reader.archive = Archive(
                 number, Appender(body[2:].decode()), reader.max_stored, self._payloads, reader.markup
             )
+        elif kind is Type.CLOCK:
+            (reader.clock.ahead,) = struct.unpack("<d", body)
         elif kind is Type.STOP:
             self._stopping = True
 

@@ -60,9 +60,12 @@ class Columns:
         """Maps the fingerprint of an origin to its number."""
         self.hosts = Table(max_sites)
         """Maps the fingerprint of a host to its site."""
+        self.domains = Table(max_sites)
+        """Maps the fingerprint of a registrable domain to its first site."""
 
     def groups(self) -> dict[str, Group]:
         return {"page": self.page, "site": self.site, "origin": self.origin}
 
     def tables(self) -> dict[str, Table]:
-        return {"known": self.known, "digests": self.digests, "hosts": self.hosts, "origins": self.origins}
+        names = ("known", "digests", "hosts", "origins", "domains")
+        return {name: getattr(self, name) for name in names}

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.outcomes import FOR_GOOD
 from gossamer.collection.image import Image, Parts
 from gossamer.collection.journal.effects import Effects
 from gossamer.config.settings import Settings
@@ -26,6 +27,7 @@ from gossamer.desk.shown import Shown
 
 Array = npt.NDArray[Any]
 P = TypeVar("P", bound="Part")
+_AT_ONCE = 1 << 20
 Declared = Mapping[str, Mapping[str, str]]
 """Columns with their types: by group (`page`, `site`, `origin`), then by name."""
 
@@ -36,6 +38,8 @@ class Part:
     name: ClassVar[str]
     columns: ClassVar[Declared] = {}
     """The columns that it owns."""
+    times: ClassVar[tuple[str, ...]] = ()
+    """Its columns that are wall times, as `group.column`: they move with the clock. 0 and times without end stay."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Arrays that an image must contain so that this part can be loaded."""
     shown: ClassVar[tuple[Shown, ...]] = ()
@@ -90,6 +94,8 @@ class Desk:
         """Number of the last applied tick."""
         self.wall = 0.0
         """Wall time of the last applied tick: the crawl's time never goes back behind it."""
+        self.corrected = 0.0
+        """Sum of all corrections of the clock, in seconds."""
         self._parts: dict[type[Part], Part] = {}
         for kind in kinds:
             self._parts[kind] = kind(self)
@@ -107,6 +113,13 @@ class Desk:
         """The wall time that counts: `wall`, but never before the last tick, even if the system clock was set back."""
         return max(wall, self.wall)
 
+    def correct(self, seconds: float) -> None:
+        """The clock is corrected: moves all stored times as far, so that no wait changes."""
+        self.wall, self.corrected = self.wall + seconds, self.corrected + seconds
+        groups = self.columns.groups()
+        for group, _, name in (time.partition(".") for part in self.parts for time in part.times):
+            _move(groups[group].used()[name], seconds)
+
     def effects(self, wall: float, monotonic: float) -> Effects:
         """Empty effects for the next tick. Wall time is rounded to the microsecond, as in the tables."""
         columns = self.columns
@@ -118,6 +131,17 @@ class Desk:
             columns.origin.count,
             columns.page.count,
         )
+
+
+def _move(times: Array, seconds: float) -> None:
+    """Adds seconds to wall times, piece by piece; 0 and `FOR_GOOD` stay."""
+    most = min(FOR_GOOD, np.iinfo(times.dtype).max) if times.dtype.kind == "u" else FOR_GOOD
+    for at in range(0, len(times), _AT_ONCE):
+        piece = times[at : at + _AT_ONCE]
+        moved = piece.astype(np.float64)
+        finite = (moved > 0) & (moved < FOR_GOOD)
+        moved[finite] = np.clip(moved[finite] + seconds, 1, most)
+        piece[:] = moved
 
 
 def layout_of(kinds: Sequence[type[Part]]) -> Layout:

@@ -128,15 +128,15 @@ class _Entered(NamedTuple):
     outcome: Array
 
 
-def enter(pages: Group, site_pages: Array, new: Records, first: int) -> bool:
-    """Enters new pages, numbered from `first`. Returns whether the robots rules are still to be applied to any of
-    them."""
+def enter(pages: Group, sites: Group, new: Records, first: int) -> bool:
+    """Enters new pages, numbered from `first`, and counts them for their sites and domains. Returns whether the robots
+    rules are still to be applied to any of them."""
     columns = _Entered(pages.origin, pages.state, pages.reason, pages.depth, pages.flags, pages.outcome)
-    return bool(_enter(columns, site_pages, new, first))
+    return bool(_enter(columns, sites.pages, sites.domain, sites.domain_pages, new, first))
 
 
 @njit
-def _enter(pages: _Entered, site_pages: Array, new: Records, first: int) -> bool:
+def _enter(pages: _Entered, site_pages: Array, domain: Array, domain_pages: Array, new: Records, first: int) -> bool:
     unjudged = False
     for i in range(len(new)):
         record, page = new[i], first + i
@@ -147,5 +147,6 @@ def _enter(pages: _Entered, site_pages: Array, new: Records, first: int) -> bool
         pages.flags[page] = record.flags
         pages.outcome[page] = NO_OUTCOME
         site_pages[record.site] += 1
+        domain_pages[domain[record.site]] += 1
         unjudged |= record.flags & _JUDGED == 0
     return unjudged

@@ -48,6 +48,7 @@ class Places(Part):
         },
         "origin": {"site": "<u4", "port": "<u2", "secure": "u1"},
     }
+    times = ("site.resolved", "site.moved")
     needs = ("names", "name_lengths", "addresses")
 
     def __init__(self, desk: Desk) -> None:

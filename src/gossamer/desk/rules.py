@@ -34,6 +34,7 @@ class Rules(Part):
             "unreachable": "<f8",  # wall: since when, less the time without requests; 0: it could be read
         },
     }
+    times = ("origin.valid", "origin.unreachable")
     needs = ("rules", "big_rules", "rule_keys", "rule_starts", "rules_kept")
 
     def __init__(self, desk: Desk) -> None:

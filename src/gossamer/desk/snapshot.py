@@ -32,7 +32,7 @@ def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, A
         "tail_lengths": tail.lengths,
         "url_offsets": urls,
     }
-    meta: dict[str, Any] = {"tick": desk.tick, "wall": desk.wall, "cells": LAYOUT}
+    meta: dict[str, Any] = {"tick": desk.tick, "wall": desk.wall, "corrected": desk.corrected, "cells": LAYOUT}
     for name, group in columns.groups().items():
         meta[f"{name}s"] = group.count
         arrays |= {f"{name}.{column}": values for column, values in group.used().items()}
@@ -69,6 +69,7 @@ def load(desk: Desk, image: Image) -> list[bytes]:
         cells = table.restore(image.array(f"{name}.capacity"), image.array(f"{name}.used"))
         image.into(f"{name}.cells", cells)
     desk.tick, desk.wall = image.meta["tick"], image.meta["wall"]
+    desk.corrected = image.meta.get("corrected", 0.0)
     for part in desk.parts:
         part.load(image)
     return Texts(image.array("tail_lengths"), image.array("tail").tobytes()).split()

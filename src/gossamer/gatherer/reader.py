@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from typing import Final
 
+from gossamer.base.clock import DeskTime
 from gossamer.base.model import Ask, Outcome, VisitFlag
 from gossamer.config import Settings
 from gossamer.gatherer.challenge import challenged
@@ -47,6 +48,7 @@ class Reader:
         """Gives the canonical form of a requested URL, which may have `www.`; faster than `canonical`."""
         self._origins: dict[str, int] = {}
         self.archive: Archive | None = None
+        self.clock = DeskTime()
         self.max_stored = int(settings.gatherer.max_stored)
         self.markup = bool(settings.gatherer.keep)
 
@@ -199,7 +201,7 @@ class Reader:
             return None
         url, address = fetched.assignment.url, fetched.assignment.address
         cut = fetched.cut or fetched.failure is not None
-        wall = time.time() - (time.monotonic() - fetched.start)
+        wall = self.clock.wall() - (time.monotonic() - fetched.start)
         response = fetched.line, fetched.fields, fetched.body
         return self.archive.write(Exchange(url, address, wall, fetched.request, *response, decoded, cut), text)
 

@@ -227,6 +227,7 @@ class Backoff(Part):
             "lately": "<f4",  # the same for the last few pages
         }
     }
+    times = ("site.next", "site.rest")
 
     def __init__(self, desk: Desk) -> None:
         harvester = desk.settings.harvester

@@ -42,6 +42,7 @@ class Pages(Part):
             "pending": "<u4",  # of these, pending
         },
     }
+    times = ("page.due",)
     needs = ("counts", "totals", "ranking")
     shown = SHOWN
 
@@ -94,7 +95,7 @@ def add_pages(desk: Desk, applied: Applied) -> None:
     first = pages.count
     count = first + len(new)
     check_room("pages", "max_pages", count, pages.limit)
-    unjudged = enter(pages, desk.columns.site.pages, new, first)
+    unjudged = enter(pages, desk.columns.site, new, first)
     boosts = part.boosts_of(applied.effects.urls.split())
     if boosts is not None:
         pages.boost[first:count] = boosts

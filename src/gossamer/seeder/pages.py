@@ -7,8 +7,9 @@ there.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from gossamer.base.model import (
 from gossamer.collection.journal.effects import ORIGIN, PAGE, Effects
 from gossamer.config.settings import Settings
 from gossamer.desk.columns import Columns
+from gossamer.desk.domains import Room, domain_key, most_in_kernel, most_of
 from gossamer.desk.places import number_in
 from gossamer.desk.table import Arrays, add_one, find_one
 from gossamer.robots.match import verdicts_many
@@ -47,6 +49,8 @@ _PENDING, _EXCLUDED = int(State.PENDING), int(State.EXCLUDED)
 _TOO_DEEP, _REDIRECTS = int(Reason.DEPTH), int(Reason.REDIRECTS)
 _DEEPEST = 255
 _SITE_FULL, _COLLECTION_FULL = int(Counted.SITE_FULL), int(Counted.COLLECTION_FULL)
+_DOMAIN_FULL: Final = NONE - 1
+"""Instead of the number of a site that is not made because its domain has enough of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +62,14 @@ class SeederLimits:
     per_site: int
     depth_static: int
     depth_dynamic: int
+    per_domain: Room
+    """Sites and pages of a registrable domain that nobody vouches for."""
 
     @staticmethod
     def of(settings: Settings) -> SeederLimits:
         s, c = settings.seeder, settings.collection
-        return SeederLimits(c.max_pages, c.max_sites, s.pages_per_site, s.depth_static, s.depth_dynamic)
+        per_domain = Room.of(settings)
+        return SeederLimits(c.max_pages, c.max_sites, s.pages_per_site, s.depth_static, s.depth_dynamic, per_domain)
 
 
 class Found(NamedTuple):
@@ -103,9 +110,13 @@ def make_pages(
         columns.page.flags,
         columns.origin.site,
         columns.site.pages,
+        columns.site.domain,
+        columns.site.domain_pages,
+        columns.site.vouched,
         effects.first_page,
         limits.pages,
         limits.per_site,
+        limits.per_domain.pages,
         limits.depth_static,
         limits.depth_dynamic,
         found.visit,
@@ -153,19 +164,21 @@ def _origins(
     if not len(missing):
         return origins, sites
     offsets = links.texts.offsets()
-    names, www, records = list[bytes](), list[int](), list[tuple[int, int, bool]]()
-    made, made_sites = dict[int, tuple[int, int]](), dict[str, int]()
+    www, records = list[int](), list[tuple[int, int, bool]]()
+    made, sites_made = dict[int, tuple[int, int]](), _NewSites(columns, limits, seed, effects.first_site)
+    names = sites_made.names
     for i in missing.tolist():
         link = int(wanted[i])
         fingerprint = int(links.origin[link])
         if fingerprint not in made:
             parts = urls.split(links.texts.buffer[offsets[link] : offsets[link + 1]].decode())
-            site = _site(columns, parts.host, seed, made_sites, names, limits, effects)
+            site = sites_made.number(parts.host)
             if len(names) > len(www):
                 www.append(int(links.flags[link] & _WWW != 0))
             record, limit = (site, parts.port, parts.scheme == "https"), columns.origin.limit
-            number = NONE if site == NONE else number_in(records, record, effects.first_origin, limit)
-            made[fingerprint] = (number, site if number != NONE else NONE)
+            room = site not in (NONE, _DOMAIN_FULL)
+            number = number_in(records, record, effects.first_origin, limit) if room else NONE
+            made[fingerprint] = (number, NONE if room and number == NONE else site)
         origins[i], sites[i] = made[fingerprint]
     effects.sites = Texts.join(names, "<u2")
     effects.sites_www = np.array(www, np.uint8)
@@ -173,24 +186,42 @@ def _origins(
     return origins, sites
 
 
-def _site(
-    columns: Columns,
-    name: str,
-    seed: int,
-    made: dict[str, int],
-    names: list[bytes],
-    limits: SeederLimits,
-    effects: Effects,
-) -> int:
-    """The number of a site: known, made in this tick, or new (then its name is added to `names`); NONE if all are
-    taken."""
-    site = made.get(name)
-    if site is None:
-        site = int(columns.hosts.find(np.array([urls.fingerprint(name, seed)], np.uint64))[0])
-        if site == NONE:
-            site = number_in(names, name.encode(), effects.first_site, limits.sites)
-        made[name] = site
-    return site
+class _NewSites:
+    """Numbers for the sites of a tick: known ones, and new ones as far as the collection and their domains have room.
+
+    The domain of a new site is written into its row at once, for the kernel that numbers pages."""
+
+    def __init__(self, columns: Columns, limits: SeederLimits, seed: int, first: int) -> None:
+        self.names: list[bytes] = []
+        """Names of the new sites."""
+        self._columns, self._limits, self._seed, self._first = columns, limits, seed, first
+        self._numbers: dict[str, int] = {}
+        self._domains: dict[int, int] = {}
+        """Maps the fingerprint of a domain that is new in this tick to its first site."""
+        self._more: Counter[int] = Counter()
+        """New sites of each domain, by its first site."""
+
+    def number(self, name: str) -> int:
+        """NONE: the collection has no room for the site; _DOMAIN_FULL: its domain has none."""
+        site = self._numbers.get(name)
+        if site is None:
+            site = int(self._columns.hosts.find(np.array([urls.fingerprint(name, self._seed)], np.uint64))[0])
+            self._numbers[name] = site = self._new(name) if site == NONE else site
+        return site
+
+    def _new(self, name: str) -> int:
+        key, sites = domain_key(name, self._seed), self._columns.site
+        first = self._domains.get(int(key[0]), int(self._columns.domains.find(key)[0]))
+        if first != NONE:
+            most = most_of(self._limits.per_domain.sites, int(sites.vouched[first]))
+            if sites.domain_sites[first] + self._more[first] >= most:
+                return _DOMAIN_FULL
+        number = number_in(self.names, name.encode(), self._first, self._limits.sites)
+        if number != NONE:
+            first = number if first == NONE else first
+            self._domains[int(key[0])] = sites.domain[number] = first
+            self._more[first] += 1
+        return number
 
 
 @njit
@@ -208,9 +239,13 @@ def _number(
     page_flags: Array,
     origin_site: Array,
     site_pages: Array,
+    domain: Array,
+    domain_pages: Array,
+    vouched: Array,
     first_page: int,
     max_pages: int,
     per_site: int,
+    per_domain: int,
     depth_static: int,
     depth_dynamic: int,
     visit: Array,
@@ -230,17 +265,24 @@ def _number(
             targets[link] = page
             continue
         site = sites[i]
+        if origins[i] == NONE and site == _DOMAIN_FULL:
+            counted[visit[i], _SITE_FULL] += 1
+            continue
         if origins[i] == NONE or first_page + count >= max_pages:
             counted[visit[i], _COLLECTION_FULL] += 1
             continue
-        if site_pages[site] >= per_site:
+        first = domain[site]
+        full = domain_pages[first] >= per_domain
+        full = full and domain_pages[first] >= most_in_kernel(per_domain, vouched[first])
+        if full or site_pages[site] >= per_site:
             counted[visit[i], _SITE_FULL] += 1
             continue
         page = np.uint32(first_page + count)
         if add_one(known, fingerprint[link], page) != page:
             counted[visit[i], _COLLECTION_FULL] += 1
             continue
-        site_pages[site] += 1  # undone below: only `apply` keeps it
+        site_pages[site] += 1  # undone below: only `apply` keeps these two
+        domain_pages[first] += 1
         targets[link] = page
         depth = LISTED_DEPTH if kind[link] == _SITEMAP else 0
         if source[i] != NONE and origin_site[page_origin[source[i]]] == site:
@@ -267,4 +309,5 @@ def _number(
         count += 1
     for i in range(count):
         site_pages[pages[i].site] -= 1
+        domain_pages[domain[pages[i].site]] -= 1
     return count

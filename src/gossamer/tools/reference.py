@@ -88,7 +88,8 @@ COUNTED: Final = {
     Counted.TOO_LONG: "The URL is longer than `seeder.url_length`.",
     Counted.NOFOLLOW: "The link, or its page, says nofollow.",
     Counted.NOT_HTTP: "Another scheme: mailto, javascript, ftp and so on.",
-    Counted.SITE_FULL: "Its site already has `seeder.pages_per_site` pages.",
+    Counted.SITE_FULL: "Its site already has `seeder.pages_per_site` pages, or its registrable domain as many sites or"
+    " pages as it may have (`seeder.sites_per_domain`, `seeder.pages_per_domain`).",
     Counted.COLLECTION_FULL: "The collection already has `collection.max_pages` pages or `collection.max_sites` sites.",
     Counted.REJECTED: "A pattern of `seeder.reject` matches, or none of `seeder.accept`.",
     Counted.TRAP: "The path or query of the URL repeats itself more often than `seeder.repeats` allows: typical of "

@@ -39,6 +39,7 @@ class Type(IntEnum):
     READY = 5
     RESULT = 6
     FAULT = 7
+    CLOCK = 8
 
 
 HEAD: Final = struct.Struct("<IB")

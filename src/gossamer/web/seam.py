@@ -51,6 +51,9 @@ class Web(Protocol):
         together are returned together.
         """
 
+    def tell_time(self) -> None:
+        """The clock was corrected: from now on, the archive has the corrected time."""
+
     def grant(self, speed: int) -> None:
         """Sets the bytes per second that may be read from now on; 0: no limit."""
 

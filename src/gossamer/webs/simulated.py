@@ -116,6 +116,9 @@ class SimulatedWeb:
     def grant(self, speed: int) -> None:
         self.granted = speed
 
+    def tell_time(self) -> None:
+        """There is no archive."""
+
     def received(self) -> int:
         """Bytes received until now; the body of an open request arrives at a steady rate."""
         now, total = self.clock.monotonic(), self._received

@@ -7,8 +7,9 @@ state before the kill: the same function made both.
 *Asides* (`anchors`, `seen`, `hints`) change no state: they pass through the journal into tables of their own and are
 not read back. Recovery gets `Effects.essential`.
 
-In a journal record an `Effects` is `HEAD` (tick number, wall and monotonic time), then sections: a uint8 id, a uint32
-number of bytes, and the bytes. Empty sections are left out; an unknown id is an error of format version.
+In a journal record an `Effects` is `HEAD` (tick number, wall and monotonic time, correction of the clock), then
+sections: a uint8 id, a uint32 number of bytes, and the bytes. Empty sections are left out; an unknown id is an error of
+format version.
 
 Order of application: sites, origins, pages, robots, visits with their links, verdicts, site events. Sites, origins and
 pages are numbered in order: the first new number of a tick is the count before the tick.
@@ -301,6 +302,8 @@ class Effects:
     """What a sitemap says about pages; an aside."""
     hinted_by: bytes = b""
     """URL of that sitemap."""
+    clock: float = 0.0
+    """Seconds by which the clock is corrected after this tick: all stored times move as far. 0: it is not."""
 
     def essential(self) -> Effects:
         """The effects without the asides."""
@@ -315,12 +318,12 @@ class Effects:
 
     def __bool__(self) -> bool:
         changes = (self.sites.lengths, self.origins, self.pages, self.visits, self.verdicts, self.site_events)
-        return any(map(len, changes))
+        return any(map(len, changes)) or self.clock != 0.0
 
     def encode(self) -> bytes:
         """The body of a journal record."""
         firsts = self.first_site, self.first_origin, self.first_page
-        parts = [HEAD.pack(self.tick, self.wall, self.monotonic, 0.0, *firsts)]
+        parts = [HEAD.pack(self.tick, self.wall, self.monotonic, self.clock, *firsts)]
         for name, (section, dtype, lengths) in _SECTIONS.items():
             value = getattr(self, name)
             if lengths is not None and len(value.lengths):
@@ -343,7 +346,7 @@ class Effects:
 
     @staticmethod
     def _decoded(body: bytes) -> Effects:
-        tick, wall, monotonic, _, *firsts = HEAD.unpack_from(body)
+        tick, wall, monotonic, clock, *firsts = HEAD.unpack_from(body)
         found: dict[int, bytes] = {}
         at = HEAD.size
         while at < len(body):
@@ -357,7 +360,7 @@ class Effects:
                 f"the journal record of tick {tick} has sections that this version does not know: {sorted(unknown)}",
                 "Use the version of Gossamer that wrote it, or a newer one.",
             )
-        fields: dict[str, Any] = {}
+        fields: dict[str, Any] = {"clock": clock}
         for name, (section, dtype, lengths) in _SECTIONS.items():
             raw = found.get(section, b"")
             if lengths is not None:

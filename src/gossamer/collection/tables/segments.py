@@ -69,7 +69,13 @@ Tables = dict[str, pa.Table]
 _FIRST: Final = ("first_site", "first_origin", "first_page")
 _ROWS: Final = ("sites", "origins", "pages", "visits", "links", "verdicts", "events")
 TICK: Final = np.dtype(
-    [("tick", "<u8"), ("wall", "<f8"), ("monotonic", "<f8"), *((name, "<u4") for name in (*_FIRST, *_ROWS))]
+    [
+        ("tick", "<u8"),
+        ("wall", "<f8"),
+        ("monotonic", "<f8"),
+        *((name, "<u4") for name in (*_FIRST, *_ROWS)),
+        ("clock", "<f8"),
+    ]
 )
 LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
 _NO_HINTS: Final = np.zeros(0, HINT)
@@ -90,7 +96,11 @@ class Shape:
 
     def __init__(self, shard: int) -> None:
         page = Page(shard)
-        self.ticks = [Column("time", "wall", Time()), *_plain(*(n for n in TICK.names or () if n != "wall"))]
+        self.ticks = [
+            Column("time", "wall", Time()),
+            *_plain(*(n for n in TICK.names or () if n not in ("wall", "clock"))),
+            Column("clock", "clock", Plain(0)),
+        ]
         self.pages = [
             *_plain("site", "origin", "fingerprint", "depth", "flags"),
             Column("source", "source", page),
@@ -162,7 +172,9 @@ def _ticks(effects: Sequence[Effects]) -> Records:
         if int(e.visits["links"].sum()) != len(e.link_targets) or len(e.link_targets) != len(e.link_kinds):
             raise GossamerError(f"the number of links in the visits of tick {e.tick} is wrong")
         added = e.sites.lengths, e.origins, e.pages, e.visits, e.link_targets, e.verdicts, e.site_events
-        rows.append((e.tick, e.wall, e.monotonic, e.first_site, e.first_origin, e.first_page, *map(len, added)))
+        rows.append(
+            (e.tick, e.wall, e.monotonic, e.first_site, e.first_origin, e.first_page, *map(len, added), e.clock)
+        )
     return np.array(rows, TICK)
 
 
@@ -376,6 +388,7 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
             verdicts=verdicts[here["verdicts"]],
             site_events=events[here["events"]],
             sites_www=www[here["sites"]],
+            clock=float(t["clock"]),
         )
 
 

@@ -28,6 +28,7 @@ class DueSitemaps(Part):
     columns: ClassVar[Declared] = {
         "site": {"sitemap_due": "<f8"}  # wall: its sitemaps are not requested before; 0: they never were
     }
+    times = ("site.sitemap_due",)
 
     def __init__(self, desk: Desk) -> None:
         self.named: dict[int, dict[int, bytes]] = {}

@@ -241,6 +241,8 @@ visits UINTEGER Number of visits.
 links UINTEGER Number of links.
 verdicts UINTEGER Number of verdicts.
 events UINTEGER Number of events.
+clock DOUBLE Seconds by which the clock was corrected after this tick: the times of this tick and of those before it are
+  off by as much; null if it was not.
 """
 """Each view with its sentence and its columns. Those of the desk and of the scores are inserted at `+`."""
 

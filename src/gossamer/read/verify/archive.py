@@ -24,6 +24,7 @@ from gossamer.base.errors import StorageError
 from gossamer.base.model import VisitFlag
 from gossamer.collection import cdx
 from gossamer.config.settings import SeederSettings
+from gossamer.read.verify.dates import Dates
 from gossamer.urls import Scope
 from gossamer.urls.names import spelled
 
@@ -46,6 +47,10 @@ class ArchivedVisit(NamedTuple):
     """The canonical URL; None for robots.txt, which may have moved."""
     flags: int
     payload: bytes | None
+    begun: float
+    """Wall time of the request."""
+    off: float
+    """Seconds by which that time is to be corrected, as far as it is marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ class CheckedPiece:
     checksum: int = 0
     """Sum of the checksums of these lines."""
     revisits: list[Revisit] = field(default_factory=list)
+    dates: Dates = field(default_factory=Dates)
 
 
 def check(piece: Piece) -> CheckedPiece:
@@ -175,6 +181,8 @@ def _place_record(
     elif kind in _REPLAYED and offset == visit.offset:
         stretch.found, stretch.record_id = True, record.field(b"WARC-Record-ID")
         done.wrong += [(offset, text) for text in _unlike(piece, record, kind, visit, stretch)]
+        fields = record.field(b"WARC-Date"), record.field(b"WARC-Target-URI")
+        done.dates.take(offset, *fields, record.raw, record.behind, visit.begun, visit.off)
         if kind == b"revisit":
             digest = record.field(b"WARC-Payload-Digest").removeprefix(b"sha1:").decode("latin-1")
             done.revisits.append(Revisit(offset, digest, record.field(b"WARC-Refers-To")))
@@ -218,14 +226,15 @@ def _scope(seeder: SeederSettings) -> Scope:
 class WarcRecord:
     """A WARC record: the content of one gzip member."""
 
-    __slots__ = ("_behind", "_fields", "offset", "raw", "sha1")
+    __slots__ = ("_fields", "behind", "offset", "raw", "sha1")
 
     def __init__(self, raw: bytes, offset: int = 0) -> None:
         self.raw, self.offset = raw, offset
         self.sha1 = b""
         """SHA-1 of the payload, after `damage` has computed it."""
-        self._behind = raw.find(b"\r\n\r\n") + 4
-        lines = raw[: self._behind - 4].split(b"\r\n")
+        self.behind = raw.find(b"\r\n\r\n") + 4
+        """Where its block begins."""
+        lines = raw[: self.behind - 4].split(b"\r\n")
         self._fields = {name: value for name, _, value in [line.partition(b": ") for line in lines]}
 
     def field(self, name: bytes) -> bytes:
@@ -233,7 +242,7 @@ class WarcRecord:
 
     def damage(self) -> str:
         """What is wrong with the record itself; "" if nothing is."""
-        raw, behind, fields = self.raw, self._behind, self._fields
+        raw, behind, fields = self.raw, self.behind, self._fields
         if not raw.startswith(_WARC) or behind < 4:
             return "this is not a WARC record"
         if not raw.endswith(b"\r\n\r\n") or fields.get(b"Content-Length") != b"%d" % (len(raw) - behind - 4):

@@ -88,6 +88,13 @@ CHECKS: Final = (
         "tick {tick} comes after tick {before}: they are not in order",
         "select tick, before from (select tick, lag(tick) over () as before from stored.ticks) where tick <= before",
     ),
+    Check(
+        "ticks",
+        "tick {tick} is dated before tick {before}, and no correction of the clock is marked there",
+        "select tick, before from (select tick, time, lag(tick) over w as before, lag(time) over w as earlier, "
+        "lag(clock) over w as marked from stored.ticks window w as (order by tick)) "
+        "where time < earlier and marked is null order by 1",
+    ),
     _numbered("pages", "page", _LOCAL, "page"),
     _numbered("origins", "origin", "", "origin"),
     _numbered("sites", "site", "", "site", "tick is not null"),

@@ -20,8 +20,9 @@ from gossamer.collection.runs import in_form
 from gossamer.config import Settings
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import Progress, Sources
-from gossamer.read.verify import archive, files, index, invariants
+from gossamer.read.verify import archive, files, index, invariants, times
 from gossamer.read.verify.archive import ArchivedVisit, CheckedPiece, Piece
+from gossamer.read.verify.dates import Dates
 from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
 
 MEMORY: Final = "1GB"
@@ -60,7 +61,8 @@ def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, 
     files.check_standing(sources.shard, report)
     with tempfile.TemporaryDirectory() as spilled:
         database = Database(sources, settings, MEMORY, Path(spilled))
-        _Contents(sources, settings, database, damaged, report, progress).check(quick)
+        marks = times.Marks() if "ticks" in damaged else times.marks_of(database)
+        _Contents(sources, settings, database, damaged, report, progress, marks).check(quick)
     return report
 
 
@@ -75,6 +77,8 @@ class _Contents:
     """Names of damaged tables."""
     report: VerifyReport
     progress: Progress
+    marks: times.Marks
+    """Corrections of the clock."""
 
     def check(self, quick: bool) -> None:
         if self.damaged:
@@ -83,6 +87,8 @@ class _Contents:
         tables = invariants.check_tables(self.sources, self.database, self.report, self.damaged)
         for number, table in enumerate(tables):
             self.progress(f"invariants of {table}", number / (1 + len(invariants.CHECKS)))
+        if not self.damaged & {"ticks", "visits"}:
+            times.check_spans(self.database, self.marks, self.report)
         if "pages" not in self.damaged:
             invariants.check_urls(self.sources, self.database, self.report)
         lengths = _archive_lengths(self.sources, self.report)
@@ -96,6 +102,7 @@ class _Contents:
         indexed.leave_out(name for name, length in self.sources.lengths().items() if there.get(name, 0) < length)
         total, done = sum(there.values()), 0
         revisits: dict[str, list[archive.Revisit]] = defaultdict(list)
+        dates: dict[str, list[Dates]] = defaultdict(list)
         for checked in _checked(self._pieces(there, indexed), total):
             name = f"{ARCHIVE}/{checked.path.name}"
             report.add(*(Fault(name, f"byte {at}", wrong, _cure(wrong)) for at, wrong in checked.wrong))
@@ -103,8 +110,11 @@ class _Contents:
             report.count("archive records", checked.records)
             indexed.expect(checked)
             revisits[name] += checked.revisits
+            dates[name].append(checked.dates)
             done += checked.bytes
             self.progress("archive", done / max(1, total))
+        for name, found in sorted(dates.items()):
+            times.check_dates(name, found, bool(self.marks.all), report)
         if self._visits_known:
             index.check_revisits(self.sources, self.database, revisits, report)
             if INDEX not in self.damaged:
@@ -134,11 +144,12 @@ class _Contents:
 
     def _visits_in(self, name: str) -> list[ArchivedVisit]:
         found = self.database.run(
-            "select v.warc_offset, v.warc_end, p.url, v.flags, v.payload from stored.visits v left join stored.pages p "
-            "on p.page = v.page where v.warc_end > 0 and v.warc_file = ? order by 1",
+            'select v.warc_offset, v.warc_end, p.url, v.flags, v.payload, epoch(v."time") - (v."end" - v.start), '
+            "v.tick from stored.visits v left join stored.pages p on p.page = v.page "
+            "where v.warc_end > 0 and v.warc_file = ? order by 1",
             [name],
         )
-        return [ArchivedVisit(*row) for row in found]
+        return [ArchivedVisit._make([*row, self.marks.after(tick)]) for *row, tick in found]
 
 
 def _archive_lengths(sources: Sources, report: VerifyReport) -> dict[str, int]:

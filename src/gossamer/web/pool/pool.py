@@ -104,6 +104,9 @@ class Pool:
     def pids(self) -> list[int]:
         return [w.pid for w in self._workers.living]
 
+    def tell_time(self) -> None:
+        self._workers.tell_time()
+
     def grant(self, speed: int) -> None:
         if self._limiter is not None:
             self._limiter.grant(speed)

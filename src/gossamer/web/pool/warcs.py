@@ -6,6 +6,7 @@ may wait for the next tick: marks vouch only for the results that were handed ov
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -75,8 +76,9 @@ class Warcs:
     def cut(self, number: int) -> None:
         """Cuts a file to the end of its last whole result: its worker is gone."""
         file = self._files[number]
-        if not file.full and file.path.stat().st_size > file.taken:
-            disk.truncate(file.path, file.taken)
+        # by its descriptor: if the folder was moved or replaced, another file may be at the path
+        if not file.full and file.appender is not None and os.fstat(file.appender.fileno()).st_size > file.taken:
+            file.appender.truncate(file.taken)
         self.finish(number)
 
     def sync(self, names: Collection[str] | None = None) -> None:

@@ -95,6 +95,10 @@ class Worker:
         self.files.append(number)
         self.wire.send(frame(Type.ARCHIVE, struct.pack("<H", number), str(path).encode()))
 
+    def tell_time(self, ahead: float) -> None:
+        """Tells the worker how to compute wall time from now on (`clock.DeskTime`)."""
+        self.wire.send(frame(Type.CLOCK, struct.pack("<d", ahead)))
+
     def check(self, seconds: float, most: float) -> None:
         """Checks the heartbeat, `seconds` after the last check.
 
@@ -162,9 +166,15 @@ class Workers:
         with disk.naming("start", "a worker"):
             worker = Worker.start(number, self._settings, self._inherited)
         worker.archive(file, path)
+        worker.tell_time(self._clock.ahead)
         worker.mask = select.EPOLLIN
         self._epoll.register(worker.wire.fileno(), worker.mask)
         self.living.insert(number, worker)
+
+    def tell_time(self) -> None:
+        for worker in self.living:
+            worker.tell_time(self._clock.ahead)
+        self.watch()
 
     def open_archive(self, worker: Worker) -> None:
         """Gives a worker its next archive file."""
