@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.errors import StorageError
 from gossamer.collection import manifest
+from gossamer.collection.checked import Checked
 from gossamer.collection.layout import BIG_RULES, shard_folder
 from gossamer.desk import rulebook
 from gossamer.desk.places import Places
@@ -108,6 +109,7 @@ def test_large_and_small_rules_survive_a_run(tmp_path: Path, how: str) -> None:
     view = DeskView(desk)
     assert {desk[Places].names[int(desk.columns.origin.site[o])][0]: view.rules_of(o) for o in range(2)} == compiled
     assert state_of(world.replayed()) | {"site.resolved": 0} == state_of(desk) | {"site.resolved": 0}
-    image = open_image(shard_folder(tmp_path), manifest.read(shard_folder(tmp_path)).image)
+    shard = shard_folder(tmp_path)
+    image = open_image(shard, manifest.read(shard).image, Checked(shard))
     assert image is not None
     assert {image.site_name(int(image.columns.origin.site[o]))[0]: image.rules_of(o) for o in range(2)} == compiled

@@ -60,8 +60,14 @@ def naming(doing: str, path: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        cure = _CURES.get(error.errno or 0, "Everything committed before is intact; start again when this is fixed.")
-        raise StorageError(f"cannot {doing} {path}: {error.strerror or error}", cure) from error
+        raise StorageError(f"cannot {doing} {path}: {error.strerror or error}", cure_of(error)) from error
+
+
+def cure_of(error: OSError) -> str:
+    """What to do about an error of the system."""
+    return _CURES.get(
+        error.errno or 0, "Start again when this is fixed; `gossamer verify DIR` checks what was committed."
+    )
 
 
 class Appender:

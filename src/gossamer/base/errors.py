@@ -3,7 +3,7 @@
     GossamerError            exit 1   any other error
     ├── UsageError           exit 2   the request makes no sense (settings, seeds, not a collection)
     ├── LockedError          exit 3   another crawl holds the collection
-    └── StorageError         exit 4   disk full, folder read-only, out of memory: everything committed is intact
+    └── StorageError         exit 4   disk full, folder read-only, out of memory: what was committed stays on disk
 
 The command line prints `message` and, on a line of its own, `cure`. Nothing else decides the exit code.
 """

@@ -13,6 +13,7 @@ from gossamer.base.escape import guard
 from gossamer.cli.collection import compact, config, export, files, stop, verify
 from gossamer.cli.crawl import crawl
 from gossamer.cli.graph import graph, rank
+from gossamer.cli.limits import translated
 from gossamer.cli.query import explain, sql, status
 from gossamer.cli.reproduce import compare, reproduce
 from gossamer.cli.simulate import simulate
@@ -55,14 +56,13 @@ def main() -> None:
     guard()
     try:
         app()
-    except GossamerError as error:
-        print(f"gossamer: {error.message}", file=sys.stderr)
-        if error.cure:
-            print(f"          {error.cure}", file=sys.stderr)
-        sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
-    except MemoryError:
-        print("gossamer: out of memory; everything committed is intact", file=sys.stderr)
-        print("          Lower collection.max_pages or use a larger machine, then start again.", file=sys.stderr)
-        sys.exit(4)
+    except Exception as error:
+        told = error if isinstance(error, GossamerError) else translated(error)
+        if told is None:
+            raise
+        print(f"gossamer: {told.message}", file=sys.stderr)
+        if told.cure:
+            print(f"          {told.cure}", file=sys.stderr)
+        sys.exit(told.exit_code)

@@ -14,6 +14,7 @@ import typer
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_json, for_programs
 from gossamer.base.units import human_size, plural, thousands
+from gossamer.cli.options import Unchecked
 
 
 def config(
@@ -185,6 +186,7 @@ def export(
     ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Include data that is committed and not sealed yet.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")] = False,
+    unchecked: Unchecked = False,
 ) -> None:
     """Export the sealed data of DIR as WACZ (--wacz) or as JSON lines (--jsonl)."""
     from gossamer.cli.progress import Steps
@@ -199,7 +201,7 @@ def export(
         from gossamer.read.sql.sources import find
 
         with Steps(sys.stderr) as steps:
-            described = packing.export(folder, wacz, force, progress=steps.show, fresh=fresh)
+            described = packing.export(folder, wacz, force, progress=steps.show, fresh=fresh, unchecked=unchecked)
         size = sum(int(one["bytes"]) for one in described["resources"])
         print(f"{wacz}: {plural(len(described['resources']), 'file')}, {human_size(size)}", file=sys.stderr)
         if left_in_journal(find(folder), fresh):
@@ -209,7 +211,7 @@ def export(
 
     assert jsonl is not None
     with Steps(sys.stderr) as steps:
-        made = writing.export(folder, jsonl, where, links, force, steps.show, everything, fresh)
+        made = writing.export(folder, jsonl, where, links, force, steps.show, everything, fresh, unchecked)
     print(f"{jsonl}: {plural(made.pages, 'page')}", file=sys.stderr)
     if made.private:
         private = plural(made.private, "page that says", "pages that say")

@@ -11,6 +11,7 @@ import typer
 
 from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json, for_programs
+from gossamer.cli.options import Unchecked
 
 
 def status(
@@ -33,6 +34,7 @@ def explain(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
     target: Annotated[str, typer.Argument(metavar="URL|SITE", help="A URL, or the name of a site.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    unchecked: Unchecked = False,
 ) -> None:
     """Explain a URL or a site: whether it is known or why not, how it was found, its state, rank and visits."""
     from gossamer.read.explain.answers import PageAnswer, SiteAnswer
@@ -40,7 +42,8 @@ def explain(
     from gossamer.read.explain.site import explain_site, is_site
     from gossamer.read.explain.text import lines_of
 
-    answer: PageAnswer | SiteAnswer = explain_site(folder, target) if is_site(target) else explain_page(folder, target)
+    answer: PageAnswer | SiteAnswer
+    answer = explain_site(folder, target, unchecked) if is_site(target) else explain_page(folder, target, unchecked)
     if answer.get("url", answer.get("site")) is None:
         cure = "Give a URL like https://example.org/page, or a site like example.org."
         raise UsageError(f"{target!r} is neither an http or https URL nor the name of a site", cure)
@@ -60,6 +63,7 @@ def sql(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Include data that is committed and not sealed yet.")] = False,
     rows: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 100,
+    unchecked: Unchecked = False,
 ) -> None:
     """Run an SQL query on DIR; without QUERY, list the views and their columns."""
     from gossamer import config
@@ -70,7 +74,7 @@ def sql(
 
     if as_json and as_csv:
         raise UsageError("--json and --csv cannot be combined", "Leave one of them out.")
-    sources = find(folder, fresh)
+    sources = find(folder, fresh, unchecked)
     if (note := nothing_sealed(sources)) and not fresh:
         print(f"note: {note}; --fresh reads the journal too", file=sys.stderr)
     if query is None:

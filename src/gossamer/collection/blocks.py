@@ -276,23 +276,37 @@ def texts_of(block: bytes) -> list[bytes]:
     """All texts of a block as it is in the file, including its header; for readers without a `BlockFile`."""
     body, form = _body(block)
     if body is None:
-        raise GossamerError("a block of URLs is damaged", "Restore the collection's urls/ from a backup.")
+        raise GossamerError("a block of URLs is damaged", "Repair it: gossamer verify DIR --repair")
     return _all(zstandard.ZstdDecompressor().decompress(body), form)
 
 
 def _body(block: bytes) -> tuple[bytes | None, int]:
     """The compressed texts of a block, None if they are damaged; and their form."""
+    if len(block) < BLOCK.size:
+        return None, 0
     length, checksum, form = BLOCK.unpack_from(block)
     body = block[BLOCK.size :]
-    sound = length == len(body) and checksum == xxhash.xxh3_64_intdigest(body) & 0xFFFFFFFF
+    sound = form <= 1 and length == len(body) and checksum == xxhash.xxh3_64_intdigest(body) & 0xFFFFFFFF
     return body if sound else None, form
 
 
 def _all(texts: bytes, form: int) -> list[bytes]:
+    """The checksum does not cover the form: texts in the other one show it."""
     if not form:
-        return texts.split(b"\n")
-    ends = np.cumsum(_LENGTHS.unpack_from(texts)).tolist()
+        found = texts.split(b"\n")
+        if len(found) != PER_BLOCK:
+            raise _misformed()
+        return found
+    ends = np.cumsum(_LENGTHS.unpack_from(texts)).tolist() if len(texts) >= _LENGTHS.size else [-1]
+    if _LENGTHS.size + ends[-1] != len(texts):
+        raise _misformed()
     return [texts[_LENGTHS.size + a : _LENGTHS.size + b] for a, b in pairwise([0, *ends])]
+
+
+def _misformed() -> GossamerError:
+    return GossamerError(
+        "a block of URLs is damaged: its form is not the stated one", "Repair: gossamer verify DIR --repair"
+    )
 
 
 def _chain(raw: mmap.mmap, at: int, length: int) -> list[int]:

@@ -29,10 +29,18 @@ from gossamer.collection.manifest import Line, Manifest
 
 _META: Final = "meta.json"
 _PIECE: Final = 1 << 24
+CURE: Final = "Remove the folder of the image: the next start reads the segments instead, and takes longer."
 
 
 class ImageDamagedError(GossamerError):
     """The image is not what was written; recovery continues without it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, CURE)
+
+
+class ImageMissingError(ImageDamagedError):
+    """There is no such image: a newer one has replaced it, or it was removed. That is allowed, it is only a cache."""
 
 
 Parts = Sequence[Array]
@@ -133,10 +141,16 @@ class Image:
     def check(self) -> None:
         """Reads everything once, keeping nothing; raises ImageDamagedError if anything is not as it was written."""
         scratch = memoryview(bytearray(_PIECE))
-        for name, description in self.arrays.items():
-            width = _dtype(description["dtype"]).itemsize
-            sizes = [length * width for length in description["parts"]]
-            self._read(name, (scratch[: size - at] for size in sizes for at in range(0, size, _PIECE)))
+        for name in self.arrays:
+            self.check_array(name, scratch)
+
+    def check_array(self, name: str, scratch: memoryview | None = None) -> None:
+        """The same for one array."""
+        description = self.arrays[name]
+        width = _dtype(description["dtype"]).itemsize
+        sizes = [length * width for length in description["parts"]]
+        room = memoryview(bytearray(min(_PIECE, max(sizes, default=0)))) if scratch is None else scratch
+        self._read(name, (room[: size - at] for size in sizes for at in range(0, size, _PIECE)))
 
     def _read(self, name: str, pieces: Iterator[memoryview]) -> None:
         """Fills and checks each piece."""
@@ -160,6 +174,8 @@ def read(shard: Path, line: Line) -> Image:
     folder = shard / str(line["image"])
     try:
         body = (folder / _META).read_bytes()
+    except FileNotFoundError as error:
+        raise ImageMissingError(f"{folder} cannot be read: {error.strerror}") from error
     except OSError as error:
         raise ImageDamagedError(f"{folder} cannot be read: {error.strerror}") from error
     if xxhash.xxh3_64_hexdigest(body) != line["checksum_of_meta"]:

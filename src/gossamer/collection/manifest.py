@@ -2,8 +2,9 @@
 
 Each line is a JSON object whose last field is the checksum of everything before it. The desk is the only writer; it
 appends a line when everything that the line names is synced. A last line torn by a power cut is ignored, and cut off
-when the manifest is next opened for writing; any other bad line is damage, and reported with its number. Lines that are
-lost from the end leave no trace here, but the files of their segments reveal it (`sealed_files`, `lost`).
+when the manifest is next opened for writing; any other bad line is damage, and reported with its number. Readers use
+`read_whole`, which tells a torn last line from a damaged one. Lines that are lost from the end leave no trace here, but
+the files of their segments reveal it (`sealed_files`, `lost`).
 
 The file is created atomically with its first line: a folder has a complete manifest or is no collection.
 """
@@ -131,6 +132,26 @@ def url_form(shard: Path) -> int:
     path = shard / MANIFEST
     with disk.naming("read", path), path.open("rb") as file:
         return _meta(path, file.readline()).url_form
+
+
+def read_whole(shard: Path) -> Contents:
+    """Like `read`, for readers that must not leave out a segment or an image in silence: a last line that is wrong and
+    not torn is damage too, and so is the loss of lines."""
+    sealed, path = sealed_files(shard), shard / MANIFEST
+    contents = read(shard)
+    with disk.naming("read", path):
+        rest = path.read_bytes()[contents.length :]
+    if rest and decode(rest.splitlines(keepends=True)[0]) is None and not torn(rest):
+        raise GossamerError(f"{path} is damaged in its last line", "Repair it: gossamer verify DIR --repair")
+    for gone in lost(sealed, contents.segments):
+        raise GossamerError(f"{path} is damaged: no line names {gone}, which was sealed", "Restore it from a backup.")
+    return contents
+
+
+def torn(raw: bytes) -> bool:
+    """Whether a last line that cannot be decoded may have been torn by a power cut: it has no end, or zeros. A line
+    that differs from a good one only in its end was not."""
+    return (not raw.endswith(b"\n") or b"\0" in raw) and decode(raw[:-1] + b"\n") is None
 
 
 def sealed_files(shard: Path) -> dict[int, Path]:

@@ -54,7 +54,11 @@ def repair(shard: Path) -> list[str]:
 
 def _manifest(shard: Path) -> list[str]:
     path, lines, found = _lines(shard)
-    damaged = [number for number, line in enumerate(found[:-1], 1) if line is None]
+    damaged = [
+        number
+        for number, (raw, line) in enumerate(zip(lines, found, strict=True), 1)
+        if line is None and (number < len(lines) or not manifest.torn(raw))
+    ]
     if not damaged or damaged[0] == 1:
         return []
     sealed = [line for line in found if line and "segment" in line]

@@ -11,10 +11,10 @@ written at the start, before the first request, and after a correction; the stat
 a kill loses nothing. After a power cut there is a new boot, and the file is not valid. A missing or unreadable file is
 treated like a new boot.
 
-*standing.json* has the statistics of the crawl; the commit thread rewrites it. It is a cache for people; recovery never
-reads it. A resumed run continues its curve of V(I) and its account of link scores from it, and does without them if the
-file is lost. The lock's holder decides whether the crawl still runs, not this file. Only `observe/statistics.py` knows
-what the keys mean.
+*standing.json* has the statistics of the crawl, and a checksum; the commit thread rewrites it. It is a cache for
+people; recovery never reads it. A resumed run continues its curve of V(I) and its account of link scores from it, and
+does without them if the file is lost. The lock's holder decides whether the crawl still runs, not this file. Only
+`observe/statistics.py` knows what the keys mean.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ STANDING: Final = "standing.json"
 CURE: Final = "Restore it from a backup, or remove it: then only the settings of former runs are lost."
 ANOTHER_VERSION: Final = "settings of another version"
 Run = dict[str, Any]
+_FIELDS: Final = {"run", "started", "version", "settled", "differences", "settings"}
 
 
 def begin_run(shard: Path, settings: Settings, wall: float, differences: Sequence[str] | None = None) -> list[str]:
@@ -111,7 +112,8 @@ def sound(line: bytes) -> bool:
     if b',"checksum":"' in line:
         return manifest.decode(line.rstrip(b"\n") + b"\n") is not None
     try:
-        return isinstance(json.loads(line).get("settings"), dict)
+        run = json.loads(line)  # of an earlier version, without a checksum
+        return isinstance(run.get("settings"), dict) and set(run) <= _FIELDS
     except (ValueError, AttributeError):
         return False
 
@@ -163,12 +165,18 @@ def go_on(shard: Path, clock: Clock, least: float, corrected: float = 0.0) -> bo
 
 
 def write_status(shard: Path, statistics: Mapping[str, Any]) -> None:
-    disk.write_atomic(shard / STANDING, json.dumps(statistics).encode())
+    disk.write_atomic(shard / STANDING, manifest.encode(dict(statistics)))
 
 
 def read_status(shard: Path) -> Any:
     """What was last written. OSError if there is no such file, ValueError if it is damaged."""
-    return json.loads((shard / STANDING).read_bytes())
+    raw = (shard / STANDING).read_bytes()
+    if not raw.endswith(b"\n"):  # an earlier version wrote it, without a checksum
+        return json.loads(raw)
+    found = manifest.decode(raw)
+    if found is None:
+        raise ValueError("its checksum is wrong")
+    return found
 
 
 def _differences(

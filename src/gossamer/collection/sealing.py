@@ -1,8 +1,8 @@
 """Sealing in the background: closed journal files become segments, one at a time, each in a process of its own.
 
 The process writes the segment's files (`tables/seal.py`); the commit thread then appends the segment's line to the
-manifest and removes the journal file. What fails is raised in the loop, and the crawl stops: nothing is lost, the next
-start seals. A process that cannot be started (too many files or processes, no memory) is tried again later.
+manifest and removes the journal file. What fails is raised in the loop, and the crawl stops: the journal is kept, and
+the next start seals. A process that cannot be started (too many files or processes, no memory) is tried again later.
 """
 
 from __future__ import annotations
@@ -152,5 +152,5 @@ def finish(shard: Path, manifest: Manifest, line: Line) -> None:
 def _failed(number: int, code: int, reason: str) -> GossamerError:
     """`reason` is what the process printed; exit code 4 means the disk."""
     kind = StorageError if code == StorageError.exit_code else GossamerError
-    cure = "Nothing is lost: the next start seals it."
+    cure = "The journal is kept, and the next start seals it; `gossamer verify DIR` checks it."
     return kind(f"journal file {number} could not be sealed: {reason}", cure)

@@ -2,7 +2,7 @@
 
 The loop only hands bytes to the kernel (`append`) and takes snapshots (`turn`). The commit thread does the rest, one
 task at a time: it syncs, writes the figures for `status` and appends lines to the manifest. An error there is raised in
-the loop at its next turn, and the crawl stops: what was committed before is intact.
+the loop at its next turn, and the crawl stops: what was committed before stays on disk.
 
 The parts: `commits` (journal, commits, back-pressure), `sealing` (segments), and URLs read ahead.
 """

@@ -6,7 +6,7 @@ and is missing was worse than the pages of its site, if these reached the cap, o
 full.
 
 `plans.bin` in the shard's folder is a line of JSON followed by arrays: 4 bytes per page. It is a cache for `gossamer
-explain`, written now and then and at a stop, and never read by recovery; an unreadable file is no error.
+explain`, written now and then and at a stop, and never read by recovery; for a crawl, an unreadable file is no error.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import xxhash
 
 from gossamer.base import disk
 from gossamer.base.arrays import U32
+from gossamer.base.errors import GossamerError
 
 Said = dict[str, Any]
 
@@ -111,7 +112,8 @@ class History:
                 return
             self._written = past[-1].number
             raw = [getattr(one, name).tobytes() for one in past for name in _ARRAYS]
-            head = {"plans": [_head(one) for one in past], "checksum": _checksum(raw)}
+            plans = [_head(one) for one in past]
+            head = {"plans": plans, "checksum": _checksum(raw), "whole": _checksum([json.dumps(plans).encode(), *raw])}
             disk.write_atomic(shard / PLANS, json.dumps(head).encode() + b"\n", *raw)
 
 
@@ -130,13 +132,33 @@ def _checksum(parts: list[bytes]) -> str:
 def read_history(shard: Path) -> History:
     """The history as it was last written; empty if it cannot be read."""
     try:
-        line, _, raw = (shard / PLANS).read_bytes().partition(b"\n")
-        head = json.loads(line)
-        if head["checksum"] != _checksum([raw]):
-            return History()
-        return History(_read(head["plans"], np.frombuffer(raw, np.uint32)))
+        return _history((shard / PLANS).read_bytes())
     except (OSError, ValueError, KeyError, TypeError):
         return History()
+
+
+def sound_history(shard: Path) -> History:
+    """The history for a reader; empty if there is none, GossamerError if it is damaged."""
+    try:
+        return _history((shard / PLANS).read_bytes())
+    except FileNotFoundError:
+        return History()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise GossamerError(
+            f"{shard / PLANS} is damaged: {error}", "Remove it: it only tells of past plans."
+        ) from error
+
+
+def _history(file: bytes) -> History:
+    """ValueError, KeyError or TypeError if the file is damaged."""
+    line, _, raw = file.partition(b"\n")
+    head = json.loads(line)
+    plans = json.dumps(head["plans"]).encode()
+    if head["checksum"] != _checksum([raw]) or not set(head) <= {"plans", "checksum", "whole"}:
+        raise ValueError("its checksum is wrong")
+    if "whole" in head and head["whole"] != _checksum([plans, raw]):  # an earlier version had none
+        raise ValueError("its checksum is wrong")
+    return History(_read(head["plans"], np.frombuffer(raw, np.uint32)))
 
 
 def _read(heads: list[Said], values: U32) -> Iterable[Past]:

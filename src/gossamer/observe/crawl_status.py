@@ -12,7 +12,7 @@ from gossamer.collection.lock import holder
 from gossamer.collection.runs import STANDING, read_status
 from gossamer.observe.statistics import Statistics
 
-KILLED: Final = "it was killed; everything committed is intact, and `gossamer crawl` resumes from there"
+KILLED: Final = "it was killed; `gossamer crawl` resumes from the last commit, and `gossamer verify` checks it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """An image of the columns, opened read-only: arrays are mapped, so only the rows that are needed are read.
 
-Checksums of arrays are not checked: that would read all of them. A crawl that starts from the image checks them.
+An array is compared with its checksums before its first use (`collection/checked.py`): a damaged one is an error.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.errors import StorageError
 from gossamer.base.model import NONE
-from gossamer.collection import image
-from gossamer.collection.image import Image, ImageDamagedError
+from gossamer.collection import image, manifest
+from gossamer.collection.checked import Checked
+from gossamer.collection.image import Image, ImageDamagedError, ImageMissingError
 from gossamer.collection.layout import BIG_RULES
 from gossamer.collection.manifest import Line
 from gossamer.manager.value import TOTAL
@@ -25,14 +28,24 @@ from gossamer.web.addresses import unpack
 Array = npt.NDArray[Any]
 
 
-def open_image(shard: Path, line: Line | None) -> Mapped | None:
-    """The newest image; None if there is none, it cannot be read, or its version lacks one of these columns."""
+def open_image(shard: Path, line: Line | None, checked: Checked) -> Mapped | None:
+    """The newest image; None if there is none, or its version lacks one of these columns. A damaged image is an error:
+    without it, answers would be others."""
     if line is None:
         return None
     try:
-        return Mapped(image.read(shard, line))
-    except (ImageDamagedError, KeyError, ValueError, OSError, AttributeError):
+        return Mapped(image.read(shard, line), checked)
+    except (ImageMissingError, KeyError, AttributeError):
         return None
+    except FileNotFoundError:
+        if replaced(shard, line):
+            return None
+        raise
+
+
+def replaced(shard: Path, line: Line | None) -> bool:
+    """Whether the crawl has made a newer image than this one, and so may have removed it."""
+    return manifest.read(shard).image != line
 
 
 class _Group:
@@ -54,8 +67,8 @@ class Mapped:
     """It has link scores, if any were computed."""
     parts: Iterable[Explaining] = ()
 
-    def __init__(self, opened: Image) -> None:
-        self._image = opened
+    def __init__(self, opened: Image, checked: Checked) -> None:
+        self._image, self._checked = opened, checked
         self.record, self.wall = opened.record, float(opened.meta["wall"])
         self.columns = SimpleNamespace(
             **{name: _Group(self, name, int(opened.meta[f"{name}s"])) for name in ("page", "site", "origin")},
@@ -72,7 +85,14 @@ class Mapped:
         kind = np.dtype(self._image.arrays[name]["dtype"])
         if not length:
             return np.zeros(0, kind)
-        return np.memmap(self._image.folder / name, kind, "r", shape=(length,))
+        path, sums = self._image.folder / name, ",".join(self._image.arrays[name]["sums"])
+        try:
+            self._checked.require_by(path, sums, lambda: self._image.check_array(name))
+            return np.memmap(path, kind, "r", shape=(length,))
+        except (StorageError, OSError, ValueError) as error:
+            if not path.exists():
+                raise FileNotFoundError(errno.ENOENT, "No such file", str(path)) from error
+            raise ImageDamagedError(f"{path} cannot be read: {error}") from error
 
     def site_name(self, site: int) -> str:
         start = int(self._names[site - 1]) if site else 0

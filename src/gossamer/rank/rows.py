@@ -1,6 +1,6 @@
 """The graph on disk: compressed rows, one file per sealed segment, memory-mapped and decoded block by block.
 
-    head      magic, key, rows, links, most targets of a row, greatest page + 1, checksum of what follows
+    head      magic, key, rows, links, most targets of a row, greatest page + 1, checksum of these and what follows
     sources   uint32 each, ascending
     rows      for each source: number of targets, first target minus source (zigzag), then each gap minus one; varints
 
@@ -56,8 +56,8 @@ def encode(sources: U32, degrees: I64, targets: U32, key: int) -> tuple[bytes, b
     used, links, widest = _encode(sources, order, begins, degrees, targets, body)
     limit = int(max(sources.max(), targets.max(initial=0))) + 1 if len(sources) else 0
     raw, data = sources[order].astype("<u4").tobytes(), body[:used].tobytes()
-    head = _HEAD.pack(_MAGIC, key, len(sources), int(links), int(widest), limit, _checksum(raw, data))
-    return head, raw, data
+    facts = key, len(sources), int(links), int(widest), limit
+    return _HEAD.pack(_MAGIC, *facts, _checksum(facts, raw, data)), raw, data
 
 
 def open_rows(path: Path, key: int) -> RowFile | None:
@@ -74,13 +74,15 @@ def open_rows(path: Path, key: int) -> RowFile | None:
         return None
     plain = np.asarray(mapped)
     sources, body = plain[_HEAD.size : middle], plain[middle:]
-    if _checksum(sources.data, body.data) != checksum:
+    if _checksum((key_of_file, rows, links, widest, limit), sources.data, body.data) != checksum:
         return None
     return RowFile(sources.view("<u4"), body, links, widest, limit)
 
 
-def _checksum(sources: bytes | memoryview, body: bytes | memoryview) -> int:
-    digest = xxhash.xxh3_64(sources)
+def _checksum(facts: tuple[int, ...], sources: bytes | memoryview, body: bytes | memoryview) -> int:
+    """Of the head too: kernels trust its numbers."""
+    digest = xxhash.xxh3_64(struct.pack(f"<{len(facts)}Q", *facts))
+    digest.update(sources)
     digest.update(body)
     return digest.intdigest()
 

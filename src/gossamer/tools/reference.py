@@ -43,15 +43,16 @@ EXITS: Final = {
     "`web --hostile --against` found a page with a wrong outcome.",
     UsageError.exit_code: "Invalid usage: a setting, a seed, an option, or a folder that is not a collection.",
     LockedError.exit_code: "Another process holds the collection.",
-    StorageError.exit_code: "The disk is full or read-only, a file is damaged, or memory is used up. All committed "
-    "data is intact.",
+    StorageError.exit_code: "The disk is full or read-only, a file is damaged, or memory is used up. What was "
+    "committed stays on disk.",
     130: "Interrupted by Ctrl-C, after a clean stop.",
 }
 
 ENVIRONMENT: Final = {
     "XDG_CONFIG_HOME": "Folder of `gossamer/crawl.toml`, which gives the contact if a crawl has none; default "
     "`~/.config`.",
-    "XDG_CACHE_HOME": "Folder of compiled kernels if the folder of the package is not writable; default `~/.cache`.",
+    "XDG_CACHE_HOME": "Folder of `gossamer/checked`, the lists of files that were compared with their checksums, "
+    "and of compiled kernels if the folder of the package is not writable; default `~/.cache`.",
     "GOSSAMER_DATA": "Folder of the graphs (`debian-docs.npz`, `cnr-2000.npz`) that `reproduce` uses by default.",
     "SSL_CERT_FILE": "File of certificates to use instead of those of the system.",
 }

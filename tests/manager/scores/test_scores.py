@@ -173,7 +173,7 @@ def test_older_scores_are_removed_and_the_next_computation_starts_from_their_ran
     (made.shard / "scores" / "000000000001.merit").touch()
     (made.shard / "scores" / "000000000001.parquet.new").touch()
     compute(made.shard, {"pagerank": 1.0})
-    endings = ("-sites.parquet", ".merit", ".parquet")
+    endings = ("-sites.parquet", ".merit", ".parquet", ".sums")
     there = sorted(p.name for p in (made.shard / "scores").iterdir())
     assert there == [f"{n:012d}{ending}" for n in (2, 3) for ending in endings], (
         "the files before stay for their readers"

@@ -100,11 +100,11 @@ def test_an_image_that_is_removed_before_it_is_opened_is_looked_up_again(
     shutil.copytree(crawled, folder)
     gone: list[Any] = []
 
-    def opened(shard: Path, line: Any) -> Any:
+    def opened(shard: Path, line: Any, checked: Any) -> Any:
         if not gone:
             gone.append(line)
             newer(shard)
-        return open_image(shard, line)
+        return open_image(shard, line, checked)
 
     monkeypatch.setattr(explain_collection, "open_image", opened)
     assert explain_page(folder, ROOT)["as_of"]["source"] == "image"

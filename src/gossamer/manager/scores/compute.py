@@ -39,7 +39,15 @@ from gossamer.base.arrays import F32, F64, Array
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import SHARD_SHIFT
 from gossamer.manager.scores.graph import CollectionGraph, graph_of
-from gossamer.manager.scores.stored import SCORES, Scored, merit_of, newest_scores, stored_table, write_scored
+from gossamer.manager.scores.stored import (
+    SCORES,
+    Scored,
+    merit_of,
+    newest_scores,
+    stored_table,
+    write_scored,
+    write_sums,
+)
 from gossamer.manager.scores.weights import weights_of
 from gossamer.rank.components import bow_tie
 from gossamer.rank.graph import Csr, crossings, csr, held
@@ -55,7 +63,7 @@ Table = dict[str, Array]
 NICE: Final = 10
 MOST_TURNS: Final = 1000
 """Most iterations of hubs and authorities when everything is computed."""
-_FILE: Final = re.compile(r"\d{12}(\.merit|\.parquet|-sites\.parquet)")
+_FILE: Final = re.compile(r"\d{12}(\.merit|\.sums|\.parquet|-sites\.parquet)")
 
 
 def compute(
@@ -146,9 +154,14 @@ def _write(
     disk.make_directory(folder)
     page = np.arange(len(merit), dtype=np.int64) | found.shard << SHARD_SHIFT
     columns = {name: a.astype(np.float32) if a.dtype == np.float64 else a for name, a in by_page.items()}
-    _write_table(folder / f"{segment:012d}.parquet", {"page": page, **columns, "merit": merit})
     sites = {"site": np.arange(len(by_site["pagerank"]), dtype=np.int64), **by_site}
-    _write_table(folder / f"{segment:012d}-sites.parquet", sites)
+    tables = {
+        f"{segment:012d}.parquet": _encoded({"page": page, **columns, "merit": merit}),
+        f"{segment:012d}-sites.parquet": _encoded(sites),
+    }
+    write_sums(shard, segment, tables)
+    for name, data in tables.items():
+        disk.write_atomic(folder / name, data)
     write_scored(shard, segment, len(by_site["pagerank"]), weights, scored)
     _remove_old(folder, segment)
 
@@ -164,14 +177,15 @@ def _remove_old(folder: Path, segment: int) -> None:
     disk.sync_directory(folder)
 
 
-def _write_table(path: Path, columns: Table) -> None:
-    """Stores integers as differences. Pages without incoming links all have the same PageRank, which zstd finds."""
+def _encoded(columns: Table) -> memoryview:
+    """A table as a Parquet file. Stores integers as differences. Pages without incoming links all have the same
+    PageRank, which zstd finds."""
     sink = pa.BufferOutputStream()
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
     encoding = {name: "DELTA_BINARY_PACKED" for name, values in columns.items() if values.dtype == np.int64}
     options: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "use_dictionary": False}
     pq.write_table(table, sink, column_encoding=encoding, **options)
-    disk.write_atomic(path, memoryview(sink.getvalue()))
+    return memoryview(sink.getvalue())
 
 
 def _ranks_of_before(shard: Path) -> F64 | None:

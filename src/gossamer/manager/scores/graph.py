@@ -24,6 +24,7 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.model import NONE, Ask, Outcome, PageFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, TRANSIENT
 from gossamer.collection import manifest
+from gossamer.collection.checked import Checked
 from gossamer.collection.tables.forms import Page, Word, one_chunk
 from gossamer.rank.rows import MappedRows, encode, open_rows
 
@@ -137,10 +138,12 @@ def _places(shard: Path, contents: manifest.Contents) -> tuple[U32, U32]:
 
 
 def read_table(shard: Path, table: str, line: manifest.Line, columns: tuple[str, ...]) -> pa.Table | None:
-    """Columns of a table of a segment; None if the segment has no such table."""
+    """Columns of a table of a segment, compared with its checksum; None if the segment has no such table."""
     name = _file(line, table)
     if name is None:
         return None
     words: Any = [c for c in columns if c in ("ask", "outcome", "tag")]
+    file = line["files"][name]
+    Checked(shard).require(shard / name, file["bytes"], file["checksum"])
     with disk.naming("read", shard / name):
         return pq.read_table(shard / name, columns=list(columns), read_dictionary=words, use_threads=False)

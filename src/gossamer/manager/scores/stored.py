@@ -12,13 +12,16 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import xxhash
 
 from gossamer.base import disk
 from gossamer.base.arrays import F32, Array
+from gossamer.base.errors import GossamerError
+from gossamer.collection import manifest
+from gossamer.collection.checked import compare_any
 from gossamer.rank.names import share_score
 
 SCORES: Final = "scores"
@@ -60,6 +63,32 @@ def write_scored(shard: Path, segment: int, sites: int, weights: Mapping[str, fl
     checksum = xxhash.xxh3_64_intdigest(head + raw)
     path = shard / SCORES / f"{segment:012d}.merit"
     disk.write_atomic(path, _HEAD.pack(_MAGIC, len(head), checksum), head, raw)
+
+
+def write_sums(shard: Path, segment: int, tables: Mapping[str, memoryview]) -> None:
+    """Writes the checksums of the tables of a computation, before the tables. If the tables are written again, their
+    former checksums are kept next to the new ones: a reader may still find the former files."""
+    name = f"{segment:012d}.sums"
+    before = _sums(shard / SCORES / name)
+    now = {table: [len(data), xxhash.xxh3_64_hexdigest(data)] for table, data in tables.items()}
+    files = {table: [sums, *before.get(table, [])[:1]] for table, sums in now.items()}
+    disk.write_atomic(shard / SCORES / name, manifest.encode({"files": files}))
+
+
+def sums_of(shard: Path, table: str) -> list[tuple[int, str]]:
+    """Sizes and checksums that a table may have; none if an earlier version wrote it."""
+    found = _sums(shard / SCORES / f"{table[:12]}.sums")
+    return [(int(size), str(checksum)) for size, checksum in found.get(table, [])]
+
+
+def _sums(path: Path) -> Any:
+    if not path.exists():
+        return {}
+    with disk.naming("read", path):
+        line = manifest.decode(path.read_bytes())
+    if line is None:
+        raise GossamerError(f"{path} is damaged", f"Remove {path.parent}: `gossamer rank` and crawls compute it again.")
+    return line["files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +135,12 @@ def stored_table(shard: Path, number: int, columns: list[str] | None, which: str
     import pyarrow as pa
     import pyarrow.parquet as pq  # together a tenth of a second
 
+    path = shard / SCORES / f"{number:012d}{which}.parquet"
     try:
-        table = pq.read_table(shard / SCORES / f"{number:012d}{which}.parquet", columns=columns, use_threads=False)
-    except (OSError, pa.ArrowException):
+        if sums := sums_of(shard, path.name):
+            compare_any(path, sums)
+        table = pq.read_table(path, columns=columns, use_threads=False)
+    except (OSError, pa.ArrowException, GossamerError):
         return {}
     return {name: table.column(name).to_numpy() for name in table.column_names}
 

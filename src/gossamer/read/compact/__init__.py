@@ -24,6 +24,7 @@ import xxhash
 
 from gossamer.base import disk
 from gossamer.collection import lock, manifest
+from gossamer.collection.checked import compare
 from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, journal_path, require_collection, shard_folder
 from gossamer.collection.manifest import Line
 from gossamer.collection.recovery import recover
@@ -134,12 +135,14 @@ def merge(shard: Path, group: Sequence[Line]) -> Line:
 
 def _merge_index(shard: Path, group: Sequence[Line], name: str) -> dict[str, dict[str, int | str]]:
     """Merges the sorted index files of the segments. Empty if they have none."""
-    paths = [shard / path for line in group for path in line["files"] if path.startswith(f"{INDEX}/")]
-    if not paths:
+    said = {shard / path: f for line in group for path, f in line["files"].items() if path.startswith(f"{INDEX}/")}
+    if not said:
         return {}
+    for path, facts in said.items():
+        compare(path, facts["bytes"], facts["checksum"])
     opened = []
     try:
-        for path in paths:
+        for path in said:
             with disk.naming("read", path):
                 opened.append(path.open("rb"))
         data = b"".join(heapq.merge(*opened))

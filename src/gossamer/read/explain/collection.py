@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.base.model import NONE
+from gossamer.collection.checked import Checked
+from gossamer.collection.image import ImageDamagedError
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.lock import holder
 from gossamer.collection.manifest import PER_BYTE, PER_PAGE, PER_VISIT, Contents, replay_seconds
@@ -115,25 +117,32 @@ def _missing(error: BaseException) -> FileNotFoundError | None:
     return cause if isinstance(cause, FileNotFoundError) else None
 
 
-def opened(folder: Path, settings: Settings, question: Live) -> Opened:
-    """Opens the collection. The desk is asked first: everything in its answer is then in the journal too."""
+def opened(folder: Path, settings: Settings, question: Live, unchecked: bool = False) -> Opened:
+    """Opens the collection. The desk is asked first: everything in its answer is then in the journal too. `unchecked`:
+    files are not compared with their checksums."""
     shard = shard_folder(folder)
+    checked = Checked(shard, unchecked)
     process = holder(shard)
     running = process is not None and process.alive
     live = ask(shard, question) if running else None
     if live is not None and "error" in live:
         live = None
-    files = Files(shard, running)
-    image = None if live else open_image(shard, files.image)
+    files = Files(shard, running, checked)
+    image = None if live else open_image(shard, files.image, checked)
     if image is None and live is None and files.image is not None:
-        newer = Files(shard, running)
+        newer = Files(shard, running, checked)
         if newer.image != files.image:
-            files, image = newer, open_image(shard, newer.image)
+            files, image = newer, open_image(shard, newer.image, checked)
     if image is not None:
         files.offsets = image.array("url_offsets")
     collection = Opened(settings, files, live, image, running)
     if live is None and not running and not collection.as_of["exact"]:
-        replayed = _replay(shard, files.contents, files.journal, settings)
+        try:
+            replayed = _replay(shard, files.contents, files.journal, settings)
+        except GossamerError:
+            if not unchecked:
+                raise
+            replayed = None
         return collection if replayed is None else replace(collection, image=replayed)
     return collection
 
@@ -148,17 +157,14 @@ def _cheap(contents: Contents, journal: list[Effects], with_image: bool = True) 
 
 
 def _replay(shard: Path, contents: Contents, journal: list[Effects], settings: Settings) -> Replayed | None:
-    """The replayed desk; None if the replay would take too long, or is impossible."""
+    """The replayed desk; None if the replay would take too long."""
     if not _cheap(contents, journal):
         return None
     from gossamer.base.compiled import KEPT
 
     if not KEPT.exists():  # compiling them takes a minute
         return None
-    try:
-        return _replayed(shard, contents, journal, settings)
-    except GossamerError:
-        return None
+    return _replayed(shard, contents, journal, settings)
 
 
 def _replayed(shard: Path, contents: Contents, journal: list[Effects], settings: Settings) -> Replayed | None:
@@ -168,6 +174,8 @@ def _replayed(shard: Path, contents: Contents, journal: list[Effects], settings:
     from gossamer.desk import snapshot
 
     recovered = recover(shard)
+    if recovered.image is None and contents.image is not None and (shard / str(contents.image["image"])).exists():
+        raise ImageDamagedError(recovered.warnings[0].partition(";")[0])  # without it, scores would be missing
     desk = new_desk(settings, recovered.meta.seed)
     if recovered.image is not None and snapshot.usable(desk, recovered.image):
         snapshot.load(desk, recovered.image)

@@ -24,6 +24,7 @@ from gossamer.base.errors import StorageError
 from gossamer.base.model import NONE, LinkKind, Reason, State
 from gossamer.collection import manifest
 from gossamer.collection.blocks import HEAD, PER_BLOCK, Offsets, offsets_until, texts_of
+from gossamer.collection.checked import Checked
 from gossamer.collection.journal import records
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.records import Kind, Mark
@@ -71,16 +72,18 @@ class NewPage:
 class Files:
     """The tables and the journal of a shard, opened for reading."""
 
-    def __init__(self, shard: Path, running: bool) -> None:
-        self.shard = shard
+    def __init__(self, shard: Path, running: bool, checked: Checked) -> None:
+        self.shard, self.checked = shard, checked
         contents, self.journal = _read_both(shard, running)
         self.contents = contents
         self.meta, self.image, self.last_record = contents.meta, contents.image, 0
         self.segments: list[Segment] = []
+        self._sums: dict[Path, tuple[int, str]] = {}
         self.sealed = 0
         """Pages in segments."""
         for _, line in sorted(contents.segments.items()):
             tables = {name.partition("/")[0]: shard / name for name in line["files"]}
+            self._sums |= {shard / name: (file["bytes"], file["checksum"]) for name, file in line["files"].items()}
             first = self.sealed
             self.sealed += sum(f["rows"] for name, f in line["files"].items() if name.startswith("pages/"))
             self.segments.append(Segment(first, self.sealed, tables))
@@ -101,6 +104,7 @@ class Files:
         """Columns of a table, as pyarrow columns; None for a column that a file of an older version lacks."""
         missing = [name for name in names if (path, name) not in self._columns]
         if missing:
+            self.checked.require(path, *self._sums[path])
             with disk.naming("read", path):
                 path.stat()  # pyarrow's own error does not name the file
                 try:
@@ -215,7 +219,7 @@ class Files:
 def _read_both(shard: Path, running: bool) -> tuple[Contents, list[Effects]]:
     """Manifest and journal; both again if a running crawl sealed and removed a journal file between the two reads."""
     for left in reversed(range(_TRIES)):
-        contents = manifest.read(shard)
+        contents = manifest.read_whole(shard)
         try:
             journal = _read_journal(shard, contents, running)
         except (StorageError, FileNotFoundError):

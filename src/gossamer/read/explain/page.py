@@ -10,7 +10,7 @@ from gossamer.base.model import NONE, LinkKind
 from gossamer.base.outcomes import TREATMENTS, Again, Outcome
 from gossamer.collection.runs import stored_settings
 from gossamer.config import Settings
-from gossamer.manager.history import read_history
+from gossamer.manager.history import sound_history
 from gossamer.observe.status import page_standing, scores_of, unknown_standing
 from gossamer.read.explain import answers
 from gossamer.read.explain.address import address_of, scope_verdict
@@ -27,12 +27,12 @@ MOST_SAME: Final = 20
 """Maximum number of duplicates that are named."""
 
 
-def explain_page(folder: Path, given: str) -> PageAnswer:
+def explain_page(folder: Path, given: str, unchecked: bool = False) -> PageAnswer:
     """Everything that the collection knows about a URL, in any spelling."""
-    return steadily(lambda: _explain(folder, given))
+    return steadily(lambda: _explain(folder, given, unchecked))
 
 
-def _explain(folder: Path, given: str) -> PageAnswer:
+def _explain(folder: Path, given: str, unchecked: bool) -> PageAnswer:
     settings = stored_settings(folder)
     scope = urls.Scope.of(settings.seeder)
     address = address_of(given, settings.seeder, scope)
@@ -42,7 +42,7 @@ def _explain(folder: Path, given: str) -> PageAnswer:
         return answer
     url = address.canonical
     answer["scope"] = scope_verdict(url, settings.seeder, scope)
-    collection = opened(folder, settings, {"page": url})
+    collection = opened(folder, settings, {"page": url}, unchecked)
     answer["as_of"] = collection.as_of
     page, near = _find(collection, url)
     if page is not None:
@@ -181,7 +181,7 @@ def _past_plans(collection: Opened, page: int, visits: list[Visit]) -> list[Plan
     image = collection.image
     assert image is not None
     site = int(image.columns.origin.site[int(image.columns.page.origin[page])])
-    plans = read_history(collection.files.shard).about(page, site)
+    plans = sound_history(collection.files.shard).about(page, site)
     return [_with_words(cast(PlanFacts, plan), visits) for plan in plans]
 
 

@@ -22,12 +22,12 @@ def is_site(target: str) -> bool:
     return _SITE.fullmatch(target.strip()) is not None
 
 
-def explain_site(folder: Path, given: str) -> SiteAnswer:
+def explain_site(folder: Path, given: str, unchecked: bool = False) -> SiteAnswer:
     """Everything that the collection knows about a site."""
-    return steadily(lambda: _explain(folder, given))
+    return steadily(lambda: _explain(folder, given, unchecked))
 
 
-def _explain(folder: Path, given: str) -> SiteAnswer:
+def _explain(folder: Path, given: str, unchecked: bool) -> SiteAnswer:
     settings = stored_settings(folder)
     scope = urls.Scope.of(settings.seeder)
     canonical = scope.canonical(f"http://{given.strip()}/")
@@ -37,7 +37,7 @@ def _explain(folder: Path, given: str) -> SiteAnswer:
         return answer
     name = urls.host(canonical)
     accepted = scope.accepts(name)
-    collection = opened(folder, settings, {"site": name})
+    collection = opened(folder, settings, {"site": name}, unchecked)
     answer |= {"as_of": collection.as_of, "in_scope": accepted}
     live = collection.live
     number = collection.site_number(name) if live is None else NONE if live["site"] is None else int(live["site"])

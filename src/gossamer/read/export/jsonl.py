@@ -69,12 +69,14 @@ def export(
     progress: Progress = lambda what, part: None,
     everything: bool = False,
     fresh: bool = False,
+    unchecked: bool = False,
 ) -> Exported:
     """Writes the lines of all stored pages that meet `where` (SQL on the columns of visits and pages).
 
-    `everything`: also pages that say `noindex` or `noarchive`; `fresh`: also data that is not sealed yet.
+    `everything`: also pages that say `noindex` or `noarchive`; `fresh`: also data that is not sealed yet; `unchecked`:
+    tables are not compared with their checksums.
     """
-    sources = sources_of(folder, fresh)
+    sources = sources_of(folder, fresh, unchecked)
     settings = config.load(folder / SETTINGS)
     with tempfile.TemporaryDirectory() as spilled:
         database = Database(sources, settings, MEMORY, Path(spilled))

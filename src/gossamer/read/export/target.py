@@ -20,9 +20,9 @@ STANDARD: Final = Path("-")
 _LEVEL: Final = 6
 
 
-def sources_of(folder: Path, fresh: bool) -> Sources:
+def sources_of(folder: Path, fresh: bool, unchecked: bool = False) -> Sources:
     """The files to export. An empty export is refused."""
-    sources = find(folder, fresh)
+    sources = find(folder, fresh, unchecked)
     note = nothing_sealed(sources)
     if note:
         cure = "Add --fresh to read the journal too, or export after the crawl has stopped."

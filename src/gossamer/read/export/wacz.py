@@ -5,8 +5,8 @@
     pages/pages.jsonl           the last stored copy of each page: URL and time as in the archive, title
     datapackage.json            names, sizes and SHA-256 of these files; datapackage-digest.json has its own SHA-256
 
-Parts of the archive that were sealed by a version without index are indexed now. Cost: reading the archive and writing
-it again.
+Parts of the archive that were sealed by a version without index are indexed now. Every record is inflated once for each
+modification of its file, which shows damage. Cost: that, reading the archive and writing it again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import json
 import tempfile
 import time
 import zipfile
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,9 +66,11 @@ def export(
     title: str = "",
     progress: Progress = lambda what, part: None,
     fresh: bool = False,
+    unchecked: bool = False,
 ) -> dict[str, Any]:
-    """Writes the file and returns its description (datapackage.json). `fresh`: with data that is not sealed yet."""
-    sources = sources_of(folder, fresh)
+    """Writes the file and returns its description (datapackage.json). `fresh`: with data that is not sealed yet;
+    `unchecked`: records and files are not compared with their checksums."""
+    sources = sources_of(folder, fresh, unchecked)
     lengths = sources.archive_lengths()
     for name in lengths:
         if not (sources.shard / name).exists():
@@ -85,6 +89,7 @@ def export(
 
 def _write_index(sources: Sources, scratch: Path, to: Path, progress: Progress) -> None:
     """Merges the sorted index files of the segments, and new ones for parts of the archive without index."""
+    sources.check(INDEX)
     runs = [file.path for file in sources.table(INDEX)]
     without = sources.unindexed(all_committed=True)
     for number, (name, spans) in enumerate(sorted(without.items())):
@@ -102,9 +107,15 @@ def _archives(
     total, done = sum(lengths.values()), 0
     for name, length in lengths.items():
         path = sources.shard / name
+        sources.checked.require_by(path, f"records up to {length}", partial(_read_records, path, length))
         yield _add(package, f"archive/{path.name}", _bytes_of(path, length), length)
         done += length
         progress("archive", done / max(1, total))
+
+
+def _read_records(path: Path, length: int) -> None:
+    """Inflates every record, and so compares it with its checksum."""
+    deque(cdx.members(path, 0, length), maxlen=0)
 
 
 def _bytes_of(path: Path, length: int) -> Iterator[bytes]:
@@ -136,7 +147,7 @@ def _pages(sources: Sources, index: Path, spilled: Path) -> Iterator[bytes]:
         return
     database = Database(sources, config.load(sources.folder / SETTINGS), MEMORY, spilled)
     query = _PAGES.format(index=for_sql(str(index)), stored=int(VisitFlag.STORED), folder=for_sql(f"{ARCHIVE}/"))
-    for page, url, moment, title in database.query(query).rows:
+    for page, url, moment, title in database.stream(query):
         yield _line({"id": str(page), "url": url, "ts": _rfc3339(moment), **({"title": title} if title else {})})
 
 

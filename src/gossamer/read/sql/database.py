@@ -1,9 +1,11 @@
 """The collection as an SQL database: DuckDB, in this process, over the segment files that the manifest names.
 
 Nothing is loaded and nothing is locked: the views of `columns.VIEWS` name the files, and a query reads what it needs of
-them. Only queries are run; statements that write, attach or set are refused, and so is EXPLAIN of them. DuckDB itself
-is restricted too: it opens no files outside the collection and the folder for temporary files, and its settings are
-locked.
+them. Each file is compared with its checksum before (`collection/checked.py`).
+
+The collection cannot be changed: only queries are run, after every node of them was examined (`statements.py`). DuckDB
+itself is restricted too: it may open the files of the tables, and folders given for other files, and nothing else; it
+loads no extensions, and its settings are locked.
 
 Cost: 0.3 s to import and open; counting 10^6 visits by outcome takes another 0.02 s.
 """
@@ -21,13 +23,13 @@ import duckdb
 
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_sql
-from gossamer.collection.layout import TABLES
 from gossamer.config import Settings
 from gossamer.desk.shown import Column, Shown
 from gossamer.rank.names import PARTS
 from gossamer.read.sql.columns import SCORES, SHOWN, VIEWS, views_of
 from gossamer.read.sql.desk_columns import aside_of, desk_table
-from gossamer.read.sql.sources import SCORE_FILES, Sources, missing
+from gossamer.read.sql.sources import Sources, missing
+from gossamer.read.sql.statements import only_query
 from gossamer.read.sql.views import PREFERENCES_VIEW, pages_view
 
 if TYPE_CHECKING:
@@ -49,9 +51,14 @@ Row = tuple[Any, ...]
 _Shown = Sequence[Shown]
 _BATCH: Final = 10_000
 _PARQUET: Final = re.compile(r"/[^\"'\n]*\.parquet")
+_RESTRICTED: Final = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    "python_enable_replacements": False,  # our own variables are not tables
+}
 STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
-_EXPLAINED: Final = re.compile(r"\s*explain(?:\s+analyze\b|\s*\([\w\s,]*\))?(.*)", re.IGNORECASE | re.DOTALL)
-"""Captures the explained statement. It allows no comment or text in between, which could hide something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +79,13 @@ class Database:
     ) -> None:
         """`memory`: DuckDB's limit, like "2GB"; `spilled`: folder for data beyond; `shown`: by parts of the desk."""
         self._sources, self._shown, self._views = sources, shown, views_of(shown)
-        options: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-        options["python_enable_replacements"] = False  # our own variables are not tables
+        options = dict[str, Any](_RESTRICTED)
         if memory:
             options["memory_limit"] = memory
         options["temp_directory"] = "" if spilled is None else str(spilled)
         self.connection = duckdb.connect(":memory:", config=options)
         self.connection.execute("set timezone = 'UTC'; create schema stored")
+        self._score_files = sources.scores()
         self._close(spilled)
         self._fresh = fresh_tables(sources)
         for name, table in self._fresh.items():
@@ -87,17 +94,19 @@ class Database:
         self._made, self._made_stored = set[str](), set[str]()
 
     def _close(self, spilled: Path | None) -> None:
-        """Restricts DuckDB to the folders of the collection. It compares resolved paths: any may be a symbolic link."""
-        shard = self._sources.shard
-        folders = [
-            self._sources.folder,
-            *(shard / name for name in (*TABLES, SCORE_FILES)),
-            *([spilled] if spilled else []),
+        """Restricts DuckDB to the files of the tables. It compares resolved paths: any may be a symbolic link."""
+        tables = self._sources.tables.values()
+        files = [
+            *(f.path for these in tables for f in these),
+            *(path for path in self._score_files if path is not None),
         ]
-        allowed = sorted({for_sql(str(folder.resolve())) for folder in folders})
+        paths, folders = (
+            ", ".join(sorted({for_sql(str(path.resolve())) for path in these}))
+            for these in (files, [spilled] if spilled else [])
+        )
         self.connection.execute(
-            f"set allowed_directories = [{', '.join(allowed)}]; set enable_external_access = false; "
-            "set lock_configuration = true"
+            f"set allowed_paths = [{paths}]; set allowed_directories = [{folders}]; "
+            "set enable_external_access = false; set lock_configuration = true"
         )
 
     def run(self, statement: str, parameters: Sequence[Any] = (), views: Sequence[str] = ()) -> list[Row]:
@@ -120,7 +129,8 @@ class Database:
             self._make_stored(name)
 
     def _make_stored(self, name: str) -> None:
-        if name not in self._made_stored:
+        if name not in self._made_stored and name in self._views:
+            self._sources.check(name)
             self._made_stored.add(name)
             self.connection.execute(f"create view stored.{name} as {self._stored(name)}")
 
@@ -147,7 +157,7 @@ class Database:
 
     def _select(self, name: str) -> str:
         """SQL of a view."""
-        of_pages, of_sites = self._sources.scores()
+        of_pages, of_sites = self._score_files
         if name == "pages":
             return pages_view(self._settings, *self._scores("pages", of_pages, "n.page"))
         if name == "sites":
@@ -191,6 +201,7 @@ class Database:
         columns, source = self._desk(name)
         joined = f"left join {source} on y.{own} = {key}" if source else ""
         if path is not None:
+            self._sources.check_scores(path)
             read = f"select * from read_parquet({for_sql(str(path))})"
             there = {str(row[0]) for row in self.connection.execute(f"describe {read}").fetchall()}
             self.connection.execute(f"create view stored.{name}_scores as {read}")
@@ -214,12 +225,9 @@ class Database:
         Raises UsageError, with DuckDB's message, if the text is not a query.
         """
         with _naming(text):
-            statements = self.connection.extract_statements(text)
-            if len(statements) != 1:
-                raise UsageError(f"{len(statements)} statements were given; give one query at a time")
-            self._refuse(statements[0])
+            statement = only_query(self.connection, text)
+            self._prepare(statement)
             self._make(_named(text) or VIEWS)
-            statement = statements[0].query.strip().rstrip(";")
             columns, types = self._begin(statement)
             if _ZONED in types and len(set(columns)) == len(columns):
                 columns, types = self._begin(_without_zones(statement, columns, types))
@@ -237,27 +245,6 @@ class Database:
             if not batch:
                 return
             yield from batch
-
-    def _refuse(self, statement: Any) -> None:
-        kinds = duckdb.StatementType
-        if statement.type == kinds.SELECT:
-            return
-        if statement.type == kinds.EXPLAIN:
-            explained = _EXPLAINED.fullmatch(statement.query)
-            if explained and self._types(explained[1]) == [kinds.SELECT]:
-                return
-        refused = f"run, not {statement.type.name.lower().replace('_', ' ')} statements"
-        raise UsageError(
-            f"only queries are {'explained' if statement.type == kinds.EXPLAIN else refused}",
-            "The collection is never changed. To keep a result, redirect --csv or --json to a file.",
-        )
-
-    def _types(self, text: str) -> list[Any]:
-        """Types of the statements in a text; none if it cannot be parsed."""
-        try:
-            return [statement.type for statement in self.connection.extract_statements(text)]
-        except duckdb.Error:
-            return []
 
 
 @contextmanager

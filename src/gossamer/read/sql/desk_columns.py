@@ -7,6 +7,7 @@ Suspended sites, which follow from the state of the back-off, are asked of the d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -14,19 +15,19 @@ from gossamer.base.arrays import Array
 from gossamer.base.errors import StorageError
 from gossamer.base.model import SHARD_SHIFT
 from gossamer.collection import image
-from gossamer.collection.image import ImageDamagedError
+from gossamer.collection.image import ImageMissingError
 from gossamer.collection.lock import holder
 from gossamer.config import Settings
 from gossamer.desk.shown import Shown
-from gossamer.observe.image_view import open_image
+from gossamer.observe.image_view import open_image, replaced
 from gossamer.observe.socket import ask
 from gossamer.observe.status import HORIZON, sites_aside
-from gossamer.read.sql.sources import Sources
+from gossamer.read.sql.sources import Sources, missing
 
 
 def desk_table(view: str, sources: Sources, settings: Settings, shown: Sequence[Shown]) -> dict[str, Array]:
     """Columns for a view, with the number of each page or site; without those that the image lacks."""
-    opened = open_image(sources.shard, sources.contents.image)
+    opened = open_image(sources.shard, sources.contents.image, sources.checked)
     if opened is None:
         return {}
     table: dict[str, Array] = {}
@@ -35,8 +36,11 @@ def desk_table(view: str, sources: Sources, settings: Settings, shown: Sequence[
             try:
                 values = part.values(opened, settings)
                 table |= {c.name: np.asarray(array) for c, array in zip(part.columns, values, strict=True)}
-            except (AttributeError, OSError, ValueError):
-                continue  # of an older version, or replaced meanwhile by a newer image
+            except (AttributeError, ValueError):
+                continue  # of an older version
+            except FileNotFoundError as error:
+                if not replaced(sources.shard, sources.contents.image):
+                    raise missing(Path(error.filename)) from error
     if table and view == "pages":
         table["page"] = (
             np.arange(opened.columns.page.count, dtype=np.int64) | sources.contents.meta.shard << SHARD_SHIFT
@@ -66,5 +70,9 @@ def aside_of(sources: Sources, horizon: float = HORIZON) -> list[tuple[int, str,
     try:
         made = image.read(sources.shard, line) if line is not None else None
         return [] if made is None else sites_aside(_Sites(made), float(made.meta["wall"]), horizon)
-    except (ImageDamagedError, StorageError, KeyError):  # of another version, or just being removed
+    except (ImageMissingError, KeyError):  # just being removed, or of another version
+        return []
+    except StorageError:
+        if not replaced(sources.shard, line):
+            raise
         return []

@@ -15,10 +15,12 @@ from typing import Final
 
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.collection import manifest
+from gossamer.collection.checked import Checked, compare_any
 from gossamer.collection.journal import records
 from gossamer.collection.journal.records import Kind, Mark
 from gossamer.collection.layout import ARCHIVE, INDEX, TABLES, journal_files, require_collection, shard_folder
 from gossamer.collection.manifest import Contents, Line
+from gossamer.manager.scores.stored import sums_of
 
 SCORE_FILES: Final = "scores"
 _OF_SITES: Final = "-sites"
@@ -61,6 +63,15 @@ class Sources:
     shard: Path
     contents: Contents
     fresh: list[Fresh]
+    checked: Checked
+    """Compares files with their checksums before they are read."""
+
+    def check(self, name: str) -> None:
+        """Compares the segment files of a table (or of the index) with the manifest; GossamerError if one differs."""
+        for file in self.table(name):
+            if not file.path.exists():
+                raise missing(file.path)
+            self.checked.require(file.path, file.bytes, file.checksum)
 
     def table(self, name: str) -> list[File]:
         """The segment files of a table (or of the index), in the order of segments."""
@@ -106,6 +117,12 @@ class Sources:
                     found[name].append((reached.get(name, 0), length))
         return found
 
+    def check_scores(self, path: Path) -> None:
+        """Compares a file of scores with the checksums stored with it. An earlier version stored none."""
+        sums = sums_of(self.shard, path.name)
+        if sums:
+            self.checked.require_by(path, repr(sums), lambda: compare_any(path, sums))
+
     def scores(self) -> tuple[Path | None, Path | None]:
         """The newest files with the scores of pages and of sites."""
         paths = sorted((self.shard / SCORE_FILES).glob("*.parquet"))
@@ -129,18 +146,20 @@ def nothing_sealed(sources: Sources) -> str:
     return "nothing is sealed yet (collection.seal_every)"
 
 
-def find(folder: Path, fresh: bool = False) -> Sources:
-    """The valid files; with `fresh`, also the committed effects in the journal that are not sealed yet."""
+def find(folder: Path, fresh: bool = False, unchecked: bool = False) -> Sources:
+    """The valid files; with `fresh`, also the committed effects in the journal that are not sealed yet; `unchecked`
+    leaves out the comparison with checksums."""
     require_collection(folder)
     shard = shard_folder(folder)
-    contents = manifest.read(shard)
+    checked = Checked(shard, unchecked)
+    contents = manifest.read_whole(shard)
     if not fresh:
-        return Sources(folder, shard, contents, [])
+        return Sources(folder, shard, contents, [], checked)
     for _ in range(_TRIES):
         found = unsealed(shard, contents.segments)
-        again = manifest.read(shard)
+        again = manifest.read_whole(shard)
         if found is not None and list(again.segments) == list(contents.segments):
-            return Sources(folder, shard, again, found)
+            return Sources(folder, shard, again, found, checked)
         contents = again
     raise GossamerError(f"{folder} changes faster than it can be read", "Try again, or leave out --fresh.")
 

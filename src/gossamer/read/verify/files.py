@@ -23,6 +23,7 @@ from gossamer.base.errors import GossamerError, StorageError, UsageError
 from gossamer.base.model import State
 from gossamer.collection import image, layout, manifest, runs
 from gossamer.collection.blocks import BLOCK, HEAD, PER_BLOCK, is_block_file
+from gossamer.collection.checked import Checked
 from gossamer.collection.image import ImageDamagedError
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.lock import holder
@@ -43,7 +44,7 @@ _LENGTHS: Final = np.dtype("<u4")
 def open_sources(folder: Path, report: VerifyReport) -> Sources:
     """The committed data; if manifest or journal is damaged, as far as it can be read."""
     try:
-        sources = find(folder, fresh=True)
+        sources = find(folder, fresh=True, unchecked=True)  # the checksums are compared below, file by file
         return replace(sources, fresh=[part for part in sources.fresh if _has_effects(sources.shard, part, report)])
     except UsageError:
         raise
@@ -52,7 +53,8 @@ def open_sources(folder: Path, report: VerifyReport) -> Sources:
         shard = layout.shard_folder(folder)
         contents = _manifest(shard, report)
         parts = _journals(shard, contents, report)
-        return Sources(folder, shard, contents, [part for part in parts if _has_effects(shard, part, report)])
+        parts = [part for part in parts if _has_effects(shard, part, report)]
+        return Sources(folder, shard, contents, parts, Checked(shard, unchecked=True))
 
 
 def _has_effects(shard: Path, part: Fresh, report: VerifyReport) -> bool:
@@ -78,7 +80,7 @@ def _manifest(shard: Path, report: VerifyReport) -> Contents:
     segments, newest = {}, None
     for number, raw in enumerate(lines[1:], 2):
         line = manifest.decode(raw)
-        if line is None and number < len(lines):
+        if line is None and (number < len(lines) or not manifest.torn(raw)):
             wrong = "its checksum is wrong: the segment or image that it named is lost"
             report.add(Fault(layout.MANIFEST, f"line {number}", wrong, BACKUP))
         elif line is not None and "segment" in line:
@@ -252,8 +254,11 @@ def _note(paths: list[Path], what: str, report: VerifyReport) -> None:
 def check_standing(shard: Path, report: VerifyReport) -> None:
     """Checks the file for `status`: known = pending + waiting + done + excluded."""
     try:
-        standing = json.loads((shard / STANDING).read_bytes())
-    except (OSError, ValueError):
+        standing = runs.read_status(shard)
+    except OSError:
+        return
+    except ValueError as error:
+        report.add(Fault(STANDING, "", f"is damaged: {error}", "The next run of the crawl renews it."))
         return
     words = ("pending", "waiting", "done", "excluded")
     total = sum(int(standing.get(word, 0)) for word in words)
