@@ -15,7 +15,7 @@ from gossamer.base.model import Ask, Outcome, State
 from gossamer.base.outcomes import FOR_GOOD
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import CLOCK, read_reckoning
-from gossamer.crawl import loop
+from gossamer.crawl import timekeeper
 from gossamer.crawl.parts import PARTS
 from gossamer.crawl.timekeeper import HELD
 from gossamer.gatherer.reader import Reader
@@ -152,7 +152,7 @@ class Killed(BaseException):
     pass
 
 
-STEPS = ("_commit", "before clock.json", "tell_time", "after")
+STEPS = ("commit", "before clock.json", "tell_time", "after")
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -174,10 +174,10 @@ def test_a_kill_at_any_point_of_a_correction_loses_no_wait(
         raise Killed
 
     with monkeypatch.context() as patch:
-        if step == "_commit":
-            patch.setattr(loop.Crawl, "_commit", killed)
+        if step == "commit":
+            patch.setattr(timekeeper, "commit", killed)
         elif step == "before clock.json":
-            patch.setattr(loop, "write_reckoning", killed)
+            patch.setattr(timekeeper, "write_reckoning", killed)
         elif step == "tell_time":
             patch.setattr("gossamer.webs.simulated.SimulatedWeb.tell_time", killed)
         if step == "after":

@@ -18,7 +18,6 @@ from gossamer.base.ending import Ending
 from gossamer.base.log import EventLog, Level
 from gossamer.base.model import State
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteNews, Verdict
-from gossamer.collection.runs import write_reckoning
 from gossamer.collection.store import Store
 from gossamer.config.settings import HarvesterSettings
 from gossamer.crawl.tick import NO_RESULTS, STEPS, Stages, Step, Tick, commit, run_tick
@@ -104,7 +103,7 @@ class Crawl:
         self.stop: Ending | None = None
         """Set by a signal, or when memory runs out: the crawl ends for this reason."""
         self._begun = _Begun(clock.monotonic(), desk[Account].stored)
-        self.background: list[Background] = [Timekeeper(clock, self.set_clock)]
+        self.background: list[Background] = [Timekeeper(clock, self._stages, web, self._settled, steps)]
         self.longest_turn = 0.0
         """Longest time, in seconds, during which the loop did not poll for results."""
 
@@ -151,15 +150,8 @@ class Crawl:
         if taken := self.planner.take(self.clock.monotonic(), wait):
             plan, verdicts = taken
             self.harvest.install(plan)
-            self._log(
-                "plan",
-                Level.DEBUG,
-                pages=len(plan.pages),
-                sites=len(plan.sites),
-                seconds=round(plan.seconds, 4),
-                candidates=plan.candidates,
-                value=plan.index_value,
-            )
+            sizes = {"pages": len(plan.pages), "sites": len(plan.sites), "candidates": plan.candidates}
+            self._log("plan", Level.DEBUG, **sizes, seconds=round(plan.seconds, 4), value=plan.index_value)
             self.harvest.judge(verdicts)
 
     # --- ticks of their own -----------------------------------------------------------------------------------------
@@ -200,26 +192,12 @@ class Crawl:
             effects.site_events = np.array(news, SITE_EVENT)
             self._commit(effects)
 
-    def set_clock(self, seconds: float) -> bool:
-        """Corrects the crawl's clock by so many seconds, and all stored times with it: no wait changes. Returns False
-        if that cannot be done now.
-
-        Nothing with a time of the old clock may be under way: plans, and what waits in the outbox. What the state and
-        clock.json know of the correction may differ after a kill; `Clock.go_on` makes up for it."""
+    def _settled(self) -> bool:
+        """Ends what is under way with times of the present clock: a plan, and the outbox. Returns whether it could."""
         self._take_plan(wait=True)
         if self.harvest.has_news():
             run_tick(self._stages, Tick(NO_RESULTS, [], self._effects()), self._steps)
-            if self.harvest.has_news():
-                return False
-        effects = self._effects()
-        effects.clock = seconds
-        self._commit(effects)
-        self.store.commit()
-        write_reckoning(self.store.shard, self.clock.correct(seconds))
-        self.web.tell_time()
-        self.planner.outdate()
-        self._log("clock_followed", Level.WARNING, seconds=seconds)
-        return True
+        return not self.harvest.has_news()
 
     def _enlist(self) -> None:
         """Enlists one piece of a sitemap's pages; the rest waits for the next turn."""

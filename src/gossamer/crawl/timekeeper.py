@@ -17,10 +17,14 @@ wait changes when the clock is followed; a kill at any point of a correction los
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from gossamer.base.clock import EARLIEST, NOTABLE, Clock
+from gossamer.base.log import Level
+from gossamer.collection.runs import write_reckoning
+from gossamer.crawl.tick import STEPS, Stages, Step, commit
+from gossamer.web.seam import Web
 
 HELD: Final = 10.0
 """Seconds for which the system clock must have been ahead, or behind, by the same time."""
@@ -31,9 +35,11 @@ EVERY: Final = 0.5
 class Timekeeper:
     """Watches the system clock: `turn` is called once per turn of the loop."""
 
-    def __init__(self, clock: Clock, follow: Callable[[int], bool]) -> None:
-        """`follow` moves the crawl's time by whole seconds; it returns False if it cannot do that now."""
-        self._clock, self._follow = clock, follow
+    def __init__(
+        self, clock: Clock, stages: Stages, web: Web, settled: Callable[[], bool], steps: Sequence[Step] = STEPS
+    ) -> None:
+        """`settled` ends what is under way with times of the present clock; it returns False if it cannot now."""
+        self._clock, self._stages, self._web, self._settled, self._steps = clock, stages, web, settled, steps
         self._next = 0.0
         self._ahead = 0.0
         self._since = 0.0
@@ -48,5 +54,20 @@ class Timekeeper:
             self._ahead, self._since = ahead, now
             return
         settled = now - self._since >= HELD and self._clock.shown() >= EARLIEST
-        if abs(ahead) > NOTABLE and settled and self._follow(round(ahead)):
+        if abs(ahead) > NOTABLE and settled and self._settled():
+            self._follow(round(ahead))
             self._ahead = self._clock.ahead_of_wall()
+
+    def _follow(self, seconds: float) -> None:
+        """Moves the crawl's clock, and all stored times with it. After a kill, what the state and clock.json know of
+        the correction may differ; `Clock.go_on` makes up for it."""
+        stages, clock = self._stages, self._clock
+        effects = stages.desk.effects(clock.wall(), clock.monotonic())
+        effects.clock = seconds
+        commit(stages, effects, self._steps)
+        stages.store.commit()
+        write_reckoning(stages.store.shard, clock.correct(seconds))
+        self._web.tell_time()
+        stages.committed()
+        if stages.log is not None:
+            stages.log.event("clock_followed", Level.WARNING, seconds=seconds)

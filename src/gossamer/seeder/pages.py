@@ -8,7 +8,7 @@ there.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -70,6 +70,10 @@ class SeederLimits:
         s, c = settings.seeder, settings.collection
         per_domain = Room.of(settings)
         return SeederLimits(c.max_pages, c.max_sites, s.pages_per_site, s.depth_static, s.depth_dynamic, per_domain)
+
+    def of_seeds(self) -> SeederLimits:
+        """The same for seeds: the user vouches for their domains."""
+        return replace(self, per_domain=Room(self.sites, self.pages))
 
 
 class Found(NamedTuple):

@@ -8,7 +8,6 @@ seeder decides what needs state: whether a URL is known, its site, depth, limits
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, Counted, LinkFlag, LinkKind, Outcome, PageFlag, Reason, State, Texts, VerdictFlag
 from gossamer.collection.journal.effects import HINT, VERDICT, Effects
 from gossamer.desk.columns import Columns
-from gossamer.desk.domains import Room
 from gossamer.desk.table import Arrays, find_many
 from gossamer.seeder.pages import LISTED_DEPTH, Found, SeederLimits, make_pages, pick_texts
 from gossamer.web.message import Links, Results
@@ -172,8 +170,7 @@ def plant(
     effects.verdicts, forbidden = _known_seeds(columns, targets)
     wanted = np.flatnonzero(targets == NONE)
     found, counted = _unlinked(links, wanted)
-    trusted = replace(limits, per_domain=Room(limits.sites, limits.pages))  # the user vouches for them
-    make_pages(columns, found, trusted, seed, rules, targets, counted, effects)
+    make_pages(columns, found, limits.of_seeds(), seed, rules, targets, counted, effects)
     effects.pages["flags"] |= int(PageFlag.SEED)
     full = [(seeds[wanted[i]], Counted(int(counted[i].argmax()))) for i in np.flatnonzero(counted.any(axis=1))]
     return Planted(len(effects.pages), tuple(full), tuple(seeds[i] for i in forbidden.tolist()))
