@@ -15,6 +15,8 @@ DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
 BENCHES := page_cost citizen shortest scheduling hostile soak bandwidth scale plan rank links simulate table site_queue robots gather large_pages archive fetch disk_sizes sql answers verify log demo_speed
 MINUTES ?= 10
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
+# Python keeps its compiled modules, whatever the machine says: a crawl starts six processes, a test run thousands.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: crawl install test quick bounds bench fuzz clean
 
@@ -27,22 +29,25 @@ endif
 
 install: $(VENV)/installed
 
+# Kernels and types are made and checked at the same time, each on one core. Most of the longest tests wait for servers:
+# four processes keep two cores busy.
 test: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/mypy & types=$$!; $(BIN)/python -m gossamer.tools.compile --laboratory; compiled=$$?; wait $$types && exit $$compiled
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 quick: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
+	@$(BIN)/python -m gossamer.tools.compile --laboratory
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not nginx" --quick
 
-bounds: $(VENV)/installed-dev
+bounds: $(VENV)/installed-dev $(VENV)/installed
 	for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
 
 # All traffic stays on 127.0.0.0/8. The real pages are downloaded once, to .bench-pages; nothing of them is installed.
-bench: $(VENV)/installed-dev $(OTHERS)/installed
+bench: $(VENV)/installed-dev $(VENV)/installed $(OTHERS)/installed
 	PATH="$$PATH:/usr/sbin" $(BIN)/python -m bench.beside $(if $(QUICK),--quick)
 	$(BIN)/python -m bench.beside.growth $(if $(QUICK),--quick)
 	$(BIN)/python -m bench.beside.write
@@ -57,7 +62,7 @@ $(OTHERS)/installed: requirements-bench.lock
 	  || echo "no wget2: it is left out (on Debian: apt-get install wget2)"
 	@touch $@
 
-fuzz: $(VENV)/installed-dev
+fuzz: $(VENV)/installed-dev $(VENV)/installed
 	$(BIN)/python -m fuzz all --minutes $(MINUTES)
 
 clean:
@@ -69,11 +74,14 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || \
 	  { rm -rf $(VENV); echo "No virtual environment could be made; on Debian: apt-get install python3-venv"; exit 1; }
 
-# The compiled kernels are made once here, so that the first crawl starts at once.
-$(VENV)/installed: pyproject.toml requirements.lock | $(VENV)/bin/python
+$(VENV)/packages: pyproject.toml requirements.lock | $(VENV)/bin/python
 	@echo "Installing into $(VENV) (once) ..."
 	@$(PIP) install -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The compiled kernels are made once here, so that the first crawl starts at once.
+$(VENV)/installed: $(VENV)/packages
 	@echo "Compiling the kernels (once) ..."
 	@$(BIN)/python -m gossamer.tools.compile
 	@touch $@
@@ -81,9 +89,8 @@ $(VENV)/installed: pyproject.toml requirements.lock | $(VENV)/bin/python
 # The tests replay a crawl with pywb. Its own list of needs names a package that would hide the `brotli` of Gossamer, so
 # the pins are installed as they are. What cannot be installed is noted as .venv/without-NAME: its tests are then skipped,
 # which CI takes for a failure without that note (tests/support/needed.py).
-$(VENV)/installed-dev: requirements-dev.lock requirements-replay.lock $(VENV)/installed
+$(VENV)/installed-dev: requirements-dev.lock requirements-replay.lock $(VENV)/packages
 	@echo "Installing what the tests need ..."
-	@$(BIN)/python -m gossamer.tools.compile --laboratory
 	@rm -f $(VENV)/without-*
 	@$(PIP) install -r requirements-dev.lock
 	@$(PIP) install --no-deps -r requirements-replay.lock \

@@ -42,7 +42,7 @@ def sizes(visits: int, folder: Path) -> dict[str, Any]:
         blocks.append(effects.urls.split())
         spent += time.perf_counter() - start
     journal_bytes = opened.bytes
-    opened.commit(opened.snapshot({}, [blocks.appender], rotate=True))
+    opened.commit(opened.snapshot({}, [blocks.appender.sync], rotate=True))
     opened.close()
     start = time.perf_counter()
     line = seal.seal(shard, 1)

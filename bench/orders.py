@@ -23,7 +23,7 @@ import numpy.typing as npt
 from bench.links import DATA
 from gossamer.laboratory.graphs.make import make
 from gossamer.laboratory.graphs.webgraph import WebGraph, load
-from gossamer.laboratory.simulate.measures import average_cumulative
+from gossamer.laboratory.measured import average_cumulative
 from gossamer.laboratory.simulate.run import Run, simulate
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 from gossamer.rank.graph import Csr

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from bench.answers import Quiet
 from bench.bounds import Figure, judge
 from gossamer.base.model import NONE, VISIT, Texts
-from gossamer.collection import layout, manifest
+from gossamer.collection import layout, manifest, sealing
 from gossamer.collection.journal import journal
 from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.collection.journal.records import Mark
@@ -103,7 +103,7 @@ class Collection:
         opened.commit(opened.snapshot({}, [], rotate=True))
         opened.close()
         file = manifest.Manifest.open(self.shard)
-        seal.finish(self.shard, file, seal.seal(self.shard, self.segments))
+        sealing.finish(self.shard, file, seal.seal(self.shard, self.segments))
         file.close()
 
     def bytes_in(self, name: str) -> int:

@@ -39,7 +39,7 @@ from gossamer.desk.table import CELL, Table
 from gossamer.manager.plan import make_plan
 from gossamer.manager.strategies import LIVE
 from gossamer.seeder.copies import mark_duplicates
-from gossamer.seeder.pages import Limits
+from gossamer.seeder.pages import SeederLimits
 from gossamer.seeder.seed import identify, plant
 from gossamer.web.message import decode_results
 
@@ -75,7 +75,7 @@ class Build:
         self.settings = settings_for(known, half or sites > 0)
         self.store, self.desk, _ = open_collection(folder, self.settings, self.clock)
         self.web = MadeWeb(known, 25_000, self.desk.seed, half, sites)
-        self.limits = Limits.of(self.settings)
+        self.limits = SeederLimits.of(self.settings)
         self.steps: Counter[str] = Counter()
         self.pauses: list[tuple[float, float]] = []
         """Seconds of each tick: elapsed, CPU."""
@@ -252,7 +252,7 @@ def start_of_copy(build: Build, known: int, half: bool) -> None:
 def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None:
     """Makes an image in the background, as `Imager` does after sealing; then adds visits to the journal only."""
     build.store.commit(rotate=True)
-    while build.store.busy:
+    while build.store.sealing.busy:
         build.store.turn()
         time.sleep(0.05)
     command = [sys.executable, "-m", "gossamer.crawl.imager", str(build.store.shard)]

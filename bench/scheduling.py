@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from gossamer.cli.progress import Steps
 from gossamer.cli.reproduce import show
-from gossamer.cli.verify import Steps
 from gossamer.laboratory import Bench
 from gossamer.laboratory.reproduce.crawls import Crawls
 from gossamer.laboratory.reproduce.lab import Lab

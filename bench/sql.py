@@ -20,7 +20,7 @@ import numpy as np
 
 from gossamer.base import disk
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Texts
-from gossamer.collection import layout, manifest
+from gossamer.collection import layout, manifest, sealing
 from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal import journal
 from gossamer.collection.journal.effects import ORIGIN, PAGE, Effects
@@ -101,10 +101,10 @@ def make(folder: Path, visits: int, per_segment: int = 100_000) -> None:
         blocks.append(effects.urls.split())
         reached += len(effects.visits)
         if opened.visits >= per_segment or reached == visits:
-            snapshot = opened.snapshot({URL_FILE: blocks.length}, [blocks.appender], rotate=True)
+            snapshot = opened.snapshot({URL_FILE: blocks.length}, [blocks.appender.sync], rotate=True)
             opened.commit(snapshot)
             assert snapshot.closed is not None
-            seal.finish(shard, lines, seal.seal(shard, snapshot.closed))
+            sealing.finish(shard, lines, seal.seal(shard, snapshot.closed))
     for each in (opened, lines, blocks):
         each.close()
 

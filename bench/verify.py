@@ -26,7 +26,7 @@ import numpy as np
 
 from gossamer.base import disk
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, Counted, Outcome, Reason, State, Tag, Texts, VisitFlag
-from gossamer.collection import layout, manifest
+from gossamer.collection import layout, manifest, sealing
 from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal import journal
 from gossamer.collection.journal.effects import ORIGIN, PAGE, VERDICT, Effects
@@ -104,12 +104,12 @@ class Maker:
             since += len(effects.visits)
             rotate = visits - self.visited >= unsealed and (since >= per_segment or visits - self.visited == unsealed)
             lengths = {layout.archive_name(0): appender.length, URL_FILE: blocks.length}
-            snapshot = opened.snapshot(lengths, [appender, blocks.appender], rotate=rotate)
+            snapshot = opened.snapshot(lengths, [appender.sync, blocks.appender.sync], rotate=rotate)
             opened.commit(snapshot)
             self.payloads.publish_visits(effects.visits)
             if snapshot.closed is not None:
                 since = 0
-                seal.finish(shard, lines, seal.seal(shard, snapshot.closed))
+                sealing.finish(shard, lines, seal.seal(shard, snapshot.closed))
         for one in (opened, lines, blocks, archive, self.payloads):
             one.close()
         return self.made

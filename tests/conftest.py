@@ -7,7 +7,7 @@ lets what it runs in the background ignore Ctrl-C, and all programs that it star
 
 import signal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,16 +18,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONGEST: Final = [
-    "test_kill",
-    "test_docs",
-    "test_whole_crawl",
     "test_readme",
+    "test_docs",
     "test_command_line",
-    "test_scores",
+    "test_kill",
+    "test_whole_crawl",
     "test_powercut",
-    "test_imager",
-    "test_revisits",
     "test_queue",
+    "test_runs",
+    "test_hostile",
+    "test_imager",
+    "test_plan",
+    "test_simulated_crawl",
+    "test_scores",
+    "test_collection_graph",
+    "test_scheduling",
+    "test_revisits",
 ]
 
 
@@ -46,6 +52,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if name in WHOLE else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+EXAMPLES: Final = 20
+"""Examples of each property in `make quick`, at most."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--quick"):
+        for item in items:
+            _shorten(getattr(item, "obj", None))
     places = {f"{name}.py": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+def _shorten(test: Any) -> None:
+    """Makes a property test try fewer examples. Hypothesis has no public way to change settings that a test names."""
+    test = getattr(test, "__func__", test)
+    usual = getattr(test, "_hypothesis_internal_use_settings", None)
+    if usual is not None:
+        test._hypothesis_internal_use_settings = settings(usual, max_examples=min(EXAMPLES, usual.max_examples))

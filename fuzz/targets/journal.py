@@ -15,7 +15,7 @@ import numpy as np
 from fuzz.target import Target
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Texts
-from gossamer.collection import image, layout, manifest
+from gossamer.collection import image, layout, manifest, sealing
 from gossamer.collection.journal import records
 from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.collection.journal.records import Kind, Mark
@@ -78,7 +78,7 @@ class JournalTarget(Target):
         for number, first in ((1, 1), (2, 4)):
             path = layout.journal_path(self._shard, number)
             path.write_bytes(_journal(self._bodies, first, first + 2))
-            seal.finish(self._shard, lines, seal.seal(self._shard, number))
+            sealing.finish(self._shard, lines, seal.seal(self._shard, number))
         image.finish(self._shard, lines, image.write(self._shard, 6, 6, {"none": np.zeros(1, "<u4")}, {}))
         lines.close()
         return {

@@ -28,7 +28,7 @@ class SitemapsTarget(Target):
     """sitemaps: the first byte chooses the charset of the header, the rest is the body."""
 
     name = "sitemaps"
-    parts = ("gatherer/sitemaps.py", "gatherer/lastmod.py", "gatherer/links.py", "gatherer/charset.py")
+    parts = ("gatherer/sitemaps.py", "gatherer/links.py", "gatherer/charset.py")
     words = (
         b"<url>",
         b"</url>",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gossamer.base import askable
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.harvester.queue import turns
-from gossamer.manager import due, profit
+from gossamer.manager import profit, scans
 
 COUNT = 30
 
@@ -40,4 +40,4 @@ def test_kernels_and_numpy_apply_the_same_rules(seed: int) -> None:
             assert kernels.is_to_be_retried(state[i], flags[i], visited[i], wall) == retried[i]
             assert kernels.is_due_again(state[i], flags[i], visited[i], wall - 1.5, reason[i]) == again[i]
         assert profit.may_be_fetched_again(reason[i], outcome[i]) == fetched[i]
-        assert due.is_suspended(refused[i], next_[i], wall) == suspended[i]
+        assert scans.is_suspended(refused[i], next_[i], wall) == suspended[i]

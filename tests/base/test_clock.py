@@ -11,20 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.base.clock import RealClock, Reckoning, VirtualClock
+from gossamer.base.clock import RealClock, Reckoning
 from gossamer.base.model import Ask, Outcome, State
-from gossamer.collection.clock_file import CLOCK, read_reckoning
 from gossamer.collection.layout import shard_folder
+from gossamer.collection.runs import CLOCK, read_reckoning
 from gossamer.crawl.watch import check_clock
 from gossamer.web.fetch.response import retry_after
 from gossamer.webs.simulated import Asked, Reply
+from tests.support.machine import Machine
 from tests.support.world import World, impolite
 
 ROOT = "http://a.example/"
 YEAR = 365 * 86_400.0
 
 
-class Machine(VirtualClock):
+class RecordingMachine(Machine):
     """A machine that records the true time, which no program on it knows: it maps monotonic times to true ones."""
 
     def __init__(self) -> None:
@@ -56,7 +57,7 @@ STEPS = st.lists(
 @settings(max_examples=200, deadline=None)
 @given(steps=STEPS)
 def test_wall_time_never_goes_back_in_a_run_or_between_two(steps: list[tuple[str, float]]) -> None:
-    clock = VirtualClock()
+    clock = Machine()
     reckoning, last = clock.go_on(None, 0.0), clock.wall()
     for step, seconds in steps:
         before, boot = clock.wall(), clock.boot()
@@ -97,7 +98,7 @@ def replace_boot(reckoning: Reckoning) -> Reckoning:
 def test_a_change_of_the_system_clock_is_reported_once() -> None:
     said: list[str] = []
     events: list[float] = []
-    clock = VirtualClock()
+    clock = Machine()
 
     def warn(name: str, message: str, seconds: float) -> None:
         said.append(message)
@@ -129,7 +130,7 @@ def web_of(rng: Random, hosts: list[str]) -> dict[str, list[Reply]]:
 def test_no_site_is_requested_early_however_the_clock_is_set_the_machine_sleeps_and_the_crawl_is_killed(
     seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    rng, machine = Random(seed), Machine()
+    rng, machine = Random(seed), RecordingMachine()
     hosts = [f"s{i}.example" for i in range(3)]
     web = web_of(rng, hosts)
     left = {url: list(replies) for url, replies in web.items()}

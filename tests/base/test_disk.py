@@ -13,6 +13,7 @@ import pytest
 
 from gossamer.base import disk
 from gossamer.base.errors import StorageError
+from tests.support.powercut import read_recordings
 
 
 def test_append_returns_the_offset_and_length_follows(tmp_path: Path) -> None:
@@ -61,7 +62,7 @@ def test_an_append_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatc
 
 def test_a_full_disk_is_a_storage_error_with_path_operation_and_cure() -> None:
     with pytest.raises(StorageError) as caught:
-        disk.write_synced("/dev/full", b"x")
+        disk.write_synced(Path("/dev/full"), b"x")
     assert "write /dev/full" in caught.value.message
     assert "make room" in caught.value.cure
     assert caught.value.exit_code == 4
@@ -161,7 +162,7 @@ def test_recordings_have_every_operation_of_every_process_ordered_by_end_time(
     disk.remove(root / "f" / "b")
     disk.Appender(tmp_path / "elsewhere").close()
 
-    found = disk.read_recordings(tape, root)
+    found = read_recordings(tape, root)
     assert [(o.kind, o.path, o.offset, o.data, o.to) for o in found] == [
         ("mkdir", "f", 0, b"", ""),
         ("sync_directory", "", 0, b"", ""),
@@ -183,7 +184,7 @@ def test_recordings_have_every_operation_of_every_process_ordered_by_end_time(
     assert len({o.process for o in found}) == 2
     assert all(o.start <= o.end for o in found)
     assert [o.end for o in found] == sorted(o.end for o in found)
-    assert disk.read_recordings(tape)[-1].path == str(tmp_path / "elsewhere")
+    assert read_recordings(tape)[-1].path == str(tmp_path / "elsewhere")
 
 
 def test_a_torn_last_operation_of_a_recording_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,4 +196,4 @@ def test_a_torn_last_operation_of_a_recording_is_left_out(tmp_path: Path, monkey
     whole = tape.read_bytes()
     for cut in (1, 10, 49):
         tape.write_bytes(whole[:-cut])
-        assert [o.kind for o in disk.read_recordings(tmp_path)] == ["create"]
+        assert [o.kind for o in read_recordings(tmp_path)] == ["create"]

@@ -26,8 +26,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.base.escape import for_file, for_html, for_json, for_screen, for_sql, lines_for_screen
-from gossamer.base.screen import guard
+from gossamer.base.escape import for_file, for_html, for_json, for_screen, for_sql, guard, lines_for_screen
 from gossamer.cli import app, main
 from gossamer.cli.progress import Progress
 from gossamer.collection.layout import shard_folder
@@ -159,7 +158,7 @@ def test_everything_printed_is_escaped_whichever_code_prints_it(monkeypatch: pyt
 
 
 def test_an_uncaught_exception_is_escaped() -> None:
-    program = f"from gossamer.base.screen import guard; guard(); raise ValueError({WORST!r})"
+    program = f"from gossamer.base.escape import guard; guard(); raise ValueError({WORST!r})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "ValueError: \\x1b]0;x" in done.stderr
     assert printable(done.stderr)

@@ -28,7 +28,7 @@ from gossamer.base import outcomes
 from gossamer.base.outcomes import Outcome, TREATMENTS
 TREATMENTS[Outcome.WORKER_LOST] = replace(TREATMENTS[Outcome.WORKER_LOST], after=60.0, tries=2)
 from gossamer.crawl.parts import new_columns
-from gossamer.manager.learn import Limits, learn, new_counts
+from gossamer.manager.learn import LearnLimits, learn, new_counts
 from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import strategy_named
 from gossamer.base.model import VISIT
@@ -40,7 +40,7 @@ for outcome in (Outcome.TIMED_OUT, Outcome.WORKER_LOST):
     for _ in range(2):
         visits = np.zeros(1, VISIT).view(np.recarray)
         visits["outcome"], visits["time"] = outcome, 1000.0
-        limits = Limits(9, 9, 500.0, 5)
+        limits = LearnLimits(9, 9, 500.0, 5)
         learn(columns, strategy_named("opic"), new_totals(), new_counts(), visits, *nothing, limits)
         print(int(columns.page.state[0]), int(columns.page.due[0]))
 """

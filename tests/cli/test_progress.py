@@ -11,8 +11,8 @@ import pytest
 
 from gossamer.base.model import Reason
 from gossamer.base.outcomes import Aside, Outcome
-from gossamer.cli.progress import Progress, block, errors_of, left_of, line_of
-from gossamer.cli.status import BARS, lines, plot, scores_line, value_line
+from gossamer.cli.progress import Progress
+from gossamer.cli.status_text import BARS, block, errors_of, left_of, line_of, lines, plot, scores_line, value_line
 from gossamer.manager.scores.made import LinkScores
 from gossamer.observe.account import sentence
 from gossamer.observe.crawl_status import CrawlStatus
@@ -170,5 +170,5 @@ def test_status_shows_when_link_scores_were_made_or_why_there_are_none() -> None
 def test_status_imports_neither_numba_nor_pyarrow() -> None:
     import subprocess
 
-    code = "import sys, gossamer.cli.status, gossamer.cli.progress; print({'numba', 'pyarrow'} & set(sys.modules))"
+    code = "import sys, gossamer.cli.status_text, gossamer.cli.progress; print({'numba', 'pyarrow'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"

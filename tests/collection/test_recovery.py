@@ -23,13 +23,13 @@ import pytest
 
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError, StorageError, UsageError
-from gossamer.collection import image, layout, lock, manifest
+from gossamer.collection import image, layout, lock, manifest, sealing
 from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.tables import seal
 from tests.support.effects_samples import small_effects
-from tests.support.powercut import Disk, Loss
+from tests.support.powercut import Disk, Loss, Operation, read_recordings
 from tests.support.timing import COMMAND
 
 URLS = "urls/pages.blocks"
@@ -101,7 +101,7 @@ class Writer:
             if tick % 3 == 0:
                 lengths |= {name: archive.length, URLS: urls.length}
                 snapshot = journal.snapshot(
-                    {name: archive.length, URLS: urls.length}, [archive, urls.appender], rotate=tick % 4 == 0
+                    {name: archive.length, URLS: urls.length}, [archive.sync, urls.appender.sync], rotate=tick % 4 == 0
                 )
                 self.begun(tuple(effects), lengths)
                 archive.append(AHEAD)
@@ -116,10 +116,10 @@ class Writer:
                 if snapshot.closed is not None:
                     unsealed.append(snapshot.closed)
             if unsealed and tick % 5 == 0:
-                seal.finish(self.shard, lines, seal.seal(self.shard, unsealed.pop(0)))
+                sealing.finish(self.shard, lines, seal.seal(self.shard, unsealed.pop(0)))
         if clean:
             lengths |= {name: archive.length, URLS: urls.length}
-            snapshot = journal.snapshot(lengths, [archive, urls.appender], rotate=True)
+            snapshot = journal.snapshot(lengths, [archive.sync, urls.appender.sync], rotate=True)
             self.begun(tuple(effects), lengths)
             journal.commit(snapshot)
             self.returned()
@@ -141,7 +141,7 @@ def replay_urls(urls: BlockFile, effects: list[bytes]) -> int:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Writer, list[disk.Operation]]:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Writer, list[Operation]]:
     """Four runs, two of them killed, and all their operations."""
     root, tape = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("tape")
     with pytest.MonkeyPatch.context() as patch:
@@ -150,7 +150,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Writer, list[dis
         writer.create()
         for ticks, clean in ((9, False), (7, True), (8, False), (4, True)):
             writer.run(ticks, clean)
-    return writer, disk.read_recordings(tape, root)
+    return writer, read_recordings(tape, root)
 
 
 def possible(writer: Writer, end: int) -> list[Commit]:
@@ -216,7 +216,7 @@ def no_syncs(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_syncs")
 @pytest.mark.parametrize("loss", list(Loss), ids=lambda loss: loss.name.lower())
 def test_after_a_power_cut_at_any_operation_everything_committed_is_there_and_nothing_half(
-    recorded: tuple[Writer, list[disk.Operation]], scratch: Path, loss: Loss
+    recorded: tuple[Writer, list[Operation]], scratch: Path, loss: Loss
 ) -> None:
     writer, operations = recorded
     model = Disk()
@@ -238,7 +238,7 @@ def test_after_a_power_cut_at_any_operation_everything_committed_is_there_and_no
 
 
 @pytest.mark.usefixtures("no_syncs")
-def test_idempotent(recorded: tuple[Writer, list[disk.Operation]], scratch: Path) -> None:
+def test_idempotent(recorded: tuple[Writer, list[Operation]], scratch: Path) -> None:
     """A power cut at any operation of a recovery from a power cut changes nothing; neither does a second one."""
     writer, operations = recorded
     model = Disk()
@@ -269,7 +269,7 @@ def test_idempotent(recorded: tuple[Writer, list[disk.Operation]], scratch: Path
 class Taped:
     found: Path
     """The folder before the operations."""
-    operations: list[disk.Operation]
+    operations: list[Operation]
 
 
 def recording(folder: Path, tape: Path, deed: Callable[[Path], None]) -> Taped:
@@ -279,7 +279,7 @@ def recording(folder: Path, tape: Path, deed: Callable[[Path], None]) -> Taped:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GOSSAMER_RECORD", str(tape))
         deed(folder)
-    return Taped(found, disk.read_recordings(tape, folder))
+    return Taped(found, read_recordings(tape, folder))
 
 
 # --- single cases --------------------------------------------------------------------------------------------

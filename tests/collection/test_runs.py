@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from gossamer import __version__, config
-from gossamer.base.clock import VirtualClock
 from gossamer.base.errors import GossamerError, LockedError, UsageError
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import RUNS, begin_run, runs, settings_of, settle_run
@@ -70,7 +69,7 @@ def test_a_damaged_file_names_the_cure(tmp_path: Path) -> None:
 
 
 def test_each_start_of_a_collection_is_a_run_in_whatever_way_it_ends(tmp_path: Path) -> None:
-    world = World(tmp_path, {"http://a.example/": Reply()}, clock=VirtualClock())
+    world = World(tmp_path, {"http://a.example/": Reply()})
     starts = []
     for clean, changes in ((True, []), (False, []), (True, ["harvester.tries=5"])):
         world.changes = changes

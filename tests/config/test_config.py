@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from gossamer.base.errors import UsageError
 from gossamer.base.units import Duration, Size, Speed
-from gossamer.cli.config import config as config_command
+from gossamer.cli.collection import config as config_command
 from gossamer.config import Settings, differences, dump, from_json, load, loads, override, reference, to_json
-from gossamer.config.accepted import CLASSES, RANGES, SCORES, WORDS
+from gossamer.config.accepted import CLASSES, RANGES, SCORES, WORDS, endpoint
 from gossamer.config.dump import WIDTH
-from gossamer.config.endpoints import endpoint
 from gossamer.config.load import line_of
 from gossamer.config.values import known, write
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.base.model import Ask
-from gossamer.cli.status import lines
+from gossamer.cli.status_text import lines
 from gossamer.collection import image, manifest
 from gossamer.collection.layout import shard_folder
 from gossamer.crawl.parts import PARTS
@@ -19,6 +19,9 @@ from gossamer.observe.listener import DeskView
 from gossamer.observe.measure import statistics_of
 from gossamer.observe.status import site_standing
 from gossamer.read.explain.text import part_lines
+from gossamer.read.sql.columns import SHOWN
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
 from gossamer.webs.simulated import Reply
 from tests.crawl.extending.errand import IconErrand
 from tests.crawl.extending.part import SentBytes
@@ -38,7 +41,7 @@ def world(tmp_path: Path) -> World:
     )
 
 
-def test_a_part_of_the_state_is_in_image_replay_status_and_explain(world: World) -> None:
+def test_a_part_of_the_state_is_in_image_replay_status_explain_and_sql(world: World) -> None:
     desk = world.run([A]).crawl.desk
     part = desk[SentBytes]
     sent = desk.columns.site.sent[:2].tolist()
@@ -56,6 +59,12 @@ def test_a_part_of_the_state_is_in_image_replay_status_and_explain(world: World)
     kept = image.read(shard, line)
     assert kept.array("site.sent").tolist() == sent
     assert kept.array("visits_seen").tolist() == part.seen.tolist()
+    shown = [each for part in desk.parts for each in part.shown]
+    assert shown[:-1] == list(SHOWN), "SQL lists them itself, so that it need not import numba"
+    rows = Database(find(world.folder), world.settings, shown=shown).query(
+        "select sent, pending from sites order by site"
+    )
+    assert [row[0] for row in rows.rows] == sent
     assert state_of(world.replayed()) == state_of(desk)
     again = world.run().crawl.desk
     assert again.columns.site.sent[:2].tolist() == sent, "from the image"
@@ -63,14 +72,14 @@ def test_a_part_of_the_state_is_in_image_replay_status_and_explain(world: World)
 
 def test_an_errand_is_asked_for_in_its_sites_turns_and_politely(world: World) -> None:
     crawl = world.run([A]).crawl
-    icons = crawl.harvest.errands[IconErrand]
+    icons = crawl.harvest._errands[IconErrand]
     assert sorted(icons.answered) == [b"http://a.example/icon", b"http://b.example/icon"]
     asked = [asked.url for asked in world.asked if asked.ask is Ask.PROBE]
     assert sorted(asked) == [A + "icon", B + "icon"]
     assert impolite(world.asked, 15.0, 1.0) == []
-    told = statistics_of(crawl.desk, world.clock.wall(), errands=crawl.harvest.errands)
+    told = statistics_of(crawl.desk, world.clock.wall(), errands=crawl.harvest.parts())
     assert told.parts[IconErrand.name] == {"answered": 2}
-    standing = site_standing(DeskView(crawl.desk, crawl.harvest.errands), world.settings, 1, told.time, 0)
+    standing = site_standing(DeskView(crawl.desk, crawl.harvest.parts()), world.settings, 1, told.time, 0)
     assert standing["parts"][IconErrand.name] == {"icon": "asked for"}
     assert crawl.desk[Account].probe_visits == 2
 

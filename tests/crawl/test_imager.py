@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from gossamer.base import disk
 from gossamer.base.model import State
 from gossamer.collection import image, manifest
 from gossamer.collection.journal.effects import Effects
@@ -31,14 +30,11 @@ from gossamer.desk.desk import Desk
 from gossamer.webs.demo import DemoWeb
 from tests.crawl.test_simulated_crawl import closure, random_web
 from tests.support.crawling import children, command_line, kill, serve
-from tests.support.powercut import Disk, Loss
+from tests.support.powercut import Disk, Loss, read_recordings
 from tests.support.world import World, state_of
 
 SEEDS = [f"http://s{i}.example/" for i in range(8)]
-EAGER = (
-    "from gossamer.crawl import imager; imager.WORTH = 0.0; imager.REST = 0; "
-    "from gossamer.cli import main; main()"
-)
+EAGER = "from gossamer.crawl import imager; imager.WORTH = 0.0; imager.REST = 0; from gossamer.cli import main; main()"
 """The command line, with an image made after every segment."""
 OF_ARRAYS = 20
 """One in this many writes of arrays is the place of a cut."""
@@ -184,7 +180,7 @@ def test_a_power_cut_or_a_kill_while_an_image_is_made_leaves_a_valid_collection(
             made_beside(shard, world.settings)
         expected = durable(from_segments(shard, world.settings))
         model = Disk(found)
-        for at, operation in enumerate(disk.read_recordings(tape, root)):
+        for at, operation in enumerate(read_recordings(tape, root)):
             model.apply(operation)
             inside = "/image/" in operation.path and operation.kind in ("create", "write", "sync")
             for loss in [list(Loss)[at // OF_ARRAYS % len(Loss)]][at % OF_ARRAYS :] if inside else list(Loss):

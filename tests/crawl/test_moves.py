@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import Ask, Outcome, State, Texts
 from gossamer.base.outcomes import DAY
+from gossamer.collection.image import Image
 from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
@@ -26,7 +28,7 @@ from gossamer.read.explain.site import explain_site
 from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
-from gossamer.seeder.credits import Copies, Credits
+from gossamer.seeder.copies import Copies
 from gossamer.web.addresses import pack
 from gossamer.webs.simulated import Reply
 from tests.support.statistics import tally_of
@@ -101,8 +103,8 @@ def test_a_replay_of_a_move_gives_the_same_state_and_the_tables_show_it(tmp_path
     np.testing.assert_array_equal(opened.crawl.desk[Pages].counts, tally_of(opened.crawl.desk.columns))
     live, again = state_of(opened.crawl.desk), state_of(world.replayed())
     assert {**live, "site.resolved": 0} == {**again, "site.resolved": 0}
-    copies = [pair.tolist() for pair in opened.crawl.desk[Copies].credits.all()]
-    assert copies == [pair.tolist() for pair in world.replayed()[Copies].credits.all()] == [[0], [1]]
+    copies = [pair.tolist() for pair in opened.crawl.desk[Copies].all()]
+    assert copies == [pair.tolist() for pair in world.replayed()[Copies].all()] == [[0], [1]]
     assert (X,) in ask(world, "select url from pages where state = 'pending'")
     done = world.run()
     assert outcomes(done)[X] == (State.DONE, Outcome.OK)
@@ -154,12 +156,13 @@ def test_an_address_of_the_other_family_is_no_move() -> None:
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=300), st.integers(1, 50))
 @settings(max_examples=50, deadline=None)
 def test_credits_are_a_set_of_pairs(pairs: list[tuple[int, int]], at_once: int) -> None:
-    credited = Credits()
+    desk = new_desk(override(Settings(), SMALL), 1)
+    credited = Copies(desk)
     for i in range(0, len(pairs), at_once):
         some = np.array(pairs[i : i + at_once], np.uint32)
         credited.add(some[:, 0], some[:, 1])
-    again = Credits()
-    again.load(credited.dump())
+    again = Copies(desk)
+    again.load(cast(Image, SimpleNamespace(array=credited.arrays().__getitem__)))
     for each in (credited, again):
         originals, copies = each.all()
         assert list(zip(originals.tolist(), copies.tolist(), strict=True)) == sorted(set(pairs))

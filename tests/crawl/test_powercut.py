@@ -23,7 +23,6 @@ from typing import Final
 import pytest
 import xxhash
 
-from gossamer.base import disk
 from gossamer.base.clock import VirtualClock
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.records import RECORD, Kind, Mark
@@ -39,7 +38,7 @@ from gossamer.desk.desk import Desk
 from gossamer.manager.pages import Pages
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Served, gossamer, serve
-from tests.support.powercut import Disk, Loss
+from tests.support.powercut import Disk, Loss, Operation, read_recordings
 from tests.support.reading import Found, committed
 
 pytestmark = pytest.mark.slow
@@ -63,7 +62,7 @@ AGAIN: Final = 8
 class Tape:
     """A finished crawl, and the operations that made it."""
 
-    operations: list[disk.Operation]
+    operations: list[Operation]
     settings: Settings
     effects: list[bytes]
     """All committed effects, by record."""
@@ -97,7 +96,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
     folder = root / "crawl"
     with serve(WEB, tmp_path_factory.mktemp("web"), *CHANGES) as served:
         crawl(served, folder, recorded)
-    operations = disk.read_recordings(recorded, root)
+    operations = read_recordings(recorded, root)
     assert len({o.process for o in operations}) > 8, "desks, workers and sealers"
     found = Found(folder)
     desk = new_desk(found.settings, found.desk.seed)
@@ -128,7 +127,7 @@ def state_of(desk: Desk) -> bytes:
     return bytes(page.state[: page.count]) + bytes(page.outcome[: page.count])
 
 
-def promises(operations: list[disk.Operation]) -> list[int]:
+def promises(operations: list[Operation]) -> list[int]:
     """A mark is a promise once a sync of its file that began after it has returned."""
     marks: list[tuple[str, int, int]] = []
     found, best = [], 0
@@ -225,7 +224,7 @@ def test_after_a_power_cut_at_any_operation_everything_committed_is_there(tape: 
     )
 
 
-def ways_of(operation: disk.Operation, number: int) -> list[Loss]:
+def ways_of(operation: Operation, number: int) -> list[Loss]:
     """The kinds of loss that are tried for a power cut after this operation."""
     if "/image/" in operation.path and operation.kind in ("write", "create", "sync"):
         return [Loss.MIXED] if number % OF_IMAGES == 0 else []

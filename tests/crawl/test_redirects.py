@@ -15,8 +15,8 @@ from gossamer.manager.learn import judge
 from gossamer.manager.pages import Pages
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
-from gossamer.seeder.listed import listed_verdicts
-from gossamer.seeder.pages import Limits
+from gossamer.seeder.pages import SeederLimits
+from gossamer.seeder.seed import listed_verdicts
 from gossamer.webs.simulated import Reply
 from tests.support.world import Result, World, impolite, state_of
 
@@ -115,7 +115,7 @@ def test_a_link_or_a_seed_reopens_a_page_behind_too_many_redirects(tmp_path: Pat
 def test_a_sitemap_reopens_a_page_behind_too_many_redirects(tmp_path: Path) -> None:
     world = World(tmp_path, chain(one_site))
     desk = world.run([START]).crawl.desk
-    verdicts = listed_verdicts(desk.columns, np.array([MOST_REDIRECTS + 1]), Limits.of(world.settings))
+    verdicts = listed_verdicts(desk.columns, np.array([MOST_REDIRECTS + 1]), SeederLimits.of(world.settings))
     assert verdicts["state"].tolist() == [State.PENDING]
     judge(desk.columns, desk[Pages].counts, verdicts)
     page = desk.columns.page

@@ -81,7 +81,7 @@ def test_a_commit_is_begun_every_second_of_a_crawl(tmp_path: Path) -> None:
         result = world.run([f"http://s{i}.example/" for i in range(8)])
     seconds = world.clock.monotonic() - begun
     assert seconds > 10
-    assert result.crawl.store.commits > seconds / (2 * COMMIT_EVERY)
+    assert result.crawl.store.commits.count > seconds / (2 * COMMIT_EVERY)
     assert max(behind) < 2 * COMMIT_EVERY
 
 
@@ -550,9 +550,9 @@ def test_a_plan_closes_when_few_requests_are_in_flight_and_its_pages_return_with
     installed = Harvest.install
 
     def noted(harvest: Harvest, plan: Plan) -> None:
-        busy = harvest.queue.busy_sites(world.clock.monotonic() + 60)
+        busy = harvest.busy_sites(world.clock.monotonic() + 60)
         if plans and busy >= connections:
-            left = np.setdiff1d(np.concatenate([harvest.queue.planned(s) for s in range(40)]), plan.pages)
+            left = np.setdiff1d(np.concatenate([harvest.planned(s) for s in range(40)]), plan.pages)
             page = harvest._desk.columns.page
             open_now = left[(page.flags[left] & PageFlag.ASSIGNED) == 0]
             assert (page.tries[open_now] == 0).all()

@@ -11,7 +11,7 @@ import pytest
 from gossamer.collection.journal.effects import SiteEvent
 from gossamer.crawl.apply import EVENTS, EXCEPTIONS, VISITS
 from gossamer.crawl.tick import STEPS, Phase, Stages, Step, Tick
-from gossamer.desk.kernels import Tally
+from gossamer.desk.kernels import NO_VISITS, Tally
 from gossamer.webs.simulated import Reply
 from tests.support.paths import ROOT
 from tests.support.world import World, state_of
@@ -90,7 +90,13 @@ def test_steps_are_in_the_order_of_their_phases() -> None:
 
 def test_every_kind_of_event_and_count_has_its_function() -> None:
     assert set(EVENTS) == set(SiteEvent)
-    assert {name for row in VISITS for name in row.when} <= set(Tally._fields)
+    one_each = [NO_VISITS._replace(**{name: 1}) for name in Tally._fields]
+    rare = [row for row in VISITS if row.when is not None]
+    assert rare
+    for row in rare:
+        assert row.when is not None
+        assert not row.when(NO_VISITS)
+        assert any(row.when(counts) for counts in one_each)
 
 
 WRITERS = {
@@ -115,7 +121,7 @@ APPLYING = (
     "manager/learn.py",
     "manager/pages.py",
     "manager/policies.py",
-    "seeder/credits.py",
+    "seeder/copies.py",
 )
 """Files of the functions that `apply` calls."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -261,22 +262,33 @@ def test_segments_were_sealed_while_the_crawl_ran(whole: Whole) -> None:
 SMALLER = DemoWeb(seed=12, sites=12, pages=300, largest=60, latency=0.05, errors=0.0, busy=0.0, delays=0, unavailable=1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "changes"),
-    [
-        (("--workers", "1"), ()),
-        (("--set", "manager.policy=breadth-first"), ()),
-        (("--set", "manager.batch_per_site=3", "--set", "manager.batch_size=40"), ()),
-        ((), ("harvester.per_turn=3", "harvester.wait=200ms", "harvester.wait_large=200ms", "harvester.pause=20ms")),
-    ],
-    ids=["one worker", "breadth-first", "small plans", "turns of three"],
-)
-def test_a_crawl_finds_the_truth_with_any_settings(
-    tmp_path: Path, arguments: tuple[str, ...], changes: tuple[str, ...]
-) -> None:
-    whole = crawled(SMALLER, tmp_path, *arguments, changes=changes)
+SETTINGS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "one worker": (("--workers", "1"), ()),
+    "breadth-first": (("--set", "manager.policy=breadth-first"), ()),
+    "small plans": (("--set", "manager.batch_per_site=3", "--set", "manager.batch_size=40"), ()),
+    "turns of three": (
+        (),
+        ("harvester.per_turn=3", "harvester.wait=200ms", "harvester.wait_large=200ms", "harvester.pause=20ms"),
+    ),
+}
+"""Options of the command, and changed settings."""
+
+
+@pytest.fixture(scope="module")
+def with_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[Whole]]]:
+    """A crawl with each of the settings. They run at the same time: most of it, they wait for a site that broke off."""
+    with ThreadPoolExecutor(len(SETTINGS)) as together:
+        yield {
+            name: together.submit(crawled, SMALLER, tmp_path_factory.mktemp("settings"), *arguments, changes=changes)
+            for name, (arguments, changes) in SETTINGS.items()
+        }
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_crawl_finds_the_truth_with_any_settings(name: str, with_settings: dict[str, Future[Whole]]) -> None:
+    whole = with_settings[name].result()
     expect_truth(whole, SMALLER)
-    if changes:
+    if name == "turns of three":
         in_turn = Counter(row["flags"] & 32 != 0 for row in whole.visits.values())
         assert in_turn[True] > 100, "the pages of a turn use one connection"
 

@@ -15,9 +15,11 @@ from gossamer.config import Settings
 from gossamer.crawl.parts import LAYOUT
 from gossamer.desk.columns import Group
 from gossamer.desk.kernels import asked_for, enter, spoken_against, tally, unanswered, writable
-from gossamer.harvester.backoff import Answers, Clocks, Waits, clocks, clocks_after, pauses_at, waits_at
+from gossamer.harvester.backoff import Answers, SiteClocks, clocks, clocks_after, pauses_at, waits_at
 from gossamer.harvester.bandwidth.schedule import Moment
 from gossamer.harvester.bandwidth.speeds import Speeds
+from gossamer.harvester.bandwidth.speeds import learn as learn_speeds
+from gossamer.harvester.waits import Waits
 from tests.support.visits import COUNTS, SEEDS, SITES, made_visits
 
 Array = npt.NDArray[Any]
@@ -78,7 +80,7 @@ def test_clocks_after_visits_equal_clocks_after_their_answers(seed: int, count: 
     plain = np.maximum(group.delay[sites], plain)
     assert waits_at(waits, sites).tolist() == plain.tolist()
     assert pauses_at(waits, sites, 0.5).tolist() == np.maximum(group.delay[sites], 0.5).tolist()
-    one, other = (Clocks.of(group).copy(0, SITES) for _ in range(2))
+    one, other = (SiteClocks.of(group).copy(0, SITES) for _ in range(2))
     clocks(Answers.of(visits, plain), one, 500.0, 2.0)
     clocks_after(visits, waits, other, 500.0, 2.0)
     assert all(a.tolist() == b.tolist() for a, b in zip(one, other, strict=True))
@@ -93,9 +95,9 @@ def test_speeds_learn_from_visits_as_from_their_bytes_and_times(seed: int, count
     one, other = Speeds(5), Speeds(5)
     received = visits["received"] * (visits["ask"] != Ask.ROBOTS)
     held = visits["flags"] & VisitFlag.HELD != 0
-    one.learn(addresses, received, visits["end"] - visits["start"], held, at)
+    learn_speeds(one.rows, addresses, received, visits["end"] - visits["start"], held, at.minute, int(at.holiday))
     other.learn_visits(addresses, visits, at)
-    assert one.dump(5).tolist() == other.dump(5).tolist()
+    assert one.rows.tolist() == other.rows.tolist()
 
 
 @settings(max_examples=40, deadline=None)

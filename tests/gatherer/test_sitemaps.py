@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import Counted, LinkKind
 from gossamer.gatherer import sitemaps
-from gossamer.gatherer.lastmod import EARLIEST, lastmod
-from gossamer.gatherer.sitemaps import Entry, Format, further, listed, read
+from gossamer.gatherer.sitemaps import EARLIEST, Entry, Format, further, lastmod, listed, read
 from gossamer.urls import Scope
 from tests.support.timing import grows_less
 

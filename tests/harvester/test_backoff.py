@@ -20,7 +20,7 @@ from gossamer.config import Settings, override
 from gossamer.crawl.apply import apply
 from gossamer.crawl.parts import LAYOUT, new_desk
 from gossamer.desk.columns import Group
-from gossamer.harvester.backoff import MOST_SLOW, MOST_STRETCH, Answers, Clocks, clocks, rests
+from gossamer.harvester.backoff import MOST_SLOW, MOST_STRETCH, Answers, SiteClocks, clocks, rests
 from gossamer.harvester.lost import patience_after
 from gossamer.observe.listener import DeskView
 from gossamer.observe.status import site_clock
@@ -40,12 +40,12 @@ VISITS = st.lists(
 """Outcome, Retry-After, duration, and whether there was an answer."""
 
 
-def sites(count: int = 1) -> Clocks:
+def sites(count: int = 1) -> SiteClocks:
     group = Group(count, LAYOUT["site"])
-    return Clocks.of(group).copy(0, count)
+    return SiteClocks.of(group).copy(0, count)
 
 
-def after(found: Clocks, time: float, visit: tuple[Outcome, float, float, bool], wait: float, k: float) -> float:
+def after(found: SiteClocks, time: float, visit: tuple[Outcome, float, float, bool], wait: float, k: float) -> float:
     """Seconds that site 0 rests after the visit, which ended at `time`."""
     outcome, retry_after, took, answered = visit
     values = ([0], [outcome], [time], [retry_after], [wait], [answered], [took], [took if answered else 0.0])

@@ -15,7 +15,7 @@ from gossamer.base.model import NONE, TRANSIENT, VISIT, LinkKind, Outcome, PageF
 from gossamer.base.outcomes import TREATMENTS
 from gossamer.config.accepted import WORDS
 from gossamer.crawl.parts import new_columns
-from gossamer.manager.learn import Limits, learn, new_counts, plant
+from gossamer.manager.learn import LearnLimits, learn, new_counts, plant
 from gossamer.manager.policies import DAMPING, KEPT, LOST, SEED_CASH, SPENT, new_totals
 from gossamer.manager.strategies import (
     BACKLINKS,
@@ -33,7 +33,7 @@ from gossamer.manager.strategies import (
 )
 from gossamer.manager.value import GIVEN, TOTAL
 
-LIMITS = Limits(depth_static=3, depth_dynamic=1, retry=100.5, tries=3)
+LIMITS = LearnLimits(depth_static=3, depth_dynamic=1, retry=100.5, tries=3)
 
 PAYING = (OPIC, VALUE, FRACTIONAL)
 

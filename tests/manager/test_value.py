@@ -17,10 +17,10 @@ from gossamer.config.presets import PRESETS, Preset
 from gossamer.config.settings import ManagerSettings
 from gossamer.crawl.parts import new_columns
 from gossamer.desk.columns import Columns
-from gossamer.manager.due import soonest_due
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.policies import SEED_CASH
 from gossamer.manager.position import standing_of
+from gossamer.manager.scans import soonest_due
 from gossamer.manager.strategies import LIVE
 from gossamer.manager.value import GIVEN, SCORES, Value, check_weights, merit_weights
 

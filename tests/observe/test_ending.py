@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gossamer.base.ending import Ending
-from gossamer.cli.progress import block, line_of
-from gossamer.cli.status import lines
+from gossamer.cli.status_text import block, line_of, lines
 from gossamer.observe.crawl_status import CrawlStatus
 from gossamer.observe.ending import Report
 from tests.support.statistics import JSON, statistics

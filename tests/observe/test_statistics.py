@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from gossamer.base.errors import GossamerError
-from gossamer.cli.status import lines
+from gossamer.cli.status_text import lines
 from gossamer.collection.layout import MANIFEST, shard_folder
-from gossamer.collection.status_file import STANDING, write_status
+from gossamer.collection.runs import STANDING, write_status
 from gossamer.observe import statistics
 from gossamer.observe.crawl_status import KILLED, CrawlStatus, last_statistics, read_crawl_status
 from gossamer.observe.statistics import Statistics, statistics_of_parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 from tests.support.paths import ROOT
@@ -54,6 +55,50 @@ def test_imports_go_down_only() -> None:
     ]
     assert len(MODULES) > 300
     assert not wrong
+
+
+OBJECTS = {
+    "harvest": ("harvester/harvest.py", "Harvest", {"limited"}),
+    "planner": ("manager/planner.py", "Planner", {"made", "value", "stale", "idle", "longest"}),
+}
+"""Objects that higher layers hold, by the name under which they hold them: file, class, and attributes that are plain
+values. Everything else that is not a method is a part, and nobody else's business."""
+
+
+def methods(file: str, name: str) -> set[str]:
+    tree = ast.parse((SOURCE / file).read_text())
+    (of,) = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+    return {node.name for node in of.body if isinstance(node, ast.FunctionDef) and not node.decorator_list}
+
+
+@cache
+def allowed() -> dict[str, set[str]]:
+    return {name: methods(file, kind) | plain for name, (file, kind, plain) in OBJECTS.items()}
+
+
+def reached(source: str) -> set[str]:
+    """Attributes `harvest.x` and `planner.x`, also of `self.harvest` or `crawl.planner`, that are neither methods nor
+    plain values: chains like `harvest.queue.time_of(site)`, and parts that are handed on."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+            owner = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+            owner = owner.removeprefix("_")
+            if node.attr not in allowed().get(owner, {node.attr}):
+                found.add(f"{owner}.{node.attr}")
+    return found
+
+
+def test_nobody_reaches_into_the_parts_of_another_layer() -> None:
+    """Higher layers call the methods of `Harvest` and `Planner`; they know nothing of queue, clocks or errands."""
+    assert reached("self.harvest.queue.time_of(1)") == reached("f(crawl._harvest.queue)") == {"harvest.queue"}
+    assert reached("harvest.planned(1).tolist(), self.planner.made.plan, desk.columns.page.count") == set()
+    level = layers()
+    above = [path for path in MODULES if level[parts(path)] > level["harvester"]]
+    wrong = {str(path.relative_to(SOURCE)): found for path in above if (found := reached(path.read_text()))}
+    assert len(above) > 100
+    assert any("harvest." in path.read_text() for path in above)
+    assert wrong == {}
 
 
 def test_there_is_no_ring_of_imports() -> None:

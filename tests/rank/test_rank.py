@@ -17,9 +17,8 @@ from gossamer.rank.completed import completed
 from gossamer.rank.graph import Csr, crossings, csr
 from gossamer.rank.hits import hubs_and_authorities
 from gossamer.rank.names import share_score
-from gossamer.rank.pagerank import pagerank
+from gossamer.rank.pagerank import pagerank, siterank
 from gossamer.rank.rows import MappedRows, encode, open_rows
-from gossamer.rank.siterank import siterank
 from tests.support.graphs import dense, in_memory, links_of
 from tests.support.shared_data import graph_file
 from tests.support.strategies import Links, graphs, seeds

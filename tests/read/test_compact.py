@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.verify import Maker
-from gossamer.base import disk
 from gossamer.base.errors import LockedError
 from gossamer.base.model import Texts
 from gossamer.collection import lock, manifest
@@ -33,7 +32,7 @@ from gossamer.read.sql.sources import find
 from gossamer.read.verify.verify import verify
 from tests.support.effects_samples import small_effects
 from tests.support.graphs import links_of
-from tests.support.powercut import Disk, Loss
+from tests.support.powercut import Disk, Loss, read_recordings
 
 LINKS: Final = 2
 
@@ -154,7 +153,7 @@ def test_large_segments_are_not_merged(tmp_path: Path, monkeypatch: pytest.Monke
     compact.compact(tmp_path)
     after = manifest.read(made.shard).segments
     assert 1 < len(after) < len(before)
-    assert all(compact._rows(line, "visits") <= 45 for line in after.values())
+    assert all(compact._sum([line], "visits", "rows") <= 45 for line in after.values())
     monkeypatch.setattr(compact, "LARGEST", 1)
     assert list(compact.groups(list(after.values()))) == []
 
@@ -205,7 +204,7 @@ def test_a_kill_at_any_time_leaves_a_sound_collection(tmp_path: Path, monkeypatc
     done = compact.compact(made.folder)
     monkeypatch.delenv("GOSSAMER_RECORD")
     assert 1 < done.segments < done.segments_before
-    operations = [o for o in disk.read_recordings(tape, root) if not o.path.endswith("/lock")]
+    operations = [o for o in read_recordings(tape, root) if not o.path.endswith("/lock")]
     assert len(operations) > 50
     monkeypatch.setattr(os, "fsync", lambda fd: None)
     seen, rng = set[int](), random.Random(1)

@@ -84,7 +84,7 @@ def archived(folder: Path) -> None:
 def index(folder: Path, segment: int, spans: dict[Path, tuple[int, int]]) -> None:
     path = folder / "cdx" / f"{segment:012d}.cdxj"
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(cdx.index(folder, {f"warc/{path.name}": span for path, span in spans.items()}))
+    path.write_bytes(b"".join(sorted(line for warc, span in spans.items() for line in cdx.lines(warc, *span))))
 
 
 def started(folder: Path) -> tuple[subprocess.Popen[bytes], int]:

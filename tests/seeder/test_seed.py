@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gossamer.base.model import NONE, Counted, LinkFlag, Outcome, Texts
 from gossamer.collection.journal.effects import Effects
 from gossamer.crawl.parts import new_columns
-from gossamer.seeder.pages import Limits
+from gossamer.seeder.pages import SeederLimits
 from gossamer.seeder.seed import identify, kept_texts
 from gossamer.web.message import Links, Results
 from tests.support.visits import COUNTS, PAGES, SEEDS, SITES, made_visits
@@ -45,7 +45,7 @@ def test_links_of_a_tick_are_known_new_or_counted(seed: int, count: int, full: b
     columns.origins.add(np.array([5], np.uint64), np.array([0], np.uint32))
     columns.origin.count = columns.site.count = 1
     before, effects = visits.copy(), Effects(1, 1.0, 1.0, 1, 1, PAGES)
-    limits = Limits(PAGES if full else 100, SITES, 100, 5, 5)
+    limits = SeederLimits(PAGES if full else 100, SITES, 100, 5, 5)
     identify(columns, Results(visits, b"", links), limits, seed, np.zeros(0, np.uint8), effects)
     owner = np.repeat(np.arange(count), before["links"])
     closed = (Outcome.DUPLICATE, Outcome.SOFT_404)

@@ -1,7 +1,7 @@
 """A model of a disk that loses power: it replays recorded operations and creates what a power cut may leave.
 
     model = Disk()
-    for operation in disk.read_recordings(tape, root):
+    for operation in read_recordings(tape, root):
         model.apply(operation)
         model.leave(folder, Loss.DROPPED, random.Random(1))      # what a power cut at this point may leave
 
@@ -13,12 +13,31 @@ independently of other folders. A file whose name was not synced is lost, even i
 
 from __future__ import annotations
 
+import json
+import os
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from gossamer.base.disk import Operation
+from gossamer.base.disk import RECORDED
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One recorded operation. Its effect began after `start` and was complete before `end`."""
+
+    start: int
+    end: int
+    process: int
+    kind: str
+    """create, write, truncate, sync, rename, remove, mkdir, sync_directory"""
+    path: str
+    offset: int = 0
+    """Offset of a write; new length for a truncate; 1 for a create that empties an existing file."""
+    data: bytes = b""
+    to: str = ""
 
 
 class Loss(Enum):
@@ -171,3 +190,35 @@ def _write(node: _Folder, folder: Path, loss: Loss, rng: random.Random) -> None:
 def _loaded(path: Path) -> _Folder:
     names = {p.name: _loaded(p) if p.is_dir() else _File(bytearray(p.read_bytes())) for p in path.iterdir()}
     return _Folder(dict(names), [], dict(names))
+
+
+def read_recordings(folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> list[Operation]:
+    """All operations recorded in `folder`, ordered by end time; with `root`, only those below it, with paths relative
+    to it. The last operation of a killed process may be torn, and is left out."""
+    found: list[Operation] = []
+    for path in sorted(Path(folder).glob("*.rec")):
+        found += _recorded_in(path.read_bytes())
+    found.sort(key=lambda o: (o.end, o.start))
+    if root is None:
+        return found
+    base = os.path.abspath(root) + os.sep
+    return [_relative(o, base) for o in found if (o.path + os.sep).startswith(base)]
+
+
+def _recorded_in(raw: bytes) -> Iterator[Operation]:
+    at = 0
+    while at + RECORDED.size <= len(raw):
+        head, size = RECORDED.unpack_from(raw, at)
+        at += RECORDED.size
+        if at + head + size > len(raw):
+            return
+        start, end, process, kind, path, offset, to = json.loads(raw[at : at + head])
+        yield Operation(start, end, process, kind, path, offset, raw[at + head : at + head + size], to)
+        at += head + size
+
+
+def _relative(o: Operation, base: str) -> Operation:
+    def short(path: str) -> str:
+        return path[len(base) :] if path.startswith(base) else ""
+
+    return Operation(o.start, o.end, o.process, o.kind, short(o.path), o.offset, o.data, short(o.to))

@@ -121,6 +121,7 @@ class Server:
         self.connections = 0
         self.port = 0
         self._tls = tls
+        self._writers = set[Writer]()
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -144,6 +145,15 @@ class Server:
             task.cancel()
         self._loop.call_soon(self._loop.stop)
 
+    def _close(self, server: asyncio.Server) -> None:
+        """Closes all sockets. A transport is closed by a later turn of the loop, that of TLS by the turn after that."""
+        server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        for _ in range(3):
+            self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.close()
+
     def url(self, path: str, host: str = "site.test") -> bytes:
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}{path}".encode()
 
@@ -154,9 +164,11 @@ class Server:
         self.port = server.sockets[0].getsockname()[1]
         self._started.set()
         self._loop.run_forever()
+        self._close(server)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: Writer) -> None:
         self.connections += 1
+        self._writers.add(writer)
         try:
             while True:
                 start = await reader.readexactly(1)

@@ -14,7 +14,6 @@ from unittest.mock import patch
 import numpy as np
 
 from gossamer import urls
-from gossamer.base.clock import VirtualClock
 from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, PageFlag, State
 from gossamer.base.outcomes import NO_OUTCOME
@@ -37,6 +36,7 @@ from gossamer.harvester.errands.errand import Errand
 from gossamer.harvester.errands.table import ERRANDS
 from gossamer.seeder.seed import Planted
 from gossamer.webs.simulated import Asked, Reply, SimulatedNames, SimulatedWeb
+from tests.support.machine import Machine
 
 SMALL = ("collection.max_pages=20000", "collection.max_sites=200", "seeder.sitemaps=false")
 
@@ -83,7 +83,7 @@ class World:
     changes: Sequence[str] = ()
     address: Callable[[str], str | None] = lambda host: f"192.0.2.{sum(host.encode()) % 200}"
     ttl: float = 86_400.0
-    clock: VirtualClock = field(default_factory=VirtualClock)
+    clock: Machine = field(default_factory=Machine)
     asked: list[Asked] = field(default_factory=list)
     sealer: Sealer = seal_here
     parts: Sequence[type[Part]] = PARTS

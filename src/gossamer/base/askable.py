@@ -9,7 +9,7 @@ A page may be planned if no request for it is in flight and it is
 Plain functions of numbers, without `and` and `or`: numpy applies them to whole columns, and kernels take the same
 functions, compiled, page by page (`gossamer.base.compiled.inlined`). So the plan (`manager/profit.py`), the position of
 one page (`manager/position.py`, which must not load a compiler), the site queue (`harvester/queue/turns.py`) and the
-next due time (`manager/due.py`) cannot disagree. Three functions and not one: a pass over all pages reads only the
+next due time (`manager/scans.py`) cannot disagree. Three functions and not one: a pass over all pages reads only the
 columns that count.
 """
 

@@ -112,8 +112,7 @@ class VirtualClock(_Reckoned):
 
     def __init__(self, monotonic: float = 1000.0, wall: float = 1_600_000_000.0) -> None:
         self._monotonic = self._since_boot = monotonic
-        self._wall = wall
-        self._boots = 1
+        self._wall, self._boots = wall, 1
         super().__init__()
 
     def monotonic(self) -> float:
@@ -129,29 +128,8 @@ class VirtualClock(_Reckoned):
         return f"virtual {self._boots}"
 
     def advance(self, seconds: float) -> None:
-        self._monotonic += _forward(seconds)
+        if seconds < 0:
+            raise ValueError(f"time does not go back: {seconds}")
+        self._monotonic += seconds
         self._since_boot += seconds
         self._wall += seconds
-
-    def sleep(self, seconds: float) -> None:
-        """The machine is suspended for a while: its monotonic clock stands still."""
-        self._since_boot += _forward(seconds)
-        self._wall += seconds
-
-    def set(self, seconds: float) -> None:
-        """The system clock is set forward, or back."""
-        self._wall += seconds
-
-    def reboot(self, seconds: float) -> None:
-        """The machine is off for a while. Monotonic times of two boots are never compared, so here the clock
-        continues."""
-        self._wall += _forward(seconds)
-        self._since_boot = 0.0
-        self._boots += 1
-        _Reckoned.__init__(self)
-
-
-def _forward(seconds: float) -> float:
-    if seconds < 0:
-        raise ValueError(f"time does not go back: {seconds}")
-    return seconds

@@ -4,9 +4,9 @@ So a single place turns an `OSError` into a sentence with a cure (`StorageError`
 name or a byte to survive a power cut, and can record every write:
 
 If GOSSAMER_RECORD names a folder, each process appends every operation to its own file there: the time before and after
-it (CLOCK_MONOTONIC in ns, which all processes share), its kind, the path, the data. `read_recordings` merges them by
-the end times. A sync covers only operations that had *ended* before it began, which is why both times are kept. A test
-plays back every prefix of a crawl's writes with the unsynced ones lost.
+it (CLOCK_MONOTONIC in ns, which all processes share), its kind, the path, the data. A sync covers only operations that
+had *ended* before it began, which is why both times are kept. A test plays back every prefix of a crawl's writes with
+the unsynced ones lost (`tests/support/powercut.py`).
 
 Rules of durability, kept here so that callers need not care: a new file's name is synced with its first sync; a file is
 replaced by writing a temporary file (`.tmp`), syncing it, renaming it and syncing the folder; after a sync has failed,
@@ -26,7 +26,6 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -55,14 +54,14 @@ _CURES: Final = {
 
 
 @contextmanager
-def naming(doing: str, path: str | os.PathLike[str]) -> Iterator[None]:
+def naming(doing: str, path: Path | str) -> Iterator[None]:
     """Turns an OSError into a StorageError that names the operation (`doing`, such as "write") and the path. Also for
     reading."""
     try:
         yield
     except OSError as error:
         cure = _CURES.get(error.errno or 0, "Everything committed before is intact; start again when this is fixed.")
-        raise StorageError(f"cannot {doing} {os.fspath(path)}: {error.strerror or error}", cure) from error
+        raise StorageError(f"cannot {doing} {path}: {error.strerror or error}", cure) from error
 
 
 class Appender:
@@ -72,7 +71,7 @@ class Appender:
     object wrote; a file that another process appends to (an archive) is only synced here.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self._unnamed = not self.path.exists()
         self._failed = False
@@ -136,8 +135,8 @@ class Scratch:
     a full disk is an error here, not a signal there.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         with naming("open a file in", folder):
             try:
                 self._fd = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -158,18 +157,16 @@ class Scratch:
         return self._fd
 
 
-def write_atomic(path: str | os.PathLike[str], *parts: Data) -> None:
+def write_atomic(path: Path, *parts: Data) -> None:
     """Creates or replaces a file: a reader finds the old content or all of the new one, also after a power cut."""
-    path = Path(path)
     temporary = path.with_name(path.name + TEMPORARY)
     write_synced(temporary, *parts)
     rename(temporary, path)
     sync_directory(path.parent)
 
 
-def write_synced(path: str | os.PathLike[str], *parts: Data) -> None:
+def write_synced(path: Path, *parts: Data) -> None:
     """Writes a file and syncs its content, but not its name: for files whose folder is renamed and synced later."""
-    path = Path(path)
     with naming("open", path), _noted("create", path, empties=True):
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
     try:
@@ -183,20 +180,19 @@ def write_synced(path: str | os.PathLike[str], *parts: Data) -> None:
         os.close(fd)
 
 
-def sync_directory(path: str | os.PathLike[str]) -> None:
+def sync_directory(path: Path) -> None:
     """Makes the names created, renamed or removed in the folder survive a power cut."""
     with naming("sync", path):
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            with _noted("sync_directory", Path(path)):
+            with _noted("sync_directory", path):
                 os.fsync(fd)
         finally:
             os.close(fd)
 
 
-def make_directory(path: str | os.PathLike[str]) -> None:
+def make_directory(path: Path) -> None:
     """Creates the folder and its missing parents, and syncs their names."""
-    path = Path(path)
     if path.is_dir():
         return
     if path.parent != path:
@@ -206,15 +202,14 @@ def make_directory(path: str | os.PathLike[str]) -> None:
     sync_directory(path.parent)
 
 
-def rename(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> None:
+def rename(old: Path, new: Path) -> None:
     """Renames within one folder, which the caller syncs."""
-    with naming("rename", old), _noted("rename", Path(old), to=os.fspath(new)):
+    with naming("rename", old), _noted("rename", old, to=new):
         os.rename(old, new)
 
 
-def remove(path: str | os.PathLike[str]) -> None:
+def remove(path: Path) -> None:
     """Removes a file, or a folder with its contents. A missing one is no error. The caller syncs the parent folder."""
-    path = Path(path)
     folder = path.is_dir() and not path.is_symlink()
     if not folder and not os.path.lexists(path):
         return
@@ -225,10 +220,9 @@ def remove(path: str | os.PathLike[str]) -> None:
             os.unlink(path)
 
 
-def truncate(path: str | os.PathLike[str], length: int) -> None:
+def truncate(path: Path, length: int) -> None:
     """Cuts a file and syncs it. A file that is already shorter has lost data: this is an error, it is never
     extended."""
-    path = Path(path)
     with naming("cut", path):
         fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
@@ -259,36 +253,21 @@ def _write(fd: int, path: Path, offset: int, data: Data) -> int:
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One recorded operation. Its effect began after `start` and was complete before `end`."""
-
-    start: int
-    end: int
-    process: int
-    kind: str
-    """create, write, truncate, sync, rename, remove, mkdir, sync_directory"""
-    path: str
-    offset: int = 0
-    """Offset of a write; new length for a truncate; 1 for a create that empties an existing file."""
-    data: bytes = b""
-    to: str = ""
-
-
-_LENGTHS: Final = struct.Struct("<II")
+RECORDED: Final = struct.Struct("<II")
+"""Before each recorded operation: the lengths of its fields (JSON) and of its data."""
 _recording: tuple[int, int] | None = None
 _lock = threading.Lock()
 
 
 @contextmanager
-def _noted(kind: str, path: Path, offset: int = 0, to: str = "", empties: bool = False) -> Iterator[None]:
+def _noted(kind: str, path: Path, offset: int = 0, to: Path | None = None, empties: bool = False) -> Iterator[None]:
     start = time.monotonic_ns()
     yield
     if kind:
         _record(kind, path, start, int(empties) or offset, b"", to)
 
 
-def _record(kind: str, path: Path, start: int, offset: int = 0, data: Data = b"", to: str = "") -> None:
+def _record(kind: str, path: Path, start: int, offset: int = 0, data: Data = b"", to: Path | None = None) -> None:
     folder = os.environ.get("GOSSAMER_RECORD")
     if not folder:
         return
@@ -296,7 +275,7 @@ def _record(kind: str, path: Path, start: int, offset: int = 0, data: Data = b""
     fields = [start, end, os.getpid(), kind, os.path.abspath(path), offset, os.path.abspath(to) if to else ""]
     head = json.dumps(fields).encode()
     with _lock:
-        os.write(_recording_file(folder), _LENGTHS.pack(len(head), len(data)) + head + data)
+        os.write(_recording_file(folder), RECORDED.pack(len(head), len(data)) + head + data)
 
 
 def _recording_file(folder: str) -> int:
@@ -308,35 +287,3 @@ def _recording_file(folder: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         _recording = (key, os.open(os.path.join(folder, name), flags, 0o666))
     return _recording[1]
-
-
-def read_recordings(folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> list[Operation]:
-    """All operations recorded in `folder`, ordered by end time; with `root`, only those below it, with paths relative
-    to it. The last operation of a killed process may be torn, and is left out."""
-    found: list[Operation] = []
-    for path in sorted(Path(folder).glob("*.rec")):
-        found += _recorded_in(path.read_bytes())
-    found.sort(key=lambda o: (o.end, o.start))
-    if root is None:
-        return found
-    base = os.path.abspath(root) + os.sep
-    return [_relative(o, base) for o in found if (o.path + os.sep).startswith(base)]
-
-
-def _recorded_in(raw: bytes) -> Iterator[Operation]:
-    at = 0
-    while at + _LENGTHS.size <= len(raw):
-        head, size = _LENGTHS.unpack_from(raw, at)
-        at += _LENGTHS.size
-        if at + head + size > len(raw):
-            return
-        start, end, process, kind, path, offset, to = json.loads(raw[at : at + head])
-        yield Operation(start, end, process, kind, path, offset, raw[at + head : at + head + size], to)
-        at += head + size
-
-
-def _relative(o: Operation, base: str) -> Operation:
-    def short(path: str) -> str:
-        return path[len(base) :] if path.startswith(base) else ""
-
-    return Operation(o.start, o.end, o.process, o.kind, short(o.path), o.offset, o.data, short(o.to))

@@ -23,25 +23,20 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
 
 from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json
 from gossamer.base.model import NONE, Ask, Visits
-from gossamer.base.outcomes import BACK_AS_BEFORE, SITE_FAILURES, TRANSIENT, Outcome
+from gossamer.base.outcomes import BACK_AS_BEFORE, SITE_FAILURES, TRANSIENT, Outcome, Worded
 
 
-class Level(IntEnum):
+class Level(Worded):
     DEBUG = 0
     INFO = 1
     WARNING = 2
     ERROR = 3
-
-    @property
-    def word(self) -> str:
-        return self.name.lower()
 
     @staticmethod
     def named(word: str) -> Level:
@@ -65,19 +60,7 @@ _LEVELS: Final = [level_of(outcome) for outcome in Outcome]
 _WORDS: Final = [outcome.word for outcome in Outcome]
 _HEADS: Final = [f'"level":"{level_of(o).word}","event":' for o in Outcome]
 _NAMES: Final = {int(Ask.ROBOTS): '"robots"', int(Ask.SITEMAP): '"sitemap"', int(Ask.PROBE): '"probe"'}
-_FIELDS: Final = (
-    "number",
-    "page",
-    "ask",
-    "outcome",
-    "status",
-    "time",
-    "start",
-    "end",
-    "received",
-    "links",
-    "duplicate_of",
-)
+_FIELDS: Final = ("page", "ask", "outcome", "status", "time", "start", "end", "received", "links", "duplicate_of")
 _quoted = json.encoder.encode_basestring_ascii
 
 
@@ -104,7 +87,7 @@ class EventLog:
         lines = []
         for i, row in enumerate(zip(*columns, strict=True)):
             url = b"" if urls is None else urls[i]
-            outcome = row[3]
+            outcome = row[2]
             if _LEVELS[outcome] >= self._level:
                 detail = details(i) if details is not None and _LEVELS[outcome] is Level.WARNING else ""
                 lines.append(_visit_line(row, url, detail))
@@ -137,9 +120,8 @@ class EventLog:
             self._lost += len(lines) - (1 if self._lost else 0)
             if not self._said:
                 self._said = True
-                self._say(
-                    f"warning: {self._path} cannot be written to ({error.strerror}); the crawl continues without it"
-                )
+                why = f"cannot be written to ({error.strerror})"
+                self._say(f"warning: {self._path} {why}; the crawl continues without it")
 
     def _append(self, text: str) -> None:
         rest = memoryview(text.encode())
@@ -155,7 +137,7 @@ def _line(event: dict[str, Any]) -> str:
 
 def _visit_line(row: tuple[Any, ...], url: bytes, detail: str) -> str:
     """Written by hand: json.dumps takes three times as long."""
-    _, page, ask, outcome, status, when, start, end, received, links, duplicate_of = row
+    page, ask, outcome, status, when, start, end, received, links, duplicate_of = row
     more = f',"duplicate_of":{duplicate_of}' if duplicate_of != NONE and ask not in _NAMES else ""
     if detail:
         more += f',"detail":{_quoted(detail)}'

@@ -17,7 +17,15 @@ from typing import Final
 from gossamer.base.units import Duration
 
 
-class Outcome(IntEnum):
+class Worded(IntEnum):
+    """A member of a closed set, written as its name in lower case."""
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+class Outcome(Worded):
     """The outcome of a request."""
 
     OK = 0
@@ -48,10 +56,6 @@ class Outcome(IntEnum):
     def sentence(self) -> str:
         return TREATMENTS[self].sentence
 
-    @property
-    def word(self) -> str:
-        return self.name.lower()
-
 
 NO_OUTCOME: Final = 255
 """In a column of outcomes: the page has not been requested yet."""
@@ -77,14 +81,18 @@ class Treatment:
 
     sentence: str
     again: Again = Again.NEVER
-    slows: bool = False
-    """The site's factor doubles (`harvester/backoff.py`)."""
     ends: int = 0
-    """After this many consecutive outcomes that slow, the whole site is suspended for harvester.retry; 0: never."""
+    """After this many consecutive outcomes that slow, the whole site is suspended for harvester.retry; 0: it does not
+    slow."""
     after: float = RETRY
     """Seconds until the page is retried; a longer Retry-After takes precedence."""
     tries: int = TRIES
     """How often the page is tried in total."""
+
+    @property
+    def slows(self) -> bool:
+        """The site's factor doubles (`harvester/backoff.py`)."""
+        return self.ends > 0
 
     def pause(self, retry: float) -> float:
         """`after`, given the setting harvester.retry."""
@@ -96,60 +104,41 @@ class Treatment:
 
 
 _LATER, _AT_ONCE = Again.LATER, Again.AT_ONCE
-
+# fmt: off
 TREATMENTS: Final = {
     Outcome.OK: Treatment("The page was fetched and gathered, and stored unless it says noindex or noarchive."),
     Outcome.DUPLICATE: Treatment("The page was fetched; it has the same text and links as a page fetched before."),
     Outcome.REDIRECT: Treatment("The server redirects to another URL, which is treated as a link."),
     Outcome.NOT_FOUND: Treatment("The page does not exist (404, 410)."),
     Outcome.REFUSED: Treatment("The server refuses the request (any other 4xx), or shows a login page instead."),
-    Outcome.SERVER_ERROR: Treatment("The server failed (5xx).", _LATER, slows=True, ends=10),
-    Outcome.TOO_MANY_REQUESTS: Treatment("The server asks for fewer requests (429).", _LATER, slows=True, ends=10),
+    Outcome.SERVER_ERROR: Treatment("The server failed (5xx).", _LATER, ends=10),
+    Outcome.TOO_MANY_REQUESTS: Treatment("The server asks for fewer requests (429).", _LATER, ends=10),
     Outcome.OTHER_TYPE: Treatment(
-        "The type of the page, by its header or its first bytes, is not gathered; the rest of the body was not read."
-    ),
+        "The type of the page, by its header or its first bytes, is not gathered; the rest of the body was not read."),
     Outcome.NO_CONTENT: Treatment("The response has no body, or a status that has no meaning for a page."),
-    Outcome.CONNECT_FAILED: Treatment("No connection to the server could be opened.", _LATER, slows=True, ends=5),
+    Outcome.CONNECT_FAILED: Treatment("No connection to the server could be opened.", _LATER, ends=5),
     Outcome.TIMED_OUT: Treatment(
-        "A timeout was reached: for connecting, for the first byte or for the whole response.",
-        _LATER,
-        slows=True,
-        ends=5,
-    ),
-    Outcome.TOO_SLOW: Treatment("The response was slower than the minimum speed.", _LATER, slows=True, ends=10),
-    Outcome.BROKEN_OFF: Treatment(
-        "The connection was closed before the end of the response.", _LATER, slows=True, ends=10
-    ),
+        "A timeout was reached: for connecting, for the first byte or for the whole response.", _LATER, ends=5),
+    Outcome.TOO_SLOW: Treatment("The response was slower than the minimum speed.", _LATER, ends=10),
+    Outcome.BROKEN_OFF: Treatment("The connection was closed before the end of the response.", _LATER, ends=10),
     Outcome.TLS_FAILED: Treatment(
-        "The TLS handshake failed or timed out, or the certificate is not valid.",
-        _LATER,
-        slows=True,
-        ends=5,
-    ),
-    Outcome.PROTOCOL_ERROR: Treatment(
-        "The response is not HTTP, or violates HTTP so that it cannot be read.", slows=True, ends=5
-    ),
+        "The TLS handshake failed or timed out, or the certificate is not valid.", _LATER, ends=5),
+    Outcome.PROTOCOL_ERROR: Treatment("The response is not HTTP, or violates HTTP so that it cannot be read.", ends=5),
     Outcome.BAD_ENCODING: Treatment(
-        "The body does not match its Content-Encoding, or exceeds the size limit when decompressed."
-    ),
+        "The body does not match its Content-Encoding, or exceeds the size limit when decompressed."),
     Outcome.FORBIDDEN_ADDRESS: Treatment("The host name resolves to an address that must not be visited."),
     Outcome.WORKER_DIED: Treatment("The worker that gathered the page crashed or hung, twice."),
     Outcome.RETURNED: Treatment(
-        "The request was not made, or not completed, for a reason of our own; the page is requested again.", _AT_ONCE
-    ),
+        "The request was not made, or not completed, for a reason of our own; the page is requested again.", _AT_ONCE),
     Outcome.WORKER_LOST: Treatment(
-        "The worker crashed or hung more than once while the page was being fetched.", _LATER
-    ),
-    Outcome.PAYMENT_REQUIRED: Treatment("The server demands payment for the page (402).", slows=True, ends=10),
+        "The worker crashed or hung more than once while the page was being fetched.", _LATER),
+    Outcome.PAYMENT_REQUIRED: Treatment("The server demands payment for the page (402).", ends=10),
     Outcome.CHALLENGED: Treatment(
-        "The server demands proof that a person requests the page, such as a CAPTCHA; none is given.",
-        slows=True,
-        ends=5,
-    ),
+        "The server demands proof that a person requests the page, such as a CAPTCHA; none is given.", ends=5),
     Outcome.SOFT_404: Treatment(
-        "The server responds as it does for a page that does not exist, or redirects many pages to the same URL."
-    ),
+        "The server responds as it does for a page that does not exist, or redirects many pages to the same URL."),
 }
+# fmt: on
 
 TRANSIENT: Final = frozenset(outcome for outcome, follows in TREATMENTS.items() if follows.again is Again.LATER)
 """Outcomes after which a page is retried; the tries are counted."""
@@ -168,7 +157,7 @@ FOR_GOOD: Final = 32_503_680_000.0
 """Wall time, the year 3000: a site that waits until then is never requested again."""
 
 
-class Aside(IntEnum):
+class Aside(Worded):
     """The reason why all pages of a site wait."""
 
     NONE = 0
@@ -186,10 +175,6 @@ class Aside(IntEnum):
     @property
     def sentence(self) -> str:
         return ASIDE[self].sentence
-
-    @property
-    def word(self) -> str:
-        return self.name.lower()
 
 
 class Then(Enum):
@@ -225,45 +210,36 @@ class Rest:
         return time + min(most, pause * 2.0 ** min(20, max(0, more)) if self.then is Then.DOUBLED else pause)
 
 
+# fmt: off
 ASIDE: Final = {
     Aside.NONE: Rest("The site is requested when its turn comes.", "not at all"),
     Aside.ASKED_TO_WAIT: Rest(
-        "The server asked us to come back later (Retry-After).", "as long as the server asks, a week at most"
-    ),
+        "The server asked us to come back later (Retry-After).", "as long as the server asks, a week at most"),
     Aside.FAILING: Rest(
         "Consecutive requests to the site failed: it is backing off, twice as long each time.",
-        "its wait, doubled with each failure; at least harvester.retry when it is suspended; a week at most",
-    ),
+        "its wait, doubled with each failure; at least harvester.retry when it is suspended; a week at most"),
     Aside.SLOWED: Rest(
         "The site failed, asked us to slow down, or responds more slowly than usual: it is requested less often.",
-        "its wait, times a factor that falls by a tenth with each good response; longer while its responses are slow",
-    ),
+        "its wait, times a factor that falls by a tenth with each good response; longer while its responses are slow"),
     Aside.ROBOTS_UNREADABLE: Rest(
         "The site's robots.txt could not be read; nothing else is requested until it can be, for "
-        "harvester.robots_unreachable at most.",
-        pauses=(300.0,),
-        then=Then.DOUBLED,
-    ),
+        "harvester.robots_unreachable at most.", pauses=(300.0,), then=Then.DOUBLED),
     Aside.NAME_FAILED: Rest(
         "The site's name could not be resolved; it is retried after a day, once more after a week, then never.",
-        pauses=(DAY, 7 * DAY),
-        then=Then.NEVER,
-    ),
+        pauses=(DAY, 7 * DAY), then=Then.NEVER),
     Aside.FORBIDDEN_ADDRESS: Rest(
-        "The site's name resolves to an address that must not be visited.", pauses=(DAY, 7 * DAY)
-    ),
+        "The site's name resolves to an address that must not be visited.", pauses=(DAY, 7 * DAY)),
     Aside.DELAY_TOO_LONG: Rest(
         "The site's robots.txt asks for a longer Crawl-delay than harvester.max_delay.",
-        "permanently, unless that setting changes",
-    ),
+        "permanently, unless that setting changes"),
     Aside.JUST_STARTED: Rest(
         "The site may have been requested just before the crawl was killed.",
-        "as long as its last, uncommitted requests demand",
-    ),
+        "as long as its last, uncommitted requests demand"),
 }
+# fmt: on
 
 
-class Reason(IntEnum):
+class Reason(Worded):
     """The reason why a page is excluded."""
 
     NONE = 0
@@ -276,10 +252,6 @@ class Reason(IntEnum):
     @property
     def sentence(self) -> str:
         return REASONS[self]
-
-    @property
-    def word(self) -> str:
-        return self.name.lower()
 
 
 REASONS: Final = {

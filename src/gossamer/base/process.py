@@ -41,6 +41,8 @@ class Process:
         """Starts the process. `lock` is the descriptor of the lock, which it inherits; -1 for none."""
         self._most, self._seen, self._looked = most, 0.0, time.monotonic()
         self._output, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
+        for file in (self._output, self._errors):
+            weakref.finalize(self, file.close)
         command = [sys.executable, "-P", "-m", "gossamer.base.process", str(os.getpid()), module, *arguments]
         with tempfile.TemporaryFile() as given:
             given.write(standard_input)
@@ -48,11 +50,7 @@ class Process:
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 self._process = subprocess.Popen(
-                    command,
-                    stdin=given,
-                    stdout=self._output,
-                    stderr=self._errors,
-                    pass_fds=[lock] if lock >= 0 else [],
+                    command, stdin=given, stdout=self._output, stderr=self._errors, pass_fds=[lock] if lock >= 0 else []
                 )
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)

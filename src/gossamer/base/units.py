@@ -1,8 +1,7 @@
 """Durations, sizes and speeds: people write them with units, the code uses them as numbers.
 
 A `Duration` is a float of seconds, a `Size` an int of bytes and a `Speed` an int of bytes per second, so arithmetic and
-arrays accept them directly.
-`parse(str(x)) == x` for every finite duration and size that is not negative.
+arrays accept them directly. `parse(str(x)) == x` for every finite duration and size that is not negative.
 """
 
 from __future__ import annotations
@@ -13,24 +12,14 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final, Self
 
-_SECONDS: Final = {
-    "ms": Decimal("0.001"),
-    "s": Decimal(1),
-    "min": Decimal(60),
-    "h": Decimal(3600),
-    "d": Decimal(86400),
-}
+_SECONDS: Final = {"ms": Decimal("0.001"), "s": Decimal(1), "min": Decimal(60), "h": Decimal(3600), "d": Decimal(86400)}
+# fmt: off
 _BYTES: Final = {
     "B": Decimal(1),
-    "KB": Decimal(10**3),
-    "MB": Decimal(10**6),
-    "GB": Decimal(10**9),
-    "TB": Decimal(10**12),
-    "KiB": Decimal(2**10),
-    "MiB": Decimal(2**20),
-    "GiB": Decimal(2**30),
-    "TiB": Decimal(2**40),
+    "KB": Decimal(10**3), "MB": Decimal(10**6), "GB": Decimal(10**9), "TB": Decimal(10**12),
+    "KiB": Decimal(2**10), "MiB": Decimal(2**20), "GiB": Decimal(2**30), "TiB": Decimal(2**40),
 }
+# fmt: on
 _BYTES_BY_LOWER: Final = {name.lower(): value for name, value in _BYTES.items()}
 
 _DIGITS: Final = r"\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*"
@@ -84,7 +73,6 @@ class Size(int):
         return cls(int(total))
 
     def __str__(self) -> str:
-        """The shortest form that parses back."""
         return _shortest(Decimal(int(self)), _BYTES, "B")
 
 
@@ -105,7 +93,6 @@ class Speed(Size):
             ) from None
 
     def __str__(self) -> str:
-        """The shortest form that parses back."""
         return f"{super().__str__()}/s"
 
 

@@ -1,5 +1,4 @@
-"""The command line: one file per command, each a thin function over the layer below. A command imports what is heavy
-only when it runs."""
+"""The command line: each command is a thin function over the layer below. It imports when it runs."""
 
 from __future__ import annotations
 
@@ -10,24 +9,14 @@ import typer
 
 from gossamer import __version__
 from gossamer.base.errors import GossamerError
-from gossamer.base.screen import guard
-from gossamer.cli.check import check
-from gossamer.cli.compact import compact
-from gossamer.cli.compare import compare
-from gossamer.cli.config import config
+from gossamer.base.escape import guard
+from gossamer.cli.collection import compact, config, export, files, stop, verify
 from gossamer.cli.crawl import crawl
-from gossamer.cli.explain import explain
-from gossamer.cli.export import export
-from gossamer.cli.files import files
-from gossamer.cli.graph import graph
-from gossamer.cli.rank import rank
-from gossamer.cli.reproduce import reproduce
+from gossamer.cli.graph import graph, rank
+from gossamer.cli.query import explain, sql, status
+from gossamer.cli.reproduce import compare, reproduce
 from gossamer.cli.simulate import simulate
-from gossamer.cli.sql import sql
-from gossamer.cli.status import status
-from gossamer.cli.stop import stop
-from gossamer.cli.verify import verify
-from gossamer.cli.web import web
+from gossamer.cli.web import check, web
 
 app = typer.Typer(
     add_completion=False,
@@ -54,24 +43,9 @@ def _options(
     pass
 
 
-for command in (
-    crawl,
-    status,
-    explain,
-    sql,
-    files,
-    stop,
-    verify,
-    compact,
-    export,
-    config,
-    web,
-    check,
-    rank,
-    simulate,
-    compare,
-    reproduce,
-):
+_OF_COLLECTIONS = (crawl, status, explain, sql, files, stop, verify, compact, export, config)
+_OF_WEBS = (web, check, rank, simulate, compare, reproduce)
+for command in (*_OF_COLLECTIONS, *_OF_WEBS):
     app.command()(command)
 app.add_typer(graph, name="graph")
 

@@ -11,9 +11,8 @@ from typing import Annotated
 
 import typer
 
-from gossamer.base.errors import StorageError
+from gossamer.base.errors import StorageError, UsageError
 from gossamer.base.escape import for_json
-from gossamer.cli.options import time_of
 
 
 def crawl(
@@ -52,7 +51,7 @@ def crawl(
 ) -> None:
     """Crawl into DIR: start a crawl, or resume it where it stopped."""
     from gossamer.base.ending import Ending
-    from gossamer.base.errors import UsageError
+    from gossamer.cli.options import time_of
     from gossamer.crawl.run import CrawlRequest, run
     from gossamer.observe.ending import program
     from gossamer.webs.demo import DemoWeb
@@ -62,20 +61,15 @@ def crawl(
     if demo and hostile:
         raise UsageError("--demo and --hostile cannot be combined", "Crawl each Web into its own folder.")
     web = DemoWeb() if demo else HostileWeb() if hostile else None
-    changes = list(settings or [])
-    if contact is not None:
-        changes.append(f"harvester.contact={json.dumps(contact)}")
-    if workers is not None:
-        changes.append(f"harvester.workers={workers}")
-    if bandwidth is not None:
-        changes.append(f"harvester.bandwidth={json.dumps(bandwidth)}")
+    own = {"contact": contact, "workers": workers, "bandwidth": bandwidth}
+    changes = [f"harvester.{name}={json.dumps(value)}" for name, value in own.items() if value is not None]
     request = CrawlRequest(
         folder,
         tuple(seed or ()),
         tuple(seeds or ()),
         None if web is None else partial(served, web, log=demo_log),
         config,
-        tuple(changes),
+        (*(settings or ()), *changes),
         pages,
         None if for_ is None else time_of("--for", for_),
         time_of("--patience", patience),

@@ -1,14 +1,22 @@
-"""`gossamer graph`: generates, shows and converts graphs of a Web."""
+"""`gossamer graph`: generates, shows and converts graphs of a Web. `gossamer rank`: computes how important pages and
+sites are, by their links."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json
+from gossamer.base.units import human_size, thousands
+
+if TYPE_CHECKING:
+    from gossamer.laboratory.graphs.figures import Check, GraphFigures
+    from gossamer.laboratory.graphs.powerlaw import Fit
 
 graph = typer.Typer(
     no_args_is_help=True, help="Generate a graph of a Web, show statistics of a graph, or convert lists of links."
@@ -27,7 +35,6 @@ def make(
     as_json: _AsJson = False,
 ) -> None:
     """Generate a graph with the distributions of a national Web, write it to OUT, and check the result."""
-    from gossamer.cli.graph_text import figure_lines, verdict_lines
     from gossamer.laboratory.graphs import figures, webgraph
     from gossamer.laboratory.graphs.make import make as made
 
@@ -51,7 +58,6 @@ def show(
     as_json: _AsJson = False,
 ) -> None:
     """Show statistics: pages, links, sites, degrees, depths, sizes, components and the bow-tie."""
-    from gossamer.cli.graph_text import figure_lines
     from gossamer.laboratory.collection_graph import open_graph
     from gossamer.laboratory.graphs import figures
 
@@ -76,8 +82,6 @@ def convert(
     ] = None,
 ) -> None:
     """Convert a list of links, or a collection, to a graph, and write it to OUT."""
-    from gossamer.base.errors import UsageError
-    from gossamer.base.units import thousands
     from gossamer.laboratory.collection_graph import open_graph
     from gossamer.laboratory.graphs import webgraph
     from gossamer.laboratory.graphs.edges import from_edges
@@ -93,3 +97,135 @@ def convert(
     webgraph.save(out, web)
     links = len(web.links.targets)
     print(f"{out}: {thousands(web.pages)} pages, {thousands(links)} links, {thousands(web.sites)} sites")
+
+
+def rank(
+    place: Annotated[
+        Path, typer.Argument(metavar="GRAPH|DIR", help="Graph file (.npz), or a collection that is not running.")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="Number of pages and of sites to show.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Compute every link score: PageRank, HITS, SiteRank, weighted link rank, components. A collection stores them."""
+    from gossamer import config
+    from gossamer.collection.layout import SETTINGS, is_collection
+    from gossamer.laboratory import analyse
+    from gossamer.laboratory.collection_graph import known_urls, open_graph
+    from gossamer.manager.value import Value, merit_weights
+
+    def step(what: str) -> None:
+        print(f"{what} …", file=sys.stderr, flush=True)
+
+    if is_collection(place):
+        settings = config.load(place / SETTINGS)
+        analysed = analyse.analyse_collection(place, merit_weights(Value.of(settings.manager).weights), step)
+        summary = analyse.summary(analysed, top, lambda pages: known_urls(place, pages))
+    else:
+        step(f"reading {place}")
+        analysed = analyse.analyse(open_graph(place), step)
+        summary = analyse.summary(analysed, top, None)
+    print(for_json(summary) if as_json else "\n".join(_lines(summary)))
+    if is_collection(place) and not as_json:
+        print(f'Stored with {place}: gossamer sql {place} "select url, pagerank, part from pages"')
+
+
+def _lines(summary: dict[str, Any]) -> list[str]:
+    counts = (
+        f"{thousands(summary['pages'])} pages, {thousands(summary['links'])} links, {thousands(summary['sites'])} sites"
+    )
+    components = f"{thousands(summary['components'])} strong components, the largest has "
+    return [
+        counts,
+        "",
+        *_table(summary["top_pages"]),
+        "",
+        *_table(summary["top_sites"]),
+        "",
+        f"{components}{thousands(summary['largest_component'])} pages",
+        *part_lines(summary["parts"], summary["site_parts"]),
+    ]
+
+
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    """An aligned table: numbers to the right, and URLs, which may be long, last."""
+    if not rows:
+        return []
+    names = [name for name in rows[0] if name != "url"] + (["url"] if "url" in rows[0] else [])
+    cells = [names, *([_cell(row[name]) for name in names] for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(names))]
+    return ["  ".join(_placed(c, w, n) for c, w, n in zip(row, widths, names, strict=True)).rstrip() for row in cells]
+
+
+def _placed(cell: str, width: int, name: str) -> str:
+    return cell.ljust(width) if name in ("url", "part") else cell.rjust(width)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def figure_lines(f: GraphFigures) -> list[str]:
+    links, sites, depths, whole = f.linkage, f.by_site, f.depths, f.connected
+    rows = [
+        ("pages", thousands(f.pages)),
+        ("links", f"{thousands(f.links)}, {links.links_per_page:.1f} per page; {_part(links.inside)} inside the site"),
+        (
+            "sites",
+            f"{thousands(f.sites)}; {_part(sites.single)} of one page, the largest has {thousands(sites.largest_site)}",
+        ),
+        ("pages per site", f"exponent {_fit(sites.pages_per_site)}; the largest tenth has {_part(sites.top_tenth)}"),
+        ("without links", f"{_part(links.dangling)} of the pages"),
+        ("out-degree", f"at most {thousands(links.most_out)}; exponent from 50 on {_fit(links.out_degree)}"),
+        ("in-degree", f"at most {thousands(links.most_in)}; exponent from 50 on {_fit(links.in_degree)}"),
+        ("size", f"{human_size(f.size)} on average; exponent from 12 KB on {_fit(f.size_tail)}"),
+        (
+            "linked sites",
+            f"{_part(sites.linked)} from others, {_part(sites.linking)} to others; {sites.site_links:,} pairs",
+        ),
+        ("reached", f"{_part(depths.reached)} of the pages, from {thousands(f.start)} start pages"),
+        ("depth", _depths(depths.depth)),
+        (
+            "depth in the site",
+            f"{_depths(depths.depth_in_site)}; the deepest page of a site {depths.deepest_of_site:.1f}",
+        ),
+        ("components", f"{thousands(whole.components)}; the largest {thousands(whole.largest_component)} pages"),
+        ("of sites", f"{thousands(whole.site_components)} components"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    return [*(f"{name:<{width}}  {value}" for name, value in rows), "", *part_lines(whole.parts, whole.site_parts)]
+
+
+def part_lines(pages: Mapping[str, int], sites: Mapping[str, int]) -> list[str]:
+    """The table of the parts of the bow-tie."""
+    of_pages, of_sites = max(1, sum(pages.values())), max(1, sum(sites.values()))
+    rows = [
+        f"{name:<13}  {thousands(n):>11}  {_part(n / of_pages):>6}  {thousands(sites[name]):>9}  "
+        f"{_part(sites[name] / of_sites):>6}"
+        for name, n in pages.items()
+    ]
+    return [f"{'bow-tie':<13}  {'pages':>11}  {'':>6}  {'sites':>9}", *rows]
+
+
+def verdict_lines(verdicts: Sequence[Check]) -> list[str]:
+    if not verdicts:
+        return ["The graph is too small to be checked."]
+    width = max(len(v.name) for v in verdicts)
+    return [
+        f"{'as expected' if v.holds else 'UNEXPECTED':<11}  {v.name:<{width}}  {v.found:6.3g}  ({v.wanted})"
+        for v in verdicts
+    ]
+
+
+def _fit(fit: Fit | None) -> str:
+    return f"{fit.exponent:.2f} ± {fit.error:.2g}" if fit else "unknown (too few)"
+
+
+def _part(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _depths(counts: Sequence[int]) -> str:
+    total = max(1, sum(counts))
+    mean = sum(d * n for d, n in enumerate(counts)) / total
+    most = max(range(len(counts)), key=lambda d: counts[d], default=0)
+    return f"{mean:.1f} on average, most pages at {most}, at most {max(0, len(counts) - 1)}"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.base.escape import for_json
-from gossamer.cli.options import note_kernels, pages_of, speed_of, strategies_of, time_of
 
 if TYPE_CHECKING:
     from gossamer.laboratory import Measured, Subject
@@ -56,9 +55,11 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Simulate crawls of a graph, or of the graph of a collection: which strategy collects PageRank first, and when."""
+    from gossamer.cli.options import note_kernels, pages_of, speed_of, strategies_of, time_of
+
     names = strategies_of(strategy)
     seconds, rest, speed = time_of("--wait", wait), time_of("--pause", pause), speed_of("--bandwidth", bandwidth)
-    from gossamer.cli.verify import Steps
+    from gossamer.cli.progress import Steps
     from gossamer.laboratory import Bench, Job, Subject
     from gossamer.laboratory.bench import with_start
     from gossamer.laboratory.collection_graph import open_graph

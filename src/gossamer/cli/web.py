@@ -1,16 +1,24 @@
-"""`gossamer web`: serves the demonstration Web or the hostile Web, and shows how to crawl it."""
+"""`gossamer web`: serves the demonstration Web or the hostile Web, and shows how to crawl it. `gossamer check`: checks
+the politeness of a crawl by the access log of a server."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gossamer.base.errors import StorageError, UsageError
+from gossamer.base.escape import for_json
+
 if TYPE_CHECKING:
     from gossamer.webs.demo import DemoWeb
     from gossamer.webs.hostile.web import HostileWeb
+
+SHOWN = 50
+"""Maximum number of violations that are printed."""
 
 
 def web(
@@ -41,13 +49,16 @@ def web(
     settings: Annotated[Path, typer.Option(help="Write settings for a crawl here.")] = Path("web.toml"),
 ) -> None:
     """Serve the demonstration Web until Ctrl-C: a hundred sites on loopback addresses (127.x.y.z) of this machine."""
-    if hostile:
-        _hostile(_parts(with_), _parts(without), only_list, against, as_json, port, log, settings)
-        return
     from gossamer.webs import demo
+    from gossamer.webs.hostile import table
+    from gossamer.webs.hostile.web import HostileWeb
 
-    made = demo.DemoWeb(seed=seed, sites=sites, pages=pages, largest=max(2_000, pages // sites + 1))
-    made = demo.having(demo.without(made, _parts(without)), _parts(with_))
+    made: DemoWeb | HostileWeb
+    if hostile:
+        made = HostileWeb(table.chosen(_parts(with_), _parts(without)))
+    else:
+        made = demo.DemoWeb(seed=seed, sites=sites, pages=pages, largest=max(2_000, pages // sites + 1))
+        made = demo.having(demo.without(made, _parts(without)), _parts(with_))
     if only_list:
         _list(made, as_json)
     elif against is not None:
@@ -56,76 +67,44 @@ def web(
         _serve(made, port, log, settings)
 
 
-def _hostile(
-    only: list[str],
-    without: list[str],
-    only_list: bool,
-    against: Path | None,
-    as_json: bool,
-    port: int,
-    log: Path | None,
-    settings: Path,
-) -> None:
-    from gossamer.webs.hostile import table
-    from gossamer.webs.hostile.web import HostileWeb
-
-    made = HostileWeb(table.chosen(only, without))
-    if only_list:
-        print(json.dumps(table.as_json(made.names)) if as_json else "\n".join(table.lines(made.names)))
-    elif against is not None:
-        _compare_hostile(made, against, as_json)
-    else:
-        _serve(made, port, log, settings)
-
-
 def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _list(made: DemoWeb, as_json: bool) -> None:
-    from dataclasses import asdict
-
+def _list(made: DemoWeb | HostileWeb, as_json: bool) -> None:
     from gossamer.webs.demo.kinds import ABOUT, counts, lines
+    from gossamer.webs.hostile import table
+    from gossamer.webs.hostile.web import HostileWeb
 
+    if isinstance(made, HostileWeb):
+        print(json.dumps(table.as_json(made.names)) if as_json else "\n".join(table.lines(made.names)))
+        return
     found = counts(made)
-    if as_json:
-        print(json.dumps({kind: asdict(count) | {"what": ABOUT[kind]} for kind, count in found.items()}))
-    else:
-        print("\n".join(lines(found)))
+    described = {kind: asdict(count) | {"what": ABOUT[kind]} for kind, count in found.items()}
+    print(json.dumps(described) if as_json else "\n".join(lines(found)))
 
 
-def _compare(made: DemoWeb, folder: Path, as_json: bool) -> None:
-    from dataclasses import asdict
-
+def _compare(made: DemoWeb | HostileWeb, folder: Path, as_json: bool) -> None:
     from gossamer import config
     from gossamer.collection.layout import SETTINGS, require_collection
     from gossamer.webs import coverage
+    from gossamer.webs.hostile.web import HostileWeb
 
     require_collection(folder)
-    settings = config.load(folder / SETTINGS)
-    found = coverage.fates(folder)
-    served = coverage.as_served(made, found)
-    compared = coverage.compare(served, found, coverage.depth_of(settings))
+    if isinstance(made, HostileWeb):
+        ends = coverage.compare_ends(made, coverage.ends(folder))
+        print(json.dumps(asdict(ends)) if as_json else "\n".join(coverage.lines_of_ends(ends)))
+        if ends.wrong or ends.missing:
+            raise typer.Exit(1)
+        return
+    settings, found = config.load(folder / SETTINGS), coverage.fates(folder)
+    compared = coverage.compare(coverage.as_served(made, found), found, coverage.depth_of(settings))
     print(json.dumps(asdict(compared)) if as_json else "\n".join(coverage.lines(compared)))
-
-
-def _compare_hostile(made: HostileWeb, folder: Path, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from gossamer.collection.layout import require_collection
-    from gossamer.webs import coverage
-
-    require_collection(folder)
-    found = coverage.compare_ends(made, coverage.ends(folder))
-    print(json.dumps(asdict(found)) if as_json else "\n".join(coverage.lines_of_ends(found)))
-    if found.wrong or found.missing:
-        raise typer.Exit(1)
 
 
 def _serve(requested: DemoWeb | HostileWeb, port: int, log: Path | None, settings: Path) -> None:
     import asyncio
 
-    from gossamer.base.errors import StorageError
     from gossamer.webs.demo import certificates, server
     from gossamer.webs.demo.access import AccessLog
     from gossamer.webs.hostile import server as hostile_server
@@ -174,8 +153,7 @@ def _explain(made: DemoWeb | HostileWeb, port: int, log: Path | None, settings: 
     else:
         name, folder = "demonstration", "demo-crawl"
         print(f"{len(made.all_sites):,} sites with {made.pages:,} pages or more listen on port {port}.")
-    print("Crawl them from another terminal:\n")
-    print(f"    gossamer crawl {folder} --seeds {seeds} --config {settings}\n")
+    print(f"Crawl them from another terminal:\n\n    gossamer crawl {folder} --seeds {seeds} --config {settings}\n")
     if isinstance(made, HostileWeb):
         print(f"Check the outcomes of their pages:\n\n    gossamer web --hostile --against {folder}\n")
     if log:
@@ -188,21 +166,62 @@ def settings_for(
 ) -> str:
     """A crawl.toml for these Webs. Waits are short, because all sites are ours. `hasty`: some sites never answer, so
     the timeout is short."""
+    from gossamer.config.values import write
+    from gossamer.webs.hostile.web import LIMITS
+
     missing = {f"*.{domain}": "none" for domain in domains}
+    limits = "".join(f"{name} = {write(value)}\n" for name, value in LIMITS.items()) if hostile else ""
     rows = "".join(f'"{host}" = "{place}"\n' for host, place in {**resolve, **missing}.items())
     return (
         f"[seeder]\ndomains = {json.dumps(domains)}\n\n"
         "[harvester]\nallow_private = true\n"
         'wait = "50ms"\nwait_large = "10ms"\naddress_wait = "10ms"\npause = "10ms"\n'
         + ('first_byte_timeout = "3s"\n' if hasty else "")
-        + (_limits() if hostile else "")
+        + limits
         + (f"trusted = {json.dumps(trusted)}\n" if trusted else "")
         + f"\n[harvester.resolve]\n{rows}"
     )
 
 
-def _limits() -> str:
-    from gossamer.config.values import write
-    from gossamer.webs.hostile.web import LIMITS
+def check(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Access logs of `gossamer web` or of nginx.")],
+    config: Annotated[Path, typer.Option(help="Settings of the crawl: its crawl.toml.")],
+    robots: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a log of nginx: folder with HOST/robots.txt; robots.txt.20261117T051400Z is valid from that time."
+        ),
+    ] = None,
+    kill: Annotated[
+        list[float] | None, typer.Option(help="Time at which the crawl was killed, by the clock of the log.")
+    ] = None,
+    lost: Annotated[float, typer.Option(help="Seconds before a kill in which answers may be lost.")] = 1.5,
+    agent: Annotated[str | None, typer.Option(help="Check only requests whose User-Agent contains this.")] = None,
+    wall: Annotated[bool, typer.Option("--wall", help="Use the wall clock of a `gossamer web` log.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Report every request in LOG that came too early, in parallel or against robots.txt; exit code 1 if any did."""
+    from gossamer.config import load
+    from gossamer.webs import checker
 
-    return "".join(f"{name} = {write(value)}\n" for name, value in LIMITS.items())
+    described = next((web for web in map(checker.web_of, logs) if web), None)
+    if robots:
+        robots_of = checker.robots_in(robots)
+    else:
+        robots_of = checker.robots_of_web(described) if described else lambda _request: None
+        if wall and described and described.changing:
+            raise UsageError("the robots.txt files of this Web change by the monotonic clock", "Leave out --wall.")
+    requests = (r for r in checker.read_all(logs, wall=wall) if agent is None or agent in r.agent)
+    report = checker.check(requests, load(config), robots_of, kill or (), lost=lost)
+    if as_json:
+        print(for_json(report.as_json()))
+    else:
+        for violation in report.violations[:SHOWN]:
+            print(violation)
+        if report.total > SHOWN:
+            print(f"… and {report.total - SHOWN:,} more (--json prints the first thousand of each kind). The worst:")
+            for violation in report.worst.values():
+                print(violation)
+        print(report.verdict)
+    if not report.is_polite:
+        raise typer.Exit(1)

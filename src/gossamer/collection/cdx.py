@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import Final
@@ -67,19 +67,11 @@ _QUERY_SESSIONS: Final = tuple(
 )
 
 
-def index(shard: Path, spans: Mapping[str, tuple[int, int]]) -> bytes:
-    """The lines for these parts of archive files, sorted as bytes. Names as in marks: `warc/000000.warc.gz`."""
-    found = [line for name, (start, end) in spans.items() for line in lines(shard / name, start, end)]
-    found.sort()
-    return b"".join(found)
-
-
 def lines(path: Path, start: int, end: int) -> list[bytes]:
     """The lines of the records between two offsets, in order; each offset is the start of a record or the end of the
     file."""
-    name = quoted(path.name)
-    made = (_line(record, offset, size, name) for offset, size, record in members(path, start, end))
-    return [line for line in made if line]
+    made = (line_of(record, offset, size, path.name) for offset, size, record in members(path, start, end))
+    return list(filter(None, made))
 
 
 def members(path: Path, start: int, end: int, keep: int = HEADS) -> Iterator[tuple[int, int, bytes]]:
@@ -118,11 +110,6 @@ def _damaged(path: Path, offset: int, how: str) -> StorageError:
 
 def line_of(record: bytes, offset: int, size: int, name: str) -> bytes:
     """The line of one member of the file `name`, as `members` returns it; empty for records that are not replayed."""
-    return _line(record, offset, size, quoted(name))
-
-
-def _line(record: bytes, offset: int, size: int, name: str) -> bytes:
-    """Like `line_of`; `name` is already quoted."""
     behind = record.find(b"\r\n\r\n")
     head = record[: behind + 2]
     kind = _field(head, b"WARC-Type")
@@ -137,7 +124,7 @@ def _line(record: bytes, offset: int, size: int, name: str) -> bytes:
     mime = _REVISIT if kind == b"revisit" else _mime(http)
     return (
         f'{surt(url)} {date} {{"url": {quoted(url)}, "mime": {quoted(mime)}, "status": "{code}", '
-        f'"digest": "{digest}", "length": "{size}", "offset": "{offset}", "filename": {name}}}\n'
+        f'"digest": "{digest}", "length": "{size}", "offset": "{offset}", "filename": {quoted(name)}}}\n'
     ).encode()
 
 

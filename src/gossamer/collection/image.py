@@ -41,7 +41,9 @@ Parts = Sequence[Array]
 
 def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Parts], meta: Mapping[str, Any]) -> Line:
     """Writes and syncs the state after `record` of `tick`; returns its line for the manifest (see `finish`)."""
-    name = _free_name(shard, tick)
+    name = image_name(tick)
+    if (shard / name).exists():  # nothing happened since; it stays until the manifest names the new one
+        name += "-again"
     folder = shard / name
     temporary = folder.with_name(folder.name + disk.TEMPORARY)
     disk.remove(temporary)
@@ -53,20 +55,8 @@ def write(shard: Path, tick: int, record: int, arrays: Mapping[str, Array | Part
     disk.rename(temporary, folder)
     disk.sync_directory(folder.parent)
     size = sum(part.nbytes for array in arrays.values() for part in _parts(array)) + len(body)
-    return {
-        "image": name,
-        "tick": tick,
-        "record": record,
-        "bytes": size,
-        "checksum_of_meta": xxhash.xxh3_64_hexdigest(body),
-    }
-
-
-def _free_name(shard: Path, tick: int) -> str:
-    """A folder name for the image. After a run in which nothing happened there is already an image of this tick; it
-    stays until the manifest names the new one."""
-    name = image_name(tick)
-    return name if not (shard / name).exists() else f"{name}-again"
+    checksum = xxhash.xxh3_64_hexdigest(body)
+    return {"image": name, "tick": tick, "record": record, "bytes": size, "checksum_of_meta": checksum}
 
 
 def finish(shard: Path, manifest: Manifest, line: Line) -> None:
@@ -95,11 +85,9 @@ def _write_array(path: Path, parts: Parts) -> dict[str, Any]:
         raise GossamerError(f"array {path.name} of an image must be one-dimensional, contiguous and of one type")
     raw = [part.view(np.uint8).data for part in parts]
     disk.write_synced(path, *raw)
-    return {
-        "dtype": dtype.descr if dtype.names else dtype.str,
-        "parts": [len(part) for part in parts],
-        "sums": [xxhash.xxh3_64_hexdigest(piece) for part in raw for piece in _pieces(part)],
-    }
+    sums = [xxhash.xxh3_64_hexdigest(piece) for part in raw for piece in _pieces(part)]
+    kind = dtype.descr if dtype.names else dtype.str
+    return {"dtype": kind, "parts": [len(part) for part in parts], "sums": sums}
 
 
 def _pieces(part: memoryview) -> Iterator[memoryview]:
@@ -123,10 +111,7 @@ class Image:
 
     def into(self, name: str, destination: Array | Parts) -> int:
         """Reads an array into the first values of `destination`, which may be longer; each part into the part given for
-        it.
-
-        Returns the array's length.
-        """
+        it. Returns the array's length."""
         description = self.arrays[name]
         dtype, lengths, places = _dtype(description["dtype"]), description["parts"], _parts(destination)
         fits = len(places) == len(lengths) and all(len(p) >= n for p, n in zip(places, lengths, strict=True))
@@ -156,20 +141,10 @@ class Image:
     def _read(self, name: str, pieces: Iterator[memoryview]) -> None:
         """Fills and checks each piece."""
         path = self.folder / name
-        with disk.naming("read", path), path.open("rb", buffering=0) as file:
+        with disk.naming("read", path), path.open("rb") as file:
             for number, (piece, checksum) in enumerate(zip(pieces, self.arrays[name]["sums"], strict=True)):
-                if not _fill(file, piece) or xxhash.xxh3_64_hexdigest(piece) != checksum:
+                if file.readinto(piece) < len(piece) or xxhash.xxh3_64_hexdigest(piece) != checksum:
                     raise ImageDamagedError(f"{path} is damaged in piece {number}")
-
-
-def _fill(file: Any, piece: memoryview) -> bool:
-    done = 0
-    while done < len(piece):
-        count = file.readinto(piece[done:])
-        if not count:
-            return False
-        done += count
-    return True
 
 
 def _dtype(description: Any) -> np.dtype[Any]:

@@ -33,23 +33,17 @@ URLS: Final = "urls"
 URL_FILE: Final = f"{URLS}/pages.blocks"
 """The URLs of all pages, a block file (`blocks.py`)."""
 ARCHIVE: Final = "warc"
+# fmt: off
 TABLES: Final = (
-    "ticks",
-    "pages",
-    "visits",
-    "links",
-    "sites",
-    "origins",
-    "events",
-    "verdicts",
-    "anchors",
-    "counts",
-    "hints",
+    "ticks", "pages", "visits", "links", "sites", "origins", "events", "verdicts", "anchors", "counts", "hints",
 )
+# fmt: on
 BIG_RULES: Final = 1 << 31
 """Values of `origin.rules_start` from here on are places on disk (`desk/rulebook.py`; in an image: "big_rules")."""
 INDEX: Final = "cdx"
 """CDXJ index of the archive, one file per segment."""
+FOLDERS: Final = (JOURNAL, *TABLES, INDEX, URLS, ARCHIVE)
+"""Folders of a shard, in addition to `IMAGES` and caches."""
 
 _ARCHIVE_NAME: Final = re.compile(r"(\d{6})\.warc\.gz")
 _JOURNAL_NAME: Final = re.compile(r"(\d{12})\.log")
@@ -61,7 +55,7 @@ def shard_folder(folder: Path, shard: int = 0) -> Path:
 
 def make_folders(shard: Path) -> None:
     """Creates the folders of a shard. Harmless to repeat; a collection exists only once it has its manifest."""
-    for name in (JOURNAL, *TABLES, INDEX, URLS, IMAGES, ARCHIVE):
+    for name in (*FOLDERS, IMAGES):
         disk.make_directory(shard / name)
 
 
@@ -88,6 +82,11 @@ def journal_files(shard: Path) -> dict[int, Path]:
 
 def table_name(table: str, number: int) -> str:
     return f"{table}/{number:012d}.parquet"
+
+
+def segment_files(number: int) -> list[str]:
+    """The files that a segment may have."""
+    return [*(table_name(table, number) for table in TABLES), index_name(number)]
 
 
 def index_name(number: int) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +27,11 @@ Line = dict[str, Any]
 
 _SIGN: Final = b',"checksum":"'
 _SEALED: Final = re.compile(r"(?:\d{12}-)?(\d{12})\.parquet")
+PER_VISIT: Final = 30e-6
+PER_PAGE: Final = 3e-6
+"""Approximate seconds to replay a visit and a new page."""
+PER_BYTE: Final = 1e-9
+"""Approximate seconds to load a byte of an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +45,7 @@ class Meta:
     created: float
 
     def line(self) -> Line:
-        return {
-            "gossamer": "collection",
-            "format": self.format,
-            "shard": self.shard,
-            "seed": f"{self.seed:016x}",
-            "created": self.created,
-        }
+        return {"gossamer": "collection", **asdict(self), "seed": f"{self.seed:016x}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +136,19 @@ def sealed_files(shard: Path) -> dict[int, Path]:
 def lost(sealed: dict[int, Path], named: Collection[int]) -> list[Path]:
     """The `sealed_files` of segments after the last one that the manifest names: their lines are lost."""
     return [path for number, path in sealed.items() if number > max(named, default=0)]
+
+
+def replay_seconds(contents: Contents, image: bool = True) -> float:
+    """Approximate seconds to replay the segments after the last image, or all segments if `image` is false."""
+    record = contents.image["record"] if contents.image and image else 0
+    rows = {"visits": 0, "pages": 0}
+    for line in contents.segments.values():
+        if line["last_record"] > record:
+            for path, file in line["files"].items():
+                table = path.partition("/")[0]
+                if table in rows:
+                    rows[table] += file["rows"]
+    return PER_VISIT * rows["visits"] + PER_PAGE * rows["pages"]
 
 
 def _with(contents: Contents, line: Line, length: int) -> Contents:

@@ -30,17 +30,7 @@ from gossamer.collection.journal import journal, records
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.journal import Journal
 from gossamer.collection.journal.records import Kind, Mark
-from gossamer.collection.layout import (
-    ARCHIVE,
-    IMAGES,
-    INDEX,
-    JOURNAL,
-    STOPPED,
-    TABLES,
-    URLS,
-    archive_files,
-    journal_files,
-)
+from gossamer.collection.layout import ARCHIVE, FOLDERS, IMAGES, STOPPED, URLS, archive_files, journal_files
 from gossamer.collection.manifest import Contents, Line, Meta
 
 
@@ -119,7 +109,10 @@ def recover(shard: Path) -> Recovered:
     contents = manifest.read(shard)
     files = journal_files(shard)
     leftover = [path for number, path in files.items() if number in contents.segments]
-    sources = [_of_segment(line) for line in contents.segments.values()]
+    sources = [
+        _Source(line["segment"], line["first_record"], line["last_record"], line["last_tick"], line["lengths"], line)
+        for line in contents.segments.values()
+    ]
     for number, path in files.items():
         found = None if number in contents.segments else _of_journal(number, path)
         if found is not None:
@@ -128,7 +121,13 @@ def recover(shard: Path) -> Recovered:
             leftover.append(path)
     sources.sort(key=lambda s: s.number)
     mark = _committed(sources, shard)
-    _check_nothing_is_lost(shard, contents, sealed, files, mark)
+    unnamed = manifest.lost(sealed, contents.segments)
+    lost = [(path, "was sealed, but no line of manifest.jsonl names it") for path in unnamed]
+    for path, sign in [*lost, *signs_of_more(shard, contents, files, mark.record)]:
+        raise GossamerError(
+            f"{shard} is damaged: more was committed than manifest.jsonl and journal/ have: {path} {sign}",
+            "Restore manifest.jsonl and journal/ from a backup. Nothing was changed; --repair cannot fix this.",
+        )
     warnings: list[str] = []
     return Recovered(
         shard,
@@ -144,20 +143,10 @@ def recover(shard: Path) -> Recovered:
     )
 
 
-def _of_segment(line: Line) -> _Source:
-    return _Source(line["segment"], line["first_record"], line["last_record"], line["last_tick"], line["lengths"], line)
-
-
 def _of_journal(number: int, path: Path) -> _Source | None:
     """The committed records of a journal file; None if it has none."""
-    head = records.read_head(path)
-    marks = [Mark.decode(r.body) for r in records.read(path) if r.kind is Kind.MARK]
-    if head is None or not marks or marks[-1].record < head.first:
-        return None
-    lengths: dict[str, int] = {}
-    for mark in marks:
-        lengths |= mark.lengths
-    return _Source(number, head.first, marks[-1].record, marks[-1].tick, lengths, path=path)
+    first, mark = records.committed(path) or (0, Mark(-1, 0))
+    return _Source(number, first, mark.record, mark.tick, mark.lengths, path=path) if mark.record >= first else None
 
 
 def _committed(sources: Sequence[_Source], shard: Path) -> Mark:
@@ -174,15 +163,6 @@ def _committed(sources: Sequence[_Source], shard: Path) -> Mark:
     return Mark(record, tick, lengths)
 
 
-def _check_nothing_is_lost(
-    shard: Path, contents: Contents, sealed: dict[int, Path], files: dict[int, Path], mark: Mark
-) -> None:
-    for path in manifest.lost(sealed, contents.segments):
-        raise _more(shard, f"{path} was sealed, but no line of manifest.jsonl names it")
-    for path, sign in signs_of_more(shard, contents, files, mark.record):
-        raise _more(shard, f"{path} {sign}")
-
-
 def signs_of_more(shard: Path, contents: Contents, files: dict[int, Path], last: int) -> Iterator[tuple[Path, str]]:
     """Signs that records after `last` were committed, so that nothing may be cut: pairs of a file and what it shows."""
     if contents.image is not None and contents.image["record"] > last:
@@ -193,13 +173,6 @@ def signs_of_more(shard: Path, contents: Contents, files: dict[int, Path], last:
         rotated = before is not None and before.first <= last + 1  # killed between the rotation and its commit
         if head is not None and head.first > last + 1 and not rotated:
             yield files[number], f"begins with record {head.first}"
-
-
-def _more(shard: Path, sign: str) -> GossamerError:
-    return GossamerError(
-        f"{shard} is damaged: more was committed than manifest.jsonl and journal/ have: {sign}",
-        "Restore manifest.jsonl and journal/ from a backup. Nothing was changed; --repair cannot fix this.",
-    )
 
 
 def _image(shard: Path, line: Line | None, warnings: list[str]) -> Image | None:
@@ -235,27 +208,22 @@ def _patience(files: dict[int, Path], mark: Mark) -> list[Effects]:
 def cut(recovered: Recovered, patience: Sequence[Effects] = ()) -> Journal:
     """Prepares the folder for a new run and returns its journal, with `patience` already committed in it."""
     shard = recovered.shard
-    opened = journal.begin(
-        shard, recovered.meta.shard, recovered.next_journal, Mark(recovered.mark.record, recovered.mark.tick), patience
-    )
+    mark = Mark(recovered.mark.record, recovered.mark.tick)
+    opened = journal.begin(shard, recovered.meta.shard, recovered.next_journal, mark, patience)
     for name, length in recovered.mark.lengths.items():
         _cut_file(shard, name, length, recovered.warnings)
-    unknown = [p for p in _growing(shard) if p.relative_to(shard).as_posix() not in recovered.mark.lengths]
-    folders = (JOURNAL, URLS, ARCHIVE, INDEX, "graph", "scores", *TABLES)
+    growing = [*archive_files(shard).values(), *(shard / URLS).glob("*.blocks")]
+    unknown = [p for p in growing if p.relative_to(shard).as_posix() not in recovered.mark.lengths]
+    folders = (*FOLDERS, "graph", "scores", "")
     unfinished = [path for folder in folders for path in (shard / folder).glob("*" + disk.TEMPORARY)]
-    unfinished += shard.glob("*" + disk.TEMPORARY)
-    for path in [*recovered.leftover, *unknown, *unfinished]:
+    superfluous = [*recovered.leftover, *unknown, *unfinished]
+    for path in superfluous:
         disk.remove(path)
-    for folder in {path.parent for path in [*recovered.leftover, *unknown, *unfinished]}:
+    for folder in {path.parent for path in superfluous}:
         disk.sync_directory(folder)
     if (shard / IMAGES).is_dir():
         image.clean(shard, recovered.newest)
     return opened
-
-
-def _growing(shard: Path) -> list[Path]:
-    """Archive and URL files: the files whose lengths are in marks."""
-    return [*archive_files(shard).values(), *(shard / URLS).glob("*.blocks")]
 
 
 def _cut_file(shard: Path, name: str, length: int, warnings: list[str]) -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -29,20 +30,8 @@ from gossamer.collection import manifest
 from gossamer.collection.blocks import BlockFile, is_sound
 from gossamer.collection.journal import records
 from gossamer.collection.journal.records import Kind, Mark
-from gossamer.collection.layout import (
-    ARCHIVE,
-    INDEX,
-    JOURNAL,
-    MANIFEST,
-    TABLES,
-    URL_FILE,
-    archive_files,
-    archive_name,
-    index_name,
-    journal_files,
-    table_name,
-)
-from gossamer.collection.manifest import Contents
+from gossamer.collection.layout import ARCHIVE, MANIFEST, URL_FILE, archive_files, journal_files, segment_files
+from gossamer.collection.manifest import Contents, Line
 from gossamer.collection.recovery import recover
 
 DAMAGED: Final = "damaged"
@@ -64,23 +53,27 @@ def repair(shard: Path) -> list[str]:
 
 
 def _manifest(shard: Path) -> list[str]:
-    path = shard / MANIFEST
-    with disk.naming("read", path):
-        lines = path.read_bytes().splitlines(keepends=True)
-    found = [manifest.decode(line) for line in lines]
+    path, lines, found = _lines(shard)
     damaged = [number for number, line in enumerate(found[:-1], 1) if line is None]
     if not damaged or damaged[0] == 1:
         return []
-    spans = sorted((line["first_record"], line["last_record"]) for line in found if line and "segment" in line)
-    named = [line["segment"] for line in found if line and "segment" in line]
-    if manifest.lost(manifest.sealed_files(shard), named):
-        return []
-    if any(first != before + 1 for (_, before), (first, _) in zip([(0, 0), *spans], spans, strict=False)):
+    sealed = [line for line in found if line and "segment" in line]
+    spans = sorted((line["first_record"], line["last_record"]) for line in sealed)
+    gap = any(first != before + 1 for (_, before), (first, _) in pairwise([(0, 0), *spans]))
+    if gap or manifest.lost(manifest.sealed_files(shard), [line["segment"] for line in sealed]):
         return []
     _keep(shard, path)
     disk.write_atomic(path, *(raw for raw, line in zip(lines, found, strict=True) if line is not None))
     which = ", ".join(map(str, damaged))
     return [f"{MANIFEST}: line {which} could not be read, and was removed; no segment is missing"]
+
+
+def _lines(shard: Path) -> tuple[Path, list[bytes], list[Line | None]]:
+    """The manifest: its path, its lines, and what they say; None for a damaged line."""
+    path = shard / MANIFEST
+    with disk.naming("read", path):
+        lines = path.read_bytes().splitlines(keepends=True)
+    return path, lines, [manifest.decode(line) for line in lines]
 
 
 def _journal(shard: Path, contents: Contents) -> list[str]:
@@ -99,7 +92,7 @@ def _journal(shard: Path, contents: Contents) -> list[str]:
             lengths |= Mark.decode(record.body).lengths if record.kind is Kind.MARK else {}
     if not ends:
         return []
-    done = _archive(shard, lengths)
+    done, kept = list[str](), _archive(shard, lengths)
     _forget_images(shard, max((line["last_record"] for line in sealed.values()), default=0))
     cut = min(ends)
     for number, end in ends.items():
@@ -107,21 +100,23 @@ def _journal(shard: Path, contents: Contents) -> list[str]:
         if number != cut and not path.stat().st_size:
             continue
         _keep(shard, path)
-        for table in (*TABLES, INDEX):  # left by a killed seal
-            disk.remove(shard / (index_name(number) if table == INDEX else table_name(table, number)))
+        for name in segment_files(number):  # left by a killed seal
+            disk.remove(shard / name)
         with disk.naming("read", path):
             raw = path.read_bytes()[:end]
         disk.write_atomic(path, raw)
         what = f"is damaged, and was cut at byte {thousands(end)}: what was committed after it is lost"
-        done.append(f"{JOURNAL}/{path.name} {what if number == cut else 'was emptied: it does not follow the rest'}")
-    return sorted(done, key=lambda line: not line.startswith(JOURNAL))
+        done.append(
+            f"{path.relative_to(shard)} {what if number == cut else 'was emptied: it does not follow the rest'}"
+        )
+    return done + kept
 
 
 def _archive(shard: Path, lengths: dict[str, int]) -> list[str]:
     """Keeps the part of the archive after these lengths: whole files are moved, the ends of others copied."""
     kept = 0
-    for number, path in archive_files(shard).items():
-        length, size = lengths.get(archive_name(number), 0), path.stat().st_size
+    for path in archive_files(shard).values():
+        length, size = lengths.get(path.relative_to(shard).as_posix(), 0), path.stat().st_size
         if size <= length:
             continue
         kept += size - length
@@ -137,10 +132,7 @@ def _archive(shard: Path, lengths: dict[str, int]) -> list[str]:
 
 def _forget_images(shard: Path, record: int) -> None:
     """Drops the images that are ahead of the segments: they may contain what is lost."""
-    path = shard / MANIFEST
-    with disk.naming("read", path):
-        lines = path.read_bytes().splitlines(keepends=True)
-    found = [manifest.decode(line) for line in lines]
+    path, lines, found = _lines(shard)
     left = [raw for raw, line in zip(lines, found, strict=True) if line and line.get("record", 0) <= record]
     if len(left) < len(lines):
         _keep(shard, path)

@@ -1,29 +1,40 @@
-"""runs.jsonl: a line for every run, with its settings and their differences from the run before. And `settings_of` a
-run, of the last run, or of crawl.toml.
+"""The files about runs: runs.jsonl, clock.json, standing.json. Each is replaced as a whole, so it is never torn.
 
-Recovery never reads the file. It is replaced as a whole, so it is never torn. Lines end in a checksum like those of the
-manifest; lines of old versions have none.
+*runs.jsonl* has a line for every run, with its settings and their differences from the run before (`settings_of` a run,
+of the last run, or of crawl.toml). Recovery never reads it. Lines end in a checksum like those of the manifest; lines
+of old versions have none. A run is *settled* once the effects of its changed settings on known pages and sites are
+committed. A run that was killed before that is not settled, so the next start compares its settings with those of all
+runs back to the last settled one.
 
-A run is *settled* once the effects of its changed settings on known pages and sites are committed. A run that was
-killed before that is not settled, so the next start compares its settings with those of all runs back to the last
-settled one.
+*clock.json* says how the collection computes wall time since the last boot of the machine (`clock.Reckoning`). It is
+written at the start, before the first request, and not changed during the run, so a kill cannot lose it. After a power
+cut there is a new boot, and the file is not valid. A missing or unreadable file is treated like a new boot.
+
+*standing.json* has the statistics of the crawl; the commit thread rewrites it. It is a cache for people; recovery never
+reads it. A resumed run continues its curve of V(I) and its account of link scores from it, and does without them if the
+file is lost. The lock's holder decides whether the crawl still runs, not this file. Only `observe/statistics.py` knows
+what the keys mean.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from gossamer import __version__, config
 from gossamer.base import disk
+from gossamer.base.clock import Clock, Reckoning
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.collection import manifest
 from gossamer.collection.layout import SETTINGS, require_collection, shard_folder
 from gossamer.config.settings import Settings
 
 RUNS: Final = "runs.jsonl"
+CLOCK: Final = "clock.json"
+STANDING: Final = "standing.json"
 CURE: Final = "Restore it from a backup, or remove it: then only the settings of former runs are lost."
 ANOTHER_VERSION: Final = "settings of another version"
 Run = dict[str, Any]
@@ -121,6 +132,31 @@ def stored_settings(folder: Path) -> Settings:
     require_collection(folder)
     path = folder / SETTINGS
     return config.load(path) if path.exists() else Settings()
+
+
+def read_reckoning(shard: Path) -> Reckoning | None:
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        fields = json.loads((shard / CLOCK).read_bytes())
+        return Reckoning(str(fields["boot"]), float(fields["ahead"]))
+    return None
+
+
+def go_on(shard: Path, clock: Clock, least: float) -> bool:
+    """Makes the clock continue the collection's wall time, whose latest value is `least`. Returns False after a boot:
+    then it is unknown whether stored times have passed."""
+    before = read_reckoning(shard)
+    found = clock.go_on(before, least)
+    disk.write_atomic(shard / CLOCK, json.dumps(found._asdict()).encode())
+    return before is not None and found.boot == before.boot != ""
+
+
+def write_status(shard: Path, statistics: Mapping[str, Any]) -> None:
+    disk.write_atomic(shard / STANDING, json.dumps(statistics).encode())
+
+
+def read_status(shard: Path) -> Any:
+    """What was last written. OSError if there is no such file, ValueError if it is damaged."""
+    return json.loads((shard / STANDING).read_bytes())
 
 
 def _differences(

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from gossamer.base import disk
 from gossamer.base.clock import Clock
@@ -19,7 +19,7 @@ from gossamer.base.errors import GossamerError, StorageError
 from gossamer.base.process import Process
 from gossamer.collection.journal.journal import Journal
 from gossamer.collection.layout import JOURNAL, journal_path
-from gossamer.collection.manifest import Manifest
+from gossamer.collection.manifest import Line, Manifest
 from gossamer.config.settings import CollectionSettings
 
 MOST_JOURNAL: Final = 256 << 20
@@ -107,7 +107,7 @@ class Sealing:
             process.wait()
             if process.failure:
                 raise _failed(number, process.code, process.failure)
-            self._finishing = self._thread.submit(self._finish, number, json.loads(process.output))
+            self._finishing = self._thread.submit(self._finish, json.loads(process.output))
         elif self._running is None and self._finishing is None and self.waiting:
             self._begin(wait)
 
@@ -137,11 +137,16 @@ class Sealing:
             return
         self.waiting.pop(0)
 
-    def _finish(self, number: int, line: dict[str, Any]) -> None:
-        self._manifest.append(line)
+    def _finish(self, line: Line) -> None:
+        finish(self._shard, self._manifest, line)
         self.notes += [f"{name} is not in the index: {why}" for name, why in line.get("unindexed", {}).items()]
-        disk.remove(journal_path(self._shard, number))
-        disk.sync_directory(self._shard / JOURNAL)
+
+
+def finish(shard: Path, manifest: Manifest, line: Line) -> None:
+    """Appends the segment's line to the manifest, and removes its journal file."""
+    manifest.append(line)
+    disk.remove(journal_path(shard, line["segment"]))
+    disk.sync_directory(shard / JOURNAL)
 
 
 def _failed(number: int, code: int, reason: str) -> GossamerError:

@@ -4,130 +4,72 @@ The loop only hands bytes to the kernel (`append`) and takes snapshots (`turn`).
 task at a time: it syncs, writes the figures for `status` and appends lines to the manifest. An error there is raised in
 the loop at its next turn, and the crawl stops: what was committed before is intact.
 
-The parts: `commits.py` (journal, commits, back-pressure), `sealing.py` (segments), `texts_ahead.py` (URLs read ahead).
+The parts: `commits` (journal, commits, back-pressure), `sealing` (segments), and URLs read ahead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
-from gossamer.base.arrays import U32, Array, Records
+from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
 from gossamer.collection import image
-from gossamer.collection.blocks import BlockFile
-from gossamer.collection.commits import Archive, Commits
+from gossamer.collection.blocks import BlockFile, TextsAhead
+from gossamer.collection.commits import Commits
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.journal import Journal
 from gossamer.collection.layout import STOPPED
 from gossamer.collection.lock import Lock
 from gossamer.collection.manifest import Contents, Manifest
+from gossamer.collection.recovery import Recovered
 from gossamer.collection.sealing import Sealer, Sealing, seal_in_process
-from gossamer.collection.texts_ahead import TextsAhead
 from gossamer.config.settings import CollectionSettings
 
 
 class Store:
     def __init__(
         self,
-        shard: Path,
+        recovered: Recovered,
         lock: Lock,
         manifest: Manifest,
         journal: Journal,
         urls: BlockFile,
         settings: CollectionSettings,
         clock: Clock,
-        unsealed: list[int],
-        warnings: list[str],
-        next_archive: int,
         stopped: bool = False,
         sealer: Sealer = seal_in_process,
     ) -> None:
         """`stopped`: the last run ended with a clean stop, so all its requests are known. `sealer` starts the sealing
         of a journal file."""
-        self.shard, self.lock, self.urls, self.warnings = shard, lock, urls, warnings
-        self.next_archive, self.stopped = next_archive, stopped
+        self.shard, self.lock, self.urls, self.stopped = recovered.shard, lock, urls, stopped
+        self.warnings, self.next_archive = recovered.warnings, recovered.next_archive
         self._manifest = manifest
-        self._thread = ThreadPoolExecutor(1, "commit")
-        self._commits = Commits(shard, journal, urls, clock, self._thread)
-        self._sealing = Sealing(shard, lock.fileno(), manifest, settings, clock, self._thread, unsealed, sealer)
-        self._texts = TextsAhead(urls)
+        self._thread = thread = ThreadPoolExecutor(1, "commit")
+        self.commits = Commits(self.shard, journal, urls, clock, thread)
+        waiting = recovered.unsealed
+        self.sealing = Sealing(self.shard, lock.fileno(), manifest, settings, clock, thread, waiting, sealer)
+        self.texts = TextsAhead(urls)
         self._imaged: Future[None] | None = None
-
-    def follow(self, archive: Archive) -> None:
-        """From now on, commits cover these archive files too."""
-        self._commits.archive = archive
-
-    @property
-    def standing(self) -> Callable[[], dict[str, Any]] | None:
-        """Returns the figures for `gossamer status`; called at every commit."""
-        return self._commits.standing
-
-    @standing.setter
-    def standing(self, figures: Callable[[], dict[str, Any]] | None) -> None:
-        self._commits.standing = figures
-
-    @property
-    def committed(self) -> Callable[[Records], None] | None:
-        """Called with the visits of every commit, once they are synced."""
-        return self._commits.committed
-
-    @committed.setter
-    def committed(self, tell: Callable[[Records], None] | None) -> None:
-        self._commits.committed = tell
-
-    # --- in the loop --------------------------------------------------------------------------------------------
 
     def append(self, effects: Effects) -> None:
         """Hands one record to the kernel; the next commit covers it."""
-        self._commits.append(effects)
+        self.commits.append(effects)
 
     def behind(self) -> bool:
         """Whether the disk is too slow for the crawl: no assignment may leave."""
-        return self._commits.behind()
+        return self.commits.behind()
 
     def turn(self) -> None:
         """Once per turn of the loop: begins a commit, a rotation or a sealing when it is time, and takes over what has
         ended."""
-        closed = self._commits.turn(self._sealing.rotates)
+        closed = self.commits.turn(self.sealing.rotates)
         if closed is not None:
-            self._sealing.waiting.append(closed)
+            self.sealing.waiting.append(closed)
         if self._imaged is not None and self._imaged.done():
             self._imaged.result()
             self._imaged = None
-        self._sealing.turn()
-
-    def texts(self, pages: U32) -> list[bytes]:
-        """The URLs of these pages: those that were read ahead, and the others read now."""
-        return self._texts.get(pages)
-
-    def read_ahead(self, pages: U32) -> None:
-        """Begins to read URLs that will be needed soon, in the background."""
-        self._texts.read(pages)
-
-    # --- what runs in the background ----------------------------------------------------------------------------
-
-    @property
-    def busy(self) -> bool:
-        """Whether something is being sealed, or waits to be."""
-        return self._sealing.busy
-
-    @property
-    def notes(self) -> list[str]:
-        """Warnings about sealing; the reader empties the list."""
-        return self._sealing.notes
-
-    @property
-    def commits(self) -> int:
-        """Made since the start."""
-        return self._commits.count
-
-    @property
-    def segments(self) -> int:
-        """Sealed since the start."""
-        return self._sealing.segments
+        self.sealing.turn()
 
     def manifest(self) -> Contents:
         """The present contents. Only the commit thread changes them, and it replaces them whole."""
@@ -141,15 +83,13 @@ class Store:
         """Adds an image that was made in the background; `line` is its line of the manifest."""
         self._imaged = self._thread.submit(image.finish, self.shard, self._manifest, line)
 
-    # --- the end ------------------------------------------------------------------------------------------------
-
     def commit(self, rotate: bool = False) -> None:
         """Commits everything, and returns when it is done. `rotate` closes the journal file."""
-        self._sealing.waiting.extend(self._commits.now(rotate))
+        self.sealing.waiting.extend(self.commits.now(rotate))
 
     def seal_all(self) -> None:
         """Returns when everything is sealed."""
-        self._sealing.finish()
+        self.sealing.finish()
 
     def finish(self, arrays: dict[str, Array | image.Parts], meta: dict[str, Any], seal: bool = True) -> None:
         """A clean stop: commits and seals everything, and writes an image. Without `seal`, which takes memory, the next
@@ -157,15 +97,15 @@ class Store:
         self.commit(rotate=True)
         if seal:
             self.seal_all()
-        journal = self._commits.journal
+        journal = self.commits.journal
         stopped = meta | {STOPPED: journal.number}
         image.finish(self.shard, self._manifest, image.write(self.shard, journal.tick, journal.last, arrays, stopped))
 
     def close(self) -> None:
         """Also after an error: nothing more is written."""
         self._thread.shutdown(wait=True)
-        self._texts.close()
-        self._sealing.kill()
-        for file in (self._commits.journal, self.urls, self._manifest):
+        self.texts.close()
+        self.sealing.kill()
+        for file in (self.commits.journal, self.urls, self._manifest):
             file.close()
         self.lock.release()

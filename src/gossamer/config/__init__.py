@@ -3,9 +3,8 @@
 Imports nothing heavy, because `--help` and `status` need it.
 """
 
-from gossamer.config.dump import differences, dump, to_json
+from gossamer.config.dump import differences, dump, reference, to_json
 from gossamer.config.load import from_json, load, loads, named, override
-from gossamer.config.reference import reference
 from gossamer.config.settings import Settings
 
 __all__ = ["Settings", "differences", "dump", "from_json", "load", "loads", "named", "override", "reference", "to_json"]

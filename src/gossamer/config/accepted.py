@@ -15,7 +15,6 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from gossamer.base.units import Duration, Size, Speed
-from gossamer.config.endpoints import endpoint
 
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "collection.max_pages": (1, 2**32 - 2),
@@ -84,44 +83,25 @@ PRESET_VALUE: Final = -1.0
 OF_PRESET: Final = ("manager.alpha", "manager.beta", "manager.gamma", "manager.min_period")
 """Settings that the preset may determine."""
 
+# fmt: off
 SCORES: Final = (
-    "completed",
-    "opic",
-    "pagerank",
-    "indegree",
-    "hub",
-    "authority",
-    "siterank",
-    "linkrank",
-    "depth",
-    "static",
-    "pending",
-    "boost",
+    "completed", "opic", "pagerank", "indegree", "hub", "authority", "siterank", "linkrank", "depth", "static",
+    "pending", "boost",
 )
 """Scores that can have a weight."""
 
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.policy": (
-        "value",
-        "completed-pagerank",
-        "breadth-first",
-        "shallow-first",
-        "backlink-count",
-        "batch-pagerank",
-        "partial-pagerank",
-        "opic",
-        "opic-kept",
-        "larger-sites-first",
-        "windowed-rankmass",
-        "fractional-pagerank",
-        "random-frontier",
-        "mercator",
+        "value", "completed-pagerank", "breadth-first", "shallow-first", "backlink-count", "batch-pagerank",
+        "partial-pagerank", "opic", "opic-kept", "larger-sites-first", "windowed-rankmass", "fractional-pagerank",
+        "random-frontier", "mercator",
     ),
     "manager.preset": ("research", "archive", "news", "general"),
     "manager.index_value": ("sum", "minimum"),
     "manager.weights": SCORES,
     "harvester.families": ("ipv4", "ipv6"),
 }
+# fmt: on
 """Closed lists of accepted words: for a text, for the texts in a list, or for the names in a table."""
 
 PATTERNS: Final = ("seeder.accept", "seeder.reject", "seeder.transform")
@@ -220,6 +200,10 @@ def _each(rule: Callable[[str], None]) -> Callable[[Iterable[str]], None]:
     return checked
 
 
+def _one(rule: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda text: _each(rule)([text])
+
+
 def _like(form: str, wanted: str) -> Callable[[str], None]:
     matches = re.compile(form).fullmatch
 
@@ -269,6 +253,25 @@ def _weights(weights: Mapping[str, float]) -> None:
             raise Wrong(f"{name}: {weight} is out of range; accepted: {_range('manager.weights', float)}", name)
     if not any(weights.values()):
         raise Wrong("no score has a weight above 0; give one to at least one score, as in { opic = 1.0 }")
+
+
+def endpoint(text: str) -> tuple[str, int] | None:
+    """Address (without brackets) and port (0 if there is none) of "127.0.0.1:8080", "[::1]:8080", "127.0.0.1" or "::1";
+    None if the text is not an address."""
+    host, port = text, "0"
+    if text.count(":") == 1 or "]:" in text:
+        host, _, port = text.rpartition(":")
+    if host[:1] == "[" and host[-1:] == "]":
+        host = host[1:-1]
+        if ":" not in host:
+            return None
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return None
+    if not (port.isascii() and port.isdecimal()) or int(port) > 65_535:
+        return None
+    return str(address), int(port)
 
 
 def _resolve(targets: Mapping[str, str]) -> None:
@@ -357,13 +360,9 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     **{f"seeder.{name}": _EXTENSIONS for name in CLASSES},
     "manager.weights": _weights,
     "manager.boosts": _each(_pattern),
-    "harvester.contact": lambda text: _each(_like(r"[ -~]*", "write a mail address or a URL, in ASCII"))([text]),
-    "harvester.about": lambda text: _each(
-        _like(r"(?:https?://[!-'*-\[\]-~]+)?", "write a URL like https://example.org/crawler")
-    )([text]),
-    "harvester.agent": lambda text: _each(_like(r"[A-Za-z0-9_.-]+", "write a name made of letters, digits, _ . and -"))(
-        [text]
-    ),
+    "harvester.contact": _one(_like(r"[ -~]*", "write a mail address or a URL, in ASCII")),
+    "harvester.about": _one(_like(r"(?:https?://[!-'*-\[\]-~]+)?", "write a URL like https://example.org/crawler")),
+    "harvester.agent": _one(_like(r"[A-Za-z0-9_.-]+", "write a name made of letters, digits, _ . and -")),
     "harvester.forbidden": _each(_network),
     "harvester.resolve": _resolve,
     "harvester.resolvers": _each(_server),

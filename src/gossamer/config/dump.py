@@ -1,25 +1,33 @@
-"""Writes settings as commented TOML or as JSON, and lists the differences between two sets of settings.
+"""Writes settings as commented TOML, as JSON or as Markdown, and lists the differences between two sets of settings.
+
+Their documentation is taken from the source of `settings.py` (`sentences`): written once, shown everywhere.
 
 Invariants: `dumped_settings_load_again`: loads(dump(s)) == s. `settings_survive_json`: from_json(to_json(s)) == s.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
+from functools import cache
 from textwrap import wrap
+from types import ModuleType
 from typing import Any, Final
 
-from gossamer.config.accepted import OF_PRESET, PRESET_VALUE, limits
-from gossamer.config.comments import sentences
+from gossamer.config import settings as source
+from gossamer.config.accepted import OF_PRESET, PRESET_VALUE
 from gossamer.config.presets import in_force
 from gossamer.config.settings import Settings
-from gossamer.config.values import KINDS, known, write
+from gossamer.config.values import accepted, write
 
 WIDTH: Final = 100
 _SHORT: Final = 60
 """Maximum length of a default that is repeated in the comment, in characters."""
+_SHORT_IN_TABLE: Final = 40
+"""The same for the table in docs/reference.md. Longer defaults follow below the table."""
 _MOST: Final = 3
 """Maximum number of items of a long list that are named as added, and as removed."""
 _HEAD: Final = (
@@ -50,9 +58,8 @@ def dump(settings: Settings, whole: bool = False) -> str:
 
 def described(key: str, default: object) -> str:
     """Type, accepted values and, if it is short, the default: "duration, 0s to 30d; default 15s"."""
-    kind = ", ".join(filter(None, (KINDS[known()[key]], limits(key, known()[key]))))
     text = write(default)
-    return f"{kind}; default {text}" if len(text) <= _SHORT else kind
+    return f"{accepted(key)}; default {text}" if len(text) <= _SHORT else accepted(key)
 
 
 def _by_preset(settings: Settings, key: str) -> str:
@@ -70,7 +77,12 @@ def _comment(paragraphs: Iterable[str]) -> Iterable[str]:
 
 def differences(old: Settings, new: Settings) -> list[str]:
     """One line per changed setting: `harvester.wait: 15s -> 5s`; for long lists and tables, added and removed items."""
-    return [f"{key}: {_change(a, b)}" for key, a, b in _pairs(old, new) if a != b]
+    found = []
+    for section in fields(Settings):
+        before, after = getattr(old, section.name), getattr(new, section.name)
+        for name in (f.name for f in fields(before) if getattr(before, f.name) != getattr(after, f.name)):
+            found.append(f"{section.name}.{name}: {_change(getattr(before, name), getattr(after, name))}")
+    return found
 
 
 def _change(old: object, new: object) -> str:
@@ -79,9 +91,8 @@ def _change(old: object, new: object) -> str:
         return whole
     before, after = _items(old), _items(new)
     added, removed = [item for item in after if item not in before], [item for item in before if item not in after]
-    return (
-        ", ".join(f"{sign} {_some(items)}" for sign, items in (("+", added), ("-", removed)) if items) or "other order"
-    )
+    changed = (f"{sign} {_some(items)}" for sign, items in (("+", added), ("-", removed)) if items)
+    return ", ".join(changed) or "other order"
 
 
 def _items(value: Any) -> list[str]:
@@ -96,14 +107,6 @@ def _some(items: list[str]) -> str:
     return f"{shown} and {len(items) - _MOST} more" if len(items) > _MOST else shown
 
 
-def _pairs(old: Settings, new: Settings) -> list[tuple[str, Any, Any]]:
-    return [
-        (f"{s.name}.{f.name}", getattr(getattr(old, s.name), f.name), getattr(getattr(new, s.name), f.name))
-        for s in fields(Settings)
-        for f in fields(getattr(old, s.name))
-    ]
-
-
 def _show(value: object) -> str:
     return write(value).strip('"') if isinstance(value, float | int) else write(value)
 
@@ -111,3 +114,53 @@ def _show(value: object) -> str:
 def to_json(settings: Settings, indent: int | None = None) -> str:
     """The settings as JSON: durations in seconds, sizes in bytes."""
     return json.dumps(asdict(settings), indent=indent)
+
+
+def reference() -> str:
+    """For each section: a heading, its introduction, a table of its settings, and the long defaults."""
+    return "\n".join(_section(each.name, getattr(Settings(), each.name)) for each in fields(Settings))
+
+
+def _section(section: str, values: object) -> str:
+    about = sentences()[type(values).__name__]
+    lines = [f"## [{section}]", "", "\n\n".join(about[""]), "", "| setting | default | accepted | meaning |"]
+    lines.append("|---|---|---|---|")
+    long = []
+    for name, sentence in about.items():
+        if not name:
+            continue
+        key, default = f"{section}.{name}", write(getattr(values, name))
+        if len(default) > _SHORT_IN_TABLE:
+            long.append(f"{name} = {write(getattr(values, name), WIDTH, len(name) + 3)}")
+        shown = f"`{_cell(default)}`" if len(default) <= _SHORT_IN_TABLE else "see below"
+        lines.append(f"| `{name}` | {shown} | {_cell(accepted(key))} | {_cell(' '.join(sentence))} |")
+    if long:
+        lines += ["", "Long defaults:", "", "```toml", *long, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+@cache
+def sentences(module: ModuleType = source) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """For each class of a module: the paragraphs of each field, by name; "" is the class itself."""
+    return {
+        node.name: {"": _paragraphs(ast.get_docstring(node) or ""), **_fields(node)}
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def _fields(node: ast.ClassDef) -> dict[str, tuple[str, ...]]:
+    """The string literal below a field documents the field."""
+    return {
+        field.target.id: _paragraphs(ast.literal_eval(text.value))
+        for field, text in zip(node.body, node.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr)
+    }
+
+
+def _paragraphs(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(each.split()) for each in text.split("\n\n"))

@@ -12,21 +12,11 @@ from typing import Final
 
 from gossamer.base.units import Duration, Size, Speed
 
+# fmt: off
 _SEGMENTS: Final = (
-    "log[-_]?(?:in|out|on|off)",
-    "sign[-_]?(?:in|out|on|off|up)",
-    "register",
-    "user[-_]?login",
-    "member[-_]?login",
-    "lost[-_]?password",
-    "forgot[-_]?password",
-    "edit",
-    "delete",
-    "reply",
-    "add[-_]to[-_](?:cart|basket|wishlist)",
-    "wp-(?:login|admin)",
-    "xmlrpc",
-    "special:(?:userlogin|userlogout|createaccount)",
+    "log[-_]?(?:in|out|on|off)", "sign[-_]?(?:in|out|on|off|up)", "register", "user[-_]?login", "member[-_]?login",
+    "lost[-_]?password", "forgot[-_]?password", "edit", "delete", "reply", "add[-_]to[-_](?:cart|basket|wishlist)",
+    "wp-(?:login|admin)", "xmlrpc", "special:(?:userlogin|userlogout|createaccount)",
 )
 """Path segments (regular expressions) of pages that are of no use to a search engine: log in, register, edit …"""
 _QUERIES: Final = (
@@ -36,8 +26,6 @@ _QUERIES: Final = (
     "(?:action|do|mode|task|op)=(?:quote|remove|submit)(?:[&;]|$)",
 )
 """Query parameters (regular expressions) that lead to such pages."""
-# Long defaults.
-# fmt: off
 _SESSION_IDS: Final = (
     "cfid", "cftoken", "phpsessid", "jsessionid", "aspsessionid*", "sessionid", "session_id", "sessid", "sid",
     "zenid", "oscsid", "osc_sid", "xtcsid", "sess_id", "session-id", "asp.net_sessionid",

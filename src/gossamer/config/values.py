@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final, get_type_hints
 
 from gossamer.base.units import Duration, Size, Speed
-from gossamer.config.accepted import PRESET_VALUE, Wrong, check
+from gossamer.config.accepted import PRESET_VALUE, Wrong, check, limits
 from gossamer.config.settings import Settings
 
 Texts = tuple[str, ...]
@@ -27,33 +27,24 @@ def known() -> Mapping[str, Any]:
 
 def read(key: str, raw: object) -> Any:
     """The value of a known setting. Raises ValueError (`Wrong`, if a part is at fault), which says what is accepted."""
-    value = _READERS[known()[key]](raw)
+    value = _TYPES[known()[key]][1](raw)
     check(key, value)
     return value
 
 
-def _whole(raw: object) -> int:
-    if isinstance(raw, bool) or not isinstance(raw, int):
-        raise ValueError(f"{raw!r} is not a whole number: write only digits, as in 25_000")
-    return raw
+def _only(kind: type, wrong: str) -> Callable[[object], Any]:
+    def reader(raw: object) -> Any:
+        if type(raw) is not kind:
+            raise ValueError(f"{raw!r} {wrong}")
+        return raw
+
+    return reader
 
 
 def _number(raw: object) -> float:
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         raise ValueError(f"{raw!r} is not a number: write it as in 0.5")
     return float(raw)
-
-
-def _truth(raw: object) -> bool:
-    if not isinstance(raw, bool):
-        raise ValueError(f"{raw!r} is neither true nor false")
-    return raw
-
-
-def _text(raw: object) -> str:
-    if not isinstance(raw, str):
-        raise ValueError(f"{raw!r} is not a text: write it in quotes")
-    return raw
 
 
 def _texts(raw: object) -> Texts:
@@ -86,40 +77,29 @@ def _duration(raw: object) -> Duration:
     return Duration.parse(raw if isinstance(raw, str | int | float) else str(raw))
 
 
-def _size(raw: object) -> Size:
-    return Size.parse(raw if isinstance(raw, str | int) else str(raw))
+def _amount(kind: type[Size]) -> Callable[[object], Size]:
+    return lambda raw: kind.parse(raw if isinstance(raw, str | int) else str(raw))
 
 
-def _speed(raw: object) -> Speed:
-    return Speed.parse(raw if isinstance(raw, str | int) else str(raw))
-
-
-_READERS: Final[Mapping[Any, Callable[[object], Any]]] = {
-    int: _whole,
-    float: _number,
-    bool: _truth,
-    str: _text,
-    Duration: _duration,
-    Size: _size,
-    Speed: _speed,
-    Texts: _texts,
-    TextTable: _text_table,
-    NumberTable: _number_table,
+_TYPES: Final[Mapping[Any, tuple[str, Callable[[object], Any]]]] = {
+    int: ("whole number", _only(int, "is not a whole number: write only digits, as in 25_000")),
+    float: ("number", _number),
+    bool: ("true or false", _only(bool, "is neither true nor false")),
+    str: ("text", _only(str, "is not a text: write it in quotes")),
+    Duration: ("duration", _duration),
+    Size: ("size", _amount(Size)),
+    Speed: ("speed", _amount(Speed)),
+    Texts: ("list of texts", _texts),
+    TextTable: ("table of texts", _text_table),
+    NumberTable: ("table of numbers", _number_table),
 }
+"""For each type of a field: what it is called, and how a value is read."""
 
-KINDS: Final[Mapping[Any, str]] = {
-    int: "whole number",
-    float: "number",
-    bool: "true or false",
-    str: "text",
-    Duration: "duration",
-    Size: "size",
-    Speed: "speed",
-    Texts: "list of texts",
-    TextTable: "table of texts",
-    NumberTable: "table of numbers",
-}
-"""The types, in words."""
+
+def accepted(key: str) -> str:
+    """What a setting accepts, in words: its type, and its limits."""
+    kind = known()[key]
+    return ", ".join(filter(None, (_TYPES[kind][0], limits(key, kind))))
 
 
 def write(value: object, width: int = 0, start: int = 0) -> str:

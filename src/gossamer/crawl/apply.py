@@ -33,8 +33,7 @@ from gossamer.harvester import backoff, naming, robots
 from gossamer.harvester.bandwidth.speeds import learn_speeds
 from gossamer.harvester.errands import due_sitemaps, probes
 from gossamer.manager import pages
-from gossamer.seeder import credits
-from gossamer.seeder.copies import keep_contents
+from gossamer.seeder import copies
 
 
 def apply(desk: Desk, effects: Effects) -> None:
@@ -74,7 +73,7 @@ def _take_answers(desk: Desk, applied: Applied) -> None:
 
 
 def _keep_contents(desk: Desk, applied: Applied) -> None:
-    keep_contents(desk.columns, applied.visits, desk.seed)
+    copies.keep_contents(desk.columns, applied.visits, desk.seed)
 
 
 def _count(desk: Desk, applied: Applied) -> None:
@@ -138,7 +137,7 @@ VISITS: Final = (
     Row(backoff.set_clocks),
     Row(learn_speeds),
     Row(robots.outlast_rests,        lambda counts: counts.robots),
-    Row(credits.note_copies,         lambda counts: counts.copies),
+    Row(copies.note_copies,          lambda counts: counts.copies),
     Row(probes.count_redirects,      lambda counts: counts.moved),
     Row(naming.forget_unconnected,   lambda counts: counts.unconnected),
     Row(_keep_contents),
@@ -163,7 +162,7 @@ EVENTS: Final[dict[SiteEvent, Callable[[Desk, Any], None]]] = {
 }
 
 AFTER_EVENTS: Final[dict[SiteEvent, Callable[[Desk, list[int]], None]]] = {
-    SiteEvent.MOVED: credits.inherit,
+    SiteEvent.MOVED: copies.inherit,
 }
 
 EXCEPTIONS: Final = {

@@ -30,8 +30,7 @@ from gossamer.base.process import Process
 from gossamer.collection import image, manifest
 from gossamer.collection.blocks import PER_BLOCK, Offsets, offsets_until
 from gossamer.collection.layout import URL_FILE
-from gossamer.collection.manifest import Contents, Line
-from gossamer.collection.replay_cost import replay_seconds
+from gossamer.collection.manifest import Contents, Line, replay_seconds
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
 from gossamer.crawl.apply import apply
@@ -107,8 +106,8 @@ class Imager:
         if self._process is not None:
             if self._process.ended:
                 self._take()
-        elif self._store.segments != self._looked and not self._store.taking_image and self._rested():
-            self._looked = self._store.segments
+        elif self._store.sealing.segments != self._looked and not self._store.taking_image and self._rested():
+            self._looked = self._store.sealing.segments
             if replay_seconds(self._store.manifest()) >= WORTH:
                 self._begin()
 

@@ -25,15 +25,13 @@ from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
 from gossamer.harvester.errands.errand import Errand
-from gossamer.harvester.errands.sitemaps import SitemapErrand
 from gossamer.harvester.errands.table import ERRANDS
 from gossamer.harvester.harvest import Harvest
-from gossamer.manager.due import soonest_due
 from gossamer.manager.pages import Pages
 from gossamer.manager.planner import Planner
-from gossamer.seeder.listed import enlist
-from gossamer.seeder.pages import Limits
-from gossamer.seeder.seed import Planted, plant
+from gossamer.manager.scans import soonest_due
+from gossamer.seeder.pages import SeederLimits
+from gossamer.seeder.seed import Planted, enlist, plant
 from gossamer.web.message import Results
 from gossamer.web.names.guard import Watched
 from gossamer.web.seam import Answer, Names, Web
@@ -98,7 +96,7 @@ class Crawl:
         self.names = Watched(names, clock)
         self.harvest = Harvest(desk, store, web, self.names, clock, desk[Pages].policy.sites_by, errands)
         self.planner = Planner(desk, store, bounds.patience)
-        self._stages = Stages(desk, store, self.harvest, Limits.of(desk.settings), log, self.planner.outdate)
+        self._stages = Stages(desk, store, self.harvest, SeederLimits.of(desk.settings), log, self.planner.outdate)
         self._steps = steps
         self._pace = _Pace(desk.settings.harvester)
         self.stop: Ending | None = None
@@ -130,7 +128,7 @@ class Crawl:
         self.harvest.turn()
         if not self.store.behind() and (room := self._room()) > 0:
             # a sitemap that was named just now is placed in the next turn, without a pause, and goes before pages
-            self.harvest.hand_out(room, 0.0 if self._sitemaps.busy else ahead)
+            self.harvest.hand_out(room, 0.0 if self.harvest.busy() else ahead)
         self.store.turn()
         for each in self.background:
             each.turn()
@@ -138,7 +136,7 @@ class Crawl:
 
     def absorb(self, results: Results, answers: list[Answer]) -> None:
         """Runs one tick, if there is anything to absorb."""
-        if len(results) or answers or self.harvest.outbox or self._sitemaps.rounds.pressing:
+        if len(results) or answers or self.harvest.pressing():
             run_tick(self._stages, Tick(results, answers, self._effects()), self._steps)
 
     def _plan(self) -> None:
@@ -155,13 +153,9 @@ class Crawl:
                 candidates=plan.candidates,
                 value=plan.index_value,
             )
-            self.harvest.outbox.verdicts += verdicts
+            self.harvest.judge(verdicts)
         wall = self.desk.believed(self.clock.wall())
         self.planner.begin(self.clock.monotonic(), wall, self.harvest.busy_sites, self._in_flight())
-
-    @property
-    def _sitemaps(self) -> SitemapErrand:
-        return self.harvest.errands[SitemapErrand]
 
     # --- ticks of their own -----------------------------------------------------------------------------------------
 
@@ -203,17 +197,16 @@ class Crawl:
 
     def _enlist(self) -> None:
         """Enlists one piece of a sitemap's pages; the rest waits for the next turn."""
-        sitemaps, desk = self._sitemaps, self.desk
-        piece = sitemaps.next_piece()
-        if piece is None:
+        listed, desk = self.harvest.listed(), self.desk
+        if listed is None:
             return
-        effects, own = self._effects(), sitemaps.own(piece)
-        effects.hinted_by = piece.wanted.url.encode()
+        effects, own = self._effects(), listed.own
+        effects.hinted_by = listed.url.encode()
         limits, rules = self._stages.limits, desk[Rules].book
-        new = enlist(desk.columns, piece.links, own, limits, desk.seed, rules.buffer, effects)
+        new = enlist(desk.columns, listed.links, own, limits, desk.seed, rules.buffer, effects)
         self._commit(effects)
-        sitemaps.taken(piece)
-        self._log("listed", url=piece.wanted.url, pages=len(own), foreign=int((~own).sum()), new=new)
+        listed.taken()
+        self._log("listed", url=listed.url, pages=len(own), foreign=int((~own).sum()), new=new)
 
     def _commit(self, effects: Effects) -> None:
         commit(self._stages, effects, self._steps)
@@ -259,7 +252,7 @@ class Crawl:
         """Seconds that the loop may sleep: until a site or a plan is due, 1 s at most. At least a tick if requests are
         handed out ahead: that is soon enough for every site."""
         now = self.clock.monotonic()
-        if self.harvest.outbox or (self._sitemaps.busy and not self.store.behind()):
+        if self.harvest.has_news() or (self.harvest.busy() and not self.store.behind()):
             return 0.0
         if self._room() <= 0 or self.store.behind():
             return 1.0
@@ -278,10 +271,10 @@ class Crawl:
             return self.stop
         if bounds.seconds is not None and self.seconds >= bounds.seconds:
             return Ending.TIME
-        if self.web.open or self.harvest.outbox:
+        if self.web.open or self.harvest.has_news():
             return None
-        self.harvest.errands.release()
-        if self._sitemaps.busy:
+        self.harvest.release()
+        if self.harvest.busy():
             return None
         if bounds.pages is not None and self.stored >= bounds.pages:
             return Ending.PAGES
@@ -289,7 +282,7 @@ class Crawl:
             return None
         due = soonest_due(self.desk.columns, wall + bounds.patience, self.planner.value)
         self.planner.stale = due <= wall
-        due = min(due, self.harvest.errands.soonest_due(wall + bounds.patience))
+        due = min(due, self.harvest.soonest_due(wall + bounds.patience))
         return Ending.DONE if due > wall + bounds.patience else None
 
 

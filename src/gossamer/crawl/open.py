@@ -15,12 +15,11 @@ from gossamer.base.clock import Clock
 from gossamer.base.model import NONE, Texts
 from gossamer.collection import lock
 from gossamer.collection.blocks import PER_BLOCK, BlockFile, Offsets
-from gossamer.collection.clock_file import go_on
 from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
 from gossamer.collection.layout import FORMAT, SETTINGS, URL_FILE, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
 from gossamer.collection.recovery import Recovered, cut, recover
-from gossamer.collection.runs import begin_run
+from gossamer.collection.runs import begin_run, go_on
 from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
@@ -76,20 +75,8 @@ def open_collection(
             apply(desk, patience)
         urls = BlockFile(shard / URL_FILE, offsets)
         urls.put(desk.columns.page.count - len(texts), texts)
-        store = Store(
-            shard,
-            held,
-            Manifest.open(shard),
-            journal,
-            urls,
-            settings.collection,
-            clock,
-            recovered.unsealed,
-            recovered.warnings,
-            recovered.next_archive,
-            recovered.stopped and reckoned,
-            sealer,
-        )
+        stopped, limits = recovered.stopped and reckoned, settings.collection
+        store = Store(recovered, held, Manifest.open(shard), journal, urls, limits, clock, stopped, sealer)
     except BaseException:
         held.release()
         raise

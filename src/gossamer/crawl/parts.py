@@ -17,7 +17,7 @@ from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.errands.due_sitemaps import DueSitemaps
 from gossamer.harvester.errands.probes import ProbeAnswers
 from gossamer.manager.pages import Pages
-from gossamer.seeder.credits import Copies
+from gossamer.seeder.copies import Copies
 
 PARTS: Final[tuple[type[Part], ...]] = (
     Places,

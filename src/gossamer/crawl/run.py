@@ -21,7 +21,7 @@ from gossamer.base.units import human_time, plural, thousands
 from gossamer.collection import lock
 from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
-from gossamer.collection.status_file import write_status
+from gossamer.collection.runs import write_status
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
 from gossamer.crawl.imager import Imager
@@ -124,7 +124,7 @@ class _Session:
         ended = Ended(ending.value, waits_until(m.desk, m.clock.wall()))
         final = replace(watch.statistics(), ended=ended)
         write_status(m.store.shard, final.to_json())
-        m.crawl.planner.history.write(m.store.shard)
+        m.crawl.planner.write_history()
         self._voice.event("stop", ending=ending.value, visits=final.requests.visits, stored=final.requests.stored)
         return Report(final, ending, bool(interrupted), str(self._request.folder), crawling)
 
@@ -143,7 +143,7 @@ class _Session:
             m.crawl.harvest.resume(m.clock.monotonic() - m.store.lock.since)
             watch.take(m.scorer.resume(visits, self._before.scores))
         self._plant()
-        m.store.standing = lambda: watch.statistics().to_json()
+        m.store.commits.standing = lambda: watch.statistics().to_json()
         m.listener.start()
         if m.listener.complaint:
             say(f"note: {m.listener.complaint}")
@@ -182,7 +182,7 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
     stack.callback(names.close)
     web = _workers(desk, store, resumed, voice, stack)
     web.register(names.fileno())
-    store.follow(web)
+    store.commits.archive = web
     bounds = Bounds(request.pages, request.seconds, request.patience)
     crawl = Crawl(desk, store, web, names, clock, bounds, voice.log)
     imager = Imager(store, settings, clock)
@@ -222,7 +222,7 @@ def _payloads(store: Store, resumed: bool, stack: ExitStack) -> Payloads:
     """The index of archived bodies, filled in the background from earlier runs."""
     payloads = Payloads()
     stack.callback(payloads.close)
-    store.committed = payloads.publish_visits
+    store.commits.committed = payloads.publish_visits
     if resumed:
         in_background(lambda: payloads.publish_visits(last_bodies(store.shard, REMEMBERED)))
     return payloads

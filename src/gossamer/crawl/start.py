@@ -14,7 +14,7 @@ from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
 from gossamer.collection.runs import changes, runs
-from gossamer.config.endpoints import endpoint
+from gossamer.config.accepted import endpoint
 from gossamer.config.settings import Settings
 from gossamer.manager.value import Value
 from gossamer.seeder.seeds import Seeds, read_seeds
@@ -96,8 +96,7 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
         say(f"skipped: {complaint}")
     if new and not seeds.urls:
         raise UsageError(
-            f"no usable seed for {folder}",
-            "Give --seed URL or --seeds FILE, or try the demonstration Web with --demo.",
+            f"no usable seed for {folder}", "Give --seed URL or --seeds FILE, or try the demonstration Web with --demo."
         )
     settings = _with_ports(_with_domains(settings, () if new else _domains_before(folder, stored), seeds), seeds)
     _note_outside(settings, seeds, say)

@@ -26,13 +26,9 @@ from gossamer.crawl.apply import apply
 from gossamer.desk.desk import Desk
 from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
-from gossamer.harvester.errands.robots import RobotsErrand
-from gossamer.harvester.errands.sitemaps import SitemapErrand
-from gossamer.harvester.errands.soft404 import ProbeErrand
 from gossamer.harvester.harvest import Harvest
-from gossamer.seeder.copies import mark_duplicates
-from gossamer.seeder.credits import duplicates_of
-from gossamer.seeder.pages import Limits
+from gossamer.seeder.copies import duplicates_of, mark_duplicates
+from gossamer.seeder.pages import SeederLimits
 from gossamer.seeder.seed import identify
 from gossamer.web.message import Links, Results
 from gossamer.web.seam import Answer
@@ -70,7 +66,7 @@ class Stages:
     desk: Desk
     store: Store
     harvest: Harvest
-    limits: Limits
+    limits: SeederLimits
     log: EventLog | None
     committed: Callable[[], None]
     """Called after each commit: plans are out of date."""
@@ -91,17 +87,13 @@ class Step(NamedTuple):
 # --- before the journal ---------------------------------------------------------------------------------------------
 
 
-def take_out_sitemaps(stages: Stages, tick: Tick) -> None:
-    tick.results = stages.harvest.errands[SitemapErrand].take_out(tick.results)
+def read_errands(stages: Stages, tick: Tick) -> None:
+    tick.results = stages.harvest.read(tick.results)
 
 
 def tell_the_time(stages: Stages, tick: Tick) -> None:
     visits, effects = tick.results.visits, tick.effects
     visits["time"] = np.round(effects.wall - (effects.monotonic - visits["end"]), 6)
-
-
-def mark_soft_404(stages: Stages, tick: Tick) -> None:
-    tick.results = stages.harvest.errands[ProbeErrand].mark(tick.results)
 
 
 def mark_copies(stages: Stages, tick: Tick) -> None:
@@ -113,42 +105,28 @@ def identify_links(stages: Stages, tick: Tick) -> None:
     identify(desk.columns, tick.results, stages.limits, desk.seed, desk[Rules].book.buffer, tick.effects)
 
 
-def mark_soft_redirects(stages: Stages, tick: Tick) -> None:
-    stages.harvest.errands[ProbeErrand].mark_redirects(tick.results)
-
-
-def follow_moved_robots(stages: Stages, tick: Tick) -> None:
-    stages.harvest.errands[RobotsErrand].follow_redirects(tick.results, tick.effects)
-
-
-def place_sitemaps(stages: Stages, tick: Tick) -> None:
-    sitemaps, outbox = stages.harvest.errands[SitemapErrand], stages.harvest.outbox
-    sitemaps.place(tick.effects)
-    outbox.news += sitemaps.rounds.news(stages.harvest.clocks.wall)
+def follow_errands(stages: Stages, tick: Tick) -> None:
+    stages.harvest.add_effects(tick.results, tick.effects)
 
 
 def hear_names(stages: Stages, tick: Tick) -> None:
     """A site whose address has changed may have other contents too: its duplicates are opened (A.2.4)."""
-    harvest, outbox = stages.harvest, stages.harvest.outbox
-    news = harvest.names.news(tick.answers, tick.effects.wall) if tick.answers else []
+    news, tick.news = stages.harvest.take_news(tick.answers, tick.effects.wall)
     moved = [each.site for each in news if each.event is SiteEvent.MOVED]
     if moved:
         pages = duplicates_of(stages.desk, moved).tolist()
-        outbox.verdicts += [Verdict(page, State.PENDING, Reason.NONE, VerdictFlag.AGAIN) for page in pages]
+        stages.harvest.judge([Verdict(page, State.PENDING, Reason.NONE, VerdictFlag.AGAIN) for page in pages])
         if stages.log is not None:
             names = stages.desk[Places].names
             stages.log.event("moved", sites=[names[site] for site in moved], opened=len(pages))
-    tick.news, outbox.news = outbox.news, []
     if news or tick.news:
         tick.effects.site_events = np.array([*news, *tick.news], SITE_EVENT)
 
 
 def take_verdicts(stages: Stages, tick: Tick) -> None:
-    outbox = stages.harvest.outbox
-    if outbox.verdicts:
-        verdicts = np.array(outbox.verdicts, VERDICT)
-        tick.effects.verdicts = still_right(verdicts, stages.desk.columns.page.origin, tick.results.visits)
-        outbox.verdicts = []
+    if verdicts := stages.harvest.take_verdicts():
+        page_origin = stages.desk.columns.page.origin
+        tick.effects.verdicts = still_right(np.array(verdicts, VERDICT), page_origin, tick.results.visits)
 
 
 def still_right(verdicts: Records, page_origin: U32, visits: Visits) -> Records:
@@ -178,26 +156,17 @@ def apply_effects(stages: Stages, tick: Tick) -> None:
 
 def log_visits(stages: Stages, tick: Tick) -> None:
     if stages.log is not None:
-        flights = map(stages.harvest.in_flight.get, tick.effects.visits["number"].tolist())
-        urls = [b"" if flight is None else flight.url for flight in flights]
-        stages.log.visits(tick.effects.visits, tick.results.detail_of, urls)
+        visits = tick.effects.visits
+        stages.log.visits(visits, tick.results.detail_of, stages.harvest.urls_of(visits))
 
 
 def heed_news(stages: Stages, tick: Tick) -> None:
     if tick.news:
-        stages.harvest.clocks.follow(np.array([each.site for each in tick.news], np.uint32))
+        stages.harvest.heed(tick.news)
 
 
 def settle_requests(stages: Stages, tick: Tick) -> None:
     stages.harvest.settle(tick.results, tick.effects)
-
-
-def settle_errands(stages: Stages, tick: Tick) -> None:
-    stages.harvest.errands.settle(tick.results)
-
-
-def end_flights(stages: Stages, tick: Tick) -> None:
-    stages.harvest.in_flight.end(tick.results.visits["number"].tolist())
 
 
 def settle_names(stages: Stages, tick: Tick) -> None:
@@ -210,23 +179,18 @@ BEFORE, COMMIT, AFTER = Phase
 
 # fmt: off
 STEPS: Final[tuple[Step, ...]] = (
-    Step("listed pages are taken out of sitemaps",  take_out_sitemaps,   BEFORE, "harvester/errands/sitemaps.py", True),
+    Step("errands take lists out, mark soft 404s",  read_errands,        BEFORE, "harvester/errands/table.py", True),
     Step("visits get their wall time",              tell_the_time,       BEFORE, "crawl/tick.py", True),
-    Step("soft 404s are marked",                    mark_soft_404,       BEFORE, "harvester/errands/soft404.py", True),
     Step("duplicates are marked",                   mark_copies,         BEFORE, "seeder/copies.py", True),
     Step("links become pages",                      identify_links,      BEFORE, "seeder/seed.py", True),
-    Step("redirects to nowhere are marked",         mark_soft_redirects, BEFORE, "harvester/errands/soft404.py", True),
-    Step("robots.txt that moved is followed",       follow_moved_robots, BEFORE, "harvester/errands/robots.py", True),
-    Step("sitemaps that were named get a site",     place_sitemaps,      BEFORE, "harvester/errands/sitemaps.py"),
+    Step("errands follow what moved or was named",  follow_errands,      BEFORE, "harvester/errands/table.py"),
     Step("answers about names become site events",  hear_names,          BEFORE, "harvester/names.py"),
     Step("verdicts that still hold are taken",      take_verdicts,       BEFORE, "crawl/tick.py"),
     Step("the effects are journalled",              journal,             COMMIT, "collection/store.py"),
     Step("the effects are applied to the state",    apply_effects,       COMMIT, "crawl/apply.py"),
     Step("visits are logged",                       log_visits,          AFTER,  "base/log.py", True),
     Step("clocks follow the site events",           heed_news,           AFTER,  "harvester/clocks.py"),
-    Step("requests end, and clocks follow them",    settle_requests,     AFTER,  "harvester/harvest.py"),
-    Step("errands take answers, and their turns",   settle_errands,      AFTER,  "harvester/errands/errand.py"),
-    Step("requests are no longer in flight",        end_flights,         AFTER,  "harvester/in_flight.py", True),
+    Step("requests end, clocks and errands follow", settle_requests,     AFTER,  "harvester/harvest.py"),
     Step("sites that have an address enter",        settle_names,        AFTER,  "harvester/names.py"),
 )
 # fmt: on

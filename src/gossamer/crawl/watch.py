@@ -99,7 +99,7 @@ class Watch:
     def __init__(self, machinery: Machinery, voice: Voice, curve: Curve, begun: Begun) -> None:
         self._m, self._voice, self._begun = machinery, voice, begun
         self.curve = curve
-        self.meter = Meter(machinery.desk, machinery.crawl.harvest.errands)
+        self.meter = Meter(machinery.desk, machinery.crawl.harvest.parts())
         most = machinery.desk.settings.collection.max_memory
         self._memory = memory.Limit(most, machinery.memory_used())
         self._told = (0, 0)
@@ -121,7 +121,7 @@ class Watch:
         self._check_memory()
         self._poll_scores()
         m.scorer.begin_if_due(m.desk[Account].visits, self._processor())
-        told = (m.store.segments, m.imager.made)
+        told = (m.store.sealing.segments, m.imager.made)
         if told != self._told:
             self._told = told
             self._voice.event("made", segments=told[0], images=told[1])
@@ -129,14 +129,14 @@ class Watch:
         check_clock(m.clock, self._voice)
         if m.clock.monotonic() >= self._next_plans:
             self._next_plans = m.clock.monotonic() + PLANS_EVERY
-            in_background(lambda: planner.history.write(m.store.shard))
+            in_background(planner.write_history)
         made = planner.made
         self.curve.add(made.at, made.index_value, made.index_pages)
 
     def _pass_warnings_on(self) -> None:
         m = self._m
         rules = m.desk[Rules].warnings
-        for warnings in (m.scorer.warnings, m.imager.warnings, m.store.notes, m.crawl.names.warnings, rules):
+        for warnings in (m.scorer.warnings, m.imager.warnings, m.store.sealing.notes, m.crawl.names.warnings, rules):
             for warning in warnings:
                 self._voice.warn("warning", warning)
             warnings.clear()
@@ -224,7 +224,7 @@ class Watch:
             limits=self._limits(),
             index=self.curve.value,
             scores=m.scorer.state(processor),
-            bandwidth=None if harvest.bandwidth is None else harvest.bandwidth.use(),
+            bandwidth=harvest.bandwidth_use(),
         )
 
     def _limits(self) -> Limits:

@@ -26,9 +26,9 @@ from typing import Final
 
 from gossamer.base.disk import Appender
 from gossamer.base.errors import GossamerError
+from gossamer.base.escape import guard
 from gossamer.base.model import Assignment
 from gossamer.base.process import die_with_parent
-from gossamer.base.screen import guard
 from gossamer.config import Settings, from_json
 from gossamer.gatherer.reader import Reader
 from gossamer.gatherer.result import Result

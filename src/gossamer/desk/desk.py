@@ -22,6 +22,7 @@ from gossamer.collection.journal.effects import Effects
 from gossamer.config.settings import Settings
 from gossamer.desk.applied import Applied
 from gossamer.desk.columns import Columns, Layout
+from gossamer.desk.shown import Shown
 
 Array = npt.NDArray[Any]
 P = TypeVar("P", bound="Part")
@@ -37,6 +38,8 @@ class Part:
     """The columns that it owns."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Arrays that an image must contain so that this part can be loaded."""
+    shown: ClassVar[tuple[Shown, ...]] = ()
+    """What `gossamer sql` shows of it, from an image."""
 
     def __init__(self, desk: Desk) -> None:
         """`desk` already has its settings, its columns, and the parts that come before this part in the list."""

@@ -7,7 +7,7 @@ may switch `MOST_SWITCHES` times, since more would be a redirect loop.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ ADDRESSES_PER_SITE: Final = 4
 MOST_SWITCHES: Final = 2
 _IPV4: Final = 0xFFFF
 """The bits above the last 32 bits of a folded IPv4 address."""
+T = TypeVar("T")
 
 
 class Places(Part):
@@ -176,6 +177,15 @@ def check_room(what: str, setting: str, count: int, limit: int) -> None:
             f"the collection has more {what} than collection.{setting} = {limit} allows",
             f"Set collection.{setting} to at least what it was before.",
         )
+
+
+def number_in(new: list[T], each: T, first: int, limit: int) -> int:
+    """Adds a site or an origin to those that a tick makes known, and returns its number: they are numbered from `first`
+    on. NONE: there is no room."""
+    if first + len(new) >= limit:
+        return NONE
+    new.append(each)
+    return first + len(new) - 1
 
 
 def folded(packed: bytes) -> int:

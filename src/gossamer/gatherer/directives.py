@@ -50,10 +50,8 @@ def of_meta(content: str, now: float = 0.0) -> int:
 
 
 def of_header(values: Iterable[str], agent: str, now: float = 0.0) -> int:
-    """VisitFlag bits of X-Robots-Tag headers: `noindex, nofollow` or `name: noindex`.
-
-    A name holds for all directives up to the next name.
-    """
+    """VisitFlag bits of X-Robots-Tag headers: `noindex, nofollow` or `name: noindex`. A name holds for all directives
+    up to the next name."""
     flags, ours = 0, product_token(agent)
     for value in values:
         applies = True

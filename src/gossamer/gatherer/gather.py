@@ -24,10 +24,9 @@ from xxhash import xxh3_64
 from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag, VisitFlag
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.charset import decode
-from gossamer.gatherer.counted import Seen
 from gossamer.gatherer.directives import of_header
 from gossamer.gatherer.language import LEAST, language
-from gossamer.gatherer.links import Link, judged, resolved
+from gossamer.gatherer.links import Link, Seen, judged, resolved
 from gossamer.gatherer.markup.limits import bounded
 from gossamer.gatherer.read import HTML, SILENT, folded, read
 from gossamer.gatherer.sketch import sketch
@@ -39,9 +38,8 @@ ALMOST_EMPTY: Final = 32
 """Characters of cleaned text. A page with fewer is never treated as a duplicate."""
 LONGEST_TITLE: Final = 300
 
-_NOFOLLOW: Final = int(VisitFlag.NOFOLLOW)
+_NOFOLLOW, _NOFOLLOW_LINK = int(VisitFlag.NOFOLLOW), int(LinkFlag.NOFOLLOW)
 _EMPTY: Final = int(VisitFlag.EMPTY)
-_NOFOLLOW_LINK: Final = int(LinkFlag.NOFOLLOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ class Gathered:
     counted: list[int] = field(default_factory=lambda: [0] * len(Counted))
     """Number of counted links, by `Counted`."""
     seen: bytes = b""
-    """The counted links by class, extension and domain: see `counted.py`."""
+    """The counted links by class, extension and domain: see `links.py`."""
     language: str = ""
     """ISO 639-1 code; "" if there is too little text or the language is uncertain."""
     description: str = ""
@@ -90,11 +88,8 @@ def gather(
     content_language: str = "",
     now: float = 0.0,
 ) -> Gathered:
-    """Gather a page.
-
-    `url` is in canonical form; `content_type`, `robots_tag` and `content_language` are values of headers; `body` is
-    decoded; `now` is the wall time that dates in directives are compared with.
-    """
+    """Gather a page. `url` is in canonical form; `content_type`, `robots_tag` and `content_language` are values of
+    headers; `body` is decoded; `now` is the wall time that dates in directives are compared with."""
     mime, _, _ = content_type.partition(";")
     text, charset = decode(body, charset_of(content_type))
     flags = of_header(robots_tag, agent, now) if robots_tag else 0

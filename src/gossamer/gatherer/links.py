@@ -1,26 +1,40 @@
-"""The links of a page: resolved to canonical form, made distinct, classified, and accepted or counted."""
+"""The links of a page: resolved to canonical form, made distinct, classified, and accepted or counted.
+
+Links that the crawl does not fetch are counted by class, extension and registrable domain (ERRATA, last line). A result
+has them as sorted lines of text: class, extension, domain and count, separated by tabs. The class is a name of
+`Counted` in lower case. The extension is empty for classes that do not depend on it. Links that are not http have their
+scheme instead of the extension, and no domain. A page has at most `MOST_LINES` lines: the rarest are summed by class,
+without extension, under the domain "…".
+
+Invariant: `the_lines_of_a_page_add_up_to_its_counts`.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag
-from gossamer.gatherer.counted import Seen
-from gossamer.urls import Scope, UrlClass, has_www
+from gossamer.urls import Scope, UrlClass, extension, has_www, host, registrable
 
 _WITH_WWW: Final = ("http://www.", "https://www.")
-_NOFOLLOW: Final = int(LinkFlag.NOFOLLOW)
-_WWW: Final = int(LinkFlag.WWW)
-_DYNAMIC_FLAG: Final = int(LinkFlag.DYNAMIC)
-_PAGE: Final = UrlClass.PAGE
-_DYNAMIC: Final = UrlClass.DYNAMIC
-_OUT_OF_SCOPE: Final = int(Counted.OUT_OF_SCOPE)
-_TOO_LONG: Final = int(Counted.TOO_LONG)
-_REJECTED: Final = int(Counted.REJECTED)
-_TRAP: Final = int(Counted.TRAP)
+_NOFOLLOW, _WWW, _DYNAMIC_FLAG = int(LinkFlag.NOFOLLOW), int(LinkFlag.WWW), int(LinkFlag.DYNAMIC)
+_PAGE, _DYNAMIC = UrlClass.PAGE, UrlClass.DYNAMIC
+_OUT_OF_SCOPE, _TOO_LONG = int(Counted.OUT_OF_SCOPE), int(Counted.TOO_LONG)
+_REJECTED, _TRAP, _NOT_HTTP = int(Counted.REJECTED), int(Counted.TRAP), int(Counted.NOT_HTTP)
 _LONGEST: Final = 16_384
 """Maximum characters of a reference."""
+MOST_LINES: Final = 200
+REST: Final = "…"
+_WORDS: Final = [of.name.lower() for of in Counted]
+_LONGEST_DOMAIN: Final = 253
+# fmt: off
+_SCHEMES: Final = frozenset({
+    "about", "blob", "callto", "data", "facetime", "file", "ftp", "geo", "gopher", "intent", "irc", "javascript",
+    "magnet", "mailto", "market", "news", "sip", "skype", "sms", "tel", "tg", "viber", "webcal", "whatsapp", "xmpp",
+})
+# fmt: on
 
 Found = tuple[LinkKind, int, str, int, Tag]
 """Kind, LinkFlag bits, text, position and tag: a `Link` without its URL."""
@@ -41,6 +55,55 @@ class Link(NamedTuple):
     position: int = 0
     """Index of that element among the elements of its tag; of the first element if none has text."""
     tag: Tag = Tag.OTHER
+
+
+class Seen:
+    """The counted links of one page."""
+
+    __slots__ = ("_found", "counted")
+
+    def __init__(self) -> None:
+        self.counted = [0] * len(Counted)
+        """By `Counted`."""
+        self._found: defaultdict[tuple[int, str, str], int] = defaultdict(int)
+
+    def add(self, of: int, url: str) -> None:
+        """Count a target in canonical form. `of`: its class in `Counted`, or the `UrlClass` of the same value. The
+        classes before OUT_OF_SCOPE have an extension."""
+        self.counted[of] += 1
+        self._found[of, extension(url) if of < _OUT_OF_SCOPE else "", url[: url.index("/", 8) + 1]] += 1
+
+    def add_other(self, raw: str) -> None:
+        """Count a reference that has no canonical form."""
+        self.counted[_NOT_HTTP] += 1
+        self._found[_NOT_HTTP, scheme(raw), ""] += 1
+
+    def lines(self) -> bytes:
+        """The lines of the result."""
+        if not self._found:
+            return b""
+        sums: defaultdict[tuple[str, str, str], int] = defaultdict(int)
+        for (of, ending, root), count in self._found.items():
+            sums[_WORDS[of], ending, registrable(host(root))[:_LONGEST_DOMAIN] if root else ""] += count
+        if len(sums) > MOST_LINES:
+            sums = _fewer(sums)
+        return "".join(f"{of}\t{ending}\t{domain}\t{n}\n" for (of, ending, domain), n in sorted(sums.items())).encode()
+
+
+def _fewer(sums: dict[tuple[str, str, str], int]) -> defaultdict[tuple[str, str, str], int]:
+    """The most frequent lines, and one line with the sum of the others for each class."""
+    ranked = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+    room = MOST_LINES - len(Counted)
+    fewer = defaultdict(int, ranked[:room])
+    for (of, _, _), count in ranked[room:]:
+        fewer[of, "", REST] += count
+    return fewer
+
+
+def scheme(raw: str) -> str:
+    """The scheme of a reference if it is a common one, otherwise "other"."""
+    name = raw[:16].lstrip().partition(":")[0].lower()
+    return name if name in _SCHEMES else "other"
 
 
 def merged(known: Found, again: Found) -> Found:

@@ -25,8 +25,7 @@ from gossamer.gatherer.preferences import METAS
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 LONGEST_DESCRIPTION: Final = 300
 
-_MANY_LINKS: Final = int(VisitFlag.MANY_LINKS)
-_NOFOLLOW: Final = int(LinkFlag.NOFOLLOW)
+_MANY_LINKS, _NOFOLLOW = int(VisitFlag.MANY_LINKS), int(LinkFlag.NOFOLLOW)
 _UNFOLLOWED: Final = frozenset({"nofollow", "ugc", "sponsored"})
 SILENT: Final[tuple[str, ...]] = ("script", "style", "template")
 """Elements whose text is never visible, not even inside a link."""
@@ -80,10 +79,8 @@ class Read:
 
 
 def read(tree: LexborHTMLParser, tags: Marks, settings: GathererSettings, token: str, now: float = 0.0) -> Read:
-    """Read the elements of a page, and remove from the tree the silent elements that the settings drop.
-
-    `tags`: the tags of the page; `token`: our product token, for meta elements that are addressed to us by name.
-    """
+    """Read the elements of a page, and remove from the tree the silent elements that the settings drop. `tags`: the
+    tags of the page; `token`: our product token, for meta elements that are addressed to us by name."""
     found = Read(settings.max_links, settings.anchor_length if settings.anchors else 0)
     silent = [name for name in SILENT if name in settings.drop and tags.may_have(name)]
     planned, link, refresh = _planned(settings.links)

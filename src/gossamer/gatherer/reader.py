@@ -75,8 +75,7 @@ class Reader:
     def read(self, fetched: Fetched, decoded: Decoded | None = None) -> Result:
         """Read a response. `decoded`: its decoded body, if it is decoded already."""
         if decoded is None:
-            most = self._most_decoded(fetched)
-            decoded = self._decoded(fetched, most) if fetched.failure is None else _EMPTY
+            decoded = self._decoded(fetched, self._most_decoded(fetched)) if fetched.failure is None else _EMPTY
         outcome, gathered, rules, target = fetched.failure, _NOTHING, Rules(), ""
         sitemaps: tuple[str, ...] = ()
         ask, flags, body = fetched.assignment.ask, 0, b""
@@ -117,11 +116,9 @@ class Reader:
 
     @staticmethod
     def _salvaged(fetched: Fetched, decoded: Decoded) -> bytes:
-        """The usable beginning of a body that could not be decoded.
-
-        For a sitemap it is the part before the damage or the limit. For a robots.txt it counts only if it reaches the
-        limit up to which the file is read anyway. For a page it is empty.
-        """
+        """The usable beginning of a body that could not be decoded. For a sitemap it is the part before the damage or
+        the limit. For a robots.txt it counts only if it reaches the limit up to which the file is read anyway. For a
+        page it is empty."""
         ask, encoding = fetched.assignment.ask, fetched.headers.get("content-encoding", "")
         if ask in _LIKE_PAGES:
             return b""
@@ -149,18 +146,10 @@ class Reader:
         return Outcome.BAD_ENCODING if outcome is Outcome.OK and not decoded.ok else outcome
 
     def _gather(self, fetched: Fetched, body: bytes) -> Gathered:
-        own = self._own(fetched.assignment.url.decode()) or ""
-        return gather(
-            own,
-            fetched.headers.get("content-type", ""),
-            _robots_tags(fetched),
-            body,
-            self._settings.gatherer,
-            self._scope,
-            self._settings.harvester.agent,
-            fetched.headers.get("content-language", ""),
-            time.time(),
-        )
+        own, headers = self._own(fetched.assignment.url.decode()) or "", fetched.headers
+        kind, spoken = headers.get("content-type", ""), headers.get("content-language", "")
+        tags, settings, agent = _robots_tags(fetched), self._settings.gatherer, self._settings.harvester.agent
+        return gather(own, kind, tags, body, settings, self._scope, agent, spoken, time.time())
 
     def _listed(self, fetched: Fetched, body: bytes) -> tuple[Gathered, tuple[str, ...]]:
         """The pages that a sitemap lists, and the sitemaps that it names. The file may be compressed with gzip."""
@@ -194,33 +183,21 @@ class Reader:
         if not as_sent:
             fetched.detail = "a redirect to something that is not a Web page"
         elif target == own:
-            fetched.detail = "a redirect to the page itself" + (", with a cookie" if _sets_cookie(fetched) else "")
+            # we keep no cookies, so a server that requires one redirects us endlessly
+            with_cookie = ", with a cookie" if "set-cookie" in fetched.headers else ""
+            fetched.detail = f"a redirect to the page itself{with_cookie}"
         return target, redirected(raw, own, self._scope), flags
 
     def _store(self, fetched: Fetched, decoded: Decoded, text: bytes | None) -> Place | None:
-        """Archive a response that is complete, or that we cut off ourselves.
-
-        robots.txt is archived whatever its X-Robots-Tag says: it is not a page but the proof of our permission.
-        """
+        """Archive a response that is complete, or that we cut off ourselves. robots.txt is archived whatever its
+        X-Robots-Tag says: it is not a page but the proof of our permission."""
         if self.archive is None or fetched.failure not in (None, Outcome.OTHER_TYPE):
             return None
-        assignment = fetched.assignment
+        url, address = fetched.assignment.url, fetched.assignment.address
         cut = fetched.cut or fetched.failure is not None
         wall = time.time() - (time.monotonic() - fetched.start)
-        return self.archive.write(
-            Exchange(
-                assignment.url,
-                assignment.address,
-                wall,
-                fetched.request,
-                fetched.line,
-                fetched.fields,
-                fetched.body,
-                decoded,
-                cut,
-            ),
-            text,
-        )
+        response = fetched.line, fetched.fields, fetched.body
+        return self.archive.write(Exchange(url, address, wall, fetched.request, *response, decoded, cut), text)
 
 
 def _location(fetched: Fetched) -> str:
@@ -230,11 +207,6 @@ def _location(fetched: Fetched) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         return "".join([chr(octet) if octet < 0x80 else f"%{octet:02X}" for octet in raw])
-
-
-def _sets_cookie(fetched: Fetched) -> bool:
-    """Whether the server sets a cookie. We keep none, so a server that requires one redirects us endlessly."""
-    return "set-cookie" in fetched.headers
 
 
 def _robots_tags(fetched: Fetched) -> list[str]:

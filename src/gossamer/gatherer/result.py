@@ -113,10 +113,8 @@ def encode(result: Result, place: Place | None, number: int) -> bytes:
 
 
 def encode_links(links: list[Link], seed: int, known: dict[str, int]) -> bytes:
-    """The records, URLs and texts of links. (The canonical form is ASCII: characters are bytes.)
-
-    `known`: a cache of the fingerprints of origins, by root.
-    """
+    """The records, URLs and texts of links. (The canonical form is ASCII: characters are bytes.) `known`: a cache of
+    the fingerprints of origins, by root."""
     if not links:
         return b""
     root, number = "-", 0
@@ -136,17 +134,10 @@ def encode_links(links: list[Link], seed: int, known: dict[str, int]) -> bytes:
     lengths = list(map(len, texts))
     if sum(lengths) != len(anchors):
         lengths = [len(text.encode(errors="replace")) for text in texts]
-    records = map(
-        pack_link,
-        [xxh3_64_intdigest(url, seed) for url in urls],
-        origins,
-        kinds,
-        flags,
-        tags,
-        [min(position, 0xFFFF) for position in positions] if max(positions) > 0xFFFF else positions,
-        map(len, urls),
-        lengths,
-    )
+    if max(positions) > 0xFFFF:
+        positions = tuple(min(position, 0xFFFF) for position in positions)
+    keys = [xxh3_64_intdigest(url, seed) for url in urls]
+    records = map(pack_link, keys, origins, kinds, flags, tags, positions, map(len, urls), lengths)
     return b"".join((*records, *urls, anchors))
 
 

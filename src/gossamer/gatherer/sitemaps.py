@@ -35,12 +35,11 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from gossamer.base.dates import http_date, w3c_date
 from gossamer.base.model import LinkKind, Tag
 from gossamer.gatherer.charset import codec, decode
-from gossamer.gatherer.counted import Seen
 from gossamer.gatherer.gather import Gathered
-from gossamer.gatherer.lastmod import lastmod
-from gossamer.gatherer.links import Kinds, Link, judged, merged, resolved
+from gossamer.gatherer.links import Kinds, Link, Seen, judged, merged, resolved
 from gossamer.urls import Scope, canonical
 
 MOST_ENTRIES: Final = 50_000
@@ -56,6 +55,10 @@ LONGEST: Final = 16_384
 """Maximum characters of an address."""
 _MOST_DATES: Final = 4
 """Dates of one entry that are looked at."""
+EARLIEST: Final = 631_152_000.0
+"""1990-01-01: there were no pages before."""
+LONGEST_DATE: Final = 64
+"""Maximum characters of a date."""
 
 
 class Format(StrEnum):
@@ -131,11 +134,8 @@ _LINE: Final = re.compile(r"[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def read(body: bytes, declared: str, now: float) -> Sitemap:
-    """Read a sitemap.
-
-    `body` is decompressed; `declared` is the charset of the header, or ""; `now` is the wall time: later modification
-    dates are ignored.
-    """
+    """Read a sitemap. `body` is decompressed; `declared` is the charset of the header, or ""; `now` is the wall time:
+    later modification dates are ignored."""
     text = _text(body[:MOST_BYTES], declared)
     within = len(body) <= MOST_BYTES
     if not _MARKUP.match(text):
@@ -153,10 +153,8 @@ def read(body: bytes, declared: str, now: float) -> Sitemap:
 
 
 def listed(sitemap: Sitemap, url: str, scope: Scope) -> Gathered:
-    """The pages of a sitemap as links, judged like links of a page; nothing for an index.
-
-    The text of each link is its modification time. `url`: the canonical URL of the sitemap.
-    """
+    """The pages of a sitemap as links, judged like links of a page; nothing for an index. The text of each link is its
+    modification time. `url`: the canonical URL of the sitemap."""
     if sitemap.format is Format.INDEX:
         return Gathered()
     seen, references, room = Seen(), Kinds(), MOST_LISTED
@@ -197,10 +195,8 @@ def _text(body: bytes, declared: str) -> str:
 
 
 def _lines(text: str) -> tuple[list[Entry], bool]:
-    """The lines that are URLs, and whether no limit was reached.
-
-    It reads one line at a time: a list of all lines would take twenty times the memory of the text.
-    """
+    """The lines that are URLs, and whether no limit was reached. It reads one line at a time: a list of all lines would
+    take twenty times the memory of the text."""
     entries = list[Entry]()
     for number, found in enumerate(_LINE.finditer(text)):
         if number == MOST_TAGS:
@@ -388,3 +384,17 @@ def _meant(found: re.Match[str]) -> str:
         return _NAMED[name]
     number = int(decimal) if decimal else int(hexadecimal, 16)
     return chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else found[0]
+
+
+def lastmod(text: str, now: float) -> float | None:
+    """Seconds since 1970; None if the text is not a usable date: invalid, before the Web, or in the future.
+
+    It is a W3C date of any precision, another ISO date, or a mail date (RSS), and only a hint.
+    """
+    text = text.strip()
+    if not text or len(text) > LONGEST_DATE:
+        return None
+    when = w3c_date(text)
+    if when is None:
+        when = http_date(text)
+    return when if when is not None and EARLIEST <= when <= now else None

@@ -22,11 +22,9 @@ _LINES: Final = frozenset({
     "pre", "search", "section", "select", "summary", "table", "tbody", "textarea", "tfoot", "thead", "tr", "ul", "xmp",
 })
 """Elements that begin and end on their own line."""
-# fmt: on
 _CELLS: Final = frozenset({"td", "th", "button", "input"})
 """Elements that are separated from their neighbours by a space."""
 _AS_WRITTEN: Final = frozenset({"pre", "textarea", "listing", "xmp", "plaintext"})
-# fmt: off
 _VOID: Final = frozenset({
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
 })
@@ -78,10 +76,8 @@ def _mark(node: LexborNode, name: str, keep: Collection[str]) -> None:
 
 
 def _mark_lines_as_written(block: LexborNode) -> set[int]:
-    """Mark the line ends of preformatted text.
-
-    Returns the elements inside, which must not be marked again: that would cost the square of their depth.
-    """
+    """Mark the line ends of preformatted text. Returns the elements inside, which must not be marked again: that would
+    cost the square of their depth."""
     inside = set()
     for node in list(block.traverse(include_text=True)):
         if not node.is_text_node:

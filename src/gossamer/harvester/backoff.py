@@ -24,20 +24,18 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.compiled import njit
 from gossamer.base.model import Ask, Visits
 from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside, Outcome
 from gossamer.desk.applied import Applied
 from gossamer.desk.columns import Group
 from gossamer.desk.desk import Declared, Desk, Part
-from gossamer.harvester.waits import Waits as Waits
-from gossamer.harvester.waits import seconds_between
+from gossamer.harvester.waits import Waits, seconds_between
 
-Array = npt.NDArray[Any]
-
-_SLOWS: Final = np.array([TREATMENTS[outcome].slows for outcome in Outcome])
+SLOWS: Final = np.array([TREATMENTS[outcome].slows for outcome in Outcome])
+"""By outcome: whether it doubles the factor of its site."""
 _ENDS: Final = np.array([TREATMENTS[outcome].ends for outcome in Outcome])
 _RETURNED: Final = int(Outcome.RETURNED)
 _PAGE: Final = int(Ask.PAGE)
@@ -56,7 +54,7 @@ _LATELY: Final = 0.25
 _MOST_FAILURES: Final = 16
 
 
-class Clocks(NamedTuple):
+class SiteClocks(NamedTuple):
     """Columns of `Backoff`, by site."""
 
     next: Array
@@ -69,12 +67,12 @@ class Clocks(NamedTuple):
     lately: Array
 
     @staticmethod
-    def of(sites: Group) -> Clocks:
-        return Clocks(*(getattr(sites, name) for name in Clocks._fields))
+    def of(sites: Group) -> SiteClocks:
+        return SiteClocks(*(getattr(sites, name) for name in SiteClocks._fields))
 
-    def copy(self, used: int, count: int) -> Clocks:
+    def copy(self, used: int, count: int) -> SiteClocks:
         """A copy for `count` sites: the first `used` as they are, the rest with the values of new sites."""
-        found = Clocks(*(np.zeros(count, column.dtype) for column in self))
+        found = SiteClocks(*(np.zeros(count, column.dtype) for column in self))
         for ours, theirs in zip(found, self, strict=True):
             ours[:used] = theirs[:used]
         found.slow[used:] = found.stretch[used:] = 1.0
@@ -99,16 +97,10 @@ class Answers(NamedTuple):
 
     @staticmethod
     def of(visits: Visits, wait: Array) -> Answers:
-        return Answers(
-            visits["site"].copy(),
-            visits["outcome"].copy(),
-            visits["time"].copy(),
-            visits["retry_after"].copy(),
-            wait,
-            visits["status"] > 0,
-            visits["end"] - visits["start"],
-            np.where(visits["ask"] == _PAGE, visits["first"], 0.0),
-        )
+        site, outcome, time, after = (visits[name].copy() for name in ("site", "outcome", "time", "retry_after"))
+        answered, took = visits["status"] > 0, visits["end"] - visits["start"]
+        first = np.where(visits["ask"] == _PAGE, visits["first"], 0.0)
+        return Answers(site, outcome, time, after, wait, answered, took, first)
 
 
 _wait = njit(seconds_between)
@@ -133,19 +125,12 @@ def pauses_at(waits: Waits, sites: Array, pause: float) -> Array:
 
 
 @njit
-def clocks_after(visits: Visits, waits: Waits, sites: Clocks, retry: float, wait_factor: float) -> None:
+def clocks_after(visits: Visits, waits: Waits, sites: SiteClocks, retry: float, wait_factor: float) -> None:
     """As `clocks`, for the visits of a tick."""
     n = len(visits)
-    answers = Answers(
-        np.empty(n, np.uint32),
-        np.empty(n, np.uint8),
-        np.empty(n),
-        np.empty(n, np.float32),
-        np.empty(n),
-        np.empty(n, np.bool_),
-        np.empty(n),
-        np.empty(n),
-    )
+    site, outcome, retry_after = np.empty(n, np.uint32), np.empty(n, np.uint8), np.empty(n, np.float32)
+    time, wait, answered, took, first = np.empty(n), np.empty(n), np.empty(n, np.bool_), np.empty(n), np.empty(n)
+    answers = Answers(site, outcome, time, retry_after, wait, answered, took, first)
     for i in range(n):
         visit = visits[i]
         answers.site[i], answers.outcome[i], answers.time[i] = visit.site, visit.outcome, visit.time
@@ -153,12 +138,6 @@ def clocks_after(visits: Visits, waits: Waits, sites: Clocks, retry: float, wait
         answers.answered[i], answers.took[i] = visit.status > 0, visit.end - visit.start
         answers.first[i] = visit.first if visit.ask == _PAGE else 0.0
     clocks(answers, sites, retry, wait_factor)
-
-
-def slows(outcome: Array) -> Array:
-    """Whether each of these outcomes doubles the factor of its site."""
-    found: Array = _SLOWS[outcome]
-    return found
 
 
 def rests(wait: Array, slow: Array, stretch: Array) -> Array:
@@ -169,7 +148,7 @@ def rests(wait: Array, slow: Array, stretch: Array) -> Array:
 
 
 @njit
-def clocks(answers: Answers, sites: Clocks, retry: float, wait_factor: float) -> None:
+def clocks(answers: Answers, sites: SiteClocks, retry: float, wait_factor: float) -> None:
     """Applies these answers in order: sets when each site may be requested again (`next`), and why not sooner."""
     for i in range(len(answers.site)):
         site = answers.site[i]
@@ -181,7 +160,7 @@ def clocks(answers: Answers, sites: Clocks, retry: float, wait_factor: float) ->
 
 
 @njit
-def rests_after(answers: Answers, sites: Clocks, retry: float, wait_factor: float) -> Array:
+def rests_after(answers: Answers, sites: SiteClocks, retry: float, wait_factor: float) -> Array:
     """Seconds that the site rests after each of these answers, in order."""
     found = np.empty(len(answers.site))
     for i in range(len(found)):
@@ -190,12 +169,12 @@ def rests_after(answers: Answers, sites: Clocks, retry: float, wait_factor: floa
 
 
 @njit
-def _heed(answers: Answers, i: int, sites: Clocks, retry: float, wait_factor: float) -> tuple[float, int]:
+def _heed(answers: Answers, i: int, sites: SiteClocks, retry: float, wait_factor: float) -> tuple[float, int]:
     """Applies one answer to its site. Returns how long the site rests, and why that is longer than usual."""
     site, of = answers.site[i], answers.outcome[i]
     if of != _RETURNED:
         sites.asked[site] += 1
-        if _SLOWS[of]:
+        if SLOWS[of]:
             sites.failures[site] = min(sites.failures[site] + 1, _MOST_FAILURES)
             sites.slow[site] = min(2.0 * sites.slow[site], MOST_SLOW)
         elif answers.answered[i]:
@@ -218,7 +197,7 @@ def _heed(answers: Answers, i: int, sites: Clocks, retry: float, wait_factor: fl
 
 
 @njit
-def _respond(sites: Clocks, site: int, first: float) -> None:
+def _respond(sites: SiteClocks, site: int, first: float) -> None:
     """Updates the averages and the stretch: the first byte of a page came after `first` seconds."""
     if sites.usual[site] == 0:
         sites.usual[site] = sites.lately[site] = first
@@ -252,7 +231,7 @@ class Backoff(Part):
     def __init__(self, desk: Desk) -> None:
         harvester = desk.settings.harvester
         self._site = desk.columns.site
-        self.clocks, self._waits = Clocks.of(self._site), Waits.of(self._site, harvester)
+        self.clocks, self._waits = SiteClocks.of(self._site), Waits.of(self._site, harvester)
         self._pause, self._retry = float(harvester.pause), float(harvester.retry)
         self._factor = float(harvester.wait_factor)
 
@@ -311,6 +290,5 @@ def heed_patience(desk: Desk, event: Any) -> None:
 
 def heed_slowing(desk: Desk, event: Any) -> None:
     """SLOWED: an answer whose record was lost has doubled the factor."""
-    site = desk.columns.site
-    number = int(event["site"])
-    site.slow[number] = min(2.0 * site.slow[number], MOST_SLOW)
+    slow, site = desk.columns.site.slow, int(event["site"])
+    slow[site] = min(2.0 * slow[site], MOST_SLOW)

@@ -7,19 +7,17 @@ later: a wall clock that was set back cannot make a request early.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
 from gossamer.base.model import Visits
 from gossamer.collection.journal.effects import Effects
 from gossamer.desk.desk import Desk
 from gossamer.harvester.backoff import Backoff
 from gossamer.harvester.queue.queue import SiteQueue
-
-Array = npt.NDArray[Any]
 
 ROUNDING: Final = 0.001
 """Seconds: a visit's wall time is rounded, so a rest that is longer by less than this counts as the usual rest."""
@@ -53,6 +51,11 @@ class QueueClocks:
     def set_waits(self, sites: Array) -> None:
         """Sets the usual seconds between turns, and between the requests of a turn."""
         self._queue.set_waits(sites, self._backoff.waits(sites), self._backoff.pauses(sites))
+
+    def robots_read(self, owners: Array) -> None:
+        """The robots.txt files of these sites were read: sets their clocks by what was learned."""
+        self.set_waits(owners)
+        self.follow(owners)
 
     def postpone(self, sites: Array, seconds: float | Array) -> None:
         """Delays these sites by so many seconds from now, for a reason that is not stored."""

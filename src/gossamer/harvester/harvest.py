@@ -7,42 +7,37 @@ checked once more for every page, right before it is handed out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
-from gossamer.base.model import Ask, Outcome, Visits
-from gossamer.collection.journal.effects import Effects, SiteNews
+from gossamer.base.model import Ask, Visits
+from gossamer.collection.journal.effects import Effects, SiteNews, Verdict
 from gossamer.collection.store import Store
 from gossamer.config.presets import in_force
 from gossamer.desk.desk import Desk
 from gossamer.desk.kernels import asked_for, spoken_against, unanswered
 from gossamer.desk.places import Places
+from gossamer.harvester.bandwidth.admission import Admission
 from gossamer.harvester.bandwidth.contract import Bandwidth, Ready
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.harvester.bandwidth.use import BandwidthUse
 from gossamer.harvester.clocks import QueueClocks
-from gossamer.harvester.errands.errand import Context, Errand, Errands
+from gossamer.harvester.errands.errand import Context, Errand, Errands, Kinds, Listed, Outbox
 from gossamer.harvester.errands.robots import REFUSED_AGAIN
-from gossamer.harvester.errands.table import ERRANDS
 from gossamer.harvester.in_flight import InFlight
 from gossamer.harvester.names import SiteNames
-from gossamer.harvester.outbox import Outbox
 from gossamer.harvester.queue.queue import SITES_BY, Order, SiteQueue
-from gossamer.harvester.requests import Requests, Taken
+from gossamer.harvester.requests import Assigner, Taken
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer, Names, Web
 
-Array = npt.NDArray[Any]
-
 # plain numbers: numpy takes 10 µs to look at a member of an enum
 _ROBOTS: Final = int(Ask.ROBOTS)
-_NO_ANSWER = (int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED))
 
-LOOK_EVERY: Final = 10.0
-"""Seconds between checks for errands that have become due."""
 READ_AHEAD: Final = 0.1
 """The URL of a page is read from disk at most this many seconds before its turn."""
 READ_EVERY: Final = 0.5 * READ_AHEAD
@@ -53,20 +48,13 @@ class Harvest:
     """The site queue with its clocks, names, errands and bandwidth."""
 
     def __init__(
-        self,
-        desk: Desk,
-        store: Store,
-        web: Web,
-        names: Names,
-        clock: Clock,
-        sites_by: str = "best",
-        errands: Sequence[type[Errand]] = ERRANDS,
+        self, desk: Desk, store: Store, web: Web, names: Names, clock: Clock, sites_by: str, errands: Kinds
     ) -> None:
         self._desk, self._store, self._web = desk, store, web
         harvester = desk.settings.harvester
         self._period = float(in_force(desk.settings.manager).min_period)
         self._larger_first = sites_by == "larger"
-        self.queue = SiteQueue(
+        self._queue = SiteQueue(
             desk.columns.site.limit,
             desk[Places].max_addresses,
             wait=harvester.wait,
@@ -77,121 +65,133 @@ class Harvest:
             pending=desk.columns.site.pending,
             domain_wait=harvester.domain_wait,
         )
-        self.bandwidth = Bandwidth(desk, web, clock) if desk[ServerSpeeds].hours.limited else None
-        """None: no limit at any hour."""
-        self.clocks = QueueClocks(desk, self.queue, clock)
-        self.names = SiteNames(desk, self.queue, names, self.clocks)
-        self.in_flight, self.outbox = InFlight(), Outbox()
-        context = Context(desk, self.in_flight, self.outbox, self.clocks, store.texts, self.queue.without_pages)
-        self.errands = Errands(errands, context, self.queue, self.names.enter)
-        self._requests = Requests(context, self.queue, self.errands)
-        self._next_look = self._next_read = -float("inf")
+        self._bandwidth = Bandwidth(desk, web, clock) if desk[ServerSpeeds].hours.limited else None
+        self._clocks = QueueClocks(desk, self._queue, clock)
+        self._names = SiteNames(desk, self._queue, names, self._clocks)
+        self._in_flight, self._outbox = InFlight(), Outbox()
+        context = Context(desk, self._in_flight, self._outbox, self._clocks, store.texts.get, self._queue.without_pages)
+        self._errands = Errands(errands, context, self._queue, self._names.enter)
+        self._assigner = Assigner(context, self._queue, self._errands)
+        self._next_read = -float("inf")
 
     def resume(self, since_start: float) -> None:
         """After a start: no site is requested too early, and errands are resumed."""
-        self.clocks.resume(since_start, self._store.stopped)
-        self.errands.resume()
-        self.names.resume()
+        self._clocks.resume(since_start, self._store.stopped)
+        self._errands.resume()
+        self._names.resume()
 
     def install(self, order: Order) -> None:
         """Takes over a new plan: its sites enter the queue."""
-        self.queue.install(order)
-        self.names.enter(order.sites)
-        self.errands.release()
+        self._queue.install(order)
+        self._names.enter(order.sites)
+        self._errands.release()
+
+    def release(self) -> None:
+        """Lets errands run at sites that have no planned pages left."""
+        self._errands.release()
 
     def turn(self) -> None:
         """Called once per turn of the loop: updates the bandwidth that is granted now."""
-        if self.bandwidth is not None:
-            self.bandwidth.turn()
+        if self._bandwidth is not None:
+            self._bandwidth.turn()
 
     @property
     def limited(self) -> bool:
         """Whether bandwidth is limited at this hour."""
-        return self.bandwidth is not None and self.bandwidth.limit > 0
+        return self._bandwidth is not None and self._bandwidth.limit > 0
 
     def held_back(self) -> float:
         """Seconds for which only bandwidth holds requests back; 0: it does not."""
-        return 0.0 if self.bandwidth is None else self.bandwidth.pause()
+        return 0.0 if self._bandwidth is None else self._bandwidth.pause()
 
     def next_time(self) -> float:
         """Monotonic time at which the next request to a site is allowed."""
-        return self.queue.next_time()
+        return self._queue.next_time()
 
     def busy_sites(self, until: float) -> int:
         """Number of sites that could be requested until then."""
-        return self.queue.busy_sites(until)
+        return self._queue.busy_sites(until)
 
     def active_sites(self) -> int:
         """Number of sites in the queue or in flight."""
-        return self.queue.queued + self.queue.in_flight
+        return self._queue.queued + self._queue.in_flight
+
+    def soonest_due(self, until: float) -> float:
+        """Wall time at which the next errand becomes due, if that is before `until` and known."""
+        return self._errands.soonest_due(until)
+
+    def parts(self) -> Iterable[Errand]:
+        """The errands: each adds to the statistics and to what `gossamer explain` tells."""
+        return self._errands
+
+    def bandwidth_use(self) -> BandwidthUse | None:
+        """The use of bandwidth; None: there is no limit at any hour."""
+        return None if self._bandwidth is None else self._bandwidth.use()
+
+    def admit_by(self, admission: Admission) -> None:
+        """For experiments: admits requests by other rules, within the bandwidth of the settings."""
+        assert self._bandwidth is not None
+        self._bandwidth.admission = admission
+
+    def planned(self, site: int) -> Array:
+        """The planned pages of the site that are left, best first. Any thread may call this."""
+        return self._queue.planned(site)
+
+    def time_of(self, site: int) -> float:
+        """The monotonic time before which the site is not requested again. Any thread may call this."""
+        return self._queue.time_of(site)
 
     # --- requests leave -------------------------------------------------------------------------------------------
 
     def hand_out(self, most: int, ahead: float = 0.0) -> None:
         """Hands out at most `most` requests, also to sites that are due within `ahead` seconds unless bandwidth is
-        limited; the workers keep these requests until their time. Robots rules must be valid at the latest moment at
-        which a request may begin."""
+        limited: the workers keep these until their time. Robots rules must be valid when the last request begins."""
         limited = self.limited
-        now, wall, ahead = self.clocks.now, self.clocks.wall, 0.0 if limited else ahead
+        now, wall, ahead = self._clocks.now, self._clocks.wall, 0.0 if limited else ahead
         begins = wall + ahead
-        if now >= self._next_look:
-            self._next_look = now + LOOK_EVERY
-            self.errands.look(wall)
-        columns = self._desk.columns
+        self._errands.look(now, wall)
+        page, valid, period, until = self._desk.columns.page, self._desk.columns.origin.valid, self._period, now + ahead
 
-        def ready(most: int) -> tuple[Array, Array, Array]:
-            return self.queue.ready(
-                now + ahead,
-                most,
-                columns.page.state,
-                columns.page.flags,
-                columns.page.due,
-                columns.page.origin,
-                columns.origin.valid,
-                wall,
-                self._period,
-                columns.page.reason,
-                begins,
+        def ready(most: int) -> Taken:
+            found = self._queue.ready(
+                until, most, page.state, page.flags, page.due, page.origin, valid, wall, period, page.reason, begins
             )
+            return Taken(*found)
 
-        if self.bandwidth is not None and limited:
-            self._hand_out_within(self.bandwidth, ready, most, wall)
+        if self._bandwidth is not None and limited:
+            self._hand_out_within(self._bandwidth, ready, most, wall)
         else:
-            taken = Taken(*ready(most))
-            times = self.queue.times_of(taken.sites).tolist() if ahead else []
-            self._ask(taken, wall, begins, dict(zip(taken.sites.tolist(), times, strict=True)) if ahead else {}, {})
+            taken = ready(most)
+            times = self._queue.times_of(taken.sites).tolist() if ahead else []
+            self._ask(taken, begins, dict(zip(taken.sites.tolist(), times, strict=True)) if ahead else {}, {})
         if now >= self._next_read:
             self._next_read = now + READ_EVERY
-            self._store.read_ahead(self.queue.due(now, READ_AHEAD, most))
+            self._store.texts.read(self._queue.due(now, READ_AHEAD, most))
 
     def _hand_out_within(self, bandwidth: Bandwidth, ready: Ready, most: int, wall: float) -> None:
         admitted = bandwidth.admit(ready, most)
-        back = Taken(*admitted.back)
+        sites, back = admitted.taken.sites, admitted.back
         if len(back.sites):
-            self._requests.unassign(back)
-            self.queue.give_back(back.sites, self.clocks.now)
-        if len(admitted.sites):
+            self._assigner.unassign(back)
+            self._queue.give_back(back.sites, self._clocks.now)
+        if len(sites):
             capped = admitted.caps > 0
-            caps = dict(zip(admitted.sites[capped].tolist(), admitted.caps[capped].tolist(), strict=True))
-            taken = Taken(admitted.sites, admitted.pages, admitted.asks)
-            asked = self._ask(taken, wall, wall, {}, caps)
-            bandwidth.settle(np.setdiff1d(admitted.sites, np.array(asked, np.uint32)))
+            caps = dict(zip(sites[capped].tolist(), admitted.caps[capped].tolist(), strict=True))
+            asked = self._ask(admitted.taken, wall, {}, caps)
+            bandwidth.settle(np.setdiff1d(sites, np.array(asked, np.uint32)))
 
-    def _ask(
-        self, taken: Taken, wall: float, begins: float, times: dict[int, float], caps: dict[int, int]
-    ) -> list[int]:
+    def _ask(self, taken: Taken, begins: float, times: dict[int, float], caps: dict[int, int]) -> list[int]:
         """Assigns the requests; `times` (not before) and `caps` are by site. Returns the sites that got a request: a
         site may be dropped at the last moment."""
         if not len(taken.sites):
             return []
-        columns = self._desk.columns.site
+        columns, wall = self._desk.columns.site, self._clocks.wall
         if spoken_against(taken.sites, columns.refused, columns.resolved, wall):
             taken = self._not_spoken_against(taken, wall)
-        flights = self._requests.flights(taken, begins)
+        flights = self._assigner.flights(taken, begins)
+        assign = self._assigner.assignment
         if flights:
-            self._web.assign(
-                [self._requests.assignment(f, times.get(f.site, 0.0), caps.get(f.site, 0)) for f in flights]
-            )
+            self._web.assign([assign(f, times.get(f.site, 0.0), caps.get(f.site, 0)) for f in flights])
         return [flight.site for flight in flights]
 
     def _not_spoken_against(self, taken: Taken, wall: float) -> Taken:
@@ -206,44 +206,84 @@ class Harvest:
         if stale.any():
             self._put_back(taken.where(stale), 1.0)
             for site in taken.sites[stale].tolist():
-                self.names.resolve(site)
+                self._names.resolve(site)
             taken = taken.where(~stale)
         return taken
 
     def _put_back(self, taken: Taken, seconds: float) -> None:
-        self._requests.unassign(taken)
-        self.clocks.postpone(taken.sites, seconds)
-        self.queue.skip(taken.sites, self.clocks.now)
+        self._assigner.unassign(taken)
+        self._clocks.postpone(taken.sites, seconds)
+        self._queue.skip(taken.sites, self._clocks.now)
+
+    # --- before a tick is journalled ------------------------------------------------------------------------------
+
+    def has_news(self) -> bool:
+        """Whether verdicts or site events wait for the next tick."""
+        return bool(self._outbox)
+
+    def pressing(self) -> bool:
+        """Whether there is something for the next tick, even if no answer comes."""
+        return self.has_news() or any(errand.pressing() for errand in self._errands)
+
+    def busy(self) -> bool:
+        """Whether an errand has work to do before the next answer comes."""
+        return any(errand.busy() for errand in self._errands)
+
+    def listed(self) -> Listed | None:
+        """The next pages that an errand was told of."""
+        return next((found for errand in self._errands if (found := errand.listed())), None)
+
+    def read(self, results: Results) -> Results:
+        """First in a tick: errands mark visits, or take their answers out."""
+        for errand in self._errands:
+            results = errand.read(results)
+        return results
+
+    def add_effects(self, results: Results, effects: Effects) -> None:
+        """After links became pages: errands add what follows from their answers."""
+        for errand in self._errands:
+            errand.add_effects(results, effects)
+
+    def judge(self, verdicts: list[Verdict]) -> None:
+        """Keeps verdicts on pages for the next tick."""
+        self._outbox.verdicts += verdicts
+
+    def take_verdicts(self) -> list[Verdict]:
+        verdicts, self._outbox.verdicts = self._outbox.verdicts, []
+        return verdicts
+
+    def take_news(self, answers: list[Answer], wall: float) -> tuple[list[SiteNews], list[SiteNews]]:
+        """The site events that follow from answers to name lookups, and those that waited for this tick."""
+        waited, self._outbox.news = self._outbox.news, []
+        return self._names.news(answers, wall), waited
 
     # --- answers come back ----------------------------------------------------------------------------------------
 
+    def urls_of(self, visits: Visits) -> list[bytes]:
+        """The URL that each visit requested; empty if it is not known."""
+        flights = map(self._in_flight.get, visits["number"].tolist())
+        return [b"" if flight is None else flight.url for flight in flights]
+
+    def heed(self, news: Sequence[SiteNews]) -> None:
+        """After site events were applied: sets the clocks of their sites."""
+        self._clocks.follow(np.array([each.site for each in news], np.uint32))
+
     def settle(self, results: Results, effects: Effects) -> None:
-        """After a tick was applied: the queue learns which requests have ended, and when each site is due again."""
+        """After a tick was applied: its requests end, sites get the time of their next one, errands their answers."""
         visits = results.visits
-        if self.bandwidth is not None:
-            self.bandwidth.settle(visits["site"].copy())
-        self.clocks.answered(visits, effects)
+        if self._bandwidth is not None:
+            self._bandwidth.settle(visits["site"].copy())
+        self._clocks.answered(visits, effects)
         if self._larger_first:
-            self.queue.touch()
+            self._queue.touch()
         if unanswered(visits):
-            self._try_other_names(visits)
-        if asked_for(visits, _ROBOTS):
-            self._settle_robots(visits[visits["ask"] == _ROBOTS])
-
-    def _settle_robots(self, visits: Visits) -> None:
-        """Sets the clocks of the sites that own these robots.txt files. After a redirect, another site has answered."""
-        owners = self._desk.columns.origin.site[visits["origin"]]
-        self.clocks.set_waits(owners)
-        self.clocks.follow(owners)
-
-    def _try_other_names(self, visits: Visits) -> None:
-        """A site that did not answer its very first request is requested by its other name the next time."""
-        for visit in visits[np.isin(visits["outcome"], _NO_ANSWER)]:
-            site = int(visit["site"])
-            if self._desk.columns.site.asked[site] == 1 and self._desk[Places].may_switch(site):
-                self.outbox.news.append(SiteNews.respelled(site, self.clocks.wall))
+            self._outbox.news += self._names.other_names(visits)
+        if asked_for(visits, _ROBOTS):  # after a redirect, another site has answered than the owner
+            self._clocks.robots_read(self._desk.columns.origin.site[visits["origin"][visits["ask"] == _ROBOTS]])
+        self._errands.settle(results)
+        self._in_flight.end(visits["number"].tolist())
 
     def settle_names(self, answers: list[Answer]) -> None:
         """After answers to name lookups were applied: errands of sites without an address are given up."""
-        for site in self.names.settle(answers):
-            self.errands.give_up(site)
+        for site in self._names.settle(answers):
+            self._errands.give_up(site)

@@ -14,7 +14,7 @@ import numpy as np
 from gossamer.base.model import VISIT, Ask, Outcome, Visits
 from gossamer.collection.journal.effects import Effects, SiteEvent
 from gossamer.desk.desk import Desk
-from gossamer.harvester.backoff import Backoff, slows
+from gossamer.harvester.backoff import SLOWS, Backoff
 from gossamer.harvester.robots import READABLE, UNREADABLE
 
 _FOR_THE_SITE = (SiteEvent.PATIENCE, SiteEvent.ROBOTS_AWAY, SiteEvent.SLOWED)
@@ -47,7 +47,7 @@ def patience_after(desk: Desk, lost: list[Effects]) -> dict[int, tuple[float, in
 
 def _add_visits(desk: Desk, visits: Visits, patience: _Patience) -> None:
     next_, failures = _clocks_after(desk, visits), Counter[int]()
-    for visit, doubled in zip(visits, slows(visits["outcome"]).tolist(), strict=True):
+    for visit, doubled in zip(visits, SLOWS[visits["outcome"]].tolist(), strict=True):
         patience.add(int(visit["site"]), float(next_[visit["site"]]), doubled)
         if visit["ask"] == Ask.ROBOTS and Outcome(int(visit["outcome"])) not in READABLE:
             origin = int(visit["origin"])

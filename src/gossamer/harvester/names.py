@@ -5,13 +5,11 @@ Otherwise its name is resolved first. `naming.py` applies the answers to the sta
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.base.model import NONE
+from gossamer.base.arrays import Array
+from gossamer.base.model import NONE, Outcome, Visits
 from gossamer.base.outcomes import ASIDE
 from gossamer.collection.journal.effects import SiteEvent, SiteNews
 from gossamer.desk.desk import Desk
@@ -22,7 +20,7 @@ from gossamer.harvester.queue.queue import SiteQueue
 from gossamer.web.addresses import pack
 from gossamer.web.seam import Answer, Names
 
-Array = npt.NDArray[Any]
+_NO_ANSWER = (int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED))
 
 
 class SiteNames:
@@ -75,6 +73,12 @@ class SiteNames:
             return SiteNews.respelled(site, wall)
         event = SiteEvent.FORBIDDEN_ADDRESS if forbidden else SiteEvent.NAME_FAILED
         return SiteNews.name_failed(site, failures, wall, ASIDE[WHY[event]].until(wall, failures), forbidden)
+
+    def other_names(self, visits: Visits) -> list[SiteNews]:
+        """The events of sites that did not answer their very first request: the next one is by their other name."""
+        sites = visits["site"][np.isin(visits["outcome"], _NO_ANSWER)].tolist()
+        first = [site for site in sites if self._site.asked[site] == 1 and self._places.may_switch(site)]
+        return [SiteNews.respelled(site, self._clocks.wall) for site in first]
 
     def settle(self, answers: list[Answer]) -> list[int]:
         """After the answers were applied: each site now has an address, or a time before which it is not requested.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.model import NONE, VisitFlag
 from gossamer.base.outcomes import DAY, Aside, Outcome
 from gossamer.collection.journal.effects import SiteEvent
@@ -17,12 +17,7 @@ from gossamer.harvester.backoff import OF_NAMES, Backoff
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.robots import outdate_rules
 
-Array = npt.NDArray[Any]
-
-WHY: Final = {
-    SiteEvent.NAME_FAILED: Aside.NAME_FAILED,
-    SiteEvent.FORBIDDEN_ADDRESS: Aside.FORBIDDEN_ADDRESS,
-}
+WHY: Final = {SiteEvent.NAME_FAILED: Aside.NAME_FAILED, SiteEvent.FORBIDDEN_ADDRESS: Aside.FORBIDDEN_ADDRESS}
 _CONNECT_FAILED, _RETURNED = int(Outcome.CONNECT_FAILED), int(Outcome.RETURNED)
 _RESPELLED, _OTHER_NAME = int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
 

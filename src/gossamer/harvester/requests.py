@@ -39,7 +39,7 @@ class Taken(NamedTuple):
         return Taken(self.sites[kept], self.pages[kept], self.asks[kept])
 
 
-class Requests:
+class Assigner:
     """Makes flights and assignments for sites that are due."""
 
     def __init__(self, context: Context, queue: SiteQueue, errands: Errands) -> None:

@@ -20,17 +20,8 @@ from gossamer.desk.rules import Rules
 from gossamer.harvester.backoff import Backoff
 
 READABLE: Final = frozenset(
-    {
-        Outcome.OK,
-        Outcome.DUPLICATE,
-        Outcome.REDIRECT,
-        Outcome.NOT_FOUND,
-        Outcome.REFUSED,
-        Outcome.OTHER_TYPE,
-        Outcome.NO_CONTENT,
-        Outcome.RETURNED,
-        Outcome.PAYMENT_REQUIRED,
-    }
+    {Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE}
+    | {Outcome.NO_CONTENT, Outcome.RETURNED, Outcome.PAYMENT_REQUIRED}
 )
 """Outcomes of robots.txt that say what is allowed, or nothing; after any other outcome nothing is allowed."""
 UNREADABLE: Final = ASIDE[Aside.ROBOTS_UNREADABLE]
@@ -118,15 +109,12 @@ def outlast_rests(desk: Desk, applied: Applied) -> None:
     Old rules that are used because robots.txt cannot be read are valid for the usual time after the rest, since each
     failure makes the site rest.
     """
-    visits = applied.visits
+    visits, origins, valid = applied.visits, desk.columns.origin, float(desk.settings.harvester.robots_valid)
     for i in np.flatnonzero(visits["ask"] == _ROBOTS).tolist():
-        _outlast_rest(desk, int(visits["origin"][i]), float(visits["time"][i]))
-
-
-def _outlast_rest(desk: Desk, origin: int, time: float) -> None:
-    origins = desk.columns.origin
-    if origins.valid[origin] >= time:
-        site, valid = int(origins.site[origin]), float(desk.settings.harvester.robots_valid)
+        origin, time = int(visits["origin"][i]), float(visits["time"][i])
+        if origins.valid[origin] < time:
+            continue
+        site = int(origins.site[origin])
         rested, until = max(time, float(desk.columns.site.next[site])), 0.0
         if origins.failures[origin]:
             until = rested + valid

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy.typing as npt
-
+from gossamer.base.arrays import Array
 from gossamer.config.settings import HarvesterSettings
-
-Array = npt.NDArray[Any]
 
 
 class Waits(NamedTuple):

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.collection import lock
 from gossamer.collection.layout import require_collection, shard_folder
 from gossamer.laboratory.collection_graph import require_links
@@ -26,7 +26,7 @@ from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.manager.scores.compute import MOST_TURNS, compute
 from gossamer.manager.scores.graph import graph_of
 from gossamer.manager.scores.stored import stored_scores
-from gossamer.rank.components import bow_tie
+from gossamer.rank.components import BowTie, bow_tie
 from gossamer.rank.graph import crossings, csr
 from gossamer.rank.hits import hubs_and_authorities
 from gossamer.rank.names import PARTS
@@ -34,7 +34,6 @@ from gossamer.rank.opic import opic
 from gossamer.rank.pagerank import EXACT, pagerank
 from gossamer.rank.rankmass import rankmass
 
-Array = npt.NDArray[Any]
 Step = Callable[[str], None]
 Said = dict[str, Any]
 
@@ -58,14 +57,6 @@ class Analysis:
     @property
     def sites(self) -> int:
         return len(self.by_site["pagerank"])
-
-    def parts(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Pages and sites in each part of the bow-tie."""
-        return _counted(self.by_page["part"]), _counted(self.by_site["part"])
-
-
-def _counted(part: Array) -> dict[str, int]:
-    return dict(zip(PARTS, np.bincount(part, minlength=len(PARTS)).tolist(), strict=True))
 
 
 def analyse(graph: WebGraph, step: Step = lambda _: None) -> Analysis:
@@ -126,7 +117,6 @@ def summary(analysis: Analysis, top: int, urls: Callable[[Array], list[str]] | N
         for p, url in zip(best, named, strict=True)
     ]
     first = np.argsort(-sites["siterank"], kind="stable")[:top]
-    of_pages, of_sites = analysis.parts()
     return {
         "pages": analysis.pages,
         "links": analysis.links,
@@ -135,8 +125,8 @@ def summary(analysis: Analysis, top: int, urls: Callable[[Array], list[str]] | N
         "top_sites": [{"site": int(s), **_row(sites, int(s), _OF_SITES)} for s in first],
         "components": int(pages["component"].max(initial=0)) + 1,
         "largest_component": int(np.bincount(pages["component"]).max()),
-        "parts": of_pages,
-        "site_parts": of_sites,
+        "parts": BowTie(pages["part"], pages["component"]).counts(),
+        "site_parts": BowTie(sites["part"], sites["component"]).counts(),
     }
 
 

@@ -14,19 +14,18 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import numpy as np
 
+from gossamer.base.arrays import F64, U32
 from gossamer.base.errors import GossamerError
 from gossamer.base.process import Process
 from gossamer.base.units import thousands
 from gossamer.laboratory.graphs.webgraph import WebGraph
-from gossamer.laboratory.measured import F64, U32, Job, Measured, perform
-from gossamer.rank.pagerank import pagerank
+from gossamer.laboratory.measured import Job, Measured, perform
+from gossamer.rank.pagerank import EXACT, pagerank
 
-TOLERANCE: Final = 1e-8
 MOST_PROCESSES: Final = 8
 _POLL_EVERY: Final = 0.05
 
@@ -56,7 +55,7 @@ class Subject:
 
     @cached_property
     def worth(self) -> F64:
-        return pagerank(self.graph.links, tolerance=TOLERANCE, most=1000).values
+        return pagerank(self.graph.links, tolerance=EXACT, most=1000).values
 
     @cached_property
     def history(self) -> F64:
@@ -71,7 +70,7 @@ class Bench:
     def __init__(self, processes: int = 0, show: Show | None = None) -> None:
         """`processes`: at most so many at a time; 0: one per core."""
         self._processes = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
-        self.show = self._show = show or (lambda what, part: None)
+        self.show = show or (lambda what, part: None)
         self._folder = tempfile.TemporaryDirectory(prefix="gossamer-")
         self._stored: dict[int, tuple[Path, Subject]] = {}
         self._done: dict[tuple[int, bytes], Measured] = {}
@@ -81,9 +80,7 @@ class Bench:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._kill()
         self._folder.cleanup()
 
@@ -101,15 +98,10 @@ class Bench:
         return [self._done[key] for key in keys]
 
     def _in_this_process(self, subject: Subject, job: Job, number: int, count: int) -> Measured:
-        history = subject.history if job.historical else None
-        said = f"{subject.name}, {job.strategy}"
-        return perform(
-            job,
-            subject.graph,
-            subject.worth,
-            history,
-            lambda done, of: self._show(said, (number + done / max(1, of)) / count),
-        )
+        def tell(done: int, of: int) -> None:
+            self.show(f"{subject.name}, {job.strategy}", (number + done / max(1, of)) / count)
+
+        return perform(job, subject.graph, subject.worth, subject.history if job.historical else None, tell)
 
     def _in_processes(self, subject: Subject, jobs: list[Job]) -> list[Measured]:
         folder = self._store(subject, any(job.historical for job in jobs))
@@ -149,7 +141,7 @@ class Bench:
     def _tell(self, subject: Subject, folder: Path, done: int, count: int) -> None:
         parts = {number: float(np.fromfile(folder / f"{number}.progress")[0]) for number in self._running}
         each = ", ".join(f"{self._running[number][0].strategy} {part:.0%}" for number, part in parts.items())
-        self._show(f"{subject.name}, {done} of {count} runs ({each})", (done + sum(parts.values())) / count)
+        self.show(f"{subject.name}, {done} of {count} runs ({each})", (done + sum(parts.values())) / count)
 
     def _store(self, subject: Subject, with_history: bool) -> Path:
         """Writes the arrays that the processes read, and returns their folder."""
@@ -157,15 +149,7 @@ class Bench:
         if folder == Path():
             folder = Path(self._folder.name) / str(len(self._stored))
             folder.mkdir()
-            graph = subject.graph
-            np.savez(
-                folder / "graph.npz",
-                offsets=graph.links.offsets,
-                targets=graph.links.targets,
-                site=graph.site,
-                size=graph.size,
-                start=graph.start,
-            )
+            np.savez(folder / "graph.npz", **subject.graph.arrays())
             np.save(folder / "worth.npy", subject.worth)
             self._stored[id(subject)] = folder, subject
         if with_history and not (folder / "history.npy").exists():

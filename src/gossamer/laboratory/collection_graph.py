@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from gossamer.base.arrays import I64, U32
+from gossamer.base.arrays import I64, U32, Array, Bools
 from gossamer.base.compiled import njit
 from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, Ask, Outcome, PageFlag
@@ -43,12 +42,12 @@ class Collected:
     folder: Path
     shard: int
 
-    def urls(self, pages: Sequence[int] | npt.NDArray[Any]) -> list[str]:
+    def urls(self, pages: Sequence[int] | Array) -> list[str]:
         """URLs of pages of the graph. Reads all URLs of the segments concerned, so ask for few pages or for all."""
         return known_urls(self.folder, self.page[np.asarray(pages, np.int64)], self.shard)
 
 
-def known_urls(folder: Path, pages: npt.NDArray[Any], shard: int = 0) -> list[str]:
+def known_urls(folder: Path, pages: Array, shard: int = 0) -> list[str]:
     """URLs of pages by their local numbers in the collection."""
     wanted = pages.astype(np.int64)
     found = np.full(len(wanted), "", object)
@@ -94,15 +93,9 @@ def collected(folder: Path, *, known: bool = False, shard: int = 0) -> Collected
         raise UsageError(f"{folder} has no fetched page", "Resume the crawl; `gossamer status` shows what goes wrong.")
     mean = int(received[fetched].mean()) if fetched.any() else SIZE
     size = np.where(fetched, np.maximum(received, 1), mean)[kept].astype(np.uint32)
-    start = np.flatnonzero(first[kept]).astype(np.uint32)
-    _, site = np.unique(whole.site[kept], return_inverse=True)
-    graph = WebGraph(
-        _restricted(links, kept),
-        site.astype(np.uint32),
-        size,
-        start if len(start) else np.zeros(1, np.uint32),
-        folder.resolve().name,
-    )
+    start = np.flatnonzero(first[kept]).astype(np.uint32) if first[kept].any() else np.zeros(1, np.uint32)
+    site = np.unique(whole.site[kept], return_inverse=True)[1].astype(np.uint32)
+    graph = WebGraph(_restricted(links, kept), site, size, start, folder.resolve().name)
     return Collected(graph, kept, folder, whole.shard)
 
 
@@ -114,10 +107,9 @@ def require_links(folder: Path, links: int) -> None:
         )
 
 
-def _pages(shard: Path, pages: int) -> tuple[I64, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _pages(shard: Path, pages: int) -> tuple[I64, Bools, Bools]:
     """By page: bytes of its last answer, whether it was fetched, whether it was found on no page."""
-    received, fetched = np.zeros(pages, np.int64), np.zeros(pages, np.bool_)
-    first, at = np.zeros(pages, np.bool_), 0
+    received, fetched, first, at = np.zeros(pages, np.int64), np.zeros(pages, np.bool_), np.zeros(pages, np.bool_), 0
     contents = manifest.read(shard)
     form = Page(contents.meta.shard)
     for _, line in sorted(contents.segments.items()):

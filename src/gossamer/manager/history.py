@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 
 from gossamer.base import disk
+from gossamer.base.arrays import U32
 
-U32 = npt.NDArray[np.uint32]
 Said = dict[str, Any]
 
 PLANS: Final = "plans.bin"

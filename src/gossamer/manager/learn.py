@@ -25,83 +25,36 @@ waiting and done and excluded; the account equals the columns.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import I64, U8, U32, Records
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, NONE, LinkKind, PageFlag, Reason, State, VerdictFlag, Visits
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
+from gossamer.config.settings import Settings
 from gossamer.desk.columns import Columns
-from gossamer.manager.limits import Limits as Limits
-from gossamer.manager.policies import F32, F64, I64, U8, U32, U64, crawled, seen
+from gossamer.manager.policies import PageArrays, crawled, pages_of, seen
 from gossamer.manager.strategies import Strategy
 
-_NONE: Final = np.uint32(NONE)
-_PENDING: Final = int(State.PENDING)
-_WAITING: Final = int(State.WAITING)
-_DONE: Final = int(State.DONE)
-_EXCLUDED: Final = int(State.EXCLUDED)
-_DEPTH: Final = int(Reason.DEPTH)
-_REDIRECTS: Final = int(Reason.REDIRECTS)
-_ROBOTS: Final = int(Reason.ROBOTS)
-_REDIRECT: Final = int(LinkKind.REDIRECT)
-_AS_BEFORE: Final = np.array([o in BACK_AS_BEFORE for o in Outcome])
+_NONE, _REDIRECT = np.uint32(NONE), int(LinkKind.REDIRECT)
+_PENDING, _WAITING = int(State.PENDING), int(State.WAITING)
+_DONE, _EXCLUDED = int(State.DONE), int(State.EXCLUDED)
+_DEPTH, _REDIRECTS, _ROBOTS = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.ROBOTS)
 _LONGEST: Final = float(LONGEST_PAUSE)
-_DYNAMIC: Final = np.uint8(PageFlag.DYNAMIC)
-_SEED: Final = np.uint8(PageFlag.SEED)
-_JUDGED: Final = np.uint8(PageFlag.JUDGED)
-_BY_ROBOTS: Final = int(VerdictFlag.ROBOTS)
-_NOW_SEED: Final = int(VerdictFlag.SEED)
-_NOW_DYNAMIC: Final = int(VerdictFlag.DYNAMIC)
-_NOW_STATIC: Final = int(VerdictFlag.STATIC)
-_AGAIN: Final = int(VerdictFlag.AGAIN)
-_NOW_LISTED: Final = int(VerdictFlag.LISTED)
-_NOT_DYNAMIC: Final = np.uint8(0xFF ^ PageFlag.DYNAMIC)
+_DYNAMIC, _SEED, _JUDGED = np.uint8(PageFlag.DYNAMIC), np.uint8(PageFlag.SEED), np.uint8(PageFlag.JUDGED)
+_NOT_DYNAMIC, _NOT_ASSIGNED = np.uint8(0xFF ^ PageFlag.DYNAMIC), np.uint8(0xFF ^ PageFlag.ASSIGNED)
 _WITHOUT_HOPS: Final = np.uint8(0xFF ^ PageFlag.HOPS)
-_NOT_ASSIGNED: Final = np.uint8(0xFF ^ PageFlag.ASSIGNED)
+_BY_ROBOTS, _AGAIN = int(VerdictFlag.ROBOTS), int(VerdictFlag.AGAIN)
+_NOW_SEED, _NOW_LISTED = int(VerdictFlag.SEED), int(VerdictFlag.LISTED)
+_NOW_DYNAMIC, _NOW_STATIC = int(VerdictFlag.DYNAMIC), int(VerdictFlag.STATIC)
+_AS_BEFORE: Final = np.array([o in BACK_AS_BEFORE for o in Outcome])
 _TRANSIENT: Final = np.array([o in TRANSIENT for o in Outcome])
 _AFTER: Final = np.array([TREATMENTS[o].after for o in Outcome])
 _TRIES: Final = np.array([TREATMENTS[o].tries for o in Outcome])
 _DEEPEST: Final = 255
-
-
-class _Pages(NamedTuple):
-    """The columns that the kernel reads and writes."""
-
-    origin: U32
-    state: U8
-    reason: U8
-    depth: U8
-    flags: U8
-    outcome: U8
-    tries: U8
-    due: U32
-    cash: U64
-    merit: F32
-    completed: F32
-    site: U32  # by origin
-    pending: U32  # by site
-    ranking: F64
-
-
-class _Visits(NamedTuple):
-    """The fields of visits that the kernel reads, as columns."""
-
-    page: U32
-    outcome: U8
-    time: npt.NDArray[np.float64]
-    retry_after: npt.NDArray[np.float32]
-    out_degree: U32
-    links: U32
-
-
-class _Links(NamedTuple):
-    targets: U32
-    kinds: U8  # LinkKind | LinkFlag << 4
-
-
 WIDTH: Final = 32
 """Width of the account: more than the number of outcomes or reasons."""
 
@@ -111,29 +64,26 @@ def new_counts() -> I64:
     return np.zeros((len(State), WIDTH), np.int64)
 
 
-def _pages(columns: Columns) -> _Pages:
-    page = columns.page
-    return _Pages(
-        page.origin,
-        page.state,
-        page.reason,
-        page.depth,
-        page.flags,
-        page.outcome,
-        page.tries,
-        page.due,
-        page.cash,
-        page.merit,
-        page.completed,
-        columns.origin.site,
-        columns.site.pending,
-        columns.ranking,
-    )
+@dataclass(frozen=True, slots=True)
+class LearnLimits:
+    """The settings that decide what becomes of a page after a visit."""
+
+    depth_static: int
+    depth_dynamic: int
+    retry: float
+    """Seconds before a page is tried again, where its outcome does not say otherwise."""
+    tries: int
+    """Number of tries after which a page is done, where its outcome does not say otherwise."""
+
+    @staticmethod
+    def of(settings: Settings) -> LearnLimits:
+        seeder, harvester = settings.seeder, settings.harvester
+        return LearnLimits(seeder.depth_static, seeder.depth_dynamic, harvester.retry, harvester.tries)
 
 
 def plant(columns: Columns, policy: Strategy, totals: I64, counts: I64, first_page: int, count: int) -> None:
     """Takes in `count` new pages from `first_page` on; their columns are already filled in."""
-    _plant(policy.code, _pages(columns), totals, counts, first_page, first_page + count)
+    _plant(policy.code, pages_of(columns), totals, counts, first_page, first_page + count)
 
 
 def learn(
@@ -142,89 +92,45 @@ def learn(
     totals: I64,
     counts: I64,
     visits: Visits,
-    link_targets: U32,
-    link_kinds: U8,
-    limits: Limits,
+    targets: U32,
+    kinds: U8,
+    limits: LearnLimits,
 ) -> int:
     """Applies visits in order; `visits["links"]` is the number of links of each. Returns the number of pages opened.
-
-    Visits of robots.txt (page NONE) change nothing here.
-    """
-    links = _Links(link_targets, link_kinds)
-    if not (link_targets.flags.writeable and link_kinds.flags.writeable):
+    Visits of robots.txt (page NONE) change nothing here. `kinds`: LinkKind | LinkFlag << 4."""
+    if not (targets.flags.writeable and kinds.flags.writeable):
         # a journal record has read-only arrays: numba would compile the kernel once more for them
-        links = _Links(np.require(link_targets, np.uint32, ["C", "W"]), np.require(link_kinds, np.uint8, ["C", "W"]))
-    opened = _learn_records(
-        policy.code,
-        _pages(columns),
-        totals,
-        counts,
-        visits,
-        links,
-        limits.depth_static,
-        limits.depth_dynamic,
-        float(limits.retry),
-        limits.tries,
-    )
-    return int(opened)
-
-
-@njit
-def _learn_records(
-    code: int,
-    pages: _Pages,
-    totals: I64,
-    counts: I64,
-    visits: Visits,
-    links: _Links,
-    depth_static: int,
-    depth_dynamic: int,
-    retry: float,
-    tries: int,
-) -> int:
-    n = len(visits)
-    fields = _Visits(
-        np.empty(n, np.uint32),
-        np.empty(n, np.uint8),
-        np.empty(n),
-        np.empty(n, np.float32),
-        np.empty(n, np.uint32),
-        np.empty(n, np.uint32),
-    )
-    for i in range(n):
-        visit = visits[i]
-        fields.page[i], fields.outcome[i], fields.time[i] = visit.page, visit.outcome, visit.time
-        fields.retry_after[i], fields.out_degree[i] = visit.retry_after, visit.out_degree
-        fields.links[i] = visit.links
-    return _learn(code, pages, totals, counts, fields, links, depth_static, depth_dynamic, retry, tries)
+        targets, kinds = np.require(targets, np.uint32, ["C", "W"]), np.require(kinds, np.uint8, ["C", "W"])
+    pages, rules = pages_of(columns), (limits.depth_static, limits.depth_dynamic, float(limits.retry), limits.tries)
+    return int(_learn(policy.code, pages, totals, counts, visits, targets, kinds, *rules))
 
 
 @inlined
-def _plant(code: int, pages: _Pages, totals: I64, counts: I64, first: int, end: int) -> None:
+def _plant(code: int, pages: PageArrays, totals: I64, counts: I64, first: int, end: int) -> None:
     for page in range(first, end):
         _count(pages, counts, page, 1)
-        is_seed = pages.flags[page] & _SEED != 0
-        seen(code, pages.cash, pages.completed, pages.ranking, totals, page, is_seed, pages.depth[page])
+        seen(code, pages, totals, page)
 
 
 @inlined
 def _learn(
     code: int,
-    pages: _Pages,
+    pages: PageArrays,
     totals: I64,
     counts: I64,
-    visits: _Visits,
-    links: _Links,
+    visits: Visits,
+    link_targets: U32,
+    link_kinds: U8,
     depth_static: int,
     depth_dynamic: int,
     retry: float,
     tries: int,
 ) -> int:
-    opened = 0
-    end = 0
-    for i in range(len(visits.page)):
-        page, outcome = visits.page[i], visits.outcome[i]
-        begin, end = end, end + visits.links[i]
+    opened = end = 0
+    for i in range(len(visits)):
+        visit = visits[i]
+        page, outcome = visit.page, visit.outcome
+        begin, end = end, end + visit.links
         if page == _NONE:
             continue
         pages.flags[page] &= _NOT_ASSIGNED
@@ -232,32 +138,19 @@ def _learn(
             continue
         after = _AFTER[outcome] if _AFTER[outcome] >= 0 else retry
         most = _TRIES[outcome] if _TRIES[outcome] >= 0 else tries
-        pause = max(after, min(float(visits.retry_after[i]), _LONGEST))
-        _conclude(pages, counts, page, outcome, visits.time[i], pause, most)
-        targets, kinds = links.targets[begin:end], links.kinds[begin:end]
+        pause = max(after, min(float(visit.retry_after), _LONGEST))
+        _conclude(pages, counts, page, outcome, visit.time, pause, most)
+        targets, kinds = link_targets[begin:end], link_kinds[begin:end]
         if pages.state[page] == _DONE:
-            degree: int = np.int64(visits.out_degree[i])  # type: ignore[assignment]
-            crawled(
-                code,
-                pages.state,
-                pages.cash,
-                pages.merit,
-                pages.completed,
-                pages.ranking,
-                totals,
-                page,
-                outcome,
-                degree,
-                targets,
-                kinds,
-            )
+            degree: int = np.int64(visit.out_degree)  # type: ignore[assignment]
+            crawled(code, pages, totals, page, outcome, degree, targets, kinds)
         for j in range(len(targets)):
             opened += _approach(pages, counts, page, targets[j], kinds[j] & 15, depth_static, depth_dynamic)
     return opened
 
 
 @inlined
-def _conclude(pages: _Pages, counts: I64, page: int, outcome: int, time: float, retry: float, tries: int) -> None:
+def _conclude(pages: PageArrays, counts: I64, page: int, outcome: int, time: float, retry: float, tries: int) -> None:
     """Sets the state of a visited page: WAITING for its next try, or DONE."""
     _count(pages, counts, page, -1)
     pages.outcome[page] = outcome
@@ -271,7 +164,7 @@ def _conclude(pages: _Pages, counts: I64, page: int, outcome: int, time: float, 
 
 
 @inlined
-def _count(pages: _Pages, counts: I64, page: int, number: int) -> None:
+def _count(pages: PageArrays, counts: I64, page: int, number: int) -> None:
     """Takes a page out of the account before a change (-1), or adds it after (1)."""
     state = pages.state[page]
     if state == _PENDING:
@@ -284,7 +177,7 @@ def _count(pages: _Pages, counts: I64, page: int, number: int) -> None:
 
 
 @njit
-def _move(pages: _Pages, counts: I64, page: int, state: int, reason: int) -> None:
+def _move(pages: PageArrays, counts: I64, page: int, state: int, reason: int) -> None:
     _count(pages, counts, page, -1)
     pages.state[page] = state
     pages.reason[page] = reason
@@ -293,7 +186,7 @@ def _move(pages: _Pages, counts: I64, page: int, state: int, reason: int) -> Non
 
 @inlined
 def _approach(
-    pages: _Pages, counts: I64, source: int, target: int, kind: int, depth_static: int, depth_dynamic: int
+    pages: PageArrays, counts: I64, source: int, target: int, kind: int, depth_static: int, depth_dynamic: int
 ) -> int:
     """Lowers the depth of `target` if the link from `source` is a shorter path. Returns 1 if that opens the page."""
     if pages.depth[target] == 0:
@@ -317,32 +210,25 @@ def _approach(
     return 1
 
 
-def judge(columns: Columns, counts: I64, verdicts: npt.NDArray[np.void]) -> None:
+def judge(columns: Columns, counts: I64, verdicts: Records) -> None:
     """Applies verdicts: of robots.txt, of changed settings, on known pages that became seeds or were listed, and on
     pages of sites that moved.
 
     robots.txt does not open a page that is excluded for another reason. A page that is done stays done, but is marked
     if it must not be fetched again. The verdict AGAIN makes a page that is done pending, unless it is so marked.
     """
-    fields = _Verdicts(*(np.array(verdicts[name]) for name in _Verdicts._fields))
-    _judge(_pages(columns), counts, fields)
-
-
-class _Verdicts(NamedTuple):
-    page: U32
-    state: U8
-    reason: U8
-    judged: U8
+    _judge(pages_of(columns), counts, np.array(verdicts))
 
 
 @njit
-def _judge(pages: _Pages, counts: I64, verdicts: _Verdicts) -> None:
-    for i in range(len(verdicts.page)):
-        page, state = verdicts.page[i], verdicts.state[i]
-        by_robots = verdicts.judged[i] & _BY_ROBOTS != 0
-        _mark(pages, page, verdicts.judged[i])
+def _judge(pages: PageArrays, counts: I64, verdicts: Records) -> None:
+    for i in range(len(verdicts)):
+        verdict = verdicts[i]
+        page, state = verdict.page, verdict.state
+        by_robots = verdict.judged & _BY_ROBOTS != 0
+        _mark(pages, page, verdict.judged)
         old = pages.state[page]
-        if verdicts.judged[i] & _AGAIN:
+        if verdict.judged & _AGAIN:
             if old == _DONE and pages.reason[page] == 0:
                 _move(pages, counts, page, _PENDING, 0)
             continue
@@ -353,11 +239,11 @@ def _judge(pages: _Pages, counts: I64, verdicts: _Verdicts) -> None:
         opens = old == _EXCLUDED and state == _PENDING and (pages.reason[page] == _ROBOTS or not by_robots)
         other_reason = old == _EXCLUDED and state == _EXCLUDED and not by_robots
         if excludes or opens or other_reason:
-            _move(pages, counts, page, state, verdicts.reason[i])
+            _move(pages, counts, page, state, verdict.reason)
 
 
 @njit
-def _mark(pages: _Pages, page: int, says: int) -> None:
+def _mark(pages: PageArrays, page: int, says: int) -> None:
     if says & _BY_ROBOTS:
         pages.flags[page] |= _JUDGED
     if says & _NOW_SEED:

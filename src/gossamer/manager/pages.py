@@ -6,8 +6,8 @@ import re
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.collection.image import Image, Parts
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Declared, Desk, Part
@@ -15,11 +15,9 @@ from gossamer.desk.kernels import enter, writable
 from gossamer.desk.places import check_room
 from gossamer.desk.rules import Rules
 from gossamer.manager import learn
-from gossamer.manager.limits import Limits
 from gossamer.manager.policies import new_totals
+from gossamer.manager.shown import SHOWN
 from gossamer.manager.strategies import LIVE, strategy_named
-
-Array = npt.NDArray[Any]
 
 
 class Pages(Part):
@@ -45,6 +43,7 @@ class Pages(Part):
         },
     }
     needs = ("counts", "totals", "ranking")
+    shown = SHOWN
 
     def __init__(self, desk: Desk) -> None:
         manager = desk.settings.manager
@@ -56,7 +55,7 @@ class Pages(Part):
         """Cash kept, spent, lost and in total (OPIC)."""
         self.counts = learn.new_counts()
         """Known pages by state, and by outcome or reason."""
-        self.limits = Limits.of(desk.settings)
+        self.limits = learn.LearnLimits.of(desk.settings)
 
     def arrays(self) -> dict[str, Array | Parts]:
         return {"counts": self.counts.reshape(-1), "totals": self.totals, "ranking": self._ranking}
@@ -107,16 +106,8 @@ def add_pages(desk: Desk, applied: Applied) -> None:
 
 def learn_from_visits(desk: Desk, applied: Applied) -> None:
     part, effects = desk[Pages], applied.effects
-    learn.learn(
-        desk.columns,
-        part.policy,
-        part.totals,
-        part.counts,
-        applied.for_pages,
-        effects.link_targets,
-        effects.link_kinds,
-        part.limits,
-    )
+    links = effects.link_targets, effects.link_kinds
+    learn.learn(desk.columns, part.policy, part.totals, part.counts, applied.for_pages, *links, part.limits)
 
 
 def judge_pages(desk: Desk, applied: Applied) -> None:

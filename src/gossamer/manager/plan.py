@@ -28,20 +28,18 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F32, F64, I64, U8, U32, U64, Bools
 from gossamer.base.askable import is_suspended
 from gossamer.base.compiled import inlined, njit
 from gossamer.desk.columns import Columns
-from gossamer.manager.policies import I64, U8, U32, U64
-from gossamer.manager.profit import CLOSED, F64, Pages, appraise, pages_of
+from gossamer.manager.policies import PageArrays, pages_of
+from gossamer.manager.profit import CLOSED, appraise
 from gossamer.manager.strategies import Strategy
-from gossamer.manager.value import F32, Terms, Value, terms_of
+from gossamer.manager.value import Terms, Value, terms_of
 
-_LOW: Final = np.uint64(0xFFFFFFFF)
-_NEVER: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
-_SAMPLE: Final = 1 << 15
-_BUFFER: Final = 1 << 16
+_LOW, _NEVER = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFFFFFFFFFF)
+_SAMPLE, _BUFFER = 1 << 15, 1 << 16
 CHUNK: Final = 1 << 12
 """Number of pages that are appraised at a time."""
 _DEFAULT: Final = Value()
@@ -77,10 +75,7 @@ def make_plan(
     issued: int = 0,
 ) -> Plan:
     """Makes a plan. Suspended sites have no pages in it: their Crawl-delay is too long, or they back off until after
-    `wall + horizon`.
-
-    `issued` is all cash given out (`value.TOTAL`).
-    """
+    `wall + horizon`. `issued` is all cash given out (`value.TOTAL`)."""
     start = time.perf_counter()
     page, site = columns.page, columns.site
     known, sites = page.count, site.count
@@ -97,9 +92,7 @@ def make_plan(
 class _Selection:
     """The state of one pass. `floor`, and `floors` by site, are the bounds that keys must exceed."""
 
-    def __init__(
-        self, pages: Pages, known: int, suspended: npt.NDArray[np.bool_], terms: Terms, batch: int, cap: int
-    ) -> None:
+    def __init__(self, pages: PageArrays, known: int, suspended: Bools, terms: Terms, batch: int, cap: int) -> None:
         self.pages, self.known, self.suspended, self.terms = pages, known, suspended, terms
         self.batch, self.cap = min(batch, known), cap
         self.buffer = np.empty(max(4 * self.batch, _BUFFER), np.uint64)
@@ -130,7 +123,7 @@ class _Selection:
             return np.uint64(0), floors
         sample = _sampled(self.known, stride)
         size = len(sample)
-        drawn = Pages._make([*(column[sample] for column in self.pages[:-2]), *self.pages[-2:]])
+        drawn = PageArrays._make([*(column[sample] for column in self.pages[:-3]), *self.pages[-3:]])
         ways, scores, keys = np.empty(size, np.uint8), np.empty(size, np.float32), np.empty(size, np.uint64)
         appraise(drawn, self.terms, 0, size, ways, scores, _nothing())
         n = _draw(self.pages, sample, ways, scores, floors, keys)
@@ -143,37 +136,25 @@ class _Selection:
         """The selected keys, the final bound, and the final bounds of the sites."""
         floors, at, used, candidates = hints.copy(), 0, 0, 0
         self.index = _nothing()
+        pages, terms, known, buffer = self.pages, self.terms, self.known, self.buffer
+        into = self.ways, self.scores, self.index
         while True:
-            at, used, found = _gather(
-                self.pages,
-                self.terms,
-                at,
-                self.known,
-                floor,
-                floors,
-                self.buffer,
-                used,
-                self.ways,
-                self.scores,
-                self.index,
-            )
+            at, used, found = _gather(pages, terms, at, known, floor, floors, buffer, used, *into)
             candidates += found
-            self.buffer[:used].sort()
+            buffer[:used].sort()
             self.taken[:] = 0
-            used = _trim(self.pages, self.buffer, used, floors, self.taken, self.batch, self.cap)
+            used = _trim(pages, buffer, used, floors, self.taken, self.batch, self.cap)
             if used == self.batch > 0:
-                floor = max(floor, self.buffer[used - 1])
-            if at == self.known:
+                floor = max(floor, buffer[used - 1])
+            if at == known:
                 self.candidates = candidates
-                return self.buffer[:used].copy(), floor, floors
+                return buffer[:used].copy(), floor, floors
 
 
 def _holds(floor: np.uint64, hints: U64, last: np.uint64, floors: U64, full: bool) -> bool:
-    """Whether the bounds from the sample dropped no page of the result.
-
-    The general bound dropped none if the plan is full. The bound of a site dropped none if the site reached its cap,
-    which raises its bound, or if it lies below the last page of a full plan.
-    """
+    """Whether the bounds from the sample dropped no page of the result. The general bound dropped none if the plan is
+    full. The bound of a site dropped none if the site reached its cap, which raises its bound, or if it lies below the
+    last page of a full plan."""
     if not full and floor > 0:
         return False
     unproven = (hints > 0) & (hints != _NEVER) & (floors == hints)
@@ -200,7 +181,7 @@ def _page(key: np.uint64) -> np.int64:
 
 @njit
 def _gather(
-    pages: Pages,
+    pages: PageArrays,
     terms: Terms,
     at: int,
     known: int,
@@ -230,7 +211,7 @@ def _gather(
 
 
 @njit
-def _trim(pages: Pages, buffer: U64, used: int, floors: U64, taken: I64, batch: int, cap: int) -> int:
+def _trim(pages: PageArrays, buffer: U64, used: int, floors: U64, taken: I64, batch: int, cap: int) -> int:
     """Turns keys in rising order into the keys that stay, in falling order. Raises the bounds of sites at their cap."""
     for i in range(used // 2):
         buffer[i], buffer[used - 1 - i] = buffer[used - 1 - i], buffer[i]
@@ -256,7 +237,7 @@ def _sampled(known: int, stride: int) -> I64:
 
 
 @njit
-def _draw(pages: Pages, sample: I64, ways: U8, scores: F32, floors: U64, keys: U64) -> int:
+def _draw(pages: PageArrays, sample: I64, ways: U8, scores: F32, floors: U64, keys: U64) -> int:
     """Fills `keys` with the keys of the pages of a sample that may be planned; returns their number."""
     origin, site = pages.origin, pages.site
     n = 0
@@ -275,7 +256,7 @@ def _enough(count: int, stride: int) -> float:
 
 
 @njit
-def _estimate(pages: Pages, best: U64, floors: U64, taken: I64, batch: int, cap: int, stride: int) -> np.uint64:
+def _estimate(pages: PageArrays, best: U64, floors: U64, taken: I64, batch: int, cap: int, stride: int) -> np.uint64:
     """Returns the bound for all pages; sets `floors` of sites that have enough pages in the sample to fill their
     cap."""
     wanted, site_wanted = _enough(batch, stride), _enough(cap, stride)

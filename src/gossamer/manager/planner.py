@@ -12,24 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import U32
 from gossamer.base.askable import is_suspended
 from gossamer.base.model import Reason, State, VerdictFlag
 from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.store import Store
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
-from gossamer.manager.history import Past, read_history
+from gossamer.manager.history import Past, Said, read_history
 from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan, make_plan
-from gossamer.manager.unjudged import find_unjudged
+from gossamer.manager.scans import find_unjudged
 from gossamer.manager.value import TOTAL, Value
-
-Array = npt.NDArray[Any]
 
 PAUSE: Final = 0.25
 """Minimum seconds between plans."""
@@ -40,7 +38,7 @@ AT_ONCE: Final = 20_000
 class Unjudged(NamedTuple):
     """Pages to which the robots rules are still to be applied, with their URLs."""
 
-    pages: Array
+    pages: U32
     texts: list[bytes]
 
 
@@ -77,7 +75,7 @@ class Planner:
         """Something has changed since the last plan was begun."""
         self.longest = 0.0
         """Duration of the longest plan, in seconds."""
-        self.history = read_history(store.shard)
+        self._history = read_history(store.shard)
         self.made = Made()
 
     def outdate(self) -> None:
@@ -121,14 +119,21 @@ class Planner:
         self._taken = True
         self.longest = max(self.longest, plan.seconds)
         self.made = Made(plan, self._begun)
-        self.history.add(past)
+        self._history.add(past)
         return plan, self._judge(unjudged)
 
     def appraise(self, wall: float) -> tuple[float, int]:
         """The current V(I), and the number of pages in the index. Takes 0.1 s at 10^7 known pages."""
-        desk = self._desk
-        plan = make_plan(desk.columns, desk[Pages].policy, wall, 1, 1, 0.0, self.value, int(desk[Pages].totals[TOTAL]))
+        plan = self._plan(wall, 1, 1, 0.0)
         return plan.index_value, plan.index_pages
+
+    def plans_about(self, page: int, site: int) -> list[Said]:
+        """What each of the last plans did with the page."""
+        return self._history.about(page, site)
+
+    def write_history(self) -> None:
+        """Writes the last plans to disk, for `gossamer explain` after the crawl."""
+        self._history.write(self._store.shard)
 
     def close(self) -> None:
         self._thread.shutdown(wait=True)
@@ -137,37 +142,24 @@ class Planner:
         harvester = self._desk.settings.harvester
         return in_flight < min(harvester.least_connections, harvester.connections)
 
+    def _plan(self, wall: float, batch_size: int, per_site: int, horizon: float) -> Plan:
+        columns, pages = self._desk.columns, self._desk[Pages]
+        issued = int(pages.totals[TOTAL])
+        return make_plan(columns, pages.policy, wall, batch_size, per_site, horizon, self.value, issued)
+
     def _make(self, wall: float) -> tuple[Plan, Past, Unjudged]:
         desk, manager = self._desk, self._desk.settings.manager
         known, site = desk.columns.page.count, desk.columns.site
         used = slice(0, site.count)
         aside = np.flatnonzero(is_suspended(site.refused[used], site.next[used], wall + self._horizon))
-        plan = make_plan(
-            desk.columns,
-            desk[Pages].policy,
-            wall,
-            manager.batch_size,
-            manager.batch_per_site,
-            self._horizon,
-            self.value,
-            int(desk[Pages].totals[TOTAL]),
-        )
+        limits = manager.batch_size, manager.batch_per_site
+        plan = self._plan(wall, *limits, self._horizon)
         pages = np.zeros(0, np.uint32)
         if desk[Rules].unjudged:
             desk[Rules].unjudged = False
             pages = find_unjudged(desk.columns, wall, AT_ONCE)
-        past = Past(
-            self.history.last + 1,
-            wall,
-            known,
-            plan.candidates,
-            manager.batch_size,
-            manager.batch_per_site,
-            plan.sites,
-            plan.offsets[1:].astype(np.uint32),
-            plan.pages,
-            aside.astype(np.uint32),
-        )
+        arrays = plan.sites, plan.offsets[1:].astype(np.uint32), plan.pages, aside.astype(np.uint32)
+        past = Past(self._history.last + 1, wall, known, plan.candidates, *limits, *arrays)
         return plan, past, Unjudged(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
 
     def _judge(self, unjudged: Unjudged) -> list[Verdict]:

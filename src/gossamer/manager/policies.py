@@ -38,37 +38,27 @@ are not in the journal.
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F32, F64, I64, U8, U32, U64
 from gossamer.base.askable import REVISITED
 from gossamer.base.compiled import inlined, njit
-from gossamer.base.model import LinkKind, Outcome, State
+from gossamer.base.model import LinkKind, Outcome, PageFlag, State
+from gossamer.desk.columns import Columns
 from gossamer.manager.strategies import BACKLINKS, COMPLETED, FRACTIONAL, MERCATOR, OPIC, PARTIAL, UNIT, VALUE
 from gossamer.manager.value import GIVEN, TOTAL
 
-Array = npt.NDArray[Any]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-U32 = npt.NDArray[np.uint32]
-U64 = npt.NDArray[np.uint64]
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-
 SEED_CASH: Final = 2**43
-
 SEED_SHARE: Final = np.float32(2.0**-10)
 """Completed PageRank of a seed before the first computation."""
-BASE: Final = 0
-RANKED: Final = 1
+BASE, RANKED = 0, 1
 """Indices into `columns.ranking`: completed PageRank of pages found since the computation, and the number of pages that
 the computation knew."""
-
-KEPT: Final = 0
-SPENT: Final = 1
-LOST: Final = 2
+KEPT, SPENT, LOST = 0, 1, 2
+"""Indices into the totals of cash; `value.TOTAL` is the next."""
 DRAWN: Final = 4
 """Index into the totals, for MERCATOR: the time of the last page fetched; after it the last time of each queue."""
 FRONTS: Final = 8
@@ -76,18 +66,44 @@ FRONTS: Final = 8
 _DRAW: Final = 2.0**16
 """Units per unit of a drawing time."""
 
-_DONE: Final = int(State.DONE)
-_REDIRECTED: Final = int(Outcome.REDIRECT)
-_REDIRECT: Final = int(LinkKind.REDIRECT)
+_DONE, _REDIRECTED, _REDIRECT = int(State.DONE), int(Outcome.REDIRECT), int(LinkKind.REDIRECT)
+_SEED: Final = np.uint8(PageFlag.SEED)
 _FAILED: Final = np.array([o not in REVISITED for o in Outcome])
-_GIVEN: Final = np.uint64(GIVEN)
+_GIVEN, _CASH = np.uint64(GIVEN), np.uint64(GIVEN - 1)
 DAMPING: Final = 0.85
 """Damping of FRACTIONAL; the same as that of PageRank."""
-_CASH: Final = np.uint64(GIVEN - 1)
 _COUNTS: Final = np.array(
     [c in (BACKLINKS, COMPLETED, FRACTIONAL, MERCATOR, OPIC, PARTIAL, VALUE) for c in range(MERCATOR + 1)]
 )
 """By code: whether the strategy uses the cells of cash."""
+
+
+class PageArrays(NamedTuple):
+    """The columns of pages that kernels read and write."""
+
+    origin: U32
+    state: U8
+    reason: U8
+    depth: U8
+    flags: U8
+    outcome: U8
+    tries: U8
+    due: U32
+    cash: U64
+    merit: F32
+    boost: F32
+    completed: F32
+    site: U32  # by origin
+    pending: U32  # by site
+    ranking: F64
+
+
+_columns = attrgetter(*PageArrays._fields[:-3])
+
+
+def pages_of(columns: Columns) -> PageArrays:
+    others = columns.origin.site, columns.site.pending, columns.ranking
+    return PageArrays._make(_columns(columns.page) + others)
 
 
 def new_totals() -> I64:
@@ -96,16 +112,17 @@ def new_totals() -> I64:
 
 
 @inlined
-def seen(code: int, cash: U64, completed: F32, ranking: F64, totals: I64, page: int, is_seed: bool, depth: int) -> None:
+def seen(code: int, pages: PageArrays, totals: I64, page: int) -> None:
+    is_seed = pages.flags[page] & _SEED != 0
     if code == MERCATOR:
-        cash[page] = _queue_up(totals, page, depth)
+        pages.cash[page] = _queue_up(totals, page, pages.depth[page])
         return
-    if is_seed and ranking[RANKED] == 0 and code in (COMPLETED, VALUE):
-        completed[page] = SEED_SHARE
+    if is_seed and pages.ranking[RANKED] == 0 and code in (COMPLETED, VALUE):
+        pages.completed[page] = SEED_SHARE
     if not is_seed or totals[TOTAL] > np.int64(2**63 - 1 - SEED_CASH):
         return
     if code in (OPIC, VALUE, FRACTIONAL):
-        cash[page] += np.uint64(SEED_CASH)
+        pages.cash[page] += np.uint64(SEED_CASH)
         totals[KEPT] += SEED_CASH
         totals[TOTAL] += SEED_CASH
 
@@ -125,20 +142,10 @@ def _queue_up(totals: I64, page: int, depth: int) -> np.uint64:
 
 @inlined
 def crawled(
-    code: int,
-    state: U8,
-    cash: U64,
-    merit: F32,
-    completed: F32,
-    ranking: F64,
-    totals: I64,
-    page: int,
-    outcome: int,
-    out_degree: int,
-    targets: U32,
-    kinds: U8,
+    code: int, pages: PageArrays, totals: I64, page: int, outcome: int, out_degree: int, targets: U32, kinds: U8
 ) -> None:
     """Hands on the worth of `page`, which ended in `outcome`. It is already DONE, so a share for itself is lost."""
+    state, cash, completed = pages.state, pages.cash, pages.completed
     if not _COUNTS[code] or cash[page] & _GIVEN:
         return
     degree = max(out_degree, len(targets))
@@ -149,10 +156,10 @@ def crawled(
     elif code == BACKLINKS:
         _add(state, cash, targets, 1)
     elif code == PARTIAL and degree > 0:
-        rank = max(float(merit[page]), np.int64(cash[page] & _CASH) / UNIT)
+        rank = max(float(pages.merit[page]), np.int64(cash[page] & _CASH) / UNIT)
         _add(state, cash, targets, int(rank * UNIT / degree))
     if code in (COMPLETED, VALUE) and degree > 0 and not _FAILED[outcome]:
-        _promise(state, completed, completed_of(page, completed[page], ranking) * DAMPING / degree, targets)
+        _promise(state, completed, completed_of(page, completed[page], pages.ranking) * DAMPING / degree, targets)
     cash[page] |= _GIVEN
 
 

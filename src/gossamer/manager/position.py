@@ -12,35 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from gossamer.base.askable import (
-    REVISITED,
-    is_due_again,
-    is_new,
-    is_suspended,
-    is_to_be_retried,
-    may_be_fetched_again,
-)
+from gossamer.base import askable
+from gossamer.base.arrays import F32, I64, Array, Bools
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.base.outcomes import FOR_GOOD
-from gossamer.manager.strategies import (
-    BREADTH_FIRST,
-    COMPLETED,
-    LAST,
-    LIVE,
-    MERCATOR,
-    MERIT,
-    PARTIAL,
-    RANDOM,
-    SHALLOW,
-    UNIT,
-    VALUE,
-)
-from gossamer.manager.value import F32, GIVEN, Known, Terms, Value, terms_of
+from gossamer.manager import strategies
+from gossamer.manager.value import GIVEN, Known, Terms, Value, terms_of
 from gossamer.rank.names import straight_log2
-
-Bools = npt.NDArray[np.bool_]
 
 CHUNK: Final = 1 << 15
 _NO_FLAGS: Final = np.uint8(0)
@@ -86,12 +65,12 @@ def standing_of(
 ) -> Standing:
     """The position of `page`. `policy` is a name; other arguments are those of `plan.make_plan`. `known` are columns in
     memory or mapped from an image."""
-    terms = terms_of(known, LIVE[policy].code, value, issued, wall)
+    terms = terms_of(known, strategies.LIVE[policy].code, value, issued, wall)
     alone = _Chunk(known, terms, page, page + 1)
     sites = known.site.count
-    suspended = is_suspended(known.site.refused[:sites], known.site.next[:sites], wall + horizon)
+    suspended = askable.is_suspended(known.site.refused[:sites], known.site.next[:sites], wall + horizon)
     site = int(known.origin.site[known.page.origin[page]])
-    fetched = bool(known.page.state[page] == State.DONE and int(known.page.outcome[page]) in REVISITED)
+    fetched = bool(known.page.state[page] == State.DONE and int(known.page.outcome[page]) in askable.REVISITED)
     age = max(0.0, wall - float(known.page.due[page]))
     quality, fresh = float(alone.quality()[0]), float(np.exp(-age / value.change_period)) if fetched else 0.0
     in_index = fetched and known.page.outcome[page] == Outcome.OK
@@ -131,7 +110,7 @@ def _closed(known: Known, terms: Terms, page: int) -> str:
         return "it waits for its next try"
     if state != State.DONE:
         return ""
-    if int(pages.outcome[page]) not in REVISITED:
+    if int(pages.outcome[page]) not in askable.REVISITED:
         return "it is done"
     if terms.min_period == np.inf:
         return "it was fetched, and pages are fetched only once (manager.min_period)"
@@ -148,14 +127,12 @@ def _why_suspended(known: Known, site: int, wall: float) -> str:
     return f"its site is suspended for another {known.site.next[site] - wall:,.0f} s"
 
 
-def _compare(
-    known: Known, terms: Terms, suspended: Bools, page: int, score: np.float32
-) -> tuple[int, npt.NDArray[Any]]:
+def _compare(known: Known, terms: Terms, suspended: Bools, page: int, score: np.float32) -> tuple[int, Array]:
     """The number of pages that may be planned and, by site, the number of these that come before `page`."""
     better = np.zeros(len(suspended), np.int64)
     candidates = 0
     site_of, any_suspended = known.origin.site, bool(suspended.any())
-    for chunk in _chunks(known, terms):
+    for chunk in chunks(known, terms):
         may = chunk.may_be_planned()
         origin = known.page.origin[chunk.first : chunk.end]
         if any_suspended:
@@ -171,7 +148,7 @@ def _compare(
     return candidates, better
 
 
-def _chunks(known: Known, terms: Terms) -> Iterator[_Chunk]:
+def chunks(known: Known, terms: Terms) -> Iterator[_Chunk]:
     count = known.page.count
     for first in range(0, count, CHUNK):
         yield _Chunk(known, terms, first, min(first + CHUNK, count))
@@ -183,8 +160,8 @@ class _Chunk:
     def __init__(self, known: Known, terms: Terms, first: int, end: int) -> None:
         self.known, self.terms, self.first, self.end = known, terms, first, end
 
-    def _column(self, name: str) -> npt.NDArray[Any]:
-        column: npt.NDArray[Any] = getattr(self.known.page, name)[self.first : self.end]
+    def _column(self, name: str) -> Array:
+        column: Array = getattr(self.known.page, name)[self.first : self.end]
         return column
 
     def _again(self, flags: Any) -> Bools:
@@ -192,16 +169,16 @@ class _Chunk:
         if self.terms.min_period == np.inf:
             return np.zeros(self.end - self.first, np.bool_)
         latest, reason = self.terms.wall - self.terms.min_period, self._column("reason")
-        due = is_due_again(self._column("state"), flags, self._column("due"), latest, reason)
-        again: Bools = due & may_be_fetched_again(reason, self._column("outcome"))
+        due = askable.is_due_again(self._column("state"), flags, self._column("due"), latest, reason)
+        again: Bools = due & askable.may_be_fetched_again(reason, self._column("outcome"))
         return again
 
     def may_be_planned(self) -> Bools:
         """As `profit.appraise` finds it."""
         state, flags = self._column("state"), self._column("flags")
-        may: Bools = is_new(state, flags)
+        may: Bools = askable.is_new(state, flags)
         if (state == State.WAITING).any():
-            may |= is_to_be_retried(state, flags, self._column("due"), np.uint32(self.terms.wall))
+            may |= askable.is_to_be_retried(state, flags, self._column("due"), np.uint32(self.terms.wall))
         may |= self._again(flags)
         return may
 
@@ -233,7 +210,7 @@ class _Chunk:
         if len(terms.sites):
             yield "pending", terms.sites[self.known.origin.site[self._column("origin")]]
 
-    def _cash(self) -> npt.NDArray[np.int64]:
+    def _cash(self) -> I64:
         return (self._column("cash") & np.uint64(GIVEN - 1)).astype(np.int64)
 
     def _completed(self) -> F32:
@@ -250,28 +227,28 @@ class _Chunk:
 
     def scores(self) -> F32:
         terms, again = self.terms, self._again(_NO_FLAGS)
-        if terms.code in (BREADTH_FIRST, SHALLOW):
-            depth = self._column("depth") * np.float32(terms.code == SHALLOW)
+        if terms.code in (strategies.BREADTH_FIRST, strategies.SHALLOW):
+            depth = self._column("depth") * np.float32(terms.code == strategies.SHALLOW)
             return -(depth + 256 * again.astype(np.float32))
-        worth = self.quality() if terms.code == VALUE else self._simple()
-        if terms.code == MERCATOR:
-            return np.where(again, np.float32(LAST), worth)
-        if terms.code == VALUE and terms.alpha != 1:
+        worth = self.quality() if terms.code == strategies.VALUE else self._simple()
+        if terms.code == strategies.MERCATOR:
+            return np.where(again, np.float32(strategies.LAST), worth)
+        if terms.code == strategies.VALUE and terms.alpha != 1:
             worth = worth**terms.alpha
         return np.where(again, worth * (np.float32(1) - self.kept()), worth) if again.any() else worth
 
     def _simple(self) -> F32:
         """As `profit.simple_score`."""
         code, merit = self.terms.code, np.asarray(self._column("merit"), np.float32)
-        if code == MERIT:
+        if code == strategies.MERIT:
             return merit
-        if code == COMPLETED:
+        if code == strategies.COMPLETED:
             return self._completed()
-        if code == RANDOM:
+        if code == strategies.RANDOM:
             mixed = np.arange(self.first, self.end, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
             mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
             return (mixed >> np.uint64(40)).astype(np.float32)
         held = self._cash().astype(np.float32)
-        if code == MERCATOR:
+        if code == strategies.MERCATOR:
             return -held
-        return np.where(merit > 0, merit, held / np.float32(UNIT)) if code == PARTIAL else held
+        return np.where(merit > 0, merit, held / np.float32(strategies.UNIT)) if code == strategies.PARTIAL else held

@@ -22,42 +22,24 @@ time: 200 ns per page were measured). Powers and exponentials use single precisi
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer.base import askable
+from gossamer.base.arrays import F32, F64, U8
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import Outcome, PageFlag, State
-from gossamer.desk.columns import Columns
-from gossamer.manager.policies import U8, U32, U64, completed_of
-from gossamer.manager.strategies import (
-    BREADTH_FIRST,
-    COMPLETED,
-    LAST,
-    MERCATOR,
-    MERIT,
-    PARTIAL,
-    RANDOM,
-    SHALLOW,
-    UNIT,
-    VALUE,
-)
-from gossamer.manager.value import F32, GIVEN, Terms
+from gossamer.manager import strategies
+from gossamer.manager.policies import PageArrays, completed_of
+from gossamer.manager.value import GIVEN, Terms
 
-F64 = npt.NDArray[np.float64]
-
-_WAITING: Final = int(State.WAITING)
-_DONE: Final = int(State.DONE)
-_OK: Final = int(Outcome.OK)
+_WAITING, _DONE, _OK = int(State.WAITING), int(State.DONE), int(Outcome.OK)
 _DYNAMIC: Final = np.uint8(PageFlag.DYNAMIC)
 _CASH: Final = np.uint64(GIVEN - 1)
 _ONE: Final = np.float32(1)
 
-CLOSED: Final = 0
-NEW: Final = 1
-AGAIN: Final = 2
+CLOSED, NEW, AGAIN = 0, 1, 2
 """How a page may be planned: not now, as one not fetched yet, or to be fetched again."""
 
 is_new = inlined(askable.is_new)
@@ -66,53 +48,15 @@ is_due_again = inlined(askable.is_due_again)
 may_be_fetched_again = inlined(askable.may_be_fetched_again)
 
 
-class Pages(NamedTuple):
-    """The columns of pages that kernels read."""
-
-    state: U8
-    reason: U8
-    flags: U8
-    outcome: U8
-    due: U32
-    depth: U8
-    cash: U64
-    merit: F32
-    boost: F32
-    completed: F32
-    origin: U32
-    site: U32  # by origin
-    ranking: F64
-
-
-def pages_of(columns: Columns) -> Pages:
-    page = columns.page
-    return Pages(
-        page.state,
-        page.reason,
-        page.flags,
-        page.outcome,
-        page.due,
-        page.depth,
-        page.cash,
-        page.merit,
-        page.boost,
-        page.completed,
-        page.origin,
-        columns.origin.site,
-        columns.ranking,
-    )
-
-
 @njit
-def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, scores: F32, index: F64) -> int:
+def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, scores: F32, index: F64) -> int:
     """Fills `ways` (whether each of `count` pages from `first` on may be planned) and `scores` (its score if it may).
-
-    Adds the values of the pages in the index to `index`: sum, minimum, number. Returns how many pages may be planned.
-    """
+    Adds the values of the pages in the index to `index`: sum, minimum, number. Returns how many pages may be
+    planned."""
     end = first + count
     found, again = _find_ways(pages, terms, first, end, ways)
     in_index = _in_index(pages.state[first:end], pages.outcome[first:end])
-    if in_index or terms.code == VALUE:
+    if in_index or terms.code == strategies.VALUE:
         _qualities(pages, terms, first, end, scores)
         if terms.alpha != _ONE:
             for i in range(count):
@@ -120,17 +64,17 @@ def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, score
     kept = _kept(pages, terms, first, end) if in_index or again else scores
     if in_index:
         _add_up(pages.state[first:end], pages.outcome[first:end], scores, kept, index)
-    if terms.code != VALUE:
+    if terms.code != strategies.VALUE:
         depth, cash = pages.depth[first:end], pages.cash[first:end]
-        merit = pages.completed[first:end] if terms.code == COMPLETED else pages.merit[first:end]
+        merit = pages.completed[first:end] if terms.code == strategies.COMPLETED else pages.merit[first:end]
         for i in range(count):
             scores[i] = simple_score(terms.code, first + i, depth[i], cash[i], merit[i], pages.ranking)
-    if terms.code == BREADTH_FIRST or terms.code == SHALLOW:
+    if terms.code == strategies.BREADTH_FIRST or terms.code == strategies.SHALLOW:
         for i in range(count):
             scores[i] -= np.float32(256 if ways[i] == AGAIN else 0)
-    elif terms.code == MERCATOR:
+    elif terms.code == strategies.MERCATOR:
         for i in range(count):
-            scores[i] = np.float32(LAST) if ways[i] == AGAIN else scores[i]
+            scores[i] = np.float32(strategies.LAST) if ways[i] == AGAIN else scores[i]
     elif again:
         for i in range(count):
             if ways[i] == AGAIN:
@@ -141,28 +85,28 @@ def appraise(pages: Pages, terms: Terms, first: int, count: int, ways: U8, score
 @inlined
 def simple_score(code: int, page: int, depth: int, cash: np.uint64, merit: np.float32, ranking: F64) -> np.float32:
     """The score of one page under any policy but VALUE. For COMPLETED, `merit` is its completed PageRank."""
-    if code == BREADTH_FIRST:
+    if code == strategies.BREADTH_FIRST:
         return np.float32(0)
-    if code == SHALLOW:
+    if code == strategies.SHALLOW:
         return np.float32(-np.int64(depth))
-    if code == MERIT:
+    if code == strategies.MERIT:
         return np.float32(merit)
-    if code == COMPLETED:
+    if code == strategies.COMPLETED:
         return completed_of(page, merit, ranking)
-    if code == RANDOM:
+    if code == strategies.RANDOM:
         mixed = np.uint64(page) * np.uint64(0x9E3779B97F4A7C15)
         mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
         return np.float32(np.int64(mixed >> np.uint64(40)))
     held = np.float32(np.int64(cash & _CASH))
-    if code == MERCATOR:
+    if code == strategies.MERCATOR:
         return -held
-    if code == PARTIAL:
-        return merit if merit > 0 else held / np.float32(UNIT)
+    if code == strategies.PARTIAL:
+        return merit if merit > 0 else held / np.float32(strategies.UNIT)
     return held
 
 
 @njit
-def _kept(pages: Pages, terms: Terms, first: int, end: int) -> F32:
+def _kept(pages: PageArrays, terms: Terms, first: int, end: int) -> F32:
     """f^gamma of the pages that are done: the share of the value of our copies that is left."""
     state, due = pages.state[first:end], pages.due[first:end]
     kept = np.empty(len(state), np.float32)
@@ -173,7 +117,7 @@ def _kept(pages: Pages, terms: Terms, first: int, end: int) -> F32:
 
 
 @njit
-def _find_ways(pages: Pages, terms: Terms, first: int, end: int, ways: U8) -> tuple[int, int]:
+def _find_ways(pages: PageArrays, terms: Terms, first: int, end: int, ways: U8) -> tuple[int, int]:
     """Fills `ways`; returns how many pages may be planned, and how many of these were fetched before."""
     state, flags = pages.state[first:end], pages.flags[first:end]
     found = again = waiting = 0
@@ -223,7 +167,7 @@ def _add_up(state: U8, outcome: U8, worth: F32, kept: F32, index: F64) -> None:
 
 
 @njit
-def _qualities(pages: Pages, terms: Terms, first: int, end: int, out: F32) -> None:
+def _qualities(pages: PageArrays, terms: Terms, first: int, end: int, out: F32) -> None:
     """Fills `out` with the quality of each page, as `value` defines it; the logarithm is `rank.names.straight_log2`."""
     merit = pages.merit[first:end]
     for i in range(len(merit)):

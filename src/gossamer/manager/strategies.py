@@ -17,17 +17,7 @@ from typing import Final
 
 from gossamer.base.errors import UsageError
 
-BREADTH_FIRST: Final = 0
-OPIC: Final = 1
-VALUE: Final = 2
-BACKLINKS: Final = 3
-FRACTIONAL: Final = 4
-MERIT: Final = 5
-PARTIAL: Final = 6
-RANDOM: Final = 7
-SHALLOW: Final = 8
-COMPLETED: Final = 9
-MERCATOR: Final = 10
+BREADTH_FIRST, OPIC, VALUE, BACKLINKS, FRACTIONAL, MERIT, PARTIAL, RANDOM, SHALLOW, COMPLETED, MERCATOR = range(11)
 
 UNIT: Final = 2.0**50
 """Cash per unit of PageRank, for PARTIAL."""
@@ -41,8 +31,8 @@ class Strategy:
 
     name: str
     code: int
-    sentence: str
     source: str
+    sentence: str
     sites_by: str = "best"
     prepares: str = ""
     """Name of the link score (`rank.prepared`) that is recomputed every so many pages."""
@@ -56,137 +46,57 @@ class Strategy:
         return not self.given
 
 
+# fmt: off
 _ROWS: Final = (
-    Strategy(
-        "value",
-        VALUE,
+    Strategy("value", VALUE, "thesis 3.4, 7.2.1",
         "Pages whose fetch adds most to the value of the index: by quality, and by age if fetched before.",
-        "thesis 3.4, 7.2.1",
-        prepares="completed",
-    ),
-    Strategy(
-        "completed-pagerank",
-        COMPLETED,
+        prepares="completed"),
+    Strategy("completed-pagerank", COMPLETED, "our own: rank/completed.py",
         "Pages with the highest PageRank in the completed graph, if unfetched pages link as their site does.",
-        "our own: rank/completed.py",
-        prepares="completed",
-    ),
-    Strategy(
-        "breadth-first",
-        BREADTH_FIRST,
-        "Pages in the order of discovery.",
-        "thesis 4.3.1; Najork and Wiener 2001; Depth in 000",
-    ),
-    Strategy(
-        "shallow-first",
-        SHALLOW,
-        "Pages the fewest clicks below the start page of their site or a link from another site; then by discovery.",
-        "thesis 3.4 (perceived depth)",
-    ),
-    Strategy(
-        "backlink-count",
-        BACKLINKS,
-        "Pages that most fetched pages link to.",
-        "thesis 4.3.1; Cho, Garcia-Molina and Page 1998",
-    ),
-    Strategy(
-        "batch-pagerank",
-        MERIT,
-        "Pages with the highest PageRank in the graph known so far, computed every K pages.",
-        "thesis 4.3.1; Cho, Garcia-Molina and Page 1998; Batch in 000",
-        prepares="pagerank",
-    ),
-    Strategy(
-        "partial-pagerank",
-        PARTIAL,
+        prepares="completed"),
+    Strategy("breadth-first", BREADTH_FIRST, "thesis 4.3.1; Najork and Wiener 2001; Depth in 000",
+        "Pages in the order of discovery."),
+    Strategy("shallow-first", SHALLOW, "thesis 3.4 (perceived depth)",
+        "Pages the fewest clicks below the start page of their site or a link from another site; then by discovery."),
+    Strategy("backlink-count", BACKLINKS, "thesis 4.3.1; Cho, Garcia-Molina and Page 1998",
+        "Pages that most fetched pages link to."),
+    Strategy("batch-pagerank", MERIT, "thesis 4.3.1; Cho, Garcia-Molina and Page 1998; Batch in 000",
+        "Pages with the highest PageRank in the graph known so far, computed every K pages.", prepares="pagerank"),
+    Strategy("partial-pagerank", PARTIAL, "thesis 4.3.1; Partial in 000",
         "As batch-pagerank; pages found since get the sum of PageRank / out-degree over the pages that link to them.",
-        "thesis 4.3.1; Partial in 000",
-        prepares="pagerank",
-    ),
-    Strategy(
-        "opic",
-        OPIC,
-        "Pages with the most cash: a fetched page hands its cash on to the pages that it links to.",
-        "thesis 4.3.1; Abiteboul, Preda and Cobena 2003",
-    ),
-    Strategy(
-        "opic-kept",
-        MERIT,
+        prepares="pagerank"),
+    Strategy("opic", OPIC, "thesis 4.3.1; Abiteboul, Preda and Cobena 2003",
+        "Pages with the most cash: a fetched page hands its cash on to the pages that it links to."),
+    Strategy("opic-kept", MERIT, "Abiteboul, Preda and Cobena 2003",
         "OPIC in which fetched pages keep the cash that comes later, and hand it on whenever scores are recomputed.",
-        "Abiteboul, Preda and Cobena 2003",
-        prepares="opic",
-    ),
-    Strategy(
-        "larger-sites-first",
-        BREADTH_FIRST,
+        prepares="opic"),
+    Strategy("larger-sites-first", BREADTH_FIRST, "thesis 4.3.1; Length in 000",
         "The site with the most pending pages, breadth-first within a site; ties go to the site that waited longest.",
-        "thesis 4.3.1; Length in 000",
-        "larger",
-    ),
-    Strategy(
-        "windowed-rankmass",
-        MERIT,
+        sites_by="larger"),
+    Strategy("windowed-rankmass", MERIT, "Cho and Schonfeld 2007",
         "Pages that receive most of the PageRank personalised on the seeds, by the links known so far.",
-        "Cho and Schonfeld 2007",
-        prepares="rankmass",
-    ),
-    Strategy(
-        "fractional-pagerank",
-        FRACTIONAL,
-        "As OPIC, with a part of the cash lost at every step: PageRank in one pass.",
-        "Alam, Ha and Lee 2009",
-    ),
-    Strategy("random-frontier", RANDOM, "A random known page: the baseline of a real crawl.", "ERRATA: random"),
-    Strategy(
-        "random",
-        RANDOM,
-        "A random page, known or not: the diagonal that the thesis compares with.",
-        "thesis 4.3",
-        given="all pages",
-    ),
-    Strategy(
-        "mercator",
-        MERCATOR,
+        prepares="rankmass"),
+    Strategy("fractional-pagerank", FRACTIONAL, "Alam, Ha and Lee 2009",
+        "As OPIC, with a part of the cash lost at every step: PageRank in one pass."),
+    Strategy("random-frontier", RANDOM, "ERRATA: random", "A random known page: the baseline of a real crawl."),
+    Strategy("random", RANDOM, "thesis 4.3",
+        "A random page, known or not: the diagonal that the thesis compares with.", given="all pages"),
+    Strategy("mercator", MERCATOR, "002; Heydon and Najork 1999",
         "A FIFO front queue per depth; pages are drawn at random, from each queue half as often as from the one above.",
-        "002; Heydon and Najork 1999",
-        "waiting",
-    ),
-    Strategy(
-        "historical-pagerank-omniscient",
-        MERIT,
-        "PageRank of an earlier crawl; new pages have their true PageRank.",
-        "thesis 4.3.2",
-        given="history",
-    ),
-    Strategy(
-        "historical-pagerank-random",
-        MERIT,
-        "PageRank of an earlier crawl; new pages have that of a random page of it.",
-        "thesis 4.3.2",
-        given="history",
-    ),
-    Strategy(
-        "historical-pagerank-zero",
-        MERIT,
-        "PageRank of an earlier crawl; new pages come last.",
-        "thesis 4.3.2",
-        given="history",
-    ),
-    Strategy(
-        "historical-pagerank-parent",
-        MERIT,
+        sites_by="waiting"),
+    Strategy("historical-pagerank-omniscient", MERIT, "thesis 4.3.2",
+        "PageRank of an earlier crawl; new pages have their true PageRank.", given="history"),
+    Strategy("historical-pagerank-random", MERIT, "thesis 4.3.2",
+        "PageRank of an earlier crawl; new pages have that of a random page of it.", given="history"),
+    Strategy("historical-pagerank-zero", MERIT, "thesis 4.3.2",
+        "PageRank of an earlier crawl; new pages come last.", given="history"),
+    Strategy("historical-pagerank-parent", MERIT, "thesis 4.3.2",
         "PageRank of an earlier crawl; new pages have PageRank / out-degree of the page where they were found.",
-        "thesis 4.3.2",
-        given="history",
-    ),
-    Strategy(
-        "omniscient",
-        MERIT,
-        "Pages with the highest true PageRank, which only an oracle knows.",
-        "thesis 4.3.3; Optimal in 000",
-        given="worth",
-    ),
+        given="history"),
+    Strategy("omniscient", MERIT, "thesis 4.3.3; Optimal in 000",
+        "Pages with the highest true PageRank, which only an oracle knows.", given="worth"),
 )
+# fmt: on
 
 STRATEGIES: Final = {strategy.name: strategy for strategy in _ROWS}
 LIVE: Final = {strategy.name: strategy for strategy in _ROWS if strategy.live}

@@ -34,8 +34,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F32, Array
 from gossamer.base.errors import UsageError
 from gossamer.config.accepted import check
 from gossamer.config.presets import PRESETS, in_force
@@ -43,8 +43,6 @@ from gossamer.config.settings import ManagerSettings
 from gossamer.manager.strategies import VALUE, Strategy
 from gossamer.rank.names import LINK_SCORES, share_score, straight_log2
 
-Array = npt.NDArray[Any]
-F32 = npt.NDArray[np.float32]
 T = TypeVar("T")
 
 GIVEN: Final = 1 << 63
@@ -124,23 +122,15 @@ def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: float(weight) for name, weight in weights.items() if weight > 0}
 
 
-class PageColumns(Protocol):
-    """A group of columns of `collection.columns`, in memory or mapped from an image."""
-
-    @property
-    def count(self) -> int: ...
-    def __getattr__(self, name: str) -> Any: ...
-
-
 class Known(Protocol):
-    """The part of `collection.columns.Columns` that a plan reads."""
+    """The groups of columns of `desk.columns.Columns` that a plan reads, in memory or mapped from an image."""
 
     @property
-    def page(self) -> PageColumns: ...
+    def page(self) -> Any: ...
     @property
-    def site(self) -> PageColumns: ...
+    def site(self) -> Any: ...
     @property
-    def origin(self) -> PageColumns: ...
+    def origin(self) -> Any: ...
     @property
     def ranking(self) -> Array: ...
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from gossamer.base.errors import GossamerError
 from gossamer.collection.layout import require_collection, shard_folder
 from gossamer.collection.lock import holder
-from gossamer.collection.status_file import STANDING, read_status
+from gossamer.collection.runs import STANDING, read_status
 from gossamer.observe.statistics import Statistics
 
 KILLED: Final = "it was killed; everything committed is intact, and `gossamer crawl` resumes from there"
@@ -44,8 +44,7 @@ def read_crawl_status(folder: Path) -> CrawlStatus:
         missing = isinstance(error, FileNotFoundError)
         why = "the crawl never ran for a second" if missing else "it is damaged; the next run writes it again"
         raise GossamerError(
-            f"{folder} has no readable {STANDING}: {why}",
-            f"Start or resume the crawl: gossamer crawl {folder}",
+            f"{folder} has no readable {STANDING}: {why}", f"Start or resume the crawl: gossamer crawl {folder}"
         ) from error
     desk = holder(shard)
     return CrawlStatus(statistics, desk is not None and desk.alive, None if desk is None else desk.pid)

@@ -99,7 +99,7 @@ class Listener:
     def __init__(self, desk: Desk, store: Store, harvest: Harvest, planner: Planner, clock: Clock) -> None:
         self._shard, self._desk, self._store, self._harvest = store.shard, desk, store, harvest
         self._planner, self._clock = planner, clock
-        self._view = DeskView(desk, harvest.errands)
+        self._view = DeskView(desk, harvest.parts())
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
@@ -177,7 +177,7 @@ class Listener:
         made = self._planner.made
         if made.plan is not None:
             answer["plan"] = plan_standing(made.plan, made.at, settings, standing, page)
-            answer["plans"] = self._planner.history.about(page, standing["site"]["number"])
+            answer["plans"] = self._planner.plans_about(page, standing["site"]["number"])
         answer["next_turn"] = self._next_turn(standing["site"]["number"], wall)
         return answer
 
@@ -209,14 +209,14 @@ class Listener:
 
     def _next_turn(self, site: int, wall: float) -> float:
         """Wall time at which the queue lets the site be requested again."""
-        return round(wall + self._harvest.queue.time_of(site) - self._clock.monotonic(), 3)
+        return round(wall + self._harvest.time_of(site) - self._clock.monotonic(), 3)
 
     def _site(self, name: str, wall: float) -> Said:
         columns, names = self._desk.columns, self._desk[Places].names
         site = self._desk[Places].site(name)
         if no_site(columns, site) or names[site] != name:
             return {"site": None}
-        planned = self._harvest.queue.planned(site)
+        planned = self._harvest.planned(site)
         texts = self._store.urls.read_many(planned[:QUEUE].tolist())
         return {
             "site": site,

@@ -29,8 +29,8 @@ from gossamer.config.settings import ManagerSettings
 from gossamer.desk.account import Account
 from gossamer.desk.places import Places
 from gossamer.harvester.backoff import Backoff
-from gossamer.manager.due import soonest_due
 from gossamer.manager.pages import Pages
+from gossamer.manager.scans import soonest_due
 from gossamer.manager.value import Value
 from gossamer.observe.progress import Pace
 from gossamer.observe.statistics import (

@@ -1,7 +1,7 @@
 """The statistics of a crawl: a tree of frozen values, from which progress, `status`, `--json` and the ending are made.
 
 `measure.py` makes them from the desk and the run. `to_json` and `from_json` are the only places that know the keys of
-`--json` and of the status file (`collection/status_file.py`); those are one flat object, because scripts read it.
+`--json` and of the status file (`collection/runs.py`); those are one flat object, because scripts read it.
 `from_json` also reads what an earlier version wrote: missing keys have defaults.
 
 Every known page is counted once (`measure.py` says how):
@@ -57,12 +57,7 @@ class PageCounts:
 
     def parts(self) -> tuple[tuple[str, int], ...]:
         """The states that `known` consists of, by name."""
-        return (
-            ("pending", self.pending),
-            ("waiting", self.waiting),
-            ("done", self.done),
-            ("excluded", self.excluded),
-        )
+        return (("pending", self.pending), ("waiting", self.waiting), ("done", self.done), ("excluded", self.excluded))
 
 
 @dataclass(frozen=True, slots=True)

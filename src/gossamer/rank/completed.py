@@ -45,16 +45,16 @@ LEAST: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Completed:
-    """The result of a computation."""
+class Prepared:
+    """Scores for use until the next computation (`prepared`)."""
 
     values: F64
-    """By known page; the sum is 1."""
-    base: float
-    """The value of a page without incoming links that is not a start page."""
+    """By known page. The sum of completed PageRank is 1."""
+    base: float = 0.0
+    """The score of pages found after the computation: pages without incoming links that are not start pages."""
 
 
-def completed(graph: Graph, site: U32, fetched: Bools, start: U32, before: F64 | None) -> Completed:
+def completed(graph: Graph, site: U32, fetched: Bools, start: U32, before: F64 | None) -> Prepared:
     """Compute completed PageRank. `site`, `fetched`: by known page; `before`: previous values of the first pages."""
     n = graph.pages
     values = np.zeros(n)
@@ -76,7 +76,7 @@ def completed(graph: Graph, site: U32, fetched: Bools, start: U32, before: F64 |
         change, base = _settle(values, out, site, gift, jump, (1.0 - LAMBDA) / n)
         if change < TOLERANCE:
             break
-    return Completed(values, base)
+    return Prepared(values, base)
 
 
 def _gifts(values: F64, site: U32, fetched: Bools, known: I64) -> F64:

@@ -1,18 +1,9 @@
 """The strong components of a graph and its bow-tie structure (Broder et al. 2000; thesis 2.1.3, 8.6.4 and 8.6.5).
 
 A *strong component* is a set of pages that can all reach one another by links. The largest one is MAIN (of several
-equally large ones, the one with the smallest page number). Every page, or site, is in exactly one part:
-
-    in             can reach MAIN, cannot be reached from it
-    out            can be reached from MAIN, cannot reach it
-    tunnel         on a path from IN to OUT that does not pass MAIN
-    tentacle_in    can be reached from IN, leads to none of these
-    tentacle_out   leads to OUT, cannot be reached from IN
-    island         all others, including pages that only link to a tentacle_in or from a tentacle_out
-    main_main      in MAIN, with a link from IN *and* a link to OUT
-    main_in        in MAIN, with a link from IN only
-    main_out       in MAIN, with a link to OUT only
-    main_norm      in MAIN, with neither
+equally large ones, the one with the smallest page number). Every page, or site, is in exactly one part: `names.PARTS`
+defines them. main_main is neither main_in nor main_out, and a tunnel is no tentacle. Pages that only link to a
+tentacle_in or from a tentacle_out are islands.
 
 Components are found in one depth-first pass over the links (Pearce 2016, a leaner form of Tarjan 1972). While a page is
 open, its `rindex` is the smallest number that it can reach, counted up from 1; afterwards it is the number of its
@@ -69,13 +60,14 @@ def strong_components(links: Csr) -> U32:
     return np.subtract(np.uint32(n), rindex, out=rindex)
 
 
-def bow_tie(links: Csr, component: U32 | None = None) -> BowTie:
-    """The bow-tie of a graph. `component`: the result of `strong_components`, if known. Memory: a transposed copy."""
-    found = strong_components(links) if component is None else component
+def bow_tie(links: Csr) -> BowTie:
+    """The bow-tie of a graph. Memory: a transposed copy."""
+    found = strong_components(links)
     if not len(found):
         return BowTie(np.zeros(0, np.uint8), found)
     back = transposed(links)
-    main = found == _largest(found)
+    sizes = np.bincount(found)
+    main = found == found[np.argmax(sizes[found] == sizes.max())]
     ahead, behind = reached(links, main), reached(back, main)
     inside, outside = behind & ~main, ahead & ~main
     from_in, to_out = reached(links, inside), reached(back, outside)
@@ -87,11 +79,6 @@ def bow_tie(links: Csr, component: U32 | None = None) -> BowTie:
     entered, left = _touched(back, inside), _touched(links, outside)
     part[main] = np.select([entered & left, entered, left], [_MAIN_MAIN, _MAIN_IN, _MAIN_OUT], _MAIN_NORM)[main]
     return BowTie(part, found)
-
-
-def _largest(component: U32) -> int:
-    sizes = np.bincount(component)
-    return int(component[np.argmax(sizes[component] == sizes.max())])
 
 
 def reached(links: Csr, start: Bools) -> Bools:

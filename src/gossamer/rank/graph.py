@@ -91,10 +91,8 @@ def distinct(keys: U64) -> U64:
 
 
 def spread(graph: Graph, values: F64, out: F64, indegree: U32 | None = None) -> float:
-    """Every page gives an equal part of its value to each of its targets; the parts are added to `out`.
-
-    Returns the sum of the values of all pages with links. Counts links by target in `indegree`, in the same pass.
-    """
+    """Every page gives an equal part of its value to each of its targets; the parts are added to `out`. Returns the sum
+    of the values of all pages with links. Counts links by target in `indegree`, in the same pass."""
     counts = indegree if indegree is not None else np.zeros(0, np.uint32)
     return float(sum(_spread(*block, values, out, counts) for block in graph.blocks()))
 

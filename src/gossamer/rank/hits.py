@@ -28,12 +28,9 @@ class HubsAndAuthorities:
 
 
 def hubs_and_authorities(graph: Graph, tolerance: float = 1e-3, most: int = 50) -> HubsAndAuthorities:
-    """Compute both scores. Each has the sum 1, or is all 0 if there are no links.
-
-    `tolerance`: stop when the sum of all changes in an iteration is below it. The changes fall by the ratio of the two
-    largest eigenvalues of A A^T, for which no bound is known: it stops after `most` iterations, and `change` says how
-    far it got.
-    """
+    """Compute both scores. Each has the sum 1, or is all 0 if there are no links. `tolerance`: stop when the sum of all
+    changes in an iteration is below it. The changes fall by the ratio of the two largest eigenvalues of A A^T, for
+    which no bound is known: it stops after `most` iterations, and `change` says how far it got."""
     n = graph.pages
     hub, authority = np.zeros(n), np.full(n, 1.0 / max(1, n))
     change, iterations = np.inf if n else 0.0, 0

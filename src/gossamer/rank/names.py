@@ -1,7 +1,7 @@
 """The names of the link scores, and the conversion of a share of a whole to a score between 0 and 1.
 
 This module is light to import: commands that must start at once check settings against its table. The scores are
-computed in `pagerank`, `hits`, `siterank` and `weighted`.
+computed in `pagerank`, `hits` and `weighted`.
 
 **A share as a score.** PageRank, hub and authority scores, in-degrees and the cash of OPIC are shares of a whole among
 n pages. They are very skewed: most are far below 1/n, a few are a thousand times 1/n. The score of a share x is

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.arrays import F64, U32, Bools
-from gossamer.rank.completed import completed
+from gossamer.rank.completed import Prepared, completed
 from gossamer.rank.graph import Graph, spread
 from gossamer.rank.pagerank import DAMPING, pagerank
 
@@ -38,23 +38,12 @@ class Known:
     """Start pages, by number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Scores for use until the next computation."""
-
-    values: F64
-    """By known page."""
-    base: float = 0.0
-    """The score of pages found after the computation."""
-
-
 def _pagerank(known: Known, before: F64 | None) -> Prepared:
     return Prepared(pagerank(known.graph, before, tolerance=TOLERANCE).values)
 
 
 def _completed(known: Known, before: F64 | None) -> Prepared:
-    found = completed(known.graph, known.site, known.fetched, known.start, before)
-    return Prepared(found.values, found.base)
+    return completed(known.graph, known.site, known.fetched, known.start, before)
 
 
 def _rankmass(known: Known, before: F64 | None) -> Prepared:
@@ -69,24 +58,21 @@ def flow(graph: Graph, start: U32, before: F64 | None, damping: float) -> F64:
     """The flow from the start pages to each page."""
     source = np.zeros(graph.pages)
     source[start] = 1.0 / len(start)
-    values = source.copy()
+    values, total = source.copy(), source.copy()
     if before is not None:
         values[: len(before)] = before
-    total = source.copy()
     for _ in range(TURNS):
         out = np.zeros(graph.pages)
         held = spread(graph, values, out)
         if damping == 1.0:  # each step passes on what the step before brought
             total += out
-            values = out
-            if held < TOLERANCE:
-                break
+            change = held
         else:
             out = (1 - damping) * source + damping * out
             change = float(np.abs(out - values).sum())
-            values = out
-            if change < TOLERANCE:
-                break
+        values = out
+        if change < TOLERANCE:
+            break
     return total if damping == 1.0 else values
 
 

@@ -39,30 +39,18 @@ class RankMass:
 
 
 def rankmass(
-    links: Csr,
-    trusted: U32 | None = None,
-    crawled: Bools | None = None,
-    *,
-    damping: float = DAMPING,
-    tolerance: float = 1e-6,
-    most: int = 1000,
+    links: Csr, trusted: U32 | None = None, crawled: Bools | None = None, *, tolerance: float = 1e-6, most: int = 1000
 ) -> RankMass:
-    """Compute the bounds. `trusted`: the pages that share the trust; None: all.
-
-    It ends when the mass of crawled pages could add at most `tolerance` to the bounds.
-    """
+    """Compute the bounds. `trusted`: the pages that share the trust; None: all. It ends when the mass of crawled pages
+    could add at most `tolerance` to the bounds."""
     n = links.pages
-    trust = np.zeros(n)
-    if trusted is None:
-        trust[:] = 1.0
-    else:
-        np.add.at(trust, trusted, 1.0)
+    trust = np.ones(n) if trusted is None else np.bincount(trusted, minlength=n).astype(np.float64)
     trust /= trust.sum() or 1.0
     known = np.ones(n, np.bool_) if crawled is None else crawled
-    lower, mass = np.zeros(n), (1.0 - damping) * trust
+    lower, mass = np.zeros(n), (1.0 - DAMPING) * trust
     turns = 0
-    while n and turns < most and mass[known].sum() / (1.0 - damping) > tolerance:
-        jumping = pass_on(links.offsets, links.targets, known, damping, mass, lower)
+    while n and turns < most and mass[known].sum() / (1.0 - DAMPING) > tolerance:
+        jumping = pass_on(links.offsets, links.targets, known, mass, lower)
         mass += jumping * trust
         turns += 1
     return RankMass(lower, max(0.0, 1.0 - float(lower.sum())) if n else 0.0, turns)

@@ -49,9 +49,7 @@ class RowFile:
 
 def encode(sources: U32, degrees: I64, targets: U32, key: int) -> tuple[bytes, bytes, bytes]:
     """The parts of a file. `targets` has the targets of all sources one after the other, `degrees` of each, unsorted.
-
-    No page may be a source twice. Repeated targets of a source count once.
-    """
+    No page may be a source twice. Repeated targets of a source count once."""
     order = np.argsort(sources, kind="stable")
     begins = np.cumsum(degrees) - degrees
     body = np.empty(_VARINT * (len(targets) + len(sources)), np.uint8)
@@ -161,10 +159,8 @@ def _take(body: U8, at: int) -> tuple[int, int]:
 def _decode(
     body: U8, at: int, rows: U32, row: int, owner: I32, file: int, sources: U32, ends: I64, targets: U32
 ) -> tuple[int, int, int, int]:
-    """Decode rows from `row`, which begins at byte `at`, until a buffer is full.
-
-    Returns the next byte and row, and the number of sources and targets decoded.
-    """
+    """Decode rows from `row`, which begins at byte `at`, until a buffer is full. Returns the next byte and row, and the
+    number of sources and targets decoded."""
     count = used = 0
     while row < len(rows) and count < len(sources):
         degree, after = _take(body, at)

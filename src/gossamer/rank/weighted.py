@@ -45,9 +45,7 @@ def link_weight(length: F64, position: F64, bearers: F64, emphasis: F64 | float 
     return np.asarray(BASE + emphasis + text + place, np.float32)
 
 
-def linkrank(
-    links: Csr, weights: F32 | None = None, *, damping: float = DAMPING, tolerance: float = 1e-3, most: int = 200
-) -> F64:
+def linkrank(links: Csr, weights: F32 | None = None, *, tolerance: float = 1e-3, most: int = 200) -> F64:
     """The rank by page; the sum is 1. `weights`: by link, in the order of `links.targets`, above 0; None: all equal."""
     n = links.pages
     shares = np.ones(len(links.targets), np.float32) if weights is None else weights.astype(np.float32)
@@ -57,7 +55,7 @@ def linkrank(
     while n and change > tolerance and iterations < most:
         out[:] = 0.0
         kept = _spread_shares(links.offsets, links.targets, shares, values, out)
-        change = float(settle(values, out, (1.0 - damping * kept) / n, damping))
+        change = float(settle(values, out, (1.0 - DAMPING * kept) / n))
         values, out = out, values
         iterations += 1
     values /= values.sum() or 1.0

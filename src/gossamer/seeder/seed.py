@@ -1,50 +1,38 @@
-"""Identify: the fingerprints and texts of a tick become page numbers (thesis 7.2.4, 7.3.3).
+"""Links, seeds and URLs that sitemaps list become page numbers (thesis 7.2.4, 7.3.3).
 
 Workers have decided everything that follows from URL and settings alone (canonical form, class, scope, length). The
 seeder decides what needs state: whether a URL is known, its site, depth, limits and robots.txt. `pages` makes pages,
-`listed` takes in those that sitemaps list, `copies` finds duplicates.
+`copies` finds duplicates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.arrays import Array, Records
 from gossamer.base.compiled import njit
-from gossamer.base.model import (
-    NONE,
-    Counted,
-    LinkFlag,
-    LinkKind,
-    Outcome,
-    PageFlag,
-    Reason,
-    State,
-    Texts,
-    VerdictFlag,
-)
-from gossamer.collection.journal.effects import VERDICT, Effects
+from gossamer.base.model import NONE, Counted, LinkFlag, LinkKind, Outcome, PageFlag, Reason, State, Texts, VerdictFlag
+from gossamer.collection.journal.effects import HINT, VERDICT, Effects
 from gossamer.desk.columns import Columns
 from gossamer.desk.table import Arrays, find_many
-from gossamer.seeder.pages import Found, Limits, make_pages
+from gossamer.seeder.pages import LISTED_DEPTH, Found, SeederLimits, make_pages, pick_texts
 from gossamer.web.message import Links, Results
 
-Array = npt.NDArray[Any]
-
 # plain numbers: numpy takes 10 µs to read a member of an enum, and kernels cannot
-_NOFOLLOW = int(LinkFlag.NOFOLLOW)
-_DYNAMIC = int(LinkFlag.DYNAMIC)
-_WWW = int(LinkFlag.WWW)
+_NOFOLLOW, _DYNAMIC, _WWW = int(LinkFlag.NOFOLLOW), int(LinkFlag.DYNAMIC), int(LinkFlag.WWW)
 _PENDING, _EXCLUDED = int(State.PENDING), int(State.EXCLUDED)
+_TOO_DEEP, _REDIRECTS, _ROBOTS = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.ROBOTS)
 _DUPLICATE, _SOFT = int(Outcome.DUPLICATE), int(Outcome.SOFT_404)
 _NONE = np.uint32(NONE)
 
 
-def identify(columns: Columns, results: Results, limits: Limits, seed: int, rules: Array, effects: Effects) -> None:
+def identify(
+    columns: Columns, results: Results, limits: SeederLimits, seed: int, rules: Array, effects: Effects
+) -> None:
     """Fills sites, origins, pages, urls, visits and links of `effects` from the results of a tick."""
     effects.visits, effects.visit_texts, effects.seen = results.visits, results.texts, results.seen
     if len(results.links):
@@ -52,7 +40,7 @@ def identify(columns: Columns, results: Results, limits: Limits, seed: int, rule
 
 
 def _identify_links(
-    columns: Columns, results: Results, limits: Limits, seed: int, rules: Array, effects: Effects
+    columns: Columns, results: Results, limits: SeederLimits, seed: int, rules: Array, effects: Effects
 ) -> None:
     visits, links, n = results.visits, results.links, len(results.links)
     if n == 1:  # a read-only view of the message from the worker: numba would compile once more for it
@@ -106,11 +94,8 @@ def _keep(
     link_kinds: Array,
     nofollow: Array,
 ) -> int:
-    """Keeps the links of followed visits that lead to known pages; returns their number.
-
-    From here on `visits["links"]` counts them. `nofollow` counts, by visit, the links that are dropped because the page
-    asks not to follow them.
-    """
+    """Keeps the links of followed visits that lead to known pages; returns their number. From here on `visits["links"]`
+    counts them. `nofollow` counts, by visit, the links that are dropped because the page asks not to follow them."""
     for i in range(len(visits)):
         visits[i].links = 0
     count = 0
@@ -158,12 +143,16 @@ class Planted(NamedTuple):
 
 
 def plant(
-    columns: Columns, seeds: Sequence[str], limits: Limits, scope: urls.Scope, seed: int, rules: Array, effects: Effects
+    columns: Columns,
+    seeds: Sequence[str],
+    limits: SeederLimits,
+    scope: urls.Scope,
+    seed: int,
+    rules: Array,
+    effects: Effects,
 ) -> Planted:
-    """Makes pages of seeds. Known pages are marked as seeds, and opened unless robots.txt forbids them.
-
-    Seeds are canonical except for the `www.` that they were given with: their sites are first requested with it.
-    """
+    """Makes pages of seeds. Known pages are marked as seeds, and opened unless robots.txt forbids them. Seeds are
+    canonical except for the `www.` that they were given with: their sites are first requested with it."""
     canonical = [scope.canonical(text, None) or text for text in seeds]
     texts = [url.encode() for url in canonical]
     flags = [
@@ -180,27 +169,64 @@ def plant(
     targets = columns.known.find(links.fingerprint)
     effects.verdicts, forbidden = _known_seeds(columns, targets)
     wanted = np.flatnonzero(targets == NONE)
-    found = Found(links, wanted, np.full(len(wanted), NONE, np.uint32), np.arange(len(wanted), dtype=np.int64))
-    counted = np.zeros((len(wanted), len(Counted)), np.uint16)
+    found, counted = _unlinked(links, wanted)
     make_pages(columns, found, limits, seed, rules, targets, counted, effects)
     effects.pages["flags"] |= int(PageFlag.SEED)
     full = [(seeds[wanted[i]], Counted(int(counted[i].argmax()))) for i in np.flatnonzero(counted.any(axis=1))]
     return Planted(len(effects.pages), tuple(full), tuple(seeds[i] for i in forbidden.tolist()))
 
 
-def _known_seeds(columns: Columns, targets: Array) -> tuple[Array, Array]:
-    """Verdicts on known pages that become seeds, and the indices of the seeds that robots.txt forbids.
-
-    The limits of depth, domains and patterns do not apply to seeds, so pages that they excluded are opened.
-    """
+def _known_seeds(columns: Columns, targets: Array) -> tuple[Records, Array]:
+    """Verdicts on known pages that become seeds, and the indices of the seeds that robots.txt forbids. The limits of
+    depth, domains and patterns do not apply to seeds, so pages that they excluded are opened."""
     page, known = columns.page, np.flatnonzero(targets != NONE)
     shut = page.state[targets[known]] == _EXCLUDED
-    forbidden = known[shut & (page.reason[targets[known]] == int(Reason.ROBOTS))]
+    forbidden = known[shut & (page.reason[targets[known]] == _ROBOTS)]
     pages = np.unique(targets[known])
     pages = pages[page.flags[pages] & int(PageFlag.SEED) == 0]
+    return _verdicts(columns, pages, VerdictFlag.SEED, page.reason[pages] != _ROBOTS), forbidden
+
+
+def enlist(
+    columns: Columns, links: Links, own: Array, limits: SeederLimits, seed: int, rules: Array, effects: Effects
+) -> int:
+    """Makes pages of the URLs that a sitemap lists, as far as they are its `own`, and opens known pages that were
+    excluded for their depth; returns the number of new pages.
+
+    The text of a link is the time when the page was changed, in seconds since 1970, or empty: it becomes a hint. The
+    pages have no source and the URLs are no links: a list gives a page nothing of its own worth.
+    """
+    targets = columns.known.find(links.fingerprint)
+    effects.verdicts = listed_verdicts(columns, np.unique(targets[own & (targets != NONE)]), limits)
+    found, counted = _unlinked(links, np.flatnonzero(own & (targets == NONE)))
+    make_pages(columns, found, limits, seed, rules, targets, counted, effects)
+    dated = np.flatnonzero(own & (targets != NONE) & (links.anchors.lengths > 0))
+    effects.hints = np.zeros(len(dated), HINT)
+    effects.hints["page"] = targets[dated]
+    effects.hints["lastmod"] = [float(text) for text in pick_texts(links.anchors, dated).split()]
+    return len(effects.pages)
+
+
+def listed_verdicts(columns: Columns, pages: Array, limits: SeederLimits) -> Records:
+    """Verdicts on known pages that are now listed and lie deeper than listed pages do."""
+    page = columns.page
+    pages = pages[page.depth[pages] > LISTED_DEPTH]
+    limit = np.where(page.flags[pages] & int(PageFlag.DYNAMIC) != 0, limits.depth_dynamic, limits.depth_static)
+    too_far = (page.reason[pages] == _TOO_DEEP) | (page.reason[pages] == _REDIRECTS)
+    return _verdicts(columns, pages, VerdictFlag.LISTED, too_far & (limit >= LISTED_DEPTH))
+
+
+def _verdicts(columns: Columns, pages: Array, judged: VerdictFlag, opens: Array) -> Records:
+    """Verdicts that mark the pages; those that are excluded and that `opens` marks become pending."""
     verdicts = np.zeros(len(pages), VERDICT)
-    verdicts["page"], verdicts["judged"] = pages, int(VerdictFlag.SEED)
-    verdicts["state"], verdicts["reason"] = page.state[pages], page.reason[pages]
-    opens = (verdicts["state"] == _EXCLUDED) & (verdicts["reason"] != int(Reason.ROBOTS))
+    verdicts["page"], verdicts["judged"] = pages, int(judged)
+    verdicts["state"], verdicts["reason"] = columns.page.state[pages], columns.page.reason[pages]
+    opens &= verdicts["state"] == _EXCLUDED
     verdicts["state"][opens], verdicts["reason"][opens] = _PENDING, int(Reason.NONE)
-    return verdicts, forbidden
+    return verdicts
+
+
+def _unlinked(links: Links, wanted: Array) -> tuple[Found, Array]:
+    """The wanted URLs, which no page links to, and counts of what is refused of them, by URL and `Counted`."""
+    found = Found(links, wanted, np.full(len(wanted), NONE, np.uint32), np.arange(len(wanted), dtype=np.int64))
+    return found, np.zeros((len(wanted), len(Counted)), np.uint16)

@@ -22,10 +22,8 @@ class Seeds:
 
 
 def read_seeds(given: Iterable[str], files: Iterable[Path], settings: SeederSettings) -> Seeds:
-    """Reads seeds: empty lines and lines that begin with # are skipped, a name without a scheme gets https.
-
-    The patterns of the settings rewrite seeds, as they rewrite links, but never reject them.
-    """
+    """Reads seeds: empty lines and lines that begin with # are skipped, a name without a scheme gets https. The
+    patterns of the settings rewrite seeds, as they rewrite links, but never reject them."""
     scope = urls.Scope.of(settings)
     found: dict[str, str] = {}
     complaints = []

@@ -3,7 +3,8 @@
 
 A small simulated crawl calls everything that a real crawl calls, with the same types, and `base/compiled.py` stores the
 result. `--laboratory` also compiles the kernels of the simulator, which are otherwise compiled when they are first
-used: this is run before the tests, whose processes would all compile them at the same time.
+used: this is run before the tests, whose processes would all compile them at the same time. An empty file beside the
+kernels notes that all are there.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gossamer.base.clock import VirtualClock
-from gossamer.base.compiled import forget_old
+from gossamer.base.compiled import KEPT, forget_old
 from gossamer.base.model import Outcome, Texts
 from gossamer.config import Settings, override
 from gossamer.crawl.loop import Bounds, Crawl
@@ -59,7 +60,7 @@ def warm(folder: Path, policy: str) -> int:
         crawl.plant(["http://a.example/", "http://b.example/"])
         crawl.run()
         store.commit(rotate=True)
-        while store.busy:
+        while store.sealing.busy:
             store.turn()
         compute(store.shard, {"pagerank": 1.0, "hub": 1.0, "siterank": 1.0}, "completed")
         return desk[Account].visits
@@ -84,25 +85,34 @@ def warm_rest() -> None:
 
 
 def warm_laboratory() -> None:
-    """Compiles the kernels of the simulator: page by page and with plans, with waits and without."""
+    """Compiles the kernels of the simulator (page by page and with plans, with waits and without) and of graphs."""
+    from gossamer.laboratory.analyse import analyse
+    from gossamer.laboratory.graphs.figures import figures
     from gossamer.laboratory.graphs.make import make
     from gossamer.laboratory.simulate.run import simulate
     from gossamer.laboratory.simulate.scenario import Scenario, Servers
 
     graph = make(300)
+    figures(graph)
+    analyse(graph, lambda step: None)
     for strategy in ("opic", "completed-pagerank", "larger-sites-first", "batch-pagerank"):
         for scenario in (Scenario(), Scenario(connections=8, wait=15.0, servers=Servers.measured(), batch=50)):
             simulate(graph, strategy, scenario)
 
 
 def main() -> None:
+    laboratory = "--laboratory" in sys.argv[1:]
+    note = KEPT / ("whole-laboratory" if laboratory else "whole")
+    if note.exists():
+        return
     forget_old()
     warm_rest()
     with tempfile.TemporaryDirectory() as folder:
         for policy in ("value", "larger-sites-first"):
             warm(Path(folder) / policy, policy)
-    if "--laboratory" in sys.argv[1:]:
+    if laboratory:
         warm_laboratory()
+    note.touch()
 
 
 if __name__ == "__main__":

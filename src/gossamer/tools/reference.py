@@ -19,8 +19,8 @@ from gossamer.base.errors import GossamerError, LockedError, StorageError, Usage
 from gossamer.base.model import Counted, LinkKind, Reason, State
 from gossamer.base.outcomes import ASIDE, RETRY, TREATMENTS, TRIES, Again, Treatment
 from gossamer.base.units import Duration
-from gossamer.config.comments import sentences
-from gossamer.config.reference import reference as settings
+from gossamer.config.dump import reference as settings
+from gossamer.config.dump import sentences
 from gossamer.laboratory.simulate import scenario
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 from gossamer.manager.strategies import STRATEGIES
@@ -236,10 +236,7 @@ def _views() -> Iterator[str]:
     )
     for name, view in VIEWS.items():
         yield f"### {name}\n\n{view.sentence}\n"
-        stored = {column.name for column in view.in_segments()}
-        rows = (
-            (f"`{c.name}`{'' if c.name in stored else ' *'}", c.type.lower(), _cell(c.sentence)) for c in view.columns
-        )
+        rows = ((f"`{c.name}`{'' if c.stored else ' *'}", c.type.lower(), _cell(c.sentence)) for c in view.columns)
         yield from _table(("column", "type", "meaning"), rows)
 
 

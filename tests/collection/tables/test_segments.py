@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, Outcome, Reason, State, Texts
-from gossamer.collection import layout, manifest
+from gossamer.collection import layout, manifest, sealing
 from gossamer.collection.journal import journal
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteEvent
 from gossamer.collection.journal.records import Mark
@@ -157,7 +157,7 @@ def test_the_process_prints_the_line_and_the_desk_removes_the_journal_file(tmp_p
     printed = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     assert printed == line
     opened = manifest.Manifest.open(shard)
-    seal.finish(shard, opened, printed)
+    sealing.finish(shard, opened, printed)
     opened.close()
     assert 1 not in layout.journal_files(shard)
     assert manifest.read(shard).segments[1] == line

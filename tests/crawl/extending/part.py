@@ -9,14 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.collection.image import Image, Parts
+from gossamer.config import Settings
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Declared, Desk, Part
+from gossamer.desk.shown import ImageView, Shown, columns_of
+
+
+def _sent(image: ImageView, settings: Settings) -> tuple[npt.NDArray[Any]]:
+    return (image.columns.site.sent,)
 
 
 class SentBytes(Part):
     name = "sent bytes"
     columns: ClassVar[Declared] = {"site": {"sent": "<u8"}}
     needs = ("visits_seen",)
+    shown = (Shown("sites", columns_of("sent* UBIGINT Bytes that the site has sent."), _sent),)
 
     def __init__(self, desk: Desk) -> None:
         self._site = desk.columns.site

@@ -153,18 +153,18 @@ def test_the_threshold_rises_until_the_limit_is_used_and_falls_slowly_while_it_i
         now += EVERY
         admission.passed_over = True
         admission.passes(1, now)
-        measured = min(1.0, share * admission.factor)
+        measured = min(1.0, share * admission._threshold.factor)
         read += round(measured * LIMIT * EVERY)
         used.append(measured)
         admission.observe(read, now)
     assert np.mean(used[200:]) > 0.97
-    assert admission.factor >= 1.0
+    assert admission._threshold.factor >= 1.0
 
 
 def test_without_a_hard_limit_the_threshold_falls_below_the_limit_when_more_is_used() -> None:
     admission, read = Admission(10, limit=LIMIT, enforced=False), 0
     for i in range(1, 100):
         admission.passes(1, i * EVERY)
-        read += round(3 * admission.factor * LIMIT * EVERY)
+        read += round(3 * admission._threshold.factor * LIMIT * EVERY)
         admission.observe(read, i * EVERY)
-    assert admission.factor == pytest.approx(1 / 3, rel=0.1)
+    assert admission._threshold.factor == pytest.approx(1 / 3, rel=0.1)

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from gossamer import urls
-from gossamer.base.clock import VirtualClock
 from gossamer.base.model import Ask
-from gossamer.cli.progress import bandwidth_of
+from gossamer.cli.status_text import bandwidth_of
 from gossamer.desk.account import Account
 from gossamer.desk.places import Places
 from gossamer.harvester.bandwidth.contract import Bandwidth
@@ -22,6 +21,7 @@ from gossamer.read.sql.sources import find
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.simulated import Asked, Reply
 from tests.support.crawling import gossamer, serve
+from tests.support.machine import Machine
 from tests.support.world import World, impolite, state_of
 
 SITES = 24
@@ -52,13 +52,13 @@ def reply(url: str) -> Reply:
     return Reply(links=links, size=SIZE, seconds=SIZE / speed_of(site))
 
 
-def world(folder: Path, *changes: str, clock: VirtualClock | None = None) -> World:
+def world(folder: Path, *changes: str, clock: Machine | None = None) -> World:
     return World(
         folder,
         reply,
         (*SHORT, *changes),
         lambda host: f"192.0.2.{1 + int(host[1:].split('.')[0])}",
-        clock=clock or VirtualClock(),
+        clock=clock or Machine(),
     )
 
 
@@ -92,7 +92,7 @@ def test_a_larger_depth_uses_more_bandwidth_and_breaks_the_order_more_often(tmp_
     for depth in (1, 6):
         changes = (f"harvester.bandwidth={LIMIT}B", "harvester.bandwidth_adapts=false")
         made = world(tmp_path / str(depth), *changes, f"harvester.bandwidth_depth={depth}")
-        admission = within(made.run(SEEDS).crawl.harvest.bandwidth).admission
+        admission = within(made.run(SEEDS).crawl.harvest._bandwidth).admission
         begun = made.asked[0].start
         used[depth] = bandwidth(made.asked, begun + 20, begun + 120), admission.inversions
     assert used[6][0] > used[1][0]
@@ -130,7 +130,7 @@ def test_the_estimates_can_be_queried_in_the_collection(tmp_path: Path) -> None:
 
 
 def test_the_granted_bandwidth_changes_with_the_hour_during_a_crawl(tmp_path: Path) -> None:
-    clock = VirtualClock()
+    clock = Machine()
     hour = int(clock.wall() // 3600) % 24
     by_hour = f'{{ "{hour:02d}-{hour + 1:02d}" = "30KB/s" }}'
     made = world(tmp_path, "harvester.bandwidth=1MB/s", f"harvester.bandwidth_by_hour={by_hour}", clock=clock)
@@ -140,7 +140,7 @@ def test_the_granted_bandwidth_changes_with_the_hour_during_a_crawl(tmp_path: Pa
     before, after = bandwidth(made.asked, begun + 20, begun + 55), bandwidth(made.asked, begun + 62, begun + 90)
     assert before < 45_000
     assert after > 3 * before
-    assert within(result.crawl.harvest.bandwidth).limit == 1_000_000
+    assert within(result.crawl.harvest._bandwidth).limit == 1_000_000
 
 
 def test_a_page_predicted_above_the_limit_is_requested_all_the_same(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_page_predicted_above_the_limit_is_requested_all_the_same(tmp_path: Pa
 
 def test_the_statistics_have_the_used_and_the_granted_bandwidth(tmp_path: Path) -> None:
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
-    use = within(made.run(SEEDS, pages=200).crawl.harvest.bandwidth).use()
+    use = within(made.run(SEEDS, pages=200).crawl.harvest._bandwidth).use()
     assert use.granted == LIMIT
     assert use.read > 200 * SIZE
     assert use.share is not None

@@ -16,7 +16,7 @@ from gossamer.base.model import NONE, VISIT, Ask
 from gossamer.base.units import Speed
 from gossamer.config import Settings, override
 from gossamer.harvester.bandwidth.schedule import Hours, Moment
-from gossamer.harvester.bandwidth.speeds import GUESS, HOURS, SIGMA, K, Speeds
+from gossamer.harvester.bandwidth.speeds import GUESS, HOURS, SIGMA, K, Speeds, learn
 
 MINUTES = st.floats(0, 1439.99)
 SPEEDS = st.integers(1, 10**8)
@@ -25,13 +25,8 @@ VISITS = st.lists(st.tuples(SPEEDS, MINUTES, st.booleans(), st.booleans()), min_
 
 def visit(speeds: Speeds, address: int, speed: float, minute: float, holiday: bool = False, held: bool = False) -> None:
     """Learns from a transfer of ten seconds at this speed."""
-    speeds.learn(
-        np.array([address], np.uint32),
-        np.array([round(10 * speed)], np.uint64),
-        np.array([10.0]),
-        np.array([held]),
-        Moment(minute, holiday),
-    )
+    received, seconds = np.array([round(10 * speed)], np.uint64), np.array([10.0])
+    learn(speeds.rows, np.array([address], np.uint32), received, seconds, np.array([held]), minute, int(holiday))
 
 
 def predicted(speeds: Speeds, address: int, minute: float, holiday: bool = False) -> float:
@@ -130,8 +125,9 @@ def test_new_addresses_are_predicted_like_similar_ones() -> None:
 
 def test_nothing_is_learned_from_transfers_without_bytes() -> None:
     speeds = Speeds(1)
-    speeds.learn(np.array([0], np.uint32), np.array([0]), np.array([1.0]), np.array([False]), Moment(0, False))
-    speeds.learn(np.array([0], np.uint32), np.array([10]), np.array([0.0]), np.array([False]), Moment(0, False))
+    for received, seconds in ((0, 1.0), (10, 0.0)):
+        transfer = np.array([received], np.uint64), np.array([seconds]), np.array([False])
+        learn(speeds.rows, np.array([0], np.uint32), *transfer, 0.0, 0)
     assert not speeds.rows.any()
 
 

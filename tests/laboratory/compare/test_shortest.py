@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Outcome
 from gossamer.laboratory.compare import missing
-from gossamer.laboratory.compare.discovery import CrawlFacts, soonest
 from gossamer.laboratory.compare.requests import read_history
-from gossamer.laboratory.compare.shortest import Constraints, Requests, limits
+from gossamer.laboratory.compare.shortest import Constraints, CrawlFacts, Requests, limits, soonest
 from gossamer.tools.compile import warm
 from gossamer.webs.simulated import Reply
 from tests.support.world import World

@@ -19,8 +19,7 @@ from gossamer.harvester.bandwidth.admission import Admission
 from gossamer.laboratory.findings.finding import as_json
 from gossamer.laboratory.reproduce import bandwidth, paper, servers
 from gossamer.laboratory.reproduce.bandwidth import DEEP, FETCHERS, OURS, SHALLOW
-from gossamer.laboratory.reproduce.fetchers import Fetchers
-from gossamer.laboratory.reproduce.limited import Ran, queue_of, warmed
+from gossamer.laboratory.reproduce.limited import Fetchers, Ran, queue_of, warmed
 from tests.support.crawling import alive, children
 from tests.support.timing import COMMAND
 
@@ -31,7 +30,7 @@ def ran(speeds: list[float], predicted: float = LIMIT, inversions: int = 0) -> R
     """A run that reads at these speeds, one second each."""
     times = np.arange(100 * len(speeds) + 1) / 100
     read = np.concatenate([[0.0], np.cumsum(np.repeat(speeds, 100) / 100)])
-    return Ran(times, read, np.full(len(times), predicted), inversions, 0, 10, 1)
+    return Ran(times, read, np.full(len(times), predicted), inversions, 10, 1)
 
 
 def four(**other: Ran) -> dict[str, Ran]:
@@ -62,8 +61,8 @@ def test_seconds_means_and_windows_are_those_of_the_samples() -> None:
 def test_a_window_may_begin_between_two_seconds() -> None:
     times = np.arange(401) / 100
     burst = np.clip(times - 1.5, 0, 1) * 1000
-    assert Ran(times, burst, times, 0, 0, 0, 0).most() == pytest.approx(1000)
-    assert Ran(times, burst, times, 0, 0, 0, 0).measured_by_second().max() == pytest.approx(500)
+    assert Ran(times, burst, times, 0, 0, 0).most() == pytest.approx(1000)
+    assert Ran(times, burst, times, 0, 0, 0).measured_by_second().max() == pytest.approx(500)
 
 
 def test_agreement_follows_from_the_runs() -> None:

@@ -17,7 +17,7 @@ from gossamer.laboratory.findings.finding import Finding, as_json
 from gossamer.laboratory.graphs.make import make
 from gossamer.laboratory.graphs.webgraph import WebGraph, save
 from gossamer.laboratory.measured import POINTS, perform
-from gossamer.laboratory.reproduce import batches, curves, earlier, graphs, lab, orders, paper, robots
+from gossamer.laboratory.reproduce import batches, curves, lab, orders, paper, robots
 from gossamer.laboratory.reproduce.crawls import Crawls, order_of
 from gossamer.laboratory.reproduce.lab import Lab
 from gossamer.laboratory.reproduce.names import ALL, NAMES, named
@@ -138,11 +138,11 @@ def test_concordance_is_kendalls_tau() -> None:
 
 def test_optimal_is_overtaken_where_another_curve_crosses_it() -> None:
     optimal, other = flat([0, 0.6, 0.8, 0.9, 1.0]), flat([0, 0.3, 0.6, 0.95, 1.0])
-    said = earlier.overtaken(optimal, {"Length": other})
+    said = curves.overtaken(optimal, {"Length": other})
     assert said.agrees
     assert "Length is ahead of it from 70 %" in said.text
     assert "the largest lead is .050, by Length" in said.text
-    assert not earlier.overtaken(other, {"Length": flat([0, 0.2, 0.4, 0.6, 1.0])}).agrees
+    assert not curves.overtaken(other, {"Length": flat([0, 0.2, 0.4, 0.6, 1.0])}).agrees
 
 
 def test_agreement_follows_from_the_numbers() -> None:
@@ -207,7 +207,7 @@ def test_numbers_are_written_as_in_the_tables(x: float, said: str) -> None:
 def test_without_graphs_one_is_generated_and_described_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOSSAMER_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
-    (made,) = graphs.subjects([], 1, made=500)
+    (made,) = lab.subjects([], 1, made=500)
     assert made.graph.pages == 500
     assert "generated, as no graph was named or found" in made.described
 
@@ -215,19 +215,19 @@ def test_without_graphs_one_is_generated_and_described_so(tmp_path: Path, monkey
 def test_graphs_are_found_in_the_folder_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path / "debian-docs.npz", make(pages=300, seed=1))
     monkeypatch.setenv("GOSSAMER_DATA", str(tmp_path))
-    assert graphs.known() == [tmp_path / "debian-docs.npz"]
-    (found,) = graphs.subjects([], 1)
+    assert lab.known() == [tmp_path / "debian-docs.npz"]
+    (found,) = lab.subjects([], 1)
     assert (found.graph.pages, found.note) == (300, "")
 
 
 def test_one_site_without_start_pages_gets_random_ones() -> None:
     web = make(pages=300, seed=1)
     one = WebGraph(web.links, np.zeros(300, np.uint32), web.size, np.zeros(1, np.uint32), "one")
-    found = graphs.subject(one, 1)
-    assert len(set(found.graph.start.tolist())) == graphs.STARTS
+    found = lab.subject(one, 1)
+    assert len(set(found.graph.start.tolist())) == lab.STARTS
     assert "random start pages" in found.note
     assert "1 site, 50 start pages" in found.described
-    assert graphs.subject(one, 1).graph.start.tolist() == found.graph.start.tolist()
+    assert lab.subject(one, 1).graph.start.tolist() == found.graph.start.tolist()
 
 
 def test_a_crawl_can_use_only_strategies_that_it_has_the_data_for() -> None:

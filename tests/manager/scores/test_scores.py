@@ -16,7 +16,7 @@ import pytest
 
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import NONE, VISIT, Outcome, Tag, Texts
-from gossamer.collection import layout, manifest
+from gossamer.collection import layout, manifest, sealing
 from gossamer.collection.journal import journal
 from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.collection.journal.records import Mark
@@ -53,7 +53,7 @@ class Made:
         opened.close()
         line = seal.seal(self.shard, self.number)
         manifest_file = manifest.Manifest.open(self.shard)
-        seal.finish(self.shard, manifest_file, line)
+        sealing.finish(self.shard, manifest_file, line)
         manifest_file.close()
 
     def _effects(self, pages: int, visits: list[tuple[int, list[int], Outcome]], sites: int) -> Effects:

@@ -33,8 +33,8 @@ from gossamer.observe.listener import Listener
 from gossamer.observe.measure import statistics_of
 from gossamer.observe.socket import SOCKET, ask
 from gossamer.observe.status import plan_standing
+from gossamer.read.explain import collection as explain_collection
 from gossamer.read.explain import page as pages
-from gossamer.read.explain import replayed
 from gossamer.read.explain import site as sites
 from gossamer.read.explain.address import address_of, scope_verdict
 from gossamer.read.explain.answers import PageAnswer, PlanFacts, SiteAnswer, Visit
@@ -303,7 +303,7 @@ def test_without_a_replay_the_files_are_used_and_the_answer_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A replay after a kill would take too long."""
-    monkeypatch.setattr(replayed, "MOST", -1.0)
+    monkeypatch.setattr(explain_collection, "MOST", -1.0)
     world_in(tmp_path / "c").run([ROOT], clean=False)
     folder = without_holder(tmp_path / "c")
     said = explain_page(folder, f"{ROOT}two")
@@ -317,7 +317,7 @@ def test_without_a_replay_the_files_are_used_and_the_answer_says_so(
 
 
 def test_an_image_that_is_not_the_latest_state_is_not_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replayed, "MOST", -1.0)
+    monkeypatch.setattr(explain_collection, "MOST", -1.0)
     world = world_in(tmp_path / "c")
     world.run([ROOT])
     world.clock.advance(100.0)
@@ -472,7 +472,7 @@ def test_questions_during_the_crawl_are_answered_and_change_nothing(tmp_path: Pa
 
 def test_the_command_does_not_import_numba(crawled: Path) -> None:
     code = (
-        "import sys\nfrom gossamer.cli.explain import explain\nfrom pathlib import Path\n"
+        "import sys\nfrom gossamer.cli.query import explain\nfrom pathlib import Path\n"
         f"explain(Path({str(crawled)!r}), {ROOT!r}, False)\nexplain(Path({str(crawled)!r}), 'a.example', True)\n"
         "assert 'numba' not in sys.modules\n"
     )
@@ -584,7 +584,7 @@ def test_robots_txt_and_clock_are_reported_for_an_unknown_page_of_a_known_site(c
     "target", ["mailto:x@y.z", "/etc/passwd", "http:///x", "", " ", "javascript:void(0)", "ftp://a/"]
 )
 def test_a_target_that_is_neither_url_nor_site_is_a_usage_error(crawled: Path, target: str) -> None:
-    from gossamer.cli.explain import explain
+    from gossamer.cli.query import explain
 
     with pytest.raises(UsageError, match="neither an http or https URL"):
         explain(crawled, target)
@@ -665,10 +665,10 @@ def test_the_plans_that_contained_a_page_are_reported_during_the_crawl_and_after
             crawl.turn()
         live = explain_page(tmp_path / "c", f"{ROOT}two")["plans"]
         assert any(plan["planned"] for plan in live)
-        assert live[-1]["number"] == crawl.planner.history.last
-        crawl.planner.history.write(shard_folder(tmp_path / "c"))
+        assert live[-1]["number"] == crawl.planner._history.last
+        crawl.planner.write_history()
     said = explain_page(without_holder(tmp_path / "c"), f"{ROOT}two")
     assert said["plans"] == live
     assert f"plan {live[-1]['number']} of " in text_of(said)
     with running(world, []) as (crawl, _):
-        assert crawl.planner.history.last == live[-1]["number"]
+        assert crawl.planner._history.last == live[-1]["number"]

@@ -23,7 +23,7 @@ from gossamer.base.model import Outcome
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.config import Settings, dump
 from gossamer.harvester.robots import READABLE
-from gossamer.read.sql import preferences, show
+from gossamer.read.sql import show, views
 from gossamer.read.sql.columns import VIEWS
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
@@ -153,7 +153,7 @@ def test_preferences_are_those_of_the_page_and_of_the_valid_robots_txt() -> None
         (null, 0, 'sitemap', 'ok', 4, 6, 0, 's: no'),
         (null, 1, 'robots', 'ok', 1, 7, 0, 'r: gone'), (null, 1, 'robots', 'redirect', 2, 7, 256, null)
     ) t(page, origin, ask, outcome, tick, number, flags, preferences)""")
-    assert sorted(run(preferences.VIEW).fetchall()) == [
+    assert sorted(run(views.PREFERENCES_VIEW).fetchall()) == [
         (0, "page", "a: x"),
         (0, "page", "b: y"),
         (0, "robots.txt", "r: new"),
@@ -163,7 +163,7 @@ def test_preferences_are_those_of_the_page_and_of_the_valid_robots_txt() -> None
 
 
 def test_outcomes_of_robots_txt_that_count_are_those_of_the_desk() -> None:
-    assert READABLE - {Outcome.REDIRECT, Outcome.RETURNED} == preferences.ANSWERED
+    assert READABLE - {Outcome.REDIRECT, Outcome.RETURNED} == views.ANSWERED
 
 
 def test_all_views_work_on_a_collection_of_format_1(tmp_path: Path) -> None:

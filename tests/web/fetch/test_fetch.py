@@ -428,12 +428,17 @@ http {{
     )
     server = subprocess.Popen([program, "-p", folder, "-c", folder / "nginx.conf"], stderr=subprocess.DEVNULL)
     try:
-        wait_for(lambda: server.poll() is not None or not socket.socket().connect_ex(("127.0.0.1", port)), "nginx")
+        wait_for(lambda: server.poll() is not None or listens(port), "nginx")
         assert server.poll() is None, (folder / "errors").read_text()
         yield port, folder / "log"
     finally:
         server.terminate()
         server.wait(WITHIN)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as asking:
+        return not asking.connect_ex(("127.0.0.1", port))
 
 
 def _protocols(log: Path, since: int, count: int) -> list[list[str]]:

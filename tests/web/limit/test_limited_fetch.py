@@ -12,8 +12,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -341,20 +340,24 @@ def test_what_a_server_sends_beyond_its_answer_is_no_answer_to_the_next_request(
         limiter.grant(granted)
 
         def serve() -> None:
-            with suppress(OSError):
+            with suppress(OSError), ExitStack() as connections:
                 while True:
                     connection, _ = listening.accept()
+                    connections.enter_context(connection)
                     connection.recv(4096)
                     connection.sendall(whole + b"<p>and more</p>" * 100)
 
-        threading.Thread(target=serve, daemon=True).start()
+        serving = threading.Thread(target=serve, daemon=True)
+        serving.start()
         fetcher, outcomes = limited_fetcher(harvester, epoll, share), set[Outcome | None]()
         for number in range(1, 9):
-            fetcher.start(replace(to(listening.getsockname()[1], 1), number=number))
+            fetcher.start(to(listening.getsockname()[1], 1)._replace(number=number))
             done = list[Fetched]()
             while not done:
                 done += fetcher.act(epoll.poll(max(0.0, fetcher.timeout())))
             outcomes.add(done[0].failure)
+        listening.shutdown(socket.SHUT_RDWR)
+        serving.join(WITHIN)
     assert None in outcomes
     assert outcomes <= {None, Outcome.RETURNED}, "its next turn uses another connection"
 

@@ -212,7 +212,7 @@ class Crawled:
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     folder, names = tmp_path_factory.mktemp("places"), Names()
-    with Server() as server, socket.socket() as trap:
+    with Server() as server, socket.socket() as trap, names.socket:
         trap.bind((TRAP, server.port))
         trap.listen()
         trap.settimeout(0)

@@ -325,7 +325,7 @@ def test_workers_inherit_the_lock_and_die_with_the_desk(tmp_path: Path) -> None:
         held = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
         assert str(tmp_path / "lock") in held
     desk.kill()
-    desk.wait()
+    desk.communicate()
     with (tmp_path / "lock").open("w") as lock:
 
         def taken() -> bool:

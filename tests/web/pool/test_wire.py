@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import closing
 
 import numpy as np
 from hypothesis import given, settings
@@ -19,20 +20,19 @@ from tests.support.timing import takes_less
 @settings(max_examples=60, deadline=None)
 def test_frames_survive_any_split(bodies: list[bytes], data: st.DataObject) -> None:
     near, far = socket.socketpair()
-    wire = Wire(far)
-    stream = b"".join(frame(Type.RESULT, body) for body in bodies)
-    got: list[bytes] = []
-    while stream:
-        size = data.draw(st.integers(1, max(1, min(len(stream), 4000))))
-        near.sendall(stream[:size])
-        stream = stream[size:]
-        got += [body for _, body in wire.receive()]
-    assert got == bodies
-    near.sendall(frame(Type.RESULT, b"never finished")[:-3])
-    near.close()
-    assert wire.receive() == []
-    assert wire.ended
-    wire.close()
+    with near, closing(Wire(far)) as wire:
+        stream = b"".join(frame(Type.RESULT, body) for body in bodies)
+        got: list[bytes] = []
+        while stream:
+            size = data.draw(st.integers(1, max(1, min(len(stream), 4000))))
+            near.sendall(stream[:size])
+            stream = stream[size:]
+            got += [body for _, body in wire.receive()]
+        assert got == bodies
+        near.sendall(frame(Type.RESULT, b"never finished")[:-3])
+        near.close()
+        assert wire.receive() == []
+        assert wire.ended
 
 
 def test_what_a_full_socket_does_not_take_is_sent_later() -> None:
@@ -49,6 +49,8 @@ def test_what_a_full_socket_does_not_take_is_sent_later() -> None:
     far.close()
     sender.send(b"into the void" * 100_000)
     assert sender.unsent == 0
+    sender.close()
+    receiver.close()
 
 
 def test_a_long_frame_takes_time_in_proportion_to_its_size() -> None:

@@ -27,8 +27,8 @@ from gossamer.webs.demo.kinds import SWITCHES
 from gossamer.webs.demo.layout import DEEPEST_DYNAMIC, DEEPEST_STATIC, PAGES
 from gossamer.webs.demo.links import FOLLOWED, links
 from gossamer.webs.demo.server import make_ahead
-from gossamer.webs.demo.site import Down
-from gossamer.webs.demo.sites import Robots, sizes
+from gossamer.webs.demo.site import Down, Robots
+from gossamer.webs.demo.sites import sizes
 from tests.support.paths import ROOT
 
 SMALL = DemoWeb(seed=7, sites=24, pages=900, largest=250, latency=0.05, busy=0.005, nofollow=0.03)

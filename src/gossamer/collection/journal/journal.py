@@ -16,22 +16,18 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError
 from gossamer.collection.journal.effects import Effects
-from gossamer.collection.journal.records import Kind, Mark, encode, header, read_head
+from gossamer.collection.journal.records import Kind, Mark, encode, header
 from gossamer.collection.layout import journal_path
 
-
-class Syncable(Protocol):
-    """A file, or a group of files, that can be made to survive a power cut."""
-
-    def sync(self) -> None: ...
+Sync = Callable[[], None]
+"""Makes a file, or a group of files, survive a power cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +35,8 @@ class Snapshot:
     """What a commit will cover: the state of the files between two ticks."""
 
     mark: Mark
-    files: tuple[Syncable, ...]
-    """The files to sync: those that the mark names and that have grown."""
+    syncs: tuple[Sync, ...]
+    """Sync the files that the mark names and that have grown."""
     closed: int | None
     """Number of the journal file that this commit closes, so that it can be sealed."""
 
@@ -54,19 +50,6 @@ class _File:
         self.last = last
         """Number of its last record."""
 
-    @staticmethod
-    def create(path: Path, shard: int, first: int) -> _File:
-        file = _File(path, secrets.randbits(64), first - 1)
-        file.appender.append(header(shard, first, file.salt))
-        return file
-
-    @staticmethod
-    def again(path: Path, last: int) -> _File:
-        head = read_head(path)
-        if head is None:
-            raise GossamerError(f"{path} is not a journal file")
-        return _File(path, head.salt, last)
-
     def append(self, kind: Kind, body: bytes) -> int:
         record = encode(kind, body, self.salt)
         self.appender.append(record)
@@ -76,12 +59,12 @@ class _File:
 class Journal:
     """The journal, open for appending. The loop calls `append` and `snapshot`; one background thread calls `commit`."""
 
-    def __init__(self, shard: Path, shard_number: int, number: int, last: int, tick: int) -> None:
+    def __init__(self, shard: Path, shard_number: int, number: int, salt: int, last: int, tick: int) -> None:
         """Continues file `number`, whose last record is `last`, of tick `tick`. See `begin`."""
         self._shard = shard
         self._shard_number = shard_number
         self._lock = threading.Lock()
-        self._file = _File.again(journal_path(shard, number), last)
+        self._file = _File(journal_path(shard, number), salt, last)
         self._closing: _File | None = None
         self._uncommitted: deque[tuple[int, int, float]] = deque()
         self.number = number
@@ -118,16 +101,16 @@ class Journal:
             self._uncommitted.append((self.last, size, effects.monotonic))
         return self.last
 
-    def snapshot(self, lengths: Mapping[str, int], files: Iterable[Syncable], rotate: bool = False) -> Snapshot:
+    def snapshot(self, lengths: Mapping[str, int], syncs: Iterable[Sync], rotate: bool = False) -> Snapshot:
         """What a commit of everything appended so far covers. `lengths` are the lengths of archive and URL files at the
         last record, because a worker may have written more since. `rotate` closes the present file."""
         mark = Mark(self.last, self.tick, dict(lengths))
-        return Snapshot(mark, tuple(files), self._rotate() if rotate else None)
+        return Snapshot(mark, tuple(syncs), self._rotate() if rotate else None)
 
     def commit(self, snapshot: Snapshot) -> None:
         """Returns when everything in the snapshot survives a power cut."""
-        for file in snapshot.files:
-            file.sync()
+        for sync in snapshot.syncs:
+            sync()
         self.sync()
         self.mark(snapshot.mark)
         self.sync()
@@ -155,7 +138,8 @@ class Journal:
             if self._closing is not None:
                 raise GossamerError("the journal was rotated again before the commit that closes the last file")
             closed = self.number
-            file = _File.create(journal_path(self._shard, closed + 1), self._shard_number, self.last + 1)
+            file = _File(journal_path(self._shard, closed + 1), secrets.randbits(64), self.last)
+            file.appender.append(header(self._shard_number, self.last + 1, file.salt))
             self._closing, self._file = self._file, file
             self.number = closed + 1
             self.visits = 0
@@ -187,4 +171,4 @@ def begin(shard: Path, shard_number: int, number: int, mark: Mark, effects: Sequ
     last = Mark(mark.record + len(effects), tick, mark.lengths)
     parts.append(encode(Kind.MARK, last.encode(), salt))
     disk.write_atomic(journal_path(shard, number), *parts)
-    return Journal(shard, shard_number, number, last.record, tick)
+    return Journal(shard, shard_number, number, salt, last.record, tick)

@@ -62,9 +62,8 @@ class Mark:
     lengths: dict[str, int] = field(default_factory=dict)
 
     def encode(self) -> bytes:
-        return json.dumps(
-            {"record": self.record, "tick": self.tick, "lengths": self.lengths}, separators=(",", ":")
-        ).encode()
+        fields = {"record": self.record, "tick": self.tick, "lengths": self.lengths}
+        return json.dumps(fields, separators=(",", ":")).encode()
 
     @staticmethod
     def decode(body: bytes) -> Mark:
@@ -122,6 +121,16 @@ def read(path: Path, until: int | None = None) -> Iterator[Record]:
                 yield from _records(path, raw, head)
             elif any(_marks_behind(raw, 0, None)):
                 raise _damage(path, 0)
+
+
+def committed(path: Path) -> tuple[int, Mark] | None:
+    """Number of the file's first record, and its last mark, with the lengths of all its marks; None without a mark."""
+    head = read_head(path)
+    marks = [Mark.decode(r.body) for r in read(path) if r.kind is Kind.MARK]
+    if head is None or not marks:
+        return None
+    lengths = {name: length for mark in marks for name, length in mark.lengths.items()}
+    return head.first, Mark(marks[-1].record, marks[-1].tick, lengths)
 
 
 def _records(path: Path, raw: mmap.mmap | bytes, head: Head) -> Iterator[Record]:

@@ -26,15 +26,17 @@ import xxhash
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.collection import cdx
+from gossamer.collection.journal import records
 from gossamer.collection.journal.effects import Effects
-from gossamer.collection.journal.records import Kind, Mark, Record, read_head
-from gossamer.collection.journal.records import read as read_journal
-from gossamer.collection.layout import ARCHIVE, JOURNAL, index_name, journal_path, table_name
-from gossamer.collection.manifest import Contents, Line, Manifest, read
+from gossamer.collection.journal.records import Kind
+from gossamer.collection.layout import ARCHIVE, index_name, journal_path, table_name
+from gossamer.collection.manifest import Contents, Line, read
 from gossamer.collection.tables import segments
 
-Files = dict[str, dict[str, int | str]]
-"""Path in the shard's folder to its entry in the manifest: rows, bytes, checksum."""
+Entry = dict[str, int | str]
+"""Entry of a file in the manifest: rows, bytes, checksum."""
+Files = dict[str, Entry]
+"""Entries by path in the shard's folder."""
 
 LEVEL: Final = 3
 """Compression level of zstd. Level 9 saves a twelfth of the space, but takes four times as long."""
@@ -49,73 +51,51 @@ _FRONTED: Final = ("url", "name")
 def seal(shard: Path, number: int) -> Line:
     """Writes the segment of journal file `number`, up to its last mark, and returns its line."""
     path = journal_path(shard, number)
-    head = read_head(path)
-    marks = [Mark.decode(r.body) for r in read_journal(path) if r.kind is Kind.MARK]
-    if head is None or not marks:
+    committed = records.committed(path)
+    if committed is None:
         raise GossamerError(f"{path} has no committed record, so there is nothing to seal")
-    last = max(m.record for m in marks)
-    found = [Effects.decode(r.body) for r in _committed(path, last)]
+    first, last = committed
+    found = [Effects.decode(r.body) for r in records.read(path) if r.kind is Kind.EFFECTS and r.number <= last.record]
     contents = read(shard)
     made = segments.tables(found, contents.meta.shard) if found else {}
-    lengths: dict[str, int] = {}
-    for mark in marks:
-        lengths |= mark.lengths
-    files = {table_name(name, number): _write(shard, name, number, table) for name, table in made.items()}
-    unindexed: dict[str, str] = {}
-    files |= _write_index(shard, number, contents, lengths, unindexed)
+    names = {name: table_name(name, number) for name in made}
+    files: Files = {names[name]: write_file(shard / names[name], table) for name, table in made.items()}
+    index, unindexed = _index(shard, number, contents, last.lengths)
+    if index:
+        disk.write_atomic(shard / index_name(number), index)
+        files[index_name(number)] = _entry(index.count(b"\n"), index)
     return {
         "segment": number,
-        "first_tick": found[0].tick if found else marks[-1].tick + 1,
-        "last_tick": marks[-1].tick,
-        "first_record": head.first,
-        "last_record": last,
+        "first_tick": found[0].tick if found else last.tick + 1,
+        "last_tick": last.tick,
+        "first_record": first,
+        "last_record": last.record,
         "files": files,
-        "lengths": lengths,
+        "lengths": last.lengths,
         **({"unindexed": unindexed} if unindexed else {}),
     }
 
 
-def _write_index(
-    shard: Path, number: int, contents: Contents, lengths: dict[str, int], unindexed: dict[str, str]
-) -> Files:
-    """Writes the CDXJ index of what the segment's visits added to the archive. A missing archive file is skipped, an
-    unreadable one is named in `unindexed`: the index can be rebuilt, the segment must not wait for it."""
+def _index(shard: Path, number: int, contents: Contents, lengths: dict[str, int]) -> tuple[bytes, dict[str, str]]:
+    """The CDXJ index of what the segment's visits added to the archive. A missing archive file is skipped; an
+    unreadable one is returned with the reason: the index can be rebuilt, the segment must not wait for it."""
     before: dict[str, int] = {}
     for line in contents.segments.values():
         if line["segment"] < number:
             before |= line["lengths"]
-    spans = {
-        name: (before.get(name, 0), length)
-        for name, length in lengths.items()
-        if name.startswith(ARCHIVE + "/") and length > before.get(name, 0) and (shard / name).exists()
-    }
     lines: list[bytes] = []
-    for name, (start, end) in spans.items():
-        try:
-            lines += cdx.lines(shard / name, start, end)
-        except StorageError as error:
-            unindexed[name] = error.message
-    index = b"".join(sorted(lines))
-    if not index:
-        return {}
-    disk.write_atomic(shard / index_name(number), index)
-    entry: dict[str, int | str] = {
-        "rows": index.count(b"\n"),
-        "bytes": len(index),
-        "checksum": xxhash.xxh3_64_hexdigest(index),
-    }
-    return {index_name(number): entry}
+    unindexed: dict[str, str] = {}
+    for name, end in lengths.items():
+        start = before.get(name, 0)
+        if name.startswith(ARCHIVE + "/") and end > start and (shard / name).exists():
+            try:
+                lines += cdx.lines(shard / name, start, end)
+            except StorageError as error:
+                unindexed[name] = error.message
+    return b"".join(sorted(lines)), unindexed
 
 
-def _committed(path: Path, last: int) -> Iterator[Record]:
-    return (r for r in read_journal(path) if r.kind is Kind.EFFECTS and r.number <= last)
-
-
-def _write(shard: Path, name: str, number: int, table: pa.Table) -> dict[str, int | str]:
-    return write_file(shard / table_name(name, number), table)
-
-
-def write_file(path: Path, table: pa.Table) -> dict[str, int | str]:
+def write_file(path: Path, table: pa.Table) -> Entry:
     """Writes a table of a segment and returns the file's entry for the manifest."""
     names = set(table.column_names)
     encodings = {"DELTA_BINARY_PACKED": _STEPS, "DELTA_BYTE_ARRAY": _FRONTED}
@@ -130,17 +110,22 @@ def write_file(path: Path, table: pa.Table) -> dict[str, int | str]:
     )
     data = memoryview(sink.getvalue())
     disk.write_atomic(path, data)
-    return {"rows": len(table), "bytes": len(data), "checksum": xxhash.xxh3_64_hexdigest(data)}
+    return _entry(len(table), data)
+
+
+def _entry(rows: int, data: bytes | memoryview) -> Entry:
+    return {"rows": rows, "bytes": len(data), "checksum": xxhash.xxh3_64_hexdigest(data)}
 
 
 def effects_of(line: Line, shard: Path, shard_number: int) -> Iterator[Effects]:
     """The effects that the segment was made from, one per record."""
     pa.set_memory_pool(pa.system_memory_pool())  # returns memory to the system; the default pool keeps it
     files = {path.partition("/")[0]: (shard / path, file["checksum"]) for path, file in line["files"].items()}
-    yield from segments.effects(lambda name: _read(*files[name]) if name in files else None, shard_number)
+    yield from segments.effects(lambda name: read_file(*files[name]) if name in files else None, shard_number)
 
 
-def _read(path: Path, checksum: str) -> pa.Table:
+def read_file(path: Path, checksum: str) -> pa.Table:
+    """Reads a table of a segment; GossamerError if the file is not what was written."""
     with disk.naming("read", path):
         data = path.read_bytes()
     if xxhash.xxh3_64_hexdigest(data) != checksum:
@@ -148,11 +133,6 @@ def _read(path: Path, checksum: str) -> pa.Table:
             f"{path} is damaged: its checksum differs from the one in the manifest", "Restore it from a backup."
         )
     return pq.read_table(pa.BufferReader(data))
-
-
-def read_file(path: Path, checksum: str) -> pa.Table:
-    """Reads a table of a segment; GossamerError if the file is not what was written."""
-    return _read(path, checksum)
 
 
 def main(arguments: list[str]) -> int:
@@ -163,13 +143,6 @@ def main(arguments: list[str]) -> int:
         return error.exit_code
     print(json.dumps(line))
     return 0
-
-
-def finish(shard: Path, manifest: Manifest, line: Line) -> None:
-    """The desk's part: appends the segment's line to the manifest, and removes its journal file."""
-    manifest.append(line)
-    disk.remove(journal_path(shard, line["segment"]))
-    disk.sync_directory(shard / JOURNAL)
 
 
 if __name__ == "__main__":

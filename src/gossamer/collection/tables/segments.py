@@ -26,6 +26,7 @@ support them for integers).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -50,42 +51,25 @@ from gossamer.base.model import (
     Tag,
     Texts,
 )
-from gossamer.collection.journal.effects import HINT, ORIGIN, PAGE, SITE_EVENT, VERDICT, Effects, SiteEvent
-from gossamer.collection.tables.forms import (
-    Address,
-    Archive,
-    Column,
-    Fields,
-    Page,
-    Plain,
-    Raw,
-    Time,
-    Word,
-    fields_of,
-    one_chunk,
-    pack,
-    unpack,
+from gossamer.collection.journal.effects import (
+    HINT,
+    ORIGIN,
+    PAGE,
+    SITE_EVENT,
+    VERDICT,
+    Effects,
+    SiteEvent,
+    concatenated,
 )
-from gossamer.collection.tables.text_columns import ByRow, binary_column, by_name, joined, text_column, texts_of
+from gossamer.collection.tables import forms
+from gossamer.collection.tables.forms import Column, Fields, Page, Plain, Time, Word, fields_of, one_chunk, pack
 
 Tables = dict[str, pa.Table]
 
+_FIRST: Final = ("first_site", "first_origin", "first_page")
+_ROWS: Final = ("sites", "origins", "pages", "visits", "links", "verdicts", "events")
 TICK: Final = np.dtype(
-    [
-        ("tick", "<u8"),
-        ("wall", "<f8"),
-        ("monotonic", "<f8"),
-        ("first_site", "<u4"),
-        ("first_origin", "<u4"),
-        ("first_page", "<u4"),
-        ("sites", "<u4"),
-        ("origins", "<u4"),
-        ("pages", "<u4"),
-        ("visits", "<u4"),
-        ("links", "<u4"),
-        ("verdicts", "<u4"),
-        ("events", "<u4"),
-    ]
+    [("tick", "<u8"), ("wall", "<f8"), ("monotonic", "<f8"), *((name, "<u4") for name in (*_FIRST, *_ROWS))]
 )
 LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
 _NO_HINTS: Final = np.zeros(0, HINT)
@@ -115,23 +99,8 @@ class Shape:
             Column("reason", "reason", Word(Reason)),
         ]
         self.visits = [
-            *_plain(
-                "number",
-                "site",
-                "origin",
-                "flags",
-                "start",
-                "connect",
-                "end",
-                "received",
-                "sent",
-                "length",
-                "text_length",
-                "out_degree",
-                "links",
-                "warc_offset",
-                "warc_end",
-            ),
+            *_plain("number", "site", "origin", "flags", "start", "connect", "end", "received", "sent", "length"),
+            *_plain("text_length", "out_degree", "links", "warc_offset", "warc_end"),
             Column("page", "page", page),
             Column("duplicate_of", "duplicate_of", page),
             Column("ask", "ask", Word(Ask)),
@@ -142,10 +111,10 @@ class Shape:
             Column("digest", "digest", Plain(0)),
             Column("retry_after", "retry_after", Plain(-1)),
             Column("delay", "delay", Plain(-1)),
-            Column("warc_file", "warc_file", Archive()),
+            Column("warc_file", "warc_file", forms.Archive()),
             *(_counted(c) for c in Counted if c < Counted.TRAP),
             Column("sketch", "sketch", Plain(0)),
-            Column("payload", "payload", Raw(20)),
+            Column("payload", "payload", forms.Raw(20)),
             *(_counted(c) for c in Counted if c >= Counted.TRAP),
         ]
         self.links = [Column("target", "target", page), Column("kind", "kind", Word(LinkKind)), *_plain("flags")]
@@ -155,7 +124,7 @@ class Shape:
             Column("event", "event", Word(SiteEvent)),
             Column("time", "time", Time()),
             Column("until", "until", Time()),
-            Column("address", "address", Address()),
+            Column("address", "address", forms.Address()),
         ]
         self.verdicts = [
             Column("page", "page", page),
@@ -169,16 +138,16 @@ def tables(effects: Sequence[Effects], shard: int) -> Tables:
     """The tables that have rows. `effects` are in the order of the journal."""
     shape = Shape(shard)
     ticks = _ticks(effects)
-    visits = _all([e.visits for e in effects])
+    visits = concatenated([e.visits for e in effects])
     made = {
         "ticks": pack(shape.ticks, fields_of(ticks)),
         "pages": _pages(effects, ticks, shape, shard),
         "visits": _visits(visits, b"".join(e.visit_texts for e in effects), ticks, shape),
         "links": _links(effects, visits, shape, shard),
         "sites": _sites(effects, ticks, visits),
-        "origins": _rows(_all([e.origins for e in effects]), shape.origins, ticks, "origins"),
-        "events": _rows(_all([e.site_events for e in effects]), shape.events, ticks, "events"),
-        "verdicts": _rows(_all([e.verdicts for e in effects]), shape.verdicts, ticks, "verdicts"),
+        "origins": _rows(concatenated([e.origins for e in effects]), shape.origins, ticks, "origins"),
+        "events": _rows(concatenated([e.site_events for e in effects]), shape.events, ticks, "events"),
+        "verdicts": _rows(concatenated([e.verdicts for e in effects]), shape.verdicts, ticks, "verdicts"),
         "anchors": _anchors(effects, visits, shard),
         "counts": _counts(visits, b"".join(e.seen for e in effects)),
         "hints": _hints(effects, shard),
@@ -188,33 +157,13 @@ def tables(effects: Sequence[Effects], shard: int) -> Tables:
 
 
 def _ticks(effects: Sequence[Effects]) -> Records:
-    rows = [
-        (
-            e.tick,
-            e.wall,
-            e.monotonic,
-            e.first_site,
-            e.first_origin,
-            e.first_page,
-            len(e.sites.lengths),
-            len(e.origins),
-            len(e.pages),
-            len(e.visits),
-            len(e.link_targets),
-            len(e.verdicts),
-            len(e.site_events),
-        )
-        for e in effects
-    ]
+    rows = []
     for e in effects:
         if int(e.visits["links"].sum()) != len(e.link_targets) or len(e.link_targets) != len(e.link_kinds):
             raise GossamerError(f"the number of links in the visits of tick {e.tick} is wrong")
+        added = e.sites.lengths, e.origins, e.pages, e.visits, e.link_targets, e.verdicts, e.site_events
+        rows.append((e.tick, e.wall, e.monotonic, e.first_site, e.first_origin, e.first_page, *map(len, added)))
     return np.array(rows, TICK)
-
-
-def _all(records: Sequence[Records]) -> Records:
-    """Like `np.concatenate`, which compares the types of all arrays: a quarter of the time of sealing."""
-    return np.frombuffer(b"".join([r.tobytes() for r in records]), records[0].dtype)
 
 
 def _per_row(ticks: Records, what: str, table: str) -> Array:
@@ -236,8 +185,8 @@ def _rows(records: Records, columns: Sequence[Column], ticks: Records, table: st
 
 
 def _pages(effects: Sequence[Effects], ticks: Records, shape: Shape, shard: int) -> dict[str, pa.Array]:
-    records = _all([e.pages for e in effects])
-    urls = joined([e.urls for e in effects])
+    records = concatenated([e.pages for e in effects])
+    urls = forms.joined([e.urls for e in effects])
     page = {"page": _numbers(ticks, "first_page", "pages"), "wall": _per_row(ticks, "wall", "pages")}
     return {
         "page": Page(shard).write(page, "page"),
@@ -248,7 +197,7 @@ def _pages(effects: Sequence[Effects], ticks: Records, shape: Shape, shard: int)
 
 
 def _visits(visits: Records, raw: bytes, ticks: Records, shape: Shape) -> dict[str, pa.Array]:
-    texts = by_name(visits["texts"], raw, VISIT_TEXTS)
+    texts = forms.by_name(visits["texts"], raw, VISIT_TEXTS)
     rules = texts.pop(_RULES)
     fields = fields_of(visits, ("counted",))
     with np.errstate(all="ignore"):
@@ -261,7 +210,7 @@ def _visits(visits: Records, raw: bytes, ticks: Records, shape: Shape) -> dict[s
         **pack(shape.visits, fields, texts),
         "speed": pa.array(np.round(speed), mask=~moving),
         "modified": Time().write(modified, "modified"),
-        _RULES: binary_column(rules),
+        _RULES: forms.binary_column(rules),
     }
 
 
@@ -278,11 +227,8 @@ def _links(effects: Sequence[Effects], visits: Records, shape: Shape, shard: int
     order = link_order(visits)
     kinds = np.concatenate([e.link_kinds for e in effects])[order]
     source = {"page": np.repeat(visits["page"], visits["links"])[order]}
-    fields: Fields = {
-        "target": np.concatenate([e.link_targets for e in effects])[order],
-        "kind": kinds & 15,
-        "flags": kinds >> 4,
-    }
+    target = np.concatenate([e.link_targets for e in effects])[order]
+    fields: Fields = {"target": target, "kind": kinds & 15, "flags": kinds >> 4}
     return {"source": Page(shard).write(source, "page"), **pack(shape.links, fields)}
 
 
@@ -292,7 +238,7 @@ def _anchors(effects: Sequence[Effects], visits: Records, shard: int) -> dict[st
     lengths = np.concatenate([e.anchors.lengths for e in with_texts])
     order = link_order(visits)
     order = order[lengths[order] > 0]
-    texts, _ = text_column(joined([e.anchors for e in with_texts]))
+    texts, _ = forms.text_column(forms.joined([e.anchors for e in with_texts]))
     tags = np.concatenate([e.link_tags for e in with_texts])[order]
     ends = {
         "source": np.repeat(visits["page"], visits["links"])[order],
@@ -308,14 +254,8 @@ def _anchors(effects: Sequence[Effects], visits: Records, shard: int) -> dict[st
 
 def _without_anchors(e: Effects) -> Effects:
     n = len(e.link_targets)
-    return Effects(
-        e.tick,
-        e.wall,
-        e.monotonic,
-        link_tags=np.zeros(n, "u1"),
-        link_positions=np.zeros(n, "<u2"),
-        anchors=Texts(np.zeros(n, "<u2"), b""),
-    )
+    tags, positions, anchors = np.zeros(n, "u1"), np.zeros(n, "<u2"), Texts(np.zeros(n, "<u2"), b"")
+    return replace(e, link_tags=tags, link_positions=positions, anchors=anchors)
 
 
 def _counts(visits: Records, seen: bytes) -> dict[str, pa.Array]:
@@ -340,7 +280,7 @@ def _counts(visits: Records, seen: bytes) -> dict[str, pa.Array]:
 
 def _hints(effects: Sequence[Effects], shard: int) -> dict[str, pa.Array]:
     with_hints = [e for e in effects if len(e.hints)]
-    records = _all([_NO_HINTS, *(e.hints for e in with_hints)])
+    records = concatenated([_NO_HINTS, *(e.hints for e in with_hints)])
     each = np.repeat(np.arange(len(with_hints)), [len(e.hints) for e in with_hints])
     sitemaps = pa.array([e.hinted_by.decode(errors="replace") for e in with_hints], pa.string())
     wall = {"time": np.array([e.wall for e in with_hints])[each]}
@@ -365,11 +305,11 @@ def _sites(effects: Sequence[Effects], ticks: Records, visits: Records) -> dict[
     of the site (`errors`), and bytes received, including robots.txt.
     """
     new = _numbers(ticks, "first_site", "sites")
-    pages = _all([e.pages for e in effects])
+    pages = concatenated([e.pages for e in effects])
     of_pages = visits[visits["ask"] == Ask.PAGE]
     active = np.setdiff1d(np.concatenate([pages["site"], visits["site"]]).astype(np.int64), new)
     sites = np.concatenate([new, active[active != NONE]])
-    names, bad = text_column(joined([e.sites for e in effects]))
+    names, bad = forms.text_column(forms.joined([e.sites for e in effects]))
     if bad:
         raise GossamerError("a site's name is not UTF-8, but host names are ASCII")
 
@@ -409,7 +349,7 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
     ticks = _records(read("ticks"), shape.ticks, TICK)
     pages, page_texts = _with_texts(read("pages"), shape.pages, PAGE, ("url",))
     visits, visit_texts = _with_texts(read("visits"), shape.visits, VISIT, VISIT_TEXTS)
-    texts = ByRow(list(visit_texts.values()))
+    texts = forms.ByRow(list(visit_texts.values()))
     links = _records(read("links"), shape.links, LINK)
     order = link_order(visits)
     targets, kinds = np.zeros(len(links), "<u4"), np.zeros(len(links), "u1")
@@ -419,28 +359,23 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
     verdicts = _records(read("verdicts"), shape.verdicts, VERDICT)
     (names, www), urls = _names(read("sites")), page_texts["url"]
     names_at, urls_at = names.offsets(), urls.offsets()
-    counted = (TICK.names or ())[6:]
-    at = {name: np.concatenate([[0], np.cumsum(ticks[name], dtype=np.int64)]).tolist() for name in counted}
+    at = {name: np.concatenate([[0], np.cumsum(ticks[name], dtype=np.int64)]).tolist() for name in _ROWS}
     for i, t in enumerate(ticks):
         here = {name: slice(ends[i], ends[i + 1]) for name, ends in at.items()}
+        head: tuple[int, float, float, int, int, int] = t.item()[:6]
         yield Effects(
-            int(t["tick"]),
-            float(t["wall"]),
-            float(t["monotonic"]),
-            int(t["first_site"]),
-            int(t["first_origin"]),
-            int(t["first_page"]),
-            _some(names, names_at, here["sites"]),
-            origins[here["origins"]],
-            pages[here["pages"]],
-            _some(urls, urls_at, here["pages"]),
-            visits[here["visits"]],
-            texts.rows(here["visits"]),
-            targets[here["links"]],
-            kinds[here["links"]],
-            verdicts[here["verdicts"]],
-            events[here["events"]],
-            www[here["sites"]],
+            *head,
+            sites=_some(names, names_at, here["sites"]),
+            origins=origins[here["origins"]],
+            pages=pages[here["pages"]],
+            urls=_some(urls, urls_at, here["pages"]),
+            visits=visits[here["visits"]],
+            visit_texts=texts.rows(here["visits"]),
+            link_targets=targets[here["links"]],
+            link_kinds=kinds[here["links"]],
+            verdicts=verdicts[here["verdicts"]],
+            site_events=events[here["events"]],
+            sites_www=www[here["sites"]],
         )
 
 
@@ -455,9 +390,9 @@ def _with_texts(
     if table is None:
         return np.zeros(0, dtype), {name: Texts.join([]) for name in names}
     kinds = {c.field: dtype[c.field.partition(".")[0]].base for c in columns}
-    fields, texts = unpack(columns, table, kinds, [n for n in names if n != _RULES])
+    fields, texts = forms.unpack(columns, table, kinds, [n for n in names if n != _RULES])
     if _RULES in names:
-        texts[_RULES] = texts_of(one_chunk(table, _RULES))
+        texts[_RULES] = forms.texts_of(one_chunk(table, _RULES))
     records = np.zeros(len(table), dtype)
     for field, values in fields.items():
         name, _, element = field.partition(".")
@@ -478,7 +413,7 @@ def _names(table: pa.Table | None) -> tuple[Texts, U8]:
     www = np.zeros(new, "u1")
     if "www" in table.column_names:
         www = one_chunk(table, "www").slice(0, new).to_numpy(zero_copy_only=False).astype("u1")
-    return texts_of(one_chunk(table, "name").slice(0, new)), www
+    return forms.texts_of(one_chunk(table, "name").slice(0, new)), www
 
 
 def _some(texts: Texts, at: I64, rows: slice) -> Texts:

@@ -11,12 +11,11 @@ Cost: 0.1 µs per tag; the exact check takes 1.4 µs.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from gossamer.base.arrays import Bools
+from gossamer.base.arrays import I64, U8, U64, Bools
 from gossamer.gatherer.markup.tags import PAIR, Marks, beginning_like
 
 # fmt: off
@@ -25,11 +24,9 @@ NEVER_DEEP: Final = frozenset({
     "body", "caption", "colgroup", "head", "html", "option", "p", "tbody", "td", "tfoot", "th", "thead", "tr",
 })
 """Elements without content, and elements that the next one of their kind closes: they never nest."""
-# fmt: on
 SIBLINGS: Final = {"li": "li", "dd": "dt", "dt": "dt"}
 """Elements that close the previous one of their kind unless a block is open in between, mapped to their kind. Not <rt>
 and <optgroup>: they do so only in their proper place, and nest elsewhere."""
-# fmt: off
 FORMATTING: Final = frozenset({
     "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 })
@@ -52,10 +49,6 @@ _MOST_APOSTROPHES: Final = 1_000
 """Maximum number of tags with an apostrophe: they are checked one by one."""
 _SPACES: Final = b" \t\n\f\r"
 
-Keys = npt.NDArray[np.uint64]
-Bytes = npt.NDArray[np.uint8]
-Places = npt.NDArray[Any]
-
 
 def _table(members: bytes) -> Bools:
     found = np.zeros(256, np.bool_)
@@ -72,14 +65,14 @@ _SPACE: Final = _table(_SPACES)
 _BEFORE_CLOSING: Final = ~_table(_SPACES + b"=")
 
 
-def _keys(names: Bytes) -> Keys:
+def _keys(names: U8) -> U64:
     """Hash keys of names, given as rows of `_LONGEST` bytes."""
     halves = np.ascontiguousarray(names).view(np.uint64)
-    mixed: Keys = halves[:, 0] ^ (halves[:, 1] * np.uint64(0x9E3779B97F4A7C15))
+    mixed: U64 = halves[:, 0] ^ (halves[:, 1] * np.uint64(0x9E3779B97F4A7C15))
     return mixed
 
 
-def _keys_of(names: list[str]) -> Keys:
+def _keys_of(names: list[str]) -> U64:
     return _keys(np.array([list(name.encode().ljust(_LONGEST, b"\0")) for name in names], np.uint8))
 
 
@@ -106,13 +99,13 @@ def is_plain(page: Marks, deepest: int, most_left: int, most_strays: int, most_o
     return _closed(keys, ends, min(deepest, most_left)) or _bounded(keys, ends, deepest, most_left, most_strays)
 
 
-def _among(keys: Keys, sorted_keys: Keys) -> Bools:
+def _among(keys: U64, sorted_keys: U64) -> Bools:
     at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
     found: Bools = sorted_keys[at] == keys
     return found
 
 
-def _tags(text: Bytes) -> tuple[Keys, Bools] | None:
+def _tags(text: U8) -> tuple[U64, Bools] | None:
     """The name of each tag, and whether it is an end tag; None if a tag is unusual."""
     starts, closings = np.flatnonzero(text == ord("<")), np.flatnonzero(text == ord(">"))
     if not len(starts):
@@ -133,12 +126,10 @@ def _tags(text: Bytes) -> tuple[Keys, Bools] | None:
     return _keys((window * in_name)[:, :_LONGEST]), ends
 
 
-def _are_quoted(text: Bytes, starts: Places, stops: Places) -> bool:
-    """Whether the quotes of each tag open and close values, so that the tag ends at its first >.
-
-    The first, third, ... quote of a tag must follow a name and =. The others must not follow =, with or without white
-    space in between, so that they cannot open a value.
-    """
+def _are_quoted(text: U8, starts: I64, stops: I64) -> bool:
+    """Whether the quotes of each tag open and close values, so that the tag ends at its first >. The first, third, ...
+    quote of a tag must follow a name and =. The others must not follow =, with or without white space in between, so
+    that they cannot open a value."""
     quotes = _within(np.flatnonzero(text == ord('"')), starts, stops)
     places, tags = quotes
     before = np.searchsorted(tags, tags)  # the index of the first quote of the same tag
@@ -158,18 +149,16 @@ def _are_quoted(text: Bytes, starts: Places, stops: Places) -> bool:
     return all(_USUAL_TAG.fullmatch(text[starts[i] : stops[i] + 1].tobytes()) for i in odd.tolist())
 
 
-def _within(places: Places, starts: Places, stops: Places) -> tuple[Places, Places]:
+def _within(places: I64, starts: I64, stops: I64) -> tuple[I64, I64]:
     """The places that are inside a tag, and the indexes of their tags."""
     tags = np.searchsorted(starts, places) - 1
     inside = (tags >= 0) & (places < stops[tags])
     return places[inside], tags[inside]
 
 
-def _closed(keys: Keys, ends: Bools, deepest: int) -> bool:
-    """Whether every element is properly closed and none is deeper than `deepest`, as on most pages.
-
-    On each level, an element ends before the next one begins: sorted by level, start and end tags alternate.
-    """
+def _closed(keys: U64, ends: Bools, deepest: int) -> bool:
+    """Whether every element is properly closed and none is deeper than `deepest`, as on most pages. On each level, an
+    element ends before the next one begins: sorted by level, start and end tags alternate."""
     depths = np.cumsum(np.where(ends, -1, 1))
     if not len(depths) or depths[-1] or depths.min() < 0 or depths.max() >= deepest:
         return not len(depths)
@@ -177,7 +166,7 @@ def _closed(keys: Keys, ends: Bools, deepest: int) -> bool:
     return bool((by_level[::2] == by_level[1::2]).all())
 
 
-def _bounded(keys: Keys, ends: Bools, deepest: int, most_left: int, most_strays: int) -> bool:
+def _bounded(keys: U64, ends: Bools, deepest: int, most_left: int, most_strays: int) -> bool:
     """Whether the nesting stays within the limits although some elements are not properly closed."""
     siblings = set(_KINDS.tolist())
     opened, left, strays = [0], 0, 0

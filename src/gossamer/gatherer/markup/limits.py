@@ -97,18 +97,12 @@ _ADOPTED: Final = 7
 
 def bounded(text: str) -> tuple[bytes, Marks]:
     """The text in UTF-8, cut before the tag that exceeds a limit of the parser, and its tags. Almost no page is cut."""
-    if len(text) > LONG:
-        text = _with_few_tags(text)
+    if len(text) > LONG and text.count("<") > MOST_TAGS:
+        text = text[: -1 - len(text.split("<", MOST_TAGS + 1)[-1])]
     found = marks(text)
     if _suspicious(text, found):
         return text[: _end(text)].encode(errors="replace"), found
     return found.raw, found
-
-
-def _with_few_tags(text: str) -> str:
-    if text.count("<") <= MOST_TAGS:
-        return text
-    return text[: -1 - len(text.split("<", MOST_TAGS + 1)[-1])]
 
 
 def _suspicious(text: str, found: Marks) -> bool:
@@ -173,12 +167,8 @@ def _end(text: str) -> int:
                 formatting.open(name, tag["attributes"])
         foreign, before = _foreign_at(open_names, foreign, name), "" if tag["end"] else name
         flat = NEVER_DEEP if foreign < 0 else _FLAT_IN_FOREIGN
-        if (
-            len(open_names) > DEEPEST
-            or options > MOST_OPTIONS
-            or formatting.rebuilt > MOST_REBUILT
-            or walked > MOST_WALKED
-        ):
+        too_many = len(open_names) > DEEPEST or options > MOST_OPTIONS
+        if too_many or formatting.rebuilt > MOST_REBUILT or walked > MOST_WALKED:
             return tag.start()
     return len(text)
 
@@ -229,10 +219,8 @@ def _follows_its_like(open_names: list[str], name: str) -> bool:
 
 
 def _close(open_names: list[str], name: str) -> None:
-    """Close an element as the parser does, except that an end tag far from its start tag is ignored.
-
-    That may cut a page too early, but never makes the parser slow.
-    """
+    """Close an element as the parser does, except that an end tag far from its start tag is ignored. That may cut a
+    page too early, but never makes the parser slow."""
     is_block = name in _SPECIAL and name not in _ORDINARY
     alike = _HEADINGS if name in _HEADINGS else (name,)
     for back in range(1, min(len(open_names), _LOOK_BACK) + 1):

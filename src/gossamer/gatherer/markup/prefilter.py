@@ -15,8 +15,9 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.base.arrays import U32
 from gossamer.gatherer.markup.fast import FORMATTING, USUAL_TAG
-from gossamer.gatherer.markup.tags import PAIR, Keys, Marks, beginning_like, key_of, marks
+from gossamer.gatherer.markup.tags import PAIR, Marks, beginning_like, key_of, marks
 
 ALIKE: Final = 3
 """How many identical formatting elements the parser re-creates (the "Noah's Ark" rule of the HTML standard)."""
@@ -50,7 +51,7 @@ class _Flat:
         self.tag = re.compile(rf"</?+(?=(?:{'|'.join(sorted(set(names) - {'a'}))})[\s/>]){USUAL_TAG[1:]}")
         """Matches their tags, except <a>, whose end tags count."""
 
-    def count(self, keys: Keys, pairs: Keys) -> int:
+    def count(self, keys: U32, pairs: U32) -> int:
         """How many keys are names of the set. `pairs`: the first two bytes of each key."""
         return int(np.count_nonzero(keys & self._masks[pairs] == self._keys[pairs]))
 

@@ -9,12 +9,11 @@ Cost: 0.6 ns per byte, 7 ns per tag.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from gossamer.base.arrays import Bools
+from gossamer.base.arrays import I64, U32, Bools
 
 PAIR: Final = np.uint32(0xFFFF)
 """Mask of the first two bytes of a key."""
@@ -24,9 +23,6 @@ _SMALL: Final = b"abcdefghijklmnopqrstuvwxyz"
 _DIGITS: Final = b"0123456789"
 _AFTER_NAME: Final = b" \t\n\f\r/>"
 _IMPLIED: Final = frozenset({"html", "head", "body", "tbody", "tr", "colgroup"})
-
-Keys = npt.NDArray[np.uint32]
-Places = npt.NDArray[Any]
 
 
 def _folded() -> bytes:
@@ -47,11 +43,11 @@ class Marks(NamedTuple):
 
     raw: bytes
     """The page in UTF-8."""
-    places: Places
+    places: I64
     """Position of each <."""
     are_ends: Bools
     """Whether a / follows."""
-    keys: Keys
+    keys: U32
     """The first four bytes of the name in lower case, with 0 for a byte that ends a name."""
     pairs: Bools
     """Indexed by the first two bytes of a key: whether the page has such a key."""

@@ -26,14 +26,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, U32, Array, Bools
 from gossamer.desk.table import reserve
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U32 = npt.NDArray[np.uint32]
-Bools = npt.NDArray[np.bool_]
 
 DEPTH: Final = 6
 PATIENCE: Final = 5.0
@@ -90,7 +85,7 @@ class Admission:
         enforced: bool = True,
     ) -> None:
         """`enforced`: there is a hard limit."""
-        self._threshold = Threshold(adapts, enforced)
+        self.adapts, self._threshold = adapts, Threshold(adapts, enforced)
         self.depth, self.patience, self.limit = depth, patience, limit
         self.predicted = 0
         """CB, bytes per second."""
@@ -109,18 +104,9 @@ class Admission:
         """Bandwidth that was free when the last candidate was passed over."""
 
     @property
-    def adapts(self) -> bool:
-        return self._threshold.adapts
-
-    @property
-    def factor(self) -> float:
-        """The threshold, in limits."""
-        return self._threshold.factor
-
-    @property
     def threshold(self) -> int:
         """Bytes per second."""
-        return int(self.limit * self.factor)
+        return int(self.limit * self._threshold.factor)
 
     @property
     def full(self) -> bool:
@@ -142,7 +128,7 @@ class Admission:
         self._open[site] = predicted
         self._waiting.pop(site, None)
 
-    def close(self, sites: npt.NDArray[np.integer]) -> None:
+    def close(self, sites: Array) -> None:
         """Their answers came, or no request was made."""
         self.predicted -= int(self._open[sites].sum())
         self._open[sites] = 0

@@ -8,20 +8,19 @@ workers (`web/limit/bucket.py`): a hard limit behind the predictions.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
 from gossamer.desk.desk import Desk
 from gossamer.harvester.bandwidth.admission import EVERY as OBSERVE
 from gossamer.harvester.bandwidth.admission import LOOK, Admission
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.bandwidth.use import BandwidthUse
+from gossamer.harvester.requests import Taken
 from gossamer.web.seam import Web
-
-Array = npt.NDArray[Any]
 
 EVERY: Final = 1.0
 """Seconds between checks of the hour."""
@@ -31,19 +30,17 @@ class Ready(Protocol):
     """Returns at most `most` sites that are due now, in the order of the queue, each with its page and what to
     request."""
 
-    def __call__(self, most: int) -> tuple[Array, Array, Array]: ...
+    def __call__(self, most: int) -> Taken: ...
 
 
 class Admitted(NamedTuple):
     """Requests that fit into the free bandwidth."""
 
-    sites: Array
-    pages: Array
-    asks: Array
+    taken: Taken
     caps: Array
-    """Bytes per second; 0: no cap."""
-    back: tuple[Array, Array, Array]
-    """Sites, pages and asks that have to wait."""
+    """Bytes per second, for each of `taken`; 0: no cap."""
+    back: Taken
+    """Sites that have to wait."""
 
 
 class Bandwidth:
@@ -91,22 +88,19 @@ class Bandwidth:
         """Takes the sites that are due and fit. They count as open until `settle`."""
         now, at = self._clock.monotonic(), self._desk[ServerSpeeds].hours.at(self._desk.believed(self._clock.wall()))
         address, speeds = self._desk.columns.site.address, self._desk[ServerSpeeds].speeds
-        search, took, back = self.admission.search(now), [], []
+        search, taken, caps, back = self.admission.search(now), [_NOTHING], [_NO_CAPS], [_NOTHING]
         while (width := min(search.width, most)) > 0:
             found = ready(width)
-            if not len(found[0]):
+            if not len(found.sites):
                 break
-            started, caps = search.offer(found[0], speeds.predict(address[found[0]], at))
-            took.append((*(part[started] for part in found), caps[started]))
-            back.append(tuple(part[~started] for part in found))
+            started, capped = search.offer(found.sites, speeds.predict(address[found.sites], at))
+            taken.append(found.where(started))
+            caps.append(capped[started])
+            back.append(found.where(~started))
             most -= int(started.sum())
-        if not took:
-            return Admitted(*_NOTHING, _NO_CAPS, _NOTHING)
-        if self._since is None:
+        if self._since is None and len(taken) > 1:
             self._since = self._before = now
-        sites, pages, asks, caps = (np.concatenate(parts) for parts in zip(*took, strict=True))
-        left = tuple(np.concatenate(parts) for parts in zip(*back, strict=True))
-        return Admitted(sites, pages, asks, caps, (left[0], left[1], left[2]))
+        return Admitted(_joined(taken), np.concatenate(caps), _joined(back))
 
     def settle(self, sites: Array) -> None:
         """Closes these sites: their answers came, or they were not requested after all."""
@@ -133,5 +127,9 @@ class Bandwidth:
         )
 
 
-_NOTHING: Final = (np.zeros(0, np.uint32), np.zeros(0, np.uint32), np.zeros(0, np.uint8))
+def _joined(taken: list[Taken]) -> Taken:
+    return Taken(*(np.concatenate(parts) for parts in zip(*taken, strict=True)))
+
+
+_NOTHING: Final = Taken(np.zeros(0, np.uint32), np.zeros(0, np.uint32), np.zeros(0, np.uint8))
 _NO_CAPS: Final = np.zeros(0, np.int64)

@@ -21,11 +21,11 @@ the 48 nodes are for crawls of days.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F32, F64, U32, Array
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, Ask, VisitFlag, Visits
 from gossamer.collection.image import Image, Parts
@@ -34,10 +34,7 @@ from gossamer.desk.desk import Desk, Part
 from gossamer.desk.places import Places
 from gossamer.desk.table import reserve
 from gossamer.harvester.bandwidth.schedule import Hours, Moment
-
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-U32 = npt.NDArray[np.uint32]
+from gossamer.harvester.bandwidth.shown import SHOWN
 
 K: Final = 0.3
 SIGMA: Final = 120.0
@@ -58,14 +55,13 @@ _HELD, _ROBOTS = int(VisitFlag.HELD), int(Ask.ROBOTS)
 class Speeds:
     """The speeds of all addresses."""
 
-    def __init__(self, addresses: int, k: float = K, sigma: float = SIGMA) -> None:
+    def __init__(self, addresses: int) -> None:
         """`addresses` is the greatest number of addresses."""
         self.rows: F32 = reserve((addresses + 1) * NODES, "<f4")[0].reshape(addresses + 1, NODES)
         self._like: U32 = reserve(addresses + 1, "<u4")[0]
         """By row: the row of a similar address; 0: none."""
         self._networks: dict[bytes, int] = {}
         """Row of the last new address by network."""
-        self._k, self._sigma = k, sigma
 
     def met(self, address: int, packed: bytes) -> None:
         """A new address gets this number: forgets the speeds of the former address with the number."""
@@ -80,29 +76,16 @@ class Speeds:
         if NONE not in (before, address) and before != address and not self._like[address + 1]:
             self._like[address + 1] = before + 1
 
-    def learn(
-        self, addresses: U32, received: npt.NDArray[Any], seconds: F64, held: npt.NDArray[Any], at: Moment
-    ) -> None:
-        """Learns from measurements. If an address is NONE, only the row `EVERYONE` learns."""
-        learn(self.rows, addresses, received, seconds, held, at.minute, int(at.holiday), self._k, self._sigma)
-
     def learn_visits(self, addresses: U32, visits: Visits, at: Moment) -> None:
         """Learns from all visits with bytes except robots.txt: it is so short that its time is latency, and it comes
         first."""
-        learn_visits(self.rows, addresses, visits, at.minute, int(at.holiday), self._k, self._sigma)
+        learn_visits(self.rows, addresses, visits, at.minute, int(at.holiday))
 
     def predict(self, addresses: U32, at: Moment) -> F64:
         """Predicted bytes per second of a request to each of these addresses."""
         out = np.empty(len(addresses))
         predict(self.rows, self._like, addresses, at.minute, int(at.holiday), out)
         return out
-
-    def dump(self, addresses: int) -> F32:
-        """The rows in use as one array."""
-        return self.rows[: addresses + 1].reshape(-1)
-
-    def load(self, values: F32) -> None:
-        self.rows.reshape(-1)[: len(values)] = values
 
 
 def _network(packed: bytes) -> bytes:
@@ -111,22 +94,13 @@ def _network(packed: bytes) -> bytes:
 
 
 @njit
-def learn(
-    rows: F32,
-    addresses: U32,
-    received: npt.NDArray[Any],
-    seconds: F64,
-    held: npt.NDArray[Any],
-    minute: float,
-    day: int,
-    k: float,
-    sigma: float,
-) -> None:
+def learn(rows: F32, addresses: U32, received: Array, seconds: F64, held: Array, minute: float, day: int) -> None:
+    """Learns from measurements, one per address. If an address is NONE, only the row `EVERYONE` learns."""
     alpha = np.empty(HOURS)
     for hour in range(HOURS):
         y = abs(minute - 60.0 * hour)
         y = min(y, _DAY - y)
-        alpha[hour] = k * np.exp(-(y * y) / (sigma * sigma))
+        alpha[hour] = K * np.exp(-(y * y) / (SIGMA * SIGMA))
     for i in range(len(addresses)):
         if received[i] > 0 and seconds[i] > 0:
             measured = received[i] / seconds[i]
@@ -136,7 +110,7 @@ def learn(
 
 
 @njit
-def learn_visits(rows: F32, addresses: U32, visits: Visits, minute: float, day: int, k: float, sigma: float) -> None:
+def learn_visits(rows: F32, addresses: U32, visits: Visits, minute: float, day: int) -> None:
     n = len(visits)
     received, seconds, held = np.zeros(n, np.uint32), np.empty(n), np.empty(n, np.bool_)
     for i in range(n):
@@ -144,7 +118,7 @@ def learn_visits(rows: F32, addresses: U32, visits: Visits, minute: float, day: 
         if visit.ask != _ROBOTS:
             received[i] = visit.received
         seconds[i], held[i] = visit.end - visit.start, visit.flags & _HELD != 0
-    learn(rows, addresses, received, seconds, held, minute, day, k, sigma)
+    learn(rows, addresses, received, seconds, held, minute, day)
 
 
 @njit
@@ -182,19 +156,21 @@ class ServerSpeeds(Part):
 
     name = "speeds"
     needs = ("speeds",)
+    shown = SHOWN
 
     def __init__(self, desk: Desk) -> None:
         self._places = desk[Places]
         self.hours = Hours.of(desk.settings.harvester)
         self.speeds = Speeds(self._places.max_addresses)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any] | Parts]:
-        return {"speeds": self.speeds.dump(len(self._places.packed))}
+    def arrays(self) -> dict[str, Array | Parts]:
+        return {"speeds": self.speeds.rows[: len(self._places.packed) + 1].reshape(-1)}
 
     def load(self, image: Image) -> None:
         for number, packed in enumerate(self._places.packed):
             self.speeds.met(number, packed)
-        self.speeds.load(image.array("speeds"))
+        values = image.array("speeds")
+        self.speeds.rows.reshape(-1)[: len(values)] = values
 
 
 def learn_speeds(desk: Desk, applied: Applied) -> None:

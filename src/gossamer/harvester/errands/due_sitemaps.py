@@ -26,7 +26,7 @@ class DueSitemaps(Part):
 
     name = "sitemaps"
     columns: ClassVar[Declared] = {
-        "site": {"sitemap_due": "<f8"},  # wall: its sitemaps are not requested before; 0: they never were
+        "site": {"sitemap_due": "<f8"}  # wall: its sitemaps are not requested before; 0: they never were
     }
 
     def __init__(self, desk: Desk) -> None:

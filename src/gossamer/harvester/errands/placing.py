@@ -10,7 +10,7 @@ from gossamer import urls
 from gossamer.base.model import NONE, Texts
 from gossamer.collection.journal.effects import ORIGIN, Effects
 from gossamer.desk.desk import Desk
-from gossamer.desk.places import Places
+from gossamer.desk.places import Places, number_in
 
 
 def site_in(desk: Desk, name: str, www: bool, effects: Effects) -> int:
@@ -20,9 +20,9 @@ def site_in(desk: Desk, name: str, www: bool, effects: Effects) -> int:
         new = effects.sites.split()
         if name.encode() in new:
             return effects.first_site + new.index(name.encode())
-        if effects.first_site + len(new) < desk.columns.site.limit:
-            site = effects.first_site + len(new)
-            effects.sites = Texts.join([*new, name.encode()], "<u2")
+        site = number_in(new, name.encode(), effects.first_site, desk.columns.site.limit)
+        if site != NONE:
+            effects.sites = Texts.join(new, "<u2")
             effects.sites_www = np.append(effects.sites_www, np.uint8(www and desk.scope.www))
     return site
 
@@ -35,9 +35,8 @@ def origin_in(desk: Desk, url: str, site: int, effects: Effects) -> int:
         return known
     record = (site, parts.port, int(parts.scheme == "https"))
     new: list[Any] = effects.origins.tolist()
-    if record not in new:
-        if effects.first_origin + len(new) >= desk.columns.origin.limit:
-            return NONE
-        new.append(record)
-        effects.origins = np.array(new, ORIGIN)
-    return int(effects.first_origin + new.index(record))
+    if record in new:
+        return effects.first_origin + new.index(record)
+    number = number_in(new, record, effects.first_origin, desk.columns.origin.limit)
+    effects.origins = np.array(new, ORIGIN)
+    return number

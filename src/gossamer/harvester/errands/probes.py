@@ -14,17 +14,16 @@ from enum import IntEnum
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.base.model import NONE, Ask, Outcome, VisitFlag
+from gossamer.base.arrays import U64, Array
+from gossamer.base.compiled import njit
+from gossamer.base.model import NONE, Ask, Outcome, VisitFlag, Visits
 from gossamer.base.outcomes import TRANSIENT
 from gossamer.collection.image import Image, Parts
 from gossamer.desk.applied import Applied
 from gossamer.desk.columns import Group
 from gossamer.desk.desk import Declared, Desk, Part
-
-Array = npt.NDArray[Any]
 
 UNANSWERED: Final = TRANSIENT | {Outcome.RETURNED, Outcome.CHALLENGED}
 """Outcomes that do not show how a site answers for missing pages."""
@@ -191,12 +190,24 @@ class Probes:
             self.telling[site] = any(answer.kind is not Kind.NOTHING for answer in self.of(site))
 
 
-def said(visits: Array) -> npt.NDArray[np.uint64]:
-    """The contents of each page in 64 bits: its sketch; its digest if it has too few words for a sketch; the beginning
-    of the digest of its body if it is almost empty. 0: no contents."""
-    body = np.ascontiguousarray(visits["payload"][:, :8]).view("<u8")[:, 0]
-    found: npt.NDArray[np.uint64] = np.where(visits["digest"] != 0, visits["digest"], body)
-    return np.where(visits["sketch"] != 0, visits["sketch"], found)
+@njit
+def contents_of(visit: Any) -> np.uint64:
+    """The contents of a page in 64 bits: its sketch; its digest if it has too few words for a sketch; the beginning of
+    the digest of its body if it is almost empty. 0: no contents."""
+    found: np.uint64 = visit.sketch if visit.sketch != 0 else visit.digest
+    if found == 0:
+        for i in range(8):
+            found |= np.uint64(visit.payload[i]) << np.uint64(8 * i)
+    return found
+
+
+@njit
+def said(visits: Visits) -> U64:
+    """The contents of each page."""
+    found = np.empty(len(visits), np.uint64)
+    for i in range(len(visits)):
+        found[i] = contents_of(visits[i])
+    return found
 
 
 def named(title: str | bytes, seed: int) -> int:

@@ -8,10 +8,9 @@ counts as unreadable.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
 from gossamer.base.model import NONE, Ask, Outcome, VisitFlag
@@ -19,11 +18,9 @@ from gossamer.base.outcomes import DAY
 from gossamer.collection.journal.effects import Effects, SiteNews
 from gossamer.desk.kernels import asked_for
 from gossamer.desk.places import Places
-from gossamer.harvester.errands.errand import Context, Errand, Errands, Request, Standing
+from gossamer.harvester.errands.errand import Context, Errand, Errands, Request, SiteCondition
 from gossamer.harvester.errands.placing import site_in
 from gossamer.web.message import Results
-
-Array = npt.NDArray[Any]
 
 MOST_REDIRECTS: Final = 5
 """Redirects of a robots.txt, or of a sitemap, that are followed (RFC 9309, 2.3.1.2: at least five)."""
@@ -52,17 +49,10 @@ class RobotsErrand(Errand):
         self._desk, self._in_flight, self._outbox = context.desk, context.in_flight, context.outbox
         self._clocks, self._places = context.clocks, context.desk[Places]
         self._waiting: dict[int, deque[_Waiting]] = {}
-        """By the site that gets the request."""
         self._away: set[int] = set()
         """Origins whose robots.txt waits here or is in flight: not requested at their own site meanwhile."""
         self._sent_on: dict[int, int] = {}
         """Origins whose robots.txt was redirected in this tick: the site of the target."""
-
-    def waits_at(self, site: int) -> bool:
-        return site in self._waiting
-
-    def any(self) -> bool:
-        return bool(self._waiting)
 
     def next(self, site: int, begins: float) -> Request | None:
         waiting = self._waiting.get(site)
@@ -99,8 +89,8 @@ class RobotsErrand(Errand):
 
     # --- redirects ------------------------------------------------------------------------------------------------
 
-    def follow_redirects(self, results: Results, effects: Effects) -> None:
-        """Before a tick is applied: makes errands of redirects of robots.txt, or counts them as no rules."""
+    def add_effects(self, results: Results, effects: Effects) -> None:
+        """Makes errands of redirects of robots.txt, or counts them as no rules."""
         visits = results.visits
         if not asked_for(visits, _ROBOTS):
             return
@@ -148,11 +138,11 @@ class RobotsErrand(Errand):
 
     # --- endings --------------------------------------------------------------------------------------------------
 
-    def bears(self, site: int, standing: Standing) -> bool:
+    def bears(self, site: int, condition: SiteCondition) -> bool:
         owner = self._desk.columns.origin.site
         for_others = any(owner[waiting.origin] != site for waiting in self._waiting.get(site, ()))
-        too_long = for_others and standing.rests > TOO_LONG + standing.usual
-        return not (standing.refused or standing.nameless or too_long)
+        too_long = for_others and condition.rests > TOO_LONG + condition.usual
+        return not (condition.refused or condition.nameless or too_long)
 
     def give_up(self, site: int) -> None:
         for waiting in self._waiting.pop(site, ()):

@@ -1,26 +1,21 @@
 """Finds pages that resemble other pages of their site: the compiled part of `soft404.py`.
 
-For each site it remembers the contents of the last `RECENT` pages, in 64 bits each (`probes.said`), and what is needed
-to know whether titles identify pages. All of it is volatile.
+For each site it remembers the contents of the last `RECENT` pages (`probes.contents_of`), and what is needed to know
+whether titles identify pages. All of it is volatile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import U64, Array, Bools
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag, Visits
 from gossamer.desk.columns import Columns
-from gossamer.harvester.errands.probes import NEAR
-
-Array = npt.NDArray[Any]
-U64 = npt.NDArray[np.uint64]
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from gossamer.harvester.errands.probes import NEAR, contents_of
 
 RECENT: Final = 4
 
@@ -64,14 +59,9 @@ class Alike:
     """Remembers recent pages by site, and finds pages that resemble them."""
 
     def __init__(self, sites: int) -> None:
-        self._memory = _Memory(
-            np.zeros((sites, RECENT), np.uint64),
-            np.zeros(sites, np.uint8),
-            np.zeros(sites, np.uint64),
-            np.zeros(sites, np.uint64),
-            np.zeros(sites, np.uint64),
-            np.zeros(sites, np.bool_),
-        )
+        recent, place = np.zeros((sites, RECENT), np.uint64), np.zeros(sites, np.uint8)
+        title, told, common = (np.zeros(sites, np.uint64) for _ in range(3))
+        self._memory = _Memory(recent, place, title, told, common, varied=np.zeros(sites, np.bool_))
 
     def tells(self, site: int, title: int) -> bool:
         """Whether the title identifies a page at this site: the site uses several titles, and no two different pages
@@ -93,16 +83,6 @@ def said_in(visits: Visits) -> Said:
 
 
 @njit
-def _said(visit: Any) -> np.uint64:
-    """As `probes.said`."""
-    found: np.uint64 = visit.sketch if visit.sketch != 0 else visit.digest
-    if found == 0:
-        for i in range(8):
-            found |= np.uint64(visit.payload[i]) << np.uint64(8 * i)
-    return found
-
-
-@njit
 def _read(visits: Visits, values: U64, titles: Array) -> tuple[int, int, int]:
     start = count = probes = redirects = 0
     for i in range(len(visits)):
@@ -110,7 +90,7 @@ def _read(visits: Visits, values: U64, titles: Array) -> tuple[int, int, int]:
         probes += visit.ask == _PROBE
         redirects += visit.ask == _PAGE and visit.outcome == _REDIRECT
         fetched = visit.ask == _PAGE and visit.outcome <= _DUPLICATE
-        values[i] = _said(visit) if fetched else np.uint64(0)
+        values[i] = contents_of(visit) if fetched else np.uint64(0)
         for text in range(len(visit.texts)):
             end = start + int(visit.texts[text])
             if text == _TITLE and end > start and values[i] != 0:

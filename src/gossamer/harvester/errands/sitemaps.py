@@ -13,13 +13,13 @@ Invariants, each a test of the same name: foreign pages are refused; foreign sit
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.arrays import Array, Bools
 from gossamer.base.model import NONE, Ask, Outcome
 from gossamer.base.outcomes import TRANSIENT
 from gossamer.collection.journal.effects import Effects
@@ -27,14 +27,11 @@ from gossamer.desk.kernels import asked_for
 from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
 from gossamer.harvester.errands.due_sitemaps import DueSitemaps
-from gossamer.harvester.errands.errand import Context, Errand, Errands, Request
+from gossamer.harvester.errands.errand import Context, Errand, Errands, Listed, Request
 from gossamer.harvester.errands.placing import origin_in, site_in
-from gossamer.harvester.errands.reach import Reach
 from gossamer.harvester.errands.robots import MOST_REDIRECTS, RobotsErrand
-from gossamer.harvester.errands.rounds import Rounds, Wanted
+from gossamer.harvester.errands.rounds import Reach, Rounds, Wanted
 from gossamer.web.message import Links, Results
-
-Array = npt.NDArray[Any]
 
 MOST_LEVELS: Final = 2
 """An index may name an index, but no deeper. (The protocol forbids even that.)"""
@@ -51,8 +48,7 @@ _RETURNED, _REDIRECT, _OK = int(Outcome.RETURNED), int(Outcome.REDIRECT), int(Ou
 _LATER: Final = frozenset(int(outcome) for outcome in TRANSIENT)
 
 
-@dataclass(slots=True)
-class Piece:
+class _Piece(NamedTuple):
     """Some of the pages that a sitemap lists."""
 
     links: Links
@@ -68,54 +64,50 @@ class SitemapErrand(Errand):
 
     def __init__(self, context: Context, others: Errands) -> None:
         self._desk, self._in_flight = context.desk, context.in_flight
+        self._outbox, self._clocks = context.outbox, context.clocks
         self._robots, self._without_pages = others[RobotsErrand], context.without_pages
         self._places, self._columns = context.desk[Places], context.desk.columns
         self._reach = Reach(context.desk)
-        self.rounds = Rounds(context.desk, self._reach)
+        self._rounds = Rounds(context.desk, self._reach)
         self._waiting: dict[int, deque[Wanted]] = {}
-        """By the site that gets the request."""
         self._placed: list[Wanted] = []
-        self._pieces: deque[Piece] = deque()
+        self._pieces: deque[_Piece] = deque()
 
-    @property
+    def pressing(self) -> bool:
+        return self._rounds.pressing
+
     def busy(self) -> bool:
-        """Whether there is work to do before the next answer comes."""
-        return self.rounds.pressing or bool(self._pieces)
-
-    def waits_at(self, site: int) -> bool:
-        return site in self._waiting
-
-    def any(self) -> bool:
-        return bool(self._waiting)
+        return self.pressing() or bool(self._pieces)
 
     # --- places ---------------------------------------------------------------------------------------------------
 
-    def place(self, effects: Effects) -> None:
-        """Before a tick is applied: finds or makes the sites and origins of sitemaps that were named."""
-        for wanted in self.rounds.unplaced:
-            url = self.rounds.canonical(wanted)
+    def add_effects(self, results: Results, effects: Effects) -> None:
+        """Finds or makes the sites and origins of sitemaps that were named, and tells which rounds have ended."""
+        for wanted in self._rounds.unplaced:
+            url = self._rounds.canonical(wanted)
             wanted.site = site_in(self._desk, urls.host(url), urls.has_www(wanted.url), effects)
             if wanted.site != NONE:
                 wanted.origin = origin_in(self._desk, url, wanted.site, effects)
             self._placed.append(wanted)
-        self.rounds.unplaced = []
+        self._rounds.unplaced = []
+        self._outbox.news += self._rounds.news(self._clocks.wall)
 
     def settle(self, results: Results) -> set[int]:
         """Begins rounds for sites whose robots.txt was read; placed sitemaps now wait for a turn of their site."""
         visits = results.visits
         if asked_for(visits, _ROBOTS):
             origins = visits[visits["ask"] == _ROBOTS]["origin"]
-            self.rounds.begin(set(self._columns.origin.site[origins].tolist()))
+            self._rounds.begin(set(self._columns.origin.site[origins].tolist()))
         placed, self._placed = self._placed, []
         for wanted in placed:
             if wanted.origin == NONE:
-                self.rounds.settle(wanted, failed=False)
+                self._rounds.settle(wanted, failed=False)
             else:
                 self._waiting.setdefault(wanted.site, deque()).append(wanted)
         return {wanted.site for wanted in placed if wanted.origin != NONE}
 
     def resume(self) -> None:
-        self.rounds.begin(list(self._desk[DueSitemaps].named))
+        self._rounds.begin(list(self._desk[DueSitemaps].named))
 
     # --- requests -------------------------------------------------------------------------------------------------
 
@@ -130,7 +122,7 @@ class SitemapErrand(Errand):
             wanted.asked_robots += 1
             return self._robots.own(site, wanted.origin)
         self._pop(site)
-        url = self._places.asked_as(site, self.rounds.canonical(wanted))
+        url = self._places.asked_as(site, self._rounds.canonical(wanted))
         return Request(Ask.SITEMAP, wanted.origin, url, wanted)
 
     def _first(self, site: int, begins: float) -> Wanted | None:
@@ -138,18 +130,18 @@ class SitemapErrand(Errand):
         while waiting := self._waiting.get(site):
             first = waiting[0]
             if valid[first.origin] > begins:
-                if self._desk[Rules].allows(first.origin, self.rounds.canonical(first)):
+                if self._desk[Rules].allows(first.origin, self._rounds.canonical(first)):
                     return first
-                self.rounds.settle(self._pop(site), failed=False)
+                self._rounds.settle(self._pop(site), failed=False)
             elif first.asked_robots < MOST_ROBOTS:
                 return first
             else:
-                self.rounds.settle(self._pop(site), failed=True)
+                self._rounds.settle(self._pop(site), failed=True)
         return None
 
     def give_up(self, site: int) -> None:
         while site in self._waiting:
-            self.rounds.settle(self._pop(site), failed=True)
+            self._rounds.settle(self._pop(site), failed=True)
 
     def _pop(self, site: int) -> Wanted:
         wanted = self._waiting[site].popleft()
@@ -159,8 +151,8 @@ class SitemapErrand(Errand):
 
     # --- answers --------------------------------------------------------------------------------------------------
 
-    def take_out(self, results: Results) -> Results:
-        """Before links become pages: takes the pages that sitemaps list out of the results; they wait here."""
+    def read(self, results: Results) -> Results:
+        """Takes the pages that sitemaps list out of the results, before links become pages; they wait here."""
         visits = results.visits
         if not asked_for(visits, _SITEMAP):
             return results
@@ -187,38 +179,40 @@ class SitemapErrand(Errand):
         elif outcome == _OK and wanted.level < MOST_LEVELS:
             self._indexed(wanted, texts["sitemaps"].decode(errors="replace").split("\n"))
         pieces = links.pieces(PIECE)
-        self._pieces += [Piece(piece, wanted, i == len(pieces) - 1) for i, piece in enumerate(pieces)]
+        self._pieces += [_Piece(piece, wanted, i == len(pieces) - 1) for i, piece in enumerate(pieces)]
         if not pieces:
-            self.rounds.settle(wanted, outcome in _LATER)
+            self._rounds.settle(wanted, outcome in _LATER)
 
     def _indexed(self, wanted: Wanted, lines: list[str]) -> None:
         """Adds the sitemaps of an index, if they belong to sites whose pages it may list."""
-        spoken_for, like = self.rounds.spoken_for(wanted), replace(wanted, hops=0, level=wanted.level + 1)
+        spoken_for, like = self._rounds.spoken_for(wanted), replace(wanted, hops=0, level=wanted.level + 1)
         for line in lines:
             own = self._desk.scope.canonical(line) if line else None
             if own is not None and self._places.site(urls.host(own)) in spoken_for:
-                self.rounds.want(urls.canonical(line), like)
+                self._rounds.want(urls.canonical(line), like)
 
     def _moved(self, wanted: Wanted, target: str) -> None:
         """Follows a redirect. If only `www.` differs it is the same sitemap, requested once more."""
-        if self._desk.scope.canonical(target) == self.rounds.canonical(wanted):
-            again = self.rounds.by_other_name(wanted, target)
+        if self._desk.scope.canonical(target) == self._rounds.canonical(wanted):
+            again = self._rounds.by_other_name(wanted, target)
             self._waiting.setdefault(wanted.site, deque()).append(again)
         else:
-            self.rounds.want(urls.canonical(target), replace(wanted, hops=wanted.hops + 1))
+            self._rounds.want(urls.canonical(target), replace(wanted, hops=wanted.hops + 1))
 
     # --- pages that are listed ------------------------------------------------------------------------------------
 
-    def next_piece(self) -> Piece | None:
-        """The next piece to enlist; None: there is none."""
-        return self._pieces[0] if self._pieces else None
+    def listed(self) -> Listed | None:
+        if not self._pieces:
+            return None
+        links, wanted, _ = self._pieces[0]
+        return Listed(links, self._own(links, wanted), wanted.url, self._taken)
 
-    def own(self, piece: Piece) -> npt.NDArray[np.bool_]:
-        """Which pages of the piece the sitemap may list."""
-        links, spoken_for = piece.links, self.rounds.spoken_for(piece.wanted)
+    def _own(self, links: Links, wanted: Wanted) -> Bools:
+        """Which of these pages the sitemap may list."""
+        spoken_for = self._rounds.spoken_for(wanted)
         origins = self._columns.origins.find(links.origin)
         sites = self._columns.origin.site[np.where(origins == NONE, 0, origins)]
-        own: npt.NDArray[np.bool_] = (origins != NONE) & np.isin(sites, list(spoken_for))
+        own: Bools = (origins != NONE) & np.isin(sites, list(spoken_for))
         unknown, first, back = np.unique(links.origin[origins == NONE], return_index=True, return_inverse=True)
         if len(unknown):
             rows, at = np.flatnonzero(origins == NONE), links.texts.offsets()
@@ -226,11 +220,11 @@ class SitemapErrand(Errand):
             own[rows] = np.array([self._places.site(host) in spoken_for for host in hosts])[back]
         return own
 
-    def taken(self, piece: Piece) -> None:
-        """The pages of the piece are in the journal."""
-        self._pieces.popleft()
+    def _taken(self) -> None:
+        """The pages of the first piece are in the journal."""
+        piece = self._pieces.popleft()
         if piece.last:
-            self.rounds.taken(piece.wanted)
+            self._rounds.taken(piece.wanted)
 
     # --- again ----------------------------------------------------------------------------------------------------
 

@@ -34,23 +34,20 @@ asked for by robots.txt and under all clocks; a site that answers honestly has n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import urls
-from gossamer.base.model import VISIT_TEXTS, Ask, Outcome, PageFlag, VisitFlag
-from gossamer.desk.desk import Desk
+from gossamer.base.arrays import Array
+from gossamer.base.model import Ask, Outcome, PageFlag
+from gossamer.collection.journal.effects import Effects
 from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
 from gossamer.harvester.errands.errand import Context, Errand, Errands, Request
 from gossamer.harvester.errands.probes import MOST, NAME, SAME, UNANSWERED, Answer, Kind, ProbeAnswers, named, said
 from gossamer.harvester.errands.similar import Alike, Said, look_at, said_in
 from gossamer.web.message import Results
-
-Array = npt.NDArray[Any]
 
 ALIKE: Final = 2
 """A folder is probed after this many pages that resemble an earlier page."""
@@ -69,16 +66,11 @@ _SAYS_MANY: Final = b"many pages are redirected to that address"
 
 # plain numbers: numpy takes 10 µs to read a member of an enum
 _PAGE, _PROBE, _SEED = int(Ask.PAGE), int(Ask.PROBE), int(PageFlag.SEED)
-_OK, _DUPLICATE, _REDIRECT, _SOFT, _RETURNED = (
-    int(o) for o in (Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.SOFT_404, Outcome.RETURNED)
-)
-_RESPELLED: Final = int(VisitFlag.RESPELLED)
+_OK, _REDIRECT, _SOFT, _RETURNED = (int(o) for o in (Outcome.OK, Outcome.REDIRECT, Outcome.SOFT_404, Outcome.RETURNED))
 _HOPS: Final = int(PageFlag.HOPS)
-_TITLE: Final = VISIT_TEXTS.index("title")
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(NamedTuple):
     """A request for a page that cannot exist."""
 
     site: int
@@ -94,7 +86,7 @@ class ProbeErrand(Errand):
 
     def __init__(self, context: Context, others: Errands) -> None:
         self._desk, self._in_flight, self._texts = context.desk, context.in_flight, context.texts
-        self._on = context.desk.settings.harvester.soft_404
+        self._on, self._rules = context.desk.settings.harvester.soft_404, context.desk[Rules]
         self._columns, self._probes = context.desk.columns, context.desk[ProbeAnswers].probes
         self._memory = Alike(context.desk.columns.site.limit)
         self._alike: dict[int, int] = {}
@@ -106,20 +98,14 @@ class ProbeErrand(Errand):
         self._led: list[int] = []
         """Visits of the current tick whose pages are redirected to a missing page."""
 
-    def waits_at(self, site: int) -> bool:
-        return site in self._waiting
-
-    def any(self) -> bool:
-        return bool(self._waiting)
-
     # --- judging ------------------------------------------------------------------------------------------------
 
-    def mark(self, results: Results) -> Results:
+    def read(self, results: Results) -> Results:
         """Marks soft 404s among the pages of a tick, each with the reason as its detail. Runs before duplicates are
         marked."""
         visits, columns = results.visits, self._columns
         outcome, looked_at = visits["outcome"], np.empty(len(visits), np.bool_)
-        if not (self._on and self._may_be_soft(visits, looked_at)):
+        if not (self._on and look_at(visits, self._probes.telling, columns.origin.moved, SAME * MANY, looked_at)):
             return results
         values, words, kept = said(visits), dict[int, bytes](), dict[tuple[int, int], Answer]()
         for i in np.flatnonzero(looked_at).tolist():
@@ -131,10 +117,7 @@ class ProbeErrand(Errand):
         outcome[[i for i in words if outcome[i] == _OK]] = _SOFT
         return results.with_details(words) if words else results
 
-    def _may_be_soft(self, visits: Array, found: Array) -> int:
-        return look_at(visits, self._probes.telling, self._columns.origin.moved, SAME * MANY, found)
-
-    def mark_redirects(self, results: Results) -> None:
+    def add_effects(self, results: Results, effects: Effects) -> None:
         """Marks redirects that are soft 404s. Runs after links became pages: these redirects are followed as links."""
         if self._led:
             results.visits["outcome"][self._led] = _SOFT
@@ -216,11 +199,8 @@ class ProbeErrand(Errand):
             asked = {flight.site for flight in self._in_flight.asked(Ask.PROBE, answered)}
             for i in np.flatnonzero(alike).tolist():
                 site = int(visits["site"][i])
-                if (
-                    site not in self._waiting
-                    and site not in asked
-                    and self._suspect(self._url_at(visits, i), visits[i])
-                ):
+                may_be = site not in self._waiting and site not in asked
+                if may_be and self._suspect(self._url_at(visits, i), visits[i]):
                     found.add(site)
         return found
 
@@ -268,22 +248,18 @@ class ProbeErrand(Errand):
         url = scope.canonical(f"{folder}{NAME}{number:016x}{after}") or ""
         longest = self._desk.settings.seeder.url_length
         wanted = url.startswith(folder + NAME) and len(url) <= longest and not scope.shuns(url)
-        probe = Probe(site, origin, url)
-        return probe if wanted and _allowed(self._desk, probe) else None
+        return Probe(site, origin, url) if wanted and self._rules.allows(origin, url) else None
 
     # --- requests -------------------------------------------------------------------------------------------------
 
     def next(self, site: int, begins: float) -> Request | None:
         probe = self._waiting.pop(site, None)
-        if probe is None or self._columns.origin.valid[probe.origin] <= begins or not _allowed(self._desk, probe):
+        if probe is None or self._columns.origin.valid[probe.origin] <= begins:
+            return None
+        if not self._rules.allows(probe.origin, probe.url):
             return None
         return Request(Ask.PROBE, probe.origin, self._desk[Places].asked_as(site, probe.url), probe)
 
     def give_up(self, site: int) -> None:
         """Drops the probe of the site. If the site is still suspected later, it is probed then."""
         self._waiting.pop(site, None)
-
-
-def _allowed(desk: Desk, probe: Probe) -> bool:
-    """Whether the robots rules at hand allow it."""
-    return desk[Rules].allows(probe.origin, probe.url)

@@ -13,13 +13,13 @@ sites of the domain mostly have the same address.
 
 from __future__ import annotations
 
+from gossamer.base.arrays import U32
 from gossamer.base.compiled import njit
 from gossamer.harvester.queue.memory import (
     HEAP,
     IN_HEAP,
     LINE,
     NOBODY,
-    U32,
     Arrays,
     advance,
     has_work,
@@ -144,8 +144,7 @@ def _stands_at_domain(q: Arrays, site: int) -> bool:
 def leave_domains(q: Arrays, sites: U32) -> None:
     """Removes idle holders: sites without work that hold their domain, in line at an address (those of `sites`) or in
     the heap (any), leave at once, so that other sites of the domain can be requested. The current time is not known
-    here either.
-    """
+    here either."""
     for site in sites:
         if q.sites[site].place == LINE and _is_idle_holder(q, site):
             step_out_of_line(q, site, q.sites[site].address)

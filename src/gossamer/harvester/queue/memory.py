@@ -1,7 +1,6 @@
 """The memory of the site queue, and the moves between its places: the heap, and the lines at addresses and domains.
 
-`holders` decides which site holds an address or a domain. `ready` orders the sites that may be requested now, if not by
-time of waiting; `page_heaps` orders pages, if there is no plan.
+`holders` decides which site holds an address or a domain. `page_heaps` orders pages, if there is no plan.
 
 A site is one record of 64 bytes, a cache line of the processor. Records, because numba counts references to every array
 that it passes on: with one array per field a request cost 20 µs.
@@ -12,17 +11,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import I64, U32, Records
 from gossamer.base.compiled import njit
 from gossamer.base.model import NONE
-
-U8 = npt.NDArray[np.uint8]
-U32 = npt.NDArray[np.uint32]
-U64 = npt.NDArray[np.uint64]
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-Records = npt.NDArray[np.void]
 
 NOBODY: Final = NONE
 
@@ -129,19 +121,9 @@ def make_arrays(
         nodes[name] = NONE
     if pages:
         sites["begin"] = sites["stop"] = NONE
-    return Arrays(
-        sites,
-        addresses,
-        np.zeros(max_sites, ENTRY),
-        counts,
-        max(1, per_turn),
-        float(address_wait),
-        sites_by,
-        ready,
-        nodes,
-        np.full(domains, NONE, np.uint32),
-        float(domain_wait),
-    )
+    heap, domain = np.zeros(max_sites, ENTRY), np.full(domains, NONE, np.uint32)
+    per_turn, address_wait, domain_wait = max(1, per_turn), float(address_wait), float(domain_wait)
+    return Arrays(sites, addresses, heap, counts, per_turn, address_wait, sites_by, ready, nodes, domain, domain_wait)
 
 
 @njit
@@ -242,3 +224,78 @@ def step_out_of_line(q: Arrays, site: int, address: int) -> None:
         q.sites[s.after].before = s.before
     s.place = OUT
     q.counts[IN_LINE] -= 1
+
+
+# --- READY: the sites that may be requested now, best first ----------------------------------------------------------
+#
+# Used only if sites are not taken in the order of waiting (BEST, LARGER): then it stands between the heap of times and
+# the requests. It can find a site again, so that its key can change. A site in it holds no address, unless its turn
+# continues.
+
+
+@njit
+def _put_ready(q: Arrays, i: int, key: np.uint64, site: int) -> None:
+    entry = q.ready[i]
+    entry.key, entry.site = key, site
+    q.ready[site].spot = i
+
+
+@njit
+def _rise_ready(q: Arrays, i: int, key: np.uint64, site: int) -> None:
+    while i > 0 and q.ready[(i - 1) // 2].key < key:
+        above = q.ready[(i - 1) // 2]
+        _put_ready(q, i, above.key, above.site)
+        i = (i - 1) // 2
+    _put_ready(q, i, key, site)
+
+
+@njit
+def _sink_ready(q: Arrays, i: int, key: np.uint64, site: int) -> None:
+    size = q.counts[IN_READY]
+    while 2 * i + 1 < size:
+        child = 2 * i + 1
+        if child + 1 < size and q.ready[child + 1].key > q.ready[child].key:
+            child += 1
+        if q.ready[child].key <= key:
+            break
+        below = q.ready[child]
+        _put_ready(q, i, below.key, below.site)
+        i = child
+    _put_ready(q, i, key, site)
+
+
+@njit
+def contend(q: Arrays, site: int, key: np.uint64) -> None:
+    """Puts a site into the heap."""
+    q.counts[IN_READY] += 1
+    _rise_ready(q, q.counts[IN_READY] - 1, key, site)
+    q.sites[site].place = READY
+
+
+@njit
+def rekey(q: Arrays, site: int, key: np.uint64) -> None:
+    """Changes the key of a site that is READY, up or down."""
+    i = q.ready[site].spot
+    if key > q.ready[i].key:
+        _rise_ready(q, i, key, site)
+    elif key < q.ready[i].key:
+        _sink_ready(q, i, key, site)
+
+
+@njit
+def reorder(q: Arrays) -> None:
+    """Restores the order of the heap after keys were changed in place."""
+    for i in range(q.counts[IN_READY] // 2 - 1, -1, -1):
+        _sink_ready(q, i, q.ready[i].key, q.ready[i].site)
+
+
+@njit
+def take_best(q: Arrays) -> int:
+    """Takes the site with the largest key."""
+    site: int = q.ready[0].site
+    q.counts[IN_READY] -= 1
+    last = q.ready[q.counts[IN_READY]]
+    if q.counts[IN_READY] > 0:
+        _sink_ready(q, 0, last.key, last.site)
+    q.sites[site].place = OUT
+    return site

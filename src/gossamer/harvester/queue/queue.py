@@ -50,25 +50,22 @@ Refused: a heap of addresses with heaps of sites inside (two levels to re-key at
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
+from gossamer.base.arrays import F64, I64, U8, U32
 from gossamer.base.model import NONE
 from gossamer.harvester.queue import turns
 from gossamer.harvester.queue.holders import leave_domains, set_address
 from gossamer.harvester.queue.memory import (
     BEST,
-    F64,
-    I64,
     IN_FLIGHT,
     IN_HEAP,
     IN_LINE,
     IN_READY,
     LARGER,
     LEFT,
-    U8,
-    U32,
     WAITING,
     Arrays,
     make_arrays,
@@ -226,32 +223,16 @@ class SiteQueue:
         `now` may be a moment ahead: then `times_of` gives the time before which each must not be requested, and
         `begins` is the wall time by which all requests will have begun. The sites are in flight until `done` or `skip`,
         and their pages get the flag ASSIGNED. If the robots.txt rules of an origin are not valid until then, robots.txt
-        is requested instead, and the page stays first in its slice. With a `period`, which needs
-        `page_reason`, a page that is done may be requested again when so many seconds have passed and no reason forbids
-        it.
+        is requested instead, and the page stays first in its slice. With a `period`, which needs `page_reason`, a page
+        that is done may be requested again when so many seconds have passed and no reason forbids it.
         """
         k = max(0, k)
-        sites, pages, asks = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k, np.uint8)
+        found = sites, pages, asks = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k, np.uint8)
+        order, page = (self._pages, self._ranks, self._pending), (page_state, page_flags, page_due, page_origin)
         reason = _NO_REASONS if page_reason is None else page_reason
-        n = turns.ready(
-            self._q,
-            float(now),
-            float(wall),
-            self._pages,
-            self._ranks,
-            self._pending,
-            page_state,
-            page_flags,
-            page_due,
-            page_origin,
-            origin_valid,
-            max(float(wall), float(begins)),
-            float(period),
-            reason,
-            sites,
-            pages,
-            asks,
-        )
+        now, wall, begins, period = float(now), float(wall), max(float(wall), float(begins)), float(period)
+        given: tuple[Any, ...] = (self._q, now, wall, *order, *page, origin_valid, begins, period, reason, *found)
+        n = turns.ready(*given)
         return sites[:n], pages[:n], asks[:n]
 
     def times_of(self, sites: U32) -> F64:

@@ -7,12 +7,12 @@ from typing import Final
 import numpy as np
 
 from gossamer.base import askable
+from gossamer.base.arrays import F64, U8, U32
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import ERRAND, Ask, PageFlag
 from gossamer.harvester.queue.holders import hold, let_go, may_be_asked, rest
 from gossamer.harvester.queue.memory import (
     ENTRIES,
-    F64,
     FLIGHT,
     IN_FLIGHT,
     IN_HEAP,
@@ -22,16 +22,17 @@ from gossamer.harvester.queue.memory import (
     NOBODY,
     OUT,
     READY,
-    U8,
-    U32,
     WAITING,
     Arrays,
+    contend,
     has_work,
     pop,
     push,
+    rekey,
+    reorder,
+    take_best,
 )
 from gossamer.harvester.queue.page_heaps import pop_page
-from gossamer.harvester.queue.ready import contend, rekey, reorder, take_best
 
 _ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
 _PAGE: Final = np.uint8(Ask.PAGE)

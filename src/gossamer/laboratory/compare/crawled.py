@@ -12,24 +12,20 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, U32
 from gossamer.collection.runs import settings_of_last_run
 from gossamer.config import Settings
 from gossamer.laboratory.collection_graph import collected
 from gossamer.laboratory.graphs.webgraph import WebGraph
-from gossamer.rank.pagerank import pagerank
+from gossamer.rank.pagerank import EXACT, pagerank
 from gossamer.read.sql.database import Database, Row
 from gossamer.read.sql.sources import find
 
-F64 = npt.NDArray[np.float64]
-U32 = npt.NDArray[np.uint32]
-
-TOLERANCE: Final = 1e-8
-_LOCAL: Final = (1 << 40) - 1
+LOCAL: Final = (1 << 40) - 1
 """The part of a page number that is local to a shard."""
 _FETCHED: Final = f"""
-select v.page & {_LOCAL} as page, epoch(min(v.time)) as time, min(p.depth) as depth
+select v.page & {LOCAL} as page, epoch(min(v.time)) as time, min(p.depth) as depth
 from stored.visits v join stored.pages p on p.page = v.page
 where v.ask = 'page' and v.outcome in ('ok', 'duplicate', 'redirect') group by v.page order by min((v.tick, v.number))
 """
@@ -70,7 +66,7 @@ def read(folder: Path) -> Crawled:
     depth = np.zeros(found.graph.pages, np.uint32)
     depth[number] = [row[2] for row in fetched]
     first = float(requests[requests[:, 2] > 0, 0].min())
-    worth = pagerank(found.graph.links, tolerance=TOLERANCE, most=1000).values
+    worth = pagerank(found.graph.links, tolerance=EXACT, most=1000).values
     time = np.array([row[1] for row in fetched]) - first
     return Crawled(folder, found.graph, worth, number.astype(np.uint32), time, depth, requests[:, :2] - first, settings)
 

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gossamer.base.arrays import F64
 from gossamer.base.units import human_time, thousands
 from gossamer.laboratory import Bench, Job, Measured, Subject
 from gossamer.laboratory.compare import missing
-from gossamer.laboratory.compare.crawled import F64, Crawled
+from gossamer.laboratory.compare.crawled import Crawled
 from gossamer.laboratory.compare.requests import read_history
 from gossamer.laboratory.findings.finding import Finding, Sentence
 from gossamer.laboratory.findings.runs import by_pages, by_time, scores

@@ -18,9 +18,10 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.base.arrays import F64, I64
 from gossamer.base.units import human_time, plural, thousands
 from gossamer.laboratory.compare.requests import RunHistory
-from gossamer.laboratory.compare.shortest import F64, I64, Requests, TimeBound, limits
+from gossamer.laboratory.compare.shortest import Requests, TimeBound, limits
 from gossamer.laboratory.findings.finding import Column, Sentence, Table
 
 PARTS: Final = ("beginning", "unknown", "address", "late", "end")
@@ -108,7 +109,7 @@ def sentences(history: RunHistory, found: Closeness) -> list[Sentence]:
             f"{thousands(len(history.requests))} requests under the same rules takes less than "
             f"{human_time(first.seconds)} ({f'{first.kind} {_which(history, first)}'.rstrip()}): "
             f"it reached {found.share:.1%} of the possible speed."
-        ),
+        )
     ]
     longest = max(found.missing, key=lambda part: found.missing[part])
     each = f", {1000 * late / len(found.gaps):.1f} ms before each request" if len(found.gaps) else ""

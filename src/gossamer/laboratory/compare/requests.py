@@ -1,6 +1,6 @@
 """The requests of the last run of a crawl, read from its collection, with the rest of the site after each.
 
-The rests are computed as the crawl computed them, by applying `patience` to all visits in order. If two rests are
+The rests are computed as the crawl computed them, by applying `backoff` to all visits in order. If two rests are
 possible, the shorter one is taken: a site that is large in the end counts as large from the start, and `events` other
 than answers (failed names, an unreadable robots.txt) add nothing. So the result stays a lower bound. Requests that the
 crawl itself took back (`returned`) would not be part of another crawl, and are left out.
@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from gossamer import urls
+from gossamer.base.arrays import F64, I64
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, Outcome, PageFlag
 from gossamer.base.outcomes import TREATMENTS, Again
@@ -22,25 +23,23 @@ from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs, settings_of_last_run
 from gossamer.config import Settings
 from gossamer.config.presets import in_force
-from gossamer.harvester.backoff import Answers, Clocks, Waits, rests_after, waits_at
+from gossamer.harvester.backoff import Answers, SiteClocks, rests_after, waits_at
 from gossamer.harvester.bandwidth.schedule import Hours
 from gossamer.harvester.robots import READABLE
-from gossamer.laboratory.compare.discovery import CrawlFacts, Soonest, soonest
-from gossamer.laboratory.compare.shortest import F64, I64, Constraints, Requests, groups
+from gossamer.harvester.waits import Waits
+from gossamer.laboratory.compare.crawled import LOCAL
+from gossamer.laboratory.compare.shortest import Constraints, CrawlFacts, Requests, Soonest, groups, soonest
 from gossamer.read.sql.database import Database, Row
 from gossamer.read.sql.sources import find
 
-_LOCAL: Final = (1 << 40) - 1
 _BEGUN: Final = 'select tick, monotonic from stored.ticks where epoch("time") >= ? order by tick limit 1'
 _VISITS: Final = f"""
-select coalesce(page & {_LOCAL}, -1), site, origin, ask, outcome, coalesce(status, 0), epoch(time), start, "end",
+select coalesce(page & {LOCAL}, -1), site, origin, ask, outcome, coalesce(status, 0), epoch(time), start, "end",
        coalesce(latency, 0), received, coalesce(address, ''), coalesce(retry_after, -1), coalesce(delay, -1), tick
 from stored.visits order by tick, number
 """
-_PAGES: Final = """
-select origin, site, flags, kind = 'sitemap', tick, epoch(time) from stored.pages order by page
-"""
-_LINKS: Final = f"select source & {_LOCAL}, target & {_LOCAL} from stored.links"
+_PAGES: Final = "select origin, site, flags, kind = 'sitemap', tick, epoch(time) from stored.pages order by page"
+_LINKS: Final = f"select source & {LOCAL}, target & {LOCAL} from stored.links"
 _ORIGINS: Final = "select site from stored.origins order by origin"
 _NAMES: Final = "select site, max(name) from stored.sites group by site order by site"
 
@@ -123,13 +122,8 @@ def _history(
         when[order],
         columns.received[kept],
     )
-    rules = Constraints(
-        harvester.connections,
-        harvester.per_turn,
-        float(harvester.address_wait),
-        float(harvester.domain_wait),
-        Hours.of(harvester).most,
-    )
+    waits = float(harvester.address_wait), float(harvester.domain_wait)
+    rules = Constraints(harvester.connections, harvester.per_turn, *waits, Hours.of(harvester).most)
     offset = columns.time[kept] - columns.end[kept] + monotonic
     page = columns.page[kept]
     became = np.where(page >= 0, found[np.maximum(page, 0), 5] - offset, -np.inf) if len(found) else np.zeros(0)
@@ -160,7 +154,7 @@ class _Visits:
 
 
 def _waits(sizes: I64, settings: Settings) -> F64:
-    """By site: the shortest wait that the settings allow. It is the crawl's own rule (`patience.waits_at`) with two
+    """By site: the shortest wait that the settings allow. It is the crawl's own rule (`backoff.waits_at`) with two
     differences: the site has its final size from the start, so a large site gets the shorter of the two waits; and the
     Crawl-delay is left out, as it changes during a run: `_delays` gives it by visit."""
     harvester = settings.harvester
@@ -191,16 +185,15 @@ def _delays(visits: _Visits, site_of: I64) -> F64:
 
 def _rests(visits: _Visits, sizes: I64, delay: F64, settings: Settings) -> F64:
     count = len(sizes)
-    zeros, ones = np.zeros(count, np.float32), np.ones(count, np.float32)
-    clocks = Clocks(
+    clocks = SiteClocks(
         next=np.zeros(count),
         asked=np.zeros(count, np.uint32),
         failures=np.zeros(count, np.uint8),
         why=np.zeros(count, np.uint8),
-        slow=ones,
-        stretch=ones.copy(),
-        usual=zeros,
-        lately=zeros.copy(),
+        slow=np.ones(count, np.float32),
+        stretch=np.ones(count, np.float32),
+        usual=np.zeros(count, np.float32),
+        lately=np.zeros(count, np.float32),
     )
     answers = Answers(
         visits.site.astype(np.uint32),
@@ -235,13 +228,13 @@ def _known(
     named = np.zeros(len(site_of) + 1, np.bool_)
     named[np.unique(visits.site[sitemaps])] = True
     site = pages[:, 1].astype(np.int64)
-    ends = np.array(links, np.int64).reshape(-1, 2)
+    source, target = np.array(links, np.int64).reshape(-1, 2).T
     return CrawlFacts(
         seed | (pages[:, 4] < tick),
         pages[:, 0].astype(np.int64),
         took,
-        ends[:, 0],
-        ends[:, 1],
+        source,
+        target,
         robots,
         (pages[:, 3] > 0) | named[site],
         visits.origin[sitemaps],

@@ -116,68 +116,26 @@ def _fill(axes: Axes, plot: Plot) -> None:
 
 
 def _add(axes: Axes, series: Series, number: int, count: int) -> None:
-    colour = COLOURS[number % len(COLOURS)]
-    dash = DASHES[number // len(COLOURS) % len(DASHES)]
+    style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "label": for_screen(series.label)}
     if series.kind == "bars":
         width = 0.8 / count
-        axes.bar(
-            [x + (number + 0.5) * width - 0.4 for x in series.x],
-            list(series.y),
-            width,
-            color=colour,
-            label=for_screen(series.label),
-        )
+        axes.bar([x + (number + 0.5) * width - 0.4 for x in series.x], list(series.y), width, **style)
     elif series.kind == "points":
-        axes.plot(
-            series.x,
-            series.y,
-            linestyle="none",
-            marker=MARKS[number % len(MARKS)],
-            markersize=4,
-            color=colour,
-            label=for_screen(series.label),
-        )
+        axes.plot(series.x, series.y, linestyle="none", marker=MARKS[number % len(MARKS)], markersize=4, **style)
     else:
-        style = "steps-post" if series.kind == "steps" else "default"
-        axes.plot(
-            series.x,
-            series.y,
-            linestyle=dash,
-            linewidth=1.6,
-            color=colour,
-            label=for_screen(series.label),
-            drawstyle=style,
-        )
+        steps = "steps-post" if series.kind == "steps" else "default"
+        dash = DASHES[number // len(COLOURS) % len(DASHES)]
+        axes.plot(series.x, series.y, linestyle=dash, linewidth=1.6, drawstyle=steps, **style)
 
 
 def _add_paper(axes: Axes, series: Series, number: int, colour: str) -> None:
-    label = for_screen(f"{series.label} (paper)")
+    style: dict[str, Any] = {"color": colour, "label": for_screen(f"{series.label} (paper)"), "zorder": 5}
+    style |= {"marker": MARKS[number % len(MARKS)], "markerfacecolor": "none"}
     if series.kind in ("points", "bars"):
-        axes.plot(
-            series.x,
-            series.y,
-            linestyle="none",
-            marker=MARKS[number % len(MARKS)],
-            markersize=8,
-            color=colour,
-            markerfacecolor="none",
-            label=label,
-            zorder=5,
-        )
+        axes.plot(series.x, series.y, linestyle="none", markersize=8, **style)
     else:
-        axes.plot(
-            series.x,
-            series.y,
-            linestyle=(0, (4, 2)),
-            linewidth=1.2,
-            color=colour,
-            label=label,
-            zorder=5,
-            marker=MARKS[number % len(MARKS)],
-            markersize=4,
-            markerfacecolor="none",
-            markevery=max(1, len(series.x) // 10),
-        )
+        every = max(1, len(series.x) // 10)
+        axes.plot(series.x, series.y, linestyle=(0, (4, 2)), linewidth=1.2, markersize=4, markevery=every, **style)
 
 
 def _plain_powers(axis: Axis) -> None:

@@ -22,16 +22,13 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from gossamer.base.arrays import U32
+from gossamer.base.arrays import U8, U32, Array
 from gossamer.base.compiled import njit
 from gossamer.base.errors import UsageError
 from gossamer.laboratory.graphs.webgraph import SIZE, WebGraph
 from gossamer.rank.graph import csr
 from gossamer.urls import canonical, host
-
-U8 = npt.NDArray[np.uint8]
 
 _CHUNK: Final = 1 << 24
 _NONE: Final = -1
@@ -49,7 +46,7 @@ def from_edges(edges: Path, urls: Path | None = None) -> WebGraph:
         return _joined(*_numbers(edges, sites.count), sites.count, sites, name)
     first = next((line.strip() for line in _lines(edges) if _counts(line)), b"")
     if not first:
-        raise UsageError(f"{edges} has no links", "An edge list has one link per line: two page numbers, or two URLs.")
+        raise _no_links(edges)
     if first[:1] in _DIGITS:
         sources, targets = _numbers(edges, _MOST)
         return _joined(sources, targets, int(max(sources.max(), targets.max())) + 1, None, name)
@@ -101,9 +98,7 @@ class _Sites:
         return page
 
 
-def _joined(
-    sources: npt.NDArray[np.integer], targets: npt.NDArray[np.integer], pages: int, sites: _Sites | None, name: str
-) -> WebGraph:
+def _joined(sources: Array, targets: Array, pages: int, sites: _Sites | None, name: str) -> WebGraph:
     if not pages:
         raise UsageError(f"{name} has no pages", "Give at least one link, or one URL.")
     site = np.array(sites.site, np.uint32) if sites else np.zeros(pages, np.uint32)
@@ -127,6 +122,10 @@ def _url(path: Path, number: int, text: bytes) -> str:
 
 def _wrong(path: Path, number: int, what: str, wanted: str) -> UsageError:
     return UsageError(f"{path}, line {number + 1}: {what}", f"Correct this line: {wanted}.")
+
+
+def _no_links(path: Path) -> UsageError:
+    return UsageError(f"{path} has no links", "An edge list has one link per line: two page numbers, or two URLs.")
 
 
 @contextmanager
@@ -184,13 +183,13 @@ def _numbers(path: Path, limit: int) -> tuple[U32, U32]:
         found.append(pairs[:count])
         before += int(lines)
     if not sum(map(len, found)):
-        raise UsageError(f"{path} has no links", "An edge list has one link per line: two page numbers, or two URLs.")
+        raise _no_links(path)
     every = np.concatenate(found)
     return every[:, 0], every[:, 1]
 
 
 @njit
-def _parse(raw: U8, limit: int, pairs: npt.NDArray[np.uint32]) -> tuple[int, int, int]:
+def _parse(raw: U8, limit: int, pairs: U32) -> tuple[int, int, int]:
     """Numbers of links and of lines read, and the first bad line or -1. A line has two numbers or none."""
     count = lines = at = 0
     while at < len(raw):

@@ -13,9 +13,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from gossamer.base.arrays import I64, U32
+from gossamer.base.arrays import I64, U32, Bools
 from gossamer.base.compiled import njit
 from gossamer.laboratory.graphs import make
 from gossamer.laboratory.graphs.powerlaw import Fit, exponent
@@ -179,7 +178,7 @@ def depths(links: Csr, start: U32, site: U32 | None = None) -> U32:
     return found
 
 
-def _share(which: npt.NDArray[np.bool_]) -> float:
+def _share(which: Bools) -> float:
     return float(which.mean()) if len(which) else 0.0
 
 

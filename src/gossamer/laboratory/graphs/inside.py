@@ -14,13 +14,9 @@ Every kernel takes one pass; random numbers come from numba's generator with a s
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, U32
 from gossamer.base.compiled import njit
-
-I64 = npt.NDArray[np.int64]
-U32 = npt.NDArray[np.uint32]
-F64 = npt.NDArray[np.float64]
 
 TRIES = 24
 """Attempts to swap targets."""

@@ -20,20 +20,16 @@ Refused: preferential attachment and copying (2.1.3): one exponent for all degre
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from gossamer.base.arrays import U32
+from gossamer.base.arrays import F64, I64, U32, Array, Bools
 from gossamer.base.errors import UsageError
 from gossamer.laboratory.graphs.inside import links_inside
 from gossamer.laboratory.graphs.powerlaw import bent, draw
 from gossamer.laboratory.graphs.webgraph import WebGraph, offsets_of
 from gossamer.rank.graph import csr
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 SITE_EXPONENT: Final = 1.77
 LARGEST_SITE: Final = 20_000
@@ -114,7 +110,7 @@ def _home_has_most(degree: I64, begins: I64, site: I64) -> None:
     degree[begins[:-1]] = most
 
 
-def _classes(rng: np.random.Generator, counts: I64) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _classes(rng: np.random.Generator, counts: I64) -> tuple[Bools, Bools]:
     """By site: whether other sites link to it, and whether it links to other sites."""
     n = len(counts)
     order = np.argsort(rng.exponential(1, n) / np.sqrt(counts))
@@ -126,7 +122,7 @@ def _classes(rng: np.random.Generator, counts: I64) -> tuple[npt.NDArray[np.bool
     return gets, gives
 
 
-def _abroad(rng: np.random.Generator, degree: I64, begins: I64, may: npt.NDArray[np.bool_], number: float) -> I64:
+def _abroad(rng: np.random.Generator, degree: I64, begins: I64, may: Bools, number: float) -> I64:
     """Number of links of each page to other sites: about `number` in all, and at least one per site where `may`."""
     linking = may[begins[:-1]]
     share = min(1.0, number / max(1, degree[may].sum()))
@@ -140,9 +136,7 @@ def _abroad(rng: np.random.Generator, degree: I64, begins: I64, may: npt.NDArray
     return abroad
 
 
-def _between(
-    rng: np.random.Generator, abroad: I64, site: I64, begins: I64, linked: npt.NDArray[np.bool_]
-) -> tuple[U32, U32]:
+def _between(rng: np.random.Generator, abroad: I64, site: I64, begins: I64, linked: Bools) -> tuple[U32, U32]:
     """Links between sites: every linked site gets one, the others are drawn by popularity; no site links to itself."""
     sources = rng.permutation(np.repeat(np.arange(len(abroad)), abroad))
     choice = np.flatnonzero(linked)
@@ -174,7 +168,7 @@ def _depths() -> F64:
     return np.asarray(depths / total)
 
 
-def _sizes(rng: np.random.Generator, degree: npt.NDArray[Any]) -> U32:
+def _sizes(rng: np.random.Generator, degree: Array) -> U32:
     """Sizes: rising up to the peak, then falling by a power. Both parts meet at the peak, which sets their shares."""
     n = len(degree)
     beyond = 2 / (SIZE_TAIL + 1)

@@ -14,14 +14,10 @@ for 1.77 and 2.1 for 2.8 where least = 1).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Whole = npt.NDArray[np.integer[Any]]
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
+from gossamer.base.arrays import F64, I64, Array
 
 _FIRST, _LAST = 1.01, 12.0
 
@@ -37,7 +33,7 @@ class Fit:
     """Values of the sample between least and most."""
 
 
-def exponent(sample: Whole, least: int = 1, most: int | None = None) -> Fit | None:
+def exponent(sample: Array, least: int = 1, most: int | None = None) -> Fit | None:
     """Estimates the exponent. None if the range holds fewer than ten values, or only one distinct value."""
     kept = sample[(sample >= least) & ((sample <= most) if most is not None else True)]
     if len(kept) < 10 or kept.min() == kept.max():

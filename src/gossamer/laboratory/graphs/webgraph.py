@@ -27,10 +27,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer.base import disk
-from gossamer.base.arrays import I64, U32
+from gossamer.base.arrays import I64, U32, Array
 from gossamer.base.errors import UsageError
 from gossamer.rank.graph import Csr
 
@@ -40,7 +39,6 @@ SUFFIX: Final = ".npz"
 _TOO_LARGE: Final = 1 << 32
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, NotImplementedError, MemoryError)
 
-Array = npt.NDArray[Any]
 Place = str | os.PathLike[str]
 
 
@@ -65,6 +63,11 @@ class WebGraph:
     def sites(self) -> int:
         return int(self.site.max(initial=0)) + 1 if len(self.site) else 0
 
+    def arrays(self) -> dict[str, Any]:
+        """The arrays of its file."""
+        offsets, targets = self.links.offsets, self.links.targets
+        return {"offsets": offsets, "targets": targets, "site": self.site, "size": self.size, "start": self.start}
+
 
 def load(path: Place) -> WebGraph:
     path = Path(path)
@@ -72,14 +75,14 @@ def load(path: Place) -> WebGraph:
     for name in ("offsets", "targets"):
         if name not in arrays:
             raise UsageError(f"{path} has no array `{name}`", f"It has: {', '.join(arrays) or 'none'}. {_FORMAT}")
-    offsets, targets = (_whole(path, name, arrays[name]) for name in ("offsets", "targets"))
+    whole = {name: _whole(path, name, values) for name, values in arrays.items()}
+    offsets, targets = whole["offsets"], whole["targets"]
     _check_offsets(path, offsets, len(targets))
     pages = len(offsets) - 1
-    site = _whole(path, "site", arrays["site"]) if "site" in arrays else np.zeros(pages, np.uint32)
-    size = _whole(path, "size", arrays["size"]) if "size" in arrays else np.full(pages, SIZE, np.uint32)
-    start = _whole(path, "start", arrays["start"]) if "start" in arrays else np.zeros(1, np.uint32)
-    for name, values, limit in (("targets", targets, pages), ("site", site, pages), ("start", start, pages)):
-        _check_below(path, name, values, limit)
+    site, start = whole.get("site", np.zeros(pages, np.uint32)), whole.get("start", np.zeros(1, np.uint32))
+    size = whole.get("size", np.full(pages, SIZE, np.uint32))
+    for name, values in (("targets", targets), ("site", site), ("start", start)):
+        _check_below(path, name, values, pages)
     _check_below(path, "size", size, _TOO_LARGE)
     for name, values in (("site", site), ("size", size)):
         if len(values) != pages:
@@ -104,13 +107,11 @@ def check_name(path: Place) -> None:
 def save(path: Place, graph: WebGraph) -> None:
     """Writes the file atomically: after an interruption a reader finds the old file or all of the new one."""
     path = Path(path)
-    offsets: Array = graph.links.offsets
-    if offsets[-1] < _TOO_LARGE:
-        offsets = offsets.astype(np.uint32)
+    arrays = graph.arrays()
+    if arrays["offsets"][-1] < _TOO_LARGE:
+        arrays["offsets"] = arrays["offsets"].astype(np.uint32)
     sink = io.BytesIO()
-    np.savez_compressed(
-        sink, offsets=offsets, targets=graph.links.targets, site=graph.site, size=graph.size, start=graph.start
-    )
+    np.savez_compressed(sink, **arrays)
     try:
         disk.write_atomic(path, sink.getbuffer())
     except BaseException:
@@ -180,7 +181,7 @@ def _u32(values: Array) -> U32:
     return np.ascontiguousarray(values, np.uint32)
 
 
-def offsets_of(degrees: npt.NDArray[np.integer[Any]]) -> I64:
+def offsets_of(degrees: Array) -> I64:
     """Where the links of each page begin, and finally where the last ones end."""
     offsets = np.zeros(len(degrees) + 1, np.int64)
     np.cumsum(degrees, out=offsets[1:])

@@ -1,7 +1,7 @@
 """Bounded bandwidth (003): its figures 1 to 3 recomputed over real sockets, and our own way next to them.
 
 Four crawls of the same queue (`limited.py`): our own way; 003's prediction alone, with its max_d of 6 and of 2, without
-the hard limit and without adaptation; and fetchers started and stopped by the measured total (`fetchers.py`). 003
+the hard limit and without adaptation; and fetchers started and stopped by the measured total (`Fetchers`). 003
 measured servers of 2004 that it does not describe; ours are generated (`servers.py`). So means cannot be compared, but
 the ranking can.
 """
@@ -12,11 +12,11 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.base.arrays import F64
 from gossamer.base.units import thousands
 from gossamer.laboratory.findings.finding import Cell, Column, Finding, Plot, Sentence, Table
-from gossamer.laboratory.measured import F64
 from gossamer.laboratory.reproduce import paper
-from gossamer.laboratory.reproduce.lab import Lab, percent, says, series
+from gossamer.laboratory.reproduce.lab import Lab, percent, says, series, titled
 from gossamer.laboratory.reproduce.limited import SETTLE, Ran, Way, warmed
 from gossamer.laboratory.reproduce.servers import SITES
 
@@ -34,7 +34,6 @@ WAYS: Final = (
 CLOSE: Final = 0.15
 """Share of the limit: predicted and measured bandwidth are called close if their mean difference is at most this."""
 _KB: Final = 1000.0
-SECOND, BANDWIDTH = "second", "KB/s"
 
 
 def fig_003(lab: Lab) -> Finding:
@@ -52,15 +51,8 @@ def finding(ran: dict[str, Ran], limit: int) -> Finding:
         "fifteen at 250 KB/s, a sixth changing every 5 s; the same queue for all, with pages of 10 KB (median), and "
         "the same initial estimates: each server had been requested twice."
     )
-    return Finding(
-        "fig-003",
-        "Figures 1 to 3 of 003: four ways to limit the bandwidth",
-        "003, section 3, figures 1 to 3",
-        setting,
-        (_compared(ran, limit), _means(ran)),
-        _plots(ran, limit),
-        sentences(ran, limit),
-    )
+    tables = (_compared(ran, limit), _means(ran))
+    return titled("fig-003", setting, tables, _plots(ran, limit), sentences(ran, limit))
 
 
 def _compared(ran: dict[str, Ran], limit: int) -> Table:
@@ -79,20 +71,9 @@ def _compared(ran: dict[str, Ran], limit: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for label, each in ran.items():
         measured, most = each.measured_by_second(), each.most()
-        rows.append(
-            (
-                label,
-                each.mean,
-                each.mean / limit,
-                most / limit,
-                max(0.0, most - limit),
-                _above(measured, limit),
-                float(measured.std()),
-                apart(each) if label != FETCHERS else None,
-                each.inversions,
-                each.pages,
-            )
-        )
+        difference = apart(each) if label != FETCHERS else None
+        used = (each.mean, each.mean / limit, most / limit, max(0.0, most - limit), _above(measured, limit))
+        rows.append((label, *used, float(measured.std()), difference, each.inversions, each.pages))
     return Table("fig-003-ways", "", columns, tuple(rows))
 
 
@@ -121,27 +102,18 @@ def _plots(ran: dict[str, Ran], limit: int) -> tuple[Plot, ...]:
     at: F64 = np.arange(seconds, dtype=np.float64) + 0.5
     line = series(f"L = {limit / _KB:.0f} KB/s", np.array([0.0, seconds]), np.full(2, limit / _KB))
 
-    def drawn(name: str, title: str, *lines: tuple[str, F64]) -> Plot:
-        return Plot(
-            name, title, SECOND, BANDWIDTH, (*(series(label, at, y[:seconds] / _KB) for label, y in lines), line)
-        )
+    def drawn(name: str, title: str, lines: dict[str, F64]) -> Plot:
+        drawn = (series(label, at, y[:seconds] / _KB) for label, y in lines.items())
+        return Plot(name, title, "second", "KB/s", (*drawn, line))
 
     def both(name: str, label: str) -> Plot:
-        return drawn(
-            name,
-            f"Bandwidth each second: {label}",
-            ("measured", ran[label].measured_by_second()),
-            ("predicted", ran[label].predicted_by_second()),
-        )
+        lines = {"measured": ran[label].measured_by_second(), "predicted": ran[label].predicted_by_second()}
+        return drawn(name, f"Bandwidth each second: {label}", lines)
 
+    depths = {"max_d = 6": ran[DEEP].measured_by_second(), "max_d = 2": ran[SHALLOW].measured_by_second()}
     return (
         both("fig-003-1", DEEP),
-        drawn(
-            "fig-003-2",
-            "Measured bandwidth each second: prediction alone",
-            ("max_d = 6", ran[DEEP].measured_by_second()),
-            ("max_d = 2", ran[SHALLOW].measured_by_second()),
-        ),
+        drawn("fig-003-2", "Measured bandwidth each second: prediction alone", depths),
         both("fig-003-2-shallow", SHALLOW),
         both("fig-003-3", FETCHERS),
         both("fig-003-ours", OURS),
@@ -155,19 +127,14 @@ def sentences(ran: dict[str, Ran], limit: int) -> tuple[Sentence, ...]:
     said = paper.BANDWIDTH_MEANS[6] / paper.BANDWIDTH_MEANS[2] - 1
     found = deep.mean / max(1.0, shallow.mean) - 1
     restless = {label: float(each.std()) for label, each in measured.items()}
+    close = f"their mean difference in a second is {_bytes(apart(deep))}, {percent(apart(deep) / limit)} of L"
+    accurate = apart(deep) <= CLOSE * limit
+    always, top = "the bandwidth is always below the limit (figure 1)", f"{_bytes(most)}; L is {_bytes(limit)}"
     return (
+        says("the predicted bandwidth is close to the measured one (figure 1, max_d = 6)", close, accurate),
+        says(f"{always}, if this means the predicted one", f"its maximum is {top}", most <= limit),
         says(
-            "the predicted bandwidth is close to the measured one (figure 1, max_d = 6)",
-            f"their mean difference in a second is {_bytes(apart(deep))}, {percent(apart(deep) / limit)} of L",
-            apart(deep) <= CLOSE * limit,
-        ),
-        says(
-            "the bandwidth is always below the limit (figure 1), if this means the predicted one",
-            f"its maximum is {_bytes(most)}; L is {_bytes(limit)}",
-            most <= limit,
-        ),
-        says(
-            "the bandwidth is always below the limit (figure 1), if this means the measured one",
+            f"{always}, if this means the measured one",
             f"it is above L in {above} of {deep.seconds} seconds; the fullest second has "
             f"{percent(deep.most() / limit)} of L",
             above == 0,

@@ -12,14 +12,14 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.base.arrays import F64, U32
 from gossamer.base.units import human_size, thousands
 from gossamer.laboratory import Job, Measured, Subject
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table, compared
 from gossamer.laboratory.graphs.webgraph import WebGraph
-from gossamer.laboratory.measured import F64, U32
 from gossamer.laboratory.reproduce import paper
-from gossamer.laboratory.reproduce.lab import Lab, hours, number, percent, says, series
-from gossamer.laboratory.reproduce.robots import DEPTH, scenario, setting
+from gossamer.laboratory.reproduce.lab import DEPTH, Lab, hours, number, percent, says, series, titled
+from gossamer.laboratory.reproduce.robots import scenario, setting
 from gossamer.laboratory.simulate.run import simulate
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 from gossamer.rank.graph import Csr
@@ -36,42 +36,25 @@ _KEPT_ALIVE: Final = 100
 def fig_4_2(lab: Lab) -> Finding:
     """One robot that never waits: the time between two ends is the duration of a download."""
     subject = lab.with_sites
-    alone = Scenario(
-        most_pages=min(TIMED, subject.graph.pages), servers=Servers.measured(), random_seed=lab.random_seed
-    )
+    most = min(TIMED, subject.graph.pages)
+    alone = Scenario(most_pages=most, servers=Servers.measured(), random_seed=lab.random_seed)
     run = simulate(subject.graph, DEPTH, alone)
     seconds = np.diff(run.time, prepend=0.0)
     shorter = {limit: float((seconds < limit).mean()) for limit in paper.DOWNLOADS}
     rows = [(f"under {limit} s", share, shorter[limit]) for limit, share in paper.DOWNLOADS.items()]
     ordered = np.quantile(seconds, np.linspace(0, 1, 501))
     marks = Series("shorter", list(paper.DOWNLOADS), list(paper.DOWNLOADS.values()), "points", paper=True)
-    plot = Plot(
-        "fig-4.2",
-        "Share of sequential downloads by duration",
-        "seconds",
-        "share of downloads",
-        (series("simulated servers", ordered, np.linspace(0, 1, 501)), marks),
-        x_log=True,
-    )
+    lines = (series("simulated servers", ordered, np.linspace(0, 1, 501)), marks)
+    title = "Share of sequential downloads by duration"
+    plot = Plot("fig-4.2", title, "seconds", "share of downloads", lines, x_log=True)
     under = float((seconds < paper.ALMOST_ALL_DOWNLOADS).mean())
-    sentences = [
-        says(
-            f"{percent(share)} of the pages take less than {limit} s",
-            percent(shorter[limit]),
-            abs(shorter[limit] - share) < 0.02,
-        )
-        for limit, share in paper.DOWNLOADS.items()
-    ]
+    sentences = []
+    for limit, share in paper.DOWNLOADS.items():
+        said, ours = f"{percent(share)} of the pages take less than {limit} s", shorter[limit]
+        sentences.append(says(said, percent(ours), abs(ours - share) < 0.02))
     sentences.append(says("almost all take less than 10 s", f"{under:.1%} do", under > 0.97))
-    return Finding(
-        "fig-4.2",
-        "Figure 4.2: how long downloads take",
-        "Thesis, figure 4.2, page 56, and 4.2.1",
-        f"{thousands(len(seconds))} downloads in a row, w = 0, servers as in 3.3. {subject.described}.",
-        (compared("fig-4.2-shares", "", "downloads", rows),),
-        (plot,),
-        tuple(sentences),
-    )
+    ran = f"{thousands(len(seconds))} downloads in a row, w = 0, servers as in 3.3. {subject.described}."
+    return titled("fig-4.2", ran, [compared("fig-4.2-shares", "", "downloads", rows)], [plot], sentences)
 
 
 # --- figure 4.9 ----------------------------------------------------------------------------------------------
@@ -84,47 +67,20 @@ def fig_4_9(lab: Lab) -> Finding:
     order = _breadth_first(lab, subject)
     first = len(order) // 2 // size * size
     batch, whole = _by_site(graph, order[first : first + size]), _by_site(graph, order)
-    lines = tuple(series(label, *_ranked(counts)) for label, counts in (("batch", batch), ("whole Web", whole)))
-    plot = Plot(
-        name,
-        f"Pages by site, {subject.name}",
-        "rank of the site (share of sites)",
-        "share of pages",
-        lines,
-        x_log=True,
-        y_log=True,
-    )
-    columns = (
-        Column(""),
-        Column("sites", ",d"),
-        Column("pages", ",d"),
-        Column("Gini", ".3f"),
-        Column("in the largest tenth of sites", ".3f"),
-    )
-    rows = tuple(
-        (label, len(c), int(c.sum()), gini(c), top_tenth(c)) for label, c in (("batch", batch), ("whole Web", whole))
-    )
+    both = {"batch": batch, "whole Web": whole}
+    lines = tuple(series(label, *_ranked(counts)) for label, counts in both.items())
+    title, x = f"Pages by site, {subject.name}", "rank of the site (share of sites)"
+    plot = Plot(name, title, x, "share of pages", lines, x_log=True, y_log=True)
+    counted = (Column("sites", ",d"), Column("pages", ",d"))
+    columns = (Column(""), *counted, Column("Gini", ".3f"), Column("in the largest tenth of sites", ".3f"))
+    rows = tuple((label, len(c), int(c.sum()), gini(c), top_tenth(c)) for label, c in both.items())
+    less, top = f"Gini {number(gini(batch))} and {number(gini(whole))}", top_tenth(batch)
     sentences = (
-        says(
-            "the batch is slightly less skewed than the whole Web",
-            f"Gini {number(gini(batch))} and {number(gini(whole))}",
-            gini(batch) < gini(whole),
-        ),
-        says(
-            "it is still very skewed",
-            f"a tenth of its sites has {percent(top_tenth(batch))} of its pages",
-            top_tenth(batch) > 0.5,
-        ),
+        says("the batch is slightly less skewed than the whole Web", less, gini(batch) < gini(whole)),
+        says("it is still very skewed", f"a tenth of its sites has {percent(top)} of its pages", top > 0.5),
     )
-    return Finding(
-        name,
-        "Figure 4.9: pages of a batch by site",
-        "Thesis, figure 4.9, page 67",
-        f"{DEPTH}, the batch in the middle of the crawl, K = 1/35 of all pages. {subject.described}.",
-        (Table(f"{name}-skew", "", columns, rows),),
-        (plot,),
-        sentences,
-    )
+    ran = f"{DEPTH}, the batch in the middle of the crawl, K = 1/35 of all pages. {subject.described}."
+    return titled(name, ran, [Table(f"{name}-skew", "", columns, rows)], [plot], sentences)
 
 
 def _breadth_first(lab: Lab, subject: Subject) -> U32:
@@ -161,23 +117,11 @@ def top_tenth(counts: F64) -> float:
 
 
 def fig_4_10(lab: Lab) -> Finding:
-    return _active(
-        lab,
-        "fig-4.10",
-        "Figure 4.10: active robots, one page per connection",
-        "Thesis, figure 4.10, page 68, and 4.4",
-        1,
-    )
+    return _active(lab, "fig-4.10", 1)
 
 
 def fig_4_11(lab: Lab) -> Finding:
-    return _active(
-        lab,
-        "fig-4.11",
-        "Figure 4.11: active robots, 100 pages per connection",
-        "Thesis, figure 4.11, page 69, and 4.4",
-        _KEPT_ALIVE,
-    )
+    return _active(lab, "fig-4.11", _KEPT_ALIVE)
 
 
 def middle_batch(subject: Subject, order: U32, volume: int) -> Subject:
@@ -189,17 +133,9 @@ def middle_batch(subject: Subject, order: U32, volume: int) -> Subject:
     pages = order[middle - begin : middle + end]
     _, site = np.unique(subject.graph.site[pages], return_inverse=True)
     links = Csr(np.zeros(len(pages) + 1, np.int64), np.zeros(0, np.uint32))
-    return Subject(
-        WebGraph(
-            links,
-            site.astype(np.uint32),
-            subject.graph.size[pages],
-            np.arange(len(pages), dtype=np.uint32),
-            f"a batch of {subject.name}",
-        ),
-        "",
-        subject.seed,
-    )
+    start, name = np.arange(len(pages), dtype=np.uint32), f"a batch of {subject.name}"
+    graph = WebGraph(links, site.astype(np.uint32), subject.graph.size[pages], start, name)
+    return Subject(graph, "", subject.seed)
 
 
 def _batch(lab: Lab) -> Subject:
@@ -210,7 +146,7 @@ def _batch(lab: Lab) -> Subject:
     return lab.made["batch"]
 
 
-def _active(lab: Lab, name: str, title: str, source: str, per_turn: int) -> Finding:
+def _active(lab: Lab, name: str, per_turn: int) -> Finding:
     batch = _batch(lab)
     keys = list(paper.BATCH_HOURS)
     jobs = (Job(DEPTH, replace(scenario(ROBOTS, lab.random_seed, b), per_turn=c)) for b, c in keys)
@@ -221,19 +157,11 @@ def _active(lab: Lab, name: str, title: str, source: str, per_turn: int) -> Find
         for b, run in shown.items()
     )
     plot = Plot(name, f"Active robots out of {ROBOTS}, c = {per_turn}", "hours", "active robots", lines)
-    rows = [
-        (f"{human_size(b)}/s", paper.BATCH_HOURS[b, per_turn], run.totals.seconds / 3600) for b, run in shown.items()
-    ]
-    volume = human_size(int(batch.graph.size.sum()))
-    return Finding(
-        name,
-        title,
-        source,
-        setting(batch, f", r = {ROBOTS}, {DEPTH}, {volume}", per_turn),
-        (compared(f"{name}-hours", "Hours for the batch", "bandwidth", rows, ".1f"),),
-        (plot,),
-        tuple(_of_batch(found, per_turn)),
-    )
+    said = paper.BATCH_HOURS
+    rows = [(f"{human_size(b)}/s", said[b, per_turn], run.totals.seconds / 3600) for b, run in shown.items()]
+    table = compared(f"{name}-hours", "Hours for the batch", "bandwidth", rows, ".1f")
+    ran = setting(batch, f", r = {ROBOTS}, {DEPTH}, {human_size(int(batch.graph.size.sum()))}", per_turn)
+    return titled(name, ran, [table], [plot], _of_batch(found, per_turn))
 
 
 Runs = dict[tuple[int, int], Measured]
@@ -243,24 +171,12 @@ def _of_batch(found: Runs, per_turn: int) -> list[Sentence]:
     sentences = [_saved(found, b) for b in (2_000, 20_000)]
     if per_turn == 1:
         idle = {b: 1 - busy(found[b, 1].active) / ROBOTS for b in (2_000, 20_000)}
-        sentences.append(
-            says(
-                "most robots are idle most of the time",
-                f"on average {percent(idle[2_000])} are idle at 2 KB/s and {percent(idle[20_000])} at 20 KB/s",
-                min(idle.values()) > 0.5,
-            )
-        )
-    else:
-        swing = {c: restless(found[20_000, c].active) for c in (1, per_turn)}
-        sentences.append(
-            says(
-                "the number of active robots varies much less than with one page per connection",
-                f"at 20 KB/s it changes by {swing[per_turn]:.1f} between two of 500 samples, compared with "
-                f"{swing[1]:.1f}",
-                swing[per_turn] < swing[1],
-            )
-        )
-    return sentences
+        ours = f"on average {percent(idle[2_000])} are idle at 2 KB/s and {percent(idle[20_000])} at 20 KB/s"
+        return [*sentences, says("most robots are idle most of the time", ours, min(idle.values()) > 0.5)]
+    alone, kept = (restless(found[20_000, c].active) for c in (1, per_turn))
+    said = "the number of active robots varies much less than with one page per connection"
+    ours = f"at 20 KB/s it changes by {kept:.1f} between two of 500 samples, compared with {alone:.1f}"
+    return [*sentences, says(said, ours, kept < alone)]
 
 
 def _saved(found: Runs, bandwidth: int) -> Sentence:

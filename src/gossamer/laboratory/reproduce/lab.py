@@ -1,25 +1,38 @@
 """What a reproduction works with: graphs, a bench for simulations, crawls of the demonstration Web; and its wording.
 
+The graphs are those that the user names, else those found on disk, else a generated one. `debian-docs.npz` and
+`cnr-2000.npz` are looked for in the folder of the variable GOSSAMER_DATA, then in `../shared/data/graphs`.
+
 Curves are read at the same thousand points everywhere (`laboratory.measured`), so two curves can be compared point by
 point.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from gossamer.base.arrays import F64
 from gossamer.laboratory import Bench, Job, Measured, Subject
-from gossamer.laboratory.findings.finding import Kind, Sentence, Series
-from gossamer.laboratory.measured import F64
+from gossamer.laboratory.bench import with_start
+from gossamer.laboratory.collection_graph import open_graph
+from gossamer.laboratory.findings.finding import Finding, Kind, Plot, Sentence, Series, Table
+from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.crawls import Crawls
 
-PAGES: Final = "share of pages"
-PAGERANK: Final = "share of PageRank"
+KNOWN: Final = ("debian-docs.npz", "cnr-2000.npz")
+SHARED: Final = Path("../shared/data/graphs")
+STARTS: Final = 50
+MADE: Final = 100_000
+"""Pages of a generated graph."""
+LENGTH: Final = "larger-sites-first"
+DEPTH: Final = "breadth-first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,44 @@ class Lab:
 
     def run(self, subject: Subject, jobs: Iterable[Job]) -> list[Measured]:
         return self.bench.run(subject, list(jobs))
+
+
+def subjects(paths: Sequence[Path], seed: int, made: int = MADE) -> list[Subject]:
+    found = list(paths) or known()
+    if found:
+        return [subject(open_graph(path), seed) for path in found]
+    from gossamer.laboratory.graphs.make import make
+
+    return [Subject(make(pages=made, seed=seed), "generated, as no graph was named or found", seed)]
+
+
+def known() -> list[Path]:
+    folders = [Path(os.environ["GOSSAMER_DATA"])] if os.environ.get("GOSSAMER_DATA") else []
+    for folder in (*folders, SHARED):
+        there = [folder / name for name in KNOWN if (folder / name).is_file()]
+        if there:
+            return there
+    return []
+
+
+def subject(graph: WebGraph, seed: int) -> Subject:
+    """A graph of one site whose only start page is page 0 names no start pages: it gets STARTS at random."""
+    if graph.sites > 1 or graph.start.tolist() != [0]:
+        return Subject(graph, "", seed)
+    count = min(STARTS, graph.pages)
+    start = np.random.default_rng(seed).choice(graph.pages, count, replace=False).astype(np.uint32)
+    return Subject(with_start(graph, start), f"{count} random start pages, as it names none", seed)
+
+
+def titled(
+    name: str, setting: str, tables: Sequence[Table], plots: Sequence[Plot], sentences: Iterable[Sentence]
+) -> Finding:
+    """A finding with the title and the source that `paper` has for its name."""
+    return Finding(name, *paper.TITLES[name], setting, tuple(tables), tuple(plots), tuple(sentences))
+
+
+def by_pages(name: str, title: str, lines: Iterable[Series]) -> Plot:
+    return Plot(name, title, "share of pages", "share of PageRank", tuple(lines), diagonal=True)
 
 
 def says(paper: str, ours: str, agrees: bool) -> Sentence:

@@ -24,18 +24,20 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.base.arrays import F64, I64, U32, Array, Bools
 from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
 from gossamer.crawl.loop import Crawl
 from gossamer.crawl.run import CrawlRequest
+from gossamer.harvester.bandwidth.admission import Admission, Search
 from gossamer.laboratory.bench import Show
-from gossamer.laboratory.measured import F64
 from gossamer.laboratory.reproduce.crawls import crawl
-from gossamer.laboratory.reproduce.fetchers import Fetchers
 from gossamer.laboratory.reproduce.servers import DOMAIN, SITES, address, host, served
 from gossamer.observe.statistics import Statistics
 
 SAMPLE: Final = 0.01
+MEASURE: Final = 1.0
+"""Seconds between measurements of `Fetchers`."""
 SETTLE: Final = 8.0
 """Seconds between the first byte and the first that counts, needed by fetchers that are started one per second."""
 IN_VAIN: Final = 60.0
@@ -78,7 +80,6 @@ class Ran:
     predicted: F64
     """Bytes per second."""
     inversions: int
-    capped: int
     pages: int
     """Pages of the whole run."""
     left: int
@@ -126,10 +127,9 @@ def warmed(show: Show, sites: int = SITES, hurry: float = 1.0) -> Iterator[Calla
         folder = Path(place)
         resolve = ", ".join(f'"{host(site)}" = "{address(site)}:{port}"' for site in range(sites))
         settings = (*_SETTINGS, f'harvester.resolve={{ {resolve}, "*.{DOMAIN}" = "none" }}')
-        first = tuple(f"http://{host(site)}/first" for site in range(sites))
-        crawl(
-            CrawlRequest(folder / "first", first, changes=settings, patience=2.0), show, "requesting every server once"
-        )
+        pages = tuple(f"http://{host(site)}/first" for site in range(sites))
+        first = CrawlRequest(folder / "first", pages, changes=settings, patience=2.0)
+        crawl(first, show, "requesting every server once")
 
         def crawled(way: Way, limit: int, seconds: float, settle: float = SETTLE) -> Ran:
             begun = folder / "crawl"
@@ -147,10 +147,8 @@ def _watched(plea: CrawlRequest, way: Way, seconds: float, settle: float, show: 
     sampler: list[_Sampler] = []
 
     def begin(live: Crawl) -> None:
-        bandwidth = live.harvest.bandwidth
-        assert bandwidth is not None
         if way.by_fetchers:
-            bandwidth.admission = Fetchers(live.desk.columns.site.limit)
+            live.harvest.admit_by(Fetchers(live.desk.columns.site.limit))
         sampler.append(_Sampler(live, settle + seconds))
         sampler[0].start()
 
@@ -168,7 +166,7 @@ class _Sampler(threading.Thread):
     def __init__(self, crawl: Crawl, seconds: float) -> None:
         super().__init__(daemon=True)
         self._crawl, self._seconds, self._over = crawl, seconds, threading.Event()
-        self._rows: list[tuple[float, int, int, int, int]] = []
+        self._rows: list[tuple[float, int, int, int]] = []
         self._first: float | None = None
         self._error: Exception | None = None
 
@@ -186,12 +184,11 @@ class _Sampler(threading.Thread):
         self._crawl.stop = Ending.STOPPED
 
     def _sample(self) -> None:
-        bandwidth = self._crawl.harvest.bandwidth
-        assert bandwidth is not None
-        admission, now, read = bandwidth.admission, time.monotonic(), self._crawl.web.received()
+        use, now, read = self._crawl.harvest.bandwidth_use(), time.monotonic(), self._crawl.web.received()
+        assert use is not None
         if self._first is None and read:
             self._first = now
-        self._rows.append((now, read, admission.predicted, admission.inversions, admission.capped))
+        self._rows.append((now, read, use.predicted, use.inversions))
 
     def end(self) -> None:
         self._over.set()
@@ -200,7 +197,7 @@ class _Sampler(threading.Thread):
     def ran(self, settle: float, statistics: Statistics, way: Way) -> Ran:
         if self._error is not None:
             raise self._error
-        rows = np.array(self._rows, np.float64).reshape(-1, 5)
+        rows = np.array(self._rows, np.float64).reshape(-1, 4)
         since = (self._first or 0.0) + settle
         rows = rows[rows[:, 0] >= since - SAMPLE]
         if self._first is None or len(rows) < 2:
@@ -209,13 +206,74 @@ class _Sampler(threading.Thread):
                 f"the crawl ended before anything was measured ({way.label}): {ending}",
                 "Run it again; `gossamer crawl DIR --demo` shows whether crawls work on this machine.",
             )
-        counted = rows[-1, 3:] - rows[0, 3:]
-        return Ran(
-            rows[:, 0] - since,
-            rows[:, 1],
-            rows[:, 2],
-            int(counted[0]),
-            int(counted[1]),
-            statistics.run.visits,
-            statistics.pages.pending,
-        )
+        inversions, visits, left = int(rows[-1, 3] - rows[0, 3]), statistics.run.visits, statistics.pages.pending
+        return Ran(rows[:, 0] - since, rows[:, 1], rows[:, 2], inversions, visits, left)
+
+
+class Fetchers(Admission):
+    """A limit by starting and stopping fetchers, the method that 003 compares with (its figure 3, after PolyBot).
+
+    "Stopping a fetcher when the actual bandwidth is above the limit and starting a new one when it is below." 003 says
+    no more; our reading: the total is measured every second, as in 003's plots, and one fetcher is started or stopped
+    after each measurement. A stopped fetcher completes its page first: to abort it would waste what was sent, and be
+    rude. It replaces `Admission` in a crawl and overrides only its public methods. It ignores predictions; `predicted`
+    is still their sum, to be drawn next to the measured bandwidth.
+    """
+
+    def __init__(self, sites: int) -> None:
+        super().__init__(sites, adapts=False, enforced=False)
+        self.active = 1
+        """Most fetchers that may work at a time."""
+        self._at_work: set[int] = set()
+        """Sites with an open request, one fetcher each."""
+        self._since: tuple[float, int] | None = None
+
+    @property
+    def busy(self) -> int:
+        return len(self._at_work)
+
+    @property
+    def full(self) -> bool:
+        return self.busy >= self.active
+
+    def search(self, now: float) -> Search:
+        return _Turn(self, now)
+
+    def open(self, site: int, predicted: int) -> None:
+        self._at_work.add(site)
+        super().open(site, predicted)
+
+    def close(self, sites: Array) -> None:
+        self._at_work.difference_update(sites.tolist())
+        super().close(sites)
+
+    def observe(self, read: int, now: float) -> float | None:
+        if self._since is None:
+            self._since = now, read
+        since, before = self._since
+        if now - since < MEASURE:
+            return None
+        self._since = now, read
+        measured = (read - before) / (now - since)
+        if measured > self.limit:
+            self.active = max(1, self.active - 1)
+        elif self.full:
+            self.active += 1
+        return measured
+
+
+class _Turn(Search):
+    """Starts the next pages of the queue, as many as there are free fetchers."""
+
+    def __init__(self, fetchers: Fetchers, now: float) -> None:
+        super().__init__(fetchers, now)
+        self._fetchers = fetchers
+
+    @property
+    def width(self) -> int:
+        return max(0, self._fetchers.active - self._fetchers.busy)
+
+    def offer(self, sites: U32, predicted: F64) -> tuple[Bools, I64]:
+        for site, speed in zip(sites.tolist(), predicted.tolist(), strict=True):
+            self._fetchers.open(site, max(1, int(speed)))
+        return np.ones(len(sites), np.bool_), np.zeros(len(sites), np.int64)

@@ -9,7 +9,7 @@ from typing import Final
 
 from gossamer.base.errors import UsageError
 from gossamer.laboratory.findings.finding import Finding
-from gossamer.laboratory.reproduce import bandwidth, batches, curves, earlier, orders, real, robots
+from gossamer.laboratory.reproduce import bandwidth, batches, curves, orders, real, robots
 from gossamer.laboratory.reproduce.lab import Lab
 from gossamer.laboratory.reproduce.scheduling import finding as scheduling
 
@@ -23,29 +23,23 @@ class Reproduction:
     sentence: str
     source: str
     function: Callable[[Lab], Finding]
+    on_graphs: bool = True
     same_as: str = ""
     """The name of the reproduction that it repeats under another number."""
-    on_graphs: bool = True
 
 
 _AGAIN: Final = (
-    ("fig-000-6.6", "fig-4.7", "Figure 6.6 of 000: many robots", "000, figure 6.6, 6.3", "000, 6.3"),
-    ("table-000-6.1", "table-4.2", "Table 6.1 of 000: speed-up by more robots", "000, table 6.1", "000, 6.3"),
-    ("fig-000-6.7", "fig-4.9", "Figure 6.7 of 000: pages of a batch by site", "000, figure 6.7, 6.4", "000, 6.4"),
-    ("fig-000-6.8", "fig-4.10", "Figure 6.8 of 000: active robots", "000, figure 6.8, 6.4", "000, 6.4"),
-    (
-        "fig-000-6.9",
-        "fig-4.11",
-        "Figure 6.9 of 000: active robots, 100 pages per connection",
-        "000, figure 6.9, 6.4",
-        "000, 6.4",
-    ),
-    ("fig-000-6.10", "fig-4.12", "Figure 6.10 of 000: PageRank by day", "000, figure 6.10, 6.5", "000, 6.5"),
-    ("fig-000-6.11", "fig-4.13", "Figure 6.11 of 000: average PageRank by day", "000, figure 6.11, 6.5", "000, 6.5"),
-    ("fig-000-6.12", "fig-4.14", "Figure 6.12 of 000: average PageRank by depth", "000, figure 6.12, 6.5", "000, 6.5"),
-    ("fig-000-6.13", "fig-4.15", "Figure 6.13 of 000: crawl and simulation", "000, figure 6.13, 6.5", "000, 6.5"),
+    ("fig-000-6.6", "fig-4.7", "Figure 6.6 of 000: many robots", "figure 6.6, 6.3", "6.3"),
+    ("table-000-6.1", "table-4.2", "Table 6.1 of 000: speed-up by more robots", "table 6.1", "6.3"),
+    ("fig-000-6.7", "fig-4.9", "Figure 6.7 of 000: pages of a batch by site", "figure 6.7, 6.4", "6.4"),
+    ("fig-000-6.8", "fig-4.10", "Figure 6.8 of 000: active robots", "figure 6.8, 6.4", "6.4"),
+    ("fig-000-6.9", "fig-4.11", "Figure 6.9 of 000: active robots, 100 pages per connection", "figure 6.9, 6.4", "6.4"),
+    ("fig-000-6.10", "fig-4.12", "Figure 6.10 of 000: PageRank by day", "figure 6.10, 6.5", "6.5"),
+    ("fig-000-6.11", "fig-4.13", "Figure 6.11 of 000: average PageRank by day", "figure 6.11, 6.5", "6.5"),
+    ("fig-000-6.12", "fig-4.14", "Figure 6.12 of 000: average PageRank by depth", "figure 6.12, 6.5", "6.5"),
+    ("fig-000-6.13", "fig-4.15", "Figure 6.13 of 000: crawl and simulation", "figure 6.13, 6.5", "6.5"),
 )
-"""Figures of 000 that the thesis has under another number: name, name in the thesis, title, source, section."""
+"""Figures of 000 that the thesis has under another number: name, name in the thesis, title, place, section in 000."""
 
 
 def _again(name: str, same_as: str, title: str, source: str, section: str) -> Reproduction:
@@ -62,12 +56,12 @@ def _again(name: str, same_as: str, title: str, source: str, section: str) -> Re
             finding,
             name=name,
             title=f"{title} (as {number})",
-            source=source,
+            source=f"000, {source}",
             tables=tuple(replace(table, name=named(table.name)) for table in finding.tables),
             plots=tuple(replace(plot, name=named(plot.name)) for plot in finding.plots),
         )
 
-    return Reproduction(f"As {number}.", section, renumbered, same_as)
+    return Reproduction(f"As {number}.", f"000, {section}", renumbered, same_as=same_as)
 
 
 NAMES: Final[dict[str, Reproduction]] = {
@@ -89,14 +83,10 @@ NAMES: Final[dict[str, Reproduction]] = {
     "fig-4.14": Reproduction("A crawl: average PageRank by depth.", "4.5.1", real.fig_4_14),
     "fig-4.15": Reproduction("A crawl and its simulation.", "4.5.1", real.fig_4_15),
     "fig-4.16": Reproduction("Two crawls: PageRank and pages by time.", "4.5.2", real.fig_4_16),
-    "fig-000-6.5": Reproduction("Three sizes of batch; Optimal is overtaken late.", "000, 6.3", earlier.fig_000_6_5),
+    "fig-000-6.5": Reproduction("Three sizes of batch; Optimal is overtaken late.", "000, 6.3", curves.fig_000_6_5),
     **{row[0]: _again(*row) for row in _AGAIN},
-    "fig-003": Reproduction(
-        "Four ways to limit the bandwidth, second by second.", "003, 3", bandwidth.fig_003, on_graphs=False
-    ),
-    "table-001": Reproduction(
-        "Dynamic and static scheduling, over sockets.", "001, 3", scheduling.table_001, on_graphs=False
-    ),
+    "fig-003": Reproduction("Four ways to limit the bandwidth, second by second.", "003, 3", bandwidth.fig_003, False),
+    "table-001": Reproduction("Dynamic and static scheduling, over sockets.", "001, 3", scheduling.table_001, False),
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from gossamer.laboratory import Job, Measured, Subject
 from gossamer.laboratory.findings.finding import Cell, Column, Finding, Sentence, Table, compared
 from gossamer.laboratory.reproduce import paper
-from gossamer.laboratory.reproduce.lab import Lab, number, percent, says
+from gossamer.laboratory.reproduce.lab import Lab, number, percent, says, titled
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 
 OWN: Final = "completed-pagerank"
@@ -53,25 +53,14 @@ def setting(*subjects: Subject) -> str:
 def table_4_1(lab: Lab) -> Finding:
     strategies = (*paper.TABLE_4_1, OWN)
     by_graph = {s.name: runs(lab, s, strategies) for s in lab.subjects}
-    means = {
-        name: (
-            float(np.mean([each[name].average for each in by_graph.values()])),
-            float(np.mean([each[name].tau for each in by_graph.values()])),
-        )
-        for name in strategies
-    }
+    means = {}
+    for name in strategies:
+        scores = [(each[name].average, each[name].tau) for each in by_graph.values()]
+        means[name] = paper.Score(*np.mean(scores, axis=0).tolist())
     averages = compared("table-4.1-average", "Average cumulative PageRank", "strategy", _rows(means, 0), ".4f")
     taus = compared("table-4.1-tau", "Kendall's tau over 5,000 pages", "strategy", _rows(means, 1), ".4f")
     tables = (averages, taus, *(detail(f"table-4.1-{name}", name, each) for name, each in by_graph.items()))
-    return Finding(
-        "table-4.1",
-        "Table 4.1: the strategies compared",
-        "Thesis, table 4.1, page 64",
-        setting(*lab.subjects),
-        tables,
-        (),
-        (*_of_table(means), *_one_site(lab.subjects)),
-    )
+    return titled("table-4.1", setting(*lab.subjects), tables, (), (*_of_table(means), *_one_site(lab.subjects)))
 
 
 def _one_site(subjects: Sequence[Subject]) -> list[Sentence]:
@@ -80,37 +69,28 @@ def _one_site(subjects: Sequence[Subject]) -> list[Sentence]:
     return [Sentence(f"{' and '.join(named)} {'has' if len(named) == 1 else 'have'} {said}")] if named else []
 
 
-def _rows(means: dict[str, tuple[float, float]], column: int) -> list[tuple[str, float | None, float | None]]:
-    return [
-        (name, paper.TABLE_4_1[name][column] if name in paper.TABLE_4_1 else None, means[name][column])
-        for name in means
-    ]
+def _rows(means: dict[str, paper.Score], column: int) -> list[tuple[str, float | None, float | None]]:
+    said = paper.TABLE_4_1
+    return [(name, said[name][column] if name in said else None, ours[column]) for name, ours in means.items()]
 
 
 def detail(name: str, graph: str, found: dict[str, Measured]) -> Table:
-    columns = (
-        Column("strategy"),
-        Column("average", ".4f"),
-        Column("tau", ".4f"),
-        *(Column(f"pages for {percent(share)}", ".3f") for share in (0.5, 0.8, 0.9)),
-    )
+    reach = (Column(f"pages for {percent(share)}", ".3f") for share in (0.5, 0.8, 0.9))
+    columns = (Column("strategy"), Column("average", ".4f"), Column("tau", ".4f"), *reach)
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (each.strategy, each.average, each.tau, *each.reach.values()) for each in found.values()
     )
     return Table(name, graph, columns, rows)
 
 
-def _of_table(means: dict[str, tuple[float, float]]) -> list[Sentence]:
+def _of_table(means: dict[str, paper.Score]) -> list[Sentence]:
     named = list(paper.TABLE_4_1)
     from_paper, ours = [paper.TABLE_4_1[n].average for n in named], [means[n][0] for n in named]
     order = concordance(from_paper, ours)
     largest = max(named, key=lambda n: abs(means[n][0] - paper.TABLE_4_1[n].average))
+    ranking = f"a ranking with a Kendall's tau of {number(order, 2)} to the paper's"
     sentences = [
-        says(
-            "a ranking of eleven strategies",
-            f"a ranking with a Kendall's tau of {number(order, 2)} to the paper's",
-            order > 0.5,
-        ),
+        says("a ranking of eleven strategies", ranking, order > 0.5),
         Sentence(
             f"The largest difference: {largest}, ours {number(means[largest][0])}, the paper "
             f"{number(paper.TABLE_4_1[largest].average)}."
@@ -138,16 +118,13 @@ _PAIRS: Final = (
 """Pairs of strategies: in the table, the first is above the second."""
 
 
-def _above(means: dict[str, tuple[float, float]], better: str, worse: str) -> Sentence:
-    said, ours = paper.TABLE_4_1, means[better][0] - means[worse][0]
-    return says(
-        f"{better} ({number(said[better].average)}) is above {worse} ({number(said[worse].average)})",
-        f"{number(means[better][0])} and {number(means[worse][0])}",
-        ours > 0,
-    )
+def _above(means: dict[str, paper.Score], better: str, worse: str) -> Sentence:
+    table, high, low = paper.TABLE_4_1, means[better].average, means[worse].average
+    said = f"{better} ({number(table[better].average)}) is above {worse} ({number(table[worse].average)})"
+    return says(said, f"{number(high)} and {number(low)}", high > low)
 
 
-def _own(means: dict[str, tuple[float, float]], best: str) -> Sentence:
+def _own(means: dict[str, paper.Score], best: str) -> Sentence:
     own, omniscient = means[OWN][0], means["omniscient"][0]
     return Sentence(
         f"Our own strategy has {number(own)}: {own - means[best][0]:+.3f} compared with {best}, the best strategy of "
@@ -175,12 +152,4 @@ def abstract(lab: Lab) -> Finding:
         agrees = at[best] >= paper.ABSTRACT.pagerank - 0.01
         sentences.append(says("half of the pages bring 80 % of the PageRank", ours, agrees))
     table = compared("abstract-half", "PageRank after half of the pages", "graph, strategy", rows)
-    return Finding(
-        "abstract",
-        "The abstract: half of the pages, 80 % of the PageRank",
-        "Thesis, abstract and 4.3",
-        setting(*lab.subjects),
-        (table,),
-        (),
-        tuple(sentences),
-    )
+    return titled("abstract", setting(*lab.subjects), [table], (), sentences)

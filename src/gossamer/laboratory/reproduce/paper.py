@@ -6,8 +6,32 @@ Only text, tables and captions are used: nothing was read off a printed curve.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+TITLES: Final = {
+    "table-4.1": ("Table 4.1: the strategies compared", "Thesis, table 4.1, page 64"),
+    "abstract": ("The abstract: half of the pages, 80 % of the PageRank", "Thesis, abstract and 4.3"),
+    "fig-4.2": ("Figure 4.2: how long downloads take", "Thesis, figure 4.2, page 56, and 4.2.1"),
+    "fig-4.3": ("Figure 4.3: the upper bound", "Thesis, figure 4.3, page 60"),
+    "fig-4.4": ("Figure 4.4: all strategies, first Web", "Thesis, figure 4.4, page 61, and 4.3.4"),
+    "fig-4.5": ("Figure 4.5: all strategies, second Web", "Thesis, figure 4.5, page 62, and 4.3.4"),
+    "fig-4.6": ("Figure 4.6: with the PageRank of an earlier crawl", "Thesis, figure 4.6, page 63"),
+    "fig-4.7": ("Figure 4.7: many robots", "Thesis, figure 4.7, page 65"),
+    "table-4.2": ("Table 4.2: speed-up by more robots", "Thesis, table 4.2, page 66"),
+    "fig-4.8": ("Figure 4.8: speed-up by bandwidth", "Thesis, figure 4.8, page 66"),
+    "fig-4.9": ("Figure 4.9: pages of a batch by site", "Thesis, figure 4.9, page 67"),
+    "fig-4.10": ("Figure 4.10: active robots, one page per connection", "Thesis, figure 4.10, page 68, and 4.4"),
+    "fig-4.11": ("Figure 4.11: active robots, 100 pages per connection", "Thesis, figure 4.11, page 69, and 4.4"),
+    "fig-4.12": ("Figure 4.12: PageRank by day", "Thesis, figure 4.12, page 70, and 4.5.1"),
+    "fig-4.13": ("Figure 4.13: average PageRank by day", "Thesis, figure 4.13, page 71"),
+    "fig-4.14": ("Figure 4.14: average PageRank by depth", "Thesis, figure 4.14, page 71"),
+    "fig-4.15": ("Figure 4.15: crawl and simulation", "Thesis, figure 4.15, page 72"),
+    "fig-4.16": ("Figure 4.16: two crawls by time", "Thesis, figure 4.16, page 73, and 4.5.2"),
+    "fig-000-6.5": ("Figure 6.5 of 000: Optimal, Depth, Length, Batch, Partial", "000, figure 6.5, 6.3"),
+    "fig-003": ("Figures 1 to 3 of 003: four ways to limit the bandwidth", "003, section 3, figures 1 to 3"),
+    "table-001": ("Tables 1 and 2 of 001: dynamic and static scheduling", "001, tables 1 and 2, figures 5 to 7"),
+}
+"""By name of a reproduction: its title, and where the source has it."""
 
 
 class Score(NamedTuple):
@@ -70,12 +94,10 @@ ALMOST_ALL_DOWNLOADS: Final = 10.0
 BATCH_HOURS: Final = {(2_000, 1): 33.0, (20_000, 1): 9.0, (2_000, 100): 29.0, (20_000, 100): 3.0}
 """4.4, page 67, figures 4.10 and 4.11: bytes per second and pages per connection to the hours of a batch."""
 BATCH_BYTES: Final = 29 * 3600 * 2_000
-"""The most that can be received in 29 hours: the batch is not larger. Its size is not given; this is about 9,000 pages.
-"""
+"""The most that can be received in 29 hours: the batch, of unknown size, is not larger. This is about 9,000 pages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Milestone:
+class Milestone(NamedTuple):
     """A point of a crawl: a share of the pages and the share of PageRank that they hold."""
 
     when: str

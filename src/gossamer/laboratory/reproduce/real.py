@@ -11,17 +11,18 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.base.arrays import F64, I64
 from gossamer.base.units import human_time, thousands
 from gossamer.laboratory import Job, Measured, Subject
-from gossamer.laboratory.compare.crawled import F64, Crawled
+from gossamer.laboratory.compare.crawled import Crawled
 from gossamer.laboratory.compare.finding import as_run, scenario_of
 from gossamer.laboratory.findings.finding import Cell, Column, Finding, Plot, Sentence, Series, Table, compared
 from gossamer.laboratory.measured import measure
 from gossamer.laboratory.reproduce import paper
-from gossamer.laboratory.reproduce.lab import PAGERANK, PAGES, Lab, curve, number, percent, says, series
+from gossamer.laboratory.reproduce.lab import DEPTH, LENGTH, Lab, by_pages, curve, number, percent, says, series, titled
 
-LENGTH: Final = "larger-sites-first"
-DEPTH: Final = "breadth-first"
+_DAY: Final = "day (eighths of the crawl)"
+_AVERAGE: Final = "average PageRank (1: mean of all pages)"
 CONSISTENT: Final = 0.05
 """Curves whose mean difference is at most this are called consistent."""
 
@@ -65,39 +66,18 @@ def fig_4_12(lab: Lab) -> Finding:
         Series("pages", [2, 4], [m.pages for m in paper.REAL], "points", paper=True),
         Series("PageRank", [2, 4], [m.pagerank for m in paper.REAL], "points", paper=True),
     )
-    plot = Plot(
-        name,
-        "Cumulative PageRank and pages by day",
-        "day (eighths of the crawl)",
-        "share",
-        (series("PageRank", grid, pagerank), series("pages", grid, documents), *marks),
-    )
+    lines = (series("PageRank", grid, pagerank), series("pages", grid, documents), *marks)
+    plot = Plot(name, "Cumulative PageRank and pages by day", _DAY, "share", lines)
     rows = [(f"PageRank at {percent(m.pages)} of the pages", m.pagerank, run.at(m.pages)) for m in paper.REAL]
     ahead = float((run.curve - run.share_of_pages).min())
-    sentences = [
-        says(
-            f"{percent(m.pages)} of the pages bring about {percent(m.pagerank)} of the PageRank ({m.when})",
-            percent(run.at(m.pages)),
-            run.at(m.pages) >= m.pagerank - 0.02,
-        )
-        for m in paper.REAL
-    ]
-    sentences.append(
-        says(
-            "the share of PageRank is above the share of documents during the whole crawl",
-            "it is" if ahead >= -1e-9 else f"it falls behind by up to {number(-ahead)}",
-            ahead >= -1e-9,
-        )
-    )
-    return Finding(
-        name,
-        "Figure 4.12: PageRank by day",
-        "Thesis, figure 4.12, page 70, and 4.5.1",
-        setting(crawled),
-        (compared(f"{name}-shares", "", "", rows),),
-        (plot,),
-        tuple(sentences),
-    )
+    sentences = []
+    for m in paper.REAL:
+        said = f"{percent(m.pages)} of the pages bring about {percent(m.pagerank)} of the PageRank ({m.when})"
+        sentences.append(says(said, percent(run.at(m.pages)), run.at(m.pages) >= m.pagerank - 0.02))
+    ours = "it is" if ahead >= -1e-9 else f"it falls behind by up to {number(-ahead)}"
+    said = "the share of PageRank is above the share of documents during the whole crawl"
+    sentences.append(says(said, ours, ahead >= -1e-9))
+    return titled(name, setting(crawled), [compared(f"{name}-shares", "", "", rows)], [plot], sentences)
 
 
 def fig_4_13(lab: Lab) -> Finding:
@@ -108,30 +88,14 @@ def fig_4_13(lab: Lab) -> Finding:
     counts = np.bincount(day, minlength=paper.DAYS)
     means = np.bincount(day, worth, minlength=paper.DAYS) / np.maximum(counts, 1)
     label = [d + 1 for d in range(paper.DAYS)]
-    plot = Plot(
-        name,
-        "Average PageRank of the pages of a day",
-        "day (eighths of the crawl)",
-        "average PageRank (1: mean of all pages)",
-        (Series("larger-sites-first", label, means.tolist(), "bars"),),
-    )
+    bars = Series(LENGTH, label, means.tolist(), "bars")
+    plot = Plot(name, "Average PageRank of the pages of a day", _DAY, _AVERAGE, (bars,))
     columns = (Column("day", "d"), Column("pages", ",d"), Column("average PageRank", ".3f"))
     rows = tuple((d, int(counts[d - 1]), float(means[d - 1])) for d in label)
     late = float(means[counts > 0][-1])
-    sentence = says(
-        "the average falls dramatically after a few days",
-        f"from {means[0]:.2f} on the first day to {means[2]:.2f} on the third and {late:.2f} on the last",
-        late < 0.5 * means[0],
-    )
-    return Finding(
-        name,
-        "Figure 4.13: average PageRank by day",
-        "Thesis, figure 4.13, page 71",
-        setting(crawled),
-        (Table(f"{name}-days", "", columns, rows),),
-        (plot,),
-        (sentence,),
-    )
+    ours = f"from {means[0]:.2f} on the first day to {means[2]:.2f} on the third and {late:.2f} on the last"
+    sentence = says("the average falls dramatically after a few days", ours, late < 0.5 * means[0])
+    return titled(name, setting(crawled), [Table(f"{name}-days", "", columns, rows)], [plot], [sentence])
 
 
 def fig_4_14(lab: Lab) -> Finding:
@@ -141,42 +105,22 @@ def fig_4_14(lab: Lab) -> Finding:
     counts = np.bincount(depth)
     means = np.bincount(depth, worth) / np.maximum(counts, 1)
     levels = np.flatnonzero(counts)
-    plot = Plot(
-        name,
-        "Average PageRank by depth",
-        "clicks from the start page of the site",
-        "average PageRank (1: mean of all pages)",
-        (Series(LENGTH, levels.tolist(), means[levels].tolist(), "bars"),),
-    )
+    bars = Series(LENGTH, levels.tolist(), means[levels].tolist(), "bars")
+    plot = Plot(name, "Average PageRank by depth", "clicks from the start page of the site", _AVERAGE, (bars,))
     columns = (Column("depth", "d"), Column("pages", ",d"), Column("average PageRank", ".3f"))
     rows = tuple((int(d), int(counts[d]), float(means[d])) for d in levels)
     near = depth < paper.LEVELS
     first, rest = correlation(depth[near], worth[near]), correlation(depth[~near], worth[~near])
+    ours = f"depth and the logarithm of PageRank have a correlation of {first:+.2f} on the first {paper.LEVELS} levels"
+    said = "3 to 4 clicks from the home page the correlation is very low"
     sentences = (
-        says(
-            "in the first levels PageRank falls with depth",
-            f"depth and the logarithm of PageRank have a correlation of {first:+.2f} on the first {paper.LEVELS} "
-            "levels",
-            first < -0.1,
-        ),
-        says(
-            "3 to 4 clicks from the home page the correlation is very low",
-            f"on deeper levels it is {rest:+.2f}",
-            abs(rest) < 0.1,
-        ),
+        says("in the first levels PageRank falls with depth", ours, first < -0.1),
+        says(said, f"on deeper levels it is {rest:+.2f}", abs(rest) < 0.1),
     )
-    return Finding(
-        name,
-        "Figure 4.14: average PageRank by depth",
-        "Thesis, figure 4.14, page 71",
-        setting(crawled),
-        (Table(f"{name}-levels", "", columns, rows),),
-        (plot,),
-        sentences,
-    )
+    return titled(name, setting(crawled), [Table(f"{name}-levels", "", columns, rows)], [plot], sentences)
 
 
-def correlation(depth: np.ndarray[tuple[int], np.dtype[np.int64]], worth: F64) -> float:
+def correlation(depth: I64, worth: F64) -> float:
     if len(depth) < 2 or depth.min() == depth.max():
         return 0.0
     return float(np.corrcoef(depth, np.log(worth))[0, 1])
@@ -191,41 +135,18 @@ def fig_4_15(lab: Lab) -> Finding:
     real = measured(crawled)
     subject = Subject(crawled.graph, seed=lab.random_seed)
     (simulated,) = lab.run(subject, [Job(LENGTH, scenario_of(crawled, lab.random_seed))])
-    plot = Plot(
-        name,
-        "Cumulative PageRank by pages",
-        PAGES,
-        PAGERANK,
-        (curve(real, "crawl"), curve(simulated, "simulation")),
-        diagonal=True,
-    )
-    apart = float(np.abs(real.curve - simulated.curve).mean())
+    both = {"crawl": real, "simulation": simulated}
+    plot = by_pages(name, "Cumulative PageRank by pages", (curve(each, label) for label, each in both.items()))
+    apart, better = float(np.abs(real.curve - simulated.curve).mean()), real.average - simulated.average
+    close = f"the mean difference of their curves is {number(apart)}"
+    averages = f"averages {number(real.average)} and {number(simulated.average)}"
     sentences = (
-        says(
-            "crawl and simulation are consistent",
-            f"the mean difference of their curves is {number(apart)}",
-            apart <= CONSISTENT,
-        ),
-        says(
-            "the crawl is slightly better than the simulation",
-            f"averages {number(real.average)} and {number(simulated.average)}",
-            0 <= real.average - simulated.average <= CONSISTENT,
-        ),
+        says("crawl and simulation are consistent", close, apart <= CONSISTENT),
+        says("the crawl is slightly better than the simulation", averages, 0 <= better <= CONSISTENT),
     )
     columns = (Column(""), Column("average", ".4f"), Column("tau", ".4f"), Column("time"))
-    rows = tuple(
-        (label, each.average, each.tau, human_time(each.totals.seconds))
-        for label, each in (("crawl", real), ("simulation", simulated))
-    )
-    return Finding(
-        name,
-        "Figure 4.15: crawl and simulation",
-        "Thesis, figure 4.15, page 72",
-        setting(crawled),
-        (Table(f"{name}-scores", "", columns, rows),),
-        (plot,),
-        sentences,
-    )
+    rows = tuple((label, run.average, run.tau, human_time(run.totals.seconds)) for label, run in both.items())
+    return titled(name, setting(crawled), [Table(f"{name}-scores", "", columns, rows)], [plot], sentences)
 
 
 def fig_4_16(lab: Lab) -> Finding:
@@ -240,23 +161,11 @@ def fig_4_16(lab: Lab) -> Finding:
         ]
         halves[strategy] = reaching(crawled)
     plot = Plot("fig-4.16", "PageRank and documents by time", "seconds", "share", tuple(lines))
-    columns = (
-        Column("strategy"),
-        Column("seconds to half of the documents", ".2f"),
-        Column("to 80 %", ".2f"),
-        Column("to half of the PageRank", ".2f"),
-        Column("to 80 %", ".2f"),
-    )
+    named = ("seconds to half of the documents", "to 80 %", "to half of the PageRank", "to 80 %")
+    columns = (Column("strategy"), *(Column(each, ".2f") for each in named))
     rows: tuple[tuple[Cell, ...], ...] = tuple((strategy, *halves[strategy]) for strategy in crawls)
-    return Finding(
-        "fig-4.16",
-        "Figure 4.16: two crawls by time",
-        "Thesis, figure 4.16, page 73, and 4.5.2",
-        setting(*crawls.values()),
-        (Table("fig-4.16-times", "", columns, rows),),
-        (plot,),
-        tuple(_faster(halves)),
-    )
+    table = Table("fig-4.16-times", "", columns, rows)
+    return titled("fig-4.16", setting(*crawls.values()), [table], [plot], _faster(halves))
 
 
 def reaching(crawled: Crawled) -> tuple[float, ...]:

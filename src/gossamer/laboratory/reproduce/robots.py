@@ -16,11 +16,9 @@ from gossamer.base.units import human_size, thousands
 from gossamer.laboratory import Job, Measured, Subject
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table, compared
 from gossamer.laboratory.reproduce import paper
-from gossamer.laboratory.reproduce.lab import PAGERANK, PAGES, Lab, curve, number, percent, says
+from gossamer.laboratory.reproduce.lab import DEPTH, LENGTH, Lab, by_pages, curve, number, percent, says, titled
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 
-LENGTH: Final = "larger-sites-first"
-DEPTH: Final = "breadth-first"
 NOT_AFFECTED: Final = 0.01
 """Averages that differ by at most this count as equal."""
 COMPARED: Final = 0.1
@@ -43,37 +41,22 @@ def fig_4_7(lab: Lab) -> Finding:
     subject = lab.with_sites
     jobs = [Job(s, scenario(r, lab.random_seed)) for s in (LENGTH, DEPTH) for r in paper.ROBOTS]
     found = lab.run(subject, jobs)
-    lines = tuple(curve(each, f"{each.strategy}, r = {each.scenario.connections}") for each in found)
-    plot = Plot(name, f"Cumulative PageRank by pages, {subject.name}", PAGES, PAGERANK, lines, diagonal=True)
+    lines = (curve(each, f"{each.strategy}, r = {each.scenario.connections}") for each in found)
+    plot = by_pages(name, f"Cumulative PageRank by pages, {subject.name}", lines)
     columns = (Column("strategy"), Column("r", "d"), Column("average", ".4f"), Column("at half of the pages", ".4f"))
     rows = tuple((each.strategy, each.scenario.connections, each.average, each.at(0.5)) for each in found)
-    return Finding(
-        name,
-        "Figure 4.7: many robots",
-        "Thesis, figure 4.7, page 65",
-        setting(subject, ", bandwidth not binding"),
-        (Table(f"{name}-scores", subject.name, columns, rows),),
-        (plot,),
-        tuple(_affected(found)),
-    )
+    table = Table(f"{name}-scores", subject.name, columns, rows)
+    return titled(name, setting(subject, ", bandwidth not binding"), [table], [plot], _affected(found))
 
 
 def _affected(found: list[Measured]) -> list[Sentence]:
     averages = {s: [each.average for each in found if each.strategy == s] for s in (LENGTH, DEPTH)}
     spread = max(averages[LENGTH]) - min(averages[LENGTH])
     rise = averages[DEPTH][-1] - averages[DEPTH][0]
-    listed = {s: ", ".join(map(number, each)) for s, each in averages.items()}
+    ours = {s: f"averages {', '.join(map(number, each))} with 1, 64 and 256 robots" for s, each in averages.items()}
     return [
-        says(
-            "larger-sites-first is not affected by the number of robots",
-            f"averages {listed[LENGTH]} with 1, 64 and 256 robots",
-            spread <= NOT_AFFECTED,
-        ),
-        says(
-            "breadth-first improves with the number of robots",
-            f"averages {listed[DEPTH]} with 1, 64 and 256 robots",
-            rise > 0,
-        ),
+        says("larger-sites-first is not affected by the number of robots", ours[LENGTH], spread <= NOT_AFFECTED),
+        says("breadth-first improves with the number of robots", ours[DEPTH], rise > 0),
     ]
 
 
@@ -100,18 +83,12 @@ def table_4_2(lab: Lab) -> Finding:
     subject = lab.with_sites
     found = _runs(lab, subject)
     first, whole = speedups(found, COMPARED), speedups(found)
-    return Finding(
-        name,
-        "Table 4.2: speed-up by more robots",
-        "Thesis, table 4.2, page 66",
-        setting(subject, f", {LENGTH}"),
-        (
-            _compared(f"{name}-first", f"The first {percent(COMPARED)} of the pages", first),
-            _compared(f"{name}-whole", "The whole crawl", whole),
-        ),
-        (),
-        (*_of_speedups(first), _limited(subject, whole), _full_line(found)),
+    tables = (
+        _compared(f"{name}-first", f"The first {percent(COMPARED)} of the pages", first),
+        _compared(f"{name}-whole", "The whole crawl", whole),
     )
+    sentences = (*_of_speedups(first), _limited(subject, whole), _full_line(found))
+    return titled(name, setting(subject, f", {LENGTH}"), tables, (), sentences)
 
 
 def _compared(name: str, title: str, ours: Speedups) -> Table:
@@ -178,31 +155,14 @@ def fig_4_8(lab: Lab) -> Finding:
         Series(f"r = {r}", bandwidths, [paper.TABLE_4_2[b][column] for b in bandwidths], paper=True)
         for column, r in enumerate(paper.ROBOTS)
     ]
-    plot = Plot(
-        "fig-4.8",
-        f"Speed-up by bandwidth, {subject.name}",
-        "bytes per second",
-        "speed-up",
-        tuple(lines),
-        x_log=True,
-        y_log=True,
-    )
+    title = f"Speed-up by bandwidth, {subject.name}"
+    plot = Plot("fig-4.8", title, "bytes per second", "speed-up", tuple(lines), x_log=True, y_log=True)
     sublinear = ours[_TOP, 256] < 256 and ours[_TOP, 64] < 64
     flat = ours[_TOP, 256] / ours[_TOP // 10, 256]
+    rise = f"{ours[_TOP // 10, 256]:.1f} to {ours[_TOP, 256]:.1f}"
     sentences = (
         says("growth is sub-linear", f"{ours[_TOP, 64]:.1f} with 64 robots, {ours[_TOP, 256]:.1f} with 256", sublinear),
-        says(
-            "speed-up saturates with bandwidth (204 to 220 from 2 to 20 MB/s)",
-            f"{ours[_TOP // 10, 256]:.1f} to {ours[_TOP, 256]:.1f}",
-            flat < 1.25,
-        ),
+        says("speed-up saturates with bandwidth (204 to 220 from 2 to 20 MB/s)", rise, flat < 1.25),
     )
-    return Finding(
-        "fig-4.8",
-        "Figure 4.8: speed-up by bandwidth",
-        "Thesis, figure 4.8, page 66",
-        setting(subject, f", {LENGTH}, the first {percent(COMPARED)} of the pages"),
-        (),
-        (plot,),
-        sentences,
-    )
+    ran = setting(subject, f", {LENGTH}, the first {percent(COMPARED)} of the pages")
+    return titled("fig-4.8", ran, (), [plot], sentences)

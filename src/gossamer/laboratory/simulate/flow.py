@@ -11,14 +11,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, Records
 from gossamer.base.compiled import njit
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U32 = npt.NDArray[np.uint32]
-Records = npt.NDArray[np.void]
 
 REQUEST: Final = np.dtype([("page", "<u4"), ("site", "<u4"), ("rate", "<f8"), ("flow", "<f8")])
 """`flow`: seconds that its bytes take at `rate` without other transfers."""

@@ -12,17 +12,12 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, U32, Bools
 from gossamer.base.compiled import njit
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.rank.graph import Csr
 from gossamer.rank.pagerank import pagerank
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U32 = npt.NDArray[np.uint32]
-Bools = npt.NDArray[np.bool_]
 
 PAGES: Final = 0.55
 WORTH: Final = 0.72
@@ -36,13 +31,8 @@ def earlier_crawl(graph: WebGraph, worth: F64, seed: int) -> tuple[WebGraph, F64
     offsets, targets = _rewired(graph.links.offsets, graph.links.targets, old, number, int(rng.integers(1 << 62)))
     kept = np.flatnonzero(old)
     start = number[graph.start[old[graph.start]]].astype(np.uint32)
-    earlier = WebGraph(
-        Csr(offsets, targets),
-        graph.site[kept],
-        graph.size[kept],
-        start if len(start) else np.zeros(1, np.uint32),
-        f"{graph.name}, earlier",
-    )
+    start = start if len(start) else np.zeros(1, np.uint32)
+    earlier = WebGraph(Csr(offsets, targets), graph.site[kept], graph.size[kept], start, f"{graph.name}, earlier")
     history = np.full(graph.pages, np.nan)
     history[kept] = pagerank(earlier.links, tolerance=1e-8, most=1000).values
     return earlier, history

@@ -1,7 +1,7 @@
 """A crawl of a graph under a virtual clock, compiled: hand out, wait, absorb, as `crawl.Crawl` does.
 
 All decisions are made by the crawl's own code: `learn` for what a page teaches, `policies` and `profit` for what pages
-are worth, the kernels of the site queue for which site may be requested, `patience` for sites that fail. This module
+are worth, the kernels of the site queue for which site may be requested, `backoff` for sites that fail. This module
 adds only their surroundings: an array from pages of the graph to known pages in place of the table, requests that take
 virtual time, and no texts, robots.txt or journal. Pages are numbered in the order of discovery, so ties are resolved in
 this order, as in a crawl.
@@ -15,32 +15,26 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F32, F64, I64, U8, U16, U32, U64
 from gossamer.base.compiled import inlined, njit
-from gossamer.base.model import NONE, Outcome, PageFlag, Reason, State
+from gossamer.base.model import NONE, Outcome, PageFlag, Reason, State, Visits
 from gossamer.base.outcomes import NO_OUTCOME
-from gossamer.harvester.backoff import Answers, Clocks, Waits, _wait, clocks
+from gossamer.harvester.backoff import Answers, SiteClocks, _wait, clocks
 from gossamer.harvester.queue.memory import IN_FLIGHT, IN_HEAP, IN_READY, LARGER, LEFT, NOBODY, OUT, Arrays, push
 from gossamer.harvester.queue.page_heaps import insert, raise_key
 from gossamer.harvester.queue.turns import done as queue_done
 from gossamer.harvester.queue.turns import ready as queue_ready
 from gossamer.harvester.queue.turns import touch_site
+from gossamer.harvester.waits import Waits
 from gossamer.laboratory.simulate.flow import NOW, OPEN, Flow, begin, move, next_event, take_ended
 from gossamer.laboratory.simulate.servers import ServedWeb, fails, latency_of, speed_of
-from gossamer.manager.learn import _learn, _Links, _Pages, _plant, _Visits
+from gossamer.manager.learn import _learn, _plant
 from gossamer.manager.plan import key_of
-from gossamer.manager.profit import Pages, appraise, simple_score
+from gossamer.manager.policies import PageArrays
+from gossamer.manager.profit import appraise, simple_score
 from gossamer.manager.strategies import BREADTH_FIRST, COMPLETED, MERCATOR, MERIT, RANDOM, VALUE
 from gossamer.manager.value import Terms
-
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-U16 = npt.NDArray[np.uint16]
-U32 = npt.NDArray[np.uint32]
-U64 = npt.NDArray[np.uint64]
 
 _PENDING: Final = int(State.PENDING)
 _WAITING: Final = int(State.WAITING)
@@ -102,20 +96,19 @@ class CrawlRules(NamedTuple):
 class CrawlColumns(NamedTuple):
     """The columns of the crawl, in the form that its kernels take."""
 
-    learned: _Pages
-    planned: Pages
+    learned: PageArrays
     totals: I64
     counts: I64
     valid: F64
     site_pages: U32
-    clocks: Clocks
+    clocks: SiteClocks
     waits: Waits
 
 
 class Buffers(NamedTuple):
     """Reusable arrays, in the form that the crawl's kernels take."""
 
-    visit: _Visits
+    visit: Visits
     kinds: U8
     site: U32
     end: F64
@@ -129,17 +122,20 @@ class Buffers(NamedTuple):
     zero: F64
 
 
+class Simulation(NamedTuple):
+    """The arrays on which the kernels work."""
+
+    web: ServedWeb
+    desk: CrawlColumns
+    queue: Arrays
+    flow: Flow
+    found: Discovered
+    buffers: Buffers
+
+
 @inlined
 def discover(
-    web: ServedWeb,
-    rules: CrawlRules,
-    desk: CrawlColumns,
-    q: Arrays,
-    found: Discovered,
-    page: int,
-    source: int,
-    degree: int,
-    seed: bool,
+    web: ServedWeb, rules: CrawlRules, desk: CrawlColumns, q: Arrays, found: Discovered, page: int, source: int
 ) -> int:
     """Makes a page of the graph known, found on the known page `source` (NONE: a start page). Returns its number, or
     NONE if its site is full."""
@@ -153,7 +149,7 @@ def discover(
     inside = source != NONE and columns.origin[source] == site
     columns.origin[number] = site
     columns.depth[number] = min(columns.depth[source] + 1, 255) if inside else 0
-    columns.flags[number] = _SEED if seed else 0
+    columns.flags[number] = _SEED if source == NONE else 0
     columns.outcome[number] = NO_OUTCOME
     columns.state[number] = _PENDING
     if rules.depth and columns.depth[number] > rules.depth:
@@ -166,7 +162,10 @@ def discover(
     if len(rules.given):
         columns.merit[number] = rules.given[page]
         if np.isnan(rules.given[page]):
-            columns.merit[number] = columns.merit[source] / max(1, degree) if source != NONE else 1.0
+            columns.merit[number] = 1.0
+            if source != NONE:
+                at = found.origin[source]
+                columns.merit[number] = columns.merit[source] / max(1, web.offsets[at + 1] - web.offsets[at])
     _plant(rules.code, columns, desk.totals, desk.counts, number, number + 1)
     return int(number)
 
@@ -176,14 +175,14 @@ def plant(web: ServedWeb, rules: CrawlRules, desk: CrawlColumns, q: Arrays, foun
     """Makes the start pages known."""
     for page in pages:
         if found.number[page] == NONE:
-            discover(web, rules, desk, q, found, page, NONE, 1, True)
+            discover(web, rules, desk, q, found, page, NONE)
 
 
 @inlined
 def rate(rules: CrawlRules, desk: CrawlColumns, scratch: Buffers, page: int) -> np.uint64:
     """The sort key of a page."""
     if rules.code == VALUE:
-        appraise(desk.planned, rules.terms, page, 1, scratch.way, scratch.score, scratch.values)
+        appraise(desk.learned, rules.terms, page, 1, scratch.way, scratch.score, scratch.values)
         return key_of(scratch.score[0], page)
     of = desk.learned
     merit = of.completed[page] if rules.code == COMPLETED else of.merit[page]
@@ -247,26 +246,16 @@ def _absorb(
         for i in range(web.offsets[at], web.offsets[at + 1]):
             target: int = found.number[web.targets[i]]
             if target == NONE:
-                target = discover(web, rules, desk, q, found, web.targets[i], page, degree, False)
+                target = discover(web, rules, desk, q, found, web.targets[i], page)
             if target != NONE:
                 found.targets[found.counts[LINKS]] = target
                 found.counts[LINKS] += 1
     links = found.targets[first : found.counts[LINKS]]
-    visit = scratch.visit
-    visit.page[0], visit.outcome[0], visit.time[0] = page, outcome, rules.wall + now
-    visit.out_degree[0], visit.links[0] = degree, len(links)
-    _learn(
-        rules.code,
-        desk.learned,
-        desk.totals,
-        desk.counts,
-        visit,
-        _Links(links, scratch.kinds[: len(links)]),
-        rules.depth if rules.depth else 255,
-        rules.depth if rules.depth else 255,
-        RETRY,
-        TRIES,
-    )
+    visit, depth = scratch.visit[0], rules.depth if rules.depth else 255
+    visit.page, visit.outcome, visit.time = page, outcome, rules.wall + now
+    visit.out_degree, visit.links = degree, len(links)
+    kinds = scratch.kinds[: len(links)]
+    _learn(rules.code, desk.learned, desk.totals, desk.counts, scratch.visit, links, kinds, depth, depth, RETRY, TRIES)
     if outcome == _OK:
         fetched = found.counts[FETCHED]
         found.sources[fetched], found.ends[fetched] = page, found.counts[LINKS]
@@ -309,16 +298,9 @@ def _rest(
     scratch.site[0], scratch.end[0] = site, now
     if outcome == _SILENT:
         scratch.one[0] = q.sites[site].wait
-        answer = Answers(
-            scratch.site,
-            scratch.visit.outcome,
-            scratch.visit.time,
-            scratch.visit.retry_after,
-            scratch.one,
-            scratch.way,
-            scratch.zero,
-            scratch.zero,
-        )
+        visit, one, zero = scratch.visit, scratch.one, scratch.zero
+        outcomes, times, retry_after = visit["outcome"], visit["time"], visit["retry_after"]
+        answer = Answers(scratch.site, outcomes, times, retry_after, one, scratch.way, zero, zero)
         clocks(answer, desk.clocks, RETRY, 0.0)
         q.sites[site].next = max(q.sites[site].next, desk.clocks.next[site] - rules.wall)
     queue_done(q, scratch.site, scratch.end, now)
@@ -363,22 +345,11 @@ def _take_due(
 
 
 @njit
-def advance(
-    web: ServedWeb,
-    rules: CrawlRules,
-    desk: CrawlColumns,
-    q: Arrays,
-    flow: Flow,
-    found: Discovered,
-    scratch: Buffers,
-    planned: U32,
-    ranks: U32,
-    stop_at: int,
-    plan_after: int,
-) -> int:
+def advance(own: Simulation, rules: CrawlRules, planned: U32, ranks: U32, stop_at: int, plan_after: int) -> int:
     """Crawls until `stop_at` pages are fetched, no page is left, or a plan is needed. A plan is needed when the sites
     left in the present plan cannot keep the connections busy, but not before `plan_after` pages are fetched, unless
     nothing can be requested."""
+    web, desk, q, flow, found, scratch = own
     heaps, columns = len(q.nodes) > 0, desk.learned
     while found.counts[FETCHED] < stop_at:
         now = flow.clocks[NOW]

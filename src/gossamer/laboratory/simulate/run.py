@@ -8,44 +8,32 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F32, F64, U16, U32
 from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, VISIT
 from gossamer.crawl.parts import new_columns
 from gossamer.desk.columns import Columns
-from gossamer.harvester.backoff import Clocks, Waits
+from gossamer.harvester.backoff import SiteClocks
+from gossamer.harvester.queue.memory import Arrays
 from gossamer.harvester.queue.queue import SITES_BY, SiteQueue
+from gossamer.harvester.waits import Waits
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate import loop
-from gossamer.laboratory.simulate.flow import NOW, Flow, make_flow
-from gossamer.laboratory.simulate.loop import (
-    FAILED,
-    FETCHED,
-    KNOWN,
-    REQUESTS,
-    Buffers,
-    CrawlColumns,
-    CrawlRules,
-    Discovered,
-)
+from gossamer.laboratory.simulate.flow import NOW, make_flow
+from gossamer.laboratory.simulate.loop import FAILED, FETCHED, KNOWN, REQUESTS, CrawlRules, Discovered, Simulation
 from gossamer.laboratory.simulate.scenario import Scenario
-from gossamer.laboratory.simulate.servers import ServedWeb, serve
+from gossamer.laboratory.simulate.servers import serve
 from gossamer.manager import learn
-from gossamer.manager.due import soonest_due
 from gossamer.manager.plan import make_plan
-from gossamer.manager.policies import new_totals
-from gossamer.manager.profit import pages_of
+from gossamer.manager.policies import new_totals, pages_of
+from gossamer.manager.scans import soonest_due
 from gossamer.manager.strategies import Strategy, strategy_named
 from gossamer.manager.value import TOTAL, Value, terms_of
 from gossamer.rank.completed import GROWTH, LEAST
 from gossamer.rank.graph import Block
 from gossamer.rank.pagerank import pagerank
 from gossamer.rank.prepared import PREPARED, Known
-
-F64 = npt.NDArray[np.float64]
-F32 = npt.NDArray[np.float32]
-U32 = npt.NDArray[np.uint32]
 
 POINTS: Final = 4_000
 """Most points of the step function of open connections."""
@@ -106,20 +94,10 @@ def simulate(
     found, counts = crawl.arrays.found, crawl.arrays.found.counts
     n = int(counts[FETCHED])
     order = found.origin[found.sources[:n]]
-    return Run(
-        strategy,
-        scenario,
-        order,
-        found.times[:n].copy(),
-        _thinned(found.times[:n], found.active[:n]),
-        Totals(
-            int(counts[REQUESTS]),
-            int(counts[FAILED]),
-            int(graph.size[order].sum(dtype=np.int64)),
-            float(crawl.arrays.flow.clocks[NOW]),
-            time.process_time() - begun,
-        ),
-    )
+    size, cpu = int(graph.size[order].sum(dtype=np.int64)), time.process_time() - begun
+    totals = Totals(int(counts[REQUESTS]), int(counts[FAILED]), size, crawl.now, cpu)
+    active = _thinned(found.times[:n], found.active[:n])
+    return Run(strategy, scenario, order, found.times[:n].copy(), active, totals)
 
 
 def _check(graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, history: F64 | None) -> None:
@@ -162,18 +140,7 @@ class _Fetched:
         yield Block(self._found.sources[:n], self._found.ends[:n], 0, self._found.targets)
 
 
-@dataclass(frozen=True, slots=True)
-class _Arrays:
-    """The arrays on which the kernels of `loop` work."""
-
-    web: ServedWeb
-    desk: CrawlColumns
-    flow: Flow
-    found: Discovered
-    buffers: Buffers
-
-
-def _make_arrays(graph: WebGraph, scenario: Scenario, columns: Columns) -> _Arrays:
+def _make_arrays(graph: WebGraph, scenario: Scenario, columns: Columns, queue: Arrays) -> Simulation:
     pages, links = graph.pages, len(graph.links.targets)
     found = Discovered(
         number=np.full(pages, NONE, np.uint32),
@@ -186,18 +153,17 @@ def _make_arrays(graph: WebGraph, scenario: Scenario, columns: Columns) -> _Arra
         later=np.zeros(pages, np.uint64),
         counts=np.zeros(7, np.int64),
     )
-    desk = CrawlColumns(
-        learn._pages(columns),
+    desk = loop.CrawlColumns(
         pages_of(columns),
         new_totals(),
         learn.new_counts(),
         np.full(graph.sites, np.inf),
         columns.site.pages,
-        Clocks.of(columns.site),
+        SiteClocks.of(columns.site),
         _waits(scenario, columns),
     )
     flow = make_flow(scenario.connections, scenario.bandwidth)
-    return _Arrays(serve(graph, scenario), desk, flow, found, _buffers(graph, scenario))
+    return Simulation(serve(graph, scenario), desk, queue, flow, found, _buffers(graph, scenario))
 
 
 def _waits(scenario: Scenario, columns: Columns) -> Waits:
@@ -229,7 +195,7 @@ class _Crawl:
             pending=columns.site.pending,
             pages=graph.pages if self.heaps else 0,
         )
-        self.arrays = _make_arrays(graph, scenario, columns)
+        self.arrays = _make_arrays(graph, scenario, columns, self.queue.arrays)
         self.given = given
         self.rules = self._rules()
         self.ranks: F64 | None = None
@@ -241,17 +207,9 @@ class _Crawl:
     def _rules(self) -> CrawlRules:
         s = self.scenario
         self.columns.page.count = int(self.arrays.found.counts[KNOWN])
-        terms = terms_of(self.columns, self.rule.code, self.value, self._total, self._now)
-        return CrawlRules(
-            self.rule.code,
-            terms,
-            self.given,
-            s.pages_per_site,
-            s.depth,
-            s.connections,
-            max(1, s.sites_an_address),
-            0.0,
-        )
+        terms = terms_of(self.columns, self.rule.code, self.value, self._total, self.now)
+        limits = (s.pages_per_site, s.depth, s.connections, max(1, s.sites_an_address))
+        return CrawlRules(self.rule.code, terms, self.given, *limits, 0.0)
 
     @property
     def _total(self) -> int:
@@ -262,7 +220,7 @@ class _Crawl:
         return int(self.arrays.found.counts[FETCHED])
 
     @property
-    def _now(self) -> float:
+    def now(self) -> float:
         return float(self.arrays.flow.clocks[NOW])
 
     def _plant(self, starts: U32) -> U32:
@@ -308,21 +266,8 @@ class _Crawl:
         return max(1, round(every if every >= 1 else every * self.graph.pages))
 
     def _advance(self, stop_at: int, plan_after: int) -> int:
-        own = self.arrays
-        why = loop.advance(
-            own.web,
-            self.rules,
-            own.desk,
-            self.queue.arrays,
-            own.flow,
-            own.found,
-            own.buffers,
-            self.planned,
-            self.places,
-            stop_at,
-            plan_after,
-        )
-        return int(why)
+        own = self.arrays._replace(queue=self.queue.arrays)
+        return int(loop.advance(own, self.rules, self.planned, self.places, stop_at, plan_after))
 
     def _plan(self) -> bool:
         """Makes the next plan. Returns whether it has pages, or requests are in flight."""
@@ -330,18 +275,10 @@ class _Crawl:
             self._score()
         self.rules = self._rules()
         cap = self.scenario.per_site or self.graph.pages
-        plan = make_plan(
-            self.columns,
-            self.rule,
-            self._now,
-            self.scenario.batch,
-            cap,
-            np.inf,
-            self.value,
-            self._total,
-        )
+        batch, value, total = self.scenario.batch, self.value, self._total
+        plan = make_plan(self.columns, self.rule, self.now, batch, cap, np.inf, value, total)
         self.queue.install(plan)
-        self.queue.enter(plan.sites, self._now)
+        self.queue.enter(plan.sites, self.now)
         self.planned, self.places = self.queue._pages, self.queue._ranks
         return len(plan.pages) > 0 or self.queue.in_flight > 0
 
@@ -350,7 +287,7 @@ class _Crawl:
         due = soonest_due(self.columns)
         if due == np.inf:
             return False
-        self.arrays.flow.clocks[NOW] = max(self._now, due)
+        self.arrays.flow.clocks[NOW] = max(self.now, due)
         return self._plan()
 
     def _prepare(self) -> None:
@@ -382,17 +319,17 @@ class _Crawl:
 
     def _rekey(self) -> None:
         own = self.arrays
-        loop.rebuild(self.rules, own.desk, self.queue.arrays, own.found, own.buffers, self._now)
+        loop.rebuild(self.rules, own.desk, self.queue.arrays, own.found, own.buffers, self.now)
         self.queue.touch()
 
 
-def _buffers(graph: WebGraph, scenario: Scenario) -> Buffers:
+def _buffers(graph: WebGraph, scenario: Scenario) -> loop.Buffers:
     visits = np.zeros(1, VISIT)
     visits["retry_after"] = -1.0
     longest = int(np.diff(graph.links.offsets).max(initial=0))
     r = scenario.connections
-    return Buffers(
-        learn._Visits(*(np.array(visits[name]) for name in learn._Visits._fields)),
+    return loop.Buffers(
+        visits,
         np.zeros(longest, np.uint8),
         np.zeros(1, np.uint32),
         np.zeros(1),
@@ -423,6 +360,6 @@ def _reachable(graph: WebGraph, starts: U32) -> U32:
     return np.concatenate(found).astype(np.uint32)
 
 
-def _thinned(times: F64, active: npt.NDArray[np.uint16]) -> F64:
+def _thinned(times: F64, active: U16) -> F64:
     at = np.unique(np.linspace(0, max(0, len(times) - 1), min(len(times), POINTS)).astype(np.int64))
     return np.column_stack([times[at], active[at]]).astype(np.float64)

@@ -10,16 +10,11 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import F64, I64, U8, U32
 from gossamer.base.compiled import njit
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-U32 = npt.NDArray[np.uint32]
 
 HOURS: Final = 168
 _BUSIEST: Final = 15

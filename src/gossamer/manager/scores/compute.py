@@ -31,11 +31,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gossamer.base import disk
+from gossamer.base.arrays import F32, F64, Array
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import SHARD_SHIFT
 from gossamer.manager.scores.graph import CollectionGraph, graph_of
@@ -45,14 +45,12 @@ from gossamer.rank.components import bow_tie
 from gossamer.rank.graph import Csr, crossings, csr, held
 from gossamer.rank.hits import hubs_and_authorities
 from gossamer.rank.names import LINK_SCORES
-from gossamer.rank.pagerank import EXACT, pagerank
+from gossamer.rank.pagerank import EXACT, pagerank, siterank
 from gossamer.rank.prepared import PREPARED, Known
-from gossamer.rank.siterank import siterank
 from gossamer.rank.weighted import linkrank
 
-Array = npt.NDArray[Any]
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
+Table = dict[str, Array]
+"""Columns by name."""
 
 NICE: Final = 10
 MOST_TURNS: Final = 1000
@@ -76,8 +74,8 @@ def compute(
     exact: dict[str, Any] = {"tolerance": EXACT} if everything else {}
     step("PageRank")
     ranks = pagerank(found.graph, _ranks_of_before(shard), **exact)
-    by_page: dict[str, Array] = {"pagerank": ranks.values, "indegree": ranks.indegree}
-    by_site: dict[str, Array] = {"pagerank": np.bincount(found.site, ranks.values[: len(found.site)], found.sites)}
+    by_page: Table = {"pagerank": ranks.values, "indegree": ranks.indegree}
+    by_site: Table = {"pagerank": np.bincount(found.site, ranks.values[: len(found.site)], found.sites)}
     if wanted & {"hub", "authority"}:
         step("hubs and authorities")
         both = hubs_and_authorities(found.graph, **(exact | {"most": MOST_TURNS} if everything else {}))
@@ -126,7 +124,7 @@ def _prepared(shard: Path, found: CollectionGraph, prepare: str) -> tuple[F32, f
     return made.values.astype(np.float32), made.base
 
 
-def _add_parts(found: CollectionGraph, links: Csr, by_page: dict[str, Array], by_site: dict[str, Array]) -> None:
+def _add_parts(found: CollectionGraph, links: Csr, by_page: Table, by_site: Table) -> None:
     """Components and parts of the bow-tie, as numbers (see `components.PARTS`)."""
     between = csr(found.sites, *crossings(links, found.site))
     pages, sites = bow_tie(links), bow_tie(between)
@@ -142,12 +140,7 @@ def _most_memory() -> int:
 
 
 def _write(
-    shard: Path,
-    found: CollectionGraph,
-    by_page: Mapping[str, Array],
-    by_site: Mapping[str, Array],
-    scored: Scored,
-    weights: Mapping[str, float],
+    shard: Path, found: CollectionGraph, by_page: Table, by_site: Table, scored: Scored, weights: Mapping[str, float]
 ) -> None:
     folder, segment, merit = shard / SCORES, found.segment, scored.merit
     disk.make_directory(folder)
@@ -171,18 +164,13 @@ def _remove_old(folder: Path, segment: int) -> None:
     disk.sync_directory(folder)
 
 
-def _write_table(path: Path, columns: Mapping[str, Array]) -> None:
+def _write_table(path: Path, columns: Table) -> None:
     """Stores integers as differences. Pages without incoming links all have the same PageRank, which zstd finds."""
     sink = pa.BufferOutputStream()
-    whole = [name for name, values in columns.items() if values.dtype == np.int64]
-    pq.write_table(
-        pa.table({name: pa.array(values) for name, values in columns.items()}),
-        sink,
-        compression="zstd",
-        compression_level=1,
-        use_dictionary=False,
-        column_encoding=dict.fromkeys(whole, "DELTA_BINARY_PACKED"),
-    )
+    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    encoding = {name: "DELTA_BINARY_PACKED" for name, values in columns.items() if values.dtype == np.int64}
+    options: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "use_dictionary": False}
+    pq.write_table(table, sink, column_encoding=encoding, **options)
     disk.write_atomic(path, memoryview(sink.getvalue()))
 
 

@@ -14,21 +14,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 
 from gossamer.base import disk
+from gossamer.base.arrays import U32, Bools
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import NONE, Ask, Outcome, PageFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, TRANSIENT
 from gossamer.collection import manifest
 from gossamer.collection.tables.forms import Page, Word, one_chunk
 from gossamer.rank.rows import MappedRows, encode, open_rows
-
-U32 = npt.NDArray[np.uint32]
-I64 = npt.NDArray[np.int64]
 
 GRAPH: Final = "graph"
 _FINAL: Final = np.array([o not in TRANSIENT | BACK_AS_BEFORE for o in Outcome])
@@ -119,7 +116,7 @@ def _rows(shard: Path, shard_number: int, number: int, line: manifest.Line, key:
     return encode(page[counts], degree[counts], target[np.repeat(counts, degree)], key)
 
 
-def _last_of_each(page: U32, counts: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _last_of_each(page: U32, counts: Bools) -> Bools:
     """Of the visits that `counts` marks, the last one of each page."""
     visits = np.flatnonzero(counts)
     _, last = np.unique(page[visits][::-1], return_index=True)

@@ -74,10 +74,8 @@ class Scorer:
         """Failures since the list was last read and cleared."""
 
     def resume(self, visits: int, before: LinkScores | None = None) -> Scored | None:
-        """Returns the stored scores at the start of a run. `before` is the `state` at the end of the last run.
-
-        If that is lost, visits and processor time are counted from here.
-        """
+        """Returns the stored scores at the start of a run. `before` is the `state` at the end of the last run. If that
+        is lost, visits and processor time are counted from here."""
         before = before or LinkScores()
         self._begun.carried = before.cpu_since
         merit = read_scored(self._shard, self._weights)
@@ -89,9 +87,7 @@ class Scorer:
 
     def begin_if_due(self, visits: int, crawl_cpu_seconds: float) -> bool:
         """Begins a computation if the conditions hold; returns whether it did. Cheap: may be called every turn.
-
-        `crawl_cpu_seconds` is the processor time of this run, desk and workers.
-        """
+        `crawl_cpu_seconds` is the processor time of this run, desk and workers."""
         if visits - self._begun.visits < self._every or not self._may_begin():
             return False
         return self._affordable(crawl_cpu_seconds) and self._begin(visits, crawl_cpu_seconds)
@@ -167,8 +163,9 @@ class Scorer:
 
     def _begin(self, visits: int, crawl_cpu_seconds: float) -> bool:
         self._begun = _Begun(visits, crawl_cpu_seconds, 0.0, self._manifest_size())
+        arguments = [str(self._shard), json.dumps(self._weights), self._prepare]
         try:
-            self._process = self._start()
+            self._process = Process("gossamer.manager.scores.compute", arguments, b"", self._lock)
         except OSError as error:
             self._fail(str(error))
         return self._process is not None
@@ -179,7 +176,3 @@ class Scorer:
 
     def _manifest_size(self) -> int:
         return (self._shard / MANIFEST).stat().st_size
-
-    def _start(self) -> Process:
-        weights = json.dumps(self._weights)
-        return Process("gossamer.manager.scores.compute", [str(self._shard), weights, self._prepare], b"", self._lock)

@@ -54,16 +54,8 @@ def merit_of(by_page: Mapping[str, Array], weights: Mapping[str, float], sites: 
 
 def write_scored(shard: Path, segment: int, sites: int, weights: Mapping[str, float], scored: Scored) -> None:
     """Writes the merit file of the computation up to `segment`."""
-    head = json.dumps(
-        {
-            "segment": segment,
-            "sites": sites,
-            "weights": dict(weights),
-            "pages": len(scored.merit),
-            "prepare": scored.prepare,
-            "base": scored.base,
-        }
-    ).encode()
+    about = {"segment": segment, "sites": sites, "weights": dict(weights), "pages": len(scored.merit)}
+    head = json.dumps(about | {"prepare": scored.prepare, "base": scored.base}).encode()
     raw = scored.merit.astype("<f4").tobytes() + scored.prepared.astype("<f4").tobytes()
     checksum = xxhash.xxh3_64_intdigest(head + raw)
     path = shard / SCORES / f"{segment:012d}.merit"
@@ -100,10 +92,8 @@ def newest_scores(shard: Path) -> Newest | None:
 
 
 def read_scored(shard: Path, weights: Mapping[str, float]) -> Scored | None:
-    """The newest scores; None if none were computed.
-
-    If the weights have changed since, merit is made again from the stored scores.
-    """
+    """The newest scores; None if none were computed. If the weights have changed since, merit is made again from the
+    stored scores."""
     newest = newest_scores(shard)
     if newest is None or newest.weights == dict(weights):
         return newest.scored if newest else None

@@ -12,10 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.compute as pc
 
-from gossamer.base.arrays import F64, I64, U32
+from gossamer.base.arrays import F32, F64, I64, U32, Array
 from gossamer.base.compiled import njit
 from gossamer.base.model import Tag
 from gossamer.collection import manifest
@@ -23,8 +22,6 @@ from gossamer.collection.tables.forms import Page, Word, one_chunk
 from gossamer.manager.scores.graph import read_table
 from gossamer.rank.graph import Csr
 from gossamer.rank.weighted import BASE, TAGS, link_weight
-
-F32 = npt.NDArray[np.float32]
 
 _EMPHASIS = np.array([TAGS.get(tag.name.lower(), 0.0) for tag in Tag])
 
@@ -47,7 +44,7 @@ def weights_of(shard: Path, links: Csr) -> F32:
     return weights
 
 
-def _bearers(source: U32, tag: npt.NDArray[np.integer], place: I64) -> F64:
+def _bearers(source: U32, tag: Array, place: I64) -> F64:
     """For each link, the known number of elements with its tag in its page."""
     _, which = np.unique(source.astype(np.int64) << 8 | tag.astype(np.int64), return_inverse=True)
     most = np.zeros(int(which.max()) + 1)

@@ -60,37 +60,20 @@ def compact(folder: Path, say: Say = lambda line: None) -> Compacted:
         _remove(shard, _unnamed(shard, before))
         for group in groups(list(contents.segments.values())):
             numbers = [line["segment"] for line in group]
-            say(f"segments {numbers[0]} to {numbers[-1]}: {sum(_rows(line, 'visits') for line in group):,} visits")
+            say(f"segments {numbers[0]} to {numbers[-1]}: {_sum(group, 'visits', 'rows'):,} visits")
             _replace(shard, group, merge(shard, group))
         after = list(manifest.read(shard).segments.values())
     finally:
         held.release()
-    return Compacted(len(before), len(after), *_both(before, after, _count), *_both(before, after, _bytes))
+    files_before, files = ([file for line in lines for file in line["files"].values()] for lines in (before, after))
+    sizes = (sum(file["bytes"] for file in each) for each in (files_before, files))
+    return Compacted(len(before), len(after), len(files_before), len(files), *sizes)
 
 
-def _both(before: Sequence[Line], after: Sequence[Line], what: Callable[[Line], int]) -> tuple[int, int]:
-    return sum(map(what, before)), sum(map(what, after))
-
-
-def _count(line: Line) -> int:
-    return len(line["files"])
-
-
-def _bytes(line: Line) -> int:
-    return sum(file["bytes"] for file in line["files"].values())
-
-
-def _rows(line: Line, table: str) -> int:
-    return sum(file.get("rows", 0) for path, file in line["files"].items() if path.partition("/")[0] == table)
-
-
-def _sizes(line: Line) -> dict[str, int]:
-    """Bytes by table."""
-    sizes: dict[str, int] = {}
-    for path, file in line["files"].items():
-        table = path.partition("/")[0]
-        sizes[table] = sizes.get(table, 0) + file["bytes"]
-    return sizes
+def _sum(lines: Sequence[Line], table: str, what: str) -> int:
+    """Rows or bytes of a table in these segments."""
+    files = [item for line in lines for item in line["files"].items()]
+    return sum(file.get(what, 0) for path, file in files if path.partition("/")[0] == table)
 
 
 def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -117,8 +100,7 @@ def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 
 def _indexed(line: Line, reached: dict[str, int]) -> bool | None:
-    """Whether the segment is indexed; None if it added nothing to the archive. `reached`: lengths of the archive
-    before."""
+    """Whether the segment is indexed; None if it archived nothing. `reached`: lengths of the archive before it."""
     if any(path.startswith(f"{INDEX}/") for path in line["files"]):
         return True
     archived = {name: length for name, length in line["lengths"].items() if name.startswith(f"{ARCHIVE}/")}
@@ -126,10 +108,8 @@ def _indexed(line: Line, reached: dict[str, int]) -> bool | None:
 
 
 def _fit(group: Sequence[Line]) -> bool:
-    if any(sum(_rows(line, table) for line in group) > most for table, most in MOST.items()):
-        return False
-    sizes = [_sizes(line) for line in group]
-    return all(sum(one.get(table, 0) for one in sizes) <= LARGEST for table in TABLES)
+    few = all(_sum(group, table, "rows") <= most for table, most in MOST.items())
+    return few and all(_sum(group, table, "bytes") <= LARGEST for table in TABLES)
 
 
 def merge(shard: Path, group: Sequence[Line]) -> Line:

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gossamer.base.arrays import Array
 from gossamer.collection.layout import TABLES
 from gossamer.collection.manifest import Line
 from gossamer.collection.tables import seal
 
-Array = npt.NDArray[Any]
 Parts = list[pa.Table | None]
 
 _COUNTED: Final = ("site", "class", "extension", "domain")
@@ -27,8 +26,7 @@ _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
 
 def write_tables(shard: Path, group: Sequence[Line], name: str) -> dict[str, dict[str, int | str]]:
-    """Writes one file per table, named `name`; returns their entries for the manifest. One table is in memory at a
-    time."""
+    """Writes one file per table, named `name`, one at a time; returns their entries for the manifest."""
     pa.set_memory_pool(pa.system_memory_pool())  # returns the memory of a table to the system
     files = [{path.partition("/")[0]: (path, file) for path, file in line["files"].items()} for line in group]
 
@@ -45,8 +43,7 @@ def write_tables(shard: Path, group: Sequence[Line], name: str) -> dict[str, dic
 
 
 def merged(table: str, read: Callable[[str], Parts]) -> pa.Table | None:
-    """The merged table; None if no part has it. `read` returns a table by name, part by part, None where there is
-    none."""
+    """The merged table; None if no part has it. `read` returns a table by name, part by part; None where it lacks."""
     parts = read(table)
     if not any(part is not None for part in parts):
         return None
@@ -100,8 +97,7 @@ def _numbers(table: pa.Table, column: str) -> Array:
 
 
 def _added_sites(rows: pa.Table) -> pa.Table:
-    """The sums by site: first the new sites, in the order of their numbers and discovery, then the sites known
-    before."""
+    """The sums by site: first the new sites, by number, which is the order of discovery, then those known before."""
     how = [("name", "max"), ("tick", "max"), *((name, "sum") for name in _SUMS)]
     if "www" in rows.column_names:
         rows = rows.set_column(rows.column_names.index("www"), "www", pc.fill_null(rows.column("www"), False))

@@ -33,8 +33,7 @@ class Rewrite(TypedDict):
 
 
 ScopeVerdict = TypedDict("ScopeVerdict", {"accepted": bool, "why": str | None, "class": str, "words": str})
-"""Whether a link to a URL becomes a page, by URL and settings alone: `why` not, as a word; its `class`; and a
-sentence."""
+"""Whether a link to a URL becomes a page, by URL and settings alone: `why` not, as a word; its `class`; a sentence."""
 
 
 class Robots(TypedDict, total=False):
@@ -94,8 +93,7 @@ class Clock(SiteCounters):
 
 
 class PageState(TypedDict, total=False):
-    """The state of a page. From tables and journal alone, only `state`, `reason`, `depth`, `due`, `words` and `outcome`
-    are known."""
+    """The state of a page. Tables and journal alone tell `state`, `reason`, `depth`, `due`, `words` and `outcome`."""
 
     state: str
     held: str | None
@@ -168,36 +166,35 @@ class Found(TypedDict):
     """The pages of these steps."""
 
 
-class VisitContent(TypedDict, total=False):
-    """What a request brought: columns of the table `visits`; None for null."""
-
-    links: int
-    duplicate_of: int | None
-    redirect: str | None
-    mime: str | None
-    title: str | None
-    warc_file: str | None
-    warc_offset: int
-    out_degree: int
-    flags: int
-    preferences: str | None
-
-
-class Visit(VisitContent, total=False):
-    """One request: a row of the table `visits`, with the same names; None for null."""
+class Request(TypedDict, total=False):
+    """One request and its answer: columns of the table `visits`; None for null."""
 
     time: float
     status: int | None
     outcome: str
     latency: float
     received: int
+    links: int
+    duplicate_of: int | None
+    redirect: str | None
     address: str | None
     detail: str | None
+
+
+class Visit(Request, total=False):
+    """The same with more columns, and what the outcome means."""
+
+    mime: str | None
+    title: str | None
+    warc_file: str | None
+    warc_offset: int
     retry_after: float | None
     delay: float | None
     origin: int
+    out_degree: int
+    flags: int
+    preferences: str | None
     sentence: str
-    """What the outcome means."""
 
 
 class Duplicates(TypedDict):

@@ -1,4 +1,4 @@
-"""Reads from tables and journal how each page was found.
+"""Reads tables and journal: how each page was found, and the effects that no segment contains yet.
 
 Pages of segments are numbered in order, so the row counts of the manifest tell which file contains a page. A URL is
 looked up by its fingerprint: one column of `pages`, 8 bytes per page. The texts of URLs come from the block file, 64 at
@@ -10,32 +10,32 @@ from __future__ import annotations
 import mmap
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gossamer.base import disk
+from gossamer.base.arrays import Array
 from gossamer.base.errors import StorageError
 from gossamer.base.model import NONE, LinkKind, Reason, State
 from gossamer.collection import manifest
 from gossamer.collection.blocks import HEAD, PER_BLOCK, Offsets, offsets_until, texts_of
+from gossamer.collection.journal import records
 from gossamer.collection.journal.effects import Effects
-from gossamer.collection.layout import URL_FILE
-from gossamer.read.explain.journal import unsealed
-
-Array = npt.NDArray[Any]
-
+from gossamer.collection.journal.records import Kind, Mark
+from gossamer.collection.layout import URL_FILE, journal_files
+from gossamer.collection.manifest import Contents
 
 LOCAL: Final = 0xFFFFFFFF
 """Mask of the bits of a page's number in tables that are not the number of its shard."""
 _TRIES: Final = 5
 _WAY: Final = ("source", "kind")
 _FOUND: Final = ("time", "depth", "state", "reason")
+_OF_LINKS: Final = ("link_targets", "link_kinds", "link_tags", "link_positions", "anchors", "seen", "hints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,7 @@ class Files:
         return [s.tables[name] for s in self.segments if name in s.tables and s.end > since]
 
     def read(self, path: Path, names: Sequence[str]) -> list[Any]:
-        """Columns of a table, as pyarrow columns; None for a column that the file, of an older version, does not
-        have."""
+        """Columns of a table, as pyarrow columns; None for a column that a file of an older version lacks."""
         missing = [name for name in names if (path, name) not in self._columns]
         if missing:
             with disk.naming("read", path):
@@ -166,8 +165,7 @@ class Files:
         return effects, effects.pages[page - effects.first_page]
 
     def way(self, page: int, most: int) -> list[Discovery]:
-        """The page, the page on which it was found, and so on, back to a seed. Page numbers only decrease on the
-        way."""
+        """The page, the page on which it was found, and so on, back to a seed. Page numbers only decrease."""
         chain = [self.discovery(page)]
         while chain[-1].source < chain[-1].page and len(chain) < most:
             chain.append(self.discovery(chain[-1].source))
@@ -214,13 +212,12 @@ class Files:
         return NONE
 
 
-def _read_both(shard: Path, running: bool) -> tuple[manifest.Contents, list[Effects]]:
-    """Manifest and journal. A running crawl may seal and remove a journal file between the two reads: then both are
-    read again."""
+def _read_both(shard: Path, running: bool) -> tuple[Contents, list[Effects]]:
+    """Manifest and journal; both again if a running crawl sealed and removed a journal file between the two reads."""
     for left in reversed(range(_TRIES)):
         contents = manifest.read(shard)
         try:
-            journal = unsealed(shard, contents, running)
+            journal = _read_journal(shard, contents, running)
         except (StorageError, FileNotFoundError):
             if not left:
                 raise
@@ -228,6 +225,35 @@ def _read_both(shard: Path, running: bool) -> tuple[manifest.Contents, list[Effe
         if not left or len(manifest.read(shard).segments) == len(contents.segments):
             break
     return contents, journal
+
+
+def _read_journal(shard: Path, contents: Contents, running: bool) -> list[Effects]:
+    """The unsealed effects in order, without links. Of a running crawl, all that can be read; otherwise only the
+    committed effects, because the rest is void."""
+    files = {n: path for n, path in journal_files(shard).items() if n not in contents.segments}
+    heads = {n: records.read_head(path) for n, path in files.items()}
+    found: list[Effects] = []
+    for number, path in files.items():
+        later = [head.first for n, head in heads.items() if n > number and head is not None]
+        found += _effects(path, min(later, default=1 << 63), running)
+    return found
+
+
+def _effects(path: Path, before: int, running: bool) -> list[Effects]:
+    """The effects of a file with record numbers below `before`, where the file of a later start begins."""
+    last, found = 0, list[tuple[int, Effects]]()
+    for record in records.read(path):
+        if record.kind is Kind.MARK:
+            last = max(last, Mark.decode(record.body).record)
+        elif record.number < before:
+            found.append((record.number, _without_links(Effects.decode(record.body))))
+    return [effects for number, effects in found if running or number <= last]
+
+
+def _without_links(effects: Effects) -> Effects:
+    """The effects without their links, which are nine tenths of a journal."""
+    nothing = Effects(effects.tick, effects.wall, effects.monotonic)
+    return replace(effects, **{name: getattr(nothing, name) for name in _OF_LINKS})
 
 
 def _match(column: Array, wanted: Array, first: int, found: list[int]) -> None:

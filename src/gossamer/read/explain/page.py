@@ -12,32 +12,14 @@ from gossamer.collection.runs import stored_settings
 from gossamer.config import Settings
 from gossamer.manager.history import read_history
 from gossamer.observe.status import page_standing, scores_of, unknown_standing
+from gossamer.read.explain import answers
 from gossamer.read.explain.address import address_of, scope_verdict
-from gossamer.read.explain.answers import (
-    Found,
-    Hypothetical,
-    PageAnswer,
-    PageState,
-    Plan,
-    PlanFacts,
-    ScopeVerdict,
-    Scores,
-    Visit,
-)
+from gossamer.read.explain.answers import PageAnswer, PageState, Plan, PlanFacts, Visit
 from gossamer.read.explain.collection import Opened, opened, steadily
 from gossamer.read.explain.files import Discovery, NewPage
 from gossamer.read.explain.visits import probes_of, sitemaps_of, visits_of
 
-LETTERS: Final = {
-    LinkKind.SEED: "S",
-    LinkKind.ANCHOR: "L",
-    LinkKind.FRAME: "F",
-    LinkKind.EMBEDDED: "E",
-    LinkKind.CANONICAL: "C",
-    LinkKind.ALTERNATE: "A",
-    LinkKind.REDIRECT: "R",
-    LinkKind.SITEMAP: "M",
-}
+LETTERS: Final = {kind: kind.name[0] for kind in LinkKind} | {LinkKind.ANCHOR: "L", LinkKind.SITEMAP: "M"}
 LEGEND: Final = "S seed, L link, F frame, E embedded, C canonical, A alternate, R redirect, M sitemap"
 LONGEST_WAY: Final = 1_000
 """Maximum number of steps that are shown from a seed to the page."""
@@ -74,10 +56,8 @@ def _explain(folder: Path, given: str) -> PageAnswer:
 
 def _as_sitemap(collection: Opened, url: str, scope: urls.Scope) -> Visit | None:
     """The last request for the URL as a sitemap; None if it is not a sitemap."""
-    image, files, host = collection.image, collection.files, urls.host(url)
-    site = NONE if image is None else image.site_number(host)
-    site = site if site != NONE else files.site_number(host)
-    sitemaps = sitemaps_of(files, site) if site != NONE else {}
+    site = collection.site_number(urls.host(url))
+    sitemaps = sitemaps_of(collection.files, site) if site != NONE else {}
     requests = [visit for named, visit in sitemaps.items() if scope.canonical(named) == url]
     if not requests:
         return None
@@ -90,16 +70,15 @@ def _outcome(visit: Visit) -> Outcome:
     return Outcome[visit["outcome"].upper()]
 
 
-def _would(collection: Opened, url: str) -> Hypothetical | None:
-    """If the site of an unknown URL is known: what robots.txt says about the URL, and when the site may be
-    requested."""
+def _would(collection: Opened, url: str) -> answers.Hypothetical | None:
+    """If the site of an unknown URL is known: what robots.txt says about it, and when the site may be requested."""
     live, image = collection.live, collection.image
     if live is not None:
-        return cast("Hypothetical | None", live.get("would"))
+        return cast("answers.Hypothetical | None", live.get("would"))
     site = NONE if image is None else image.site_number(urls.host(url))
     if image is None or site == NONE:
         return None
-    return cast(Hypothetical, unknown_standing(image, collection.settings, collection.wall, site, url))
+    return cast(answers.Hypothetical, unknown_standing(image, collection.settings, collection.wall, site, url))
 
 
 def _find(collection: Opened, url: str) -> tuple[int | None, list[str]]:
@@ -121,7 +100,7 @@ def _spellings(url: str) -> list[str]:
     return [other, *slash]
 
 
-def _why_not(collection: Opened, scope: ScopeVerdict, url: str) -> list[str]:
+def _why_not(collection: Opened, scope: answers.ScopeVerdict, url: str) -> list[str]:
     """All reasons why a URL is not a known page. If nothing excludes it, no page and no sitemap has named it."""
     why = [] if scope["accepted"] else [scope["words"]]
     settings, live, image = collection.settings, collection.live or {}, collection.image
@@ -169,7 +148,7 @@ def _probes(collection: Opened, url: str, visits: list[Visit]) -> dict[str, Visi
     return probes_of(collection.files, collection.files.site_number(urls.host(url)))
 
 
-def _found(new: NewPage, way: list[Discovery], texts: dict[int, str]) -> Found:
+def _found(new: NewPage, way: list[Discovery], texts: dict[int, str]) -> answers.Found:
     return {
         "time": new.time,
         "kind": way[0].kind.name.lower(),
@@ -193,7 +172,7 @@ def _now(collection: Opened, page: int, url: str, new: NewPage, visits: list[Vis
     return {
         "plans": _past_plans(collection, page, visits),
         "standing": cast(PageState, page_standing(image, settings, wall, page, url)),
-        "scores": cast("Scores | None", scores),
+        "scores": cast("answers.Scores | None", scores),
     }
 
 

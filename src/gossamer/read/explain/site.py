@@ -12,8 +12,7 @@ from gossamer.collection.runs import stored_settings
 from gossamer.observe.status import site_standing
 from gossamer.read.explain.answers import SiteAnswer, SiteState
 from gossamer.read.explain.collection import Opened, opened, steadily
-from gossamer.read.explain.names import addresses_of
-from gossamer.read.explain.visits import outcomes_of, probes_of, robots_of, sitemaps_of
+from gossamer.read.explain.visits import addresses_of, outcomes_of, probes_of, robots_of, sitemaps_of
 
 _SITE: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^/?#@:\s]+)(:[0-9]+)?")
 
@@ -40,7 +39,8 @@ def _explain(folder: Path, given: str) -> SiteAnswer:
     accepted = scope.accepts(name)
     collection = opened(folder, settings, {"site": name})
     answer |= {"as_of": collection.as_of, "in_scope": accepted}
-    number = _number(collection, name)
+    live = collection.live
+    number = collection.site_number(name) if live is None else NONE if live["site"] is None else int(live["site"])
     if number == NONE:
         outside = f"It is not in seeder.domains ({', '.join(settings.seeder.domains[:5])})."
         answer |= {"known": False, "why_not": ["No page of it is known." if accepted else outside]}
@@ -48,13 +48,6 @@ def _explain(folder: Path, given: str) -> SiteAnswer:
     answer |= {"known": True, "number": number}
     answer |= _known(collection, number)
     return answer
-
-
-def _number(collection: Opened, name: str) -> int:
-    if collection.live is not None:
-        return NONE if collection.live["site"] is None else int(collection.live["site"])
-    number = NONE if collection.image is None else collection.image.site_number(name)
-    return number if number != NONE else collection.files.site_number(name)
 
 
 def _known(collection: Opened, site: int) -> SiteAnswer:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from gossamer.base.model import VisitFlag
 from gossamer.base.outcomes import Outcome
 from gossamer.base.units import human_size, human_time, plural, thousands
-from gossamer.read.explain.answers import (
-    AsOf,
-    Clock,
-    Found,
-    PageAnswer,
-    Robots,
-    SiteAnswer,
-    SiteSpeeds,
-    SiteState,
-    Visit,
-)
+from gossamer.observe.account import stamp
+from gossamer.read.explain import answers
+from gossamer.read.explain.answers import Clock, PageAnswer, Robots, SiteAnswer, SiteState, Visit
 from gossamer.read.explain.page import LEGEND
 
 MOST_ADDRESSES: Final = 10
@@ -30,8 +21,6 @@ _ASKS: Final = {
     VisitFlag.NOARCHIVE: "noarchive",
     VisitFlag.UNAVAILABLE: "unavailable_after, which has passed",
 }
-_SOURCES = {"sitemap": "listed by a sitemap"}
-"""How pages were found that no page links to."""
 
 
 def lines_of(answer: PageAnswer | SiteAnswer, now: float) -> Iterator[str]:
@@ -73,7 +62,7 @@ def _unknown_lines(answer: PageAnswer, now: float) -> Iterator[str]:
         yield from clock_lines(would["site"], None, now)
 
 
-def _as_of(as_of: AsOf, now: float) -> str:
+def _as_of(as_of: answers.AsOf, now: float) -> str:
     if as_of["source"] == "desk":
         return ", as the running crawl reports"
     if as_of["source"] == "files":
@@ -84,9 +73,10 @@ def _as_of(as_of: AsOf, now: float) -> str:
     return f", as of the stop at {when}" if as_of["exact"] else f", AS OF {when}: later changes are not included"
 
 
-def _found_lines(found: Found, now: float) -> Iterator[str]:
+def _found_lines(found: answers.Found, now: float) -> Iterator[str]:
     yield "found"
-    source = f"by {found['kind']} on {found['on']}" if found["on"] else _SOURCES.get(found["kind"], "a seed")
+    alone = "listed by a sitemap" if found["kind"] == "sitemap" else "a seed"
+    source = f"by {found['kind']} on {found['on']}" if found["on"] else alone
     yield f"  {when_of(found['time'], now)}, {source}"
     if len(found["urls"]) > 1:
         yield f"  way {found['way']} ({LEGEND})"
@@ -244,7 +234,7 @@ def _site_lines(answer: SiteAnswer, now: float) -> Iterator[str]:
         yield from (f"  {entry['url']}" for entry in answer["queue"])
 
 
-def _speed_lines(speeds: SiteSpeeds | None) -> Iterator[str]:
+def _speed_lines(speeds: answers.SiteSpeeds | None) -> Iterator[str]:
     """The expected speed of the site's address: one line if it is the same at all hours."""
     if not speeds:
         return
@@ -293,11 +283,6 @@ def _probe_lines(probes: dict[str, Visit]) -> Iterator[str]:
     for url, visit in probes.items():
         to = f" to {visit['redirect']}" if visit["redirect"] else ""
         yield f"  {stamp(visit['time'])}  {visit['outcome']} ({visit['status']}){to}  {url}"
-
-
-def stamp(wall: float) -> str:
-    """A wall time as local date and time."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(wall))
 
 
 def when_of(wall: float | None, now: float) -> str:

@@ -1,46 +1,26 @@
-"""Reads requests from the table `visits` and the journal: for a page, for a site, for robots.txt, sitemaps and
-probes."""
+"""Reads from tables and journal the requests for a page, for a site, for robots.txt, sitemaps and probes, and the
+addresses that the name of a site has had."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from gossamer.base.arrays import Array
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome
-from gossamer.collection.journal.effects import Effects
+from gossamer.collection.journal.effects import Effects, SiteEvent
 from gossamer.collection.layout import archive_name
-from gossamer.read.explain.answers import Visit
+from gossamer.read.explain.answers import NameAddress, Visit
 from gossamer.read.explain.files import LOCAL, Files, plain
+from gossamer.web.addresses import unpack
 
-Array = npt.NDArray[Any]
-
-COLUMNS: Final = (
-    "time",
-    "status",
-    "outcome",
-    "latency",
-    "received",
-    "links",
-    "duplicate_of",
-    "redirect",
-    "address",
-    "detail",
-    "mime",
-    "title",
-    "warc_file",
-    "warc_offset",
-    "retry_after",
-    "delay",
-    "origin",
-    "out_degree",
-    "flags",
-    "preferences",
-)
+COLUMNS: Final = tuple(name for name in Visit.__annotations__ if name != "sentence")
 _TEXTS: Final = ("redirect", "address", "detail", "mime", "title", "preferences")
+_RESOLVED: Final = (SiteEvent.RESOLVED, SiteEvent.MOVED)
+_RESOLVED_WORDS: Final = tuple(event.name.lower() for event in _RESOLVED)
 
 
 def visits_of(files: Files, page: int) -> tuple[list[Visit], list[int]]:
@@ -108,6 +88,31 @@ def outcomes_of(files: Files, site: int) -> tuple[dict[str, int], int]:
     return {outcome.word: int(tally[outcome]) for outcome in Outcome if tally[outcome]}, received
 
 
+def addresses_of(files: Files, site: int) -> list[NameAddress]:
+    """The addresses of a site, each with the times of its first and last lookup; the most recent is last."""
+    addresses: dict[str, NameAddress] = {}
+    for address, time in _lookups(files, site):
+        new = NameAddress(address=address, first_seen=time, last_seen=time, lookups=0)
+        known = addresses.setdefault(address, new)
+        known["last_seen"] = max(known["last_seen"], time)
+        known["lookups"] += 1
+    return sorted(addresses.values(), key=lambda known: known["last_seen"])
+
+
+def _lookups(files: Files, site: int) -> Iterator[tuple[str, float]]:
+    for path in files.tables("events"):
+        rows = np.flatnonzero(files.numbers(path, "site") == site).tolist()
+        if rows:
+            events, addresses, times = files.read(path, ("event", "address", "time"))
+            yield from (
+                (addresses[row].as_py(), plain(times[row])) for row in rows if events[row].as_py() in _RESOLVED_WORDS
+            )
+    for effects in files.journal:
+        for event in effects.site_events[effects.site_events["site"] == site]:
+            if event["event"] in _RESOLVED:
+                yield unpack(event["address"].tobytes()), float(event["time"])
+
+
 def _rows(files: Files, path: Path, rows: Array) -> list[Visit]:
     if not len(rows):
         return []
@@ -121,19 +126,12 @@ def _rows(files: Files, path: Path, rows: Array) -> list[Visit]:
 
 def _unsealed(effects: Effects, rows: Array) -> Iterator[Visit]:
     if len(rows):
-        lengths = effects.visits["texts"]
-        sizes = lengths.sum(axis=1, dtype=np.int64)
-        starts = np.cumsum(sizes) - sizes
+        ends = np.cumsum(effects.visits["texts"], dtype=np.int64).reshape(-1, len(VISIT_TEXTS))
         for row in rows.tolist():
-            yield _visit(effects.visits[row], _texts(effects.visit_texts, int(starts[row]), lengths[row].tolist()))
-
-
-def _texts(raw: bytes, start: int, lengths: Sequence[int]) -> dict[str, bytes]:
-    texts = {}
-    for name, length in zip(VISIT_TEXTS, lengths, strict=True):
-        texts[name] = raw[start : start + length]
-        start += length
-    return texts
+            lengths = effects.visits["texts"][row]
+            starts = (ends[row] - lengths).tolist()
+            texts = [effects.visit_texts[a:b] for a, b in zip(starts, ends[row].tolist(), strict=True)]
+            yield _visit(effects.visits[row], dict(zip(VISIT_TEXTS, texts, strict=True)))
 
 
 def _visit(visit: Any, texts: dict[str, bytes]) -> Visit:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import tempfile
 from base64 import b32encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -32,58 +32,18 @@ from gossamer.gatherer.gather import gather
 from gossamer.read.export.target import compressed, left_in_journal, sources_of
 from gossamer.read.sql.columns import VIEWS
 from gossamer.read.sql.database import Database, QueryResult
-from gossamer.read.sql.preferences import OF_ORIGINS
 from gossamer.read.sql.show import plain
-from gossamer.read.sql.sources import Sources, missing
+from gossamer.read.sql.sources import Progress, Sources, missing
+from gossamer.read.sql.views import OF_ORIGINS
 from gossamer.urls import Scope
 from gossamer.web.fetch.decode import decode
 
 MEMORY: Final = "1GB"
 _ALL: Final = 1 << 62
-_SHOWN: Final = (
-    "url",
-    "time",
-    "status",
-    "mime",
-    "charset",
-    "language",
-    "title",
-    "description",
-    "preferences",
-    "site_preferences",
-)
+_SHOWN: Final = "url, time, status, mime, charset, language, title, description, preferences, site_preferences"
+_NAMES: Final = tuple(_SHOWN.split(", "))
 _PRIVATE: Final = VisitFlag.NOINDEX | VisitFlag.NOARCHIVE
-_PLACE: Final = ("payload", "flags", "body_file", "body_at", "body_end")
 
-Progress = Callable[[str, float], None]
-
-_QUERY: Final = """
-with last as (
-    select page, max((tick, number)) as key from stored.visits
-    where page is not null and (flags & {stored}) != 0 and warc_end > 0 and outcome in ('ok', 'duplicate') group by page
-),
-said as (
-    select page, arg_max(flags, (tick, number)) as flags from stored.visits
-    where page is not null and outcome in ('ok', 'duplicate') group by page
-),
-originals as (
-    select payload, arg_min({{'file': warc_file, 'at': warc_offset, 'end': warc_end, 'flags': flags}}, tick) as place
-    from stored.visits where warc_end > 0 and (flags & {repeated}) = 0
-         and payload in (select payload from stored.visits where (flags & {repeated}) != 0) group by payload
-),
-copies as (
-    select v.*, {of_pages}, s.flags as said, r.preferences as site_preferences,
-           case when (v.flags & {repeated}) != 0 then o.place.file else v.warc_file end as body_file,
-           case when (v.flags & {repeated}) != 0 then o.place.at else v.warc_offset end as body_at,
-           case when (v.flags & {repeated}) != 0 then o.place.end else v.warc_end end as body_end
-    from stored.visits v join last l on l.page = v.page and l.key = (v.tick, v.number)
-         join main.pages p on p.page = v.page join said s on s.page = v.page
-         left join originals o on o.payload = v.payload
-         left join ({of_origins}) r on r.origin = p.origin
-)
-select {shown}{links} from copies c {joined} where ({where}) and (c.said & {private}) {chosen}
-{order}
-"""
 _LINKS: Final = """left join (
     select k.source, list(distinct t.url order by t.url) as targets from stored.links k
     join stored.pages t on t.page = k.target group by k.source
@@ -136,26 +96,44 @@ def export(
 
 def _query(where: str, links: bool, everything: bool, shown: str = "", private: str = "= 0") -> str:
     visits = {c.name for c in VIEWS["visits"].columns}
-    return _QUERY.format(
-        stored=int(VisitFlag.STORED),
-        repeated=int(VisitFlag.REPEATED),
-        shown=shown or ", ".join((*_SHOWN, *_PLACE)),
-        of_pages=", ".join(f"p.{c.name}" for c in VIEWS["pages"].columns if c.name not in visits),
-        links=", x.targets" if links else "",
-        joined=_LINKS if links else "",
-        where=where or "true",
-        of_origins=OF_ORIGINS,
-        private=0 if everything else int(_PRIVATE),
-        chosen=private,
-        order="" if shown else "order by body_file, body_at, c.page",
-    )
+    of_pages = ", ".join(f"p.{c.name}" for c in VIEWS["pages"].columns if c.name not in visits)
+    columns = f"{_SHOWN}, payload, body_file, body_at, body_end{', x.targets' if links else ''}"
+    return f"""
+with last as (
+    select page, max((tick, number)) as key from stored.visits
+    where page is not null and (flags & {VisitFlag.STORED:d}) != 0 and warc_end > 0
+          and outcome in ('ok', 'duplicate') group by page
+),
+said as (
+    select page, arg_max(flags, (tick, number)) as flags from stored.visits
+    where page is not null and outcome in ('ok', 'duplicate') group by page
+),
+originals as (
+    select payload, arg_min({{'file': warc_file, 'at': warc_offset, 'end': warc_end, 'flags': flags}}, tick) as place
+    from stored.visits where warc_end > 0 and (flags & {VisitFlag.REPEATED:d}) = 0
+         and payload in (select payload from stored.visits where (flags & {VisitFlag.REPEATED:d}) != 0) group by payload
+),
+copies as (
+    select v.*, {of_pages}, s.flags as said, r.preferences as site_preferences,
+           case when (v.flags & {VisitFlag.REPEATED:d}) != 0 then o.place.file else v.warc_file end as body_file,
+           case when (v.flags & {VisitFlag.REPEATED:d}) != 0 then o.place.at else v.warc_offset end as body_at,
+           case when (v.flags & {VisitFlag.REPEATED:d}) != 0 then o.place.end else v.warc_end end as body_end
+    from stored.visits v join last l on l.page = v.page and l.key = (v.tick, v.number)
+         join main.pages p on p.page = v.page join said s on s.page = v.page
+         left join originals o on o.payload = v.payload
+         left join ({OF_ORIGINS}) r on r.origin = p.origin
+)
+select {shown or columns} from copies c {_LINKS if links else ""}
+where ({where or "true"}) and (c.said & {0 if everything else _PRIVATE:d}) {private}
+{"" if shown else "order by body_file, body_at, c.page"}
+"""
 
 
 def _objects(result: QueryResult, sources: Sources, settings: Settings, links: bool) -> Iterator[dict[str, Any]]:
     clean = _Cleaner(settings)
     for row in result.rows:
-        shown = dict(zip(_SHOWN, map(plain, row), strict=False))
-        payload, _, file, at, end = row[len(_SHOWN) : len(_SHOWN) + len(_PLACE)]
+        shown = dict(zip(_NAMES, map(plain, row), strict=False))
+        payload, file, at, end = row[len(_NAMES) : len(_NAMES) + 4]
         if file is not None and not (sources.shard / file).exists():
             raise missing(sources.shard / file)
         text = clean.text(sources.shard / file, at, end, shown["url"]) if file is not None else None

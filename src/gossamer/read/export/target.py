@@ -1,5 +1,4 @@
-"""The file of an export: written under a temporary name, renamed when it is complete, compressed according to its
-name."""
+"""The file of an export: it gets its name when it is complete, and is compressed according to that name."""
 
 from __future__ import annotations
 

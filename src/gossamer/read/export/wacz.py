@@ -17,7 +17,7 @@ import json
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -31,15 +31,13 @@ from gossamer.collection import cdx
 from gossamer.collection.layout import ARCHIVE, INDEX, SETTINGS
 from gossamer.read.export.target import sources_of, whole
 from gossamer.read.sql.database import Database
-from gossamer.read.sql.sources import Sources, missing
+from gossamer.read.sql.sources import Progress, Sources, missing
 
 VERSION: Final = "1.1.1"
 MEMORY: Final = "1GB"
 _READ: Final = 1 << 20
 _LARGE: Final = 1 << 30
 """Size in bytes from which an entry of the ZIP file is written with 64-bit sizes."""
-
-Progress = Callable[[str, float], None]
 
 _PAGES: Final = """
 with i as (
@@ -69,7 +67,7 @@ def export(
 ) -> dict[str, Any]:
     """Writes the file and returns its description (datapackage.json). `fresh`: with data that is not sealed yet."""
     sources = sources_of(folder, fresh)
-    lengths = {n: size for n, size in sorted(sources.lengths().items()) if n.startswith(f"{ARCHIVE}/")}
+    lengths = sources.archive_lengths()
     for name in lengths:
         if not (sources.shard / name).exists():
             raise missing(sources.shard / name)

@@ -23,25 +23,18 @@ from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_sql
 from gossamer.collection.layout import TABLES
 from gossamer.config import Settings
-from gossamer.manager.limits import Limits
+from gossamer.desk.shown import Column, Shown
 from gossamer.rank.names import PARTS
-from gossamer.read.sql import preferences
-from gossamer.read.sql.aside import aside_of
-from gossamer.read.sql.columns import VIEWS, Column
-from gossamer.read.sql.desk_columns import OF_PAGES, OF_SITES, desk_table, speeds_table
-from gossamer.read.sql.pages_view import pages_view
-from gossamer.read.sql.sources import SCORES, Sources, missing
+from gossamer.read.sql.columns import SCORES, SHOWN, VIEWS, views_of
+from gossamer.read.sql.desk_columns import aside_of, desk_table
+from gossamer.read.sql.sources import SCORE_FILES, Sources, missing
+from gossamer.read.sql.views import PREFERENCES_VIEW, pages_view
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _TIME: Final = "TIMESTAMP"
 _ZONED: Final = "TIMESTAMP WITH TIME ZONE"
-_SCORES: Final = {
-    "pages": ("pagerank", "indegree", "siterank", "linkrank", "hub", "authority", "component", "part", "merit"),
-    "sites": ("siterank", "pagerank", "indegree", "component", "part"),
-}
-_OF_DESK: Final = {"pages": OF_PAGES, "sites": OF_SITES}
 _PARTS: Final = ", ".join(f"'{part}'" for part in PARTS)
 _MADE_FROM: Final = {
     "pages": ("pages", "visits", "verdicts", "links"),
@@ -52,14 +45,13 @@ _MADE_FROM: Final = {
 """The stored tables that a view reads, if they are not just the table of its name."""
 _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
-
 Row = tuple[Any, ...]
+_Shown = Sequence[Shown]
 _BATCH: Final = 10_000
 _PARQUET: Final = re.compile(r"/[^\"'\n]*\.parquet")
-_STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
+STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
 _EXPLAINED: Final = re.compile(r"\s*explain(?:\s+analyze\b|\s*\([\w\s,]*\))?(.*)", re.IGNORECASE | re.DOTALL)
-"""Matches EXPLAIN and captures the explained statement. It allows no comment or text in between, which could hide
-something."""
+"""Captures the explained statement. It allows no comment or text in between, which could hide something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +67,11 @@ class QueryResult:
 class Database:
     """A collection opened for queries. Each view is created when a query first uses it."""
 
-    def __init__(self, sources: Sources, settings: Settings, memory: str = "", spilled: Path | None = None) -> None:
-        """`memory` is DuckDB's limit, like "2GB"; data beyond it is written to the folder `spilled`."""
-        self._sources = sources
+    def __init__(
+        self, sources: Sources, settings: Settings, memory: str = "", spilled: Path | None = None, shown: _Shown = SHOWN
+    ) -> None:
+        """`memory`: DuckDB's limit, like "2GB"; `spilled`: folder for data beyond; `shown`: by parts of the desk."""
+        self._sources, self._shown, self._views = sources, shown, views_of(shown)
         options: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         options["python_enable_replacements"] = False  # our own variables are not tables
         if memory:
@@ -89,14 +83,17 @@ class Database:
         self._fresh = fresh_tables(sources)
         for name, table in self._fresh.items():
             self.connection.register(f"fresh_{name}", table)
-        self._settings, self._limits = settings, Limits.of(settings)
+        self._settings = settings
         self._made, self._made_stored = set[str](), set[str]()
 
     def _close(self, spilled: Path | None) -> None:
-        """Restricts DuckDB to the folders of the collection. Any of them may be a symbolic link, and DuckDB compares
-        resolved paths, so each is resolved."""
+        """Restricts DuckDB to the folders of the collection. It compares resolved paths: any may be a symbolic link."""
         shard = self._sources.shard
-        folders = [self._sources.folder, *(shard / name for name in (*TABLES, SCORES)), *([spilled] if spilled else [])]
+        folders = [
+            self._sources.folder,
+            *(shard / name for name in (*TABLES, SCORE_FILES)),
+            *([spilled] if spilled else []),
+        ]
         allowed = sorted({for_sql(str(folder.resolve())) for folder in folders})
         self.connection.execute(
             f"set allowed_directories = [{', '.join(allowed)}]; set enable_external_access = false; "
@@ -104,8 +101,7 @@ class Database:
         )
 
     def run(self, statement: str, parameters: Sequence[Any] = (), views: Sequence[str] = ()) -> list[Row]:
-        """Runs a trusted statement (unlike `query`). Opens only the tables of `stored` that it names, and these
-        views."""
+        """Runs a trusted statement (unlike `query`). Opens these views, and the tables of `stored` that it names."""
         with _naming(statement):
             self._prepare(statement)
             self._make(views)
@@ -120,7 +116,7 @@ class Database:
         return self._rows(statement)
 
     def _prepare(self, statement: str) -> None:
-        for name in _STORED.findall(statement):
+        for name in STORED.findall(statement):
             self._make_stored(name)
 
     def _make_stored(self, name: str) -> None:
@@ -129,18 +125,17 @@ class Database:
             self.connection.execute(f"create view stored.{name} as {self._stored(name)}")
 
     def _make(self, names: Iterable[str]) -> None:
-        """Creates these views and the tables that they read. This is not done for all, because DuckDB reads the end of
-        each file."""
+        """Creates these views and the tables that they read; only these, because DuckDB reads the end of each file."""
         for name in names:
             if name not in self._made:
                 self._made.add(name)
                 for table in _MADE_FROM.get(name, (name,)):
                     self._make_stored(table)
-                self.connection.execute(f"create view main.{name} as {self._shown(name)}")
+                self.connection.execute(f"create view main.{name} as {self._select(name)}")
 
     def _stored(self, name: str) -> str:
         """SQL for all rows of a table, as they are in the segments; every column exists and has its type."""
-        columns = VIEWS[name].in_segments()
+        columns = [c for c in self._views[name].columns if c.stored]
         empty = ", ".join(f'null::{_ZONED if c.type == _TIME else c.type} as "{c.name}"' for c in columns)
         parts = [f"select {empty} where false"]
         files = [for_sql(str(f.path)) for f in self._sources.table(name)]
@@ -150,13 +145,13 @@ class Database:
             parts.append(f"select * from fresh_{name}")
         return f"select {', '.join(map(_typed, columns))} from ({' union all by name '.join(parts)})"
 
-    def _shown(self, name: str) -> str:
+    def _select(self, name: str) -> str:
         """SQL of a view."""
         of_pages, of_sites = self._sources.scores()
         if name == "pages":
-            return pages_view(self._limits, *self._scores("pages", of_pages, "n.page", "page"))
+            return pages_view(self._settings, *self._scores("pages", of_pages, "n.page"))
         if name == "sites":
-            scores, joined = self._scores("sites", of_sites, "t.site", "site")
+            scores, joined = self._scores("sites", of_sites, "t.site")
             sums = ", ".join(f"sum({c})::bigint as {c}" for c in _SUMS)
             self._register_aside()
             return (
@@ -173,13 +168,10 @@ class Database:
                 "where e.event in ('resolved', 'moved') group by e.site, e.address"
             )
         if name == "preferences":
-            return preferences.VIEW
+            return PREFERENCES_VIEW
         if name == "speeds":
-            self.connection.register("desk_speeds", speeds_table(self._sources.shard, self._sources.contents))
-            return (
-                "select nullif(address, '')::varchar as address, holiday::boolean as holiday, hour::utinyint as hour, "
-                "speed::double as speed from desk_speeds"
-            )
+            columns, source = self._desk(name)
+            return f"select {', '.join(columns)} {f'from {source}' if source else 'where false'}"
         if name == "counts":
             keys = "site, class, extension, domain"
             return f"select {keys}, sum(number)::bigint as number from stored.counts group by {keys}"
@@ -193,30 +185,28 @@ class Database:
             rows = "select unnest(?), unnest(?), unnest(?)"
             self.connection.execute(f"insert into stored.aside {rows}", [sites, why, until])
 
-    def _scores(self, name: str, path: Path | None, key: str, own: str) -> tuple[str, str]:
-        """Columns and join of the scores; missing scores are null."""
-        there: set[str] = set()
+    def _scores(self, name: str, path: Path | None, key: str) -> tuple[str, str]:
+        """Columns and join of the values that only the desk knows, and of the scores; missing ones are null."""
+        own, there = key.partition(".")[2], set[str]()
+        columns, source = self._desk(name)
+        joined = f"left join {source} on y.{own} = {key}" if source else ""
         if path is not None:
             read = f"select * from read_parquet({for_sql(str(path))})"
             there = {str(row[0]) for row in self.connection.execute(f"describe {read}").fetchall()}
             self.connection.execute(f"create view stored.{name}_scores as {read}")
-        types = {c.name: c.type for c in VIEWS[name].columns}
-        columns = [
-            _score(c, types[c]) if c in there and own in there else f"null::{types[c]} as {c}" for c in _SCORES[name]
-        ]
-        joined = f"left join stored.{name}_scores x on x.{own} = {key}" if own in there else ""
-        desk, more = self._desk(name, key, own)
-        return ", ".join([*desk, *columns]), f"{joined} {more}"
+        if own in there:
+            joined += f" left join stored.{name}_scores x on x.{own} = {key}"
+        columns += [_score(c) if own in there and c.name in there else _null(c) for c in SCORES[name]]
+        return ", ".join(columns), joined
 
-    def _desk(self, name: str, key: str, own: str) -> tuple[list[str], str]:
-        """Columns and join of the values that only the desk knows."""
-        table = desk_table(name, self._sources.shard, self._sources.contents, self._settings)
-        types = {c.name: c.type for c in VIEWS[name].columns}
-        if table is None:
-            return [f"null::{types[c]} as {c}" for c in _OF_DESK[name]], ""
-        self.connection.register(f"desk_{name}", table)
-        columns = [f"y.{c}::{types[c]} as {c}" for c in _OF_DESK[name]]
-        return columns, f"left join desk_{name} y on y.{own} = {key}"
+    def _desk(self, name: str) -> tuple[list[str], str]:
+        """Columns and table of the values that only the desk knows; without a table, the columns are null."""
+        table = desk_table(name, self._sources, self._settings, self._shown)
+        if table:
+            self.connection.register(f"desk_{name}", table)
+        declared = [c for part in self._shown if part.view == name for c in part.columns]
+        columns = [f"y.{c.name}::{c.type} as {c.name}" if c.name in table else _null(c) for c in declared]
+        return columns, f"desk_{name} y" if table else ""
 
     def query(self, text: str) -> QueryResult:
         """The result of one query. Its rows are computed as they are read: read them before the next query.
@@ -308,10 +298,14 @@ def _at_hand(text: str, message: str) -> str:
     return f"Views: {', '.join(VIEWS)}. Without a query, `gossamer sql DIR` lists their columns."
 
 
-def _score(name: str, kind: str) -> str:
+def _null(column: Column) -> str:
+    return f"null::{column.type} as {column.name}"
+
+
+def _score(column: Column) -> str:
     """SQL of a score column; a part of the bow-tie is stored as a number and shown as a word."""
-    value = f"([{_PARTS}])[x.part + 1]" if name == "part" else f"x.{name}"
-    return f"{value}::{kind} as {name}"
+    value = f"([{_PARTS}])[x.part + 1]" if column.name == "part" else f"x.{column.name}"
+    return f"{value}::{column.type} as {column.name}"
 
 
 def fresh_tables(sources: Sources) -> dict[str, pa.Table]:

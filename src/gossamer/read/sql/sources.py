@@ -8,6 +8,7 @@ more.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,10 +20,12 @@ from gossamer.collection.journal.records import Kind, Mark
 from gossamer.collection.layout import ARCHIVE, INDEX, TABLES, journal_files, require_collection, shard_folder
 from gossamer.collection.manifest import Contents, Line
 
-SCORES: Final = "scores"
+SCORE_FILES: Final = "scores"
 _OF_SITES: Final = "-sites"
 _TRIES: Final = 10
 
+Progress = Callable[[str, float], None]
+"""Called with what is being done, and the part done, from 0 to 1."""
 Span = tuple[int, int]
 """Start and end, in bytes."""
 
@@ -82,6 +85,10 @@ class Sources:
             found |= part.mark.lengths
         return found
 
+    def archive_lengths(self) -> dict[str, int]:
+        """Committed lengths of the archive files, in order."""
+        return {name: length for name, length in sorted(self.lengths().items()) if name.startswith(f"{ARCHIVE}/")}
+
     def unindexed(self, all_committed: bool = False) -> dict[str, list[Span]]:
         """Spans of archive files that were sealed without an index; with `all_committed`, also spans not sealed yet."""
         found: dict[str, list[Span]] = defaultdict(list)
@@ -94,14 +101,14 @@ class Sources:
                         found[name].append((reached.get(name, 0), length))
                     reached[name] = max(length, reached.get(name, 0))
         if all_committed:
-            for name, length in self.lengths().items():
-                if name.startswith(f"{ARCHIVE}/") and length > reached.get(name, 0):
+            for name, length in self.archive_lengths().items():
+                if length > reached.get(name, 0):
                     found[name].append((reached.get(name, 0), length))
         return found
 
     def scores(self) -> tuple[Path | None, Path | None]:
         """The newest files with the scores of pages and of sites."""
-        paths = sorted((self.shard / SCORES).glob("*.parquet"))
+        paths = sorted((self.shard / SCORE_FILES).glob("*.parquet"))
         of_sites = [p for p in paths if p.stem.endswith(_OF_SITES)]
         of_pages = [p for p in paths if not p.stem.endswith(_OF_SITES)]
         return of_pages[-1] if of_pages else None, of_sites[-1] if of_sites else None

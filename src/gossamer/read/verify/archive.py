@@ -92,8 +92,7 @@ class CheckedPiece:
 
 
 def check(piece: Piece) -> CheckedPiece:
-    """Checks a piece. After an unreadable record it continues where the next visit begins, or at the next bytes that
-    look like a record."""
+    """Checks a piece. After an unreadable record, the next visit follows, or the next bytes that look like a record."""
     done = CheckedPiece(piece.path, piece.end - piece.start, piece.start)
     while done.reached < piece.end:
         try:
@@ -136,12 +135,12 @@ def _read(piece: Piece, start: int, done: CheckedPiece) -> None:
     for offset, size, raw in cdx.members(piece.path, start, piece.end, _ALL):
         done.records += 1
         done.reached = offset + size
-        record = WarcRecord(raw)
+        record = WarcRecord(raw, offset)
         wrong = record.damage()
         if wrong:
             done.wrong.append((offset, wrong))
         elif piece.visits is not None:
-            _place_record(piece, offset, size, record, visit, stretch, done)
+            _place_record(piece, record, visit, stretch, done)
         if visit is not None and offset + size >= visit.end:
             done.wrong += [(visit.offset, text) for text in _missing(visit, stretch, offset + size, wrong)]
             visit, stretch = next(coming, None), _Stretch()
@@ -160,15 +159,9 @@ def _missing(visit: ArchivedVisit, stretch: _Stretch, end: int, damaged: str) ->
 
 
 def _place_record(
-    piece: Piece,
-    offset: int,
-    size: int,
-    record: WarcRecord,
-    visit: ArchivedVisit | None,
-    stretch: _Stretch,
-    done: CheckedPiece,
+    piece: Piece, record: WarcRecord, visit: ArchivedVisit | None, stretch: _Stretch, done: CheckedPiece
 ) -> None:
-    kind = record.field(b"WARC-Type")
+    kind, offset = record.field(b"WARC-Type"), record.offset
     if kind == b"warcinfo" and offset == 0:
         return
     if visit is None:
@@ -187,7 +180,7 @@ def _place_record(
             done.revisits.append(Revisit(offset, digest, record.field(b"WARC-Refers-To")))
         if not any(a <= offset < b for a, b in piece.unindexed):
             done.lines += 1
-            line = cdx.line_of(record.raw, offset, size, piece.path.name)
+            line = cdx.line_of(record.raw, offset, done.reached - offset, piece.path.name)
             done.checksum = (done.checksum + xxhash.xxh3_64_intdigest(line)) & _HASH
     else:
         done.wrong.append((offset, f"no visit refers to this {kind.decode('latin-1')} record"))
@@ -225,10 +218,10 @@ def _scope(seeder: SeederSettings) -> Scope:
 class WarcRecord:
     """A WARC record: the content of one gzip member."""
 
-    __slots__ = ("_behind", "_fields", "raw", "sha1")
+    __slots__ = ("_behind", "_fields", "offset", "raw", "sha1")
 
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
+    def __init__(self, raw: bytes, offset: int = 0) -> None:
+        self.raw, self.offset = raw, offset
         self.sha1 = b""
         """SHA-1 of the payload, after `damage` has computed it."""
         self._behind = raw.find(b"\r\n\r\n") + 4

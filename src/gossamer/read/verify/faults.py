@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 MOST: Final = 1_000
@@ -61,11 +61,6 @@ class VerifyReport:
         return not self.wrong
 
     def as_json(self) -> dict[str, Any]:
-        faults = [{"file": f.file, "place": f.place, "wrong": f.wrong, "cure": f.cure} for f in self.findings]
-        return {
-            "good": self.good,
-            "wrong": self.wrong,
-            "checked": self.checked,
-            "notes": self.notes,
-            "findings": faults,
-        }
+        faults = [asdict(fault) for fault in self.findings]
+        told = {"good": self.good, "wrong": self.wrong, "checked": self.checked, "notes": self.notes}
+        return told | {"findings": faults}

@@ -1,34 +1,41 @@
-"""Checks the checksums of all files except the archive: manifest, segments, journal, image, URL blocks. Only reads.
+"""Checks all files except the archive: checksums of manifest, segments, journal, image and URL blocks; the settings,
+the list of runs, the file for `status`, and stray files. Only reads.
 
 `blocks` is a second reader of the format of `collection/blocks.py`: it checks everything that the other one trusts.
 """
 
 from __future__ import annotations
 
+import json
 import mmap
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import xxhash
 import zstandard
 
+from gossamer import config
+from gossamer.base import disk
 from gossamer.base.errors import GossamerError, StorageError, UsageError
 from gossamer.base.model import State
-from gossamer.collection import image, manifest
+from gossamer.collection import image, layout, manifest, runs
 from gossamer.collection.blocks import BLOCK, HEAD, PER_BLOCK, is_block_file
 from gossamer.collection.image import ImageDamagedError
 from gossamer.collection.journal.effects import Effects
-from gossamer.collection.layout import FORMAT, INDEX, MANIFEST, TABLES, journal_files, require_collection, shard_folder
 from gossamer.collection.lock import holder
 from gossamer.collection.manifest import Contents
 from gossamer.collection.recovery import signs_of_more
+from gossamer.collection.runs import RUNS, STANDING
+from gossamer.config import Settings
 from gossamer.read.sql.sources import Fresh, Sources, find, read_journal
 from gossamer.read.verify.faults import BACKUP, Fault, VerifyReport
 
 FIRST_LINE: Final = "line 1"
+SHOWN: Final = 5
+"""Maximum number of stray files that are named."""
 _PIECE: Final = 1 << 24
 _LENGTHS: Final = np.dtype("<u4")
 
@@ -41,8 +48,8 @@ def open_sources(folder: Path, report: VerifyReport) -> Sources:
     except UsageError:
         raise
     except GossamerError:
-        require_collection(folder)
-        shard = shard_folder(folder)
+        layout.require_collection(folder)
+        shard = layout.shard_folder(folder)
         contents = _manifest(shard, report)
         parts = _journals(shard, contents, report)
         return Sources(folder, shard, contents, [part for part in parts if _has_effects(shard, part, report)])
@@ -61,17 +68,17 @@ def _has_effects(shard: Path, part: Fresh, report: VerifyReport) -> bool:
 
 def _manifest(shard: Path, report: VerifyReport) -> Contents:
     """The readable lines of the manifest. No check depends on the first line."""
-    lines = (shard / MANIFEST).read_bytes().splitlines(keepends=True)
-    meta = manifest.Meta(FORMAT, 0, 0, 0.0)
+    lines = (shard / layout.MANIFEST).read_bytes().splitlines(keepends=True)
+    meta = manifest.Meta(layout.FORMAT, 0, 0, 0.0)
     if not lines or manifest.decode(lines[0]) is None:
         wrong = "is damaged: it contains the seed of the fingerprints, without which the crawl cannot be resumed"
-        report.add(Fault(MANIFEST, FIRST_LINE, wrong, BACKUP))
+        report.add(Fault(layout.MANIFEST, FIRST_LINE, wrong, BACKUP))
     segments, newest = {}, None
     for number, raw in enumerate(lines[1:], 2):
         line = manifest.decode(raw)
         if line is None and number < len(lines):
             wrong = "its checksum is wrong: the segment or image that it named is lost"
-            report.add(Fault(MANIFEST, f"line {number}", wrong, BACKUP))
+            report.add(Fault(layout.MANIFEST, f"line {number}", wrong, BACKUP))
         elif line is not None and "segment" in line:
             segments[line["segment"]] = line
         elif line is not None and "image" in line:
@@ -81,7 +88,7 @@ def _manifest(shard: Path, report: VerifyReport) -> Contents:
 
 def _journals(shard: Path, contents: Contents, report: VerifyReport) -> list[Fresh]:
     found = []
-    for number, path in journal_files(shard).items():
+    for number, path in layout.journal_files(shard).items():
         if number in contents.segments:
             continue
         try:
@@ -96,12 +103,12 @@ def _journals(shard: Path, contents: Contents, report: VerifyReport) -> list[Fre
 
 def check_chain(sources: Sources, report: VerifyReport) -> None:
     """Checks that segments and journal files follow one another without gaps, record by record."""
-    lines = [(n, x["first_record"], x["last_record"], MANIFEST) for n, x in sources.contents.segments.items()]
+    lines = [(n, x["first_record"], x["last_record"], layout.MANIFEST) for n, x in sources.contents.segments.items()]
     lines += [(int(f.path.stem), f.first, f.mark.record, _relative(sources.shard, f.path)) for f in sources.fresh]
     sealed = manifest.sealed_files(sources.shard)
     for path in manifest.lost(sealed, _manifest(sources.shard, VerifyReport()).segments):
         wrong = f"no line names the sealed file {_relative(sources.shard, path)}: lines are lost"
-        report.add(Fault(MANIFEST, "", wrong, BACKUP))
+        report.add(Fault(layout.MANIFEST, "", wrong, BACKUP))
     report.count("manifest lines", 1 + len(sources.contents.segments))
     report.count("journal records", sum(len(f.bodies) for f in sources.fresh))
     record = 0
@@ -110,9 +117,9 @@ def check_chain(sources: Sources, report: VerifyReport) -> None:
             wrong = f"records {record + 1} to {first - 1} of the journal are in no segment and no journal file"
             report.add(Fault(file, f"segment {number}", wrong, BACKUP))
         record = last
-    running = (process := holder(sources.shard)) is not None and process.alive  # and it may write meanwhile
-    more = () if running else signs_of_more(sources.shard, sources.contents, journal_files(sources.shard), record)
-    for path, sign in more:
+    if (process := holder(sources.shard)) is not None and process.alive:
+        return  # it may write meanwhile
+    for path, sign in signs_of_more(sources.shard, sources.contents, layout.journal_files(sources.shard), record):
         wrong = f"{sign}, but manifest.jsonl and journal/ contain them only up to {record}: more was committed"
         cure = "Restore manifest.jsonl and journal/ from a backup."
         report.add(Fault(_relative(sources.shard, path), "", wrong, cure))
@@ -120,7 +127,7 @@ def check_chain(sources: Sources, report: VerifyReport) -> None:
 
 def check_segments(sources: Sources, report: VerifyReport, damaged: set[str]) -> Iterator[int]:
     """Checks the segment files. Yields the bytes read, file by file; adds the names of damaged tables to `damaged`."""
-    for name in (*TABLES, INDEX):
+    for name in (*layout.TABLES, layout.INDEX):
         for file in sources.table(name):
             finding = _damage(_relative(sources.shard, file.path), file.path, file.bytes, file.checksum)
             if finding is not None:
@@ -182,6 +189,75 @@ def _miscounted(found: image.Image) -> str:
     if states.tolist() != counts.tolist():
         return f"its pages by state are {states.tolist()}, but its counts are {counts.tolist()}"
     return ""
+
+
+def check_settings(sources: Sources, report: VerifyReport) -> Settings:
+    """The settings of crawl.toml; if it cannot be read, those of the last run, so that the other checks can go on."""
+    lines = _runs(sources, report)
+    try:
+        return config.load(sources.folder / layout.SETTINGS)
+    except UsageError as error:
+        cure = f"Restore it from a backup. The settings of the last run are in {sources.shard.name}/{RUNS}."
+        missing = not (sources.folder / layout.SETTINGS).exists()
+        report.add(Fault(layout.SETTINGS, "", "is missing" if missing else f"cannot be used: {error.message}", cure))
+    try:
+        return config.from_json(json.dumps(lines[-1]["settings"])) if lines else Settings()
+    except UsageError:
+        return Settings()
+
+
+def _runs(sources: Sources, report: VerifyReport) -> list[dict[str, Any]]:
+    """The readable lines of the list of runs."""
+    try:
+        raw = (sources.shard / RUNS).read_bytes().splitlines()
+    except OSError as error:
+        wrong = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        wrong += ": the settings of the runs are unknown"
+        if sources.unindexed():  # collections of the first version have no list
+            report.notes.append(f"{RUNS} {wrong}.")
+        else:
+            report.add(Fault(RUNS, "", wrong, "Restore it from a backup. Without it, the next run begins a new list."))
+        return []
+    report.count("runs", len(raw))
+    for number, line in enumerate(raw, 1):
+        if not runs.sound(line):
+            report.add(Fault(RUNS, f"line {number}", "is damaged: the settings of that run are unknown", runs.CURE))
+    return [json.loads(line) for line in raw if runs.sound(line)]
+
+
+def check_strays(sources: Sources, report: VerifyReport) -> None:
+    """Notes files in the archive's folder to which no visit can refer: not a fault, but their owner should know."""
+    folder, committed = sources.shard / layout.ARCHIVE, sources.lengths()
+    archives = {path.name for path in layout.archive_files(sources.shard).values()}
+    running = (process := holder(sources.shard)) is not None and process.alive
+    strange, uncommitted = [], []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if path.name not in archives and not path.name.endswith(disk.TEMPORARY):
+            strange.append(path)
+        elif f"{layout.ARCHIVE}/{path.name}" not in committed and not running:
+            uncommitted.append(path)
+    _note(strange, "not of this collection, and not checked:", report)
+    _note(uncommitted, "never committed, will be removed by the next start:", report)
+
+
+def _note(paths: list[Path], what: str, report: VerifyReport) -> None:
+    if paths:
+        names = ", ".join(f"{layout.ARCHIVE}/{path.name}" for path in paths[:SHOWN])
+        more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
+        report.notes.append(f"{what[0].upper()}{what[1:]} {names}{more}.")
+
+
+def check_standing(shard: Path, report: VerifyReport) -> None:
+    """Checks the file for `status`: known = pending + waiting + done + excluded."""
+    try:
+        standing = json.loads((shard / STANDING).read_bytes())
+    except (OSError, ValueError):
+        return
+    words = ("pending", "waiting", "done", "excluded")
+    total = sum(int(standing.get(word, 0)) for word in words)
+    if {"known", *words} <= set(standing) and total != standing["known"]:
+        wrong = f"{standing['known']} pages are known, but {', '.join(words)} add up to {total}"
+        report.add(Fault(STANDING, "", wrong, "The next run of the crawl renews it. Please report this."))
 
 
 def blocks(path: Path, length: int) -> Iterator[tuple[int, list[bytes]]]:

@@ -96,15 +96,9 @@ class IndexCheck:
         path = self._shard / ARCHIVE / name
         right = set(self._lines(path))
         false, missing = sorted(present.keys() - right), sorted(right - present.keys())
-        faults = [
-            Fault(
-                present[line][0],
-                f"line {present[line][1]}",
-                f"no record of {name} has this line: {_start(line)}",
-                _CURE,
-            )
-            for line in false[:SHOWN]
-        ]
+        wrong = f"no record of {name} has this line:"
+        places = [(line, *present[line]) for line in false[:SHOWN]]
+        faults = [Fault(file, f"line {number}", f"{wrong} {_start(line)}", _CURE) for line, file, number in places]
         report.add_some(faults, len(false))
         faults = [
             Fault(f"{INDEX}/", "", f"a record of {name} is not in the index: {_start(line)}", _CURE)

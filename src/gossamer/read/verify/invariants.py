@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
 from gossamer.base.model import SHARD_SHIFT, SITE_FAILURES, Counted, PageFlag
 from gossamer.collection.blocks import PER_BLOCK
 from gossamer.collection.layout import URL_FILE
-from gossamer.read.sql.database import Database
+from gossamer.read.sql.database import STORED, Database
 from gossamer.read.sql.sources import Sources
+from gossamer.read.sql.views import words_of
 from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
 from gossamer.read.verify.files import blocks
 
 SHOWN: Final = 20
 """Maximum number of rows of one check that are reported."""
-_STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
 _LOCAL: Final = f"& {(1 << SHARD_SHIFT) - 1}"
-_FAILED: Final = ", ".join(sorted(f"'{o.word}'" for o in SITE_FAILURES))
 _DYNAMIC: Final = int(PageFlag.DYNAMIC)
 
 
@@ -37,7 +34,7 @@ class Check:
     @property
     def needs(self) -> set[str]:
         """The tables that the query reads."""
-        return set(_STORED.findall(self.query))
+        return set(STORED.findall(self.query))
 
 
 def _unknown(table: str, column: str, other: str, key: str, what: str) -> Check:
@@ -76,7 +73,7 @@ with a as (select site, sum(pages) as pages, sum(static) as static, sum(dynamic)
 p as (select site, count(*) as pages, count(*) filter ((flags & {_DYNAMIC}) = 0) as static,
              count(*) filter ((flags & {_DYNAMIC}) != 0) as dynamic from stored.pages group by 1),
 v as (select site, count(*) filter (ask = 'page') as visits, count(*) filter (ask = 'page' and outcome = 'ok') as ok,
-             count(*) filter (ask = 'page' and outcome in ({_FAILED})) as errors, sum(received) as bytes
+             count(*) filter (ask = 'page' and outcome in ({words_of(SITE_FAILURES)})) as errors, sum(received) as bytes
       from stored.visits group by 1)
 select a.site,
        concat_ws(', ', a.pages, a.static, a.dynamic, a.visits, a.ok, a.errors, a.bytes) as said,
@@ -237,14 +234,3 @@ def check_urls(sources: Sources, database: Database, report: VerifyReport) -> No
     report.count("URLs", known + rest)
     if rest >= PER_BLOCK:
         report.add(Fault(URL_FILE, "", f"contains the URLs of only {known} of {known + rest} pages", BACKUP))
-
-
-def check_standing(shard: Path, standing: dict[str, Any] | None, report: VerifyReport) -> None:
-    """Checks the file for `status`: known = pending + waiting + done + excluded."""
-    words = ("pending", "waiting", "done", "excluded")
-    if standing is None or not {"known", *words} <= set(standing):
-        return
-    total = sum(int(standing[word]) for word in words)
-    if total != standing["known"]:
-        wrong = f"{standing['known']} pages are known, but {', '.join(words)} add up to {total}"
-        report.add(Fault("standing.json", "", wrong, "The next run of the crawl renews it. Please report this."))

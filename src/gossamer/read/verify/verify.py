@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gossamer.collection import lock
 from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, require_collection, shard_folder
 from gossamer.collection.repair import repair
-from gossamer.collection.status_file import STANDING
 from gossamer.config import Settings
 from gossamer.read.sql.database import Database
-from gossamer.read.sql.sources import Sources
-from gossamer.read.verify import archive, files, index, invariants, other_files
+from gossamer.read.sql.sources import Progress, Sources
+from gossamer.read.verify import archive, files, index, invariants
 from gossamer.read.verify.archive import ArchivedVisit, CheckedPiece, Piece
 from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
 
@@ -30,9 +28,6 @@ PIECE: Final = 16 << 20
 """Bytes of the archive that one process checks at a time."""
 ALONE: Final = 4 * PIECE
 """An archive of at most this many bytes is checked in this process: starting others would take longer."""
-
-Progress = Callable[[str, float], None]
-"""Called with what is being checked, and the part done, from 0 to 1."""
 
 
 def repaired(folder: Path) -> list[str]:
@@ -53,15 +48,15 @@ def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, 
     files.check_chain(sources, report)
     gaps = any((f.file, f.place) != (MANIFEST, files.FIRST_LINE) for f in report.findings)
     damaged = {*TABLES, INDEX} if gaps else set[str]()  # rows of every table may be missing
-    settings = other_files.check_settings(sources, report)
-    other_files.check_strays(sources, report)
+    settings = files.check_settings(sources, report)
+    files.check_strays(sources, report)
     total = sum(f.bytes for these in sources.tables.values() for f in these)
     done = 0
     for size in files.check_segments(sources, report, damaged):
         done += size
         progress("segments", done / max(1, total))
     files.check_image(sources, report)
-    invariants.check_standing(sources.shard, _standing(sources.shard), report)
+    files.check_standing(sources.shard, report)
     with tempfile.TemporaryDirectory() as spilled:
         database = Database(sources, settings, MEMORY, Path(spilled))
         _Contents(sources, settings, database, damaged, report, progress).check(quick)
@@ -145,21 +140,11 @@ class _Contents:
         return [ArchivedVisit(*row) for row in found]
 
 
-def _standing(shard: Path) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = json.loads((shard / STANDING).read_bytes())
-    except (OSError, ValueError):
-        return None
-    return found
-
-
 def _archive_lengths(sources: Sources, report: VerifyReport) -> dict[str, int]:
     """Committed length of each archive file, as far as the file exists."""
     lengths = {}
-    for name, length in sorted(sources.lengths().items()):
+    for name, length in sources.archive_lengths().items():
         path = sources.shard / name
-        if not name.startswith(f"{ARCHIVE}/"):
-            continue
         if not path.exists():
             wrong = "is missing: its visits are known, but their bodies are lost"
             report.add(Fault(name, "", wrong, BACKUP))

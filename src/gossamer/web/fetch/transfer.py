@@ -73,6 +73,21 @@ class Limit(Protocol):
         """The transfer has ended, and no longer uses its descriptor."""
 
 
+class _Opened:
+    """A descriptor for libcurl: pycurl duplicates it and drops this object, which closes it."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def __del__(self) -> None:
+        os.close(self._fd)
+
+
 class Transfer:
     """A curl handle and the request that it is making."""
 
@@ -147,7 +162,7 @@ class Transfer:
         if self._limit is not None:
             self._limit.prepare(self)
 
-    def _open(self, purpose: int, address: Any) -> socket.socket | int:
+    def _open(self, purpose: int, address: Any) -> _Opened | int:
         """Decides where a request really goes: libcurl calls it whenever it is about to connect."""
         if self.asked:
             self.repeated = True
@@ -167,7 +182,7 @@ class Transfer:
             return int(pycurl.SOCKET_BAD)
         if self._limit is not None:
             self._limit.opened(new)
-        return new
+        return _Opened(new.detach())
 
     def _about_to_ask(self, *_: object) -> int:
         """libcurl is connected, by a new connection or an old one, and about to send the request."""

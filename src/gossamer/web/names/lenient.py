@@ -15,7 +15,7 @@ import struct
 import time
 from typing import Final, NamedTuple
 
-from gossamer.config.endpoints import endpoint
+from gossamer.config.accepted import endpoint
 
 _A, _CNAME, _AAAA = 1, 5, 28
 _INTERNET: Final = 1

@@ -26,7 +26,7 @@ from typing import Final
 
 from gossamer.base.clock import Clock, RealClock
 from gossamer.base.errors import UsageError
-from gossamer.config.endpoints import endpoint
+from gossamer.config.accepted import endpoint
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden, literal
 from gossamer.web.names.nameserver import ARES, EventFd, NameServer, Reply, system_servers

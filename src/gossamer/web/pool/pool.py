@@ -19,7 +19,6 @@ import select
 import struct
 import time
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -120,7 +119,7 @@ class Pool:
         now = self._clock.monotonic()
         for assignment in assignments:
             if assignment.alone or self._blame.suspects(assignment.url):
-                self._placement.wait(replace(assignment, alone=True))
+                self._placement.wait(assignment._replace(alone=True))
             else:
                 self._placement.give(assignment, now)
         self._placement.serve_waiting()

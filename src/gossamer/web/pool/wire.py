@@ -36,8 +36,12 @@ class Wire:
 
     def send(self, data: bytes) -> None:
         """Sends all of `data` in order, now or when `flush` is called with room in the socket."""
-        self._unsent += data
+        self.add(data)
         self.flush()
+
+    def add(self, data: bytes) -> None:
+        """Keeps `data` until the next `flush` or `send`: many small frames go out in one call of the kernel."""
+        self._unsent += data
 
     def flush(self) -> None:
         while self._unsent and not self.ended:

@@ -83,8 +83,9 @@ class Worker:
         return self._process.pid
 
     def give(self, assignment: Assignment) -> None:
+        """Gives the worker an assignment; `Workers.watch` sends it, together with others."""
         self.open[assignment.number] = assignment
-        self.wire.send(encode_assignment(assignment))
+        self.wire.add(encode_assignment(assignment))
 
     def archive(self, number: int, path: Path) -> None:
         """Tells the worker to append to this archive file from now on."""
@@ -163,8 +164,9 @@ class Workers:
         worker.archive(*self._warcs.create())
 
     def watch(self) -> None:
-        """Waits for room to write only while something is unsent."""
+        """Sends what the workers were given; waits for room to write only while something is unsent."""
         for worker in self.living:
+            worker.wire.flush()
             mask = select.EPOLLIN | (select.EPOLLOUT if worker.wire.unsent else 0)
             if worker.mask != mask:
                 worker.mask = mask

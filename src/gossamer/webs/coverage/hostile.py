@@ -11,8 +11,8 @@ from typing import Final
 from gossamer import config
 from gossamer.base.units import plural
 from gossamer.collection.layout import SETTINGS
-from gossamer.read.sql.aside import aside_of
 from gossamer.read.sql.database import Database
+from gossamer.read.sql.desk_columns import aside_of
 from gossamer.read.sql.sources import find
 from gossamer.urls import host
 from gossamer.webs.coverage.compare import examples

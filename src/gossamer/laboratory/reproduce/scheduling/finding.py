@@ -7,7 +7,7 @@ One number is calibrated, the mean time of a page, by the dynamic run of 20,000 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +17,7 @@ import numpy as np
 from gossamer.base.units import plural, thousands
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table
 from gossamer.laboratory.reproduce import paper
-from gossamer.laboratory.reproduce.lab import Lab, says
+from gossamer.laboratory.reproduce.lab import Lab, says, titled
 from gossamer.laboratory.reproduce.scheduling.modes import DYNAMIC, STATIC, Crew, RunResult
 from gossamer.laboratory.reproduce.scheduling.server import ServerProcess
 from gossamer.laboratory.reproduce.scheduling.web import ExperimentWeb
@@ -68,10 +68,8 @@ class Experiment:
     ) -> Runs:
         """Runs each mode `runs` times, alternately, with the same server and the same processes."""
         found: Runs = {mode: [] for mode in MODES}
-        with (
-            closing(ServerProcess(web)) as server,
-            closing(Crew(web, server.port, paper.PROCESSES_001, timeout)) as crew,
-        ):
+        processes = paper.PROCESSES_001
+        with closing(ServerProcess(web)) as server, closing(Crew(web, server.port, processes, timeout)) as crew:
             for number in range(runs):
                 for mode in MODES:
 
@@ -107,7 +105,7 @@ def reproduced(lab: Lab, size: ExperimentSize) -> Finding:
     limits = {t: experiment.both(f"time-out {t:g} s", fewer, 1, t / size.scale) for t in TIMEOUTS}
     many = experiment.by_processes(fewer)
     steps = {n: {mode: _time_at(time[mode], n * 1000 / paper.PAGES_001) for mode in MODES} for n in paper.TABLE_001_2}
-    sentences = (*_of_time(size, steps, time), *_of_processes(size, many), *_of_limits(size, limits))
+    sentences = (*_of_time(steps, time), *_of_processes(size, many), _of_limits(limits))
     tables = (
         _table_2(size, steps),
         _table_1(size, rate),
@@ -116,15 +114,8 @@ def reproduced(lab: Lab, size: ExperimentSize) -> Finding:
         _time_outs(size, limits),
         _processes(size, many),
     )
-    return Finding(
-        NAME,
-        "Tables 1 and 2 of 001: dynamic and static scheduling",
-        "001, tables 1 and 2, figures 5 to 7",
-        _setting(size, small, large),
-        tables,
-        (_plot(size, time), *_plots(size, many)),
-        sentences,
-    )
+    plots = (_plot(size, time), *_plots(size, many))
+    return titled(NAME, _setting(size, small, large), tables, plots, sentences)
 
 
 def _setting(size: ExperimentSize, small: ExperimentWeb, large: ExperimentWeb) -> str:
@@ -142,11 +133,8 @@ def _setting(size: ExperimentSize, small: ExperimentWeb, large: ExperimentWeb) -
 
 def _time_at(runs: Sequence[RunResult], share: float) -> float:
     """Mean seconds until this share of the pages was collected, or all that were collected if fewer."""
-    return float(np.mean([each.collected[min(len(each.collected), _count(each, share)) - 1] for each in runs]))
-
-
-def _count(outcome: RunResult, share: float) -> int:
-    return max(1, round(share * len(outcome.collected)))
+    times = [each.collected for each in runs]
+    return float(np.mean([each[min(len(each), max(1, round(share * len(each)))) - 1] for each in times]))
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -158,15 +146,9 @@ Steps = dict[int, dict[str, float]]
 
 def _columns(first: str, paper: str, ours: str) -> tuple[Column, ...]:
     """The columns of both tables; `paper` and `ours` are the number formats of each mode."""
-    return (
-        Column(first, "d"),
-        Column("dynamic, paper", paper),
-        Column("dynamic, ours", ours),
-        Column("static, paper", paper),
-        Column("static, ours", ours),
-        Column("speed-up, paper", ".1f"),
-        Column("speed-up, ours", ".1f"),
-    )
+    forms = {"dynamic": (paper, ours), "static": (paper, ours), "speed-up": (".1f", ".1f")}
+    both = ((Column(f"{what}, paper", said), Column(f"{what}, ours", own)) for what, (said, own) in forms.items())
+    return (Column(first, "d"), *(column for pair in both for column in pair))
 
 
 def _table_2(size: ExperimentSize, steps: Steps) -> Table:
@@ -188,18 +170,12 @@ def _table_1(size: ExperimentSize, runs: Runs) -> Table:
             for mode in MODES
         )
         rows.append((minutes, dynamic, ours, static, theirs, dynamic / static, ours / theirs if theirs else None))
-    title = "Table 1: pages collected by minutes"
-    return Table(f"{NAME}-rate", title, columns, tuple(rows))
+    return Table(f"{NAME}-rate", "Table 1: pages collected by minutes", columns, tuple(rows))
 
 
 def _efficiency(runs: Runs, web: ExperimentWeb) -> Table:
-    columns = (
-        Column("mode"),
-        Column("URLs", ",d"),
-        Column("collected", ",.1f"),
-        Column("failed", ",.1f"),
-        Column("efficiency", ".2%"),
-    )
+    counted = (Column("URLs", ",d"), Column("collected", ",.1f"), Column("failed", ",.1f"))
+    columns = (Column("mode"), *counted, Column("efficiency", ".2%"))
     rows = []
     for mode in MODES:
         collected = _mean([len(each.collected) for each in runs[mode]])
@@ -210,38 +186,23 @@ def _efficiency(runs: Runs, web: ExperimentWeb) -> Table:
 
 
 def _components(runs: Runs) -> Table:
-    columns = (
-        Column("mode"),
-        Column("network", ".1%"),
-        Column("extraction", ".1%"),
-        Column("waiting", ".1%"),
-        Column("uniqueness (share of the scheduler's time)", ".2%"),
-    )
+    shares = (Column(part, ".1%") for part in ("network", "extraction", "waiting"))
+    columns = (Column("mode"), *shares, Column("uniqueness (share of the scheduler's time)", ".2%"))
     rows = tuple((mode, *_shares(runs[mode])) for mode in MODES)
     return Table(f"{NAME}-components", "Where the time of the processes went", columns, rows)
 
 
 def _shares(runs: Sequence[RunResult]) -> tuple[float, float, float, float]:
-    whole = [each.processes * each.seconds for each in runs]
+    def share(part: Callable[[RunResult], float]) -> float:
+        return _mean([part(each) / (each.processes * each.seconds) for each in runs])
 
-    def share(values: list[float]) -> float:
-        return _mean([value / all_ for value, all_ in zip(values, whole, strict=True)])
-
-    return (
-        share([each.network for each in runs]),
-        share([each.extraction for each in runs]),
-        share([each.waiting for each in runs]),
-        _mean([each.uniqueness / each.seconds for each in runs]),
-    )
+    parts = share(lambda each: each.network), share(lambda each: each.extraction), share(lambda each: each.waiting)
+    return (*parts, _mean([each.uniqueness / each.seconds for each in runs]))
 
 
 def _time_outs(size: ExperimentSize, limits: dict[float, Runs]) -> Table:
-    columns = (
-        Column("timeout, s", "g"),
-        Column("dynamic, min", ".1f"),
-        Column("static, min", ".1f"),
-        Column("speed-up", ".2f"),
-    )
+    minutes = (Column("dynamic, min", ".1f"), Column("static, min", ".1f"))
+    columns = (Column("timeout, s", "g"), *minutes, Column("speed-up", ".2f"))
     rows = []
     for limit, runs in limits.items():
         ours, theirs = (size.minutes(_mean([each.seconds for each in runs[mode]])) for mode in MODES)
@@ -256,12 +217,8 @@ def _rates(size: ExperimentSize, outcome: RunResult) -> tuple[float, float]:
 
 
 def _processes(size: ExperimentSize, many: Sequence[RunResult]) -> Table:
-    columns = (
-        Column("processes", "d"),
-        Column("bytes per second", ",.0f"),
-        Column("pages per second", ".2f"),
-        Column("speed-up over one process", ".2f"),
-    )
+    rates = (Column("bytes per second", ",.0f"), Column("pages per second", ".2f"))
+    columns = (Column("processes", "d"), *rates, Column("speed-up over one process", ".2f"))
     base = _rates(size, many[0])[1]
     rows = tuple((each.processes, *_rates(size, each), _rates(size, each)[1] / base) for each in many)
     return Table(f"{NAME}-processes", "Figures 6 and 7: more processes, dynamic", columns, rows)
@@ -285,47 +242,29 @@ def _plots(size: ExperimentSize, many: Sequence[RunResult]) -> tuple[Plot, Plot]
     x = [each.processes for each in many]
     raw, pages = zip(*(_rates(size, each) for each in many), strict=True)
     ideal = [pages[0] * n / x[0] for n in x]
+    rate, rates = Series("dynamic", x, raw), (Series("dynamic", x, pages), Series("linear speed-up", x, ideal))
     return (
-        Plot(
-            "fig-001-6",
-            "Raw download rate (figure 6 of 001)",
-            "processes",
-            "bytes per second",
-            (Series("dynamic", x, raw),),
-        ),
-        Plot(
-            "fig-001-7",
-            "Document rate (figure 7 of 001)",
-            "processes",
-            "pages per second",
-            (Series("dynamic", x, pages), Series("linear speed-up", x, ideal)),
-        ),
+        Plot("fig-001-6", "Raw download rate (figure 6 of 001)", "processes", "bytes per second", (rate,)),
+        Plot("fig-001-7", "Document rate (figure 7 of 001)", "processes", "pages per second", rates),
     )
 
 
-def _of_time(size: ExperimentSize, steps: Steps, runs: Runs) -> list[Sentence]:
+def _of_time(steps: Steps, runs: Runs) -> list[Sentence]:
     ours = {n: each[STATIC] / each[DYNAMIC] for n, each in steps.items()}
     said = {n: static / dynamic for n, (dynamic, static) in paper.TABLE_001_2.items()}
     first, last = min(ours), max(ours)
+    begin, end, low, high = ours[first], ours[last], min(ours.values()), max(ours.values())
     waits = {mode: _shares(runs[mode])[2] for mode in MODES}
     most = paper.PROCESSES_001
     return [
         says(
             f"dynamic scheduling is {said[first]:.1f} times as fast at {first},000 pages and {said[last]:.1f} times "
             f"at {last},000",
-            f"{ours[first]:.1f} and {ours[last]:.1f}",
-            abs(ours[last] / said[last] - 1) < 0.25,
+            f"{begin:.1f} and {end:.1f}",
+            abs(end / said[last] - 1) < 0.25,
         ),
-        says(
-            "dynamic scheduling is faster at every step",
-            f"from {min(ours.values()):.1f} to {max(ours.values()):.1f} times as fast",
-            min(ours.values()) > 1,
-        ),
-        says(
-            "the speed-up grows with the pages collected",
-            f"{ours[first]:.1f} to {ours[last]:.1f}",
-            ours[last] > ours[first],
-        ),
+        says("dynamic scheduling is faster at every step", f"from {low:.1f} to {high:.1f} times as fast", low > 1),
+        says("the speed-up grows with the pages collected", f"{begin:.1f} to {end:.1f}", end > begin),
         says(
             "the processes of a static schedule idle",
             f"they wait {waits[STATIC]:.0%} of their time, those of the dynamic schedule {waits[DYNAMIC]:.0%}",
@@ -342,31 +281,19 @@ def _of_processes(size: ExperimentSize, many: Sequence[RunResult]) -> list[Sente
     rate = {each.processes: _rates(size, each)[1] for each in many}
     if not {1, 8, 20, 24} <= rate.keys():
         return []
+    few, some, many_more = rate[8] / rate[1], rate[20] / rate[8], rate[24] / rate[20]
+    grows, stays = f"8 are {few:.1f} times as fast as one", f"20 are {some:.2f} times as fast as 8"
     return [
-        says(
-            "the rate grows almost linearly from 1 to 8 processes",
-            f"8 are {rate[8] / rate[1]:.1f} times as fast as one",
-            rate[8] / rate[1] > 6,
-        ),
-        says(
-            "from 8 to 20 processes the rate hardly changes",
-            f"20 are {rate[20] / rate[8]:.2f} times as fast as 8",
-            0.85 < rate[20] / rate[8] < 1.15,
-        ),
-        says(
-            "beyond 20 processes the rate falls",
-            f"24 are {rate[24] / rate[20]:.2f} times as fast as 20",
-            rate[24] < rate[20],
-        ),
+        says("the rate grows almost linearly from 1 to 8 processes", grows, few > 6),
+        says("from 8 to 20 processes the rate hardly changes", stays, 0.85 < some < 1.15),
+        says("beyond 20 processes the rate falls", f"24 are {many_more:.2f} times as fast as 20", rate[24] < rate[20]),
     ]
 
 
-def _of_limits(size: ExperimentSize, limits: dict[float, Runs]) -> list[Sentence]:
+def _of_limits(limits: dict[float, Runs]) -> Sentence:
     short, long = min(limits), max(limits)
     grew = {mode: limits[long][mode][0].seconds / limits[short][mode][0].seconds for mode in MODES}
-    return [
-        Sentence(
-            f"With a timeout of {long:g} s instead of {short:g} s, dynamic takes {grew[DYNAMIC]:.2f} times as long, "
-            f"static {grew[STATIC]:.2f} times."
-        )
-    ]
+    return Sentence(
+        f"With a timeout of {long:g} s instead of {short:g} s, dynamic takes {grew[DYNAMIC]:.2f} times as long, "
+        f"static {grew[STATIC]:.2f} times."
+    )

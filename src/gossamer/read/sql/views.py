@@ -1,6 +1,7 @@
-"""The view `pages`: the current state of every known page, computed from discoveries, visits and verdicts.
+"""The views `pages` and `preferences`.
 
-The row of a page has its state when it was found. Later changes follow the rules of `manager/learn.py`:
+`pages` is the current state of every known page, computed from discoveries, visits and verdicts. The stored row of a
+page has its state when it was found. Later changes follow the rules of `manager/learn.py`:
 
     visits     a final outcome makes it done; an outcome that is tried again makes it wait, until its tries are used up
     verdicts   robots.txt excludes a page that is not done, or opens a page that it had excluded; the move of a site
@@ -12,6 +13,10 @@ This is exact except in one case: the depth of the linking page, and the redirec
 that page was found. If they became smaller since, and only then small enough, the target is shown as excluded until it
 is visited. Refused: computing depths by replaying all links in order, which takes the memory of the desk, and minutes
 at 10^7 pages.
+
+`preferences` is what pages, and the robots.txt of their origins, say about the use of their content. For a page, the
+last fetched answer counts. For a robots.txt, the last one read counts, also for pages fetched before it. A robots.txt
+that does not exist says nothing; one that could not be read changes nothing.
 """
 
 from __future__ import annotations
@@ -22,11 +27,39 @@ from typing import Final
 
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, PageFlag, VerdictFlag, VisitFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
-from gossamer.manager.limits import Limits
+from gossamer.config.settings import Settings
 
 
-def _words(outcomes: frozenset[Outcome]) -> str:
+def words_of(outcomes: frozenset[Outcome]) -> str:
+    """SQL for the list of these outcomes."""
     return ", ".join(sorted(f"'{o.word}'" for o in outcomes)) or "''"
+
+
+_SAYING_NOTHING = (Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.OTHER_TYPE, Outcome.NO_CONTENT, Outcome.PAYMENT_REQUIRED)
+ANSWERED: Final = frozenset({Outcome.OK, Outcome.DUPLICATE, *_SAYING_NOTHING})
+"""Outcomes that tell what robots.txt says, or that there is none. So does a redirect that is not followed."""
+
+OF_ORIGINS: Final = f"""
+select origin, nullif(arg_max(coalesce(preferences, ''), (tick, number)), '') as preferences
+from stored.visits
+where ask = 'robots' and (outcome in ({words_of(ANSWERED)}) or (flags & {VisitFlag.NOT_FOLLOWED:d}) != 0)
+group by origin
+"""
+"""For each origin whose robots.txt was read, or certainly does not exist: its lines, or null."""
+
+PREFERENCES_VIEW: Final = f"""
+with fetched as (
+    select page, arg_max(coalesce(preferences, ''), (tick, number)) as preferences
+    from stored.visits where page is not null and outcome in ('ok', 'duplicate') group by page
+),
+said as (
+    select page, 'page' as said_by, preferences from fetched
+    union all
+    select f.page, 'robots.txt', o.preferences
+    from fetched f join stored.pages p on p.page = f.page join ({OF_ORIGINS}) o on o.origin = p.origin
+)
+select page, said_by, unnest(string_split(preferences, chr(10))) as preference from said where preferences <> ''
+"""
 
 
 def _by_outcome(column: str, numbers: Mapping[Outcome, float]) -> str:
@@ -36,16 +69,22 @@ def _by_outcome(column: str, numbers: Mapping[Outcome, float]) -> str:
     return f"case {column} {others} else {usual} end" if others else str(usual)
 
 
-_VIEW: Final = """
+def pages_view(settings: Settings, scores: str, joined: str) -> str:
+    """SQL of the view. `scores`: the score columns; `joined`: the join that adds them, on `n.page`."""
+    seeder = settings.seeder
+    retry = _by_outcome("outcome", {o: t.pause(float(settings.harvester.retry)) for o, t in TREATMENTS.items()})
+    tries = _by_outcome("l.v.outcome", {o: t.most(settings.harvester.tries) for o, t in TREATMENTS.items()})
+    return f"""
 with asked as (
-    select page, outcome, status, tick, number, time, retry_after, outcome in ({transient}) as again,
-           (flags & {stored}) != 0 as kept
+    select page, outcome, status, tick, number, time, retry_after, outcome in ({words_of(TRANSIENT)}) as again,
+           (flags & {VisitFlag.STORED:d}) != 0 as kept
     from stored.visits
-    where page is not null and outcome not in ({back}) and not (outcome = 'redirect' and (flags & {respelled}) != 0)
+    where page is not null and outcome not in ({words_of(BACK_AS_BEFORE)})
+          and not (outcome = 'redirect' and (flags & {VisitFlag.RESPELLED:d}) != 0)
 ),
 last as (
     select page, arg_max({{'outcome': outcome, 'status': status, 'time': time, 'again': again, 'tick': tick,
-                           'pause': greatest({retry}, least(coalesce(retry_after, 0), {longest}))}},
+                           'pause': greatest({retry}, least(coalesce(retry_after, 0), {LONGEST_PAUSE}))}},
                          (tick, number)) as v,
            max(tick) filter (not again) as final_tick, count(*) as visits, count(*) filter (kept) as stored
     from asked group by page
@@ -60,18 +99,20 @@ visited as (
 judged as (
     select page, arg_max(state, tick) as state, arg_max(reason, tick) as reason,
            max(tick) filter (state = 'excluded') as excluded_tick,
-           max(tick) filter ((judged & {again}) != 0) as again_tick
+           max(tick) filter ((judged & {VerdictFlag.AGAIN:d}) != 0) as again_tick
     from stored.verdicts group by page
 ),
 deep as (
-    select page, site, case when (flags & {dynamic}) != 0 then {depth_dynamic} else {depth_static} end as deepest
+    select page, site,
+           case when (flags & {PageFlag.DYNAMIC:d}) != 0 then {seeder.depth_dynamic} else {seeder.depth_static} end
+           as deepest
     from stored.pages where reason in ('depth', 'redirects')
 ),
 opened as (
     select distinct d.page
     from deep d join stored.links k on k.target = d.page join stored.pages s on s.page = k.source
     where (s.site != d.site or s.depth + (k.kind != 'redirect')::integer <= d.deepest)
-          and (k.kind != 'redirect' or (s.flags >> {hops_shift}) < {most_redirects})
+          and (k.kind != 'redirect' or (s.flags >> {HOPS_SHIFT}) < {MOST_REDIRECTS})
 ),
 now as (
     select p.*, l.visits, l.stored, l.waits, l.v.outcome as outcome, l.v.status as status, l.v.time as last_visit,
@@ -95,24 +136,3 @@ select n.page, url, stands as state, case when stands = 'excluded' then why else
        fingerprint, {scores}
 from now n {joined}
 """
-
-
-def pages_view(limits: Limits, scores: str, joined: str) -> str:
-    """SQL of the view. `scores`: the score columns; `joined`: the join that adds them, on `n.page`."""
-    return _VIEW.format(
-        transient=_words(TRANSIENT),
-        back=_words(BACK_AS_BEFORE),
-        respelled=int(VisitFlag.RESPELLED),
-        stored=int(VisitFlag.STORED),
-        longest=LONGEST_PAUSE,
-        retry=_by_outcome("outcome", {o: t.pause(float(limits.retry)) for o, t in TREATMENTS.items()}),
-        tries=_by_outcome("l.v.outcome", {o: t.most(limits.tries) for o, t in TREATMENTS.items()}),
-        again=int(VerdictFlag.AGAIN),
-        dynamic=int(PageFlag.DYNAMIC),
-        depth_static=limits.depth_static,
-        depth_dynamic=limits.depth_dynamic,
-        scores=scores,
-        joined=joined,
-        hops_shift=HOPS_SHIFT,
-        most_redirects=MOST_REDIRECTS,
-    )

@@ -1,0 +1,218 @@
+"""Commands on a collection as files: `config`, `stop`, `files`, `verify`, `compact` and `export`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from gossamer.base.errors import GossamerError, UsageError
+from gossamer.base.escape import for_json, for_programs
+from gossamer.base.units import human_size, plural, thousands
+
+
+def config(
+    place: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="Collection or settings file; without it, the defaults.")
+    ] = None,
+    changes: Annotated[bool, typer.Option("--changes", help="Print only what differs from the defaults.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: durations in seconds, sizes in bytes.")] = False,
+) -> None:
+    """Print all settings, each with its meaning, range and default. The output is a valid crawl.toml."""
+    from gossamer.collection.layout import SETTINGS
+    from gossamer.config import Settings, dump, load, to_json
+
+    if changes and place is None:
+        raise UsageError("--changes needs a collection or a settings file", "Name it: gossamer config --changes DIR")
+    if changes and as_json:
+        raise UsageError("--changes and --json cannot be combined", "Leave one of them out.")
+    path = place / SETTINGS if place is not None and place.is_dir() else place
+    if path is not None and not path.exists():
+        raise UsageError(f"{path}: no such file", "Name the folder of a collection or a settings file.")
+    settings = Settings() if path is None else load(path)
+    print(to_json(settings, indent=2) + "\n" if as_json else dump(settings, whole=not changes), end="")
+
+
+def stop(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
+    wait: Annotated[str, typer.Option(metavar="TIME", help="Maximum time to wait for the stop.")] = "2min",
+) -> None:
+    """Stop the crawl in DIR cleanly: open requests end, and everything is committed and sealed."""
+    from gossamer.cli.options import time_of
+    from gossamer.collection.layout import require_collection, shard_folder
+    from gossamer.collection.lock import holder
+
+    require_collection(folder)
+    patience = time_of("--wait", wait)
+    process = holder(shard_folder(folder))
+    if process is None or not process.alive:
+        print(f"{folder}: not running")
+        return
+    os.kill(process.pid, signal.SIGTERM)
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        running = holder(shard_folder(folder))
+        if running is None or not running.alive:
+            print(f"{folder}: stopped")
+            return
+        time.sleep(0.1)
+    raise GossamerError(
+        f"{folder}: process {process.pid} has not stopped within {wait}",
+        f"Wait longer (--wait), or kill it with: kill -9 {process.pid}",
+    )
+
+
+def files(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
+    table: Annotated[
+        str | None, typer.Option(help="Only this table, or warc (the archive), or cdx (its index).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the files of DIR that its manifest names: with --table one path per line, else the tables with sizes."""
+    from gossamer.collection.layout import ARCHIVE, INDEX
+    from gossamer.read.sql.sources import File, find, nothing_sealed
+
+    sources = find(folder)
+    if note := nothing_sealed(sources):
+        print(f"note: {note}; the next stop of the crawl seals it", file=sys.stderr)
+    tables = sources.tables
+    tables[ARCHIVE] = [
+        File(path, 0, length, 0, "")
+        for name, length in sources.archive_lengths().items()
+        if (path := sources.shard / name).exists()
+    ]
+    if table is not None and table not in tables:
+        raise UsageError(f"there is no table {table}", f"The tables are {', '.join(tables)}.")
+    chosen = tables if table is None else {table: tables[table]}
+    if as_json:
+        described = {
+            name: [{"path": str(f.path), "rows": f.rows, "bytes": f.bytes} for f in these]
+            for name, these in chosen.items()
+        }
+        print(for_json(described if table is None else described[table]))
+    elif table is not None:
+        for file in chosen[table]:
+            print(file.path, file=for_programs(sys.stdout))
+    else:
+        print(f"{'table':10}{'files':>8}{'rows':>16}{'bytes':>12}")
+        for name, these in chosen.items():
+            rows = "" if name in (ARCHIVE, INDEX) else thousands(sum(f.rows for f in these))
+            print(f"{name:10}{len(these):>8}{rows:>16}{human_size(sum(f.bytes for f in these)):>12}")
+
+
+SHOWN: Final = 50
+"""Maximum number of errors that are printed."""
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection; it may be running.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Do not read the records of the archive.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="First cut off damage that prevents a resume.")] = False,
+) -> None:
+    """Check every checksum, reference and sum in DIR, and report what is wrong; exit code 1 if anything is."""
+    from gossamer.cli.progress import Steps
+    from gossamer.read.verify.verify import repaired
+    from gossamer.read.verify.verify import verify as check
+
+    if repair:
+        for line in repaired(folder):
+            print(f"Repaired: {line}.", file=sys.stderr)
+    with Steps(sys.stderr) as steps:
+        report = check(folder, quick, steps.show)
+    if as_json:
+        print(for_json(report.as_json()))
+    else:
+        for fault in report.findings[:SHOWN]:
+            print(fault)
+        if report.wrong > SHOWN:
+            print(f"… and {thousands(report.wrong - SHOWN)} more (--json prints up to a thousand).")
+        for note in report.notes:
+            print(f"Note: {note}")
+        what = ", ".join(
+            f"{human_size(n)} of {name.removesuffix(' bytes')}"
+            if name.endswith(" bytes")
+            else plural(n, name.removesuffix("s"))
+            for name, n in report.checked.items()
+        )
+        verdict = "no errors" if report.good else plural(report.wrong, "error")
+        print(f"{folder}: {verdict}. Checked {what}.")
+    if not report.good:
+        raise typer.Exit(1)
+
+
+def compact(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection. It must not be running.")],
+) -> None:
+    """Merge the small segment files of DIR into larger ones, so that queries open fewer files. Every row stays."""
+    from gossamer.read import compact as work
+
+    done = work.compact(folder, lambda line: print(line, file=sys.stderr, flush=True))
+    if done.segments == done.segments_before:
+        print(f"{folder}: nothing to do; {plural(done.segments, 'segment')}, {human_size(done.bytes)}")
+        return
+    print(
+        f"{folder}: {plural(done.segments_before, 'segment')} in {plural(done.files_before, 'file')} "
+        f"({human_size(done.bytes_before)}) are now {thousands(done.segments)} in {thousands(done.files)} "
+        f"({human_size(done.bytes)})"
+    )
+
+
+_MORE: Final = "left out: data that is committed and not sealed yet; --fresh includes it"
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
+    wacz: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write archive, index and pages, for replay.")
+    ] = None,
+    jsonl: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write one JSON object per page; .gz and .zst compress; - is standard output."
+        ),
+    ] = None,
+    where: Annotated[str, typer.Option(metavar="SQL", help="With --jsonl: only pages that meet this condition.")] = "",
+    links: Annotated[bool, typer.Option("--links", help="With --jsonl: include the links of each page.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With --jsonl: include pages that say noindex or noarchive.")
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Include data that is committed and not sealed yet.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")] = False,
+) -> None:
+    """Export the sealed data of DIR as WACZ (--wacz) or as JSON lines (--jsonl)."""
+    from gossamer.cli.progress import Steps
+
+    if (wacz is None) == (jsonl is None):
+        raise UsageError("give either --wacz or --jsonl", "--wacz FILE for replay, --jsonl FILE for texts.")
+    if wacz is not None:
+        if where or links or everything:
+            raise UsageError("--where, --links and --all need --jsonl", "A WACZ file contains the whole archive.")
+        from gossamer.read.export import wacz as packing
+        from gossamer.read.export.target import left_in_journal
+        from gossamer.read.sql.sources import find
+
+        with Steps(sys.stderr) as steps:
+            described = packing.export(folder, wacz, force, progress=steps.show, fresh=fresh)
+        size = sum(int(one["bytes"]) for one in described["resources"])
+        print(f"{wacz}: {plural(len(described['resources']), 'file')}, {human_size(size)}", file=sys.stderr)
+        if left_in_journal(find(folder), fresh):
+            print(_MORE, file=sys.stderr)
+        return
+    from gossamer.read.export import jsonl as writing
+
+    assert jsonl is not None
+    with Steps(sys.stderr) as steps:
+        made = writing.export(folder, jsonl, where, links, force, steps.show, everything, fresh)
+    print(f"{jsonl}: {plural(made.pages, 'page')}", file=sys.stderr)
+    if made.private:
+        private = plural(made.private, "page that says", "pages that say")
+        print(f"left out: {private} noindex or noarchive; --all includes them", file=sys.stderr)
+    if made.unsealed:
+        print(_MORE, file=sys.stderr)
