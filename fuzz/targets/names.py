@@ -30,7 +30,7 @@ class NamesTarget(Target):
     """answers of name servers: a message without its number and its question, which are copied from the query."""
 
     name = "names"
-    parts = ("web/names/resolver.py", "web/names/nameserver.py", "web/addresses.py")
+    parts = ("web/names/resolver.py", "web/names/nameserver.py", "web/names/lenient.py", "web/addresses.py")
     words = (
         b"\xc0\x0c",
         b"\xc0\x00",

@@ -47,6 +47,11 @@ class RobotsTarget(Target):
         b"gossamer",
         b"/robots.txt",
         b":",
+        b"%",
+        b"/*%2",
+        b"Useragent: n\n",
+        b"Disalow: ",
+        b"\xff\xfe",
     )
     longest = 1 << 17
 
@@ -64,7 +69,7 @@ class RobotsTarget(Target):
         assert sum(len(line.encode()) + 1 for line in rules.preferences) <= LIMIT
         compiled = rules.compiled()
         assert Rules.from_compiled(compiled).lines() == rules.lines()
-        assert len(compiled) <= 4 * len(file) + 1
+        assert len(compiled) <= 5 * len(file) + 1
         assert all(line.isascii() and line.isprintable() for line in rules.lines())
         texts = np.frombuffer(url.encode(), np.uint8)
         by_kernel = bool(verdicts(np.frombuffer(compiled, np.uint8), texts, np.array([0, len(texts)], np.int64))[0])

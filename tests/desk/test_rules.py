@@ -10,16 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.errors import StorageError
+from gossamer.base.model import Reason, State
 from gossamer.collection import manifest
 from gossamer.collection.checked import Checked
 from gossamer.collection.layout import BIG_RULES, shard_folder
 from gossamer.desk import rulebook
 from gossamer.desk.places import Places
 from gossamer.desk.rulebook import LARGE, SLACK, RuleBook
+from gossamer.desk.rules import Rules as DeskRules
 from gossamer.observe.image_view import open_image
 from gossamer.observe.listener import DeskView
 from gossamer.robots import Rules
 from gossamer.robots.match import verdicts_many
+from gossamer.robots.rules import TOO_MANY
 from gossamer.webs.simulated import Reply
 from tests.support.world import World, state_of
 
@@ -95,6 +98,83 @@ def test_a_full_disk_is_an_error_with_a_cure(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("os.posix_fallocate", full)
     with pytest.raises(StorageError, match="No space left"):
         RuleBook(1, 0, tmp_path).place(b"x" * (LARGE + 1))
+
+
+def _file(number: int, size: int) -> bytes:
+    """Rules of a robots.txt: about so many bytes."""
+    lines = (b"Disallow: /%d/%d/\n" % (number, line) for line in range(size // 14))
+    return Rules.parse(b"User-agent: *\n" + b"".join(lines), "x").compiled()
+
+
+@given(st.lists(st.integers(1, 200_000), max_size=40), st.integers(0, 150_000))
+@settings(deadline=None, max_examples=25)
+def test_rules_that_do_not_fit_forbid_everything(sizes: list[int], of_site: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rulebook, "ROOM", 1 << 20)
+        patch.setattr(rulebook, "A_SITE", 150_000)
+        book = RuleBook(100)
+        for number, size in enumerate(sizes):
+            compiled = number.to_bytes(4) * -(-size // 4)
+            place, left = book.place(compiled, of_site), (1 << 20) - (book.on_disk if size > LARGE else book._ends[0])
+            if read(book, *place) != compiled:
+                assert read(book, *place) == TOO_MANY
+                assert len(compiled) > min(150_000 - of_site, left // rulebook.SHARE)
+        assert book.on_disk < 1 << 20
+        assert read(book, *book.place(b"few")) == b"few", "small rules always fit"
+
+
+def test_a_thirty_second_of_2_gib_of_large_files_does_not_end_a_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some 1,400 hosts with files of 500 KB did."""
+    monkeypatch.setattr(rulebook, "ROOM", 64 << 20)
+    book, kept = RuleBook(100), 0
+    for number in range(1_400 // 32 + 10):
+        compiled = number.to_bytes(4) * 375_000
+        kept += read(book, *book.place(compiled)) == compiled
+    assert 20 < kept < 44
+    assert read(book, *book.place(b"x" * 200_000)) == b"x" * 200_000, "there is room for other sites"
+
+
+def test_rules_that_nobody_has_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rulebook, "ROOM", 1 << 20)
+    book, starts, ends = RuleBook(10), np.zeros(10, np.uint32), np.zeros(10, np.uint32)
+    for number in range(60):
+        compiled = number.to_bytes(4) * 10_000
+        if book.crowded(len(compiled)):
+            starts[:], ends[:] = book.pack(starts, ends)
+        starts[0], ends[0] = book.place(compiled)
+        assert read(book, int(starts[0]), int(ends[0])) == compiled
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_sites_whose_rules_do_not_fit_are_excluded_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(rulebook, "ROOM", 1 << 20)
+    hosts = [f"h{number}.example" for number in range(30)]
+    web = {f"http://{host}/robots.txt": Reply(rules=_file(n, 60_000)) for n, host in enumerate(hosts)}
+    web |= {f"http://{host}/": Reply(digest=n + 1) for n, host in enumerate(hosts)}
+    world = World(tmp_path, web)
+    ran = world.run([f"http://{host}/" for host in hosts], clean=how == "stopped", commit=True)
+    desk = ran.crawl.desk
+    refused = desk[DeskRules].statistics()["too_many"]
+    assert 0 < refused < len(hosts)
+    page = desk.columns.page
+    excluded = page.reason[: page.count][page.state[: page.count] == State.EXCLUDED]
+    assert excluded.tolist() == [Reason.ROBOTS] * int(refused), "and all others are fetched"
+    warnings = desk[DeskRules].warnings
+    assert len(warnings) == int(refused).bit_length()
+    assert "has more rules than can be kept" in warnings[0]
+    assert state_of(world.replayed()) | {"site.resolved": 0} == state_of(desk) | {"site.resolved": 0}
+    assert world.run().crawl.desk[DeskRules].statistics()["too_many"] == refused
+
+
+def test_the_origins_of_a_site_share_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rulebook, "A_SITE", 80_000)
+    places = [f"http://a.example:{port}" for port in range(8000, 8004)]
+    web = {f"{place}/robots.txt": Reply(rules=_file(n, 60_000)) for n, place in enumerate(places)}
+    world = World(tmp_path, web | {f"{place}/": Reply(digest=n + 1) for n, place in enumerate(places)})
+    desk = world.run([f"{place}/" for place in places]).crawl.desk
+    assert desk[DeskRules].statistics() == {"too_many": 3}
 
 
 @pytest.mark.parametrize("how", ["stopped", "killed"])

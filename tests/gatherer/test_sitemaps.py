@@ -164,6 +164,8 @@ def test_no_entity_is_expanded() -> None:
         ("http://a.example/?x=1&y=2", "http://a.example/?x=1&y=2"),
         ("http://a.example/?x=1&copy=2", "http://a.example/?x=1&copy=2"),
         ("\n  http://a.example/ \t", "http://a.example/"),
+        ("\u00a0\u2003http://a.example/\u200b\u3000\u2028", "http://a.example/"),
+        ("&#160;http://a.example/&#xa0;", "http://a.example/"),
         ("<![CDATA[http://a.example/?a=1&b=2]]>", "http://a.example/?a=1&b=2"),
         ("<!-- old -->http://a.example/<!-- new -->", "http://a.example/"),
         ("http://a.example/&#228;&#xE4;&apos;&quot;&lt;&gt;", "http://a.example/ää'\"<>"),
@@ -185,7 +187,13 @@ def test_addresses_are_read_in_every_spelling(written: str, address: str) -> Non
         "<URLSET><URL><LOC>http://a.example/1</LOC></URL></URLSET>",
         "<urlset><url><loc>http://a.example/1</loc><url><loc></loc></url><url/><url><lastmod>2024</lastmod></url>",
         "<urlset><url><loc>http://a.example/1",
-        "<urlset><url><priority>1</priority><loc>http://a.example/1</loc><loc>http://a.example/2</loc></url></urlset>",
+        "<urlset><url><loc><url>http://a.example/1</url></loc><lastmod>2024</lastmod></url></urlset>",
+        "<urlset><url>http://a.example/1</url></urlset>",
+        "<sitemapindex><sitemap>\n http://a.example/1 <lastmod>2024</lastmod></sitemap></sitemapindex>",
+        "<rss><channel><item><title>x</title><guid>http://a.example/1</guid></item></channel></rss>",
+        "<rss><item><guid>http://a.example/2</guid><link>http://a.example/1</link></item></rss>",
+        "<rss><item><link>http://a.example/1</link></item><item><guid>tag:a,1</guid></item>"
+        "<item><guid isPermaLink='false'>http://a.example/3</guid></item></rss>",
         "<urlset>\0<url\n><loc attribute='x'>http://a.example/1</loc ></url ></urlset>",
         "<!DOCTYPE urlset SYSTEM 'http://127.0.0.1/x'><urlset><url><loc>http://a.example/1</loc></url></urlset>",
         "<urlset><url><loc>http://a.example/1</loc></url></urlset><url><loc>http://a.example/2</loc></url>",
@@ -195,6 +203,25 @@ def test_addresses_are_read_in_every_spelling(written: str, address: str) -> Non
 )
 def test_odd_markup_is_read(text: str) -> None:
     assert [e.address for e in read(text.encode(), "", NOW).entries] == ["http://a.example/1"]
+
+
+def test_every_address_of_an_entry_counts() -> None:
+    body = b"<urlset><url><priority>1</priority><loc>/1</loc><loc>/2</loc><lastmod>2024</lastmod></url></urlset>"
+    when = 1_704_067_200.0
+    assert read(body, "", NOW).entries == [Entry("/1", when), Entry("/2", when)]
+    many = b"<urlset><url>" + b"<loc>/1</loc>" * 20 + b"</url></urlset>"
+    with patch.object(sitemaps, "MOST_ENTRIES", 10):
+        assert (len(read(many, "", NOW).entries), read(many, "", NOW).whole) == (10, False)
+
+
+def test_dates_are_parsed_only_for_entries_that_count() -> None:
+    """A date that cannot be read takes ten times as long as a tag."""
+    body = (
+        b"<urlset>" + b"<url><lastmod>odd</lastmod></url>" * 9 + b"<url><loc>/1</loc>" + b"<lastmod>odd</lastmod>" * 9
+    )
+    with patch.object(sitemaps, "lastmod", return_value=None) as dates:
+        assert read(body, "", NOW).entries == [Entry("/1")]
+    assert dates.call_count <= 4
 
 
 @pytest.mark.parametrize(
@@ -229,7 +256,8 @@ def test_the_limits_hold() -> None:
     with patch.object(sitemaps, "MOST_BYTES", 300):
         assert 0 < len(read(body, "", NOW).entries) < 12
     with patch.object(sitemaps, "MOST_TAGS", 20):
-        assert read(body, "", NOW).entries == []
+        found = read(body, "", NOW)
+        assert (len(found.entries), found.whole) == (5, False)
         lines = read(b"\n\n".join([b"x"] * 15 + [text]), "", NOW)
         assert (len(lines.entries), lines.whole) == (5, False)
     assert (
@@ -286,6 +314,11 @@ def at(text: str) -> float:
         ("2024-05-06T07:08:09-0330", "2024-05-06T10:38:09+00:00"),
         ("2024-05-06T07:08:09.123456789Z", "2024-05-06T07:08:09+00:00"),
         ("2024-05-06 07:08:09", "2024-05-06T07:08:09+00:00"),
+        ("20240506", "2024-05-06T00:00:00+00:00"),
+        ("2024/05/06", "2024-05-06T00:00:00+00:00"),
+        ("2024/5/6 7:08", "2024-05-06T07:08:00+00:00"),
+        ("2024-05-06 07:08:09 UTC", "2024-05-06T07:08:09+00:00"),
+        ("20240506T070809Z", "2024-05-06T07:08:09+00:00"),
         ("Mon, 06 May 2024 07:08:09 GMT", "2024-05-06T07:08:09+00:00"),
         ("Mon, 06 May 2024 07:08:09 +0200", "2024-05-06T05:08:09+00:00"),
     ],
@@ -308,7 +341,9 @@ def test_dates_of_all_precisions_are_parsed(text: str, when: str) -> None:
         "2024-05-06T25:00Z",
         "2024-05-06T07:08+99:99",
         "٢٠٢٤",
-        "20240506",
+        "20240536",
+        "2024/05-06",
+        "06/05/2024",
         "Mon, 99 Foo 2024",
         "2024-05-06T07:08:09Z" + "x" * 100,
     ],

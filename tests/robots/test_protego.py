@@ -112,7 +112,7 @@ REASONS = {
         ("\ufeffUser-agent: *\nDisallow: /a", "/a"),
     ),
     "other keys": Reason(
-        "2.2.4: lines with other keys, such as Crawl-delay and misspelled ones, are not rules and do not end a group",
+        "2.2.4: lines with other keys, such as Crawl-delay, are not rules and do not end a group",
         known_keys,
         ("User-agent: gossamer\nCrawl-delay: 3\nUser-agent: y\nDisallow: /a", "/a"),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ from gossamer.config.accepted import RANGES
 from gossamer.robots import Rules, preferences
 from gossamer.robots.match import verdicts, verdicts_many
 from gossamer.robots.parse import LIMIT
+from gossamer.robots.rules import TOO_MANY
 from gossamer.urls import canonical
 from gossamer.web.fetch.fetch import MAX_ROBOTS
 from tests.support.strategies import joined
-from tests.support.timing import takes_less
+from tests.support.timing import grows_less, takes_less
 
 SITE = "https://example.org"
 
@@ -198,6 +200,141 @@ def test_a_missing_colon_is_tolerated_in_lines_of_two_words() -> None:
     assert allowed("User-agent: *\nDisallow", "/a")
 
 
+@pytest.mark.parametrize(
+    ("rule", "path", "hit"),
+    [
+        ("/*%", "/a%20b", True),
+        ("/*%", "/a?b=%2F", True),
+        ("/*%", "/ab", False),
+        ("/*%2", "/a%2Fb", True),
+        ("/*%2", "/a%C3%BC", False),
+        ("/*%c", "/a%C3%BC", False),
+        ("/*%C", "/a%C3%BC", True),
+        ("/a%*b", "/a%2Fxb", True),
+        ("/a%*B", "/a%C3%BB", True),
+        ("/a%*b", "/axb", False),
+        ("/*%$", "/a%20", False),
+        ("/%zz", "/%zz/x", True),
+        ("/x%%41B", "/x%%41B", True),
+        ("/*%2$", "/a%2", True),
+    ],
+)
+def test_an_unfinished_escape_matches_what_it_says(rule: str, path: str, hit: bool) -> None:
+    assert allowed(f"User-agent: *\nDisallow: {rule}", path) is not hit
+
+
+def test_a_rule_with_an_unfinished_escape_changes_no_other() -> None:
+    text = "User-agent: *\nDisallow: /a%2Fb\nDisallow: /*%\nAllow: /x%2"
+    found = [allowed(text, path) for path in ("/a%2Fb", "/a/b", "/%20", "/x%20", "/y%2Ax")]
+    assert found == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["Disalow", "Dissallow", "Dissalow", "Diasllow", "disallaw", "DISALLOW", "Disallows", "Disallow-all", "Disallowed"],
+)
+def test_misspelled_prohibitions_count(key: str) -> None:
+    assert not allowed(f"User-agent: *\n{key}: /a", "/a")
+
+
+@pytest.mark.parametrize("key", ["User Agent", "Useragent", "user-agents", "USERAGENT"])
+def test_misspelled_names_count(key: str) -> None:
+    assert not allowed(f"{key}: gossamer\nDisallow: /a", "/a")
+    assert allowed(f"User-agent: gossamer\nDisallow: /b\n{key}: another\nDisallow: /a", "/a")
+
+
+@pytest.mark.parametrize("key", ["Alow", "Allowed", "Allow-all", "Alllow"])
+def test_misspelled_permissions_do_not_count(key: str) -> None:
+    assert not allowed(f"User-agent: *\nDisallow: /a\n{key}: /a/b", "/a/b")
+
+
+def test_a_sitemap_may_have_a_hyphen() -> None:
+    assert Rules.parse(b"Site-map: /a.xml\nsitemaps: /b.xml\nSite map: /c.xml", "x").sitemaps == ("/a.xml", "/b.xml")
+
+
+@pytest.mark.parametrize(
+    ("agent", "named", "ours"),
+    [
+        ("web3bot", "web3bot", True),
+        ("web3bot", "Web3Bot/2.0", True),
+        ("web3bot", "web", False),
+        ("web3bot", "web9", False),
+        ("Gossamer", "gossamer2", False),
+        ("Gossamer", "gossamer/2", True),
+        ("360Spider", "360spider (x)", True),
+        ("360Spider", "spider", False),
+    ],
+)
+def test_agent_names_with_digits_are_compared_whole(agent: str, named: str, ours: bool) -> None:
+    assert allowed(f"User-agent: {named}\nDisallow: /a", "/a", agent) is not ours
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_utf_16_with_a_mark_is_read(codec: str) -> None:
+    text = "\ufeffUser-agent: *\r\nDisallow: /a\r\nDisallow: /ü\r\nSitemap: /ж.xml"
+    assert [allowed(text.encode(codec), path) for path in ("/a", "/%C3%BC", "/b")] == [False, False, True]
+    assert Rules.parse(text.encode(codec), "x").sitemaps == ("/ж.xml",)
+    assert allowed(text[1:].encode(codec), "/a"), "without a mark it is not UTF-16"
+    cut = f"\ufeffUser-agent: *\nDisallow: /a\n#{'x' * LIMIT}\nDisallow: /b".encode(codec)
+    assert [allowed(cut[: LIMIT + 1], path) for path in ("/a", "/b")] == [False, True]
+
+
+LETTERS = bytes.maketrans(b"0123456789", b"abcdefghij")
+
+
+def pieces(piece: bytes, count: int) -> bytes:
+    """Different lines. Names of agents have no digits: a product token of the RFC has none."""
+    key, value = piece.split(b"%d") if piece.startswith(b"User-agent: %d") else (b"", b"")
+    if key:
+        return b"".join(key + (b"%d" % n).translate(LETTERS) + value for n in range(count))
+    return b"".join(piece % n for n in range(count))
+
+
+PIECES = [
+    b"User-agent: %d\n",
+    b"Useragent: *\n#%d\n",
+    b"Crawl-delay: %d\n",
+    b"Content-Usage: /%d train-ai=n\n",
+    b"Content-Signal: a%d=y\n",
+    b"License: /%d\n",
+    b"Sitemap: /%d\n",
+    b"Disallow: /%d\n",
+    b"Disallow: /*%%%d*%%\xff\n",
+    b"\n \n%d",
+]
+
+
+@pytest.mark.parametrize("second", PIECES)
+@pytest.mark.parametrize("first", PIECES)
+def test_the_work_grows_with_the_file_and_not_with_its_square(first: bytes, second: bytes) -> None:
+    def parsing(size: int) -> Callable[[], object]:
+        file = b"User-agent: *\n" + pieces(first, size) + pieces(second, size)
+        return lambda: Rules.parse(file, "x")
+
+    assert grows_less(parsing, (300, 4_800), than=16 * 4)
+
+
+@pytest.mark.parametrize("line", PIECES)
+def test_500_kib_of_the_worst_kind_take_less_than_a_second(line: bytes) -> None:
+    names = pieces(PIECES[0], LIMIT // 36)
+    rest = pieces(line, (LIMIT - len(names)) // len(line))
+    for file in (names + b"User-agent: *\n" + rest, (b"User-agent: *\n" + rest * 3)[:LIMIT]):
+        assert takes_less(lambda file=file: Rules.parse(file, "x"), than=1.0)  # type: ignore[misc]
+
+
+def test_rules_that_are_too_many_forbid_their_origin_and_say_so() -> None:
+    text = "\ufeffUser-agent: *\n" + "".join(f"Disallow: /{n}{'中' * 2_000}\n" for n in range(125))
+    rules = Rules.parse(text.encode("utf-16-le"), "x")
+    assert rules.compiled() == TOO_MANY
+    assert kernel(rules, [f"{SITE}/a"]) == [rules.allows(f"{SITE}/a")] == [False]
+    assert rules.lines() == [rules.deciding("/a")] == ["Disallow: / # instead of rules that are too many to keep"]
+
+
+def test_a_rule_of_many_stars_is_kept() -> None:
+    assert not allowed(b"User-agent: *\nDisallow: /" + b"*" * 70_000 + b"b", "/ab")
+    assert allowed(b"User-agent: *\nDisallow: /" + b"*a" * 40_000, "/ab")
+
+
 def test_only_whole_lines_of_the_first_500_kib_are_read() -> None:
     head = b"User-agent: *\nDisallow: /a\n#"
     fill = head + b"x" * (LIMIT - len(head) - len(b"\nDisallow: /"))
@@ -351,7 +488,7 @@ def test_rules_compiled_by_older_versions_give_the_same_verdicts() -> None:
     old = bytearray(rules.compiled())
     at = 1
     while at < len(old):
-        old[at] &= 1
+        old[at] &= 1  # the first version had no other kinds
         at += 3 + int.from_bytes(old[at + 1 : at + 3], "little")
     before, urls = Rules.from_compiled(bytes(old)), [f"{SITE}/{path}" for path in ("a", "ab", "b", "bc", "abc")]
     assert before.compiled() != rules.compiled()
@@ -462,6 +599,8 @@ def test_a_url_that_needs_too_many_steps_is_forbidden_by_kernel_and_python() -> 
     )
     urls = [f"{SITE}/{'a' * n}" for n in (10, 1000, 1600, 1700, 1900)]
     assert kernel(rules, urls) == [rules.allows(url) for url in urls] == [True, True, True, False, False]
+    assert rules.deciding(urls[0]) is None
+    assert rules.deciding(urls[-1]) == "Disallow: / # instead of rules that take too many steps to match"
 
 
 _plain_words = joined(["/", "a", "b", "c", "*", ".x"], most=6)

@@ -87,6 +87,11 @@ FAULTS: dict[str, Fault] = {
     "othername": _other_name,
     "pointers": _pointer_loop,
     "circle": lambda query, name, kind, end: [reply(query, end, [(CNAME, 300, labels(name))])],
+    "partly": lambda query, name, kind, end: [reply(query, end, [GOOD, (A, 300, b"\1\2\3")])],
+    "rest": lambda query, name, kind, end: [
+        reply(query, end, [(A, 300, b"\1\2\3\4\5"), (CNAME, 300, b"\xff"), GOOD]) + b"\xff" * 5
+    ],
+    "counted": lambda query, name, kind, end: [reply(query, end, [GOOD]).replace(b"\0\1\0\1\0\0", b"\0\1\0\7\0\0", 1)],
     "length": lambda query, name, kind, end: [reply(query, end, [(A, 300, b"\1\2\3")])],
     "garbage": lambda query, name, kind, end: [query[:2] + bytes(range(256)) * 2],
     "ones": lambda query, name, kind, end: [query[:2] + b"\xff" * 500],

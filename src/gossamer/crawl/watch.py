@@ -26,6 +26,7 @@ from gossamer.crawl.loop import Crawl
 from gossamer.desk.account import Account
 from gossamer.desk.columns import Columns
 from gossamer.desk.desk import Desk
+from gossamer.desk.rules import Rules
 from gossamer.manager.pages import Pages
 from gossamer.manager.scores.schedule import Scorer
 from gossamer.manager.scores.stored import Scored
@@ -169,7 +170,8 @@ class Watch:
 
     def _pass_warnings_on(self) -> None:
         m = self._m
-        for warnings in (m.scorer.warnings, m.imager.warnings, m.store.sealing.notes, m.crawl.names.warnings):
+        rules = m.desk[Rules].warnings
+        for warnings in (m.scorer.warnings, m.imager.warnings, m.store.sealing.notes, m.crawl.names.warnings, rules):
             for warning in warnings:
                 self._voice.warn("warning", warning)
             warnings.clear()

@@ -9,8 +9,13 @@ GIL.
 A `Table` finds equal rules by a fingerprint of 64 bits; a comparison then proves that they are equal. So a site costs
 its columns; if no other site has the same rules, also 15 to 19 bytes and the rules.
 
+Rules have a budget: `A_SITE` bytes for all origins of a site, and for one origin at most a `SHARE`th of the room that
+is left, in memory or on disk. So no number of sites with large files fills the book: what fits gets smaller, and small
+rules always fit. What does not fit becomes `TOO_MANY`, which forbids its origin.
+
 Invariants, each a test of the same name: what is placed can be read, and equal rules are placed once; rules that nobody
-has any more are forgotten. That happens when more was added than was in use the last time, and more than a mebibyte.
+has any more are forgotten; rules that do not fit forbid everything. Rules are forgotten when more was added than was in
+use the last time, and more than a mebibyte, or when others do not fit.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ from gossamer.base.errors import StorageError
 from gossamer.base.model import NONE
 from gossamer.collection.layout import BIG_RULES
 from gossamer.desk.table import Table, reserve
+from gossamer.robots.rules import TOO_MANY
 
 Array = npt.NDArray[Any]
 
@@ -39,10 +45,14 @@ LARGE: Final = 4096
 """Rules of up to this many bytes are kept in memory."""
 SLACK: Final = 1 << 20
 """Bytes of unused rules that are tolerated before rules are packed."""
+A_SITE: Final = 2 << 20
+"""Maximum bytes of the rules of all origins of a site. A file of 500 KiB has 1.5 MiB of rules at most."""
+SHARE: Final = 16
 _A_SET: Final = 16
 """Bytes that each set of rules counts in addition to its own size."""
 _SPARE: Final = 1 << 16
-_ROOM: Final = (1 << 31) - mmap.PAGESIZE
+ROOM: Final = (1 << 31) - mmap.PAGESIZE
+"""Bytes for all rules in memory, and as many for those on disk."""
 _FIXED: Final = 0x10  # MAP_FIXED on Linux
 
 
@@ -82,24 +92,45 @@ class RuleBook:
     def _held(self) -> int:
         return self._ends[0] + self.on_disk + _A_SET * len(self._known)
 
-    def place(self, compiled: bytes) -> tuple[int, int]:
-        """Start and end of these rules in the buffer; adds them if they are new."""
+    def crowded(self, size: int) -> bool:
+        """Whether rules of this size do not fit into the room that is left, but may after `pack`."""
+        return size > self._left(size) and self._held() - self._kept > ROOM // SHARE
+
+    def _left(self, size: int) -> int:
+        """The most bytes that one origin may add, if its rules have this size."""
+        large = size > LARGE
+        return (ROOM + BIG_RULES * large - self._ends[large]) // SHARE
+
+    def find(self, compiled: bytes) -> int:
+        """Where these rules are; NONE if they are not in the book."""
+        start = int(self._known.find(self._key(compiled))[0])
+        same = start != NONE and self.buffer[start : start + len(compiled)].tobytes() == compiled
+        return start if same else NONE
+
+    def _key(self, compiled: bytes) -> Array:
+        return np.array([xxh3_64_intdigest(compiled, self._seed) or 1], np.uint64)
+
+    def place(self, compiled: bytes, of_site: int = 0) -> tuple[int, int]:
+        """Start and end of these rules in the buffer, or of `TOO_MANY` if they do not fit; adds them if they are new.
+
+        `of_site`: bytes of the rules that other origins of its site have.
+        """
         if not compiled:
             return 0, 0
-        key = np.array([xxh3_64_intdigest(compiled, self._seed) or 1], np.uint64)
-        start = int(self._known.find(key)[0])
-        large = len(compiled) > LARGE
-        if start == NONE or self.buffer[start : start + len(compiled)].tobytes() != compiled:
+        start, large = self.find(compiled), len(compiled) > LARGE
+        if start == NONE:
+            if compiled != TOO_MANY and len(compiled) > min(A_SITE - of_site, self._left(len(compiled))):
+                return self.place(TOO_MANY)
             start = self._make_room(len(compiled), large)
             self.buffer[start : start + len(compiled)] = np.frombuffer(compiled, np.uint8)
-            self._known.add(key, np.array([start], np.uint32))
+            self._known.add(self._key(compiled), np.array([start], np.uint32))
         if large:
             self._let_go(start, start + len(compiled))
         return start, start + len(compiled)
 
     def _make_room(self, size: int, large: bool) -> int:
         start = self._ends[large]
-        if start + size > (_ROOM + BIG_RULES if large else BIG_RULES):
+        if start + size > ROOM + BIG_RULES * large:
             raise StorageError(
                 f"the robots.txt rules of all sites take more than {BIG_RULES:,} bytes", "Lower collection.max_sites."
             )

@@ -2,13 +2,14 @@
 
     urlset        entries `url`, each with `loc` and perhaps `lastmod`
     sitemapindex  entries `sitemap`: further sitemaps
-    rss, rdf      entries `item`, with `link` and perhaps `pubDate` or `date`
+    rss, rdf      entries `item`, with `link`, or else `guid`, and perhaps `pubDate` or `date`
     feed          entries `entry`, with `link href` and perhaps `updated`
     text          one URL per line
 
 The text is searched for these tags and no others; there is no tree. Broken files are read as far as possible: an
 unclosed tag, a bare "&" or an invalid byte damages only its own entry; a missing end damages only what follows. Only
-tags with the prefix of the root count, so `image:loc` is not a page.
+tags with the prefix of the root count, so `image:loc` is not a page. Each `loc` of an entry counts, also with a `url`
+around its address, and so does an address that stands in an entry without `loc`.
 
 Invariants, each a property test of the same name:
 
@@ -29,13 +30,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from gossamer.base.dates import http_date, w3c_date
 from gossamer.base.model import LinkKind, Tag
 from gossamer.gatherer.charset import codec, decode
 from gossamer.gatherer.gather import Gathered
@@ -46,13 +46,15 @@ MOST_ENTRIES: Final = 50_000
 """Maximum entries of one sitemap (the limit of the protocol); the rest is not read."""
 MOST_BYTES: Final = 52_428_800
 """Maximum bytes of one decompressed sitemap (the limit of the protocol)."""
-MOST_TAGS: Final = 2_000_000
-"""A text with more tags is not read: no sitemap has so many. Of plain text, this is the maximum number of lines."""
+MOST_TAGS: Final = 1_000_000
+"""Maximum tags that are looked at: a second of work. Of plain text, this is the maximum number of lines."""
 MOST_LISTED: Final = 16 << 20
 """Maximum bytes of all URLs made from the entries of one sitemap; the rest is dropped. A relative address counts at
 least as many bytes as the URL of the sitemap."""
 LONGEST: Final = 16_384
 """Maximum characters of an address."""
+_MOST_DATES: Final = 4
+"""Dates of one entry that are looked at."""
 EARLIEST: Final = 631_152_000.0
 """1990-01-01: there were no pages before."""
 LONGEST_DATE: Final = 64
@@ -98,18 +100,20 @@ class _Shape(NamedTuple):
     entry: str
     address: str
     dates: tuple[str, ...]
+    spare: str = ""
+    """Has the address if the other element is missing."""
 
 
 _SHAPES: Final = {
     "urlset": _Shape(Format.URLSET, "url", "loc", ("lastmod",)),
     "sitemapindex": _Shape(Format.INDEX, "sitemap", "loc", ("lastmod",)),
-    "rss": _Shape(Format.RSS, "item", "link", ("pubdate", "date")),
-    "rdf": _Shape(Format.RSS, "item", "link", ("date", "pubdate")),
+    "rss": _Shape(Format.RSS, "item", "link", ("pubdate", "date"), "guid"),
+    "rdf": _Shape(Format.RSS, "item", "link", ("date", "pubdate"), "guid"),
     "feed": _Shape(Format.ATOM, "entry", "link", ("updated", "published", "modified")),
 }
 _TAG: Final = re.compile(
     r"<!--|<!\[CDATA\[|<!DOCTYPE|<(/?)(?:([A-Za-z_][\w.-]*):)?"
-    r"(urlset|sitemapindex|url|sitemap|loc|lastmod|rss|rdf|item|link|pubDate|date|feed|entry|updated|published|modified)"
+    r"(urlset|sitemapindex|url|sitemap|loc|lastmod|rss|rdf|item|link|guid|pubDate|date|feed|entry|updated|published|modified)"
     r"(?=[\s/>])([^<>]*)>",
     re.IGNORECASE,
 )
@@ -119,12 +123,13 @@ _REFERENCE: Final = re.compile(r"&(?:#(\d{1,8})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|
 _NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ATTRIBUTE: Final = re.compile(r"(?:^|\s)(href|rel)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _SKIPPED: Final = {"<!--": "-->", "<![cdata[": "]]>"}
-_WHITE: Final = " \t\r\n\f\v\0\ufeff"
-_MARKUP: Final = re.compile(rf"[{_WHITE}]*<")
-_W3C: Final = re.compile(
-    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[Tt ](\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)? ?([Zz]|[+-]\d\d:?(?:\d\d)?)?)?)?)?",
-    re.ASCII,
-)
+_WHITE: Final = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\0\ufeff\u200b\u200e\u200f\u2060"
+"""White space of Unicode, and characters that cannot be seen."""
+_BARE: Final = re.compile(rf"[{_WHITE}]*+https?://", re.IGNORECASE)
+_NESTED: Final = re.compile(r"<(?:[A-Za-z_][\w.-]*:)?url\s*>", re.IGNORECASE)
+_NESTED_END: Final = re.compile(r"</(?:[A-Za-z_][\w.-]*:)?url\s*>", re.IGNORECASE)
+_NO_ADDRESS: Final = re.compile(r"isPermaLink\s*=\s*[\"']?\s*false", re.IGNORECASE)
+_MARKUP: Final = re.compile(rf"[{_WHITE}]*+<")
 _LINE: Final = re.compile(r"[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -136,8 +141,6 @@ def read(body: bytes, declared: str, now: float) -> Sitemap:
     if not _MARKUP.match(text):
         entries, whole = _lines(text)
         return Sitemap(Format.TEXT, entries, within and whole)
-    if text.count("<") > MOST_TAGS:
-        return Sitemap(Format.NONE, [], False)
     start = _after_head(text)
     root = _ROOT.search(text, start) if start is not None else None
     shape = _SHAPES.get(root[2].lower()) if root else None
@@ -239,6 +242,29 @@ def _behind(text: str, mark: str, at: int) -> int:
     return end + len(mark) if end >= 0 else -1
 
 
+@dataclass(slots=True)
+class _Found:
+    """What was found in an entry so far."""
+
+    addresses: list[str] = field(default_factory=list)
+    spare: str = ""
+    dates: list[str] = field(default_factory=list)
+
+    def add(self, address: str, most: int) -> None:
+        """`most`: one address more than this is enough to see that there are too many."""
+        if address and len(self.addresses) <= most:
+            self.addresses.append(address)
+
+    def entries(self, now: float) -> list[Entry]:
+        addresses = self.addresses or ([self.spare] if self.spare else [])
+        when = None
+        for text in self.dates if addresses else ():
+            when = lastmod(text, now)
+            if when is not None:
+                break
+        return [Entry(address, when) for address in addresses]
+
+
 class _Reader:
     """Reads the entries of a markup sitemap, tag by tag."""
 
@@ -248,29 +274,38 @@ class _Reader:
         """Whether the root was closed and no limit was reached."""
 
     def entries(self) -> Iterator[Entry]:
-        shape, count = self._shape, 0
-        address, when, inside = "", None, False
+        """The dates of an entry are parsed when it ends, and only if it has an address: most of the work is for what
+        `MOST_ENTRIES` counts."""
+        shape, left = self._shape, MOST_ENTRIES
+        found, inside = _Found(), False
         for closing, name, more in self._tags():
             if name == shape.entry:
-                if inside and address:
-                    if count == MOST_ENTRIES:
+                for entry in found.entries(self._now):
+                    if not left:
                         return
-                    yield Entry(address, when)
-                    count += 1
-                address, when, inside = "", None, not closing and not more.endswith("/")
+                    yield entry
+                    left -= 1
+                found, inside = _Found(), not closing and not more.endswith("/")
+                if inside and shape.address == "loc" and _BARE.match(self._text, self._at):
+                    found.add(self._content(), left)
             elif closing or not inside:
                 continue
             elif name == shape.address:
-                address = address or self._address(more)
-            elif name in shape.dates and when is None:
-                when = lastmod(self._content(), self._now)
-        if inside and address and count < MOST_ENTRIES:
-            yield Entry(address, when)
+                if shape.address == "loc" or not found.addresses:
+                    found.add(self._address(more), left)
+            elif name == shape.spare:
+                found.spare = found.spare or self._spare(more)
+            elif name in shape.dates and len(found.dates) < _MOST_DATES:
+                found.dates.append(self._content())
+        yield from found.entries(self._now)[:left]
 
     def _tags(self) -> Iterator[tuple[bool, str, str]]:
         """The relevant tags in order: whether it is an end tag, its name, the rest of the tag."""
-        text, root = self._text, self._shape.format
-        while (found := _TAG.search(text, self._at)) is not None:
+        text, root = self._text, self._shape.format.value
+        for _ in range(MOST_TAGS):
+            found = _TAG.search(text, self._at)
+            if found is None:
+                return
             self._at = found.end()
             name = (found[3] or "").lower()
             if not name:
@@ -278,7 +313,7 @@ class _Reader:
                 if self._at < 0:
                     return
             elif self._counts(found[2] or "", name):
-                if found[1] and name in (root.value, "rdf"):
+                if found[1] and name in (root, "rdf"):
                     self.ended = True
                     return
                 yield bool(found[1]), name, found[4]
@@ -286,10 +321,21 @@ class _Reader:
     def _counts(self, prefix: str, name: str) -> bool:
         return prefix.lower() == self._prefix or name in ("rdf", "date")
 
+    def _spare(self, more: str) -> str:
+        """The address in a `guid`, which may be another kind of name."""
+        text = "" if more.endswith("/") or _NO_ADDRESS.search(more) else self._content()
+        return text if _BARE.match(text) else ""
+
     def _address(self, more: str) -> str:
         """The address of the element that was just opened."""
         if self._shape.format is not Format.ATOM:
-            return "" if more.endswith("/") else self._content()
+            text = "" if more.endswith("/") else self._content()
+            if not text and (nested := _NESTED.match(self._text, self._at)):
+                self._at = nested.end()
+                text = self._content()
+                end = _NESTED_END.match(self._text, self._at)
+                self._at = end.end() if end else self._at
+            return text
         found = {name.lower(): one or other for name, one, other in _ATTRIBUTE.findall(more)}
         is_page = found.get("rel", "alternate").strip().lower() == "alternate"
         return _resolved(found.get("href", "")) if is_page else ""
@@ -341,33 +387,14 @@ def _meant(found: re.Match[str]) -> str:
 
 
 def lastmod(text: str, now: float) -> float | None:
-    """A modification date in seconds since 1970: a W3C date of any precision, or a mail date (RSS). A date without a
-    zone is UTC; a date without day or time means the beginning of that period. A date is only a hint: None for an
-    invalid date, a date before the Web or a date in the future."""
+    """Seconds since 1970; None if the text is not a usable date: invalid, before the Web, or in the future.
+
+    It is a W3C date of any precision, another ISO date, or a mail date (RSS), and only a hint.
+    """
     text = text.strip()
     if not text or len(text) > LONGEST_DATE:
         return None
-    try:
-        found = _W3C.fullmatch(text)
-        when = (_w3c(found) if found else _mail(text)).timestamp()
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
-    return when if EARLIEST <= when <= now else None
-
-
-def _w3c(found: re.Match[str]) -> datetime:
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-    return datetime(year, month or 1, day or 1, hour, minute, min(second, 59), tzinfo=_zone(found[7]))
-
-
-def _zone(text: str | None) -> timezone:
-    if text is None or text in "Zz":
-        return UTC
-    digits = text[1:].replace(":", "").ljust(4, "0")
-    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return timezone(offset if text[0] == "+" else -offset)
-
-
-def _mail(text: str) -> datetime:
-    when = parsedate_to_datetime(text)
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
+    when = w3c_date(text)
+    if when is None:
+        when = http_date(text)
+    return when if when is not None and EARLIEST <= when <= now else None

@@ -52,7 +52,7 @@ def take_rules(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
             sites.next[site], sites.why[site] = until, Aside.ROBOTS_UNREADABLE
         return
     origins.failures[origin], origins.unreachable[origin] = 0, 0.0
-    _place(desk, origin, texts["rules"] if outcome in (Outcome.OK, Outcome.DUPLICATE) else b"")
+    desk[Rules].place(origin, texts["rules"] if outcome in (Outcome.OK, Outcome.DUPLICATE) else b"")
     origins.valid[origin] = visit["time"] + desk.settings.harvester.robots_valid
     origins.delay[origin] = max(0.0, float(visit["delay"]))
     _heed_delays(desk, site)
@@ -60,19 +60,6 @@ def take_rules(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
         until = float(visit["time"]) + float(desk[Backoff].waits(np.array([site]))[0])
         sites.next[site] = max(float(sites.next[site]), until)
     desk[Rules].unjudged = True
-
-
-def _place(desk: Desk, origin: int, compiled: bytes) -> None:
-    """Puts compiled rules into the book. Readers in other threads hold its lock while they use a place."""
-    rules, origins = desk[Rules], desk.columns.origin
-    start, end = rules.book.place(compiled)
-    if origins.valid[origin] and (start, end) != (origins.rules_start[origin], origins.rules_end[origin]):
-        rules.changed.append(origin)
-    with rules.book.lock:
-        origins.rules_start[origin], origins.rules_end[origin] = start, end
-        if rules.book.wasteful:
-            starts, ends = origins.rules_start[: origins.count], origins.rules_end[: origins.count]
-            starts[:], ends[:] = rules.book.pack(starts, ends)
 
 
 def _heed_delays(desk: Desk, site: int) -> None:

@@ -2,7 +2,8 @@
 
 Cost: 0.2 µs per short URL against six rules; `robots.pattern` states the bound. Searches use the Shift-And algorithm:
 one bit per token of the part, 64 in a word, so that each token of the URL costs one step however often the beginning of
-the part repeats. URLs are in canonical form, rules in the form of `Rules.compiled`.
+the part repeats. URLs are in canonical form, rules in the form of `Rules.compiled`. Only for rules with an unfinished
+escape the text of a URL is made, too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _ESCAPED: Final = pattern.ESCAPED
 _STEPS: Final = pattern.STEPS
 _STAR, _DOLLAR, _PERCENT, _QUESTION, _SLASH = 42, 36, 37, 63, 47
 _HEADER, _RULE = 1, 3
-_ALLOW, _PLAIN = 1, 2
+_ALLOW, _PLAIN, _TEXT = 1, 2, 4
+_WITH_TEXT: Final = 2  # rules.WITH_TEXT
+_TEXT_PERCENT: Final = pattern.TEXT_PERCENT
 _ONE, _TOP = np.uint64(1), np.uint64(63)
 _ROBOTS: Final = np.frombuffer(b"/robots.txt", np.uint8)
 
@@ -44,7 +47,9 @@ def _hex_values() -> Array:
 _IS_RESERVED: Final = _table(pattern.RESERVED)
 _IS_LOOSE: Final = _table(pattern.LOOSE)
 _IS_LOOSE_IN_QUERY: Final = _table(pattern.LOOSE + pattern.LOOSE_IN_QUERY)
+_IS_RAW: Final = _table(pattern.UNRESERVED + pattern.RESERVED)
 _VALUE: Final = _hex_values()
+_DIGITS: Final = np.frombuffer(b"0123456789ABCDEF", np.uint8)
 
 
 def verdicts(compiled: Array, texts: Array, offsets: Array) -> Array:
@@ -75,7 +80,11 @@ def verdicts_many(
             path = _path_start(texts, offsets[i], offsets[i + 1])
             if not _is_robots_txt(texts, path, offsets[i + 1]):
                 size = _read_path(texts, path, offsets[i + 1], tokens, loose)
-                allowed[i] = _allows(rules, start + _HEADER, end, tokens, loose, size, wanted, masks)
+                if rules[start] == _WITH_TEXT:
+                    text = _text(texts, path, offsets[i + 1])
+                    allowed[i] = _allows_by_text(rules, start + _HEADER, end, tokens, loose, size, text)
+                else:
+                    allowed[i] = _allows(rules, start + _HEADER, end, tokens, loose, size, wanted, masks)
     return allowed
 
 
@@ -124,6 +133,25 @@ def _read_path(texts: Array, at: Int, end: Int, tokens: Array, loose: Array) -> 
 
 
 @njit
+def _text(texts: Array, at: Int, end: Int) -> Array:
+    """Path and query of a URL in normal form, a character each, with `TEXT_PERCENT` for "%"."""
+    text, size = np.empty(3 * (end - at), np.int16), 0
+    while at < end:
+        token, at = _token(texts, at, end)
+        octet = token & 255
+        if octet == _PERCENT and token == octet:
+            text[size] = _TEXT_PERCENT
+            size += 1
+        elif token == octet and _IS_RAW[octet]:
+            text[size] = octet
+            size += 1
+        else:
+            text[size], text[size + 1], text[size + 2] = _TEXT_PERCENT, _DIGITS[octet >> 4], _DIGITS[octet & 15]
+            size += 3
+    return text[:size]
+
+
+@njit
 def _allows(
     rules: Array, at: Int, end: Int, tokens: Array, loose: Array, size: Int, wanted: Array, masks: Array
 ) -> bool:
@@ -140,6 +168,28 @@ def _allows(
         else:
             hit, steps = _matches(rules, at, at + length, tokens, loose, size, wanted, masks)
             left -= steps
+        if left < 0:
+            return False
+        if hit:
+            return bool(kind & _ALLOW)
+        at += length
+    return True
+
+
+@njit
+def _allows_by_text(rules: Array, at: Int, end: Int, tokens: Array, loose: Array, size: Int, text: Array) -> bool:
+    """The same for rules of which some are compared as text. They are rare, so that the others need not be slower."""
+    strict, most, left = np.zeros(len(text), np.bool_), max(size, len(text)), _STEPS
+    wanted, masks = np.empty(most, np.int16), np.zeros((2 * _ESCAPED, (most + 63) >> 6), np.uint64)
+    while at < end:
+        kind = np.int64(rules[at])
+        length = np.int64(rules[at + 1]) | np.int64(rules[at + 2]) << 8
+        at += _RULE
+        if kind & _TEXT:
+            hit, steps = _matches(rules, at, at + length, text, strict, len(text), wanted, masks)
+        else:
+            hit, steps = _matches(rules, at, at + length, tokens, loose, size, wanted, masks)
+        left -= 1 + steps
         if left < 0:
             return False
         if hit:

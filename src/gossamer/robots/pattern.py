@@ -8,6 +8,9 @@ escaped token of the rule equals the raw one of the URL, and an escaped token of
 "$", because a rule can only name them as %2A and %24 (2.2.3); and ":", "/", "?", "@" in the query of the URL, where
 they are not separators (2.2.2, first example).
 
+A rule with an unfinished escape (`/*%`, `/a%2`) matches what it says: it is compared *as text*, character by character,
+with the normal form of the URL, so that `/*%` matches every URL with an escape.
+
 Matching is greedy and exact: the part before the first "*" must be at the beginning, each part between two stars is
 matched at its first occurrence after the previous part, and with "$" the last part must be at the end. Cost: the bytes
 of the file once, and for each search its positions times the words of 64 tokens of the part (`robots.match` compares
@@ -17,30 +20,46 @@ half a megabyte of such rules: a URL that needs more than `STEPS` steps is treat
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
 
 ESCAPED: Final = 256
 STEPS: Final = 1_000_000
+TEXT_PERCENT: Final = 1
+"""Stands for "%" in compiled rules that are compared as text: no escape begins with it."""
 RESERVED: Final = b":/?#[]@!$&'()*+,;=%"
 LOOSE: Final = b"*$"
 LOOSE_IN_QUERY: Final = b":/?@"
-
-_UNRESERVED: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+UNRESERVED: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 _HEX: Final = b"0123456789ABCDEFabcdef"
 _PERCENT, _QUESTION = b"%?"
+_WRITTEN: Final = [bytes([octet]) if octet in UNRESERVED else b"%%%02X" % octet for octet in range(256)]
+_AS_IT_IS: Final = re.compile(rb"[%s]*" % re.escape(UNRESERVED + RESERVED.replace(b"%", b""))).fullmatch
+_OTHER: Final = re.compile(rb"%%([0-9A-Fa-f]{2})|[^%s]" % re.escape(UNRESERVED + RESERVED))
+_UNFINISHED: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+
+
+class Rule(NamedTuple):
+    """A rule of robots.txt."""
+
+    allow: bool
+    path: bytes
+    """In normal form."""
+    as_text: bool = False
+    """It has an unfinished escape."""
+
+
+def rule(allow: bool, path: bytes) -> Rule:
+    """A rule with its path as written."""
+    return Rule(allow, normalised(path), _UNFINISHED.search(path) is not None)
 
 
 def normalised(path: bytes) -> bytes:
     """The path of a rule in normal form: unreserved octets raw, octets that RFC 3986 does not allow as %XX."""
-    out = bytearray()
-    for token in tokens(path):
-        octet = token % ESCAPED
-        if token == octet and (octet in _UNRESERVED or octet in RESERVED):
-            out.append(octet)
-        else:
-            out += b"%%%02X" % octet
-    return bytes(out)
+    if _AS_IT_IS(path):
+        return path
+    return _OTHER.sub(lambda found: _WRITTEN[int(found[1], 16) if found[1] else found[0][0]], path)
 
 
 def tokens(text: bytes) -> list[int]:
@@ -58,35 +77,44 @@ def tokens(text: bytes) -> list[int]:
     return found
 
 
-def allows(rules: Iterable[tuple[bool, bytes]], path: bytes) -> bool:
-    """Whether rules allow a path: the first rule that matches decides.
+def allows(rules: Iterable[Rule], path: bytes) -> bool:
+    """Whether rules allow a path: the first rule that matches decides."""
+    return judged(rules, path)[0]
 
-    `rules`: whether it is an Allow rule, and its path in normal form; `path`: path and query of a URL.
+
+def judged(rules: Iterable[Rule], path: bytes) -> tuple[bool, Rule | None]:
+    """Whether rules allow a path, and the rule that decides; None if no rule matches, or it takes too many steps.
+
+    `path`: path and query of a URL.
     """
-    given, left = tokens(path), STEPS
+    given, text, left = tokens(path), list[int](), STEPS
     query = given.index(_QUESTION) if _QUESTION in given else len(given)
-    for allow, rule in rules:
-        hit, steps = _matches(rule, given, query)
+    for each in rules:
+        if each.as_text:
+            text = text or list(normalised(path))
+            hit, steps = _matches(each.path, text, len(text), list)
+        else:
+            hit, steps = _matches(each.path, given, query, tokens)
         left -= 1 + steps
         if left < 0:
-            return False
+            return False, None
         if hit:
-            return allow
-    return True
+            return each.allow, each
+    return True, None
 
 
-def is_plain(rule: bytes) -> bool:
-    """Whether a rule in normal form is a plain prefix: each octet is a token, and there is no wildcard."""
-    return b"*" not in rule and b"%" not in rule and not rule.endswith(b"$")
+def is_plain(path: bytes) -> bool:
+    """Whether the path of a rule is a plain prefix: each octet is a token, and there is no wildcard."""
+    return b"*" not in path and b"%" not in path and not path.endswith(b"$")
 
 
-def _matches(rule: bytes, given: list[int], query: int) -> tuple[bool, int]:
+def _matches(path: bytes, given: list[int], query: int, read: Callable[[bytes], list[int]]) -> tuple[bool, int]:
     """Whether a rule matches the beginning of the path (all of it if the rule ends with "$"), and its search steps.
 
-    `query`: the position of the first "?" of the path.
+    `query`: the position of the first "?" of the path. `read`: how to read the path of the rule.
     """
-    to_end = rule.endswith(b"$")
-    head, *parts = map(tokens, rule.removesuffix(b"$").split(b"*"))
+    to_end = path.endswith(b"$")
+    head, *parts = map(read, path.removesuffix(b"$").split(b"*"))
     at, steps, size = len(head), 0, len(given)
     if not _stands(head, given, 0, query):
         return False, 0

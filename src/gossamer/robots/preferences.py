@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from gossamer.base.units import plural
-from gossamer.robots.pattern import allows, normalised
+from gossamer.robots.pattern import Rule, allows, rule
 
 LIMIT: Final = 2_000
 """Maximum bytes of all lines together, in UTF-8 with line ends. Lines that do not fit are left out."""
@@ -61,21 +61,22 @@ def usage(lines: Iterable[str], path: str) -> str:
         whole = whole and not line.startswith(LEFT_OUT)
         if not line.startswith(_USAGE):
             continue
-        pattern, values = _parted(line.removeprefix(_USAGE))
-        if len(pattern) < longest or allows([(False, pattern)], path.encode(errors="surrogatepass")):
+        given, values = _parted(line.removeprefix(_USAGE))
+        size = len(given.path)
+        if size < longest or allows([given], path.encode(errors="surrogatepass")):
             continue
-        if len(pattern) > longest:
-            longest, found = len(pattern), {}
+        if size > longest:
+            longest, found = size, {}
         for name, value in values.items():
             found[name] = "n" if "n" in (value, found.get(name)) else value
     return ", ".join(f"{name}={value}" for name, value in sorted(found.items()) if whole or value == "n")
 
 
-def _parted(text: str) -> tuple[bytes, dict[str, str]]:
-    """The path in normal form, or b"", and the names with value y or n; other values have no meaning yet."""
+def _parted(text: str) -> tuple[Rule, dict[str, str]]:
+    """A rule with the path, which may be empty, and the names with value y or n; other values have no meaning yet."""
     path = ""
     if text[:1] in ("/", "*"):
         path, _, text = text.partition(" ")
     pairs = [part.partition(";")[0].partition("=")[::2] for part in text.split(",")]
     values = {name.strip().lower(): value.strip().lower() for name, value in pairs}
-    return normalised(path.encode(errors="surrogatepass")), {n: v for n, v in values.items() if v in ("y", "n")}
+    return rule(False, path.encode(errors="surrogatepass")), {n: v for n, v in values.items() if v in ("y", "n")}

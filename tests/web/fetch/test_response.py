@@ -758,11 +758,42 @@ def test_any_text_is_a_date_or_none(text: str) -> None:
         ("9" * 5000, "", 1e9),
         ("1e9", "", 1e9),
         ("٣", "", -1.0),
+        ("5 minutes", "", 300.0),
+        ("5min", "", 300.0),
+        ("1.5 Hours", "", 5400.0),
+        ("2 days, 3", "", 172_800.0),
+        ("1500 ms", "", 2.0),
+        ("30 delay", "", 30.0),
+        ("30 seconds", "", 30.0),
+        ("2027-01-15T08:01:00Z", "", 60.0),
+        ("2027-01-15 08:02:00", "", 120.0),
+        ("2027-01-16", "", 57_600.0),
     ],
 )
 def test_retry_after_counts_from_the_answers_own_date(value: str, date: str, seconds: float) -> None:
     assert retry_after(value, NOW, date) == seconds
     assert DAY == 86_400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-05-06T07:08:09Z",
+        "2024-05-06 07:08:09 UTC",
+        "2024-05-06T09:08:09+02:00",
+        "2024/05/06 07:08:09",
+        "20240506T070809Z",
+    ],
+)
+def test_dates_by_iso_8601_are_dates_of_headers(text: str) -> None:
+    assert http_date(text) == http_date("Mon, 06 May 2024 07:08:09 GMT")
+
+
+@pytest.mark.parametrize(
+    "text", ["2024", "2024-05", "2024-13-01", "2024-05-06T25:00Z", "2024-05-06T07:08+99:99", "20240230"]
+)
+def test_what_is_no_whole_date_is_no_date_of_a_header(text: str) -> None:
+    assert http_date(text) is None
 
 
 def test_no_thread_of_a_server_is_left() -> None:

@@ -75,7 +75,21 @@ _MARKS: Final = (
 # fmt: on
 """Formats by first bytes with which no text begins (WHATWG MIME Sniffing, 6, and the specifications of the formats)."""
 _SINGLE: Final = frozenset({"location", "content-type", "content-length", "last-modified", "etag", "retry-after"})
-_NUMBERS: Final = re.compile(r"(?:^|,)\s*\+?(\d+(?:\.\d+)?(?:e\+?\d+)?)", re.ASCII)
+_NUMBERS: Final = re.compile(r"(?:^|,)\s*\+?(\d+(?:\.\d+)?(?:e\+?\d+)?)\s*([a-z]*)", re.ASCII | re.IGNORECASE)
+_UNITS: Final = {
+    word: seconds
+    for seconds, words in {
+        0.001: "ms msec msecs millisecond milliseconds",
+        60.0: "m min mins minute minutes",
+        3600.0: "h hr hrs hour hours",
+        86_400.0: "d day days",
+        604_800.0: "w week weeks",
+    }.items()
+    for word in words.split()
+}
+"""Seconds of a unit of time; any other word is no unit."""
+_DATED: Final = re.compile(r"[A-Za-z]|\d{4}[-/]\d")
+"""How a date begins."""
 _STARTS: Final = tuple(mark for mark, _ in _MARKS)
 _FIRST: Final = frozenset({b"M", b"R", *(mark[:1] for mark in _STARTS)})
 _RIFF: Final = {b"WEBP": "WebP", b"WAVE": "WAVE", b"AVI ": "AVI"}
@@ -172,13 +186,16 @@ def outcome_of(status: int, headers: dict[str, str], body: bytes) -> Outcome:
 
 
 def _in_seconds(value: str) -> str:
-    """Whole seconds of a value that has fractions, a list of numbers (the largest counts) or words after them."""
-    numbers = [] if ":" in value else _NUMBERS.findall(value)
-    return str(ceil(min(max(map(float, numbers)), 1e9))) if numbers else value
+    """Whole seconds of a value that has fractions, units, a list of numbers (the largest counts) or other words."""
+    numbers = [] if ":" in value or _DATED.match(value) else _NUMBERS.findall(value)
+    seconds = [float(number) * _UNITS.get(word.lower(), 1.0) for number, word in numbers]
+    return str(ceil(min(max(seconds), 1e9))) if seconds else value
 
 
 def retry_after(value: str, now: float | None = None, date: str = "") -> float:
     """Seconds to wait by Retry-After, which has seconds or a date (RFC 9110, 10.2.3); negative if it has neither.
+
+    Other units of time, and dates by ISO 8601, are understood, too.
 
     A date counts from the answer's own Date, so that it does not matter whose clock is wrong; without Date, from now.
     """

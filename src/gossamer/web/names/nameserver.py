@@ -16,6 +16,8 @@ from typing import Any, Final
 
 import pycares
 
+from gossamer.web.names import lenient
+
 TRIES: Final = 2
 FAILURES: Final = 5
 """Failures in a row after which the server rests."""
@@ -122,6 +124,26 @@ class NameServer:
         self.asked += 1
         self.open += 1
         channel.open += 1
+
+    def query_leniently(self, number: int, host: str, family: socket.AddressFamily) -> None:
+        """The same for a name whose answer c-ares finds malformed: what can be read of it is used."""
+        channel = self._channels[-1]
+
+        def reply(found: lenient.Nodes) -> None:
+            error = None if found.nodes else ARES.ARES_EBADRESP
+            self.replies.append(Reply(number, self, channel, found, error))
+            self.eventfd.notify()
+
+        def work() -> None:
+            reply(lenient.ask(self.address, host, family, self.timeout))
+
+        self.asked += 1
+        self.open += 1
+        channel.open += 1
+        try:
+            threading.Thread(target=work, name="lenient lookup", daemon=True).start()
+        except RuntimeError:  # no more threads
+            reply(lenient.Nodes([]))
 
     def ended(self, reply: Reply) -> None:
         """Must be called once for each reply."""

@@ -5,8 +5,8 @@ than the settings allow; forbidden addresses are refused unless allowed. All sta
 collects: c-ares' threads only append to a queue and notify `fileno()`. Names beyond `harvester.lookups` per server wait
 in order.
 
-Several name servers work at the same time: the least busy is asked. Where one fails (no answer, a malformed answer, "I
-could not", "I will not"), another is asked once; that there is no such name is an answer.
+Several name servers work at the same time: the least busy is asked. Where one fails (no answer, an answer of which
+nothing can be read, "I could not", "I will not"), another is asked once; that there is no such name is an answer.
 
 IPv4 and IPv6 are looked up one at a time: the families in the order of `harvester.families`, those that this machine
 has a route to first, and the second only if the name has no address of the first. Of several addresses the first that
@@ -78,6 +78,8 @@ class _Lookup:
     alone: bool = False
     """In a channel of its own: it keeps no answers, and after a malformed answer c-ares gives up all other lookups of a
     channel."""
+    leniently: bool = False
+    """Its answer was malformed there, too: what can be read of it is used."""
     family: int = 0
     """Index in the order of families."""
     error: int = 0
@@ -273,8 +275,12 @@ class Resolver:
 
     def _query(self, lookup: _Lookup, server: NameServer) -> None:
         self._number += 1
+        family = self._families[lookup.family]
         try:
-            server.query(self._number, lookup.host, self._families[lookup.family], lookup.alone)
+            if lookup.leniently:
+                server.query_leniently(self._number, lookup.host, family)
+            else:
+                server.query(self._number, lookup.host, family, lookup.alone)
         except ValueError:
             self._end(lookup, _failure(lookup.host, "malformed name"))
         else:
@@ -285,8 +291,9 @@ class Resolver:
         server = reply.server
         nodes = reply.result.nodes[:MOST_ADDRESSES] if reply.result is not None else []
         addresses = [(_text(node.addr[0]), float(node.ttl)) for node in nodes]
-        if not addresses and reply.error == ARES.ARES_EBADRESP and not lookup.alone:
-            lookup.alone, lookup.deadline = True, self._clock.monotonic() + self._servers.patience
+        if not addresses and reply.error == ARES.ARES_EBADRESP and not lookup.leniently:
+            lookup.alone, lookup.leniently = True, lookup.alone
+            lookup.deadline = self._clock.monotonic() + self._servers.patience
             self._query(lookup, server)
             return
         if not addresses and reply.error not in _ANSWERS:
@@ -312,7 +319,7 @@ class Resolver:
                 self._servers.check(self._clock.monotonic())
         lookup.error = error
         if not lookup.again and self._servers.others_work(server):
-            lookup.again, lookup.family = True, 0
+            lookup.again, lookup.leniently, lookup.family = True, False, 0
             self._waiting.appendleft(lookup)
         else:
             self._give_up(lookup)

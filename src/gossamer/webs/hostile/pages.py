@@ -27,6 +27,7 @@ MISSING: Final = 30
 """Number of missing pages to which a site links."""
 SIZE: Final = 20_000
 """Approximate bytes of a markup bomb."""
+_LETTERS: Final = str.maketrans("0123456789", "abcdefghij")
 _BASES: Final = {
     "/scheme": '<base href="javascript:void(0)">',
     "/empty": '<base href="">',
@@ -136,6 +137,13 @@ def _all_to_one(request: HostileRequest) -> bytes:
     return answer(page("where all of them lead"))
 
 
+def _many_agents() -> str:
+    """500 KB. The group of everyone has a rule with an unfinished escape."""
+    agents = "".join(f"User-agent: {str(n).translate(_LETTERS)}\n" for n in range(9_000))
+    lines = "".join(f"Crawl-delay: {n}\nContent-Usage: /{n} train-ai=n\n" for n in range(6_000))
+    return f"User agent: *\nDisalow: /*%\n{agents}{lines}"
+
+
 def _forum(request: HostileRequest) -> bytes:
     """A page for each posting, with links to the postings around it."""
     found = re.search(r"p=(\d+)", request.target)
@@ -185,6 +193,9 @@ def _bomb(name: str, what: str, markup: str) -> Behaviour:
 PAGES: Final = (
     Behaviour("many-links", "A page with a hundred thousand links.", {"/page": _OK, "/link/*": ("excluded: robots",)},
         says(_many_links), robots="User-agent: *\nDisallow: /link/\n"),
+    Behaviour("many-agents", "A robots.txt with thousands of agents that all have thousands of delays and wishes.",
+        {"/page": _OK, "/odd%20page": ("excluded: robots",)}, says(answer(page("behind a long robots.txt"))),
+        robots=_many_agents()),
     Behaviour("deep", "Elements nested a million deep.", {"/page": _OK}, says(_deep)),
     Behaviour("long-words", "Words of a megabyte.", {"/page": _OK}, says(_long_words)),
     Behaviour("many-attributes", "An element with a hundred thousand attributes.", {"/page": _OK},
