@@ -205,7 +205,7 @@ class Reader:
         if self.archive is None or fetched.failure not in (None, Outcome.OTHER_TYPE):
             return None
         assignment = fetched.assignment
-        cut = fetched.cut or fetched.failure is not None
+        cut = "length" if fetched.cut else "unspecified" if fetched.failure is not None else ""
         wall = time.time() - (time.monotonic() - fetched.start)
         return self.archive.write(
             Exchange(
@@ -213,8 +213,7 @@ class Reader:
                 assignment.address,
                 wall,
                 fetched.request,
-                fetched.line,
-                fetched.fields,
+                fetched.head,
                 fetched.body,
                 decoded,
                 cut,
@@ -241,4 +240,4 @@ def _robots_tags(fetched: Fetched) -> list[str]:
     """The values of X-Robots-Tag, one per header: each may be addressed to a crawler by name."""
     if "x-robots-tag" not in fetched.headers:
         return []
-    return [value.decode("latin-1") for name, value in fetched.fields if name.lower() == b"x-robots-tag"]
+    return [value.decode("latin-1") for name, value in fetched.head.fields if name.lower() == b"x-robots-tag"]
