@@ -170,12 +170,14 @@ class Harvest:
         if len(back.sites):
             self._requests.unassign(back)
             self.queue.give_back(back.sites, self.clocks.now)
+        if len(admitted.later[0]):
+            self._put_back(Taken(*admitted.later), admitted.pause)
         if len(admitted.sites):
             capped = admitted.caps > 0
             caps = dict(zip(admitted.sites[capped].tolist(), admitted.caps[capped].tolist(), strict=True))
             taken = Taken(admitted.sites, admitted.pages, admitted.asks)
             asked = self._ask(taken, wall, wall, {}, caps)
-            bandwidth.settle(np.setdiff1d(admitted.sites, np.array(asked, np.uint32)))
+            bandwidth.drop(np.setdiff1d(admitted.sites, np.array(asked, np.uint32)))
 
     def _ask(
         self, taken: Taken, wall: float, begins: float, times: dict[int, float], caps: dict[int, int]
@@ -221,7 +223,7 @@ class Harvest:
         """After a tick was applied: the queue learns which requests have ended, and when each site is due again."""
         visits = results.visits
         if self.bandwidth is not None:
-            self.bandwidth.settle(visits["site"].copy())
+            self.bandwidth.settle(visits)
         self.clocks.answered(visits, effects)
         if self._larger_first:
             self.queue.touch()

@@ -2,7 +2,8 @@
 
 It is between the queue and the assignments. A request that politeness allows now is *admitted* if, by the predictions,
 it fits into the free bandwidth (`harvester/bandwidth/admission.py`, `harvester/bandwidth/speeds.py`); the others go
-back to their places in the queue. The grant, which may change by the hour, is also passed on to the rate limiter of the
+back to their places in the queue. An address that gives little for the bytes that it takes gets less
+(`harvester/bandwidth/takers.py`). The grant, which may change by the hour, is also passed on to the rate limiter of the
 workers (`web/limit/bucket.py`): a hard limit behind the predictions.
 """
 
@@ -14,10 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.clock import Clock
+from gossamer.base.model import Visits
 from gossamer.desk.desk import Desk
+from gossamer.desk.places import Places
 from gossamer.harvester.bandwidth.admission import EVERY as OBSERVE
 from gossamer.harvester.bandwidth.admission import LOOK, Admission
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
+from gossamer.harvester.bandwidth.takers import Takers
 from gossamer.harvester.bandwidth.use import BandwidthUse
 from gossamer.web.seam import Web
 
@@ -44,6 +48,9 @@ class Admitted(NamedTuple):
     """Bytes per second; 0: no cap."""
     back: tuple[Array, Array, Array]
     """Sites, pages and asks that have to wait."""
+    later: tuple[Array, Array, Array]
+    """The same of takers, which are asked no sooner than in `pause` seconds."""
+    pause: float = 0.0
 
 
 class Bandwidth:
@@ -60,6 +67,9 @@ class Bandwidth:
             harvester.bandwidth_adapts,
             enforced=self._enforced,
         )
+        self._takers = Takers(desk[Places].max_addresses)
+        self._scarce = -np.inf
+        """Until when bandwidth counts as scarce: requests to others than takers had to wait for it."""
         self.measured = 0.0
         """Recent bytes per second."""
         self._looked = self._observed = -np.inf
@@ -91,26 +101,53 @@ class Bandwidth:
         """Takes the sites that are due and fit. They count as open until `settle`."""
         now, at = self._clock.monotonic(), self._desk[ServerSpeeds].hours.at(self._desk.believed(self._clock.wall()))
         address, speeds = self._desk.columns.site.address, self._desk[ServerSpeeds].speeds
-        search, took, back = self.admission.search(now), [], []
+        search, took, back, later = self.admission.search(now), [], [], []
         while (width := min(search.width, most)) > 0:
             found = ready(width)
             if not len(found[0]):
                 break
-            started, caps = search.offer(found[0], speeds.predict(address[found[0]], at))
+            where = address[found[0]]
+            if (takers := self._takers.are(where)).any():
+                wait = self._waits(found[0], takers, now)
+                later.append(tuple(part[wait] for part in found))
+                found, where, takers = (found[0][~wait], found[1][~wait], found[2][~wait]), where[~wait], takers[~wait]
+            started, caps = search.offer(found[0], speeds.predict(where, at))
+            self._takers.end(found[0][~started].tolist())
+            if (~started & ~takers).any():
+                self._scarce = now + self.admission.patience
             took.append((*(part[started] for part in found), caps[started]))
             back.append(tuple(part[~started] for part in found))
             most -= int(started.sum())
         if not took:
-            return Admitted(*_NOTHING, _NO_CAPS, _NOTHING)
+            return Admitted(*_NOTHING, _NO_CAPS, _NOTHING, _NOTHING)
         if self._since is None:
             self._since = self._before = now
         sites, pages, asks, caps = (np.concatenate(parts) for parts in zip(*took, strict=True))
-        left = tuple(np.concatenate(parts) for parts in zip(*back, strict=True))
-        return Admitted(sites, pages, asks, caps, (left[0], left[1], left[2]))
+        pause = self._takers.wait(now, self.limit) if later else 0.0
+        return Admitted(sites, pages, asks, caps, _joined(back), _joined(later) if later else _NOTHING, pause)
 
-    def settle(self, sites: Array) -> None:
-        """Closes these sites: their answers came, or they were not requested after all."""
+    def _waits(self, sites: Array, takers: Array, now: float) -> Array:
+        """Which of these sites have to wait because they are takers, and their share is used up. The others are charged
+        for."""
+        wait = np.zeros(len(sites), np.bool_)
+        if now < self._scarce:
+            for i in np.flatnonzero(takers).tolist():
+                wait[i] = self._takers.wait(now, self.limit) > 0
+                if not wait[i]:
+                    self._takers.ask(int(sites[i]))
+        return wait
+
+    def settle(self, visits: Visits) -> None:
+        """The answers of these sites came."""
+        sites = visits["site"].copy()
         self.admission.close(sites)
+        self._takers.learn(self._desk.columns.site.address[sites], visits)
+        self._takers.end(sites.tolist(), visits["received"].tolist())
+
+    def drop(self, sites: Array) -> None:
+        """These sites were not requested after all."""
+        self.admission.close(sites)
+        self._takers.end(sites.tolist())
 
     def pause(self) -> float:
         """Seconds until a search may find a request that fits, if no answer comes before; 0: now."""
@@ -131,6 +168,11 @@ class Bandwidth:
             predicted=self.admission.predicted,
             threshold=self.admission.threshold,
         )
+
+
+def _joined(parts: list[tuple[Array, ...]]) -> tuple[Array, Array, Array]:
+    sites, pages, asks = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return sites, pages, asks
 
 
 _NOTHING: Final = (np.zeros(0, np.uint32), np.zeros(0, np.uint32), np.zeros(0, np.uint8))
