@@ -27,6 +27,8 @@ from gossamer.web.seam import Web
 
 Array = npt.NDArray[Any]
 
+SCARCE: Final = 0.9
+"""Part of the limit: if more is used, requests share what is there."""
 EVERY: Final = 1.0
 """Seconds between checks of the hour."""
 
@@ -69,7 +71,10 @@ class Bandwidth:
         )
         self._takers = Takers(desk[Places].max_addresses)
         self._scarce = -np.inf
-        """Until when bandwidth counts as scarce: requests to others than takers had to wait for it."""
+        """Until when bandwidth counts as scarce: requests to others than takers had to wait for it, or are open while
+        almost all of it is used."""
+        self._taking = set[int]()
+        """Sites of takers that are in flight."""
         self.measured = 0.0
         """Recent bytes per second."""
         self._looked = self._observed = -np.inf
@@ -96,6 +101,9 @@ class Bandwidth:
             self._observed = now
             measured = self.admission.observe(self._web.received(), now)
             self.measured = self.measured if measured is None else measured
+            others = self._web.open > len(self._taking)
+            if measured is not None and others and measured >= SCARCE * self.limit > 0:
+                self._scarce = now + self.admission.patience
 
     def admit(self, ready: Ready, most: int) -> Admitted:
         """Takes the sites that are due and fit. They count as open until `settle`."""
@@ -113,6 +121,7 @@ class Bandwidth:
                 found, where, takers = (found[0][~wait], found[1][~wait], found[2][~wait]), where[~wait], takers[~wait]
             started, caps = search.offer(found[0], speeds.predict(where, at))
             self._takers.end(found[0][~started].tolist())
+            self._taking.update(found[0][started & takers].tolist())
             if (~started & ~takers).any():
                 self._scarce = now + self.admission.patience
             took.append((*(part[started] for part in found), caps[started]))
@@ -143,11 +152,13 @@ class Bandwidth:
         self.admission.close(sites)
         self._takers.learn(self._desk.columns.site.address[sites], visits)
         self._takers.end(sites.tolist(), visits["received"].tolist())
+        self._taking.difference_update(sites.tolist())
 
     def drop(self, sites: Array) -> None:
         """These sites were not requested after all."""
         self.admission.close(sites)
         self._takers.end(sites.tolist())
+        self._taking.difference_update(sites.tolist())
 
     def pause(self) -> float:
         """Seconds until a search may find a request that fits, if no answer comes before; 0: now."""

@@ -2,8 +2,8 @@
 
 A server may send what is no page: framing without end, answers that break off, bodies of another type. Within a
 bandwidth each such byte is a byte of a page less. So each address has a *yield*: the part of its bytes that was of use.
-An address whose yield is below `LEAST` is a *taker*. Takers get what others leave: while a request to another address
-has to wait for bandwidth, all takers together get at most `SHARE` of the limit, in bytes that they took, however many
+An address whose yield is below `LEAST` is a *taker*. Takers get what others leave: while bandwidth is scarce and others
+want it (`Bandwidth`), all takers together get at most `SHARE` of the limit, in bytes that they took, however many
 they are. Those that have to wait are asked later, and do not stand in the way of the search for a request that fits.
 
 Of use is the body of an answer, with `ENVELOPE` bytes around it; after a failure, nothing is. An address gets back what
