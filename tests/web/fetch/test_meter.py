@@ -125,12 +125,12 @@ def test_the_connection_of_a_request_is_the_one_that_libcurl_waits_for(monkeypat
     found: dict[Transfer, int] = {}
     watched, ended = Meters.watched, Meters.ended
 
-    def note(self: Meters, fd: int) -> None:
+    def note(self: Meters[Transfer], fd: int) -> None:
         if self._asking is not None:
             found[self._asking] = fd
         watched(self, fd)
 
-    def compare(self: Meters, transfer: Transfer, fd: int) -> int | None:
+    def compare(self: Meters[Transfer], transfer: Transfer, fd: int) -> int | None:
         if transfer in found and fd >= 0:
             assert found.pop(transfer) == fd == transfer.curl.getinfo(pycurl.ACTIVESOCKET)
             compared.append(fd)

@@ -53,7 +53,7 @@ class Driver:
         self.timer: float | None = None
         """When libcurl wants to act even if nothing happens; None: never."""
         self.limit: Limit | None = None
-        self.meters = Meters()
+        self.meters: Meters[Transfer] = Meters()
         self.excessive: list[Transfer] = []
         """Open transfers that were found to send too much."""
         self.multi = pycurl.CurlMulti()

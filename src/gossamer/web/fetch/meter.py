@@ -25,10 +25,7 @@ import struct
 import termios
 from array import array
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol
-
-if TYPE_CHECKING:
-    from gossamer.web.fetch.transfer import Limit, Transfer
+from typing import Final, Generic, Protocol, TypeVar
 
 FRAMING: Final = 64 * 1024
 """Bytes that may come for a request besides head and body, whatever its body is: mostly a handshake."""
@@ -108,20 +105,39 @@ class Connection:
         self._own.close()
 
 
-class Meters:
+class Metered(Protocol):
+    """A request, as far as it is known here."""
+
+    meter: Meter | None
+    fd: int
+    """libcurl's descriptor; -1: not known."""
+
+
+class Throttle(Protocol):
+    """What throttles the connections, as far as it is known here."""
+
+    def opened(self, new: socket.socket) -> None: ...
+
+    def meter(self, fd: int) -> Meter | None: ...
+
+
+Request = TypeVar("Request", bound=Metered)
+
+
+class Meters(Generic[Request]):
     """Finds the meter of each request."""
 
-    def __init__(self, limit: Limit | None = None) -> None:
+    def __init__(self, limit: Throttle | None = None) -> None:
         """`limit`: what throttles the connections, and counts."""
         self._limit = limit
-        self._asking: Transfer | None = None
+        self._asking: Request | None = None
         """The request for which libcurl has just opened a socket, or that it sends."""
-        self.transfers: dict[int, Transfer] = {}
+        self.transfers: dict[int, Request] = {}
         """The open ones, by libcurl's descriptor, as far as it is known."""
         self._counted: dict[int, int] = {}
         """By libcurl's descriptor: bytes that have counted for requests that are over."""
 
-    def opened(self, transfer: Transfer, new: socket.socket) -> None:
+    def opened(self, transfer: Request, new: socket.socket) -> None:
         """libcurl is about to connect this socket for the request. libcurl's descriptor is another one."""
         self._asking = transfer
         if self._limit is not None:
@@ -131,7 +147,7 @@ class Meters:
             transfer.meter.release()
         transfer.meter = Connection(new)
 
-    def asks(self, transfer: Transfer) -> None:
+    def asks(self, transfer: Request) -> None:
         """libcurl is about to send the request."""
         self._asking = transfer if transfer.fd < 0 else None
 
@@ -155,7 +171,7 @@ class Meters:
             return connection
         return None
 
-    def ended(self, transfer: Transfer, fd: int) -> int | None:
+    def ended(self, transfer: Request, fd: int) -> int | None:
         """The request is over. Returns the bytes that came for it; None: nobody counted. `fd`: libcurl's descriptor of
         its connection, -1 if that is closed."""
         if self._asking is transfer:

@@ -88,7 +88,7 @@ class Transfer:
         fields: list[str],
         forbidden: Forbidden,
         trusted: str,
-        meters: Meters,
+        meters: Meters[Transfer],
         limit: Limit | None,
     ) -> None:
         self._meters = meters
